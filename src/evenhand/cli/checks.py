@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Sequence
 
-    from evenhand.methods.audit.checks import Plan
+    from evenhand.methods.audit.checks import CheckPlan
     from evenhand.verbs import FileOption, Verb
 
 
@@ -54,7 +54,7 @@ def run_plans(config: Config, verb: Verb, settings: dict[str, Any], options: Nam
     return min(codes, key=WORST.index)
 
 
-def _with_settings(plans: Sequence[Plan], settings: Any) -> list[Plan]:
+def _with_settings(plans: Sequence[CheckPlan], settings: Any) -> list[CheckPlan]:
     """Return runs with further settings."""
     return [replace(plan, settings={**plan.settings, **settings}) for plan in plans]
 

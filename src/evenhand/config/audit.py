@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from os import PathLike
 
     from evenhand.methods.audit.audit_result import Audit
-    from evenhand.methods.audit.checks import Plan
+    from evenhand.methods.audit.checks import CheckPlan
     from evenhand.population.samplers import Sampler
     from evenhand.population.source import Real
     from evenhand.runtime.budget import Budget
@@ -79,7 +79,7 @@ class FileSource:
             raise ConfigError(f"{self.where}: models names {model!r}: {error}") from error
 
 
-def plans_of(config: Config, given: Mapping[str, Any]) -> list[Plan]:
+def plans_of(config: Config, given: Mapping[str, Any]) -> list[CheckPlan]:
     """Return the runs of all checks of a file, with the options of the command line.
 
     Jobs come in the order of the file. A file without checks has the usual ones.
@@ -87,7 +87,7 @@ def plans_of(config: Config, given: Mapping[str, Any]) -> list[Plan]:
     if not config.table.get("checks"):
         config = _with_checks(config, _usual_checks(config))
     jobs = dict.fromkeys(check.job for check in checks_of(config))
-    plans: list[Plan] = []
+    plans: list[CheckPlan] = []
     for job in jobs:
         verb = verb_for(job, texts=config.of_texts)
         if verb.name == job:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from evenhand.methods.audit.checks import Check, Plan, joined, parsed, verb_for
+from evenhand.methods.audit.checks import Check, CheckPlan, joined, parsed, verb_for
 from evenhand.runtime.errors import ConfigError, UsageError
 from evenhand.runtime.options import FILE
 
@@ -55,7 +55,7 @@ def file_options(job: str, *, texts: bool) -> list[str]:
     return [option.name for option in options if option.kind is FILE]
 
 
-def plans_of_job(config: Config, job: str, given: Mapping[str, Any]) -> list[Plan]:
+def plans_of_job(config: Config, job: str, given: Mapping[str, Any]) -> list[CheckPlan]:
     """Return the runs of a job: its checks, with the options of the command line.
 
     `over` and `kind` of the command line select among the checks, and the defaults apply where no

@@ -77,7 +77,7 @@ class Labels:
         box = ax.get_window_extent()
         self._low = np.array([box.x0, box.y0])
         self._high = np.array([box.x1, box.y1])
-        self._taken = _Boxes()
+        self._taken = _TakenBoxes()
 
     def keep(self, mark: MarkedPoint, reach: float = 5, weight: float = _MARKER_WEIGHT) -> None:
         """Keep a marker of this reach free, and as far as possible its intervals."""
@@ -211,7 +211,7 @@ class Labels:
         self._taken.add(low, high, _TEXT_WEIGHT)
 
 
-class _Boxes:
+class _TakenBoxes:
     """The corners of boxes that are taken, and how much it matters to keep each free."""
 
     def __init__(self) -> None:

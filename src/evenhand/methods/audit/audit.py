@@ -5,12 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from math import isfinite
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evenhand.methods.audit import AUDIT
+from evenhand.methods.audit import AUDIT, messages
 from evenhand.methods.audit.audit_result import Audit, unlike
 from evenhand.methods.audit.check_result import CheckResult
 from evenhand.methods.audit.checks import planned
@@ -33,9 +34,10 @@ from evenhand.verbs import AUDIT_FILE
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from evenhand.methods.audit.checks import Plan
+    from evenhand.methods.audit.checks import CheckPlan
     from evenhand.population.samplers import Sampler
     from evenhand.population.source import Source
+    from evenhand.results.protocol import Evidence
     from evenhand.runtime.budget import Budget
     from evenhand.space.space import Space
     from evenhand.texts.real_texts import Texts
@@ -77,6 +79,20 @@ def audit(
     budget
         What each check may spend.
 
+    Returns
+    -------
+    Audit
+        What every check found, with one verdict and one exit code.
+
+    Raises
+    ------
+    UsageError
+        Where an option, a check or the baseline is not valid, or the first check cannot be run.
+
+    Notes
+    -----
+    See docs/how-to/audit.md.
+
     Examples
     --------
     >>> from evenhand.space.feature import category, integer
@@ -87,41 +103,43 @@ def audit(
     measure sex: fail
     search sex: no limit given
     """
-    old = Audit.from_json(baseline) if isinstance(baseline, str | PathLike) else baseline
-    if old is not None and not isinstance(old, Audit):
-        raise UsageError(
-            f"baseline = {clip(repr(old))} is no audit; give an Audit, or the file of one"
-        )
+    old = _baseline(baseline)
     if isinstance(checks, Mapping | str):
-        raise UsageError(f"checks = {clip(repr(checks))} must be a list of checks, even of one")
+        raise UsageError(messages.CHECKS_ARE_NOT_A_LIST.format(checks=clip(repr(checks))))
     if checks is not None and not checks:
-        raise UsageError(
-            "checks is empty, so there is nothing to run; leave it out for the usual ones"
-        )
+        raise UsageError(messages.CHECKS_ARE_EMPTY)
     bounds = checked_budget(budget)
     common: dict[str, Any] = {"seed": seed, "n_jobs": n_jobs, "progress": progress}
     if isinstance(subject, str | PathLike):
-        for name, value in (("space", space), ("data", data), ("sampler", sampler)):
-            if value is not None:
-                raise UsageError(
-                    f"{name} does not go with a configuration file, which declares its own; leave"
-                    " it out"
-                )
+        _refuse_with_file(space=space, data=data, sampler=sampler)
         found: Audit = AUDIT_FILE(subject, checks=checks, budget=bounds, **common)
     else:
         if _takes_texts(subject):
-            raise UsageError(
-                "texts are audited by a configuration file with a [texts] table; in Python call"
-                " mine_text"
-            )
+            raise UsageError(messages.TEXTS_NEED_A_FILE)
         tested = as_subject(subject, space)
-        source = Given(tested.space, data, sampler)
-        rates = (
-            not isinstance(data, Rows) and not tested.outputs
-        )  # which have more than one column of decisions
-        plans = planned(tested.space, checks, bounds, real=data is not None, rates=rates)
+        source = FrameSource(tested.space, data, sampler)
+        # Selection rates need one column of decisions, and the columns of a dataframe.
+        has_rates = not isinstance(data, Rows) and not tested.outputs
+        plans = planned(tested.space, checks, bounds, real=data is not None, rates=has_rates)
         found = run_all(tested, source, plans, **common)
-    return found if old is None else found.against(old, name=_name_of(baseline))
+    return found if old is None else found.against(old, name=_file_name(baseline))
+
+
+def _baseline(baseline: Any) -> Audit | None:
+    """Return the older audit, which may be given by the path of its JSON file."""
+    if isinstance(baseline, str | PathLike):
+        return Audit.from_json(baseline)
+    if baseline is None or isinstance(baseline, Audit):
+        return baseline
+    shown = clip(repr(baseline))
+    raise UsageError(messages.BASELINE_IS_NOT_AN_AUDIT.format(baseline=shown))
+
+
+def _refuse_with_file(**options: Any) -> None:
+    """Refuse options that a configuration file declares itself."""
+    for name, value in options.items():
+        if value is not None:
+            raise UsageError(messages.NOT_WITH_A_FILE.format(name=name))
 
 
 def _takes_texts(subject: Any) -> bool:
@@ -131,8 +149,8 @@ def _takes_texts(subject: Any) -> bool:
 
 
 @dataclass(frozen=True)
-class Given:
-    """Real rows that were given as a dataframe, and the population that scores speak of."""
+class FrameSource:
+    """Real rows that were given as a dataframe, and the population that scores are about."""
 
     space: Space
     data: Any = None
@@ -141,10 +159,8 @@ class Given:
 
     @property
     def texts(self) -> Texts:
-        """Say that there are no texts."""
-        raise UsageError(
-            "texts are tested with mine_text, or by a configuration file with a [texts] table"
-        )
+        """Refuse, since there are no texts."""
+        raise UsageError(messages.NO_TEXTS)
 
     def population(self) -> Sampler | None:
         """Return the sampler that was given."""
@@ -152,27 +168,26 @@ class Given:
 
     def start(self, path: Any = None) -> tuple[Rows | None, list[str]]:
         """Return the rows that were given, or those of a file."""
-        given = self.real(path).rows
-        if given is None or isinstance(given, Rows):
-            return given, []
-        return rows(given), []
+        frame = self.real(path).rows
+        if frame is None or isinstance(frame, Rows):
+            return frame, []
+        return rows(frame), []
 
     def real(self, path: Any = None) -> Real:
-        """Return the rows as they were given, or those of a file, or of a frame that a check has
-        for itself.
-        """
+        """Return the rows as they were given, or those of a file or a frame that a check names."""
         if isinstance(path, str | PathLike):
             return Real(Path(path), read_frame(path))
-        return Real(Path("data"), self.data if path is None else path)
+        frame = self.data if path is None else path
+        return Real(Path("data"), frame)
 
     def frame(self, path: Any = None) -> Real:
         """Return the rows as a frame."""
         real = self.real(path)
         if isinstance(real.rows, Rows):
-            raise UsageError(
-                "data = rows(…) has no columns but the inputs; give the dataframe itself"
-            )
-        return real if real.rows is None else replace(real, rows=as_pandas(real.rows))
+            raise UsageError(messages.ROWS_WITHOUT_COLUMNS)
+        if real.rows is None:
+            return real
+        return replace(real, rows=as_pandas(real.rows))
 
     def other(self, model: Any, subject: Subject) -> Subject:
         """Wrap another model as the one under test is wrapped."""
@@ -184,96 +199,102 @@ class Given:
 def run_all(
     subject: Subject | TextSubject,
     source: Source,
-    plans: Sequence[Plan],
+    plans: Sequence[CheckPlan],
     *,
     seed: int = 0,
     n_jobs: int = 1,
     progress: bool | None = None,
     each: Callable[[int, CheckResult], None] | None = None,
-    **told: Any,
+    **details: Any,
 ) -> Audit:
     """Run checks one after another; software that fails in one of them is asked again in the next.
 
-    A mistake in the first check is raised. In a later one it is told in its place, so that nothing
-    found is lost. `each` is called with the number of checks and each that is done.
+    A mistake in the first check is raised. A later one becomes the result of its check, so that
+    nothing found is lost. `each` is called with the number of checks and each that is done.
     """
     if not plans:
-        raise UsageError(
-            "there is no check to run; write a [[checks]] table, or leave them all out for the"
-            " usual ones"
-        )
-    begun, before, done = time.monotonic(), subject.executed, list[CheckResult]()
+        raise UsageError(messages.NOTHING_TO_RUN)
+    begun = time.monotonic()
+    executed_before = subject.executed
+    done: list[CheckResult] = []
     with progress_bar(show=progress) as hook:
         for number, plan in enumerate(plans):
             name = unlike(plan.name, [check.name for check in done])
             if hook is not None:
-                hook(
-                    Progress(
-                        "audit",
-                        number / len(plans),
-                        f"check {number + 1} of {len(plans)}: {clip(name, 40)}",
-                    )
-                )
-            settings = {key: _written(value) for key, value in plan.settings.items()}
-            try:
-                found = plan.run(subject, source, seed=seed, n_jobs=n_jobs, progress=progress)
-                done.append(CheckResult(name, plan.job, settings, found))
-            except EvenhandError as error:
-                if not done and not isinstance(error, SubjectError):
-                    raise
-                done.append(
-                    CheckResult(
-                        name, plan.job, settings, error=one_line(error), code=error.exit_code
-                    )
-                )
-            except KeyboardInterrupt:
-                if not done:
-                    raise
-                done.append(
-                    CheckResult(
-                        name, plan.job, settings, error="the run was interrupted", code=INTERRUPTED
-                    )
-                )
+                hook(_progress(name, number, len(plans)))
+            run = partial(plan.run, subject, source, seed=seed, n_jobs=n_jobs, progress=progress)
+            check = _result_of(plan, name, run, first=not done)
+            done.append(check)
             if each is not None:
-                each(len(plans), done[-1])
-            if done[-1].interrupted:
+                each(len(plans), check)
+            if check.interrupted:
                 break
     queries = sum(check.found.spent.queries for check in done if check.found is not None)
-    spent = Spent(queries, subject.executed - before, time.monotonic() - begun)
-    space = subject.space.to_dict() if isinstance(subject, Subject) else {}
-    missed = [plan.name for plan in plans[len(done) :]]
-    notes = (f"interrupted before: {', '.join(missed)}",) if missed else ()
-    return Audit(
-        tuple(done),
-        seed,
-        spent,
-        **{"subject": _called(subject), "space": space, "notes": notes, **told},
-    )
+    spent = Spent(queries, subject.executed - executed_before, time.monotonic() - begun)
+    about = {
+        "subject": _subject_text(subject),
+        "space": subject.space.to_dict() if isinstance(subject, Subject) else {},
+        "notes": _notes_of_missed(plans[len(done) :]),
+    }
+    return Audit(tuple(done), seed, spent, **{**about, **details})
 
 
-def _called(subject: Subject | TextSubject) -> str:
-    """Return what was tested in a few words: of a program its command, without the folders that it
-    lies in.
-    """
-    argv = getattr(getattr(subject, "adapter", None), "argv", None)
-    return clip(" ".join(Path(part).name or part for part in argv), 80) if argv else subject.name
+def _progress(name: str, number: int, plans: int) -> Progress:
+    text = messages.PROGRESS.format(number=number + 1, all=plans, name=clip(name, 40))
+    return Progress("audit", number / plans, text)
 
 
-def _written(value: Any) -> Any:
-    """Return a setting as JSON holds it: models and frames by a word."""
+def _result_of(
+    plan: CheckPlan, name: str, run: Callable[[], Evidence], *, first: bool
+) -> CheckResult:
+    """Return what came of a check; an error of the first one is raised, as nothing is lost."""
+    settings = {key: _json_value(value) for key, value in plan.settings.items()}
+    try:
+        return CheckResult(name, plan.job, settings, run())
+    except EvenhandError as error:
+        if first and not isinstance(error, SubjectError):
+            raise
+        reason = one_line(error)
+        return CheckResult(name, plan.job, settings, error=reason, code=error.exit_code)
+    except KeyboardInterrupt:
+        if first:
+            raise
+        reason = messages.INTERRUPTED
+        return CheckResult(name, plan.job, settings, error=reason, code=INTERRUPTED)
+
+
+def _notes_of_missed(plans: Sequence[CheckPlan]) -> tuple[str, ...]:
+    """Return the note on checks that an interrupted audit did not come to."""
+    if not plans:
+        return ()
+    names = ", ".join(plan.name for plan in plans)
+    return (messages.INTERRUPTED_BEFORE.format(checks=names),)
+
+
+def _subject_text(subject: Subject | TextSubject) -> str:
+    """Return what was tested in a few words; of a program its command, without folders."""
+    adapter = getattr(subject, "adapter", None)
+    command = getattr(adapter, "argv", None)
+    if not command:
+        return subject.name
+    words = [Path(part).name or part for part in command]
+    return clip(" ".join(words), 80)
+
+
+def _json_value(value: Any) -> Any:
+    """Return a setting as JSON holds it; a model or a frame is the name of its class."""
     if isinstance(value, Mapping):
-        return {str(key): _written(one) for key, one in value.items()}
+        return {str(key): _json_value(item) for key, item in value.items()}
     if isinstance(value, list | tuple | set):
-        return [_written(one) for one in value]
+        return [_json_value(item) for item in value]
     value = plain(value)
     if isinstance(value, float) and not isfinite(value):
         return str(value)
-    return (
-        value
-        if value is None or isinstance(value, str | int | float | bool)
-        else type(value).__name__
-    )
+    if value is None or isinstance(value, str | int | float | bool):
+        return value
+    return type(value).__name__
 
 
-def _name_of(baseline: Any) -> str:
+def _file_name(baseline: Any) -> str:
+    """Return the name of the file that a baseline was read from, empty where it was none."""
     return Path(baseline).name if isinstance(baseline, str | PathLike) else ""

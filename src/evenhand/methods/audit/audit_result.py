@@ -1,6 +1,4 @@
-"""Audit: the checks of one piece of software, each with what came of it, under one verdict and one
-exit code.
-"""
+"""Audit: the checks of one piece of software, under one verdict and one exit code."""
 
 from __future__ import annotations
 
@@ -8,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from evenhand.methods.audit import messages
 from evenhand.methods.audit.check_result import CheckResult
 from evenhand.results.document import spent_of, versions, worst_of
 from evenhand.results.protocol import Evidence
@@ -18,7 +17,7 @@ from evenhand.runtime.errors import INTERRUPTED, SubjectError, UsageError, clip,
 from evenhand.statistics.estimate import StopReason, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Mapping
+    from collections.abc import Container, Iterable, Mapping
     from os import PathLike
 
     from evenhand.results.evidence import Finding
@@ -27,7 +26,7 @@ WORST = (INTERRUPTED, UsageError.exit_code, 1, SubjectError.exit_code, 3, 0)
 """Exit codes, from what counts most of several to what counts least: what was found stands,
 whatever failed later.
 """
-_TOLD = ("subject", "space", "ledger", "command")
+_DESCRIPTION = ("subject", "space", "ledger", "command")
 """What an audit says of itself besides its checks."""
 
 
@@ -38,6 +37,10 @@ class Audit(Evidence):
     `subject` says in words what was tested, `config` holds the name and the text of the
     configuration, `ledger` the file that has every executed test, and `command` what gives the same
     again.
+
+    Notes
+    -----
+    See docs/how-to/audit.md.
     """
 
     document: ClassVar[str] = "audit"
@@ -57,13 +60,19 @@ class Audit(Evidence):
     versions: Mapping[str, str] = field(default_factory=versions)
 
     def __getitem__(self, name: str) -> CheckResult:
-        """Return a check by its name, or by its job where that is the only one."""
+        """Return a check by its name, or by its job where that is the only one.
+
+        Raises
+        ------
+        UsageError
+            Where the audit has no such check.
+        """
         for key in ("name", "job"):
             found = [check for check in self.checks if getattr(check, key) == name]
             if len(found) == 1:
                 return found[0]
-        names = [check.name for check in self.checks]
-        raise UsageError(f"this audit has no check {clip(repr(name))}; {nearest(name, names)}")
+        choices = nearest(name, [check.name for check in self.checks])
+        raise UsageError(messages.NO_SUCH_CHECK.format(name=clip(repr(name)), choices=choices))
 
     @property
     def parts(self) -> tuple[Evidence, ...]:
@@ -80,9 +89,7 @@ class Audit(Evidence):
 
     @property
     def verdict(self) -> Verdict | None:
-        """Fail if any check fails, undecided if any is undecided or could not be run, pass if all
-        pass.
-        """
+        """Fail if any check fails, else undecided if any is undecided or not run, else pass."""
         return worst_of(check.verdict for check in self.checks)
 
     @property
@@ -93,9 +100,7 @@ class Audit(Evidence):
 
     @property
     def exit_code(self) -> int:
-        """0 pass, 1 discrimination found, 4 the software failed, 3 undecided; 130 where it was
-        interrupted.
-        """
+        """0 pass, 1 discrimination found, 3 undecided, 4 the software failed, 130 interrupted."""
         return min((check.exit_code for check in self.checks), key=WORST.index, default=0)
 
     @property
@@ -115,11 +120,15 @@ class Audit(Evidence):
         if not self.baseline:
             return ""
         digest = self.baseline.get("digest", "")
-        return f"{self.baseline['name']}, digest {digest}" if digest else self.baseline["name"]
+        name = self.baseline["name"]
+        if not digest:
+            return name
+        return messages.BASELINE_WITH_DIGEST.format(name=name, digest=digest)
 
     def story(self) -> str:
         """Return the checks that do not pass as text, each with its simplest case."""
-        lines = [f"audit: {self.verdict or 'no limit given'}", *self.story_lines()]
+        verdict = self.verdict or messages.NO_LIMIT_IN_STORY
+        lines = [f"audit: {verdict}", *self.story_lines()]
         return "\n".join(printable(line) for line in lines)
 
     def story_lines(self) -> list[str]:
@@ -127,32 +136,50 @@ class Audit(Evidence):
         lines = []
         for check in self.checks:
             if check.exit_code:
-                said = check.error if check.found is None else check.verdict
-                lines += [f"{check.name}: {said}", *check.story_lines()]
+                outcome = check.error if check.found is None else check.verdict
+                lines.append(f"{check.name}: {outcome}")
+                lines += check.story_lines()
         return lines
 
     def against(self, old: Audit, *, name: str = "") -> Audit:
-        """Return the audit held against an older one: only what surely got worse, or is new, fails."""
+        """Return the audit held against an older one: only what surely got worse, or is new, fails.
+
+        Parameters
+        ----------
+        old
+            The older audit.
+        name
+            What reports call it, the name of its file for example.
+
+        Returns
+        -------
+        Audit
+            The same findings, with verdicts that excuse what did not get worse.
+
+        Raises
+        ------
+        UsageError
+            Where `old` is not an audit.
+        """
         from evenhand.results.baseline import hold  # imported where there is a baseline
 
         if not isinstance(old, Audit):
-            raise UsageError(
-                f"a {type(old).__name__} is no baseline; give an Audit, or the file of one"
-            )
-        before: dict[str, CheckResult] = {check.name: check for check in old.checks}
-        checks, notes = [], []
+            raise UsageError(messages.NOT_A_BASELINE.format(type=type(old).__name__))
+        old_checks = {check.name: check for check in old.checks}
+        checks = []
         for check in self.checks:
-            known = before.pop(check.name, None)
-            then = None if known is None else known.found
-            held = () if check.found is None else hold(check.found, then)
+            old_check = old_checks.pop(check.name, None)
+            old_evidence = None if old_check is None else old_check.found
+            held = () if check.found is None else hold(check.found, old_evidence)
             checks.append(replace(check, held=tuple(held)))
+        notes = list(self.notes)
         if old.space and self.space and old.space != self.space:
-            notes.append(
-                "the baseline is of another space of inputs, so that its scores may speak of others"
-            )
-        notes += [f"the baseline has a check that this audit has not: {gone}" for gone in before]
-        baseline = {"name": name or "an older audit", "digest": old.digest}
-        return replace(self, checks=tuple(checks), baseline=baseline, notes=(*self.notes, *notes))
+            notes.append(messages.OTHER_SPACE)
+        # What is left of the old checks has no counterpart in this audit.
+        for gone in old_checks:
+            notes.append(messages.CHECK_IS_GONE.format(name=gone))
+        baseline = {"name": name or messages.OLDER_AUDIT, "digest": old.digest}
+        return replace(self, checks=tuple(checks), baseline=baseline, notes=tuple(notes))
 
     def body(self) -> dict[str, Any]:
         """Return what only this kind of evidence holds, as JSON holds it."""
@@ -174,7 +201,7 @@ class Audit(Evidence):
 
     @classmethod
     def owns(cls, table: Mapping[str, Any]) -> bool:
-        """Tell whether parsed JSON is an audit."""
+        """Return whether parsed JSON is an audit."""
         return table.get("job") == "audit" and "checks" in table
 
     @classmethod
@@ -188,13 +215,15 @@ class Audit(Evidence):
             baseline=table["baseline"],
             notes=tuple(table["notes"]),
             versions=table["versions"],
-            **{key: table[key] for key in _TOLD},
+            **{key: table[key] for key in _DESCRIPTION},
         )
 
     def __str__(self) -> str:
-        return "\n".join(
-            f"{check.name}: {check.verdict or 'no limit given'}" for check in self.checks
-        )
+        lines = []
+        for check in self.checks:
+            verdict = check.verdict or messages.NO_LIMIT_IN_STORY
+            lines.append(f"{check.name}: {verdict}")
+        return "\n".join(lines)
 
 
 def document() -> type[Audit]:
@@ -212,8 +241,9 @@ def as_audit(found: Evidence, name: str = "") -> Audit:
 
 
 def gathered(paths: Any) -> Audit:
-    """Read files that evenhand wrote, of any job, as one audit; the checks of an audit stay as they
-    are.
+    """Return files that evenhand wrote, of any job, as one audit.
+
+    The checks of an audit stay as they are.
 
     >>> gathered([])
     Traceback (most recent call last):
@@ -221,9 +251,10 @@ def gathered(paths: Any) -> Audit:
     """
     files = list(paths)
     if not files:
-        raise UsageError("there is no result to report on; name at least one file")
-    audits = [(str(file), _read_any(file)) for file in files]
-    return audits[0][1] if len(audits) == 1 else _joined(audits)
+        raise UsageError(messages.NOTHING_TO_REPORT)
+    if len(files) == 1:
+        return _read_any(files[0])
+    return _joined([(str(file), _read_any(file)) for file in files])
 
 
 def _read_any(file: str | PathLike[str]) -> Audit:
@@ -232,39 +263,71 @@ def _read_any(file: str | PathLike[str]) -> Audit:
     return as_audit(found, f"{found.job} ({file})")
 
 
-def _joined(audits: list[tuple[str, Audit]]) -> Audit:
-    """Return several audits as one, each check under a name of its own."""
-    checks: list[CheckResult] = []
-    for file, audit in audits:
-        for check in audit.checks:
-            name = check.name
-            if any(name == other.name for other in checks):
-                name = unlike(f"{name} ({file})", [other.name for other in checks])
-            checks.append(replace(check, name=name))
-    every = [audit for _, audit in audits]
-    spent = Spent(
-        *(
-            sum(getattr(one.spent, key) for one in every)
-            for key in ("queries", "executed", "seconds")
-        )
-    )
-    notes = list(dict.fromkeys(note for one in every for note in one.notes))
-    if len({one.seed for one in every}) > 1:
-        notes.append(f"the seeds differ: {', '.join(str(one.seed) for one in every)}")
-    told: dict[str, Any] = {}
-    for key in ("subject", "ledger", "command"):
-        named = dict.fromkeys(getattr(one, key) for one in every if getattr(one, key))
-        told[key] = "; ".join(named)
-    held = {one.held_against: one.baseline for one in every if one.baseline}
-    if held:
-        told["baseline"] = (
-            next(iter(held.values())) if len(held) == 1 else {"name": "; ".join(held)}
-        )
-    configs = [one.config for one in every if one.config]
-    config = configs[0] if configs and all(one == configs[0] for one in configs) else {}
+def _joined(files: list[tuple[str, Audit]]) -> Audit:
+    """Return the audits of several files as one, each check under a name of its own."""
+    audits = [audit for _, audit in files]
     return replace(
-        every[0], checks=tuple(checks), spent=spent, notes=tuple(notes), config=config, **told
+        audits[0],
+        checks=_renamed_checks(files),
+        spent=_sum_of_spent(audits),
+        notes=_joined_notes(audits),
+        config=_common_config(audits),
+        baseline=_joined_baseline(audits),
+        subject=_distinct_texts(audit.subject for audit in audits),
+        ledger=_distinct_texts(audit.ledger for audit in audits),
+        command=_distinct_texts(audit.command for audit in audits),
     )
+
+
+def _renamed_checks(files: list[tuple[str, Audit]]) -> tuple[CheckResult, ...]:
+    """Return the checks of all audits; of a name that is taken, with the file behind it."""
+    checks: list[CheckResult] = []
+    for file, audit in files:
+        for check in audit.checks:
+            taken = [other.name for other in checks]
+            name = check.name
+            if name in taken:
+                name = unlike(f"{name} ({file})", taken)
+            checks.append(replace(check, name=name))
+    return tuple(checks)
+
+
+def _sum_of_spent(audits: list[Audit]) -> Spent:
+    queries = sum(audit.spent.queries for audit in audits)
+    executed = sum(audit.spent.executed for audit in audits)
+    seconds = sum(audit.spent.seconds for audit in audits)
+    return Spent(queries, executed, seconds)
+
+
+def _joined_notes(audits: list[Audit]) -> tuple[str, ...]:
+    notes: dict[str, None] = {}  # a set that keeps the order
+    for audit in audits:
+        notes |= dict.fromkeys(audit.notes)
+    seeds = [audit.seed for audit in audits]
+    if len(set(seeds)) > 1:
+        notes[messages.SEEDS_DIFFER.format(seeds=", ".join(map(str, seeds)))] = None
+    return tuple(notes)
+
+
+def _distinct_texts(texts: Iterable[str]) -> str:
+    distinct = dict.fromkeys(text for text in texts if text)
+    return "; ".join(distinct)
+
+
+def _joined_baseline(audits: list[Audit]) -> Mapping[str, str]:
+    """Return the baseline that all audits share, or the names of several."""
+    baselines = {audit.held_against: audit.baseline for audit in audits if audit.baseline}
+    if len(baselines) > 1:
+        return {"name": "; ".join(baselines)}
+    return next(iter(baselines.values()), audits[0].baseline)
+
+
+def _common_config(audits: list[Audit]) -> Mapping[str, str]:
+    """Return the configuration of all audits that have one, empty where it is not the same."""
+    configs = [audit.config for audit in audits if audit.config]
+    if configs and all(config == configs[0] for config in configs):
+        return configs[0]
+    return {}
 
 
 def unlike(name: str, others: Container[str]) -> str:
@@ -274,6 +337,8 @@ def unlike(name: str, others: Container[str]) -> str:
     'search sex (2)'
     """
     number = 1
-    while (told := name if number == 1 else f"{name} ({number})") in others:
+    distinct = name
+    while distinct in others:
         number += 1
-    return told
+        distinct = f"{name} ({number})"
+    return distinct

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from evenhand.methods.audit import messages
 from evenhand.results.document import EXIT_CODES, worst_of
 from evenhand.results.reading import evidence_of
 from evenhand.runtime.errors import INTERRUPTED, SubjectError, printable
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class CheckResult:
-    """One check: what it was to do, and what came of it, or the sentence that says why nothing did."""
+    """One check: what it was to do, and what came of it, or why nothing did."""
 
     name: str
     job: str
@@ -42,12 +43,13 @@ class CheckResult:
 
     @property
     def verdict(self) -> Verdict | None:
-        """Pass, fail or undecided; None where no limit was given. A baseline excuses what did not
-        get worse.
+        """Pass, fail or undecided; None where no limit was given.
+
+        A baseline excuses what did not get worse.
         """
         if not self.held or self.found is None:
             return self.alone
-        return worst_of(one.verdict for one in self.held)
+        return worst_of(comparison.verdict for comparison in self.held)
 
     @property
     def interrupted(self) -> bool:
@@ -65,9 +67,7 @@ class CheckResult:
 
     @property
     def level(self) -> float:
-        """The level at which all that this check says holds together; 1 where every input was
-        asked.
-        """
+        """The level at which all of this check holds together; 1 where every input was asked."""
         return 1.0 if self.found is None else float(self.found.level)
 
     @property
@@ -90,9 +90,7 @@ class CheckResult:
         return "\n".join(printable(line) for line in lines)
 
     def story_lines(self) -> list[str]:
-        """Return the story line by line, without the first line, which has the verdict or the
-        error.
-        """
+        """Return the lines of the story but the first, which has the verdict or the error."""
         if self.found is None:
             return []
         if not self.held:
@@ -100,14 +98,14 @@ class CheckResult:
         lines = []
         for finding, held in zip(self.found.findings, self.held, strict=True):
             if held.verdict in (Verdict.FAIL, Verdict.UNDECIDED):
-                lines.append(f"  {finding}; against the baseline: {held.state}")
+                lines.append(
+                    messages.FINDING_AGAINST_BASELINE.format(finding=finding, state=held.state)
+                )
                 lines += [f"    {case}" for case in finding.cases[:1]]
         return lines
 
     def to_dict(self, *, whole: bool = True) -> dict[str, Any]:
-        """Return the check as JSON holds it, or, unless it is wanted whole, with the digest of what
-        it found.
-        """
+        """Return the check as JSON holds it; unless it is `whole`, with the digest of its findings."""
         table: dict[str, Any] = {
             "name": self.name,
             "job": self.job,
@@ -119,16 +117,18 @@ class CheckResult:
         else:
             table["found"] = self.found.to_dict() if whole else self.found.digest
         if self.held:
-            table["held"] = [one.to_dict() for one in self.held]
+            table["held"] = [comparison.to_dict() for comparison in self.held]
         return table
 
     @classmethod
     def from_dict(cls, table: Mapping[str, Any], *, where: str = "audit") -> CheckResult:
         """Rebuild a check from `to_dict`."""
-        found = evidence_of(table["found"], where=where) if "found" in table else None
+        found = None
+        if "found" in table:
+            found = evidence_of(table["found"], where=where)
         held = _held(table["held"]) if table.get("held") else ()
         if held and (found is None or len(held) != len(found.findings)):
-            raise ValueError(f"{len(held)} statements are held against a baseline")
+            raise ValueError(messages.HELD_WITHOUT_FINDINGS.format(count=len(held)))
         code = table.get("code", SubjectError.exit_code)
         return cls(
             table["name"],
@@ -144,4 +144,4 @@ class CheckResult:
 def _held(tables: Sequence[Mapping[str, Any]]) -> tuple[BaselineComparison, ...]:
     from evenhand.results.baseline import BaselineComparison  # imported where there is a baseline
 
-    return tuple(BaselineComparison.from_dict(one) for one in tables)
+    return tuple(BaselineComparison.from_dict(table) for table in tables)

@@ -1,6 +1,4 @@
-"""Checks: what is to be run, read from a configuration or given in Python, and which of them run
-together.
-"""
+"""Checks: what is to be run, from a configuration or Python, and which of them run together."""
 
 from __future__ import annotations
 
@@ -8,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from evenhand.methods.audit import messages
 from evenhand.population.source import MOST_LEVELS
 from evenhand.runtime.budget import Budget
 from evenhand.runtime.errors import UsageError, clip, nearest
@@ -20,31 +19,31 @@ if TYPE_CHECKING:
     from evenhand.results.protocol import Evidence
     from evenhand.space.space import Space
 
-LIMIT, GAP = 0.05, 0.1
+LIMIT = 0.05
+GAP = 0.1
 """Engineering thresholds of the checks that are run where none are declared: for scores, and for
 gaps of rates.
 """
 MOST_TOGETHER = 6
 """The most protected features whose sets are all looked at without being asked for."""
 
-Sets = tuple[tuple[str, ...], ...]
+FeatureSet = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One check as it was written: its job, its settings, and the sets of features that it is
-    about.
-    """
+    """One check as it was written: its job, its settings, and the sets of features it is about."""
 
     job: str
     settings: Mapping[str, Any]
-    sets: Sets = ()
+    sets: tuple[FeatureSet, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
-    """One run: its job, and its settings as a configuration says them; checks that differ in `over`
-    alone share one.
+class CheckPlan:
+    """One run: its job, and its settings as in a configuration.
+
+    Checks that differ in `over` alone share one.
     """
 
     job: str
@@ -53,12 +52,10 @@ class Plan:
     @property
     def name(self) -> str:
         """The check in a few words; the same whenever the same is checked."""
-        sets = self.settings.get("over") or (
-            [self.settings["among"]] if "among" in self.settings else []
-        )
-        about = "; ".join(
-            " and ".join([names] if isinstance(names, str) else names) for names in sets
-        )
+        sets = self.settings.get("over")
+        if not sets:
+            sets = [self.settings["among"]] if "among" in self.settings else []
+        about = "; ".join(_set_text(names) for names in sets)
         kind = self.settings.get("kind")
         job = f"{kind} {self.job}" if kind else self.job
         return f"{job} {clip(about, 80)}" if about else job
@@ -80,21 +77,26 @@ class Plan:
             budget = Budget(**{key: self.settings.get(key) for key in BUDGET})
             common |= {"budget": budget, "n_jobs": n_jobs, "progress": progress}
         if verb.run is None:
-            raise UsageError(f"{self.job} is no job of checks; {nearest(self.job, jobs())}")
+            choices = nearest(self.job, jobs())
+            raise UsageError(messages.JOB_CANNOT_BE_CHECKED.format(job=self.job, choices=choices))
         found: Evidence = verb.run(source, subject, **settings, **common)
         return found
 
 
+def _set_text(names: str | Sequence[str]) -> str:
+    return names if isinstance(names, str) else " and ".join(names)
+
+
 def jobs() -> list[str]:
-    """Return the jobs that a check may have; that of texts goes by the name of the one for tables.
+    """Return the jobs that a check may have; those of texts have the names of those of tables.
 
     >>> jobs()[:3]
     ['measure', 'prevalence', 'subsets']
     """
-    for_texts = [verb.for_texts for verb in VERBS.values()]
-    return [
-        verb.name for verb in VERBS.values() if verb.run is not None and verb.name not in for_texts
-    ]
+    verbs = list(VERBS.values())
+    for_texts = [verb.for_texts for verb in verbs]
+    names = [verb.name for verb in verbs if verb.run is not None]
+    return [name for name in names if name not in for_texts]
 
 
 def verb_for(job: str, *, texts: bool) -> Verb:
@@ -111,21 +113,11 @@ def parsed(
     `where` begins each sentence, as "evenhand.toml: " does. What is `written` in a file has values
     of known kinds, and what Python gives may be any object.
 
-    >>> parsed(1, {"job": "measure", "limt": 0.05})
+    >>> parsed(1, {"job": "measure", "over": 5})
     Traceback (most recent call last):
-    evenhand.runtime.errors.UsageError: check 1 (measure) has an unknown key 'limt'; did you mean 'limit'? Valid \
-choices are 'job', 'over', 'kind', 'limit', 'margin', 'level', 'interval', 'exact', 'queries', 'seconds'
+    evenhand.runtime.errors.UsageError: check 1 (measure) has over = 5; write the names of features
     """
-    if not isinstance(check, Mapping):
-        example = "a [[checks]] table" if written else 'a dictionary such as {"job": "measure"}'
-        raise UsageError(f"{where}check {number} is {clip(repr(check))}; write {example}")
-    job = check.get("job")
-    if isinstance(job, str) and job in VERBS.broken:
-        raise UsageError(f"{where}check {number}: {VERBS.broken[job]}")
-    if not isinstance(job, str) or job not in jobs():
-        raise UsageError(
-            f"{where}check {number} has job = {clip(repr(job))}; {nearest(job or '', jobs())}"
-        )
+    job = _job_of(number, check, where, written=written)
     place = f"{where}check {number} ({job})"
     options = verb_for(job, texts=texts).checks
     for key, value in check.items():
@@ -133,107 +125,156 @@ choices are 'job', 'over', 'kind', 'limit', 'margin', 'level', 'interval', 'exac
             continue
         if key not in options.toml:
             _refuse_other_kind(job, key, value, where, texts=texts)
-            known = ("job", *options.toml)
-            raise UsageError(f"{place} has an unknown key {clip(repr(key))}; {nearest(key, known)}")
+            choices = nearest(key, ("job", *options.toml))
+            shown = clip(repr(key))
+            raise UsageError(messages.UNKNOWN_KEY.format(place=place, key=shown, choices=choices))
         if written:
             options[key].check(value, place)
     settings = {key: value for key, value in check.items() if key not in ("job", "over")}
     return Check(job, settings, _sets(check.get("over"), place))
 
 
+def _job_of(number: int, check: Any, where: str, *, written: bool) -> str:
+    """Return the job of a check; refuse one that there is not."""
+    if not isinstance(check, Mapping):
+        shown = clip(repr(check))
+        if written:
+            raise UsageError(
+                messages.CHECK_IS_NOT_A_TABLE.format(where=where, number=number, check=shown)
+            )
+        raise UsageError(
+            messages.CHECK_IS_NOT_A_DICTIONARY.format(where=where, number=number, check=shown)
+        )
+    job = check.get("job")
+    if isinstance(job, str) and job in VERBS.broken:
+        reason = VERBS.broken[job]
+        raise UsageError(messages.CHECK_IS_BROKEN.format(where=where, number=number, reason=reason))
+    if isinstance(job, str) and job in jobs():
+        return job
+    raise UsageError(
+        messages.UNKNOWN_JOB.format(
+            where=where,
+            number=number,
+            job=clip(repr(job)),
+            choices=nearest(job or "", jobs()),
+        )
+    )
+
+
 def _refuse_other_kind(job: str, key: str, value: Any, where: str, *, texts: bool) -> None:
     """Refuse what goes with tables where the software takes texts, and the other way round."""
     if not VERBS[job].for_texts or key not in verb_for(job, texts=not texts).checks.toml:
         return
-    why = "[texts] declares texts" if texts else "there is no [texts] table"
+    shown = clip(repr(value))
     known = ", ".join(verb_for(job, texts=texts).checks.toml)
+    if texts:
+        raise UsageError(
+            messages.NOT_FOR_TEXTS.format(where=where, key=key, value=shown, job=job, known=known)
+        )
     raise UsageError(
-        f"{where}{key} = {clip(repr(value))} does not go here, since {why}; {job} then takes"
-        f" {known}"
+        messages.ONLY_FOR_TEXTS.format(where=where, key=key, value=shown, job=job, known=known)
     )
 
 
-def _sets(over: Any, place: str) -> Sets:
+def _sets(over: Any, place: str) -> tuple[FeatureSet, ...]:
     if over is None:
         return ()
     try:
         return tuple(sets_of(over))
     except TypeError:
-        raise UsageError(f"{place} has over = {clip(repr(over))}; name features") from None
+        shown = clip(repr(over))
+        raise UsageError(messages.OVER_NAMES_NO_FEATURES.format(place=place, over=shown)) from None
 
 
-def joined(checks: Sequence[Check]) -> list[Plan]:
-    """Return the runs of checks: those that differ in nothing but `over` are one, so that they hold
-    together.
+@dataclass(slots=True)
+class _JoinedChecks:
+    """The first of several checks that differ in `over` alone, and the sets of all of them."""
+
+    first: Check
+    sets: list[FeatureSet]
+
+    def takes(self, check: Check) -> bool:
+        """Return whether a check differs from the first in nothing but its sets."""
+        same_job = self.first.job == check.job
+        # A check without sets is about all of them, which is another question.
+        both_have_sets = bool(self.sets) == bool(check.sets)
+        return same_job and both_have_sets and _equal(self.first.settings, check.settings)
+
+    @property
+    def plan(self) -> CheckPlan:
+        """The run of all of them."""
+        settings = self.first.settings
+        if self.sets:
+            settings = {**settings, "over": self.sets}
+        return CheckPlan(self.first.job, settings)
+
+
+def joined(checks: Sequence[Check]) -> list[CheckPlan]:
+    """Return the runs of checks.
+
+    Checks that differ in nothing but `over` are one run, so that their intervals hold together.
     """
-    runs: list[tuple[Check, list[tuple[str, ...]]]] = []
+    runs: list[_JoinedChecks] = []
     for check in checks:
-        sets = _of_equals(runs, check)
-        if sets is None:
-            runs.append((check, list(dict.fromkeys(check.sets))))
+        run = next((run for run in runs if run.takes(check)), None)
+        if run is None:
+            runs.append(_JoinedChecks(check, list(dict.fromkeys(check.sets))))
         else:
-            sets += [names for names in check.sets if names not in sets]
-    return [
-        Plan(check.job, {**check.settings, "over": sets} if sets else check.settings)
-        for check, sets in runs
-    ]
+            run.sets += [names for names in check.sets if names not in run.sets]
+    return [run.plan for run in runs]
 
 
-def _of_equals(
-    runs: Sequence[tuple[Check, list[tuple[str, ...]]]], check: Check
-) -> list[tuple[str, ...]] | None:
-    """Return the sets of the run that a check belongs to, None where it is the first of its kind."""
-    for known, sets in runs:
-        alike = known.job == check.job and bool(sets) == bool(check.sets)
-        if alike and _equal(known.settings, check.settings):
-            return sets
-    return None
-
-
-def _equal(one: Any, other: Any) -> bool:
-    """Tell whether two settings are the same; frames and models are where they are the very same."""
-    if isinstance(one, Mapping) and isinstance(other, Mapping):
-        return one.keys() == other.keys() and all(_equal(one[key], other[key]) for key in one)
-    if isinstance(one, list | tuple) and isinstance(other, list | tuple):
-        return len(one) == len(other) and all(map(_equal, one, other))
-    if isinstance(one, str | int | float | None) and isinstance(other, str | int | float | None):
-        return one == other
-    return one is other
+def _equal(first: Any, second: Any) -> bool:
+    """Return whether two settings are the same; frames and models must be the very same object."""
+    if isinstance(first, Mapping) and isinstance(second, Mapping):
+        if first.keys() != second.keys():
+            return False
+        return all(_equal(value, second[key]) for key, value in first.items())
+    if isinstance(first, list | tuple) and isinstance(second, list | tuple):
+        return len(first) == len(second) and all(map(_equal, first, second))
+    plain_values = str | int | float | None
+    if isinstance(first, plain_values) and isinstance(second, plain_values):
+        return first == second
+    return first is second
 
 
 def usual(space: Space | None, *, real: bool, rates: bool = True) -> list[dict[str, Any]]:
-    """Return the checks that are run where none are declared; of texts, the terms they are treated
-    differently with.
+    """Return the checks that are run where none are declared; without a space, those of texts.
 
     A search has no limit: it cannot pass, since not to find anything is no proof. `real` says that
-    there are real rows, and `rates` that selection rates can be told of them, which features of few
-    values and a single output have.
+    there are real rows, and `rates` that they have selection rates, which features of few values
+    and a single output have.
 
-    >>> from evenhand.space.feature import category, integer
+    >>> from evenhand.space.feature import category
     >>> from evenhand.space.space import Space
-    >>> space = Space([category("sex", ["F", "M"]), category("race", ["b", "w"])], protected=["sex", "race"])
+    >>> features = [category("sex", ["F", "M"]), category("race", ["b", "w"])]
+    >>> space = Space(features, protected=["sex", "race"])
     >>> [check["job"] for check in usual(space, real=True)]
     ['measure', 'measure', 'subsets', 'search', 'search', 'impact', 'mine']
     """
     if space is None:
-        return [{"job": "mine", "limit": GAP}, {"job": "mine", "kind": "causal", "limit": LIMIT}]
+        return [
+            {"job": "mine", "limit": GAP},
+            {"job": "mine", "kind": "causal", "limit": LIMIT},
+        ]
     protected = list(space.protected)
     if not protected:
-        raise UsageError(
-            "the space names no protected features, so there is nothing to check; name them, or"
-            f" write [[checks]] with over, one or more of {', '.join(space.names)}"
-        )
-    found: list[dict[str, Any]] = [
-        {"job": "measure", "over": [name], "limit": LIMIT} for name in protected
-    ]
+        features = ", ".join(space.names)
+        raise UsageError(messages.NOTHING_PROTECTED.format(features=features))
+    checks: list[dict[str, Any]] = []
+    for name in protected:
+        checks.append({"job": "measure", "over": [name], "limit": LIMIT})
+    # The sets of many features are too many to be looked at without being asked for.
     if 1 < len(protected) <= MOST_TOGETHER:
-        found.append({"job": "subsets", "among": protected, "limit": LIMIT})
-    found += [{"job": "search", "over": [name]} for name in protected]
-    if real and rates and any(space.feature(name).size <= MOST_LEVELS for name in protected):
-        found.append({"job": "impact"})
+        checks.append({"job": "subsets", "among": protected, "limit": LIMIT})
+    for name in protected:
+        checks.append({"job": "search", "over": [name]})
     if real:
-        found.append({"job": "mine", "limit": GAP})
-    return found
+        sizes = [space.feature(name).size for name in protected]
+        if rates and min(sizes) <= MOST_LEVELS:
+            checks.append({"job": "impact"})
+        checks.append({"job": "mine", "limit": GAP})
+    return checks
 
 
 def planned(
@@ -243,13 +284,16 @@ def planned(
     *,
     real: bool,
     rates: bool = True,
-) -> list[Plan]:
+) -> list[CheckPlan]:
     """Return the runs of checks that were given in Python, those with equal settings together."""
-    given = usual(space, real=real, rates=rates) if checks is None else checks
-    found = []
-    for number, check in enumerate(given, start=1):
-        one = parsed(number, check)
-        spend = {key: getattr(bounds, key) for key in VERBS[one.job].bounds}
-        given_spend = {key: value for key, value in spend.items() if value is not None}
-        found.append(Check(one.job, {**one.settings, **given_spend}, one.sets))
-    return joined(found)
+    tables = usual(space, real=real, rates=rates) if checks is None else checks
+    bounded = []
+    for number, table in enumerate(tables, start=1):
+        check = parsed(number, table)
+        settings = dict(check.settings)
+        for key in VERBS[check.job].bounds:
+            bound = getattr(bounds, key)
+            if bound is not None:
+                settings[key] = bound
+        bounded.append(Check(check.job, settings, check.sets))
+    return joined(bounded)

@@ -3,6 +3,180 @@
 from __future__ import annotations
 
 # ------------------------------------------------------------------------------------------------
+# What cannot be run: errors.
+# ------------------------------------------------------------------------------------------------
+
+BASELINE_IS_NOT_AN_AUDIT = (
+    "baseline = {baseline} is not an audit; pass an Audit, or the path of its JSON file"
+)
+NOT_A_BASELINE = "a {type} is not a baseline; pass an Audit, or the path of its JSON file"
+CHECKS_ARE_NOT_A_LIST = (
+    "checks = {checks} is not a list of checks; pass a list, even for a single check"
+)
+CHECKS_ARE_EMPTY = (
+    "checks is empty, so there is nothing to run; leave it out to run the usual checks"
+)
+NOT_WITH_A_FILE = (
+    "{name} cannot be combined with a configuration file, which declares its own; leave it out"
+)
+TEXTS_NEED_A_FILE = (
+    "texts are audited by a configuration file with a [texts] table; in Python call mine_text"
+)
+NO_TEXTS = "texts are tested with mine_text, or by a configuration file with a [texts] table"
+ROWS_WITHOUT_COLUMNS = "data = rows(…) has no columns except the inputs; pass the dataframe itself"
+NOTHING_TO_RUN = (
+    "there is no check to run; write a [[checks]] table, or leave all of them out to run the usual"
+    " checks"
+)
+INTERRUPTED = "the run was interrupted"
+NO_SUCH_CHECK = "this audit has no check {name}; {choices}"
+NOTHING_TO_REPORT = "there is no result to report on; name at least one file"
+HELD_WITHOUT_FINDINGS = "{count} statements are held against a baseline"
+JOB_CANNOT_BE_CHECKED = "{job} cannot be run as a check; {choices}"
+CHECK_IS_NOT_A_TABLE = "{where}check {number} is {check}; write a [[checks]] table"
+CHECK_IS_NOT_A_DICTIONARY = (
+    '{where}check {number} is {check}; write a dictionary such as {{"job": "measure"}}'
+)
+CHECK_IS_BROKEN = "{where}check {number}: {reason}"
+UNKNOWN_JOB = "{where}check {number} has job = {job}; {choices}"
+UNKNOWN_KEY = "{place} has an unknown key {key}; {choices}"
+NOT_FOR_TEXTS = (
+    "{where}{key} = {value} cannot be used here, since [texts] declares texts; {job} then takes"
+    " {known}"
+)
+ONLY_FOR_TEXTS = (
+    "{where}{key} = {value} cannot be used here, since there is no [texts] table; {job} then takes"
+    " {known}"
+)
+OVER_NAMES_NO_FEATURES = "{place} has over = {over}; write the names of features"
+NOTHING_PROTECTED = (
+    "the space names no protected features, so there is nothing to check; name them, or write"
+    " [[checks]] with over, one or more of {features}"
+)
+SUMMARY_NOT_WRITTEN = "GITHUB_STEP_SUMMARY: cannot write the summary to {file}: {reason}"
+
+# ------------------------------------------------------------------------------------------------
+# Progress, and notes of an audit.
+# ------------------------------------------------------------------------------------------------
+
+PROGRESS = "check {number} of {all}: {name}"
+INTERRUPTED_BEFORE = "interrupted before: {checks}"
+OTHER_SPACE = "the baseline is of another space of inputs, so that its scores may speak of others"
+CHECK_IS_GONE = "the baseline has a check that this audit has not: {name}"
+OLDER_AUDIT = "an older audit"
+SEEDS_DIFFER = "the seeds differ: {seeds}"
+BASELINE_WITH_DIGEST = "{name}, digest {digest}"
+
+# ------------------------------------------------------------------------------------------------
+# An audit as text.
+# ------------------------------------------------------------------------------------------------
+
+NO_LIMIT_WAS_GIVEN = "no limit was given"
+NO_LIMIT_IN_STORY = "no limit given"
+FOUND = "discrimination found"
+NOT_RUN_AT_ALL = "a check could not be run"
+SOFTWARE_FAILED = "the software failed"
+ALL_COUNTED = "{checks}: {verdicts}"
+COUNTED_EACH_LEVEL = (
+    "{checks}: {verdicts}. Each check holds at its own level; of all together nothing can be said."
+)
+COUNTED_TOGETHER = "{checks}: {verdicts}. {together}"
+EXIT_CODE = "exit code {code}: {meaning}"
+HELD_AGAINST_LINE = "held against {baseline}"
+AGAINST_BASELINE = "against the baseline: {state}"
+AGAINST_BASELINE_BEFORE = "against the baseline: {state}; it was {before}"
+FINDING_AGAINST_BASELINE = "  {finding}; against the baseline: {state}"
+FOR_EXAMPLE = "for example {case}"
+AT_LEAST_CONFIDENCE = "at least {level} confidence"
+
+# ------------------------------------------------------------------------------------------------
+# What the formats of CI systems share.
+# ------------------------------------------------------------------------------------------------
+
+MORE_FEATURES = "… {count} more features"
+PASSING_STATEMENTS = "{passed} of {all} statements pass"
+MORE_LIKE_THESE = "{count} more like these are in the report"
+RUN_AGAIN = "run it again: {command}"
+CHECK_NOT_RUN = "the check could not be run"
+SARIF_HELP = (
+    "An error fails against its engineering threshold; a warning is undecided, which is not a pass."
+    " Each result holds the estimate, its interval, its level and how many inputs it rests on. The"
+    " report has the simplest case and how to run it again."
+)
+RULE_OF_OTHER_JOB = "The {job} of the software"
+RULE_OF_OTHER_JOB_IN_FULL = "What {job} found of the software."
+RULE_HELP = "{rule} {help}"
+
+# ------------------------------------------------------------------------------------------------
+# The summary in Markdown.
+# ------------------------------------------------------------------------------------------------
+
+NOTHING_FOUND = "nothing was found"
+MARKDOWN_COUNTS = "{count} statements: {verdicts}. {confidence}"
+MARKDOWN_COUNTS_OF = "{count} statements of {subject}: {verdicts}. {confidence}"
+MARKDOWN_BASELINE = (
+    "Held against a baseline: {baseline}. What is not surely worse than it was does not fail."
+)
+NOTHING_MEASURED = "Nothing was measured."
+NO_INTERVAL_NEEDED = (
+    "No interval is needed: scores are exact, and a search only counts what it found."
+)
+EACH_OWN_LEVEL = "Each interval holds its own level; nothing is known of all of them together."
+INTERVALS_TOGETHER = "All intervals hold together at a level of at least {level}."
+RUN_IT_AGAIN = "### Run it again"
+NOT_CLAIMED = "### What is not claimed"
+SEED = "Seed {seed}."
+SEED_AND_FILE = "Seed {seed}; the checks are in {file}."
+MARKDOWN_HEADINGS = "| verdict | check | claim | estimate | n | engineering threshold |"
+GOOD_STATEMENTS = "{count} statements that pass"
+MORE_GOOD_STATEMENTS = "{count} more statements that pass"
+MARKDOWN_STATEMENTS = "{count} statements"
+MORE_MARKDOWN_STATEMENTS = "{count} more statements"
+STATEMENTS_IN_REPORT = "{count} more statements are in the report."
+MORE_CASES = "{count} more cases"
+CASES_IN_REPORT = "The cases of {count} more statements that fail are in the report."
+
+# ------------------------------------------------------------------------------------------------
+# The fragment of a model card.
+# ------------------------------------------------------------------------------------------------
+
+CARD_RESULTS_BY_GROUP = "### Unitary and intersectional results"
+CARD_CAVEATS = "### Caveats and limits"
+CARD_REPRODUCE = "### How to reproduce"
+CARD_VERDICT = "Verdict: {verdict}."
+CARD_VERDICT_OF = "Software under test: {subject}. Verdict: {verdict}."
+CARD_BASELINE = "{verdict} Held against a baseline: {baseline}."
+CARD_PROTECTED = "Protected characteristics and the groups that they make:"
+CARD_TESTED = "Tested: {factors}."
+CARD_NO_FACTORS = "None were declared."
+CARD_MORE = "… {count} more {what} in the JSON of the audit"
+CARD_MORE_STATEMENTS = "… {count} more statements in the JSON of the audit."
+CARD_MORE_CATEGORIES = "{count} more categories are in the JSON of the audit"
+CARD_RANGE = "{low} to {high}"
+CARD_RANGE_IN_STEPS = "{low} to {high} in steps of {step}"
+CARD_MORE_LEVELS = "{levels}, … {count} more"
+CARD_READING = (
+    "Each value stands with an interval, the number n that it rests on and the level at which the"
+    " intervals of its check hold together. Limits are engineering thresholds, chosen by those who"
+    " ran the audit."
+)
+CARD_CHOSEN_INPUTS = "inputs that a {job} chose, which are no population"
+CARD_DECLARED_POPULATION = "as the check declares it"
+CARD_NO_DATA = "No data was evaluated."
+CARD_NO_RESULTS = "There are no results."
+CARD_NO_GROUPS = "No check compares groups one by one."
+CARD_UNITARY = "Unitary, {check}, by {features}:"
+CARD_INTERSECTIONAL = "Intersectional, {check}, by {features}:"
+CARD_RATIO_HEADING = "ratio to the highest rate"
+CARD_LEVEL = (
+    "The intervals of a check hold together at its level; those of all checks together at {level}"
+    " at least."
+)
+CARD_NOT_RUN = "{check} could not be run: {error}"
+CARD_NO_COMPLIANCE = "Nothing here is a claim of compliance with any law, rule or standard."
+CARD_DIGEST = "digest of what was found: {digest}"
+
+# ------------------------------------------------------------------------------------------------
 # The page of an audit.
 # ------------------------------------------------------------------------------------------------
 
@@ -22,7 +196,6 @@ NOTHING_TO_TELL = "There is nothing to tell."
 STATEMENTS = "{checks} made {statements}: {verdicts}."
 NO_STATEMENTS = "{checks} made {statements}."
 INPUTS_ASKED = "The software was asked {inputs}, of which {executed} were run this time."
-AT_LEAST_CONFIDENCE = "at least {level} confidence"
 NOTHING_DRAWN = "Nothing here depends on which inputs happened to be drawn."
 TOO_MANY_FOR_ONE_LEVEL = (
     "Each check holds at its own level; they are too many to say that all of them hold together."
@@ -30,6 +203,7 @@ TOO_MANY_FOR_ONE_LEVEL = (
 POPULATIONS = "They speak of: {populations}."
 POPULATIONS_AND_OTHERS = "They speak of: {populations} and others."
 HELD_AGAINST = "Held against a baseline: {baseline}. Only what surely got worse, or is new, fails."
+AGAINST_THE_BASELINE = "against the baseline"
 VERDICTS_CAPTION = (
     "Every statement of every check, those that pass too. Limits are engineering thresholds."
 )

@@ -1,4 +1,4 @@
-"""The display of an audit: the scores of all its checks with their intervals, against their limits."""
+"""The display of an audit: the scores of all its checks, against their limits."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ if TYPE_CHECKING:
 
 @dataclass
 class AuditDisplay(Display):
-    """The rates that the checks of an audit tell, a panel for each limit; counts of witnesses have
-    no place in it.
+    """The rates that the checks of an audit found, a panel for each limit.
+
+    Counts of witnesses have no place in it.
     """
 
     rates: RatesDisplay
@@ -31,18 +32,21 @@ class AuditDisplay(Display):
         >>> AuditDisplay.from_audit(Audit((), 0, Spent(0, 0, 0.0))).rates.scores
         ()
         """
-        found = []
-        for one in all_statements(audit):
-            if one.finding is None or one.finding.unit != Estimate.unit:
+        rates = []
+        for statement in all_statements(audit):
+            finding = statement.finding
+            if finding is None or finding.unit != Estimate.unit:
                 continue
-            about = (f"{one.check.job} {one.about}",)
-            found.append(replace(one.finding, about=about, output="", groups=(), cases=()))
-        return cls(RatesDisplay.from_findings(found))
+            label = f"{statement.check.job} {statement.about}"
+            rates.append(replace(finding, about=(label,), output="", groups=(), cases=()))
+        return cls(RatesDisplay.from_findings(rates))
 
     def plot(self, ax: Any = None) -> AuditDisplay:
         """Draw on axes given, or on a new figure, and return the display."""
         self.rates.plot(ax=ax)
-        self.ax_, self.axes_, self.figure_ = self.rates.ax_, self.rates.axes_, self.rates.figure_
+        self.ax_ = self.rates.ax_
+        self.axes_ = self.rates.axes_
+        self.figure_ = self.rates.figure_
         return self
 
 

@@ -15,9 +15,7 @@ SCORE = ("value", "low", "high", "n", "level", "method", "population")
 
 
 def statements(check: CheckResult) -> list[Statement]:
-    """Return what one check says, best evidence of discrimination first; a check that failed says
-    why.
-    """
+    """Return what one check says, best evidence first; a check that failed says why."""
     if check.found is None:
         return [Statement(check, check.job, check.error, check.verdict, check.alone)]
     if not check.held:
@@ -38,18 +36,22 @@ def frame(audit: Audit) -> Any:
     """Return one row for each statement, as a pandas frame."""
     import pandas as pd
 
-    rows = []
-    for one in all_statements(audit):
-        score = {} if one.estimate is None else one.estimate.to_dict()
-        row = {
-            "check": one.check.name,
-            "job": one.check.job,
-            "about": one.about,
-            "verdict": one.verdict,
-        }
-        row |= {key: score.get(key) for key in SCORE}
-        row |= {"limit": one.limit, "claim": one.claim}
-        if one.held is not None:
-            row["baseline"] = one.held.state
-        rows.append(row)
-    return pd.DataFrame(rows)
+    return pd.DataFrame([_row(statement) for statement in all_statements(audit)])
+
+
+def _row(statement: Statement) -> dict[str, Any]:
+    estimate = statement.estimate
+    score = {} if estimate is None else estimate.to_dict()
+    row = {
+        "check": statement.check.name,
+        "job": statement.check.job,
+        "about": statement.about,
+        "verdict": statement.verdict,
+    }
+    for key in SCORE:
+        row[key] = score.get(key)
+    row["limit"] = statement.limit
+    row["claim"] = statement.claim
+    if statement.held is not None:
+        row["baseline"] = statement.held.state
+    return row

@@ -1,12 +1,11 @@
-"""An audit as text: what each check says, one verdict, the exit code, and the files that were
-written.
-"""
+"""An audit as text: what each check says, one verdict, the exit code, and the files written."""
 
 from __future__ import annotations
 
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from evenhand.methods.audit import messages
 from evenhand.methods.audit.formats.ci import NOT_RUN, word_of
 from evenhand.methods.audit.statements import all_statements, statements
 from evenhand.report.definitions import TOGETHER
@@ -25,39 +24,38 @@ if TYPE_CHECKING:
     from evenhand.report.statement import Statement
 
 MOST = 3
-"""The most statements of a check that are told; the report has all."""
+"""The most statements of a check that are shown; the report has all."""
 MEANING = {
     0: "pass",
-    1: "discrimination found",
-    2: "a check could not be run",
+    1: messages.FOUND,
+    2: messages.NOT_RUN_AT_ALL,
     3: "undecided",
-    4: "the software failed",
+    4: messages.SOFTWARE_FAILED,
     130: "interrupted",
 }
 """What the exit codes mean."""
-_ORDER = (*map(str, (Verdict.FAIL, Verdict.UNDECIDED)), NOT_RUN, str(Verdict.PASS), NO_LIMIT)
+_ORDER = (str(Verdict.FAIL), str(Verdict.UNDECIDED), NOT_RUN, str(Verdict.PASS), NO_LIMIT)
 
 
 def render_audit(
     audit: Audit, files: Sequence[str] = (), *, console: Console | None = None
 ) -> None:
-    """Print an audit on standard output, or on the console given, with the files that it was
-    written to.
-    """
-    Screen(console).print(list(_told(audit, files)))
+    """Print an audit on standard output, or on the console given, with the files written."""
+    screen = Screen(console)
+    screen.print(list(_lines(audit, files)))
 
 
 def lines(audit: Audit, *, cases: int = 1, width: int | None = None) -> Iterator[Line]:
-    """Tell an audit as lines."""
-    return _told(audit, ())
+    """Yield an audit as lines."""
+    return _lines(audit, ())
 
 
 def audit_lines(audit: Audit, files: Sequence[str] = ()) -> list[str]:
     """Return an audit as lines of plain text."""
-    return [str(line) for line in _told(audit, files)]
+    return [str(line) for line in _lines(audit, files)]
 
 
-def _told(audit: Audit, files: Sequence[str]) -> Iterator[Line]:
+def _lines(audit: Audit, files: Sequence[str]) -> Iterator[Line]:
     for check in audit.checks:
         yield Line(check.name)
         yield from _check(check)
@@ -65,8 +63,9 @@ def _told(audit: Audit, files: Sequence[str]) -> Iterator[Line]:
         yield Line(f"note: {note}")
     yield Line(counted(audit), audit.verdict)
     if audit.baseline:
-        yield Line(f"held against {audit.held_against}", indent=LEAD)
-    yield Line(f"exit code {audit.exit_code}: {meaning(audit)}")
+        baseline = messages.HELD_AGAINST_LINE.format(baseline=audit.held_against)
+        yield Line(baseline, indent=LEAD)
+    yield Line(messages.EXIT_CODE.format(code=audit.exit_code, meaning=meaning(audit)))
     if files:
         yield Line(f"wrote {', '.join(files)}")
 
@@ -79,7 +78,9 @@ def meaning(audit: Audit) -> str:
     >>> meaning(Audit((), 0, Spent(0, 0, 0.0)))
     'no limit was given'
     """
-    return MEANING[audit.exit_code] if audit.exit_code or audit.verdict else "no limit was given"
+    if not audit.exit_code and audit.verdict is None:
+        return messages.NO_LIMIT_WAS_GIVEN
+    return MEANING[audit.exit_code]
 
 
 def counted(audit: Audit) -> str:
@@ -90,44 +91,50 @@ def counted(audit: Audit) -> str:
     >>> counted(Audit((), 0, Spent(0, 0, 0.0)))
     '0 checks'
     """
-    every = all_statements(audit)
-    words = Counter(map(word_of, every))
-    told = [f"{words[word]:,} {word}" for word in _ORDER if words[word]]
-    checks = f"{len(audit.checks):,} check{'s' * (len(audit.checks) != 1)}"
-    if not told:
+    statements_of_all = all_statements(audit)
+    number_of = Counter(map(word_of, statements_of_all))
+    counts = [f"{number_of[word]:,} {word}" for word in _ORDER if number_of[word]]
+    number = len(audit.checks)
+    checks = "1 check" if number == 1 else f"{number:,} checks"
+    if not counts:
         return checks
-    said = f"{checks}: {', '.join(told)}"
-    if all(one.estimate is None for one in every):
-        return said
+    verdicts = ", ".join(counts)
+    if all(statement.estimate is None for statement in statements_of_all):
+        return messages.ALL_COUNTED.format(checks=checks, verdicts=verdicts)
     if audit.level <= 0:
-        return f"{said}. Each check holds at its own level; of all together nothing can be said."
-    level = (
-        "certainty"
-        if audit.level == 1
-        else f"at least {number_text.percent_figures(audit.level, 4)} confidence"
-    )
-    return f"{said}. {TOGETHER.format(level=level)}"
+        return messages.COUNTED_EACH_LEVEL.format(checks=checks, verdicts=verdicts)
+    together = TOGETHER.format(level=_level_text(audit.level))
+    return messages.COUNTED_TOGETHER.format(checks=checks, verdicts=verdicts, together=together)
+
+
+def _level_text(level: float) -> str:
+    if level == 1:
+        return "certainty"
+    percent = number_text.percent_figures(level, 4)
+    return messages.AT_LEAST_CONFIDENCE.format(level=percent)
 
 
 def _check(check: CheckResult) -> Iterator[Line]:
-    told = statements(check)
-    for one in told[:MOST]:
-        yield from _statement(one)
-    if len(told) > MOST:
-        rest = Counter(one.word for one in told[MOST:])
-        yield Line(
-            f"… {', '.join(f'{number:,} more {word}' for word, number in rest.items())}",
-            indent=LEAD,
-        )
+    statements_of_check = statements(check)
+    for statement in statements_of_check[:MOST]:
+        yield from _statement(statement)
+    left_out = Counter(statement.word for statement in statements_of_check[MOST:])
+    if left_out:
+        counts = [f"{number:,} more {word}" for word, number in left_out.items()]
+        yield Line(f"… {', '.join(counts)}", indent=LEAD)
 
 
-def _statement(one: Statement) -> Iterator[Line]:
-    told = f"{NOT_RUN}: {one.claim}" if one.check.found is None else one.claim
-    yield Line(told, one.verdict, LEAD)
-    if one.estimate is not None:
-        limit = f"; limit {one.threshold}" if one.threshold else ""
-        yield Line(f"{one.estimate}{limit}", indent=LEAD)
-    if one.held is not None:
-        yield Line(f"against the baseline: {one.held.state}", indent=LEAD)
-    if one.case is not None and one.verdict is not Verdict.PASS:
-        yield Line(f"for example {one.case}", indent=LEAD)
+def _statement(statement: Statement) -> Iterator[Line]:
+    claim = statement.claim
+    if statement.check.found is None:
+        claim = f"{NOT_RUN}: {claim}"
+    yield Line(claim, statement.verdict, LEAD)
+    if statement.estimate is not None:
+        limit = f"; limit {statement.threshold}" if statement.threshold else ""
+        yield Line(f"{statement.estimate}{limit}", indent=LEAD)
+    if statement.held is not None:
+        state = messages.AGAINST_BASELINE.format(state=statement.held.state)
+        yield Line(state, indent=LEAD)
+    if statement.case is not None and statement.verdict is not Verdict.PASS:
+        example = messages.FOR_EXAMPLE.format(case=statement.case)
+        yield Line(example, indent=LEAD)

@@ -1,24 +1,38 @@
-"""Markdown of values that others wrote: whatever they hold, it stays text, on GitHub and elsewhere."""
+"""Markdown of values that others wrote: whatever they hold stays text, on GitHub and elsewhere."""
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from evenhand.report.lines import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    Cells: TypeAlias = Sequence[Any]
+
 JOINER = "\N{WORD JOINER}"
 """Stands, unseen, where letters would make a link or call a person: some renderers look for these
 after all escapes.
 """
-_SIGNS = str.maketrans(
-    {sign: f"\\{sign}" for sign in "\\*_[]~"}
+_ESCAPED = {
+    "\\": "\\\\",
+    "*": "\\*",
+    "_": "\\_",
+    "[": "\\[",
+    "]": "\\]",
+    "~": "\\~",
     # A table ends its cells before it looks for escapes, and ticks are looked for before that.
-    | {"&": "&amp;", "<": "&lt;", ">": "&gt;", "|": "&#124;", "$": "&#36;", "`": "&#96;"}
-)
+    "&": "&amp;",
+    "<": "&lt;",
+    ">": "&gt;",
+    "|": "&#124;",
+    "$": "&#36;",
+    "`": "&#96;",
+}
+_SIGNS = str.maketrans(_ESCAPED)
+_TICKS = re.compile("`+")
 _LINKS = re.compile(
     r"(?<=[@#!$~%&])(?=\w)|(?<=:)(?=//)|(?<=www)(?=\.)|(?<=GH)(?=-\d)|(?<=:)(?=[\w+-]+:)",
     re.IGNORECASE,
@@ -44,7 +58,9 @@ def text(value: Any) -> str:
 
 def inline(value: Any) -> str:
     """Return a value as Markdown that shows it wherever it stands, but at the start of a line."""
-    return _LINKS.sub(JOINER, printable(str(value))).translate(_SIGNS)
+    shown = printable(str(value))
+    without_links = _LINKS.sub(JOINER, shown)
+    return without_links.translate(_SIGNS)
 
 
 def code(value: Any) -> str:
@@ -54,11 +70,14 @@ def code(value: Any) -> str:
     `evenhand audit` ``a`b``
     """
     shown = printable(str(value))
-    fence = "`" * (1 + max((len(run) for run in re.findall("`+", shown)), default=0))
+    if not shown.strip():
+        return text(shown)
+    fence = "`" * (1 + _longest_ticks(shown))
     # A space at each end is taken off again, and keeps ticks of the value's own from joining the
     # fence.
-    padded = f" {shown} " if shown.startswith(("`", " ")) or shown.endswith(("`", " ")) else shown
-    return f"{fence}{padded}{fence}" if shown.strip() else text(shown)
+    if shown[0] in "` " or shown[-1] in "` ":
+        shown = f" {shown} "
+    return f"{fence}{shown}{fence}"
 
 
 def block(value: Any, language: str = "") -> str:
@@ -69,14 +88,19 @@ def block(value: Any, language: str = "") -> str:
     evenhand audit
     ```
     """
-    shown = [printable(line) for line in str(value).splitlines()]
-    fence = "`" * max(
-        3, 1 + max((len(run) for line in shown for run in re.findall("`+", line)), default=0)
-    )
-    return "\n".join([f"{fence}{language}", *shown, fence])
+    lines = [printable(line) for line in str(value).splitlines()]
+    longest = _longest_ticks("\n".join(lines))
+    fence = "`" * max(3, 1 + longest)
+    return "\n".join([f"{fence}{language}", *lines, fence])
 
 
-def table(headings: Sequence[Any], rows: Iterable[Sequence[Any]], right: Iterable[int] = ()) -> str:
+def _longest_ticks(shown: str) -> int:
+    """Return the length of the longest run of ticks, which a fence must exceed."""
+    runs = _TICKS.findall(shown)
+    return max(map(len, runs), default=0)
+
+
+def table(headings: Cells, rows: Iterable[Cells], right: Iterable[int] = ()) -> str:
     """Return a table of values as Markdown; the columns at the places `right` stand at the right.
 
     >>> print(table(["group", "rate"], [["a|b", "12.5 %"]], right=[1]))
@@ -84,11 +108,16 @@ def table(headings: Sequence[Any], rows: Iterable[Sequence[Any]], right: Iterabl
     |---|---:|
     | a&#124;b | 12.5 % |
     """
-    aligned = set(right)
-    marks = "|".join("---:" if place in aligned else "---" for place in range(len(headings)))
-    lines = [_row(headings), f"|{marks}|", *(_row(row) for row in rows)]
+    right_aligned = set(right)
+    marks = []
+    for place in range(len(headings)):
+        marks.append("---:" if place in right_aligned else "---")
+    lines = [_row(headings), f"|{'|'.join(marks)}|"]
+    for row in rows:
+        lines.append(_row(row))
     return "\n".join(lines)
 
 
-def _row(cells: Sequence[Any]) -> str:
-    return f"| {' | '.join(inline(cell) for cell in cells)} |"
+def _row(cells: Cells) -> str:
+    shown = " | ".join(inline(cell) for cell in cells)
+    return f"| {shown} |"
