@@ -37,7 +37,11 @@ PEOPLE = pd.DataFrame(
 
 
 def score(
-    kind: str = "causal", rows: Any = None, decide=loan, space: eh.Space = SPACE, **options: Any
+    kind: str = "causal",
+    rows: Any = None,
+    decide=loan,
+    space: eh.Space = SPACE,
+    **options: Any,
 ) -> Any:
     return eh.measure(decide, space, kind=kind, sampler=rows, **options)
 
@@ -125,7 +129,11 @@ def test_weighted_rows_are_drawn_as_often_as_they_weigh(kind):
     heavy = 1 + 5 * (MANY["income"].between(50, 59) & (MANY["age"] >= 40)).to_numpy()
     whole = score(kind, eh.rows(MANY, weights=heavy)).worst.estimate
     drawn = score(
-        kind, eh.rows(MANY, weights=heavy), exact=False, level=0.999, margin=0.03
+        kind,
+        eh.rows(MANY, weights=heavy),
+        exact=False,
+        level=0.999,
+        margin=0.03,
     ).worst.estimate
     assert (
         abs(whole.value - truth(MANY, kind)) > 0.06
@@ -197,7 +205,10 @@ def test_a_budget_takes_a_random_part_of_a_sample():
     )
     near = eh.rows(PEOPLE, twins="rows")
     refused(
-        UsageError, lambda: score(rows=near, budget=eh.Budget(queries=4)), "5 inputs", "4 queries"
+        UsageError,
+        lambda: score(rows=near, budget=eh.Budget(queries=4)),
+        "5 inputs",
+        "4 queries",
     )
 
 
@@ -231,7 +242,11 @@ def test_a_group_that_nobody_was_seen_of_is_undecided_in_a_sample_and_noted_in_a
     )
     # Evidence of the others is enough for a fail.
     clear = score(
-        "group", eh.rows(frame, sample_of="applicants"), lambda p: p["age"] > 40, RACES, limit=0.1
+        "group",
+        eh.rows(frame, sample_of="applicants"),
+        lambda p: p["age"] > 40,
+        RACES,
+        limit=0.1,
     )
     assert clear.verdict == "fail"
 
@@ -239,13 +254,21 @@ def test_a_group_that_nobody_was_seen_of_is_undecided_in_a_sample_and_noted_in_a
 def test_a_tiny_group_of_a_sample_is_undecided():
     frame = pd.DataFrame({"race": ["a"] * 500 + ["b"] * 500 + ["c"] * 3, "age": 30})
     found = score(
-        "group", eh.rows(frame, sample_of="applicants"), lambda p: p["age"] > 20, RACES, limit=0.1
+        "group",
+        eh.rows(frame, sample_of="applicants"),
+        lambda p: p["age"] > 20,
+        RACES,
+        limit=0.1,
     )
     assert found.verdict == "undecided"
     assert [group.estimate.n for group in found.worst.groups] == [500, 500, 3]
     large = pd.DataFrame({"race": ["a"] * 500 + ["b"] * 500 + ["c"] * 100, "age": 30})
     found = score(
-        "group", eh.rows(large, sample_of="applicants"), lambda p: p["age"] > 20, RACES, limit=0.1
+        "group",
+        eh.rows(large, sample_of="applicants"),
+        lambda p: p["age"] > 20,
+        RACES,
+        limit=0.1,
     )
     assert found.verdict == "pass"
 
@@ -315,7 +338,12 @@ def test_a_profile_keeps_the_constraints():
     space = eh.Space(SPACE.features, ["sex"], ["not (sex == 'M' and income < 50)"])
     sampler = eh.profile({"income": [(0, 49, 0.5), (50, 99, 0.5)]})
     found = score(
-        "group", sampler, lambda p: p["income"] >= 50, space, margin=0.03, level=0.999
+        "group",
+        sampler,
+        lambda p: p["income"] >= 50,
+        space,
+        margin=0.03,
+        level=0.999,
     ).worst
     assert found.estimate.low <= 0.5 <= found.estimate.high
     assert found.groups[1].estimate.value == 1

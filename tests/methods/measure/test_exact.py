@@ -84,7 +84,10 @@ class World:
 
 @st.composite
 def worlds(
-    draw: st.DrawFn, *, constrained: bool = True, labels: tuple[Any, ...] = (False, True)
+    draw: st.DrawFn,
+    *,
+    constrained: bool = True,
+    labels: tuple[Any, ...] = (False, True),
 ) -> World:
     features: list[Feature] = []
     values: list[list[Any]] = []
@@ -134,7 +137,10 @@ def sets(world: World) -> list[tuple[str, ...]]:
 
 def exact(world: World, over: tuple[str, ...], kind: str = "causal", **meaning: Any) -> Any:
     return eh.measure(
-        eh.Subject(world.decide, world.space, **meaning), over=over, kind=kind, exact=True
+        eh.Subject(world.decide, world.space, **meaning),
+        over=over,
+        kind=kind,
+        exact=True,
     )
 
 
@@ -312,7 +318,9 @@ def few(people):
 @pytest.mark.parametrize(("inputs", "expensive", "whole"), [
     (10_000, False, True), (10_002, False, False), (256, True, True), (258, True, False),
 ])  # fmt: skip
-def test_small_spaces_are_enumerated_and_large_ones_sampled(monkeypatch, kind, inputs, expensive, whole):
+def test_small_spaces_are_enumerated_and_large_ones_sampled(
+    monkeypatch, kind, inputs, expensive, whole
+):
     subject = eh.Subject(few, sized(inputs))
     monkeypatch.setattr(subject.adapter, "expensive", expensive)
     found = eh.measure(subject, kind=kind, margin=0.2)

@@ -220,7 +220,11 @@ def test_cases_are_favourable_outcomes_lost_by_moving_to_the_worst_group(exact):
 def test_equal_groups_have_no_cases():
     assert (
         eh.measure(
-            lambda people: people["age"] > 40, SPACE, kind="group", margin=0.2, exact=False
+            lambda people: people["age"] > 40,
+            SPACE,
+            kind="group",
+            margin=0.2,
+            exact=False,
         ).worst.cases
         == ()
     )
@@ -282,7 +286,12 @@ def test_same_seed_same_result_for_any_number_of_workers(monkeypatch, tmp_path):
     def run(seed=3, n_jobs=1, **options):
         subject = eh.Subject(signed, SPACE, positive="yes", **options)
         return eh.measure(
-            subject, over=["sex", "race"], kind="group", margin=0.08, seed=seed, n_jobs=n_jobs
+            subject,
+            over=["sex", "race"],
+            kind="group",
+            margin=0.08,
+            seed=seed,
+            n_jobs=n_jobs,
         ).digest
 
     first = run()
@@ -307,7 +316,11 @@ def grade(people):
 def test_several_labels_without_a_favourable_one_have_a_finding_each(exact):
     space = eh.Space([SEX, eh.integer("income", 0, 99)], protected=["sex"])
     found = eh.measure(
-        eh.Subject(grade, space, labels=GRADES), kind="group", margin=0.05, exact=exact, limit=0.2
+        eh.Subject(grade, space, labels=GRADES),
+        kind="group",
+        margin=0.05,
+        exact=exact,
+        limit=0.2,
     )
     assert len(found.findings) == 3
     said = {finding.output: finding for finding in found.findings}
@@ -348,7 +361,10 @@ def test_what_is_favourable_must_be_said():
     refused(UsageError, lambda: eh.measure(loan, SPACE, kind="group"), "favourable", "positive=")
     subject = eh.Subject(lambda people: people["age"] * 1.5, SPACE)
     refused(
-        UsageError, lambda: eh.measure(subject, kind="group"), "favourable", "a function such as"
+        UsageError,
+        lambda: eh.measure(subject, kind="group"),
+        "favourable",
+        "a function such as",
     )
 
 
@@ -393,7 +409,11 @@ def both_outputs(people):
 def test_several_outputs_are_measured_on_the_same_draws(kind):
     positive: Any = {"grant": "yes", "rate": lambda rate: rate < 8}
     subject = eh.Subject(
-        both_outputs, SPACE, outputs=["grant", "rate"], positive=positive, differs={"rate": 1.0}
+        both_outputs,
+        SPACE,
+        outputs=["grant", "rate"],
+        positive=positive,
+        differs={"rate": 1.0},
     )
     found = eh.measure(subject, kind=kind, margin=0.1)
     assert {finding.output for finding in found.findings} == {"grant", "rate"}
@@ -417,7 +437,13 @@ def paper(space: eh.Space, decide, names: tuple[str, ...], margin: float, level:
     groups, z, sizes, rates = Groups(space, names), z_score(level), [], []
     for group in range(len(groups)):
         draws = Draws(
-            Within(Uniform(), groups, group), space, seed, "measure", "group", *names, group
+            Within(Uniform(), groups, group),
+            space,
+            seed,
+            "measure",
+            "group",
+            *names,
+            group,
         )
         outcomes = decide(space.decode(draws.take(0, 3000))).tolist()
         r = count = 0
@@ -470,14 +496,24 @@ def test_wald_misses_a_rare_difference_that_the_default_finds():
 
     found = Counter(
         eh.measure(
-            one_in_fifty, rare, kind="group", interval="wald", margin=0.01, seed=seed
+            one_in_fifty,
+            rare,
+            kind="group",
+            interval="wald",
+            margin=0.01,
+            seed=seed,
         ).worst.estimate.high
         for seed in range(20)
     )
     assert found[0.0] >= 5
     for seed in range(3):
         sound = eh.measure(
-            one_in_fifty, rare, kind="group", margin=0.02, level=0.99, seed=seed
+            one_in_fifty,
+            rare,
+            kind="group",
+            margin=0.02,
+            level=0.99,
+            seed=seed,
         ).worst.estimate
         assert sound.low <= 0.02 <= sound.high
 
@@ -496,7 +532,10 @@ def test_a_group_suite_is_replayed_on_another_version(tmp_path, suffix, exact):
 
     options: dict[str, Any] = {"kind": "group", "over": [("sex",), ("race",)], "margin": 0.05}
     before = eh.measure(
-        eh.Subject(old, space, positive="yes"), **options, keep_tests=True, exact=exact
+        eh.Subject(old, space, positive="yes"),
+        **options,
+        keep_tests=True,
+        exact=exact,
     )
     before.to_suite(file)
     told = {finding.about: finding.estimate for finding in before.findings}
@@ -522,7 +561,11 @@ def test_a_suite_of_several_sets_and_outputs_is_replayed(tmp_path):
     subject = eh.Subject(both_outputs, SPACE, outputs=["grant", "rate"], positive=positive)
     for kind in ("causal", "group"):
         found = eh.measure(
-            subject, kind=kind, over=[("sex",), ("race",)], margin=0.1, keep_tests=True
+            subject,
+            kind=kind,
+            over=[("sex",), ("race",)],
+            margin=0.1,
+            keep_tests=True,
         )
         found.to_suite(file)
         assert len(found.findings) == 4

@@ -80,14 +80,22 @@ def test_it_says_how_far_apart_and_in_what_ratio():
 
 def test_enough_equal_decisions_pass_and_few_are_undecided():
     many = measure_log(
-        log(a=(5000, 9000), b=(5000, 9000)), outcome="ok", over="race", limit=0.1, least_ratio=0.8
+        log(a=(5000, 9000), b=(5000, 9000)),
+        outcome="ok",
+        over="race",
+        limit=0.1,
+        least_ratio=0.8,
     )
     assert many.verdict == "pass"
     assert (
         difference(many).claim == "every group of race is favoured in 55.6 % of recorded decisions"
     )
     few = measure_log(
-        log(a=(5, 9), b=(5, 9)), outcome="ok", over="race", limit=0.1, least_ratio=0.8
+        log(a=(5, 9), b=(5, 9)),
+        outcome="ok",
+        over="race",
+        limit=0.1,
+        least_ratio=0.8,
     )
     assert few.verdict == "undecided"
 
@@ -280,7 +288,12 @@ def test_small_groups_are_listed_and_left_out():
     every = measure_log(frame, outcome="ok", over="race", limit=0.2)
     assert difference(every).estimate.value == 0.5
     result = measure_log(
-        frame, outcome="ok", over="race", limit=0.2, support=0.02, groups={"race": ["red"]}
+        frame,
+        outcome="ok",
+        over="race",
+        limit=0.2,
+        support=0.02,
+        groups={"race": ["red"]},
     )
     assert result.verdict == "pass"
     assert difference(result).estimate.n == 2000
@@ -313,7 +326,11 @@ def test_one_group_is_nothing_to_compare():
 
 def test_nothing_favourable_leaves_the_ratio_undefined():
     result = measure_log(
-        log(a=(0, 900), b=(0, 900)), outcome="ok", over="race", limit=0.1, least_ratio=0.8
+        log(a=(0, 900), b=(0, 900)),
+        outcome="ok",
+        over="race",
+        limit=0.1,
+        least_ratio=0.8,
     )
     assert "undefined" in ratio(result).claim
     assert ratio(result).verdict == "undecided"
@@ -385,7 +402,12 @@ def test_any_counts_give_a_valid_result(rates):
         return
     declared = {"race": ["a", "b", "c", "d"]}
     result = measure_log(
-        frame, outcome="ok", over="race", limit=0.3, least_ratio=0.8, groups=declared
+        frame,
+        outcome="ok",
+        over="race",
+        limit=0.3,
+        least_ratio=0.8,
+        groups=declared,
     )
     jsonschema.validate(json.loads(result.to_json()), results.schema())
     assert sum(group.estimate.n for group in difference(result).groups) == len(frame)
@@ -453,7 +475,10 @@ def test_frames_that_cannot_be_used():
     refused(
         DataError,
         lambda: measure_log(
-            LOANS.iloc[:0].assign(a=1.0), outcome="ok", over="a", bins={"a": [0, 1]}
+            LOANS.iloc[:0].assign(a=1.0),
+            outcome="ok",
+            over="a",
+            bins={"a": [0, 1]},
         ),
         "no rows",
     )

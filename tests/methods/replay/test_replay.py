@@ -45,7 +45,11 @@ def fair(people):
 
 
 def drawn(
-    decide, n: int = 300, space: Space = SPACE, over: tuple[str, ...] = ("sex",), seed: int = 0
+    decide,
+    n: int = 300,
+    space: Space = SPACE,
+    over: tuple[str, ...] = ("sex",),
+    seed: int = 0,
 ) -> test_suite.Tests:
     """The suite of a causal score over n draws: each draw, then its other valid variants."""
     points = space.draw(n, np.random.default_rng(seed))
@@ -55,7 +59,12 @@ def drawn(
     kept = own | (space.valid(rows) & (rows != points[draw]).any(axis=1))
     rows = np.asfortranarray(rows[kept])
     return test_suite.Tests(
-        "causal", over, rows, np.asarray(decide(space.decode(rows))), draw[kept], own[kept]
+        "causal",
+        over,
+        rows,
+        np.asarray(decide(space.decode(rows))),
+        draw[kept],
+        own[kept],
     )
 
 
@@ -222,7 +231,10 @@ def test_inputs_that_are_each_others_twins_are_a_population_of_their_own(saved):
         every,
     )
     result = replay(
-        saved(tests, space=small), lambda p: (p["sex"] == "M") & (p["age"] > 6), small, limit=0.0
+        saved(tests, space=small),
+        lambda p: (p["sex"] == "M") & (p["age"] > 6),
+        small,
+        limit=0.0,
     )
     estimate = result.worst.estimate
     assert (estimate.value, estimate.method, estimate.n, estimate.level) == (
@@ -263,7 +275,12 @@ def grouped(decide, sizes=(150, 100, 50)) -> test_suite.Tests:
     numbers = np.concatenate([np.arange(size) for size in sizes])
     outcomes = np.asarray(decide(SPACE.decode(points)))
     return test_suite.Tests(
-        "group", ("sex",), points, outcomes, numbers, np.ones(len(points), dtype=np.bool_)
+        "group",
+        ("sex",),
+        points,
+        outcomes,
+        numbers,
+        np.ones(len(points), dtype=np.bool_),
     )
 
 
@@ -295,7 +312,12 @@ def test_a_group_suite_of_every_input_is_exact(saved):
     points = SPACE.enumerate()
     every = np.ones(len(points), dtype=np.bool_)
     tests = test_suite.Tests(
-        "group", ("sex",), points, np.zeros(len(points), dtype=bool), np.arange(len(points)), every
+        "group",
+        ("sex",),
+        points,
+        np.zeros(len(points), dtype=bool),
+        np.arange(len(points)),
+        every,
     )
     estimate = replay(saved(tests), biased, SPACE).worst.estimate
     assert (estimate.value, estimate.low, estimate.high) == (31 / 73, 31 / 73, 31 / 73)
@@ -340,7 +362,12 @@ def case(age: int, sex: str = "F", twin: str = "M") -> Case:
 
 def finding(*cases: Case, output: str = "") -> Finding:
     return Finding(
-        "x", ("sex",), Estimate(0.1, 0.0, 0.2, 50, 0.95, "exact"), None, cases, output=output
+        "x",
+        ("sex",),
+        Estimate(0.1, 0.0, 0.2, 50, 0.95, "exact"),
+        None,
+        cases,
+        output=output,
     )
 
 
@@ -536,7 +563,11 @@ def test_texts_are_replayed_on_pipelines_and_subjects(mined, tmp_path):
 def test_texts_that_cannot_be_replayed(mined, tmp_path, saved):
     file = mined()
     refused(
-        UsageError, lambda: replay(file, rude, SPACE), "texts.json", "holds texts", "TextSubject"
+        UsageError,
+        lambda: replay(file, rude, SPACE),
+        "texts.json",
+        "holds texts",
+        "TextSubject",
     )
     refused(
         UsageError,
@@ -564,12 +595,19 @@ def test_texts_that_cannot_be_replayed(mined, tmp_path, saved):
     del table["findings"][0]["cases"][0]["twin"]["text"]
     (tmp_path / "bad.json").write_text(json.dumps(table), encoding="utf-8")
     refused(
-        UsageError, lambda: replay(tmp_path / "bad.json", rude), "bad.json", "damaged", "no text"
+        UsageError,
+        lambda: replay(tmp_path / "bad.json", rude),
+        "bad.json",
+        "damaged",
+        "no text",
     )
     # And tables are no texts.
     subject = eh.TextSubject(rude)
     refused(
-        UsageError, lambda: replay(saved(drawn(biased, 5)), subject), "holds no texts", "Subject"
+        UsageError,
+        lambda: replay(saved(drawn(biased, 5)), subject),
+        "holds no texts",
+        "Subject",
     )
     refused(
         UsageError,

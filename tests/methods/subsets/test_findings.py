@@ -25,13 +25,11 @@ def test_a_lower_bound_is_a_field_whatever_the_method_is_called(method, lower_bo
     lattice = Lattice(("sex", "race"))
     score = Estimate(0.4, 0.3, 1.0, 90, 0.95, method)
     lattice.add(0b01, Known(State.ABOVE, score, lower_bound=lower_bound))
-    first = findings_of(
-        lattice, View(Subject(lend, LOANS)), "causal", Judge(0.1, 0.05, 0.95, 3, 3)
-    )[0]
-    assert (
-        first.claim
-        == f"changing only sex changes the outcome of {'at least ' * lower_bound}40.0 % of inputs"
-    )
+    view = View(Subject(lend, LOANS))
+    judge = Judge(0.1, 0.05, 0.95, sets=3, at_fault=3)
+    first = findings_of(lattice, view, "causal", judge)[0]
+    score = "at least 40.0 %" if lower_bound else "40.0 %"
+    assert first.claim == f"changing only sex changes the outcome of {score} of inputs"
 
 
 def test_a_search_with_few_variants_finds_lower_bounds():
@@ -40,10 +38,8 @@ def test_a_search_with_few_variants_finds_lower_bounds():
     assert any("at least" not in claim for claim in claims)
 
 
-def test_sets_that_need_no_test_are_told_by_the_set_they_follow_from():
-    """Why a set is in its state is a sentence for people, but for the one word that says that it
-    was tested.
-    """
+def test_sets_that_need_no_test_are_known_by_the_set_they_follow_from():
+    """Why a set is in its state is a sentence for people, but for the word "tested"."""
     found = made("subsets, group")
     details = deepcopy(dict(found.details))
     reworded = 0

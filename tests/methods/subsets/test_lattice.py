@@ -1,6 +1,4 @@
-"""The lattice of sets against brute force: what follows from what, and a search that ends with the
-true border.
-"""
+"""The lattice of sets against brute force: what follows, and whether searches end at the border."""
 
 from __future__ import annotations
 
@@ -24,42 +22,62 @@ NAMES = tuple("abcdefghijklmnopqrst")
 
 @st.composite
 def monotone(draw, least=3, most=7):
-    """A score of every set of a few features that never falls when features are added: the highest
-    of some parts.
+    """Return a score of every set of a few features that never falls when features are added.
+
+    It is the highest of some parts of the set.
     """
     features = draw(st.integers(least, most))
-    parts = draw(
-        st.lists(
-            st.tuples(
-                st.integers(1, 2**features - 1),
-                st.sampled_from([0.05, 0.2, 0.49, 0.5, 0.51, 0.8, 1.0]),
-            ),
-            max_size=8,
-        )
-    )
+    masks = st.integers(1, 2**features - 1)
+    values = st.sampled_from([0.05, 0.2, 0.49, 0.5, 0.51, 0.8, 1.0])
+    part = st.tuples(masks, values)
+    parts = draw(st.lists(part, max_size=8))
     return scored(features, parts)
 
 
 def scored(features, parts):
-    return [
-        max((value for part, value in parts if part & mask == part), default=0.0)
-        for mask in range(2**features)
-    ]
+    scores = []
+    for mask in range(2**features):
+        within = [value for part, value in parts if part & mask == part]
+        scores.append(max(within, default=0.0))
+    return scores
 
 
 def found(state, value=0.5):
-    return Seen(state, Estimate(value, value, value, 10, 1.0, "enumerated"))
+    estimate = Estimate(
+        value,
+        low=value,
+        high=value,
+        n=10,
+        level=1.0,
+        method="enumerated",
+    )
+    return Seen(state, estimate)
+
+
+def side_of(score, limit):
+    return State.ABOVE if score >= limit else State.BELOW
 
 
 def judged(score, limit):
-    return found(State.ABOVE if score >= limit else State.BELOW, score)
+    return found(side_of(score, limit), score)
 
 
-def settle(lattice, scores, limit, *, varieties=None, most=math.inf, margin=0.05):
-    """Test sets by their true scores, as the search does, until nothing is open; return those
-    tested, in order.
+def settle(
+    lattice,
+    scores,
+    limit,
+    *,
+    varieties=None,
+    most=math.inf,
+    margin=0.05,
+):
+    """Return the sets that a search tests, in order, until nothing is open.
+
+    Each test finds the true score.
     """
-    border = Border(lattice, limit, margin, varieties or [1.0] * len(lattice.names), most)
+    if varieties is None:
+        varieties = [1.0] * len(lattice.names)
+    border = Border(lattice, limit, margin, varieties, most)
     order = []
     while batch := border.batch():
         assert len(set(batch)) == len(batch)
@@ -72,130 +90,169 @@ def settle(lattice, scores, limit, *, varieties=None, most=math.inf, margin=0.05
     return order
 
 
+def is_proper_subset(smaller, larger):
+    return smaller != larger and smaller & larger == smaller
+
+
 def smallest(masks):
-    return {
-        mask
-        for mask in masks
-        if not any(other != mask and other & mask == other for other in masks)
-    }
+    minimal = set()
+    for mask in masks:
+        if not any(is_proper_subset(other, mask) for other in masks):
+            minimal.add(mask)
+    return minimal
 
 
 def largest(masks):
-    return {
-        mask for mask in masks if not any(other != mask and other & mask == mask for other in masks)
-    }
+    maximal = set()
+    for mask in masks:
+        if not any(is_proper_subset(mask, other) for other in masks):
+            maximal.add(mask)
+    return maximal
 
 
 def wanted(lattice):
     depth = lattice.depth or len(lattice.names)
-    return [mask for mask in range(1, len(lattice.states)) if mask.bit_count() <= depth]
+    masks = range(1, len(lattice.states))
+    return [mask for mask in masks if mask.bit_count() <= depth]
 
 
-def expected(lattice, told):
-    """What is known of every set, one at a time, from what was said of some."""
+def features_of(scores):
+    """Return as many names as there are features, with a score for each of their sets."""
+    features = len(scores).bit_length() - 1
+    return NAMES[:features]
+
+
+def expected(lattice, tested):
+    """Return what is known of every set, one at a time, from what was found of some."""
     states = {}
     for mask in wanted(lattice):
-        mine = told.get(mask, State.OPEN)
-        if mine is not State.BELOW:
-            within = (other for other in told if other != mask and other & mask == other)
-            if any(told[other] is State.ABOVE for other in within):
-                mine = State.IMPLIED_ABOVE
-            elif mine is not State.ABOVE and any(
-                state is State.BELOW and other & mask == mask for other, state in told.items()
-            ):
-                mine = State.IMPLIED_BELOW
-        states[mask] = mine
+        state = tested.get(mask, State.OPEN)
+        if state is not State.BELOW and follows_above(mask, tested):
+            state = State.IMPLIED_ABOVE
+        elif state not in (State.ABOVE, State.BELOW) and follows_below(mask, tested):
+            state = State.IMPLIED_BELOW
+        states[mask] = state
     return states
+
+
+def follows_above(mask, tested):
+    within = [state for other, state in tested.items() if is_proper_subset(other, mask)]
+    return State.ABOVE in within
+
+
+def follows_below(mask, tested):
+    holding = [state for other, state in tested.items() if other & mask == mask]
+    return State.BELOW in holding
+
+
+def in_state(states, wanted_state):
+    return [mask for mask, state in states.items() if state == wanted_state]
 
 
 @given(monotone(), st.integers(1, 7) | st.none(), st.data())
 @settings(max_examples=examples(80), deadline=None)
 def test_what_follows_from_tests_in_any_order(scores, depth, data):
-    lattice = Lattice(NAMES[: len(scores).bit_length() - 1], depth)
-    told: dict[int, State] = {}
-    for mask in data.draw(st.permutations(wanted(lattice)))[:20]:
+    lattice = Lattice(features_of(scores), depth)
+    order = data.draw(st.permutations(wanted(lattice)))
+    vague_states = st.sampled_from([None, None, State.UNDECIDED, State.NOT_SHOWN])
+    tested: dict[int, State] = {}
+    for mask in order[:20]:
         if lattice.states[mask] != State.OPEN:
             continue
-        vague = data.draw(st.sampled_from([None, None, State.UNDECIDED, State.NOT_SHOWN]))
-        told[mask] = vague or (State.ABOVE if scores[mask] >= 0.5 else State.BELOW)
-        lattice.add(mask, found(told[mask], scores[mask]))
-        states = expected(lattice, told)
-        assert {mask: State(int(lattice.states[mask])) for mask in states} == states
-        assert set(np.flatnonzero(lattice.open).tolist()) == {
-            mask for mask in states if states[mask] == State.OPEN
-        }
-        assert set(lattice.minimal()) == smallest(
-            [one for one in states if states[one] == State.ABOVE]
-        )
-        for state in (State.BELOW, State.UNDECIDED, State.NOT_SHOWN):
-            assert set(lattice.maximal(state)) == largest(
-                [one for one in states if states[one] == state]
-            )
-    if told:
-        check_table(lattice, told, expected(lattice, told))
+        vague = data.draw(vague_states)
+        tested[mask] = vague or side_of(scores[mask], 0.5)
+        lattice.add(mask, found(tested[mask], scores[mask]))
+        check_states(lattice, expected(lattice, tested))
+    if tested:
+        check_table(lattice, tested, expected(lattice, tested))
 
 
-def check_table(lattice, told, states):
+def check_states(lattice, states):
+    """Check the state of every set, and the sets on the edges."""
+    for mask, state in states.items():
+        assert lattice.states[mask] == state
+    open_masks = np.flatnonzero(lattice.open).tolist()
+    assert set(open_masks) == set(in_state(states, State.OPEN))
+    above = in_state(states, State.ABOVE)
+    assert set(lattice.minimal()) == smallest(above)
+    for state in (State.BELOW, State.UNDECIDED, State.NOT_SHOWN):
+        maximal = lattice.maximal(state)
+        assert set(maximal) == largest(in_state(states, state))
+
+
+def mask_of(lattice, names):
+    bits = [lattice.names.index(name) for name in names]
+    return sum(1 << bit for bit in bits)
+
+
+def check_table(lattice, tested, states):
     """Check what is written down: every set once, with a reason that really is one."""
     rows = lattice.to_dict()
-    assert [row["about"] for row in rows] == [
-        list(lattice.members(mask))
-        for mask in sorted(states, key=lambda mask: (mask.bit_count(), mask))
-    ]
+    in_order = sorted(states, key=lambda mask: (mask.bit_count(), mask))
+    listed = [row["about"] for row in rows]
+    assert listed == [list(lattice.members(mask)) for mask in in_order]
     for row in rows:
-        mask = sum(1 << lattice.names.index(name) for name in row["about"])
+        mask = mask_of(lattice, row["about"])
         state = states[mask]
         assert row["state"] == WORDS[state].removeprefix("implied ")
-        source = (
-            None if row["of"] is None else sum(1 << lattice.names.index(name) for name in row["of"])
-        )
+        source = None
+        if row["of"] is not None:
+            source = mask_of(lattice, row["of"])
         if state is State.IMPLIED_ABOVE:
             assert row["because"] == WHY[state] == "superset of a discriminating set"
-            assert told[source] is State.ABOVE
+            assert tested[source] is State.ABOVE
             assert source != mask
             assert source & mask == source
         elif state is State.IMPLIED_BELOW:
             assert row["because"] == WHY[state] == "subset of a cleared set"
-            assert told[source] is State.BELOW
+            assert tested[source] is State.BELOW
             assert source != mask
             assert source & mask == mask
         else:
             assert source is None
-            assert row["because"] == ("not tested" if state is State.OPEN else "tested")
-        assert (row["value"] is None) == (row["n"] == 0) == (mask not in told)
+            reason = "not tested" if state is State.OPEN else "tested"
+            assert row["because"] == reason
+        has_no_value = row["value"] is None
+        assert has_no_value == (row["n"] == 0)
+        assert has_no_value == (mask not in tested)
 
 
 @given(monotone(), st.integers(1, 7) | st.none(), st.sampled_from([0.3, 0.5, 1.0]))
 @settings(max_examples=examples(60), deadline=None)
 def test_levels_add_up(scores, depth, limit):
-    lattice = Lattice(NAMES[: len(scores).bit_length() - 1], depth)
+    lattice = Lattice(features_of(scores), depth)
+    features = len(lattice.names)
     for mask in wanted(lattice)[::3]:
         if lattice.states[mask] == State.OPEN:
             lattice.add(mask, judged(scores[mask], limit))
     rows = lattice.levels()
     for row in rows:
-        assert sum(row[word] for word in WORDS.values()) == math.comb(
-            len(lattice.names), row["size"]
-        )
+        sets = sum(row[word] for word in WORDS.values())
+        assert sets == math.comb(features, row["size"])
     for state, word in WORDS.items():
-        assert sum(row[word] for row in rows) == lattice.count(state)
-    assert lattice.count(*WORDS) == lattice.total == len(wanted(lattice))
+        sets = sum(row[word] for row in rows)
+        assert sets == lattice.count(state)
+    assert lattice.count(*WORDS) == lattice.total
+    assert lattice.total == len(wanted(lattice))
 
 
 @given(st.integers(1, 7), st.data(), st.booleans())
 @settings(max_examples=examples(60), deadline=None)
 def test_sets_over_and_under_are_counted_as_by_hand(features, data, over):
-    chosen = np.array(
-        data.draw(st.lists(st.booleans(), min_size=2**features, max_size=2**features))
-    )
-    border = Border(Lattice(NAMES[:features]), 0.5, 0.05, [2.0] * features, 100)
+    size = 2**features
+    flags = st.lists(st.booleans(), min_size=size, max_size=size)
+    chosen = np.array(data.draw(flags))
+    lattice = Lattice(NAMES[:features])
+    border = Border(lattice, 0.5, 0.05, [2.0] * features, 100)
     sets = np.flatnonzero(chosen).tolist()
-    counts = [
-        sum((other & mask == mask) if over else (other & mask == other) for other in sets)
-        for mask in border.lattice.masks.tolist()
-    ]
+    counts = []
+    for mask in lattice.masks.tolist():
+        holding = [other for other in sets if other & mask == mask]
+        held = [other for other in sets if other & mask == other]
+        counts.append(len(holding if over else held))
     before = chosen.copy()
-    assert border._sums(chosen, over=over).tolist() == counts
+    sums = border._sums(chosen, over=over)
+    assert sums.tolist() == counts
     assert (chosen == before).all()
 
 
@@ -208,32 +265,40 @@ def test_sets_over_and_under_are_counted_as_by_hand(features, data, over):
 )
 @settings(max_examples=examples(80), deadline=None)
 def test_the_search_ends_with_the_true_border(scores, depth, limit, varieties, most):
-    features = len(scores).bit_length() - 1
-    lattice = Lattice(NAMES[:features], depth)
-    sizes = list(itertools.islice(itertools.cycle(varieties), features))
+    lattice = Lattice(features_of(scores), depth)
+    repeated = itertools.cycle(varieties)
+    sizes = list(itertools.islice(repeated, len(lattice.names)))
     order = settle(lattice, scores, limit, varieties=sizes, most=most)
     assert not lattice.open.any()
-    assert len(set(order)) == len(order) == len(lattice.tested) <= lattice.total
+    assert len(set(order)) == len(order)
+    assert len(order) == len(lattice.tested) <= lattice.total
     above = [mask for mask in wanted(lattice) if scores[mask] >= limit]
     assert set(lattice.minimal()) == smallest(above)
     assert lattice.count(State.ABOVE, State.IMPLIED_ABOVE) == len(above)
-    assert lattice.count(State.BELOW, State.IMPLIED_BELOW) == lattice.total - len(above)
+    below = lattice.count(State.BELOW, State.IMPLIED_BELOW)
+    assert below == lattice.total - len(above)
 
 
 FEATURES = 7
 FULL = 2**FEATURES - 1
+
+
+def of_size(size, score):
+    """Return a score for all sets of a size."""
+    masks = range(1, FULL + 1)
+    return [(mask, score) for mask in masks if mask.bit_count() == size]
+
+
 SHAPES = {
     "nothing": [],
-    "everything": [(1 << bit, 1.0) for bit in range(FEATURES)],
+    "everything": of_size(1, 1.0),
     "one feature": [(0b100, 0.9)],
     "only all together": [(FULL, 1.0)],
-    "every pair": [
-        ((1 << a) | (1 << b), 1.0) for a, b in itertools.combinations(range(FEATURES), 2)
-    ],
-    "the middle": [(mask, 1.0) for mask in range(FULL) if mask.bit_count() == 4],
+    "every pair": of_size(2, 1.0),
+    "the middle": of_size(4, 1.0),
     "at the limit": [(0b1, 0.5), (0b110, 0.5)],
-    "a misleading start": [(1 << bit, 0.49) for bit in range(FEATURES)],
-    "a misleading pair": [(1 << bit, 0.45) for bit in range(FEATURES)] + [(0b11000, 1.0)],
+    "a misleading start": of_size(1, 0.49),
+    "a misleading pair": [*of_size(1, 0.45), (0b11000, 1.0)],
 }
 
 
@@ -244,9 +309,8 @@ def test_no_shape_of_the_border_misleads_the_search(shape):
     order = settle(lattice, scores, 0.5)
     assert not lattice.open.any()
     assert len(order) <= lattice.total
-    assert set(lattice.minimal()) == smallest(
-        [mask for mask in range(1, FULL + 1) if scores[mask] >= 0.5]
-    )
+    above = [mask for mask in range(1, FULL + 1) if scores[mask] >= 0.5]
+    assert set(lattice.minimal()) == smallest(above)
 
 
 @pytest.mark.parametrize(
@@ -262,16 +326,16 @@ def test_no_shape_of_the_border_misleads_the_search(shape):
 def test_far_fewer_sets_are_tested_than_there_are(name, chances, most):
     """Ten features that act independently have 1,023 sets."""
     weights = -np.log1p(-np.array(chances))
-    scores = [
-        float(-np.expm1(-sum(weights[bit] for bit in range(10) if mask >> bit & 1)))
-        for mask in range(1024)
-    ]
+    scores = []
+    for mask in range(1024):
+        weights_of_set = [weights[bit] for bit in range(10) if mask >> bit & 1]
+        score = -np.expm1(-sum(weights_of_set))
+        scores.append(float(score))
     lattice = Lattice(NAMES[:10])
     order = settle(lattice, scores, 0.75)
     assert not lattice.open.any()
-    assert set(lattice.minimal()) == smallest(
-        [mask for mask in range(1, 1024) if scores[mask] >= 0.75]
-    )
+    above = [mask for mask in range(1, 1024) if scores[mask] >= 0.75]
+    assert set(lattice.minimal()) == smallest(above)
     border = len(lattice.minimal()) + len(lattice.maximal(State.BELOW))
     assert border <= len(order) <= most, name
 
@@ -280,18 +344,18 @@ def test_a_set_that_follows_later_is_no_longer_undecided():
     lattice = Lattice(("a", "b", "c"))
     lattice.add(0b011, found(State.UNDECIDED))
     lattice.add(0b110, found(State.NOT_SHOWN))
-    assert (lattice.maximal(State.UNDECIDED), lattice.maximal(State.NOT_SHOWN)) == (
-        [0b011],
-        [0b110],
-    )
+    assert lattice.maximal(State.UNDECIDED) == [0b011]
+    assert lattice.maximal(State.NOT_SHOWN) == [0b110]
     lattice.add(0b001, found(State.ABOVE, 0.9))
     assert lattice.states[0b011] == State.IMPLIED_ABOVE
     lattice.add(0b100, found(State.ABOVE, 0.9))
     assert lattice.states[0b110] == State.IMPLIED_ABOVE
-    assert lattice.maximal(State.UNDECIDED) == lattice.maximal(State.NOT_SHOWN) == []
+    assert lattice.maximal(State.UNDECIDED) == []
+    assert lattice.maximal(State.NOT_SHOWN) == []
     rows = {tuple(row["about"]): row for row in lattice.to_dict()}
-    assert rows["a", "b"]["because"] == "superset of a discriminating set"
-    assert rows["a", "b"]["value"] == 0.5  # what was seen of it stays
+    row = rows["a", "b"]
+    assert row["because"] == "superset of a discriminating set"
+    assert row["value"] == 0.5  # what was seen of it stays
 
 
 def test_a_large_lattice_lists_what_was_tested():
@@ -300,15 +364,18 @@ def test_a_large_lattice_lists_what_was_tested():
     assert lattice.total > LISTED
     lattice.add(0b1, found(State.ABOVE))
     lattice.add(2**features - 2, found(State.BELOW))
-    assert [row["about"] for row in lattice.to_dict()] == [["a"], list(NAMES[1:features])]
+    listed = [row["about"] for row in lattice.to_dict()]
+    assert listed == [["a"], list(NAMES[1:features])]
     assert not lattice.open.any()
-    assert sum(row["implied discriminating"] for row in lattice.levels()) == 2**12 - 1
+    implied = [row["implied discriminating"] for row in lattice.levels()]
+    assert sum(implied) == 2**12 - 1
 
 
 def test_too_many_features_and_no_depth_are_refused():
+    names = tuple(f"x{number}" for number in range(21))
     refused(
         UsageError,
-        lambda: Lattice(tuple(f"x{i}" for i in range(21))),
+        lambda: Lattice(names),
         "21 features",
         "2,097,151",
         "at most 20",

@@ -67,7 +67,10 @@ def lattice_table(among, minimal=(), cleared=(), undecided=()):
 
 
 SMALL = lattice_table(
-    ["sex", "race", "age"], [("sex", "race")], [("sex", "age")], [("race", "age")]
+    ["sex", "race", "age"],
+    [("sex", "race")],
+    [("sex", "age")],
+    [("race", "age")],
 )
 
 
