@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from evenhand.runtime.workers import Workers
     from evenhand.scores.question import Question, Score, Terms
     from evenhand.scores.test_suite import Tests
-    from evenhand.space.feature import Points
 
 MOST_ROWS, MOST_ROWS_EXPENSIVE = 2_000_000, 10_000
 """Given rows are all asked where that takes no more inputs than this; fewer where an answer is
@@ -49,13 +48,12 @@ def ask(
     question: Question, terms: Terms, meter: Meter, workers: Workers, *, keep: bool = False
 ) -> Answer:
     """Answer the question within a budget; `keep` the tests."""
-    score = _whole(question, terms, meter, keep=keep) or question.sampled(
-        terms, meter, workers, keep=keep
-    )
-    estimate = terms.said(score.estimate)
-    claim = question.claim(estimate, score.groups)
+    score = _whole(question, terms, meter, keep=keep)
+    if score is None:
+        score = question.sampled(terms, meter, workers, keep=keep)
+    estimate = terms.shared(score.estimate)
     finding = Finding(
-        claim,
+        question.claim(estimate, score.groups),
         question.names,
         estimate,
         terms.limit,
@@ -68,25 +66,10 @@ def ask(
 
 
 def _whole(question: Question, terms: Terms, meter: Meter, *, keep: bool) -> Score | None:
-    """Answer from the whole population, or all rows of a sample, where it is worth that; else None."""
+    """Answer from the whole population, or all rows of a sample; None where it is not worth it."""
     sampler = terms.sampler
     if is_rows(sampler):
-        points = sampler.points(question.space)
-        cost = len(points) * question.per_row(sampler)
-        forced = sampler.twins == "rows" or sampler.sample_of is not None
-        if terms.exact is False and sampler.twins == "rows":
-            raise UsageError(
-                "twins = 'rows' compares given rows with each other, all of them; leave out exact ="
-                " False"
-            )
-        most = MOST_ROWS_EXPENSIVE if question.view.subject.adapter.expensive else MOST_ROWS
-        if (
-            forced
-            or terms.exact
-            or (terms.exact is None and terms.interval is None and cost <= most)
-        ):
-            return _rows(question, terms, meter, points, sampler, cost, keep=keep)
-        return None
+        return _all_rows(question, terms, meter, sampler, keep=keep)
     if not isinstance(sampler, Uniform):
         if terms.exact:
             raise UsageError(
@@ -97,38 +80,53 @@ def _whole(question: Question, terms: Terms, meter: Meter, *, keep: bool) -> Sco
     if terms.exact is False or (terms.exact is None and terms.interval is not None):
         return None
     small = SMALL_EXPENSIVE if question.view.subject.adapter.expensive else SMALL
-    found = part(question.space, question.names, int(min(small, meter.left)))
-    if found is None and terms.exact:
-        found = whole(question.space, question.names, MOST_ASSIGNMENTS)
-        if len(found) > meter.left:
+    points = part(question.space, question.names, int(min(small, meter.left)))
+    if points is None and terms.exact:
+        points = whole(question.space, question.names, MOST_ASSIGNMENTS)
+        if len(points) > meter.left:
             raise UsageError(
-                f"exact: {len(found):,} inputs are to be asked, but {int(meter.left):,} queries are"
-                " left"
+                f"exact: {len(points):,} inputs are to be asked, but {int(meter.left):,} queries"
+                " are left"
             )
-    if found is None:
+    if points is None:
         return None
-    meter.report(question.task, None, f"all {len(found):,} inputs")
-    meter.queries += len(found)
-    return question.enumerated(found, sampler.population(question.space), meter, keep=keep)
+    meter.report(question.task, None, f"all {len(points):,} inputs")
+    meter.queries += len(points)
+    return question.enumerated(points, sampler.population(question.space), meter, keep=keep)
+
+
+def _all_rows(
+    question: Question, terms: Terms, meter: Meter, sampler: Rows, *, keep: bool
+) -> Score | None:
+    """Answer from all given rows; None where it is better to draw from them."""
+    if terms.exact is False and sampler.twins == "rows":
+        raise UsageError(
+            "twins = 'rows' compares given rows with each other, all of them; leave out exact ="
+            " False"
+        )
+    cost = len(sampler.points(question.space)) * question.per_row(sampler)
+    # Neither a sample nor twins among the rows can be drawn from.
+    must_be_all = sampler.twins == "rows" or sampler.sample_of is not None
+    most = MOST_ROWS_EXPENSIVE if question.view.subject.adapter.expensive else MOST_ROWS
+    may_be_all = terms.exact is None and terms.interval is None and cost <= most
+    if must_be_all or terms.exact or may_be_all:
+        return _rows(question, terms, meter, sampler, cost, keep=keep)
+    return None
 
 
 def _rows(
-    question: Question,
-    terms: Terms,
-    meter: Meter,
-    points: Points,
-    sampler: Rows,
-    cost: int,
-    *,
-    keep: bool,
+    question: Question, terms: Terms, meter: Meter, sampler: Rows, cost: int, *, keep: bool
 ) -> Score | None:
+    points = sampler.points(question.space)
     cut = cost > meter.left
     if cut:
         if sampler.sample_of is None and sampler.twins == "domain" and not terms.exact:
             return None
         # Files are often sorted, so what the budget allows is taken from all over the rows.
         order = stream(terms.seed, *question.stream, "rows").permutation(len(points))
-        points = np.asfortranarray(points[np.sort(order[: int(meter.left * len(points) // cost)])])
+        affordable = int(meter.left * len(points) // cost)
+        chosen = np.sort(order[:affordable])
+        points = np.asfortranarray(points[chosen])
         if sampler.sample_of is None or not len(points):
             raise UsageError(
                 f"{cost:,} inputs are to be asked, but the budget leaves {int(meter.left):,}"

@@ -1,5 +1,6 @@
-"""The causal question: for how many inputs does changing only some features change the outcome
-(Def. 3.7)?
+"""The causal question: for how many inputs does changing only some features change the outcome?
+
+The score is that of Themis (Definition 3.7).
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from evenhand.population.rows import Rows
-    from evenhand.results.evidence import Group
+    from evenhand.results.evidence import Case, Group
     from evenhand.runtime.budget import Meter
     from evenhand.runtime.workers import Workers
     from evenhand.scores.question import Terms
@@ -58,94 +59,103 @@ class CausalQuestion(Question):
         self, points: Points, weights: NDArray[Any] | None, population: str, *, keep: bool
     ) -> Score:
         """Answer from points that are each other's only twins."""
-        hits, ids, cases = exact_causal(self.view, points, self.view.decide(points), self.names)
-        tests = [tests_of(self, points, ids, np.ones(len(points), dtype=np.bool_))] if keep else []
-        return Score(_exactly(hits, weights, population), StopReason.ENUMERATED, cases, tests=tests)
+        outcomes = self.view.decide(points)
+        hits, ids, cases = exact_causal(self.view, points, outcomes, self.names)
+        tests = []
+        if keep:
+            own = np.ones(len(points), dtype=np.bool_)
+            tests = [tests_of(self, points, ids, own)]
+        estimate = _exactly(hits, weights, population)
+        return Score(estimate, StopReason.ENUMERATED, cases, tests=tests)
 
     def tallied(
         self, terms: Terms, points: Points, sampler: Rows, meter: Meter, *, keep: bool
     ) -> Score:
-        """Answer from given rows, which are the population or a sample of it, and count what is
-        spent.
-        """
+        """Answer from given rows, which are the population or a sample of it."""
         population = sampler.population(self.space)
         if sampler.twins == "rows":
             meter.queries += len(points)
-            return self._among(
-                points, sampler.weights, f"{population}, with twins among them", keep=keep
-            )
+            population = f"{population}, with twins among them"
+            return self._among(points, sampler.weights, population, keep=keep)
         count = self._count(whole=keep)
         rows = max(1, ROWS // count.cost)
-        parts = [count.count(points[at : at + rows], CASES) for at in range(0, len(points), rows)]
-        meter.queries += sum(int(part[1].sum()) for part in parts)
-        hits = np.concatenate([part[0] for part in parts])
-        cases = [case for part in parts for _, case in part[2]][:CASES]
-        tests = [self._kept(points)] if keep else []
+        hits = []
+        cases: list[Case] = []
+        for start in range(0, len(points), rows):
+            hits_here, asked, witnesses = count.count(points[start : start + rows], CASES)
+            hits.append(hits_here)
+            cases += [case for _, case in witnesses]
+            meter.queries += int(asked.sum())
+        all_hits = np.concatenate(hits)
         if sampler.sample_of is None:
-            estimate = _exactly(hits, sampler.weights, population)
+            estimate = _exactly(all_hits, sampler.weights, population)
         else:
-            estimate = self._estimate(hits, terms, population)
-        return Score(estimate, StopReason.ENUMERATED, cases, tests=tests)
+            estimate = self._estimate(all_hits, terms, population)
+        tests = [self._kept(points)] if keep else []
+        return Score(estimate, StopReason.ENUMERATED, cases[:CASES], tests=tests)
 
     def _estimate(self, hits: NDArray[Any], terms: Terms, population: str) -> Estimate:
-        total, n = float(hits.sum()), len(hits)
-        find = confidence_sequences.mixture if self.view.graded else intervals.clopper_pearson
-        low, high = find(total, n, terms.share)
+        """Return the score of a population from a sample of it."""
+        n = len(hits)
+        total = float(hits.sum())
+        graded = self.view.graded
+        # Distances are no counts of hits, and only this interval holds for them.
+        interval = confidence_sequences.mixture if graded else intervals.clopper_pearson
+        method = "anytime" if graded else "exact"
+        low, high = interval(total, n, terms.share)
         value = total / n
-        method = "anytime" if self.view.graded else "exact"
-        return Estimate(
-            value,
-            min(float(low), value),
-            max(float(high), value),
-            n,
-            terms.share,
-            method,
-            population,
-        )
+        lowest = min(float(low), value)
+        highest = max(float(high), value)
+        return Estimate(value, lowest, highest, n, terms.share, method, population)
 
     def sampled(self, terms: Terms, meter: Meter, workers: Workers, *, keep: bool) -> Score:
         """Answer by drawing until the plan stops."""
-        interval = terms.interval
-        if (
-            self.view.graded
-        ):  # distances are no counts of hits, and only this interval holds for them
-            if interval not in (None, "anytime"):
-                raise UsageError(
-                    f"interval = {interval!r} is for outcomes that differ or not; leave it out for"
-                    " a distance"
-                )
-            interval = "anytime"
-        plan = Plan(
-            terms.share, terms.margin, terms.limit, interval, terms.sampler.population(self.space)
-        )
+        population = terms.sampler.population(self.space)
+        plan = Plan(terms.share, terms.margin, terms.limit, self._interval(terms), population)
         draws = Draws(terms.sampler, self.space, terms.seed, *self.stream)
         count = self._count(draws, whole=keep)
         found = sample(plan, count, cost=count.cost, meter=meter, workers=workers, task=self.task)
         tests = [self._kept(draws.take(0, found.draws))] if keep else []
         return Score(found.estimate, found.stop, found.cases, tests=tests)
 
+    def _interval(self, terms: Terms) -> str | None:
+        if not self.view.graded:
+            return terms.interval
+        if terms.interval not in (None, "anytime"):
+            raise UsageError(
+                f"interval = {terms.interval!r} is for outcomes that differ or not; leave it out"
+                " for a distance"
+            )
+        # Distances are no counts of hits, and only this interval holds for them.
+        return "anytime"
+
     def _kept(self, points: Points) -> Tests:
-        """Return every variant of every point as tests, asking again only what is not remembered."""
+        """Return every variant of every point as tests.
+
+        Only what is not remembered is asked again.
+        """
+        n = len(points)
         twins = twins_of(self.view, points, self.names)
         variants = np.concatenate([points, twins.variants])
-        draw = np.tile(np.arange(len(points)), len(twins.variants) // len(points) + 1)
-        own = np.arange(len(variants)) < len(points)
-        same = np.r_[
-            np.zeros(len(points), dtype=np.bool_),
-            (twins.variants == points[draw[len(points) :]]).all(axis=1),
-        ]
-        wanted = self.space.valid(variants) & ~same
+        draw = np.tile(np.arange(n), len(variants) // n)
+        own = np.arange(len(variants)) < n
+        # Among its variants a point comes again, which is left out.
+        repeats = np.zeros(len(variants), dtype=np.bool_)
+        repeats[n:] = (twins.variants == points[draw[n:]]).all(axis=1)
+        wanted = self.space.valid(variants) & ~repeats
         return tests_of(self, np.asfortranarray(variants[wanted]), draw[wanted], own[wanted])
 
     def claim(self, estimate: Estimate, groups: tuple[Group, ...]) -> str:
-        """Say in a sentence what was found."""
-        what, score = self.view.name or "the outcome", number_text.percent(estimate.value)
+        """Return what was found, as a sentence."""
+        names = " and ".join(self.names)
+        outcome = self.view.name or "the outcome"
+        score = number_text.percent(estimate.value)
         if self.view.graded:
-            return (
-                f"changing only {' and '.join(self.names)} moves {what} by up to {score} on average"
-            )
-        by = "" if self.view.differs is None else f" by more than {self.view.differs:g}"
-        return f"changing only {' and '.join(self.names)} changes {what} of {score} of inputs{by}"
+            return f"changing only {names} moves {outcome} by up to {score} on average"
+        if self.view.differs is None:
+            return f"changing only {names} changes {outcome} of {score} of inputs"
+        least = f"{self.view.differs:g}"
+        return f"changing only {names} changes {outcome} of {score} of inputs by more than {least}"
 
 
 def _exactly(hits: NDArray[Any], weights: NDArray[Any] | None, population: str) -> Estimate:

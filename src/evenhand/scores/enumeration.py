@@ -9,7 +9,7 @@ import numpy as np
 
 from evenhand.runtime.errors import SpaceError
 from evenhand.scores.sampling_loop import CASES
-from evenhand.scores.twins import case_of, farthest
+from evenhand.scores.twins import case_of, farthest, simplest
 from evenhand.space.feature import integer
 from evenhand.space.row_keys import classes
 
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from evenhand.space.space import Space
     from evenhand.subject.view import View
 
-SMALL, SMALL_EXPENSIVE = 10_000, 256
-"""Spaces of up to this many inputs are enumerated rather than sampled; fewer where an answer is
-expensive.
-"""
+SMALL = 10_000
+"""Spaces of up to this many inputs are enumerated rather than sampled."""
+SMALL_EXPENSIVE = 256
+"""The same, where an answer is expensive."""
 
 
 def part(space: Space, names: Sequence[str], most: int) -> Points | None:
@@ -37,7 +37,8 @@ def part(space: Space, names: Sequence[str], most: int) -> Points | None:
 
     >>> from evenhand.space.feature import category
     >>> from evenhand.space.space import Space
-    >>> space = Space([category("sex", ["F", "M"]), category("diary", list("abcdef"), passed=False)])
+    >>> diary = category("diary", list("abcdef"), passed=False)
+    >>> space = Space([category("sex", ["F", "M"]), diary])
     >>> len(part(space, ["sex"], 100))
     2
     """
@@ -48,19 +49,18 @@ def part(space: Space, names: Sequence[str], most: int) -> Points | None:
 
 
 def whole(space: Space, names: Sequence[str], most: int) -> Points:
-    """Return every input of the part that matters, or refuse with the numbers where there are more
-    than `most`.
+    """Return every input of the part that matters.
+
+    Where there are more than `most`, SpaceError gives the numbers.
     """
-    bound = {
-        column
-        for block in space.blocks(space.features)
-        if block.predicates
-        for column in block.columns
-    }
-    features = [
-        feature if feature.passed or feature.name in names or column in bound else _still(feature)
-        for column, feature in enumerate(space.features)
-    ]
+    constrained: set[int] = set()
+    for block in space.blocks(space.features):
+        if block.predicates:
+            constrained.update(block.columns)
+    features = []
+    for column, feature in enumerate(space.features):
+        matters = feature.passed or feature.name in names or column in constrained
+        features.append(feature if matters else _still(feature))
     return space.enumerate(most, features=features)
 
 
@@ -75,8 +75,7 @@ def _still(feature: Feature) -> Feature:
 def causal(
     view: View, points: Points, outcomes: NDArray[Any], names: tuple[str, ...]
 ) -> tuple[NDArray[Any], NDArray[np.intp], list[Case]]:
-    """Return for each point how far its farthest twin among the points is, their classes, and some
-    cases.
+    """Return how far the farthest twin of each point is, the class of each, and some cases.
 
     All twins must be among the points, as they are where the points are a whole space, or a
     population of its own.
@@ -87,12 +86,9 @@ def causal(
     cases = []
     for row in np.flatnonzero(hits)[:CASES].tolist():
         mates = np.flatnonzero(ids == ids[row])
-        apart = view.distance(outcomes[mates], np.broadcast_to(outcomes[row], len(mates)))
-        changes = (points[mates] != points[row]).sum(axis=1)
-        best = min(
-            np.flatnonzero(apart).tolist(), key=lambda at: (changes[at], -float(apart[at]), at)
-        )
-        cases.append(
-            case_of(space, points[row], points[mates[best]], (outcomes[row], outcomes[mates[best]]))
-        )
+        own = np.broadcast_to(outcomes[row], len(mates))
+        apart = view.distance(outcomes[mates], own)
+        twin = mates[simplest(points[row], points[mates], apart)]
+        pair = (outcomes[row], outcomes[twin])
+        cases.append(case_of(space, points[row], points[twin], pair))
     return hits, ids, cases

@@ -1,5 +1,6 @@
-"""The group question: how far apart are groups in how often they get the favourable outcome (Def.
-3.5, 3.6)?
+"""The group question: how far apart are groups in how often they get the favourable outcome?
+
+The score is that of Themis (Definitions 3.5 and 3.6).
 """
 
 from __future__ import annotations
@@ -63,9 +64,7 @@ class GroupQuestion(Question):
     def tallied(
         self, terms: Terms, points: Points, sampler: Rows, meter: Meter, *, keep: bool
     ) -> Score:
-        """Answer from given rows, which are the population or a sample of it, and count what is
-        spent.
-        """
+        """Answer from given rows, which are the population or a sample of it."""
         population = sampler.population(self.space)
         meter.queries += len(points)
         if sampler.sample_of is None:
@@ -73,16 +72,17 @@ class GroupQuestion(Question):
         amounts = self._amounts(points)
         tally = Tally.of(self.groups, points, amounts)
         # A group that no input can be in says nothing, seen or not.
-        unseen = sorted(
-            set(np.flatnonzero(~Uniform().empty(self.groups)).tolist()) - set(tally.members)
-        )
+        possible = np.flatnonzero(~Uniform().empty(self.groups)).tolist()
+        unseen = sorted(set(possible) - set(tally.members))
         graded = not self.view.counts
-        estimate = tally.sampled(terms.share, population, graded=graded, empty=len(unseen))
-        listed = tally.listed(terms.level, population, method="anytime" if graded else "exact")
-        notes = self._unseen(unseen, "may be treated in any way, which leaves the score undecided")
-        cases = self._shown(tally, points, amounts, meter)
+        method = "anytime" if graded else "exact"
         return Score(
-            estimate, StopReason.ENUMERATED, cases, listed, self._kept(points, keep=keep), notes
+            tally.sampled(terms.share, population, graded=graded, empty=len(unseen)),
+            StopReason.ENUMERATED,
+            self._lost(tally, points, amounts, meter),
+            tally.listed(terms.level, population, method=method),
+            self._kept(points, keep=keep),
+            self._unseen(unseen, "may be treated in any way, which leaves the score undecided"),
         )
 
     def _exact(
@@ -96,13 +96,14 @@ class GroupQuestion(Question):
     ) -> Score:
         amounts = self._amounts(points)
         tally = Tally.of(self.groups, points, amounts, weights)
-        estimate = tally.exact(population, len(points))
-        listed = tally.listed(1.0, population, method="enumerated")
         unseen = sorted(set(range(len(self.groups))) - set(tally.members))
-        notes = self._unseen(unseen, "the score says nothing of them")
-        cases = self._shown(tally, points, amounts, meter)
         return Score(
-            estimate, StopReason.ENUMERATED, cases, listed, self._kept(points, keep=keep), notes
+            tally.exact(population, len(points)),
+            StopReason.ENUMERATED,
+            self._lost(tally, points, amounts, meter),
+            tally.listed(1.0, population, method="enumerated"),
+            self._kept(points, keep=keep),
+            self._unseen(unseen, "the score says nothing of them"),
         )
 
     def _amounts(self, points: Points) -> NDArray[np.float64]:
@@ -111,27 +112,26 @@ class GroupQuestion(Question):
     def _unseen(self, missing: Sequence[int], meaning: str) -> list[str]:
         if not missing:
             return []
-        first = ", ".join(
-            f"{name} {value}" for name, value in self.groups.label(missing[0]).items()
-        )
+        label = self.groups.label(missing[0])
+        example = ", ".join(f"{name} {value}" for name, value in label.items())
         return [
             f"{len(missing):,} of {len(self.groups):,} groups of {' and '.join(self.names)} are"
-            f" empty, such as {clip(first)}; {meaning}"
+            f" empty, such as {clip(example)}; {meaning}"
         ]
 
-    def _shown(
+    def _lost(
         self, tally: Tally, points: Points, amounts: NDArray[np.float64], meter: Meter
     ) -> Sequence[Case]:
-        """Move some of the best group who get the favourable outcome to the worst, and show who
-        loses it.
-        """
-        best, worst = int(np.argmax(tally.rates)), int(np.argmin(tally.rates))
+        """Return cases of the best group that lose the favourable outcome in the worst."""
+        best = int(np.argmax(tally.rates))
+        worst = int(np.argmin(tally.rates))
         if not self.view.counts or tally.rates[best] == tally.rates[worst]:
             return []
+        # Each of them is asked twice: as it is, and moved.
         tried = int(min(TRIED, meter.left // 2))
-        good = (self.groups.of(points) == tally.members[best]) & (amounts > 0)
-        mine = points[good][:tried]
-        cases, asked = moved(self.view, self.groups, mine, tally.members[worst])
+        in_best = self.groups.of(points) == tally.members[best]
+        favoured = points[in_best & (amounts > 0)]
+        cases, asked = moved(self.view, self.groups, favoured[:tried], tally.members[worst])
         meter.queries += asked
         return cases
 
@@ -146,84 +146,93 @@ class GroupQuestion(Question):
         plan = SpreadPlan(
             terms.share, terms.margin, terms.limit, interval, population, groups=len(members)
         )
-        found = sample(plan, count, cost=count.cost, meter=meter, workers=workers, task=self.task)
-        sizes = np.full(len(members), found.draws)
-        tally = Tally(
-            self.groups, members, np.asarray(found.hits, dtype=float), sizes.astype(float)
-        )
-        listed = tally.listed(terms.level, population, method="anytime")
-        cases, asked = count.cases(tally.rates) if meter.left >= 2 * TRIED else ([], 0)
-        meter.queries += asked
+        outcome = sample(plan, count, cost=count.cost, meter=meter, workers=workers, task=self.task)
+        hits = np.asarray(outcome.hits, dtype=float)
+        sizes = np.full(len(members), outcome.draws)
+        tally = Tally(self.groups, members, hits, sizes.astype(float))
+        cases: list[Case] = []
+        if meter.left >= 2 * TRIED:
+            cases, asked = count.cases(tally.rates)
+            meter.queries += asked
         unseen = sorted(set(range(len(self.groups))) - set(members))
-        notes = self._unseen(unseen, "the score says nothing of them")
         return Score(
-            found.estimate, found.stop, cases, listed, self._drawn(count, sizes, keep=keep), notes
+            outcome.estimate,
+            outcome.stop,
+            cases,
+            tally.listed(terms.level, population, method="anytime"),
+            self._drawn(count, sizes, keep=keep),
+            self._unseen(unseen, "the score says nothing of them"),
         )
 
     def _paper(
         self, terms: Terms, count: GroupCount, meter: Meter, workers: Workers, *, keep: bool
     ) -> Score:
-        """Follow the paper's Algorithm 1: each group by itself until Wald's formula is within the
-        margin.
-        """
+        """Follow Algorithm 1 of Themis: each group by itself until Wald's formula is narrow."""
         population = terms.sampler.population(self.space)
         plan = Plan(terms.share, terms.margin, None, "wald", population)
-        counts = [
-            replace(count, members=(one,), draws=(draws,))
-            for one, draws in zip(count.members, count.draws, strict=True)
-        ]
+        counts = []
+        for member, draws in zip(count.members, count.draws, strict=True):
+            counts.append(replace(count, members=(member,), draws=(draws,)))
         if meter.left < len(counts):
             raise UsageError(
                 f"budget: {int(meter.left):,} queries are left, but one draw from each group takes"
                 f" {len(counts):,}; raise queries"
             )
-        found = []
-        for number, one in enumerate(counts):
+        outcomes = []
+        for number, count_of_group in enumerate(counts):
             part = meter.share(len(counts) - number)
-            found.append(sample(plan, one, cost=1, meter=part, workers=workers, task=self.task))
+            outcome = sample(
+                plan, count_of_group, cost=1, meter=part, workers=workers, task=self.task
+            )
             meter.queries += part.queries
-            if found[-1].stop is StopReason.INTERRUPTED:
-                raise KeyboardInterrupt  # a score needs all groups
-        sizes = np.array([each.draws for each in found])
-        hits = np.array([float(np.sum(each.hits)) for each in found])
+            if outcome.stop is StopReason.INTERRUPTED:
+                # A score needs all groups.
+                raise KeyboardInterrupt
+            outcomes.append(outcome)
+        sizes = np.array([outcome.draws for outcome in outcomes])
+        hits = np.array([float(np.sum(outcome.hits)) for outcome in outcomes])
         tally = Tally(self.groups, count.members, hits, sizes.astype(float))
-        stop = min((each.stop for each in found), key=lambda stop: stop is StopReason.MARGIN)
-        listed = tally.listed(terms.level, population, method="wald")
+        # The first reason other than the margin, if there is one.
+        stops = [outcome.stop for outcome in outcomes]
+        stop = min(stops, key=lambda stop: stop is StopReason.MARGIN)
         return Score(
             tally.wald(terms.share, population),
             stop,
             (),
-            listed,
+            tally.listed(terms.level, population, method="wald"),
             self._drawn(count, sizes, keep=keep),
         )
 
     def _drawn(self, count: GroupCount, sizes: NDArray[Any], *, keep: bool) -> list[Tests]:
         if not keep:
             return []
-        points = np.concatenate(
-            [draws.take(0, size) for draws, size in zip(count.draws, sizes.tolist(), strict=True)]
-        )
-        number = np.concatenate([np.arange(size) for size in sizes.tolist()])
-        return [
-            tests_of(self, np.asfortranarray(points), number, np.ones(len(points), dtype=np.bool_))
-        ]
+        points = []
+        numbers = []
+        for draws, size in zip(count.draws, sizes.tolist(), strict=True):
+            points.append(draws.take(0, size))
+            numbers.append(np.arange(size))
+        inputs = np.asfortranarray(np.concatenate(points))
+        own = np.ones(len(inputs), dtype=np.bool_)
+        return [tests_of(self, inputs, np.concatenate(numbers), own)]
 
     def _kept(self, points: Points, *, keep: bool) -> list[Tests]:
+        if not keep:
+            return []
         own = np.ones(len(points), dtype=np.bool_)
-        return [tests_of(self, points, np.arange(len(points)), own)] if keep else []
+        return [tests_of(self, points, np.arange(len(points)), own)]
 
     def claim(self, estimate: Estimate, groups: tuple[Group, ...]) -> str:
-        """Say in a sentence what was found."""
+        """Return what was found, as a sentence."""
         best = max(groups, key=lambda group: group.estimate.value)
         worst = min(groups, key=lambda group: group.estimate.value)
-        high, low = (
-            number_text.percent(best.estimate.value),
-            number_text.percent(worst.estimate.value),
-        )
-        what = self.view.favoured
+        high = number_text.percent(best.estimate.value)
+        low = number_text.percent(worst.estimate.value)
+        outcome = self.view.favoured
         if best.estimate.value == worst.estimate.value:
-            each = f"{high} get {what}" if self.view.counts else f"{what} is {high} on average"
-            return f"{each} in every group of {' and '.join(self.names)}"
+            names = " and ".join(self.names)
+            if self.view.counts:
+                return f"{high} get {outcome} in every group of {names}"
+            return f"{outcome} is {high} on average in every group of {names}"
         if not self.view.counts:
-            return f"{what} is {high} on average for {best}, {low} for {worst}"
-        return f"{high} of {best} get {what}, {low} of {worst}"
+            return f"{outcome} is {high} on average for {best}, {low} for {worst}"
+        return f"{high} of {best} get {outcome}, {low} of {worst}"

@@ -1,5 +1,6 @@
-"""Rates: how often each group gets the favourable outcome, and how far apart they are (Themis Def.
-3.5 and 3.6).
+"""Rates: how often each group gets the favourable outcome, and how far apart they are.
+
+The distance between the rates is the group score of Themis (Definitions 3.5 and 3.6).
 """
 
 from __future__ import annotations
@@ -53,10 +54,10 @@ class GroupCount:
         """Draw from the members among the groups."""
         block = int(np.clip(BLOCK // len(members), 64, 16_384))
         name = ("measure", "group", *groups.names)
-        draws = [
-            Draws(Within(sampler, groups, group), groups.space, seed, *name, group, block=block)
-            for group in members
-        ]
+        draws = []
+        for group in members:
+            inside = Within(sampler, groups, group)
+            draws.append(Draws(inside, groups.space, seed, *name, group, block=block))
         return cls(view, groups, tuple(members), tuple(draws))
 
     @property
@@ -71,45 +72,49 @@ class GroupCount:
 
     def __call__(self, bounds: tuple[int, int]) -> Counted:
         """Return for each draw and group whether the outcome is favourable, or how favourable."""
-        before = self.subject.asked, self.subject.executed
+        first, last = bounds
+        asked_before = self.subject.asked
+        executed_before = self.subject.executed
         rows = max(1, ROWS // self.cost)
         parts = []
-        for start in range(bounds[0], bounds[1], rows):
-            stop = min(start + rows, bounds[1])
-            points = np.concatenate([draws.take(start, stop) for draws in self.draws])
-            amounts = (
-                self.view.amount(self.view.decide(np.asfortranarray(points)))
-                .reshape(self.cost, -1)
-                .T
-            )
-            parts.append(amounts if self.cost > 1 else amounts[:, 0])
-        spent = self.subject.asked - before[0], self.subject.executed - before[1]
-        return Counted(np.concatenate(parts), [], *spent)
+        for start in range(first, last, rows):
+            parts.append(self._amounts(start, min(start + rows, last)))
+        asked = self.subject.asked - asked_before
+        executed = self.subject.executed - executed_before
+        return Counted(np.concatenate(parts), [], asked, executed)
+
+    def _amounts(self, start: int, stop: int) -> NDArray[Any]:
+        """Return how favourable the outcome of each draw is: a row for each, a column per group."""
+        points = np.concatenate([draws.take(start, stop) for draws in self.draws])
+        outcomes = self.view.decide(np.asfortranarray(points))
+        amounts = self.view.amount(outcomes).reshape(self.cost, -1).T
+        return amounts if self.cost > 1 else amounts[:, 0]
 
     def cases(self, rates: Floats) -> tuple[list[Case], int]:
-        """Move some of the group with the highest rate to the one with the lowest, and show whose
-        outcome changes.
-        """
-        best, worst = int(np.argmax(rates)), int(np.argmin(rates))
+        """Return cases of the best group whose outcome changes in the worst, and what that took."""
+        best = int(np.argmax(rates))
+        worst = int(np.argmin(rates))
         if not self.view.counts or rates[best] == rates[worst]:
             return [], 0
-        return moved(self.view, self.groups, self.draws[best].take(0, TRIED), self.members[worst])
+        points = self.draws[best].take(0, TRIED)
+        return moved(self.view, self.groups, points, self.members[worst])
 
 
 def moved(view: View, groups: Groups, points: Points, group: int) -> tuple[list[Case], int]:
-    """Return a few cases in which a favourable outcome is lost by moving to a group, and how many
-    inputs that took.
-    """
+    """Return cases that lose a favourable outcome by moving to a group, and what that took."""
     others = groups.move(points, group)
     valid = groups.space.valid(others)
-    points, others = points[valid], others[valid]
+    points = points[valid]
+    others = others[valid]
     if not len(points):
         return [], 0
-    before, after = view.decide(np.asfortranarray(points)), view.decide(np.asfortranarray(others))
-    lost = np.flatnonzero(view.favourable(before) & ~view.favourable(after))[:CASES].tolist()
-    cases = [
-        case_of(groups.space, points[row], others[row], (before[row], after[row])) for row in lost
-    ]
+    before = view.decide(np.asfortranarray(points))
+    after = view.decide(np.asfortranarray(others))
+    lost = view.favourable(before) & ~view.favourable(after)
+    cases = []
+    for row in np.flatnonzero(lost)[:CASES].tolist():
+        outcomes = (before[row], after[row])
+        cases.append(case_of(groups.space, points[row], others[row], outcomes))
     return cases, 2 * len(points)
 
 
@@ -132,12 +137,18 @@ class Tally:
         ids = groups.of(points)
         inside = ids >= 0
         weight = np.ones(len(points)) if weights is None else weights
-        sizes = np.bincount(ids[inside], weights=weight[inside], minlength=len(groups))
-        hits = np.bincount(ids[inside], weights=(amounts * weight)[inside], minlength=len(groups))
-        rows = np.bincount(ids[inside & (weight > 0)], minlength=len(groups))
+        count = len(groups)
+        sizes = np.bincount(ids[inside], weights=weight[inside], minlength=count)
+        hits = np.bincount(ids[inside], weights=(amounts * weight)[inside], minlength=count)
+        rows = np.bincount(ids[inside & (weight > 0)], minlength=count)
         members = np.flatnonzero(sizes > 0)
-        counted = (np.asarray(part[members], dtype=np.float64) for part in (hits, sizes, rows))
-        return cls(groups, tuple(members.tolist()), *counted)
+        return cls(
+            groups,
+            tuple(members.tolist()),
+            hits=np.asarray(hits[members], dtype=np.float64),
+            sizes=np.asarray(sizes[members], dtype=np.float64),
+            rows=np.asarray(rows[members], dtype=np.float64),
+        )
 
     @property
     def rates(self) -> Floats:
@@ -146,14 +157,15 @@ class Tally:
 
     @property
     def spread(self) -> float:
-        """The largest difference of rates, rounded once: a score that equals a limit must not slip
-        under it.
-        """
-        best, worst = (
-            Fraction(float(self.hits[at])) / Fraction(float(self.sizes[at]))
-            for at in (int(np.argmax(self.rates)), int(np.argmin(self.rates)))
-        )
-        return max(float(best - worst), 0.0)
+        """The largest difference of rates."""
+        # Fractions round once, at the end: a score that equals a limit must not slip under it.
+        highest = self._fraction(int(np.argmax(self.rates)))
+        lowest = self._fraction(int(np.argmin(self.rates)))
+        return max(float(highest - lowest), 0.0)
+
+    def _fraction(self, number: int) -> Fraction:
+        """Return the rate of a group without rounding."""
+        return Fraction(float(self.hits[number])) / Fraction(float(self.sizes[number]))
 
     def exact(self, population: str, total: int) -> Estimate:
         """Return the spread where the tally is of the whole population."""
@@ -162,30 +174,35 @@ class Tally:
         return Estimate(value, value, value, total, 1.0, "enumerated", population)
 
     def sampled(self, level: float, population: str, *, graded: bool, empty: int = 0) -> Estimate:
-        """Return the spread where the tally is of a sample whose size does not depend on what was
-        seen.
+        """Return the spread where the tally is of a sample.
+
+        The size of the sample must not depend on what was seen. `empty` is how many groups nobody
+        was seen of.
         """
         self.need_two()
-        find = confidence_sequences.mixture_spread if graded else intervals.spread
-        low, high = (float(end) for end in find(self.hits, self.sizes, level))
-        value = float(np.ptp(self.rates))
+        interval = confidence_sequences.mixture_spread if graded else intervals.spread
         method = "anytime" if graded else "exact"
+        low, high = interval(self.hits, self.sizes, level)
+        value = float(np.ptp(self.rates))
+        lowest = min(float(low), value)
         # Somebody of a group that nobody was seen of may be treated in any way.
-        ends = min(low, value), 1.0 if empty else max(high, value)
-        return Estimate(value, *ends, int(self.sizes.sum()), level, method, population)
+        highest = 1.0 if empty else max(float(high), value)
+        n = int(self.sizes.sum())
+        return Estimate(value, lowest, highest, n, level, method, population)
 
     def wald(self, level: float, population: str) -> Estimate:
         """Return the spread with the formula of the papers, which does not hold its level."""
-        rates, value = self.rates, float(np.ptp(self.rates))
-        ends = [int(np.argmax(rates)), int(np.argmin(rates))]
-        half = intervals.z_score(level) * float(
-            np.sqrt((rates * (1 - rates) / self.sizes)[ends].sum())
-        )
-        low, high = max(value - half, 0.0), min(value + half, 1.0)
+        rates = self.rates
+        value = float(np.ptp(rates))
+        extremes = [int(np.argmax(rates)), int(np.argmin(rates))]
+        variances = rates * (1 - rates) / self.sizes
+        half = intervals.z_score(level) * float(np.sqrt(variances[extremes].sum()))
+        low = max(value - half, 0.0)
+        high = min(value + half, 1.0)
         return Estimate(value, low, high, int(self.sizes.sum()), level, "wald", population)
 
     def need_two(self) -> None:
-        """Refuse to compare a group with nobody."""
+        """Raise UsageError if there are fewer than two groups to compare."""
         if len(self.members) < 2:
             names = " and ".join(self.groups.names)
             raise UsageError(
@@ -194,26 +211,26 @@ class Tally:
             )
 
     def listed(self, level: float, population: str, *, method: str) -> tuple[Group, ...]:
-        """Return each group with its rate: "enumerated", or an "exact" or "anytime" interval, all
-        holding together.
+        """Return each group with its rate.
+
+        The method is "enumerated" or "wald", or "exact" or "anytime" for intervals that hold
+        together.
         """
-        low, high = self._limits(level, method)
-        said = (
-            method
-            if method in ("enumerated", "wald")
-            else f"{method}, simultaneous over {len(self.members)} groups"
-        )
-        level = 1.0 if method == "enumerated" else level
-        found = []
-        for at, member in enumerate(self.members):
-            rate, size = (
-                float(self.rates[at]),
-                int((self.sizes if self.rows is None else self.rows)[at]),
-            )
-            ends = min(float(low[at]), rate), max(float(high[at]), rate)
-            estimate = Estimate(rate, *ends, size, level, said, population)
-            found.append(Group(self.groups.label(member), estimate))
-        return tuple(found)
+        lows, highs = self._limits(level, method)
+        sizes = self.sizes if self.rows is None else self.rows
+        name = method
+        if method not in ("enumerated", "wald"):
+            name = f"{method}, simultaneous over {len(self.members)} groups"
+        if method == "enumerated":
+            level = 1.0
+        groups = []
+        for number, member in enumerate(self.members):
+            rate = float(self.rates[number])
+            low = min(float(lows[number]), rate)
+            high = max(float(highs[number]), rate)
+            estimate = Estimate(rate, low, high, int(sizes[number]), level, name, population)
+            groups.append(Group(self.groups.label(member), estimate))
+        return tuple(groups)
 
     def _limits(self, level: float, method: str) -> tuple[Any, Any]:
         if method == "enumerated":
@@ -222,14 +239,13 @@ class Tally:
             return intervals.wald(self.hits, self.sizes, level)
         if method == "exact":
             return intervals.by_group(self.hits, self.sizes, level)
-        return confidence_sequences.mixture(
-            self.hits, self.sizes, 1 - (1 - level) / len(self.members)
-        )
+        level_of_each = 1 - (1 - level) / len(self.members)
+        return confidence_sequences.mixture(self.hits, self.sizes, level_of_each)
 
 
 def inhabited(groups: Groups, empty: NDArray[np.bool_]) -> tuple[int, ...]:
-    """Return the groups that have somebody, or say that there are too few to compare."""
+    """Return the groups that have somebody; raise UsageError if there are too few to compare."""
     members = tuple(np.flatnonzero(~empty).tolist())
-    if len(members) < 2:
-        Tally(groups, members, np.zeros(len(members)), np.ones(len(members))).need_two()
+    nobody = Tally(groups, members, np.zeros(len(members)), np.ones(len(members)))
+    nobody.need_two()
     return members

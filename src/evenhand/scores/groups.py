@@ -42,58 +42,62 @@ class _Cells:
 
     def of(self, column: NDArray[np.float64]) -> NDArray[np.intp]:
         """Return the cell of each value, -1 for none."""
+        last = len(self) - 1
         if self.edges is None:
-            place = np.minimum(np.searchsorted(self.values, column), len(self.values) - 1)
-            return np.where(self.values[place] == column, place, -1)
-        place = np.searchsorted(self.edges, column, side="right") - 1
+            cell = np.minimum(np.searchsorted(self.values, column), len(self.values) - 1)
+            return np.where(self.values[cell] == column, cell, -1)
+        cell = np.searchsorted(self.edges, column, side="right") - 1
         # The last bin holds its upper edge too.
-        place = np.where(column == self.edges[-1], len(self) - 1, place)
-        return np.where((place >= 0) & (place < len(self)), place, -1)
+        cell = np.where(column == self.edges[-1], last, cell)
+        inside = (cell >= 0) & (cell <= last)
+        return np.where(inside, cell, -1)
 
     def label(self, cell: int) -> Label:
         if self.edges is None:
             return self.feature.labels(self.values[cell : cell + 1])[0]
         # As many decimals as tell the edges apart, so that no two bins are called the same.
         gap = float(np.diff(self.edges).min())
-        low, high = np.round(
-            self.edges[cell : cell + 2],
-            int(np.clip(5 - math.floor(math.log10(gap)), 0, 15)) if gap else 6,
-        )
-        last = "" if cell == len(self) - 1 else "under "
-        return f"{low:.15g} to {last}{high:.15g}"
+        decimals = 6
+        if gap:
+            decimals = int(np.clip(5 - math.floor(math.log10(gap)), 0, 15))
+        low, high = np.round(self.edges[cell : cell + 2], decimals)
+        if cell == len(self) - 1:
+            return f"{low:.15g} to {high:.15g}"
+        return f"{low:.15g} to under {high:.15g}"
 
     @cached_property
     def spans(self) -> NDArray[np.float64]:
-        """The lowest and the highest value of each cell, NaN where it has none; never by listing a
-        wide range.
-        """
+        """The lowest and the highest value of each cell, NaN where it has none."""
         if self.edges is None:
             return np.array([self.values, self.values])
-        low, high = self.edges[:-1].copy(), self.edges[1:].copy()
+        low = self.edges[:-1].copy()
+        high = self.edges[1:].copy()
         if math.isinf(self.feature.size):
+            # All bins but the last end just under their upper edge.
             high[:-1] = np.nextafter(high[:-1], low[:-1])
             return np.array([low, high])
-        # Half steps, since rounding to even may skip the nearest value.
+        # A wide range is never listed: only the values near the two edges are looked at. In half
+        # steps, since rounding to even may skip the nearest value.
         near = float(self.feature.step or 0.0) * np.arange(-2.0, 2.5, 0.5)
-        values = self.feature.snap(
-            np.concatenate([low[:, None] + near, high[:, None] + near], axis=1)
-        )
-        inside = self.feature.inside(values) & (self.of(values) == np.arange(len(self))[:, None])
-        least, most = (
-            np.where(inside, values, np.inf).min(axis=1),
-            np.where(inside, values, -np.inf).max(axis=1),
-        )
+        candidates = np.concatenate([low[:, None] + near, high[:, None] + near], axis=1)
+        values = self.feature.snap(candidates)
+        in_cell = self.of(values) == np.arange(len(self))[:, None]
+        inside = self.feature.inside(values) & in_cell
+        least = np.where(inside, values, np.inf).min(axis=1)
+        most = np.where(inside, values, -np.inf).max(axis=1)
         return np.where(inside.any(axis=1), np.array([least, most]), np.nan)
 
     def middle(self, cell: int) -> float:
         """Return a value that stands for the cell."""
         if self.feature.kind == "category":
             return float(cell)
-        return float(self.feature.snap(self.spans[:, cell].mean(keepdims=True))[0])
+        middle = self.spans[:, cell].mean(keepdims=True)
+        return float(self.feature.snap(middle)[0])
 
     def narrowed(self, cell: int) -> Feature | None:
         """Return the feature with no values but those of the cell, or None where it has none."""
-        if self.feature.kind == "category":  # as the number of its code, which stays what it is
+        if self.feature.kind == "category":
+            # As the number of its code, which stays what it is.
             return integer(self.feature.name, cell, cell)
         if np.isnan(self.spans[0, cell]):
             return None
@@ -117,13 +121,14 @@ class Groups:
     names: tuple[str, ...]
 
     def __post_init__(self) -> None:
-        if (total := combinations(self.shape)) > MOST_GROUPS:
-            factors = clip(
-                " × ".join(f"{cells.feature.name} {len(cells):,}" for cells in self._cells), 300
-            )
-            raise SpaceError(
-                f"{factors} = {count(total)} groups, over the {MOST_GROUPS:,} that are compared"
-            )
+        total = combinations(self.shape)
+        if total <= MOST_GROUPS:
+            return
+        factors = [f"{cells.feature.name} {len(cells):,}" for cells in self._cells]
+        product = clip(" × ".join(factors), 300)
+        raise SpaceError(
+            f"{product} = {count(total)} groups, over the {MOST_GROUPS:,} that are compared"
+        )
 
     @cached_property
     def columns(self) -> tuple[int, ...]:
@@ -147,8 +152,9 @@ class Groups:
 
     @cached_property
     def spans(self) -> tuple[NDArray[np.float64], ...]:
-        """The lowest and the highest encoded value of each cell, for each feature; NaN where a cell
-        has none.
+        """The lowest and the highest encoded value of each cell, for each feature.
+
+        They are NaN where a cell has none.
         """
         return tuple(cells.spans for cells in self._cells)
 
@@ -156,8 +162,9 @@ class Groups:
         return math.prod(self.shape)
 
     def cells(self, group: int) -> tuple[int, ...]:
-        """Return the cell of each feature that make up a group; the last feature changes fastest."""
-        return tuple(int(cell) for cell in np.unravel_index(group, self.shape))
+        """Return the cells that make up a group, one of each feature; the last changes fastest."""
+        cells = np.unravel_index(group, self.shape)
+        return tuple(int(cell) for cell in cells)
 
     def of(self, points: Points) -> NDArray[np.intp]:
         """Return the group of each point, -1 where it is in none (outside the declared bins)."""
@@ -193,14 +200,15 @@ class Groups:
             if narrowed is None:
                 return None
             features[column] = narrowed
-        # Blocks that the group does not narrow are the same for all groups, and listed once.
-        return tuple(
-            block if set(block.columns) & set(self.columns) else self._whole[block.columns]
-            for block in self.space.blocks(features)
-        )
+        blocks = []
+        for block in self.space.blocks(features):
+            is_narrowed = set(block.columns) & set(self.columns)
+            # Blocks that the group does not narrow are the same for all groups, and listed once.
+            blocks.append(block if is_narrowed else self._whole[block.columns])
+        return tuple(blocks)
 
     def inhabited(self, group: int) -> bool:
-        """Tell whether a group has any valid input; yes where its constraints are too many to list."""
+        """Return whether a group has any valid input; true where they are too many to list."""
         blocks = self.within(group)
         return blocks is not None and all(_inhabited(block) for block in blocks)
 
@@ -213,17 +221,16 @@ class Groups:
         for block in blocks:
             block.draw(rng, points)
         for column in self.columns:
-            if (
-                self.space.features[column].kind == "real"
-            ):  # a narrowed grid may start at a rounded value
-                points[:, column] = self.space.features[column].snap(points[:, column])
+            feature = self.space.features[column]
+            if feature.kind == "real":
+                # A narrowed grid may start at a rounded value.
+                points[:, column] = feature.snap(points[:, column])
         return points
 
 
 def _inhabited(block: Block) -> bool:
     try:
         return block.size > 0
-    except (
-        NoInputs
-    ):  # but not a constraint that cannot be evaluated: it says nothing about who is in the group
+    except NoInputs:
+        # A constraint that cannot be evaluated is an error: it says nothing of who is in the group.
         return False

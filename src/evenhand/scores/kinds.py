@@ -18,7 +18,11 @@ KINDS = ("causal", "group")
 
 def questions_of(subject: Subject, kind: str, sets: Sequence[tuple[str, ...]]) -> list[Question]:
     """Return a question for each output and set."""
-    return [question_of(view, kind, names) for view in views_for(subject, kind) for names in sets]
+    questions = []
+    for view in views_for(subject, kind):
+        for names in sets:
+            questions.append(question_of(view, kind, names))
+    return questions
 
 
 def question_of(view: View, kind: str, names: tuple[str, ...]) -> Question:

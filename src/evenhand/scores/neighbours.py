@@ -1,6 +1,4 @@
-"""Neighbours: rows with one feature changed by a step, and how favourably the software treats them
-on average.
-"""
+"""Neighbours: rows with one feature changed by a step, and how favourably they are treated."""
 
 from __future__ import annotations
 
@@ -36,21 +34,25 @@ STEP = 0.01
 BLOCK = 16_384
 """Random neighbours per stream."""
 CHUNK_SECONDS = 1.0
-"""How long rows are asked about at most before progress is told and the budget is looked at."""
+"""How long rows are asked about at most before progress is shown and the budget is looked at."""
 WORTH_SHARING = 2.0
-"""Seconds of work from which it pays to start workers; those that have started are given less, too.
+"""Seconds of work from which it pays to start workers.
+
+Those that have started are given less, too.
 """
+LEAST_SECONDS = 1e-9
+"""What a row takes at least: a clock may show nothing."""
 
 
 @dataclass(frozen=True, eq=False)
 class Neighbours:
-    """The one-feature neighbours of rows, and how favourably the software treats them (TestSGD,
-    section 4.3).
+    """The one-feature neighbours of rows, and how favourably the software treats them.
 
-    Neighbours differ from their row in one of the free features: a number by one step up or down (a
-    real one without a step by 0.01), and no further than its ends; a category by its level. What
-    would break a constraint, and a step over an end, is the row itself. Every free feature counts
-    the same, and so does each neighbour within a feature.
+    They are those of TestSGD, section 4.3. Neighbours differ from their row in one of the free
+    features: a number by one step up or down (a real one without a step by 0.01), and no further
+    than its ends; a category by its level. What would break a constraint, and a step over an end,
+    is the row itself. Every free feature counts the same, and so does each neighbour within a
+    feature.
 
     Parameters
     ----------
@@ -66,7 +68,8 @@ class Neighbours:
     >>> from evenhand.subject.subject import Subject
     >>> from evenhand.subject.view import View
     >>> space = Space([category("sex", ["F", "M"]), integer("age", 18, 90)], protected=["sex"])
-    >>> neighbours = Neighbours.of(View(Subject(lambda people: people["age"] > 30, space, positive=True)), ["sex"])
+    >>> subject = Subject(lambda people: people["age"] > 30, space, positive=True)
+    >>> neighbours = Neighbours.of(View(subject), ["sex"])
     >>> neighbours.cost, neighbours.means(np.array([[0.0, 30.0], [1.0, 90.0]])).tolist()
     (2, [0.5, 1.0])
     """
@@ -76,21 +79,24 @@ class Neighbours:
 
     @classmethod
     def of(cls, view: View, over: Sequence[str]) -> Neighbours:
-        """Change every feature that the software takes, but those at issue and the protected ones."""
+        """Return the neighbours by features that are neither at issue nor protected."""
         space = view.subject.space
         kept = {*space.sets(over), *(space.index(name) for name in space.protected)}
-        return cls(view, tuple(position for position in space.passed if position not in kept))
+        free = [position for position in space.passed if position not in kept]
+        return cls(view, tuple(free))
 
     @cached_property
     def counts(self) -> NDArray[np.intp]:
-        """How many neighbours each free feature gives a row; a category of one level gives the row
-        itself.
-        """
-        features = [self.view.subject.space.features[position] for position in self.free]
-        return np.array(
-            [max(1, len(f.levels) - 1) if f.kind == "category" else 2 for f in features],
-            dtype=np.intp,
-        )
+        """How many neighbours each free feature gives a row."""
+        counts = []
+        for position in self.free:
+            feature = self.view.subject.space.features[position]
+            if feature.kind == "category":
+                # A category of one level gives the row itself.
+                counts.append(max(1, len(feature.levels) - 1))
+            else:
+                counts.append(2)
+        return np.array(counts, dtype=np.intp)
 
     @property
     def cost(self) -> int:
@@ -98,8 +104,9 @@ class Neighbours:
         return int(self.counts.sum()) if self.free else 1
 
     def asks(self, draws: int | None) -> int:
-        """Return how many inputs are asked for each row: all its neighbours (None), or so many at
-        random.
+        """Return how many inputs are asked for each row.
+
+        None stands for all its neighbours; otherwise so many are drawn at random.
         """
         if draws is None:
             return self.cost
@@ -115,27 +122,29 @@ class Neighbours:
         return number if self.free else 1
 
     def every(self, points: Points) -> Points:
-        """Return all neighbours, one after the other: with n points, row ``j * n + i`` is neighbour
-        j of point i.
+        """Return all neighbours, one after the other.
+
+        With n points, row ``j * n + i`` is neighbour j of point i.
         """
-        out = _repeated(points, self.cost)
+        neighbours = _repeated(points, self.cost)
         start = 0
         for position, count in zip(self.free, self.counts.tolist(), strict=True):
-            column = out[:, position].reshape(self.cost, len(points))
+            # A view of the column: what is written there is written to the neighbours.
+            column = neighbours[:, position].reshape(self.cost, len(points))
             turns = np.arange(count)[:, None]
             column[start : start + count] = self._turned(position, points[:, position], turns)
             start += count
-        return self._kept(out, points)
+        return self._kept(neighbours, points)
 
     def drawn(self, points: Points, rng: np.random.Generator) -> Points:
-        """Return one random neighbour of each point: any free feature, and then any of its
-        neighbours.
+        """Return one random neighbour of each point.
+
+        Any free feature is as likely as another, and then any of its neighbours.
         """
-        return (
-            self._chosen(points, *self._choices(rng, (1, len(points))))
-            if self.free
-            else _repeated(points, 1)
-        )
+        if not self.free:
+            return _repeated(points, 1)
+        which, turns = self._choices(rng, (1, len(points)))
+        return self._chosen(points, which, turns)
 
     def means(
         self, points: Points, *, draws: int | None = None, seed: int = 0, first: int = 0
@@ -153,46 +162,55 @@ class Neighbours:
         asks = self.asks(draws)
         everything = draws is None or not self.free
         counts = self.counts.tolist() if everything and self.free else [asks]
-        found = np.empty(len(points))
+        means = np.empty(len(points))
         rows = max(1, ROWS_AT_ONCE // asks)
         for start in range(0, len(points), rows):
             part = points[start : start + rows]
             if everything:
-                asked = self.every(part)
+                neighbours = self.every(part)
             else:
-                asked = self._chosen(part, *self._numbered(first + start, len(part), asks, seed))
-            amounts = self.view.amount(self.view.decide(asked)).reshape(asks, len(part))
-            found[start : start + rows] = _averaged(amounts, counts)
-        return found
+                which, turns = self._numbered(first + start, len(part), asks, seed)
+                neighbours = self._chosen(part, which, turns)
+            outcomes = self.view.decide(neighbours)
+            amounts = self.view.amount(outcomes).reshape(asks, len(part))
+            means[start : start + rows] = _averaged(amounts, counts)
+        return means
 
     def _numbered(self, start: int, size: int, draws: int, seed: int) -> list[NDArray[np.intp]]:
-        """Return the random choices of `size` rows from number `start` on; each block of rows has
-        its own stream.
+        """Return the random choices of `size` rows from number `start` on.
+
+        Each block of rows has its own stream.
         """
         stop = start + size
         rows = max(1, BLOCK // draws)
-        parts = []
+        which = []
+        turns = []
         for block in range(start // rows, (stop - 1) // rows + 1):
-            choices = self._choices(stream(seed, "neighbours", block), (draws, rows))
-            mine = slice(max(start - block * rows, 0), stop - block * rows)
-            parts.append([choice[:, mine] for choice in choices])
-        return [np.concatenate(found, axis=1) for found in zip(*parts, strict=True)]
+            rng = stream(seed, "neighbours", block)
+            which_of_block, turns_of_block = self._choices(rng, (draws, rows))
+            wanted = slice(max(start - block * rows, 0), stop - block * rows)
+            which.append(which_of_block[:, wanted])
+            turns.append(turns_of_block[:, wanted])
+        return [np.concatenate(which, axis=1), np.concatenate(turns, axis=1)]
 
     def _choices(
         self, rng: np.random.Generator, shape: tuple[int, int]
     ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """Draw places among the free features, and for each which of the feature's neighbours."""
         which = rng.integers(0, len(self.free), shape, dtype=np.intp)
-        return which, rng.integers(0, self.counts[which], dtype=np.intp)
+        turns = rng.integers(0, self.counts[which], dtype=np.intp)
+        return which, turns
 
     def _chosen(self, points: Points, which: NDArray[np.intp], turns: NDArray[np.intp]) -> Points:
         """Return the points once for each row of choices, each with its chosen feature changed."""
-        out = _repeated(points, len(which))
-        which, turns = which.ravel(), turns.ravel()
+        neighbours = _repeated(points, len(which))
+        which = which.ravel()
+        turns = turns.ravel()
         for place, position in enumerate(self.free):
-            mine = np.flatnonzero(which == place)
-            out[mine, position] = self._turned(position, out[mine, position], turns[mine])
-        return self._kept(out, points)
+            rows = np.flatnonzero(which == place)
+            values = neighbours[rows, position]
+            neighbours[rows, position] = self._turned(position, values, turns[rows])
+        return self._kept(neighbours, points)
 
     def _turned(
         self, position: int, values: NDArray[np.float64], turns: NDArray[np.intp]
@@ -203,11 +221,13 @@ class Neighbours:
             return (values + (1 + turns)) % len(feature.levels)
         moved = values + (2 * turns - 1) * (feature.step or STEP)
         # Ends first: a range may end between two steps, and the nearest of them may lie outside.
-        return feature.snap(np.clip(moved, feature.low, Part.uniform(position, feature).high[0, 0]))
+        highest = Part.uniform(position, feature).high[0, 0]
+        return feature.snap(np.clip(moved, feature.low, highest))
 
     def _kept(self, asked: Points, points: Points) -> Points:
-        """Put rows themselves in the place of neighbours that break constraints; changes what it is
-        given.
+        """Put rows themselves in the place of neighbours that break constraints, and return all.
+
+        The array of neighbours is changed.
         """
         space = self.view.subject.space
         if space.constraints:
@@ -243,8 +263,9 @@ def _averaged(amounts: NDArray[np.float64], counts: list[int]) -> NDArray[np.flo
 
 @dataclass(frozen=True, slots=True)
 class _Means:
-    """Asks about some rows, here or in another process, and tells how many inputs were asked and
-    really run.
+    """Asks about some rows, here or in another process.
+
+    It returns the mean of each row, and how many inputs were asked and really run.
     """
 
     neighbours: Neighbours
@@ -254,9 +275,10 @@ class _Means:
     def __call__(self, task: tuple[int, Points]) -> tuple[NDArray[np.float64], int, int]:
         first, points = task
         subject = self.neighbours.view.subject
-        before = subject.asked, subject.executed
-        found = self.neighbours.means(points, draws=self.draws, seed=self.seed, first=first)
-        return found, subject.asked - before[0], subject.executed - before[1]
+        asked_before = subject.asked
+        executed_before = subject.executed
+        means = self.neighbours.means(points, draws=self.draws, seed=self.seed, first=first)
+        return means, subject.asked - asked_before, subject.executed - executed_before
 
 
 def walk(
@@ -284,10 +306,20 @@ def walk(
     >>> from evenhand.subject.subject import Subject
     >>> from evenhand.subject.view import View
     >>> space = Space([integer("sex", 0, 1), integer("age", 18, 90)], protected=["sex"])
-    >>> neighbours = Neighbours.of(View(Subject(lambda people: people["age"] > 30, space, positive=True)), ["sex"])
-    >>> meter, rows = Meter(Budget(queries=5)), np.array([[0.0, 20.0], [0.0, 30.0], [1.0, 40.0]])
-    >>> done, means, stop = walk(neighbours, rows, draws=None, seed=0, order=np.array([2, 1, 0]), meter=meter,
-    ...                          workers=Workers(), task="mine")
+    >>> subject = Subject(lambda people: people["age"] > 30, space, positive=True)
+    >>> neighbours = Neighbours.of(View(subject), ["sex"])
+    >>> meter = Meter(Budget(queries=5))
+    >>> rows = np.array([[0.0, 20.0], [0.0, 30.0], [1.0, 40.0]])
+    >>> done, means, stop = walk(
+    ...     neighbours,
+    ...     rows,
+    ...     draws=None,
+    ...     seed=0,
+    ...     order=np.array([2, 1, 0]),
+    ...     meter=meter,
+    ...     workers=Workers(),
+    ...     task="mine",
+    ... )
     >>> done.tolist(), means.tolist(), stop.value, meter.queries
     ([2, 1], [1.0, 0.5], 'the query budget was spent', 4)
     """
@@ -298,17 +330,17 @@ def walk(
             f"budget: {int(meter.left):,} queries are left, but one row takes {cost:,}; raise"
             " queries"
         )
-    found = np.empty(most)
+    means = np.empty(most)
     crew = _Crew(_Means(neighbours, draws, seed), cost, workers)
     stop = StopReason.QUERIES if most < len(order) else None
     done = 0
     try:
         while done < most:
-            upto = min(done + crew.rows(most - done, meter), most)
-            found[done:upto] = crew.ask(
-                done, points.T.take(order[done:upto], axis=1).T, most - done
-            )
-            done = upto
+            stop_row = min(done + crew.rows(most - done, meter), most)
+            # Columns stay contiguous, as the software takes them.
+            part = points.T.take(order[done:stop_row], axis=1).T
+            means[done:stop_row] = crew.ask(done, part, most - done)
+            done = stop_row
             meter.report(task, done / most, f"{done * cost:,} inputs")
             if done < most and meter.late:
                 stop = StopReason.SECONDS
@@ -318,7 +350,7 @@ def walk(
             raise
         stop = StopReason.INTERRUPTED
     meter.queries += done * cost
-    return order[:done], found[:done], stop
+    return order[:done], means[:done], stop
 
 
 class _Crew:
@@ -344,20 +376,24 @@ class _Crew:
         if meter.budget.seconds is not None:
             allowed = min(allowed, max(meter.budget.seconds - meter.seconds, 0.0))
         affordable = max(1, int(allowed / self._seconds))
-        return affordable * self._width if self._pays(left) else min(affordable, self._next)
+        if self._pays(left):
+            return affordable * self._width
+        return min(affordable, self._next)
 
     def _pays(self, rows: int) -> bool:
-        """Tell whether so many rows are worth sharing; a first call also pays for imports, and does
-        not tell.
-        """
-        return self._width > 1 and self._warm and rows * (self._seconds or 0.0) >= self._worth
+        """Return whether so many rows are worth sharing."""
+        # A first call also pays for imports, and says nothing of what a row takes.
+        is_known = self._width > 1 and self._warm
+        return is_known and rows * (self._seconds or 0.0) >= self._worth
 
     def ask(self, first: int, points: Points, left: int) -> NDArray[np.float64]:
         """Return the mean of each row, of which the first has this number."""
         began = time.perf_counter()
         parts = min(self._width, len(points)) if self._pays(left) else 1
         edges = np.linspace(0, len(points), parts + 1).astype(int).tolist()
-        tasks = [(first + a, np.asfortranarray(points[a:b])) for a, b in pairwise(edges)]
+        tasks = []
+        for start, stop in pairwise(edges):
+            tasks.append((first + start, np.asfortranarray(points[start:stop])))
         if parts > 1:
             answers = self._workers.map(self._means, tasks)
             self._worth = min(self._worth, LONG)
@@ -367,5 +403,6 @@ class _Crew:
             answers = [self._means(tasks[0])]
             self._next = min(GROWTH * len(points), self._most)
         self._warm = self._seconds is not None
-        self._seconds = max((time.perf_counter() - began) * parts / len(points), 1e-9)
-        return np.concatenate([found for found, _, _ in answers])
+        seconds = (time.perf_counter() - began) * parts / len(points)
+        self._seconds = max(seconds, LEAST_SECONDS)
+        return np.concatenate([means for means, _, _ in answers])

@@ -1,5 +1,4 @@
-"""One question of one score, over these features and of this output: what it costs, and each way to
-answer it.
+"""One question of one score: what it costs, and each way to answer it.
 
 Which way is taken is decided in `evenhand.scores.answer`.
 """
@@ -46,13 +45,12 @@ class Terms:
         """The level of each question by itself, so that all hold together at the level."""
         return 1 - (1 - self.level) / self.among
 
-    def said(self, estimate: Estimate) -> Estimate:
+    def shared(self, estimate: Estimate) -> Estimate:
         """Return an estimate at the level that all questions share."""
         if self.among == 1 or estimate.level == 1.0:
             return estimate
-        return replace(
-            estimate, level=self.level, method=f"{estimate.method}, simultaneous over {self.among}"
-        )
+        method = f"{estimate.method}, simultaneous over {self.among}"
+        return replace(estimate, level=self.level, method=method)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,21 +81,17 @@ class Question(ABC):
 
     @property
     def stream(self) -> tuple[str, ...]:
-        """The name of the stream of draws: the same for every output, so that all are measured on
-        the same inputs.
+        """The name of the stream of draws.
+
+        It is the same for every output, so that all are measured on the same inputs.
         """
         return ("measure", self.kind, *self.names)
 
     @property
     def task(self) -> str:
         """The question in a few words, for progress."""
-        return " ".join(
-            [
-                self.kind,
-                ", ".join(self.names),
-                *([f"of {self.view.name}"] if self.view.name else []),
-            ]
-        )
+        task = f"{self.kind} {', '.join(self.names)}"
+        return f"{task} of {self.view.name}" if self.view.name else task
 
     @property
     @abstractmethod
@@ -116,9 +110,7 @@ class Question(ABC):
     def tallied(
         self, terms: Terms, points: Points, sampler: Rows, meter: Meter, *, keep: bool
     ) -> Score:
-        """Answer from given rows, which are the population or a sample of it, and count what is
-        spent.
-        """
+        """Answer from given rows, which are the population or a sample of it."""
 
     @abstractmethod
     def sampled(self, terms: Terms, meter: Meter, workers: Workers, *, keep: bool) -> Score:
@@ -126,7 +118,7 @@ class Question(ABC):
 
     @abstractmethod
     def claim(self, estimate: Estimate, groups: tuple[Group, ...]) -> str:
-        """Say in a sentence what was found."""
+        """Return what was found, as a sentence."""
 
 
 def tests_of(

@@ -1,9 +1,9 @@
-"""Sample until decided: the loop between a sampler and an estimate, the same for any batch size and
-number of workers.
+"""Sample until decided: the loop between a sampler and an estimate.
 
-Draws are numbered, and the plan looks at them at fixed numbers. Cheap subjects are asked ahead in
-large batches, expensive ones exactly up to the next look; either way the estimate rests on the draws up
-to the look that stopped it.
+Its outcome is the same for any batch size and number of workers. Draws are numbered, and the plan
+looks at them at fixed numbers. Cheap subjects are asked ahead in large batches, expensive ones
+exactly up to the next look; either way the estimate rests on the draws up to the look that stopped
+it.
 """
 
 from __future__ import annotations
@@ -46,8 +46,9 @@ FIRST_WAVE = 256
 NEARLY = 1.02
 """How far beyond its likely end a run is asked ahead."""
 GROWTH = 8
-"""How many times as large a wave may be as the one before it: early ones tell little of what a draw
-costs.
+"""How many times as large a wave may be as the one before it.
+
+Early ones tell little of what a draw costs.
 """
 
 
@@ -80,7 +81,7 @@ class Count(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a campaign ended."""
+    """How the sampling ended."""
 
     estimate: Estimate
     stop: StopReason
@@ -115,30 +116,47 @@ def sample(
     hits = _Hits()
     looks = _Looks(plan.looks(most))
     pace = _Pace(expensive=count.subject.adapter.expensive, width=workers.width)
-    seen: tuple[int, Any, int] | None = None
+    seen: _Look | None = None
     try:
         while True:
             stop = pace.until(hits.n, looks.next, most)
             hits.add(_wave(count, hits.n, stop, workers, pace))
-            sizes = looks.upto(hits.n)
-            counts = hits.at(sizes)
-            at = min(int(plan.first_stop(counts, sizes)), len(sizes) - 1)
-            seen = sizes[at], counts[at], hits.cost(sizes[at], cost)
-            judgement = plan.judge(seen[1], seen[0], last=seen[0] == most)
+            seen = _first_stop(plan, hits, looks.upto(hits.n), cost)
+            judgement = plan.judge(seen.hits, seen.n, last=seen.n == most)
             reason = judgement.stop
             if reason is None and meter.late:
-                judgement, reason = plan.judge(seen[1], seen[0], last=True), StopReason.SECONDS
-            share = _share(plan, judgement.estimate, seen[0], most)
-            meter.report(task, share, f"{seen[2]:,} inputs")
-            pace.expect(seen[0] / share if share else math.inf)
+                judgement = plan.judge(seen.hits, seen.n, last=True)
+                reason = StopReason.SECONDS
+            share = _share(plan, judgement.estimate, seen.n, most)
+            meter.report(task, share, f"{seen.asked:,} inputs")
+            pace.expect(seen.n / share if share else math.inf)
             if reason is not None:
                 break
     except KeyboardInterrupt:
         if seen is None:
             raise
-        judgement, reason = plan.judge(seen[1], seen[0], last=True), StopReason.INTERRUPTED
-    meter.queries += seen[2]
-    return Outcome(judgement.estimate, reason, hits.cases(seen[0]), seen[0], seen[1])
+        judgement = plan.judge(seen.hits, seen.n, last=True)
+        reason = StopReason.INTERRUPTED
+    meter.queries += seen.asked
+    return Outcome(judgement.estimate, reason, hits.cases(seen.n), seen.n, seen.hits)
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """A look at the first n draws."""
+
+    n: int
+    hits: Any
+    asked: int
+    """How many inputs they asked for."""
+
+
+def _first_stop(plan: Plan, hits: _Hits, sizes: list[int], cost: int) -> _Look:
+    """Return the first of some looks at which the plan stops, or else the last."""
+    counts = hits.at(sizes)
+    number = min(int(plan.first_stop(counts, sizes)), len(sizes) - 1)
+    n = sizes[number]
+    return _Look(n, counts[number], hits.cost(n, cost))
 
 
 def check_deterministic(draws: Draws, subject: Subject, meter: Meter) -> list[str]:
@@ -171,8 +189,9 @@ class _Looks:
 
 
 class _Hits:
-    """The running sums of the last wave of draws; earlier waves have been looked at and are not
-    needed again.
+    """The running sums of the last wave of draws.
+
+    Earlier waves have been looked at and are not needed again.
     """
 
     def __init__(self) -> None:
@@ -186,20 +205,22 @@ class _Hits:
 
     def cost(self, n: int, each: int) -> int:
         """Return what the first n draws asked for, which end within the last wave."""
-        return (
-            n * each
-            if self._asked is None
-            else self._asked_before + int(self._asked[n - self._start - 1])
-        )
+        if self._asked is None:
+            return n * each
+        return self._asked_before + int(self._asked[n - self._start - 1])
 
     def at(self, sizes: list[int]) -> NDArray[np.float64]:
         """Return the hits so far at each of these sizes, all within the last wave."""
-        return np.asarray(self._before + self._sums[np.asarray(sizes) - self._start - 1])
+        places = np.asarray(sizes) - self._start - 1
+        return np.asarray(self._before + self._sums[places])
 
     def cases(self, n: int) -> tuple[Case, ...]:
-        return tuple(case for number, case in self._witnesses if number < n)[:CASES]
+        """Return the first cases among the first n draws."""
+        cases = [case for number, case in self._witnesses if number < n]
+        return tuple(cases[:CASES])
 
     def add(self, parts: list[Counted]) -> None:
+        """Put a new wave in the place of the last one."""
         if len(self._sums):
             self._before = self._before + self._sums[-1]
         if self._asked is not None:
@@ -207,9 +228,8 @@ class _Hits:
         costs = [part.costs for part in parts if part.costs is not None]
         self._asked = np.cumsum(np.concatenate(costs)) if costs else None
         self._start = self.n
-        self._sums = np.cumsum(
-            np.concatenate([part.hits for part in parts]), axis=0, dtype=np.float64
-        )
+        hits = np.concatenate([part.hits for part in parts])
+        self._sums = np.cumsum(hits, axis=0, dtype=np.float64)
         self.n += len(self._sums)
         for part in parts:
             if len(self._witnesses) < CASES:
@@ -217,8 +237,9 @@ class _Hits:
 
 
 class _Pace:
-    """How far to ask ahead. It follows the clock, which may change what a run costs but never what
-    it finds.
+    """How far to ask ahead.
+
+    It follows the clock, which may change what a run costs but never what it finds.
     """
 
     def __init__(self, *, expensive: bool, width: int) -> None:
@@ -231,28 +252,32 @@ class _Pace:
         self._end = math.inf
 
     def until(self, start: int, look: int, most: int | None) -> int:
-        stop = look if self.expensive else max(look, int(min(start + self._ahead, NEARLY * self._end)))
+        """Return the draw up to which to ask next: at least to the next look."""
+        stop = look
+        if not self.expensive:
+            ahead = int(min(start + self._ahead, NEARLY * self._end))
+            stop = max(look, ahead)
         return stop if most is None else min(stop, most)
 
     def expect(self, end: float) -> None:
-        """Take into account where the run is likely to end: what is asked beyond that is asked in
-        vain.
-        """
+        """Note where the run is likely to end: what is asked beyond that is asked in vain."""
         self._end = end if end > 0 else math.inf
 
     def spread(self, draws: int) -> bool:
-        """Tell whether a wave is enough work to share it."""
+        """Return whether a wave is enough work to share it."""
         if self.width == 1 or self._seconds is None:
             return False
         return draws >= self.width and draws * self._seconds >= WAVE_SECONDS
 
     def learn(self, draws: int, seconds: float, *, width: int) -> None:
+        """Note how long a wave took."""
         self._seconds = seconds * width / draws
         # A wave may take a tenth of what the run has taken so far: that bounds what is asked in
         # vain.
         allowed = max(WAVE_SECONDS, (time.perf_counter() - self._began) / 10)
         affordable = int(allowed / max(self._seconds, 1e-9))
-        self._ahead = min(min(affordable, MOST_AHEAD) * self.width, GROWTH * draws)
+        wanted = min(affordable, MOST_AHEAD) * self.width
+        self._ahead = min(wanted, GROWTH * draws)
 
 
 def _wave(count: Count, start: int, stop: int, workers: Workers, pace: _Pace) -> list[Counted]:

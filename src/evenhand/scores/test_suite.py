@@ -1,9 +1,8 @@
-"""A test suite: every executed test behind a score, as a table that another version of the software
-can be asked.
+"""A test suite: every executed test behind a score, as a table.
 
-The features come first, in the user's labels, then `outcome` (or `outcome.NAME` for each of several
-outputs), and what each test was for: `test.kind`, `test.over` (a JSON list of features),
-`test.draw` and `test.own`.
+Another version of the software can be asked the same tests. The features come first, in the user's
+labels, then `outcome` (or `outcome.NAME` for each of several outputs), and what each test was for:
+`test.kind`, `test.over` (a JSON list of features), `test.draw` and `test.own`.
 
 Parquet keeps the types. CSV keeps numbers in full, and texts as they are, but for those that would
 read as something else: a text outcome such as "1" or "true", a level "1" beside the number 1, and
@@ -49,7 +48,11 @@ if TYPE_CHECKING:
     from evenhand.space.space import Space
 
 KINDS = ("causal", "group")
-OUTCOME, KIND, OVER, DRAW, OWN = "outcome", "test.kind", "test.over", "test.draw", "test.own"
+OUTCOME = "outcome"
+KIND = "test.kind"
+OVER = "test.over"
+DRAW = "test.draw"
+OWN = "test.own"
 _ABOUT = (KIND, OVER, DRAW, OWN)
 
 
@@ -72,8 +75,9 @@ class Tests:
 
 
 def check_suite(path: str | PathLike[str], space: Space, outputs: Sequence[str] = ()) -> Path:
-    """Return the path if a suite of this space can be written there, so that no long run ends in an
-    error.
+    """Return the path if a suite of this space can be written there.
+
+    It is asked before a long run, so that none ends in an error.
 
     >>> from evenhand.space.feature import category
     >>> from evenhand.space.space import Space
@@ -92,11 +96,10 @@ def check_suite(path: str | PathLike[str], space: Space, outputs: Sequence[str] 
             )
     if not file.parent.is_dir():
         raise UsageError(f"'{file}' cannot be written: there is no folder '{file.parent}'")
-    if file.is_dir() or not os.access(file.parent, os.W_OK):
-        raise UsageError(
-            f"'{file}' cannot be written:"
-            f" {'it is a folder' if file.is_dir() else 'permission denied'}"
-        )
+    if file.is_dir():
+        raise UsageError(f"'{file}' cannot be written: it is a folder")
+    if not os.access(file.parent, os.W_OK):
+        raise UsageError(f"'{file}' cannot be written: permission denied")
     return file
 
 
@@ -137,8 +140,9 @@ def write_suite(path: str | PathLike[str], space: Space, parts: Sequence[Tests])
         if len(tests.points) > len(known.points):
             longest[tests.kind, tests.over] = tests
     suffix = suffix_of(file)
+    columns = _columns(space, list(longest.values()), outputs, suffix)
     with replacing(file) as part:
-        write_columns(part, _columns(space, list(longest.values()), outputs, suffix), suffix)
+        write_columns(part, columns, suffix)
 
 
 def _columns_of(outputs: Sequence[str]) -> list[str]:
@@ -149,24 +153,30 @@ def _columns(
     space: Space, parts: Sequence[Tests], outputs: Sequence[str], suffix: str
 ) -> dict[str, Column]:
     """Return all parts as the columns of a file."""
-    points = np.concatenate([np.empty((0, len(space.features))), *(part.points for part in parts)])
-    found: dict[str, Column] = {}
+    # An empty part first: there may be no other.
+    no_points = np.empty((0, len(space.features)))
+    points = np.concatenate([no_points, *(part.points for part in parts)])
+    columns: dict[str, Column] = {}
     for position, feature in enumerate(space.features):
         column = points[:, position]
         if feature.kind == "category":
-            found[feature.name] = Coded(column.astype(np.intp), held(feature.levels, suffix))
+            codes = column.astype(np.intp)
+            columns[feature.name] = Coded(codes, held(feature.levels, suffix))
         else:
-            found[feature.name] = feature.numbers(column)
-    for name, output in zip(_columns_of(outputs), outputs or ("",), strict=True):
-        found[name] = _outcomes(
-            [part.outcomes[output] if output else part.outcomes for part in parts], suffix
-        )
-    of_part = np.repeat(np.arange(len(parts)), [len(part.points) for part in parts])
-    found[KIND] = Coded(of_part, [part.kind for part in parts])
-    found[OVER] = Coded(of_part, [json.dumps(part.over) for part in parts])
-    found[DRAW] = np.concatenate([np.zeros(0, dtype=np.int64), *(part.draw for part in parts)])
-    found[OWN] = np.concatenate([np.zeros(0, dtype=np.bool_), *(part.own for part in parts)])
-    return found
+            columns[feature.name] = feature.numbers(column)
+    if outputs:
+        for name, output in zip(_columns_of(outputs), outputs, strict=True):
+            columns[name] = _outcomes([part.outcomes[output] for part in parts], suffix)
+    else:
+        columns[OUTCOME] = _outcomes([part.outcomes for part in parts], suffix)
+    part_of_row = np.repeat(np.arange(len(parts)), [len(part.points) for part in parts])
+    columns[KIND] = Coded(part_of_row, [part.kind for part in parts])
+    columns[OVER] = Coded(part_of_row, [json.dumps(part.over) for part in parts])
+    no_draws = np.zeros(0, dtype=np.int64)
+    no_flags = np.zeros(0, dtype=np.bool_)
+    columns[DRAW] = np.concatenate([no_draws, *(part.draw for part in parts)])
+    columns[OWN] = np.concatenate([no_flags, *(part.own for part in parts)])
+    return columns
 
 
 def _outcomes(arrays: Sequence[NDArray[Any]], suffix: str) -> Column:
@@ -175,42 +185,44 @@ def _outcomes(arrays: Sequence[NDArray[Any]], suffix: str) -> Column:
 
     values = np.concatenate(arrays) if arrays else np.zeros(0)
     if values.dtype.kind in "OU":
-        kinds = {isinstance(value, str) for value in values.tolist()}
-        if kinds == {True, False}:
+        are_texts = {isinstance(value, str) for value in values.tolist()}
+        if are_texts == {True, False}:
             raise UsageError(
                 "the outcomes of a suite are texts and numbers; an outcome is always one or the"
                 " other"
             )
-        # Truth values beside numbers are numbers.
-        values = values.astype(object) if kinds == {True} else np.array(values.tolist())
+        if are_texts == {True}:
+            values = values.astype(object)
+        else:
+            # Truth values beside numbers are numbers.
+            values = np.array(values.tolist())
+    if values.dtype.kind == "f":
+        return values.astype(np.float64)
     if values.dtype.kind not in "Ob":
-        return values.astype(np.float64 if values.dtype.kind == "f" else np.int64)
+        return values.astype(np.int64)
     codes, distinct = pd.factorize(values)
-    return Coded(
-        codes,
-        [plain(value) if suffix == ".parquet" else printed(plain(value)) for value in distinct],
-    )
+    labels = [plain(value) for value in distinct]
+    if suffix != ".parquet":
+        labels = [printed(label) for label in labels]
+    return Coded(codes, labels)
 
 
 def read_suite(path: str | PathLike[str], space: Space) -> list[Tests]:
-    """Read the tests that `write_suite` wrote, or that were written in the same columns: one part
-    for each score.
+    """Return the tests of a file in the columns of `write_suite`, one part for each score.
 
     >>> from evenhand.space.feature import category
     >>> from evenhand.space.space import Space
     >>> read_suite("tests.xls", Space([category("sex", ["F", "M"])]))
     Traceback (most recent call last):
-    evenhand.runtime.errors.UsageError: 'tests.xls' has the unknown suffix '.xls'; did you mean '.csv'? ...
+    evenhand.runtime.errors.UsageError: 'tests.xls' has the unknown suffix '.xls'; did you mean ...
     """
     file = Path(path)
     suffix = suffix_of(file)
     with reading(file, suffix):
         names = names_of(file, suffix)
         outcomes = _checked_names(file, space, names)
-        numbers = [
-            DRAW,
-            *(feature.name for feature in space.features if feature.kind != "category"),
-        ]
+        features = [feature for feature in space.features if feature.kind != "category"]
+        numbers = [DRAW, *(feature.name for feature in features)]
         columns = read_columns(file, suffix, names, numbers=numbers, outcomes=outcomes)
     if not len(columns[DRAW]):
         raise DataError(f"'{file}' has no rows; a suite holds one for each executed test")
@@ -220,25 +232,24 @@ def read_suite(path: str | PathLike[str], space: Space) -> list[Tests]:
 def _checked_names(file: Path, space: Space, names: Sequence[str]) -> list[str]:
     """Return the columns of outcomes, after checking that the file fits the space."""
     for name in (*space.names, *_ABOUT):
-        if name not in names:
-            what = (
-                f"feature {name!r} of this space"
-                if name in space.names
-                else f"column {name!r} of a suite"
-            )
-            raise DataError(f"'{file}' lacks the {what}; {nearest(name, names)}")
+        if name in names:
+            continue
+        hint = nearest(name, names)
+        if name in space.names:
+            raise DataError(f"'{file}' lacks the feature {name!r} of this space; {hint}")
+        raise DataError(f"'{file}' lacks the column {name!r} of a suite; {hint}")
     others = [name for name in names if name not in space.names and name not in _ABOUT]
     for name in others:
         if name != OUTCOME and not name.startswith(f"{OUTCOME}."):
             raise DataError(
-                f"'{file}' is a suite of another space: {name!r} is no feature;"
+                f"'{file}' is a suite of another space: {name!r} is not a feature;"
                 f" {nearest(name, space.names)}"
             )
     if not others or (OUTCOME in others and len(others) > 1):
-        told = ", ".join(map(repr, others)) or "none"
+        columns = ", ".join(map(repr, others)) or "none"
         raise DataError(
             f"'{file}' needs a column 'outcome', or one 'outcome.NAME' for each output, but has"
-            f" {told}"
+            f" {columns}"
         )
     return others
 
@@ -246,41 +257,48 @@ def _checked_names(file: Path, space: Space, names: Sequence[str]) -> list[str]:
 def _parts(
     file: Path, space: Space, columns: Mapping[str, Column], outcomes: Sequence[str], suffix: str
 ) -> list[Tests]:
-    points: Points = np.empty(
-        (len(columns[DRAW]), len(space.features)), dtype=np.float64, order="F"
-    )
-    for position, feature in enumerate(space.features):
-        column = columns[feature.name]
-        if feature.kind == "category":
-            points[:, position] = _matched(file, feature.name, column, held(feature.levels, suffix))
-        else:
-            points[:, position] = encode_column(feature, column, where=f"'{file}'")
-    answers = (
-        columns[OUTCOME]
-        if OUTCOME in outcomes
-        else joined({_output(name): columns[name] for name in outcomes})
-    )
+    points = _points(file, space, columns, suffix)
+    if OUTCOME in outcomes:
+        answers = columns[OUTCOME]
+    else:
+        answers = joined({_output(name): columns[name] for name in outcomes})
     draw = _whole(file, DRAW, columns[DRAW])
     own = _matched(file, OWN, columns[OWN], held([False, True], suffix)).astype(np.bool_)
     kind = _matched(file, KIND, columns[KIND], KINDS)
     over = _matched(file, OVER, columns[OVER], columns[OVER].values)
     sets = [_set(file, space, text) for text in columns[OVER].values]
     score = kind * len(sets) + over
-    found = []
-    for first in sorted(np.unique(score, return_index=True)[1].tolist()):
+    _, first_rows = np.unique(score, return_index=True)
+    parts = []
+    # In the order of the file.
+    for first in sorted(first_rows.tolist()):
         rows = np.flatnonzero(score == score[first])
         part = Tests(
-            KINDS[kind[first]],
-            sets[over[first]],
-            points[rows],
-            answers[rows],
-            draw[rows],
-            own[rows],
+            kind=KINDS[kind[first]],
+            over=sets[over[first]],
+            points=points[rows],
+            outcomes=answers[rows],
+            draw=draw[rows],
+            own=own[rows],
         )
         if part.kind == "causal":
             _check_draws(file, space, part)
-        found.append(part)
-    return found
+        parts.append(part)
+    return parts
+
+
+def _points(file: Path, space: Space, columns: Mapping[str, Column], suffix: str) -> Points:
+    """Return the inputs of a file, encoded."""
+    shape = (len(columns[DRAW]), len(space.features))
+    points: Points = np.empty(shape, dtype=np.float64, order="F")
+    for position, feature in enumerate(space.features):
+        column = columns[feature.name]
+        if feature.kind == "category":
+            levels = held(feature.levels, suffix)
+            points[:, position] = _matched(file, feature.name, column, levels)
+        else:
+            points[:, position] = encode_column(feature, column, where=f"'{file}'")
+    return points
 
 
 def _matched(file: Path, name: str, column: Column, choices: Sequence[Any]) -> NDArray[np.intp]:
@@ -288,13 +306,13 @@ def _matched(file: Path, name: str, column: Column, choices: Sequence[Any]) -> N
     if not isinstance(column, Coded):
         values, codes = np.unique(column, return_inverse=True)
         column = Coded(codes, values.tolist())
+    # True and 1 are equal as keys, and are two choices.
     places = {(isinstance(choice, bool), choice): place for place, choice in enumerate(choices)}
-    known = np.array(
-        [places.get((isinstance(value, bool), value), -1) for value in column.values], dtype=np.intp
-    )
-    found: NDArray[np.intp] = known[column.codes]
-    if (found < 0).any():
-        row = int(np.argmax(found < 0))
+    matches = [places.get((isinstance(value, bool), value), -1) for value in column.values]
+    found: NDArray[np.intp] = np.array(matches, dtype=np.intp)[column.codes]
+    unknown = found < 0
+    if unknown.any():
+        row = int(np.argmax(unknown))
         value = column.values[column.codes[row]]
         raise DataError(
             f"'{file}': {name!r} = {clip(repr(value))} in row {row} is unknown;"
@@ -323,8 +341,8 @@ def _set(file: Path, space: Space, text: str) -> tuple[str, ...]:
         names = None
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise DataError(
-            f"'{file}': {OVER!r} = {clip(repr(text))} is no JSON list of features, such as"
-            ' ["sex"]'
+            f"'{file}': {OVER!r} = {clip(repr(text))} is not a JSON list of features, such"
+            ' as ["sex"]'
         )
     try:
         space.sets(names)
@@ -334,22 +352,21 @@ def _set(file: Path, space: Space, text: str) -> tuple[str, ...]:
 
 
 def _check_draws(file: Path, space: Space, part: Tests) -> None:
-    """Refuse a draw without its own input, and variants that differ in more than the features at
-    issue.
-    """
+    """Raise DataError for a draw without its own input, or with variants in other features."""
     numbers, draw = np.unique(part.draw, return_inverse=True)
-    base = np.full(len(numbers), -1)
-    base[draw[part.own]] = np.flatnonzero(part.own)
-    if (base < 0).any():
-        raise DataError(
-            f"'{file}': no row of draw {numbers[int(np.argmin(base))]} has {OWN!r}; mark the drawn"
-            " input"
-        )
-    rest = [column for column in range(len(space.features)) if column not in space.sets(part.over)]
-    for column in rest:
-        moved = part.points[:, column] != part.points[base[draw], column]
-        if moved.any():
+    own_row = np.full(len(numbers), -1)
+    own_row[draw[part.own]] = np.flatnonzero(part.own)
+    if (own_row < 0).any():
+        number = numbers[int(np.argmin(own_row))]
+        raise DataError(f"'{file}': no row of draw {number} has {OWN!r}; mark the drawn input")
+    at_issue = space.sets(part.over)
+    for column, name in enumerate(space.names):
+        if column in at_issue:
+            continue
+        differs = part.points[:, column] != part.points[own_row[draw], column]
+        if differs.any():
+            number = part.draw[int(np.argmax(differs))]
+            over = json.dumps(part.over, ensure_ascii=False)
             raise DataError(
-                f"'{file}': draw {part.draw[int(np.argmax(moved))]} varies {space.names[column]!r},"
-                f" which is not in its {OVER!r}, {json.dumps(part.over, ensure_ascii=False)}"
+                f"'{file}': draw {number} varies {name!r}, which is not in its {OVER!r}, {over}"
             )

@@ -1,9 +1,8 @@
-"""Twins: inputs that differ only in the features at issue, and whose outcomes therefore should not
-(Def. 3.7).
+"""Twins: inputs that differ only in the features at issue (Themis, Definition 3.7).
 
-Where a point has many variants, they are asked in stages and only as long as none differs: extremes
-first, since they flip most. The stages are fixed, so what is asked of a point depends on nothing
-but the point.
+Their outcomes should not differ. Where a point has many variants, they are asked in stages and only
+as long as none differs: extremes first, since they flip most. The stages are fixed, so what is
+asked of a point depends on nothing but the point.
 """
 
 from __future__ import annotations
@@ -38,26 +37,27 @@ STAGE = 16
 
 @dataclass(frozen=True, slots=True)
 class Twins:
-    """Points under every assignment of the features at issue: variants, outcomes, own outcomes,
-    distances to those.
-    """
+    """Points under every assignment of the features at issue, and what became of each."""
 
     variants: Points
     outcomes: NDArray[Any]
+    """A row for each assignment, a column for each point."""
     base: NDArray[Any]
+    """The outcome of each point itself."""
     apart: NDArray[Any]
+    """How far each outcome is from that of the point itself."""
 
 
 @dataclass(frozen=True, slots=True)
 class Flips:
-    """For each point whether a differing variant was found, the first one, its outcome, and how
-    many were asked.
-    """
+    """For each point, the first of its variants with another outcome, if one was found."""
 
     found: NDArray[np.bool_]
     twins: Points
     outcomes: NDArray[Any]
+    """The outcomes of the twins."""
     asked: NDArray[np.int64]
+    """How many variants of each point were asked."""
     cut: bool = False
     """Whether the search ended before all was tried, for want of budget."""
 
@@ -65,8 +65,12 @@ class Flips:
     def none(cls, points: Points) -> Flips:
         """Return that nothing was asked of these points so far."""
         n = len(points)
-        nothing = np.zeros(n, dtype=np.bool_), points.copy(), np.empty(n, dtype=object)
-        return cls(*nothing, np.zeros(n, dtype=np.int64))
+        return cls(
+            found=np.zeros(n, dtype=np.bool_),
+            twins=points.copy(),
+            outcomes=np.empty(n, dtype=object),
+            asked=np.zeros(n, dtype=np.int64),
+        )
 
     @property
     def done(self) -> bool:
@@ -89,8 +93,9 @@ class Trial(Protocol):
 
 @dataclass(frozen=True)
 class Causal:
-    """Tells which draws are discriminated against: some variant of theirs gets another outcome
-    (Def. 3.7).
+    """Finds the draws that are discriminated against.
+
+    Some variant of theirs gets another outcome (Themis, Definition 3.7).
     """
 
     view: View
@@ -120,89 +125,83 @@ class Causal:
 
     @cached_property
     def cost(self) -> int:
-        """The most inputs asked per draw: its variants, and itself first where they are asked in
-        stages.
+        """The most inputs asked per draw.
+
+        These are its variants, and itself first where they are asked in stages.
         """
         return len(self._assignments) + self.staged
 
     def __call__(self, bounds: tuple[int, int]) -> Counted:
-        """Return the distance of each draw to its farthest variant, the first cases, and what that
-        took.
-        """
-        before = self.subject.asked, self.subject.executed
+        """Return the distance of each draw to its farthest variant, and the first cases."""
+        first, last = bounds
+        asked_before = self.subject.asked
+        executed_before = self.subject.executed
         rows = max(1, ROWS // self.cost)
-        parts: list[tuple[NDArray[Any], NDArray[np.int64]]] = []
+        hits = []
+        costs = []
         witnesses: list[tuple[int, Case]] = []
-        for start in range(bounds[0], bounds[1], rows):
-            hits, asked, cases = self.count(
-                self.draws.take(start, min(start + rows, bounds[1])), CASES
-            )
-            parts.append((hits, asked))
+        for start in range(first, last, rows):
+            points = self.draws.take(start, min(start + rows, last))
+            hits_here, costs_here, cases = self.count(points, CASES)
+            hits.append(hits_here)
+            costs.append(costs_here)
             if len(witnesses) < CASES:
                 witnesses += [(start + row, case) for row, case in cases]
-        spent = self.subject.asked - before[0], self.subject.executed - before[1]
-        hits, asked = (np.concatenate(part) for part in zip(*parts, strict=True))
-        return Counted(hits, witnesses, *spent, costs=asked)
+        return Counted(
+            np.concatenate(hits),
+            witnesses,
+            self.subject.asked - asked_before,
+            self.subject.executed - executed_before,
+            costs=np.concatenate(costs),
+        )
 
     def count(
         self, points: Points, most: int
     ) -> tuple[NDArray[Any], NDArray[np.int64], list[tuple[int, Case]]]:
-        """Return each point's distance to its farthest variant, how many inputs that took, and the
-        first cases.
-        """
+        """Return each point's distance to its farthest variant, what that took, and some cases."""
         if self.staged:
             return self._seek(points, most)
         twins = twins_of(self.view, points, self.names)
         hits = twins.apart.max(axis=0)
         first = np.flatnonzero(hits)[:most].tolist()
-        return (
-            hits,
-            np.full(len(points), self.cost),
-            [(row, self._case(points, twins, row)) for row in first],
-        )
+        cases = [(row, self._case(points, twins, row)) for row in first]
+        return hits, np.full(len(points), self.cost), cases
 
     def _seek(
         self, points: Points, most: int
     ) -> tuple[NDArray[Any], NDArray[np.int64], list[tuple[int, Case]]]:
         base = self.view.decide(points)
         flips = seek(self.view, points, base, stages(points, self.space, self.names))
-        first = np.flatnonzero(flips.found)[:most].tolist()
-        cases = [
-            (
-                row,
-                case_of(
-                    self.space, points[row], flips.twins[row], (base[row], flips.outcomes[row])
-                ),
-            )
-            for row in first
-        ]
+        cases = []
+        for row in np.flatnonzero(flips.found)[:most].tolist():
+            outcomes = (base[row], flips.outcomes[row])
+            cases.append((row, case_of(self.space, points[row], flips.twins[row], outcomes)))
         return flips.found, flips.asked + 1, cases
 
     def _case(self, points: Points, twins: Twins, row: int) -> Case:
-        """Show a point beside the variant that differs from it in the fewest features, then in the
-        most of outcome.
-        """
-        apart = twins.apart[:, row]
-        mine = twins.variants[row :: len(points)]
-        changes = (mine != points[row]).sum(axis=1)
-        twin = min(np.flatnonzero(apart).tolist(), key=lambda j: (changes[j], -float(apart[j]), j))
-        return case_of(
-            self.space, points[row], mine[twin], (twins.base[row], twins.outcomes[twin, row])
-        )
+        """Return a point beside the simplest variant with another outcome."""
+        variants = twins.variants[row :: len(points)]
+        twin = simplest(points[row], variants, twins.apart[:, row])
+        outcomes = (twins.base[row], twins.outcomes[twin, row])
+        return case_of(self.space, points[row], variants[twin], outcomes)
 
 
 def stages(
     points: Points, space: Space, names: tuple[str, ...], *, start: int = 0, stop: int | None = None
 ) -> Iterator[Trial]:
-    """Yield all variants of the points, in stages that grow, the extremes of the features first; or
-    some of them.
+    """Yield all variants of the points in stages that grow, the extremes of the features first.
+
+    With `start` and `stop`, only the stages that begin between these numbers of variants.
     """
     table = space.assignments(names)[outward(space, names)]
-    begin, size = 0, STAGE
-    while begin < min(len(table), stop or len(table)):
+    end = min(len(table), stop or len(table))
+    begin = 0
+    size = STAGE
+    while begin < end:
         if begin >= start:
             yield _Stage(points, space, names, table[begin : begin + size])
-        begin, size = begin + size, 4 * size
+        begin += size
+        size *= 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,19 +244,20 @@ class Donated:
             column = self.space.index(name)
             values = self.others[givers, column]
             feature = self.space.features[column]
-            if math.isinf(
-                feature.size
-            ):  # the variants of a binned feature are the middles of its bins
+            if math.isinf(feature.size):
+                # The variants of a binned feature are the middles of its bins.
                 middles = feature.values()
-                values = middles[np.abs(values[:, None] - middles).argmin(axis=1)]
+                distances = np.abs(values[:, None] - middles)
+                values = middles[distances.argmin(axis=1)]
             variants[:, column] = values
         return variants
 
 
 @dataclass(frozen=True)
 class Joined:
-    """The same stage of several sets, whose points follow each other; some may have fewer variants,
-    or none.
+    """The same stage of several sets, whose points follow each other.
+
+    Some may have fewer variants, or none.
     """
 
     parts: Sequence[Trial | None]
@@ -267,20 +267,30 @@ class Joined:
     @property
     def size(self) -> int:
         """How many variants of each point."""
-        return max((part.size for part in self.parts if part is not None), default=0)
+        sizes = [part.size for part in self.parts if part is not None]
+        return max(sizes, default=0)
 
     def __call__(self, rows: NDArray[np.intp]) -> Points:
         """Return the variants of the points with these numbers, variant by variant."""
         edges = np.concatenate([[0], np.cumsum(self.lengths)])
-        made = []
+        blocks = []
         for part, start, stop in zip(self.parts, edges[:-1], edges[1:], strict=True):
-            mine = rows[(rows >= start) & (rows < stop)]
-            if len(mine):
-                few = self.points[mine] if part is None or not part.size else part(mine - start)
-                variants = few.reshape(-1, len(mine), few.shape[1])
-                # A shorter stage repeats its first variants.
-                made.append(variants[np.arange(self.size) % len(variants)])
-        return np.asfortranarray(np.concatenate(made, axis=1).reshape(self.size * len(rows), -1))
+            members = rows[(rows >= start) & (rows < stop)]
+            if len(members):
+                blocks.append(self._block(part, members, start))
+        variants = np.concatenate(blocks, axis=1)
+        return np.asfortranarray(variants.reshape(self.size * len(rows), -1))
+
+    def _block(self, part: Trial | None, members: NDArray[np.intp], start: int) -> Points:
+        """Return the variants of one set: variant by variant, point by point."""
+        if part is None or not part.size:
+            points = self.points[members]
+        else:
+            points = part(members - start)
+        variants = points.reshape(-1, len(members), points.shape[1])
+        # A shorter stage repeats its first variants.
+        repeated = np.arange(self.size) % len(variants)
+        return variants[repeated]
 
 
 def seek(
@@ -291,8 +301,9 @@ def seek(
     *,
     left: float = math.inf,
 ) -> Flips:
-    """Look for a variant of each point with another outcome than its own; stop at the first, or
-    when all is spent.
+    """Return for each point the first variant with another outcome than its own.
+
+    The search stops when all points have one, or when the queries that are `left` are spent.
     """
     flips = Flips.none(points)
     for trial in trials:
@@ -305,15 +316,14 @@ def seek(
 def sought(
     view: View, base: NDArray[Any], trial: Trial, flips: Flips, *, left: float = math.inf
 ) -> Flips:
-    """Look among some variants of each point for one with another outcome, where none was found so
-    far.
-    """
+    """Return the flips with those among some more variants of the points that have none so far."""
     rows = np.flatnonzero(~flips.found)
     if not trial.size or not len(rows):
         return flips
-    if trial.size * len(rows) > left - flips.asked.sum():
+    cost = trial.size * len(rows)
+    if cost > left - flips.asked.sum():
         return replace(flips, cut=True)
-    for part in np.array_split(rows, math.ceil(trial.size * len(rows) / ROWS)):
+    for part in np.array_split(rows, math.ceil(cost / ROWS)):
         _try(view, base, trial(part), part, flips)
     return flips
 
@@ -325,60 +335,78 @@ def _try(
     outcomes, valid = decide_valid(view, variants)
     if not valid.any():
         return
-    apart = view.distance(outcomes, np.tile(base[rows], len(variants) // len(rows))) & valid
-    apart = apart.reshape(-1, len(rows))
-    flips.asked[rows] += valid.reshape(apart.shape).sum(axis=0)
-    hit = apart.any(axis=0)
-    which = apart.argmax(axis=0)[hit] * len(rows) + np.flatnonzero(hit)
+    own = np.tile(base[rows], len(variants) // len(rows))
+    differs = view.distance(outcomes, own) & valid
+    # A row for each variant, a column for each point.
+    differs = differs.reshape(-1, len(rows))
+    flips.asked[rows] += valid.reshape(differs.shape).sum(axis=0)
+    hit = differs.any(axis=0)
+    first = differs.argmax(axis=0)[hit]
+    which = first * len(rows) + np.flatnonzero(hit)
     flips.found[rows[hit]] = True
     flips.twins[rows[hit]] = variants[which]
     flips.outcomes[rows[hit]] = outcomes[which]
 
 
 def twins_of(view: View, points: Points, names: tuple[str, ...]) -> Twins:
-    """Decide every variant (row) of every point (column), and how far each is from the point's own
-    outcome.
-    """
+    """Return every variant of every point, its outcome, and its distance to the point's own."""
     space = view.subject.space
     variants = space.variants(points, names)
     outcomes, valid = decide_valid(view, variants)
     outcomes = outcomes.reshape(-1, len(points))
     own = space.own(points, names)
-    base = outcomes[own, np.arange(len(points))] if (own >= 0).all() else view.decide(points)
-    apart = view.distance(outcomes, np.broadcast_to(base, outcomes.shape))
-    return Twins(
-        variants, outcomes, base, np.where(valid.reshape(apart.shape), apart, 0).astype(apart.dtype)
-    )
+    if (own >= 0).all():
+        # Each point is one of its own variants, and need not be asked again.
+        base = outcomes[own, np.arange(len(points))]
+    else:
+        base = view.decide(points)
+    distances = view.distance(outcomes, np.broadcast_to(base, outcomes.shape))
+    valid = valid.reshape(distances.shape)
+    apart = np.where(valid, distances, 0).astype(distances.dtype)
+    return Twins(variants, outcomes, base, apart)
 
 
 def decide_valid(view: View, variants: Points) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-    """Return the outcomes of the variants that keep the constraints, and which those are; others
-    hold no outcome.
+    """Return the outcomes of variants, and which of them keep the constraints.
+
+    The others were not asked, and their outcomes mean nothing.
     """
     valid = view.subject.space.valid(variants)
     if valid.all():
         return view.decide(variants), valid
     decided = view.decide(np.asfortranarray(variants[valid]))
     # What stands for invalid variants is never read, but must be of the same kind.
-    outcomes = np.full(len(variants), decided[0] if len(decided) else 0, dtype=decided.dtype)
+    filler = decided[0] if len(decided) else 0
+    outcomes = np.full(len(variants), filler, dtype=decided.dtype)
     outcomes[valid] = decided
     return outcomes, valid
 
 
 def case_of(space: Space, individual: Points, twin: Points, outcomes: tuple[Any, Any]) -> Case:
-    """Write a pair of points down in the user's labels."""
-    one, other = space.records(np.stack([individual, twin]))
-    return Case(one, other, (plain(outcomes[0]), plain(outcomes[1])))
+    """Return a pair of points as a case, in the user's labels."""
+    record, twin_record = space.records(np.stack([individual, twin]))
+    return Case(record, twin_record, (plain(outcomes[0]), plain(outcomes[1])))
+
+
+def simplest(point: Points, variants: Points, apart: NDArray[Any]) -> int:
+    """Return the number of the simplest variant with another outcome.
+
+    It differs from the point in the fewest features, and among those in the most of outcome.
+    """
+    changes = (variants != point).sum(axis=1)
+
+    def complexity(number: int) -> tuple[int, float, int]:
+        return int(changes[number]), -float(apart[number]), number
+
+    return min(np.flatnonzero(apart).tolist(), key=complexity)
 
 
 def outward(space: Space, names: tuple[str, ...]) -> NDArray[np.intp]:
-    """Return an order of the assignments in which the ends of each feature's range come first, then
-    its middles.
-    """
+    """Return an order of the assignments: the ends of each range first, then its middles."""
     ranks = np.zeros(1, dtype=np.int64)
     for name in names:
-        mine = _ranks(int(space.feature(name).choices))
-        ranks = (ranks[:, None] + mine).ravel()
+        ranks_of_values = _ranks(int(space.feature(name).choices))
+        ranks = (ranks[:, None] + ranks_of_values).ravel()
     return np.argsort(ranks, kind="stable")
 
 
@@ -390,13 +418,16 @@ def _ranks(n: int) -> NDArray[np.int64]:
     """
     order = [0, n - 1]
     spans = [(0, n - 1)]
-    for low, high in spans:  # grows while it is walked
+    # The list grows while it is walked: each span appends its two halves.
+    for low, high in spans:
         if high - low > 1:
             middle = (low + high) // 2
             order.append(middle)
             spans += [(low, middle), (middle, high)]
     ranks = np.empty(n, dtype=np.int64)
-    ranks[order[:n] if n > 1 else [0]] = np.arange(n)
+    # With one place, its two ends are the same.
+    places = order[:n] if n > 1 else [0]
+    ranks[places] = np.arange(n)
     return ranks
 
 

@@ -280,7 +280,7 @@ RENAMED = Space([category("gender", ["F", "M"]), integer("age", 0, 100_000)])
     [
         (OTHER, ["'sex' = 'M'", "row 1"]),
         (NARROW, ["'age' = 8", "outside its domain"]),
-        (FEWER, ["another space", "'age' is no feature"]),
+        (FEWER, ["another space", "'age' is not a feature"]),
         (MORE, ["lacks the feature 'zip'"]),
         (RENAMED, ["lacks the feature 'gender'"]),
     ],
@@ -318,7 +318,7 @@ def edited(tmp_path: Path, **changes: object) -> Path:
         ({"outcome": None}, "needs a column 'outcome'"),
         ({"outcome.rate": "1"}, "'outcome', 'outcome.rate'"),
         ({"over": '["sexx"]'}, "did you mean 'sex'"),
-        ({"over": "sex"}, "no JSON list"),
+        ({"over": "sex"}, "is not a JSON list"),
         ({"over": "[]"}, "over is empty"),
         ({"own": "yes"}, "'test.own' = 'yes' in row 0"),
         ({"own": "False"}, "no row of draw 0"),
@@ -329,7 +329,7 @@ def edited(tmp_path: Path, **changes: object) -> Path:
         ({"age": "nan"}, "'age' = nan in row 0"),
         ({"age": "9"}, "varies 'age'"),
         ({"sex": ""}, "'sex' = '' in row 0"),
-        ({"note": "x"}, "'note' is no feature"),
+        ({"note": "x"}, "'note' is not a feature"),
     ],
 )
 def test_a_damaged_suite_is_refused(tmp_path, changes, words):
