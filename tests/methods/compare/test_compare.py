@@ -1,9 +1,8 @@
-"""compare: scores against independent ones, functions, measured scores, runs, and frames of any
-engine.
-"""
+"""compare: scores against independent ones, functions, measured scores, runs, any frame."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
@@ -18,119 +17,179 @@ import evenhand as eh
 from evenhand.methods.compare.axes import as_performance
 from evenhand.methods.compare.compare import compare_trials
 from evenhand.methods.compare.contingency import Frame
-from evenhand.methods.compare.trials import Trials
 from evenhand.methods.compare.metrics.scores import Bias, Function, whole
+from evenhand.methods.compare.trials import Trials
 from evenhand.statistics.estimate import Amount
 
 
-def people(seed: int, labels: int = 2, races: int = 3, n: int = 250) -> dict[str, Any]:
+@dataclass
+class LabelledPeople:
+    """Protected features, true and predicted labels of people."""
+
+    sex: Any
+    race: Any
+    truth: Any
+    predicted: Any
+
+    @property
+    def both(self) -> Any:
+        """The combination of sex and race."""
+        return self.sex * 10 + self.race
+
+    def columns(self, *names: str) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in names}
+
+    def table(self, frame: Frame) -> Any:
+        """Return their counts by the groups of a frame."""
+        place = frame.place(self.columns(*frame.names))
+        return frame.table(frame.cells(place, self.truth, self.predicted))
+
+    def with_truth(self) -> dict[str, Any]:
+        """Return their predictions, and a mitigation that is always right."""
+        return {"original": self.predicted, "other": self.truth}
+
+
+def people(seed: int, labels: int = 2, races: int = 3, n: int = 250) -> LabelledPeople:
     rng = np.random.default_rng(seed)
-    sex, race, truth = rng.integers(0, 2, n), rng.integers(0, races, n), rng.integers(0, labels, n)
-    told = np.where(rng.random(n) < 0.6 + 0.1 * sex, truth, rng.integers(0, labels, n))
-    told = np.where((race == 1) & (rng.random(n) < 0.3), labels - 1, told)
-    return {"sex": sex, "race": race, "truth": truth, "told": told}
+    sex = rng.integers(0, 2, n)
+    race = rng.integers(0, races, n)
+    truth = rng.integers(0, labels, n)
+    is_right = rng.random(n) < 0.6 + 0.1 * sex
+    predicted = np.where(is_right, truth, rng.integers(0, labels, n))
+    is_favoured = (race == 1) & (rng.random(n) < 0.3)
+    predicted = np.where(is_favoured, labels - 1, predicted)
+    return LabelledPeople(sex, race, truth, predicted)
 
 
-def tabled(some: dict[str, Any], *columns: str, over: Any = None) -> tuple[Frame, Any]:
-    frame = Frame.of(
-        sorted(set(some["truth"].tolist())), {name: some[name] for name in columns}, over=over
-    )
-    return frame, frame.table(frame.cells(frame.place(some), some["truth"], some["told"]))
+def tabled(some: LabelledPeople, *columns: str, over: Any = None) -> tuple[Frame, Any]:
+    labels = sorted(set(some.truth.tolist()))
+    frame = Frame.of(labels, some.columns(*columns), over=over)
+    return frame, some.table(frame)
 
 
-def rates(
-    some: dict[str, Any], group: Any, positive: int
-) -> list[tuple[float, float, float, float]]:
-    """Return the rates of favourable outcomes, hits, alarms and right answers of each group, by
-    plain means.
-    """
-    told, truth = some["told"] == positive, some["truth"] == positive
-    right = some["told"] == some["truth"]
-    return [
-        (
-            told[rows].mean(),
-            told[rows & truth].mean(),
-            told[rows & ~truth].mean(),
-            right[rows].mean(),
+def bias_of(name: str, frame: Frame, table: Any, positive: int | None = 1) -> float:
+    return float(Bias.of(name, frame, positive)(table))
+
+
+def performance_of(name: str, frame: Frame, table: Any, positive: int | None = 1) -> float:
+    return float(as_performance(name, frame, positive)(table))
+
+
+@dataclass
+class GroupRates:
+    """Rates of one group: of favourable predictions, hits, alarms and right answers."""
+
+    favourable: float
+    hits: float
+    alarms: float
+    right: float
+
+
+def rates(some: LabelledPeople, group: Any, positive: int) -> list[GroupRates]:
+    """Return the rates of each group, by plain means."""
+    predicted = some.predicted == positive
+    truth = some.truth == positive
+    right = some.predicted == some.truth
+    found = []
+    for value in np.unique(group):
+        rows = group == value
+        of_group = GroupRates(
+            favourable=predicted[rows].mean(),
+            hits=predicted[rows & truth].mean(),
+            alarms=predicted[rows & ~truth].mean(),
+            right=right[rows].mean(),
         )
-        for rows in (group == one for one in np.unique(group))
-    ]
+        found.append(of_group)
+    return found
 
 
-PAIRS: dict[str, Any] = {
-    "spd": lambda a, b: abs(a[0] - b[0]),
-    "aod": lambda a, b: abs((a[1] - b[1]) + (a[2] - b[2])) / 2,
-    "aod-abs": lambda a, b: (abs(a[1] - b[1]) + abs(a[2] - b[2])) / 2,
-    "eod": lambda a, b: abs(a[1] - b[1]),
-    "fpr": lambda a, b: abs(a[2] - b[2]),
-    "odds": lambda a, b: max(abs(a[1] - b[1]), abs(a[2] - b[2])),
-    "di": lambda a, b: 1 - min(a[0], b[0]) / max(a[0], b[0]),
-    "error": lambda a, b: abs(a[3] - b[3]),
-}
+def bias_of_pair(name: str, first: GroupRates, second: GroupRates) -> float:
+    """Return the bias between two groups, by its definition."""
+    hits = first.hits - second.hits
+    alarms = first.alarms - second.alarms
+    lower, higher = sorted([first.favourable, second.favourable])
+    biases = {
+        "spd": higher - lower,
+        "aod": abs(hits + alarms) / 2,
+        "aod-abs": (abs(hits) + abs(alarms)) / 2,
+        "eod": abs(hits),
+        "fpr": abs(alarms),
+        "odds": max(abs(hits), abs(alarms)),
+        "di": 1 - lower / higher,
+        "error": abs(first.right - second.right),
+    }
+    return float(biases[name])
 
 
-def worst(name: str, some: dict[str, Any], group: Any, positive: int) -> float:
-    return float(max(PAIRS[name](*pair) for pair in combinations(rates(some, group, positive), 2)))
+BIASES = ("spd", "aod", "aod-abs", "eod", "fpr", "odds", "di", "error")
+
+
+def worst(name: str, some: LabelledPeople, group: Any, positive: int) -> float:
+    pairs = combinations(rates(some, group, positive), 2)
+    return max(bias_of_pair(name, first, second) for first, second in pairs)
 
 
 @pytest.mark.parametrize("seed", range(5))
-@pytest.mark.parametrize("name", PAIRS)
+@pytest.mark.parametrize("name", BIASES)
 def test_a_bias_is_the_worst_of_all_pairs_of_groups(name, seed):
     some = people(seed, races=4)
-    both = some["sex"] * 10 + some["race"]
-    for columns, group in ((["sex"], some["sex"]), (["race"], some["race"])):
-        frame, table = tabled(some, *columns)
-        assert float(Bias.of(name, frame, 1)(table)) == pytest.approx(worst(name, some, group, 1))
+    by_sex = worst(name, some, some.sex, 1)
+    by_race = worst(name, some, some.race, 1)
+    by_both = worst(name, some, some.both, 1)
+    frame, table = tabled(some, "sex")
+    assert bias_of(name, frame, table) == pytest.approx(by_sex)
+    frame, table = tabled(some, "race")
+    assert bias_of(name, frame, table) == pytest.approx(by_race)
     frame, table = tabled(some, "sex", "race")
-    every = [worst(name, some, group, 1) for group in (some["sex"], some["race"], both)]
-    assert float(Bias.of(name, frame, 1)(table)) == pytest.approx(max(every))
+    assert bias_of(name, frame, table) == pytest.approx(max(by_sex, by_race, by_both))
     frame, table = tabled(some, "sex", "race", over=["sex", "race"])
-    assert float(Bias.of(name, frame, 1)(table)) == pytest.approx(max(every[:2]))
+    assert bias_of(name, frame, table) == pytest.approx(max(by_sex, by_race))
     frame, table = tabled(some, "sex", "race", over=[("sex", "race")])
-    assert float(Bias.of(name, frame, 1)(table)) == pytest.approx(every[2])
+    assert bias_of(name, frame, table) == pytest.approx(by_both)
 
 
-@pytest.mark.parametrize("name", PAIRS)
+@pytest.mark.parametrize("name", BIASES)
 def test_a_bias_of_several_labels_is_the_worst_of_each_against_the_rest(name):
     some = people(3, labels=3)
     frame, table = tabled(some, "race")
-    every = [worst(name, some, some["race"], label) for label in range(3)]
-    assert float(Bias.of(name, frame, None)(table)) == pytest.approx(max(every))
+    by_label = [worst(name, some, some.race, label) for label in range(3)]
+    assert bias_of(name, frame, table, None) == pytest.approx(max(by_label))
     for label in range(3):
-        assert float(Bias.of(name, frame, label)(table)) == pytest.approx(every[label])
+        assert bias_of(name, frame, table, label) == pytest.approx(by_label[label])
 
 
 @pytest.mark.parametrize("name", ["spd", "aod", "aod-abs", "odds", "error"])
 def test_biases_of_both_sides_do_not_depend_on_the_favourable_label(name):
-    some = people(4)
-    frame, table = tabled(some, "race")
-    assert float(Bias.of(name, frame, 0)(table)) == pytest.approx(
-        float(Bias.of(name, frame, 1)(table))
-    )
+    frame, table = tabled(people(4), "race")
+    assert bias_of(name, frame, table, 0) == pytest.approx(bias_of(name, frame, table, 1))
 
 
 @pytest.mark.parametrize(
     "seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2, 3))]
 )
-def test_fairlearn_says_the_same(seed):
+@pytest.mark.parametrize("columns", [["sex"], ["race"], ["sex", "race"]])
+def test_fairlearn_says_the_same(seed, columns):
     fairlearn = pytest.importorskip("fairlearn.metrics", reason="fairlearn is not installed")
     some = people(seed)
-    rows = some["truth"], some["told"]
-    for columns in (["sex"], ["race"], ["sex", "race"]):
-        frame, table = tabled(some, *columns, over=[tuple(columns)])
-        features = pd.DataFrame({name: some[name] for name in columns})
-        expected = {
-            "spd": fairlearn.demographic_parity_difference(*rows, sensitive_features=features),
-            "odds": fairlearn.equalized_odds_difference(*rows, sensitive_features=features),
-            (
-                "aod-abs" if len(features.drop_duplicates()) == 2 else ""
-            ): fairlearn.equalized_odds_difference(*rows, sensitive_features=features, agg="mean"),
-            "eod": fairlearn.equal_opportunity_difference(*rows, sensitive_features=features),
-            "di": 1 - fairlearn.demographic_parity_ratio(*rows, sensitive_features=features),
-        }
-        expected.pop("", None)
-        for name, value in expected.items():
-            assert float(Bias.of(name, frame, 1)(table)) == pytest.approx(value), name
+    frame, table = tabled(some, *columns, over=[tuple(columns)])
+    features = pd.DataFrame(some.columns(*columns))
+
+    def of_fairlearn(name: str, **options: Any) -> float:
+        metric = getattr(fairlearn, name)
+        value = metric(some.truth, some.predicted, sensitive_features=features, **options)
+        return float(value)
+
+    expected = {
+        "spd": of_fairlearn("demographic_parity_difference"),
+        "odds": of_fairlearn("equalized_odds_difference"),
+        "eod": of_fairlearn("equal_opportunity_difference"),
+        "di": 1 - of_fairlearn("demographic_parity_ratio"),
+    }
+    # Of more than two groups Fairlearn takes each rate's extremes, which may be of other groups.
+    if len(features.drop_duplicates()) == 2:
+        expected["aod-abs"] = of_fairlearn("equalized_odds_difference", agg="mean")
+    for name, value in expected.items():
+        assert bias_of(name, frame, table) == pytest.approx(value), name
 
 
 @pytest.mark.parametrize("labels", [2, 3, 5])
@@ -138,99 +197,114 @@ def test_fairlearn_says_the_same(seed):
 def test_scikit_learn_says_the_same(seed, labels):
     some = people(seed, labels=labels)
     frame, table = tabled(some, "sex")
-    rows = some["truth"], some["told"]
+    rows = some.truth, some.predicted
+    positive = 1 if labels == 2 else None
+    average = "binary" if labels == 2 else "macro"
     expected = {
         "accuracy": metrics.accuracy_score(*rows),
         "balanced accuracy": metrics.balanced_accuracy_score(*rows),
         "mcc": metrics.matthews_corrcoef(*rows),
-        "f1": metrics.f1_score(*rows) if labels == 2 else metrics.f1_score(*rows, average="macro"),
+        "f1": metrics.f1_score(*rows, average=average),
     }
     for name, value in expected.items():
-        found = float(as_performance(name, frame, 1 if labels == 2 else None)(table))
-        assert found == pytest.approx(value), name
-    one = metrics.f1_score(*rows, labels=[0], average=None)[0]
-    assert float(as_performance("f1", frame, 0)(table)) == pytest.approx(one)
+        assert performance_of(name, frame, table, positive) == pytest.approx(value), name
+    (f1_of_0,) = metrics.f1_score(*rows, labels=[0], average=None)
+    assert performance_of("f1", frame, table, 0) == pytest.approx(f1_of_0)
 
 
 def test_scores_of_constant_predictions():
-    some = people(1) | {"told": np.zeros(250, int)}
+    some = replace(people(1), predicted=np.zeros(250, int))
     frame, table = tabled(some, "sex")
-    rows = some["truth"], some["told"]
-    assert float(as_performance("mcc", frame, 1)(table)) == metrics.matthews_corrcoef(*rows) == 0.0
-    assert float(as_performance("f1", frame, 1)(table)) == metrics.f1_score(*rows) == 0.0
-    assert float(as_performance("balanced accuracy", frame, 1)(table)) == 0.5
-    assert [float(Bias.of(name, frame, 1)(table)) for name in ("spd", "aod", "eod")] == [
-        0.0,
-        0.0,
-        0.0,
-    ]
-    assert np.isnan(
-        Bias.of("di", frame, 1)(table)
-    )  # nobody is favoured, and that is not fair by the ratio
+    rows = some.truth, some.predicted
+    assert performance_of("mcc", frame, table) == 0.0
+    assert metrics.matthews_corrcoef(*rows) == 0.0
+    assert performance_of("f1", frame, table) == 0.0
+    assert metrics.f1_score(*rows) == 0.0
+    assert performance_of("balanced accuracy", frame, table) == 0.5
+    for name in ("spd", "aod", "eod"):
+        assert bias_of(name, frame, table) == 0.0
+    # Nobody is favoured, and that is not fair by the ratio.
+    assert np.isnan(bias_of("di", frame, table))
 
 
 def test_scores_of_labels_that_nobody_has():
     """A label that only predictions use counts as scikit-learn counts it."""
     some = people(2, labels=3)
-    some["truth"] = np.minimum(some["truth"], 1)
-    frame = Frame.of([0, 1, 2], {"sex": some["sex"]})
-    table = frame.table(frame.cells(frame.place(some), some["truth"], some["told"]))
-    rows = some["truth"], some["told"]
-    assert float(as_performance("f1", frame, None)(table)) == pytest.approx(
-        metrics.f1_score(*rows, average="macro")
-    )
+    some.truth = np.minimum(some.truth, 1)
+    frame = Frame.of([0, 1, 2], {"sex": some.sex})
+    table = some.table(frame)
+    rows = some.truth, some.predicted
+    macro_f1 = metrics.f1_score(*rows, average="macro")
+    assert performance_of("f1", frame, table, None) == pytest.approx(macro_f1)
     with pytest.warns(UserWarning, match="not in y_true"):
         expected = metrics.balanced_accuracy_score(*rows)
-    assert float(as_performance("balanced accuracy", frame, None)(table)) == pytest.approx(expected)
+    assert performance_of("balanced accuracy", frame, table, None) == pytest.approx(expected)
 
 
-def test_groups_that_are_empty_or_left_out():
+def test_a_combination_that_nobody_has_is_passed_over():
     some = people(5, races=3, n=600)
-    some["race"] = np.where((some["sex"] == 1) & (some["race"] == 2), 0, some["race"])
+    moved = (some.sex == 1) & (some.race == 2)
+    some.race = np.where(moved, 0, some.race)
     frame, table = tabled(some, "sex", "race")
     assert len(frame.combinations) == 5  # nobody is in the sixth
-    both = some["sex"] * 10 + some["race"]
-    assert float(Bias.of("spd", frame, 1)(table)) == pytest.approx(
-        max(worst("spd", some, group, 1) for group in (some["sex"], some["race"], both))
-    )
-    some["race"][:4] = 3
-    small = Frame.of([0, 1], {"race": some["race"]}, support=0.01)
-    assert [group for (group,) in small.groupings[0].groups] == [0, 1, 2]
-    counts = small.table(small.cells(small.place(some), some["truth"], some["told"]))
-    rest = {name: column[4:] for name, column in some.items()}
-    assert float(Bias.of("spd", small, 1)(counts)) == pytest.approx(
-        worst("spd", rest, rest["race"], 1)
-    )
+    biases = [worst("spd", some, group, 1) for group in (some.sex, some.race, some.both)]
+    assert bias_of("spd", frame, table) == pytest.approx(max(biases))
+
+
+def test_groups_that_are_left_out_do_not_count():
+    some = people(5, races=3, n=600)
+    some.race[:4] = 3
+    frame = Frame.of([0, 1], {"race": some.race}, support=0.01)
+    (grouping,) = frame.groupings
+    assert grouping.groups == ((0,), (1,), (2,))
+    others = LabelledPeople(some.sex[4:], some.race[4:], some.truth[4:], some.predicted[4:])
+    expected = worst("spd", others, others.race, 1)
+    assert bias_of("spd", frame, some.table(frame)) == pytest.approx(expected)
 
 
 def test_undefined_rates_of_a_group_do_not_read_as_fair():
     some = people(6)
-    some["truth"] = np.where(some["race"] == 2, 0, some["truth"])
+    some.truth = np.where(some.race == 2, 0, some.truth)
     frame, table = tabled(some, "race")
-    assert "race 2: no row with a favourable true label" in Bias.of("eod", frame, 1).undefined(
-        table
-    )
+    problem = Bias.of("eod", frame, 1).undefined(table)
+    assert "race 2: no row with a favourable true label" in problem
     assert Bias.of("spd", frame, 1).undefined(table) == ""
 
 
-def compared(some: dict[str, Any], **options: Any) -> eh.Comparison:
+def compared(some: LabelledPeople, **options: Any) -> eh.Comparison:
+    """Compare predictions with some of which were put right."""
     rng = np.random.default_rng(9)
-    other = np.where(rng.random(len(some["told"])) < 0.15, some["truth"], some["told"])
+    put_right = rng.random(len(some.predicted)) < 0.15
+    other = np.where(put_right, some.truth, some.predicted)
+    outcomes = {"original": some.predicted, "other": other}
     options = {"resamples": 100} | options
-    return eh.compare(
-        {"original": some["told"], "other": other}, some["truth"], some["sex"], **options
-    )
+    return eh.compare(outcomes, some.truth, some.sex, **options)
 
 
-def test_small_groups_and_those_left_out_are_told():
+def test_small_groups_and_those_left_out_are_noted():
     some = people(7, n=400)
-    rare = np.where(np.arange(400) < 10, "c", np.where(some["sex"], "a", "b"))
-    rare[:2] = "d"
-    told = {"original": some["told"], "other": some["truth"]}
-    protected = {"group": rare, "race": some["race"]}
-    found = eh.compare(told, some["truth"], protected, over=["group"], support=0.01, resamples=100)
+    common = np.where(some.sex, "a", "b")
+    group = np.where(np.arange(400) < 10, "c", common)
+    group[:2] = "d"
+    protected = {"group": group, "race": some.race}
+    found = eh.compare(
+        some.with_truth(),
+        some.truth,
+        protected,
+        over=["group"],
+        support=0.01,
+        resamples=100,
+    )
     assert any("group c has 8 rows" in note for note in found.notes)
     assert "group: 1 small groups were left out" in found.notes
+
+
+def right(true: Any, predicted: Any) -> float:
+    return float((true == predicted).mean())
+
+
+def right_of_protected(true: Any, predicted: Any, sex: Any) -> float:
+    return right(true, predicted)
 
 
 @pytest.mark.parametrize(
@@ -240,96 +314,95 @@ def test_small_groups_and_those_left_out_are_told():
         pytest.param(metrics.matthews_corrcoef, "mcc", marks=pytest.mark.slow),
         pytest.param(metrics.make_scorer(metrics.f1_score), "f1", marks=pytest.mark.slow),
         pytest.param("balanced_accuracy", "balanced accuracy", marks=pytest.mark.slow),
-        (lambda true, told: float((true == told).mean()), "accuracy"),
-        (lambda true, told, sex: float((true == told).mean()), "accuracy"),
+        (right, "accuracy"),
+        (right_of_protected, "accuracy"),
     ],
 )
 def test_functions_and_scorers_as_performance(function, name):
     some = people(8)
-    expected, found = (
-        compared(some, performance=one, degrees=[0.5], resamples=100) for one in (name, function)
-    )
-    for one, other in (
-        (expected.start[0], found.start[0]),
-        (expected["other"].performance, found["other"].performance),
-    ):
-        assert one.value == pytest.approx(other.value)
+    expected = compared(some, performance=name, degrees=[0.5])
+    found = compared(some, performance=function, degrees=[0.5])
+    original = found.start[0]
+    assert original.value == pytest.approx(expected.start[0].value)
+    assert isinstance(original, Amount)
+    standing = found["other"]
+    assert standing.performance.value == pytest.approx(expected["other"].performance.value)
+    assert standing.gain.value == pytest.approx(expected["other"].gain.value, abs=0.02)
     assert found.region == expected.region
-    assert found["other"].gain.value == pytest.approx(expected["other"].gain.value, abs=0.02)
     assert found.baseline.method == "expected cells"
-    assert isinstance(found.start[0], Amount)
 
 
 def test_a_scorer_by_name():
     some = people(8)
-    found = compared(some, performance="precision", degrees=[], resamples=100)
+    found = compared(some, performance="precision", degrees=[])
     assert found.performance == "precision"
-    assert found.start[0].value == pytest.approx(
-        metrics.precision_score(some["truth"], some["told"])
-    )
+    precision = metrics.precision_score(some.truth, some.predicted)
+    assert found.start[0].value == pytest.approx(precision)
 
 
 @pytest.mark.slow
 def test_fairlearn_metrics_as_bias():
     fairlearn = pytest.importorskip("fairlearn.metrics", reason="fairlearn is not installed")
     some = people(8)
-    function = fairlearn.demographic_parity_difference
-    expected, found = (
-        compared(some, bias=one, degrees=[], resamples=100) for one in ("spd", function)
-    )
+    expected = compared(some, bias="spd", degrees=[])
+    found = compared(some, bias=fairlearn.demographic_parity_difference, degrees=[])
     assert found.bias == "demographic_parity_difference"
     assert found["other"].bias.value == pytest.approx(expected["other"].bias.value)
     assert found.baseline.bias == pytest.approx(expected.baseline.bias)
     assert found.region == expected.region
 
 
-def test_fairlearn_metrics_of_a_table_are_those_of_its_rows():
+@pytest.mark.parametrize("name", ["demographic_parity_difference", "equalized_odds_difference"])
+def test_fairlearn_metrics_of_a_table_are_those_of_its_rows(name):
     fairlearn = pytest.importorskip("fairlearn.metrics", reason="fairlearn is not installed")
+    metric = getattr(fairlearn, name)
     some = people(8)
     frame, table = tabled(some, "sex", "race", over=[("sex", "race")])
-    both = pd.DataFrame({"sex": some["sex"], "race": some["race"]})
-    for metric in (fairlearn.demographic_parity_difference, fairlearn.equalized_odds_difference):
-        told = metric(some["truth"], some["told"], sensitive_features=both)
-        assert float(Function.of(metric, frame)(table)) == pytest.approx(told)
+    features = pd.DataFrame(some.columns("sex", "race"))
+    of_rows = metric(some.truth, some.predicted, sensitive_features=features)
+    assert float(Function.of(metric, frame)(table)) == pytest.approx(of_rows)
 
 
 def test_functions_get_what_they_ask_for():
     seen: dict[str, Any] = {}
 
-    def two(true, told):
-        seen["two"] = true, told
+    def two(true, predicted):
+        seen["two"] = true, predicted
         return 0.5
 
-    def three(true, told, protected):
-        seen["three"] = true, told, protected
+    def three(true, predicted, protected):
+        seen["three"] = true, predicted, protected
         return 0.5
 
-    def weighed(true, told, *, sensitive_features, sample_weight):
-        seen["weighed"] = true, told, sensitive_features, sample_weight
+    def weighed(true, predicted, *, sensitive_features, sample_weight):
+        seen["weights"] = sample_weight
         return 0.5
 
     words = np.array(["no", "yes"])
     some = people(9, n=60)
-    frame = Frame.of(["no", "yes"], {"sex": words[some["sex"]]})
-    table = frame.table(
-        frame.cells(frame.place({"sex": words[some["sex"]]}), some["truth"], some["told"])
-    )
+    some.sex = words[some.sex]
+    frame = Frame.of(["no", "yes"], {"sex": some.sex})
+    table = some.table(frame)
     for function in (two, three, weighed):
         assert float(Function.of(function, frame)(table)) == 0.5
-    expected = sorted(zip(some["truth"], some["told"], some["sex"], strict=True))
-    rows = zip(*(column.tolist() for column in seen["three"]), strict=True)
-    assert sorted(rows) == [tuple(words[code] for code in row) for row in expected]
-    assert sorted(zip(*seen["two"], strict=True)) == sorted(
-        (words[a], words[b]) for a, b, _ in expected
-    )
-    assert seen["weighed"][3].sum() == 60
-    assert len(seen["weighed"][3]) == (table > 0).sum() < 60
+    truth = words[some.truth]
+    predicted = words[some.predicted]
+    assert sorted_rows(seen["two"]) == sorted_rows((truth, predicted))
+    assert sorted_rows(seen["three"]) == sorted_rows((truth, predicted, some.sex))
+    assert seen["weights"].sum() == 60
+    assert len(seen["weights"]) == (table > 0).sum() < 60
+
+
+def sorted_rows(columns: Any) -> list[Any]:
+    return sorted(zip(*(column.tolist() for column in columns), strict=True))
 
 
 def test_whole_people_keep_groups_and_true_labels():
     rng = np.random.default_rng(0)
-    table = rng.multinomial(97, np.full(18, 1 / 18)).reshape(2, 3, 3).astype(float)
-    mixed = 0.37 * table + 0.63 * table.sum(axis=-1, keepdims=True) / 3
+    counts = rng.multinomial(97, np.full(18, 1 / 18))
+    table = counts.reshape(2, 3, 3).astype(float)
+    people_by_label = table.sum(axis=-1, keepdims=True)
+    mixed = 0.37 * table + 0.63 * people_by_label / 3
     found = whole(mixed)
     assert (found == np.rint(found)).all()
     assert found.sum(axis=-1) == pytest.approx(table.sum(axis=-1))
@@ -340,31 +413,34 @@ SPACE = eh.Space([eh.category("sex", ["f", "m"]), eh.integer("age", 18, 90)], pr
 
 
 def decide(least: int) -> Any:
-    return lambda frame: (frame["age"] > 40) & ((frame["sex"] == "m") | (frame["age"] > least))
+    def decided(frame: Any) -> Any:
+        preferred = (frame["sex"] == "m") | (frame["age"] > least)
+        return (frame["age"] > 40) & preferred
+
+    return decided
 
 
-def test_scores_that_were_measured():
+def test_numbers_that_were_measured():
     some = people(10, n=800)
-    numbers = compared(some, bias={"original": 0.5, "other": 0.2})
-    assert numbers.bias == "measured score"
-    assert numbers.baseline.method == "in proportion"
-    assert numbers.baseline.bias == pytest.approx(
-        tuple(0.5 * (1 - degree) for degree in numbers.baseline.degrees)
-    )
-    assert "taken as exact" in numbers.notes[0]
+    found = compared(some, bias={"original": 0.5, "other": 0.2})
+    shares_left = 1 - np.array(found.baseline.degrees)
+    assert found.bias == "measured score"
+    assert found.baseline.method == "in proportion"
+    assert found.baseline.bias == pytest.approx(0.5 * shares_left)
+    assert "taken as exact" in found.notes[0]
     large = compared(some, bias={"original": 50, "other": 20})
-    assert large.region == numbers.region
-    assert large["other"].gain.value == pytest.approx(numbers["other"].gain.value)
-    sure, unsure = (
-        compared(
-            some,
-            bias={
-                "original": eh.Estimate(0.5, 0.5 - width, 0.5 + width, 500, 0.95, "exact"),
-                "other": eh.Estimate(0.45, 0.45 - width, 0.45 + width, 500, 0.95, "exact"),
-            },
-        )
-        for width in (0.01, 0.2)
-    )
+    assert large.region == found.region
+    assert large["other"].gain.value == pytest.approx(found["other"].gain.value)
+
+
+def estimate(value: float, width: float) -> eh.Estimate:
+    return eh.Estimate(value, value - width, value + width, 500, 0.95, "exact")
+
+
+def test_estimates_that_were_measured():
+    some = people(10, n=800)
+    sure = compared(some, bias={"original": estimate(0.5, 0.01), "other": estimate(0.45, 0.01)})
+    unsure = compared(some, bias={"original": estimate(0.5, 0.2), "other": estimate(0.45, 0.2)})
     assert sure.region == unsure.region
     assert set(sure.plausible["other"]) < set(unsure.plausible["other"])
     assert "at least 90 %" in sure.notes[0]
@@ -372,79 +448,86 @@ def test_scores_that_were_measured():
 
 def test_scores_of_our_own_results():
     some = people(10, n=800)
-    original, other = (eh.measure(decide(least), SPACE, over=["sex"]) for least in (80, 45))
+    original = eh.measure(decide(80), SPACE, over=["sex"])
+    other = eh.measure(decide(45), SPACE, over=["sex"])
     found = compared(some, bias={"original": original, "other": other})
     assert found.bias == "score of measure"
     assert found.start[1] == original.worst.estimate
     assert found["other"].bias == other.worst.estimate
-    frame = pd.DataFrame(
-        {"sex": np.array(["f", "m"])[some["sex"]], "age": 18 + np.arange(800) % 70}
-    )
-    original, other = (eh.mine(decide(least), SPACE, frame, over=["sex"]) for least in (80, 45))
-    found = compared(some, bias={"original": original, "other": other})
+    letters = np.array(["f", "m"])[some.sex]
+    frame = pd.DataFrame({"sex": letters, "age": 18 + np.arange(800) % 70})
+    mined_original = eh.mine(decide(80), SPACE, frame, over=["sex"])
+    mined_other = eh.mine(decide(45), SPACE, frame, over=["sex"])
+    found = compared(some, bias={"original": mined_original, "other": mined_other})
     assert found.bias == "score of mine"
-    assert found["other"].bias.value == pytest.approx(other.worst.estimate.value)
+    assert found["other"].bias.value == pytest.approx(mined_other.worst.estimate.value)
 
 
-def many(number: int, seed: int = 0) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    parts = [people(seed + at, n=300) for at in range(number)]
-    rng = np.random.default_rng(seed)
-    other = [np.where(rng.random(300) < 0.2, part["truth"], part["told"]) for part in parts]
-    return parts, {"original": [part["told"] for part in parts], "other": other}
+def several_runs(number: int) -> tuple[list[LabelledPeople], dict[str, Any]]:
+    """Return the people of each run, and predictions for them."""
+    runs = [people(run, n=300) for run in range(number)]
+    rng = np.random.default_rng(0)
+    other = []
+    for run in runs:
+        put_right = rng.random(300) < 0.2
+        other.append(np.where(put_right, run.truth, run.predicted))
+    return runs, {"original": [run.predicted for run in runs], "other": other}
 
 
 def test_runs_with_their_own_test_sets_are_means_over_runs():
-    parts, told = many(8)
-    found = eh.compare(told, [part["truth"] for part in parts], [part["sex"] for part in parts])
-    alone = [
-        eh.compare(
-            {name: told[name][at] for name in told}, part["truth"], part["sex"], resamples=100
-        )
-        for at, part in enumerate(parts)
-    ]
+    runs, outcomes = several_runs(8)
+    truths = [run.truth for run in runs]
+    protected = [run.sex for run in runs]
+    found = eh.compare(outcomes, truths, protected)
+    alone = []
+    for at, run in enumerate(runs):
+        of_run = {name: columns[at] for name, columns in outcomes.items()}
+        alone.append(eh.compare(of_run, run.truth, run.sex, resamples=100)["other"])
+    other = found["other"]
     assert found.runs == 8
-    assert found["other"].performance.value == pytest.approx(
-        np.mean([one["other"].performance.value for one in alone])
-    )
-    assert found["other"].bias.value == pytest.approx(
-        np.mean([one["other"].bias.value for one in alone])
-    )
-    assert "corrected t over splits" in found["other"].performance.method
-    regions = [one.region["other"] for one in alone]
-    assert found.share["other"] == {name: regions.count(name) / 8 for name in found.share["other"]}
+    mean_performance = np.mean([standing.performance.value for standing in alone])
+    assert other.performance.value == pytest.approx(mean_performance)
+    mean_bias = np.mean([standing.bias.value for standing in alone])
+    assert other.bias.value == pytest.approx(mean_bias)
+    assert "corrected t over splits" in other.performance.method
+    regions = [standing.region for standing in alone]
+    for region, share in found.share["other"].items():
+        assert share == regions.count(region) / 8
     assert sum(found.share["other"].values()) == pytest.approx(1)
-    apart = eh.compare(
-        told, [part["truth"] for part in parts], [part["sex"] for part in parts], test_size=0
-    )
-    assert apart["other"].performance.low > found["other"].performance.low
+    independent = eh.compare(outcomes, truths, protected, test_size=0)
+    assert independent["other"].performance.low > other.performance.low
 
 
 def test_runs_on_one_test_set():
     some = people(11, n=400)
     rng = np.random.default_rng(1)
-    runs = [np.where(rng.random(400) < 0.2, some["truth"], some["told"]) for _ in range(4)]
-    found = eh.compare({"original": some["told"], "other": runs}, some["truth"], some["sex"])
+    runs = []
+    for _ in range(4):
+        put_right = rng.random(400) < 0.2
+        runs.append(np.where(put_right, some.truth, some.predicted))
+    found = eh.compare({"original": some.predicted, "other": runs}, some.truth, some.sex)
+    performance = found["other"].performance
     assert found.runs == 4
-    assert "bootstrap" in found["other"].performance.method
-    assert found["other"].performance.value == pytest.approx(
-        np.mean([(run == some["truth"]).mean() for run in runs])
-    )
-    stacked = eh.compare(
-        {"original": some["told"], "other": np.stack(runs)}, some["truth"], some["sex"]
-    )
-    assert stacked.digest == found.digest
+    assert "bootstrap" in performance.method
+    mean = np.mean([right(some.truth, run) for run in runs])
+    assert performance.value == pytest.approx(mean)
+    stacked = {"original": some.predicted, "other": np.stack(runs)}
+    assert eh.compare(stacked, some.truth, some.sex).digest == found.digest
 
 
 def test_same_seed_same_bytes():
     some = people(12)
-    assert compared(some).digest == compared(some).digest
-    assert compared(some).digest != compared(some, seed=1).digest
-    assert compared(some, seed=1).area == compared(some).area
+    found = compared(some)
+    other_seed = compared(some, seed=1)
+    assert found.digest == compared(some).digest
+    assert found.digest != other_seed.digest
+    assert found.area == other_seed.area
 
 
 def test_what_changed_nobody_is_not_known_to_change_nobody():
     some = people(13, n=300)
-    found = eh.compare({"original": some["told"], "same": some["told"]}, some["truth"], some["sex"])
+    outcomes = {"original": some.predicted, "same": some.predicted}
+    found = eh.compare(outcomes, some.truth, some.sex)
     assert found.region == {"same": "poor trade-off"}
     assert len(found.plausible["same"]) > 1
     assert found.verdict == "undecided"
@@ -465,85 +548,82 @@ ENGINES: dict[str, Any] = {
 }
 
 
+def outcomes_of(columns: Any) -> dict[str, Any]:
+    return {"original": columns["predicted"], "other": columns["other"]}
+
+
 @pytest.mark.parametrize("labels", [("no", "yes"), (False, True), (0, 1), (1.5, 2.5)])
 @pytest.mark.parametrize("engine", ENGINES)
 def test_any_engine_and_any_labels(engine, labels):
     some = people(14)
     words = pd.Series(labels)
-    frame = pd.DataFrame({"sex": np.array(["f", "m"])[some["sex"]], "race": some["race"]})
-    columns = pd.DataFrame({name: words[some[name]].to_numpy() for name in ("truth", "told")})
-    rng = np.random.default_rng(2)
-    columns["other"] = np.where(rng.random(250) < 0.2, columns["truth"], columns["told"])
+    truth = words[some.truth].to_numpy()
+    predicted = words[some.predicted].to_numpy()
+    put_right = np.random.default_rng(2).random(250) < 0.2
+    other = np.where(put_right, truth, predicted)
+    columns = pd.DataFrame({"truth": truth, "predicted": predicted, "other": other})
+    letters = np.array(["f", "m"])[some.sex]
+    frame = pd.DataFrame({"sex": letters, "race": some.race})
     options: dict[str, Any] = {"positive": labels[1], "bias": "aod", "resamples": 100}
-    expected = eh.compare(
-        {"original": columns["told"], "other": columns["other"]}, columns["truth"], frame, **options
-    )
-    built, protected = ENGINES[engine](columns), ENGINES[engine](frame)
+    expected = eh.compare(outcomes_of(columns), columns["truth"], frame, **options)
+    built = ENGINES[engine](columns)
+    protected = ENGINES[engine](frame)
     if engine == "polars lazy":
         built = built.collect()
-    found = eh.compare(
-        {"original": built["told"], "other": built["other"]}, built["truth"], protected, **options
-    )
+    found = eh.compare(outcomes_of(built), built["truth"], protected, **options)
     assert found.digest == expected.digest
 
 
 def test_labels_of_mixed_numbers_are_one_label():
     some = people(15)
-    told = {"original": some["told"] == 1, "other": some["truth"].astype(float)}
-    mixed = eh.compare(told, some["truth"], some["sex"], resamples=100)
-    same = eh.compare(
-        {"original": some["told"], "other": some["truth"]},
-        some["truth"],
-        some["sex"],
-        resamples=100,
-    )
-    assert mixed.digest == same.digest
+    mixed = {"original": some.predicted == 1, "other": some.truth.astype(float)}
+    found = eh.compare(mixed, some.truth, some.sex, resamples=100)
+    same = eh.compare(some.with_truth(), some.truth, some.sex, resamples=100)
+    assert found.digest == same.digest
 
 
 def test_a_table_of_one_column_is_a_column():
     some = people(16)
-    told = {"original": pd.DataFrame({"a": some["told"]}), "other": some["truth"]}
-    found = eh.compare(
-        told, pd.DataFrame({"y": some["truth"]}), pd.DataFrame({"sex": some["sex"]}), resamples=100
-    )
-    again = {"original": some["told"], "other": some["truth"]}
-    assert (
-        found.digest == eh.compare(again, some["truth"], {"sex": some["sex"]}, resamples=100).digest
-    )
+    outcomes = {"original": pd.DataFrame({"a": some.predicted}), "other": some.truth}
+    truth = pd.DataFrame({"y": some.truth})
+    found = eh.compare(outcomes, truth, pd.DataFrame({"sex": some.sex}), resamples=100)
+    same = eh.compare(some.with_truth(), some.truth, {"sex": some.sex}, resamples=100)
+    assert found.digest == same.digest
 
 
 def test_groups_of_mixed_kinds():
     some = people(17)
     kinds = np.array([3, "a", 2.5], dtype=object)
-    told = {"original": some["told"], "other": some["truth"]}
-    found = eh.compare(told, some["truth"], kinds[some["race"]].tolist(), resamples=100)
-    same = eh.compare(told, some["truth"], some["race"], resamples=100)
+    mixed = kinds[some.race].tolist()
+    found = eh.compare(some.with_truth(), some.truth, mixed, resamples=100)
+    same = eh.compare(some.with_truth(), some.truth, some.race, resamples=100)
     assert found.start[1].value == pytest.approx(same.start[1].value)
 
 
 def test_what_was_counted_already_compares_alike():
     some = people(18)
-    told = {"original": some["told"], "other": some["truth"]}
-    trials = Trials.of(told, some["truth"], some["sex"])
-    assert (
-        compare_trials(trials, resamples=100).digest
-        == eh.compare(told, some["truth"], some["sex"], resamples=100).digest
-    )
+    trials = Trials.of(some.with_truth(), some.truth, some.sex)
+    found = compare_trials(trials, resamples=100)
+    same = eh.compare(some.with_truth(), some.truth, some.sex, resamples=100)
+    assert found.digest == same.digest
     (table,) = trials.tables[0]
     assert table.sum() == 250
-    assert table[1, 0, 1] == ((some["sex"] == 1) & (some["truth"] == 0) & (some["told"] == 1)).sum()
+    false_positive = (some.truth == 0) & (some.predicted == 1)
+    assert table[1, 0, 1] == (false_positive & (some.sex == 1)).sum()
 
 
-def test_multiclass_end_to_end():
+@pytest.mark.parametrize("performance", ["accuracy", "balanced accuracy", "f1", "mcc"])
+def test_multiclass_end_to_end(performance):
     some = people(19, labels=4, n=600)
-    rng = np.random.default_rng(3)
-    told = {
-        "original": some["told"],
-        "other": np.where(rng.random(600) < 0.3, some["truth"], some["told"]),
-    }
-    frame = {"sex": some["sex"], "race": some["race"]}
-    for performance in ("accuracy", "balanced accuracy", "f1", "mcc"):
-        found = eh.compare(told, some["truth"], frame, performance=performance, resamples=200)
-        assert found.baseline.label in range(4)
-        assert found.region["other"] in found.plausible["other"]
-        assert found.performance == performance
+    put_right = np.random.default_rng(3).random(600) < 0.3
+    other = np.where(put_right, some.truth, some.predicted)
+    found = eh.compare(
+        {"original": some.predicted, "other": other},
+        some.truth,
+        some.columns("sex", "race"),
+        performance=performance,
+        resamples=200,
+    )
+    assert found.baseline.label in range(4)
+    assert found.region["other"] in found.plausible["other"]
+    assert found.performance == performance
