@@ -78,6 +78,7 @@ class StudyFile:
     performance: str = "accuracy"
 
     def __post_init__(self) -> None:
+        # Refuse unknown scores now: the first data set is enough to know them.
         ground = self.study.tasks[0].ground
         frame = ground.frame(tuple(ground.protected)[:1])
         try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, replace
+from typing import NotRequired, get_origin, get_type_hints
 
 import jsonschema
 import numpy as np
@@ -11,7 +12,13 @@ import pytest
 
 import evenhand as eh
 from evenhand.results.evidence import Case, Finding
-from evenhand.results.layout import CHOICES
+from evenhand.results.layout import (
+    CHOICES,
+    CaseFields,
+    EstimateFields,
+    FindingFields,
+    GroupFields,
+)
 from evenhand.results.reading import evidence_of
 from evenhand.results.result import Result, schema
 from evenhand.runtime.budget import Budget, Meter, Spent
@@ -213,6 +220,24 @@ def test_damaged_documents_are_refused_by_the_path_of_the_field(path, value, sen
 def test_the_declared_fields_know_every_verdict_and_every_reason_to_stop():
     assert list(CHOICES["verdict"]) == [verdict.value for verdict in eh.Verdict]
     assert list(CHOICES["stop"]) == [reason.name.lower() for reason in eh.StopReason]
+
+
+@pytest.mark.parametrize(
+    ("name", "fields"),
+    [
+        ("estimate", EstimateFields),
+        ("case", CaseFields),
+        ("group", GroupFields),
+        ("finding", FindingFields),
+    ],
+)
+def test_the_declared_fields_are_those_of_the_schema(name, fields):
+    types = get_type_hints(fields, include_extras=True)
+    required = {field for field, kind in types.items() if get_origin(kind) is not NotRequired}
+    definition = schema()["$defs"][name]
+    # A finding has the unit of its estimate, which is not read again.
+    assert set(definition["required"]) - {"unit"} == required
+    assert set(definition["properties"]) - {"unit"} <= set(types)
 
 
 def test_a_table_that_was_made_in_memory_may_hold_numbers_of_numpy():
