@@ -1,4 +1,4 @@
-"""Regions: planted boxes are told by rules that hold them, and the shares inside are honest."""
+"""Regions: rules hold the boxes that were planted, and the shares inside are honest."""
 
 from __future__ import annotations
 
@@ -44,10 +44,17 @@ ONE = conditions(
 )
 YOUNG = conditions(Condition("age", high=25), Condition("income", high=20_000))
 OLD = conditions(
-    Condition("age", low=70), Condition("income", low=90_000), Condition("hours", low=40)
+    Condition("age", low=70),
+    Condition("income", low=90_000),
+    Condition("hours", low=40),
 )
 JOBS = conditions(Condition("job", levels=("b", "d", "k")), Condition("rate", low=0.8))
 NOT_WHITE = conditions(Condition("race", levels=("Black", "Asian", "Native", "Other")))
+
+
+def in_any(rules: Any, points: Any, space: Space) -> Any:
+    """Return which points any of the rules holds."""
+    return np.any([rule.mask(points, space) for rule in rules], axis=0)
 
 
 def planted(space: Space, *boxes: Rule, over: tuple[str, ...] = ("sex",)) -> Probe:
@@ -55,11 +62,12 @@ def planted(space: Space, *boxes: Rule, over: tuple[str, ...] = ("sex",)) -> Pro
 
     def decide(people: Any) -> Any:
         points = space.encode(people)
-        inside = np.any([box.mask(points, space) for box in boxes], axis=0)
-        favoured = np.all(
-            [points[:, space.index(name)] == space.feature(name).size - 1 for name in over], axis=0
-        )
-        return np.where(inside, favoured, points[:, space.index("age")] > 40)
+        favoured = np.ones(len(points), dtype=bool)
+        for name in over:
+            last_level = space.feature(name).size - 1
+            favoured &= points[:, space.index(name)] == last_level
+        is_old = points[:, space.index("age")] > 40
+        return np.where(in_any(boxes, points, space), favoured, is_old)
 
     return Probe(View(Subject(decide, space)), over)
 
@@ -69,42 +77,53 @@ def hits(probe: Probe, n: int, *boxes: Rule, seed: int = 1) -> Any:
     rng = np.random.default_rng(seed)
     drawn = np.concatenate([box.draw(4 * n, rng, probe.space) for box in boxes])
     tried = probe.ask(drawn)
-    return tried.points[rng.permutation(np.flatnonzero(tried.hits))[:n]]
+    shuffled = rng.permutation(np.flatnonzero(tried.hits))
+    return tried.points[shuffled[:n]]
 
 
 def agree(space: Space, rules: list[Rule], *boxes: Rule) -> float:
-    """The share of points near the boxes (half of them inside) that the rules tell rightly."""
+    """The share of points near the boxes, half of them inside, that the rules predict rightly."""
     rng = np.random.default_rng(2)
-    predicted, truth = [], []
+    predicted = []
+    truth = []
     for box in boxes:
         inside = box.draw(2000, rng, space)
         near = inside.copy()
         # One feature of the box at a time is drawn anew: what is near and often just outside.
-        for rows, condition in zip(
-            np.array_split(rng.permutation(2000), len(box.conditions)), box.conditions, strict=True
-        ):
+        parts = np.array_split(rng.permutation(2000), len(box.conditions))
+        for rows, condition in zip(parts, box.conditions, strict=True):
             at = space.index(condition.feature)
             near[rows, at] = space.draw(len(rows), rng)[:, at]
         for points in (inside, near):
-            predicted.append(np.any([rule.mask(points, space) for rule in rules], axis=0))
-            truth.append(np.any([other.mask(points, space) for other in boxes], axis=0))
-    return float((np.concatenate(predicted) == np.concatenate(truth)).mean())
+            predicted.append(in_any(rules, points, space))
+            truth.append(in_any(boxes, points, space))
+    agreeing = np.concatenate(predicted) == np.concatenate(truth)
+    return float(agreeing.mean())
+
+
+def features_of(rule: Rule) -> set[str]:
+    """Return the features that a rule has conditions on."""
+    return {condition.feature for condition in rule.conditions}
+
+
+PLANTED = pytest.mark.parametrize(
+    "boxes",
+    [(ONE,), (YOUNG, OLD), (JOBS,), (NOT_WHITE,)],
+    ids=["one", "two", "levels", "not"],
+)
 
 
 @pytest.mark.parametrize("n", [100, 2000, 20_000])
-@pytest.mark.parametrize(
-    "boxes", [(ONE,), (YOUNG, OLD), (JOBS,), (NOT_WHITE,)], ids=["one", "two", "levels", "not"]
-)
+@PLANTED
 def test_rules_learnt_from_planted_boxes_are_those_boxes(n, boxes):
     probe = planted(SPACE, *boxes)
     rules = learn(probe, hits(probe, n, *boxes), seed=0)
     assert len(rules) == len(boxes)
-    assert agree(SPACE, rules, *boxes) > (0.99 if n > 100 else 0.85)
+    least = 0.99 if n > 100 else 0.85
+    assert agree(SPACE, rules, *boxes) > least
 
 
-@pytest.mark.parametrize(
-    "boxes", [(ONE,), (YOUNG, OLD), (JOBS,), (NOT_WHITE,)], ids=["one", "two", "levels", "not"]
-)
+@PLANTED
 def test_planted_boxes_are_found_and_tested(boxes):
     probe = planted(SPACE, *boxes)
     listed, asked = regions(probe, hits(probe, 2000, *boxes), 0, QUERIES)
@@ -113,7 +132,8 @@ def test_planted_boxes_are_found_and_tested(boxes):
     assert everybody.rule == Rule()
     assert everybody.found == 2000
     assert len(found) == len(boxes)
-    assert agree(SPACE, [region.rule for region in found], *boxes) > 0.95
+    rules = [region.rule for region in found]
+    assert agree(SPACE, rules, *boxes) > 0.95
     assert sum(region.found for region in found) > 1800
     for region in found:
         assert region.estimate.value > 0.9
@@ -130,12 +150,14 @@ def test_one_family_of_inputs_does_not_make_its_own_values_a_rule():
     start = hits(probe, 1, YOUNG)
     rng = np.random.default_rng(0)
     family = np.repeat(start, 3000, axis=0)
-    at = rng.choice([SPACE.index("age"), SPACE.index("hours")], 3000)
-    family[np.arange(3000), at] += rng.integers(-3, 4, 3000)
-    family[:, 1:] = np.clip(family[:, 1:], [18, 0, 0, 0, 0, 0, 0], [25, 4, 100_000, 1, 11, 80, 20])
+    changed = rng.choice([SPACE.index("age"), SPACE.index("hours")], 3000)
+    family[np.arange(3000), changed] += rng.integers(-3, 4, 3000)
+    lowest = [18, 0, 0, 0, 0, 0, 0]
+    highest = [25, 4, 100_000, 1, 11, 80, 20]
+    family[:, 1:] = np.clip(family[:, 1:], lowest, highest)
     assert probe.ask(family).hits.all()
     (region, _), _ = regions(probe, family, 0, QUERIES)
-    assert {condition.feature for condition in region.rule.conditions} == {"age", "income"}
+    assert features_of(region.rule) == {"age", "income"}
     assert agree(SPACE, [region.rule], YOUNG) > 0.85
 
 
@@ -167,7 +189,7 @@ def test_in_a_constrained_space_what_is_merely_valid_is_no_rule():
     assert (found[:, 1] < 30).all()
     listed, asked = regions(probe, found, 0, QUERIES)
     assert asked <= QUERIES
-    assert {condition.feature for condition in listed[0].rule.conditions} == {"age", "income"}
+    assert features_of(listed[0].rule) == {"age", "income"}
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -175,17 +197,17 @@ def test_in_a_constrained_space_what_is_merely_valid_is_no_rule():
 def test_few_inputs_make_no_story(n, seed):
     """Inputs from everywhere have no region, however they fall."""
     probe = planted(SPACE, Rule())
-    assert learn(probe, hits(probe, n, Rule(), seed=seed), seed) == []
-    listed, _ = regions(probe, hits(probe, n, Rule(), seed=seed), seed, 3000)
+    found = hits(probe, n, Rule(), seed=seed)
+    assert learn(probe, found, seed) == []
+    listed, _ = regions(probe, found, seed, 3000)
     assert [region.rule for region in listed] == [Rule()]
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_discrimination_that_no_rule_tells_makes_no_rule(seed):
     def decide(people: Any) -> Any:
-        return ((people["noise"] + people["hours"] + people["age"]) % 10 == 0) & (
-            people["sex"] == "M"
-        )
+        total = people["noise"] + people["hours"] + people["age"]
+        return (total % 10 == 0) & (people["sex"] == "M")
 
     probe = Probe(View(Subject(decide, SPACE)), ("sex",))
     listed, _ = regions(probe, hits(probe, 1500, Rule(), seed=seed), seed, 3000)
@@ -193,7 +215,7 @@ def test_discrimination_that_no_rule_tells_makes_no_rule(seed):
 
 
 def test_intervals_hold_together():
-    """Over many seeds, all true shares lie in their intervals at least as often as the level says."""
+    """Over many seeds, all true shares lie in their intervals as often as the level promises."""
     space = Space([category("sex", ["F", "M"]), integer("age", 0, 99), integer("shoe", 0, 99)])
 
     def decide(people: Any) -> Any:
@@ -204,26 +226,30 @@ def test_intervals_hold_together():
     every = space.enumerate()
     true = probe.ask(every).hits
     found = hits(probe, 300, Rule())
-    missed = runs = 0
+    missed = 0
+    runs = 0
     for seed in range(RUNS):
         listed, _ = regions(probe, found, seed, 300, level=0.8)
         runs += len(listed) > 1
-        shares = [
-            (region.estimate, true[region.rule.mask(every, space)].mean()) for region in listed
-        ]
-        missed += any(not estimate.low <= share <= estimate.high for estimate, share in shares)
+        all_held = True
+        for region in listed:
+            true_share = true[region.rule.mask(every, space)].mean()
+            held = region.estimate.low <= true_share <= region.estimate.high
+            all_held = all_held and held
+        missed += not all_held
     assert runs > RUNS / 2
-    assert missed <= 0.2 * RUNS + 3 * np.sqrt(RUNS * 0.2 * 0.8)
+    standard_deviation = np.sqrt(RUNS * 0.2 * 0.8)
+    assert missed <= 0.2 * RUNS + 3 * standard_deviation
 
 
-def test_the_same_seed_tells_the_same():
+def test_the_same_seed_finds_the_same():
     probe = planted(SPACE, YOUNG, OLD)
     found = hits(probe, 3000, YOUNG, OLD)
-    one, other = (
-        json.dumps([region.to_dict() for region in regions(probe, found, 7, QUERIES)[0]])
-        for _ in range(2)
-    )
-    assert one == other
+    first, _ = regions(probe, found, 7, QUERIES)
+    second, _ = regions(probe, found, 7, QUERIES)
+    first_tables = [region.to_dict() for region in first]
+    second_tables = [region.to_dict() for region in second]
+    assert json.dumps(first_tables) == json.dumps(second_tables)
 
 
 @pytest.mark.parametrize("queries", [0, 1, 2, 60, 199, 1000])
@@ -232,7 +258,8 @@ def test_no_more_is_asked_than_allowed(queries):
     found = hits(probe, 100, ONE)
     before = probe.view.subject.asked
     listed, asked = regions(probe, found, 0, queries)
-    assert probe.view.subject.asked - before == asked <= queries
+    assert asked == probe.view.subject.asked - before
+    assert asked <= queries
     assert bool(listed) == (queries >= 2)
 
 

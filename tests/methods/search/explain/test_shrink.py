@@ -1,6 +1,4 @@
-"""Shrinking: every case stays discriminatory, comes as near to typical as it goes, and costs what
-was allowed.
-"""
+"""Shrinking: cases stay discriminatory, and come as near to typical as the budget allows."""
 
 from __future__ import annotations
 
@@ -37,16 +35,18 @@ PEOPLE = Space(
 
 
 def biased(people):
-    """Women over 61 with an income over 7,055 are refused; so are men of job 3 and home rent at a
-    rate over 0.9.
+    """Refuse some old women, and some men who rent.
+
+    The women are over 61 with an income over 7,055, the men are of job 3 at a rate over 0.9.
     """
-    women = (people["sex"] == "F") & (people["age"] > 61) & (people["income"] > 7055)
-    men = (
-        (people["sex"] == "M")
-        & (people["job"] == "job 3")
-        & (people["home"] == "rent")
-        & (people["rate"] > 0.9)
-    )
+    is_woman = people["sex"] == "F"
+    is_old = people["age"] > 61
+    is_rich = people["income"] > 7055
+    has_job = people["job"] == "job 3"
+    rents = people["home"] == "rent"
+    has_high_rate = people["rate"] > 0.9
+    women = is_woman & is_old & is_rich
+    men = ~is_woman & has_job & rents & has_high_rate
     return ~(women | men)
 
 
@@ -61,14 +61,24 @@ def found_by(subject, over, n, seed=0):
     return found
 
 
+def pairs_of(tried):
+    """Return the two assignments of each hit whose outcomes differ."""
+    return np.stack([tried.first, tried.second], axis=1)
+
+
 def shrunk(found, queries, toward=None, most=30):
     """Shrink the first cases, check what always holds, and return them before and after."""
-    probe, subject = found.probe, found.probe.view.subject
-    toward = typical(probe.space) if toward is None else toward
-    points, pairs, outcomes = found.points[:most], found.pairs[:most], found.outcomes[:, :most]
-    asked = subject.asked
+    probe = found.probe
+    subject = probe.view.subject
+    if toward is None:
+        toward = typical(probe.space)
+    points = found.points[:most]
+    pairs = found.pairs[:most]
+    outcomes = found.outcomes[:, :most]
+    asked_before = subject.asked
     after = shrink(probe, points, pairs, toward, queries, outcomes=outcomes)
-    assert after.asked == subject.asked - asked <= queries
+    assert after.asked == subject.asked - asked_before
+    assert after.asked <= queries
     assert after.points.shape == points.shape
     if len(points):
         again = probe.ask(after.points, after.pairs)
@@ -76,18 +86,18 @@ def shrunk(found, queries, toward=None, most=30):
         assert again.valid.all()
         assert again.outcomes.tolist() == after.outcomes.tolist()
         if subject.positive is not None:
-            assert (np.stack([again.first, again.second], axis=1) == after.pairs).all()
+            assert pairs_of(again).tolist() == after.pairs.tolist()
     free = list(probe.free)
-    assert (
-        unusual(after.points[:, free], toward[free]) <= unusual(points[:, free], toward[free])
-    ).all()
+    unusual_before = unusual(points[:, free], toward[free])
+    unusual_after = unusual(after.points[:, free], toward[free])
+    assert (unusual_after <= unusual_before).all()
     for position, feature in enumerate(probe.space.features):
-        assert feature.inside(after.points[:, position]).all()
+        values = after.points[:, position]
+        assert feature.inside(values).all()
         if feature.kind != "category" and position in free:
-            further = np.abs(after.points[:, position] - toward[position]) - np.abs(
-                points[:, position] - toward[position]
-            )
-            assert (further <= 0).all()
+            distance_before = np.abs(points[:, position] - toward[position])
+            distance_after = np.abs(values - toward[position])
+            assert (distance_after <= distance_before).all()
     return points, after
 
 
@@ -97,17 +107,16 @@ def test_cases_become_the_simplest_of_their_kind():
     toward = typical(PEOPLE)
     records = PEOPLE.records(after.points)
     kinds = set()
-    for record, (first, second), row in zip(
-        records, after.pairs.tolist(), after.points, strict=True
-    ):
-        usual = {name for name, value in zip(PEOPLE.names, row == toward, strict=True) if value}
-        kinds.add((first, second))
-        if (first, second) == (0, 1):  # women are refused: the middle income is high enough
+    for record, pair, row in zip(records, after.pairs.tolist(), after.points, strict=True):
+        usual = {PEOPLE.names[position] for position in np.flatnonzero(row == toward)}
+        kinds.add(tuple(pair))
+        if pair == [0, 1]:  # women are refused: the middle income is high enough
             assert record["age"] == 62
             assert usual == {"sex", "race", "income", "job", "rate", "hours", "home"}
         else:
             assert record["rate"] == 0.91
-            assert (record["job"], record["home"]) == ("job 3", "rent")
+            assert record["job"] == "job 3"
+            assert record["home"] == "rent"
             assert usual == {"sex", "race", "age", "income", "hours"}
     assert kinds == {(0, 1), (1, 0)}, "both kinds were found, and neither became the other"
     assert after.asked < 20_000
@@ -126,12 +135,11 @@ def test_a_number_is_rounded_where_the_case_persists_and_never_beyond_where_it_w
     subject = Subject(lambda people: (people["sex"] == "M") & (people["income"] > 7055), space)
     probe = Probe(View(subject), ("sex",))
     tried = probe.ask(np.array([[0.0, 7080.0]]))
-    pairs = np.stack([tried.first, tried.second], axis=1)
-    near = shrink(
-        probe, tried.points, pairs, np.array([0.0, 0.0]), 1000, outcomes=tried.pair
-    ).points[0, 1]
-    assert 7055 < near <= 7080
-    assert near % 10 == 0
+    zero = np.array([0.0, 0.0])
+    near = shrink(probe, tried.points, pairs_of(tried), zero, 1000, outcomes=tried.pair)
+    income = near.points[0, 1]
+    assert 7055 < income <= 7080
+    assert income % 10 == 0
 
 
 @pytest.mark.parametrize("queries", [0, 1, 2, 3, 17, 64, 200, 1001])
@@ -145,7 +153,10 @@ def test_the_budget_is_kept_whatever_it_is(queries):
 def test_more_may_be_asked_and_cases_get_simpler():
     found = found_by(Subject(biased, PEOPLE, positive=True), ("sex",), 500)
     toward = typical(PEOPLE)
-    odd = [unusual(shrunk(found, queries)[1].points, toward).mean() for queries in (0, 200, 20_000)]
+    odd = []
+    for queries in (0, 200, 20_000):
+        _, after = shrunk(found, queries)
+        odd.append(unusual(after.points, toward).mean())
     assert odd[0] > odd[1] > odd[2]
 
 
@@ -178,13 +189,18 @@ def test_constraints_hold_for_both_members():
     assert toward[space.index("hours")] == 50  # what no constraint forbids stays in the middle
     before, after = shrunk(found, 20_000)
     for side in (0, 1):
-        assert space.valid(found.probe.member(after.points, after.pairs[:, side])).all()
-    assert unusual(after.points, toward).mean() < unusual(before, toward).mean() - 2
+        member = found.probe.member(after.points, after.pairs[:, side])
+        assert space.valid(member).all()
+    unusual_before = unusual(before, toward).mean()
+    unusual_after = unusual(after.points, toward).mean()
+    assert unusual_after < unusual_before - 2
 
 
 def test_of_several_features_at_issue_as_few_as_possible_change():
     def loan(people):
-        return ~((people["sex"] == "F") & (people["race"] == "c") & (people["age"] > 40))
+        is_woman = people["sex"] == "F"
+        is_refused = is_woman & (people["race"] == "c") & (people["age"] > 40)
+        return ~is_refused
 
     subject = Subject(loan, PEOPLE, positive=True)
     probe = Probe(View(subject), ("sex", "race"))
@@ -194,7 +210,9 @@ def test_of_several_features_at_issue_as_few_as_possible_change():
     tried = probe.ask(points, wide)
     assert tried.hits.all()
     after = shrink(probe, tried.points, wide, typical(PEOPLE), 20_000, outcomes=tried.pair)
-    changed = (probe.table[after.pairs[:, 0]] != probe.table[after.pairs[:, 1]]).sum(axis=1)
+    first = probe.table[after.pairs[:, 0]]
+    second = probe.table[after.pairs[:, 1]]
+    changed = (first != second).sum(axis=1)
     assert (changed == 1).all()
     assert (after.pairs[:, 0] == 2).all()
 
@@ -209,10 +227,9 @@ def test_an_ordered_feature_at_issue_moves_as_little_as_possible():
     pair = probe.table[after.pairs[0]]
     assert pair[0, 0] == pair[1, 0]  # a level has no size, so it changes less than a year does
     alone = Probe(View(subject), ("age",))
-    tried = alone.ask(np.array([[18.0, 0.0, 7.0]]), np.array([[0, 42]]))
-    near = shrink(
-        alone, tried.points, np.array([[0, 42]]), typical(space), 1000, outcomes=tried.pair
-    )
+    far_alone = np.array([[0, 42]])
+    tried = alone.ask(np.array([[18.0, 0.0, 7.0]]), far_alone)
+    near = shrink(alone, tried.points, far_alone, typical(space), 1000, outcomes=tried.pair)
     assert alone.table[near.pairs[0], 0].tolist() == [44, 45]
     short = shrink(probe, tried.points, far, typical(space), 60, outcomes=tried.pair)
     assert short.pairs.tolist() == far.tolist()  # 86 assignments cannot be asked with 60 inputs
@@ -220,18 +237,17 @@ def test_an_ordered_feature_at_issue_moves_as_little_as_possible():
 
 def test_outcomes_further_apart_than_gamma_stay_so():
     def score(people):
-        return (
-            np.where(people["sex"] == "F", 0.1, 0.0) * (people["age"] - 18) / 10
-            + people["hours"] / 1000
-        )
+        weight = np.where(people["sex"] == "F", 0.1, 0.0)
+        by_age = weight * (people["age"] - 18) / 10
+        return by_age + people["hours"] / 1000
 
     subject = Subject(score, PEOPLE, differs=0.25)
     found = found_by(subject, ("sex",), 300)
     _, after = shrunk(found, 5000, toward=np.array([0.0, 0, 20, 0, 0, 0.5, 50, 0]))
-    assert (np.abs(np.diff(after.outcomes.astype(float), axis=0)) > 0.25).all()
-    assert (
-        after.points[:, PEOPLE.index("age")] == 44
-    ).all()  # the least age at which 0.1 × years / 10 is over 0.25
+    differences = np.diff(after.outcomes.astype(float), axis=0)
+    assert (np.abs(differences) > 0.25).all()
+    # The least age at which 0.1 × years / 10 is over 0.25.
+    assert (after.points[:, PEOPLE.index("age")] == 44).all()
     assert (after.points[:, PEOPLE.index("hours")] == 50).all()
 
 
@@ -257,19 +273,23 @@ def test_no_cases_cost_nothing():
 
 def test_features_that_the_software_does_not_take_become_typical():
     space = Space(
-        [category("sex", ["F", "M"]), integer("note", 0, 9, passed=False), integer("age", 0, 9)]
+        [
+            category("sex", ["F", "M"]),
+            integer("note", 0, 9, passed=False),
+            integer("age", 0, 9),
+        ]
     )
-    found = found_by(
-        Subject(lambda people: (people["sex"] == "M") & (people["age"] > 7), space), ("sex",), 100
-    )
+    subject = Subject(lambda people: (people["sex"] == "M") & (people["age"] > 7), space)
+    found = found_by(subject, ("sex",), 100)
     _, after = shrunk(found, 1000)
     assert (after.points[:, 1:] == [typical(space)[1], 8]).all()
 
 
 def test_the_same_cases_shrink_to_the_same():
     found = found_by(Subject(biased, PEOPLE, positive=True), ("sex",), 500)
-    one, other = (shrunk(found, 400)[1] for _ in range(2))
-    assert one.points.tobytes() == other.points.tobytes()
+    _, first = shrunk(found, 400)
+    _, second = shrunk(found, 400)
+    assert first.points.tobytes() == second.points.tobytes()
 
 
 @settings(max_examples=examples(25), deadline=None)
@@ -281,25 +301,26 @@ def test_the_same_cases_shrink_to_the_same():
 )
 def test_any_space_any_software(space, seed, queries, data):
     rng = np.random.default_rng(seed)
-    names = [
-        feature.name for feature in space.features if np.isfinite(feature.size) and feature.size > 1
-    ]
+    names = [feature.name for feature in space.features if 1 < feature.size < np.inf]
     assume(names)
-    over = tuple(data.draw(st.lists(st.sampled_from(names), min_size=1, max_size=2, unique=True)))
-    weights = rng.normal(size=len(space.features))
-    weights /= [
-        1.0 if f.kind == "category" else float(f.high - f.low) or 1.0 for f in space.features
-    ]
+    over = data.draw(st.lists(st.sampled_from(names), min_size=1, max_size=2, unique=True))
+    spans = []
+    for feature in space.features:
+        span = 1.0
+        if feature.kind != "category":
+            span = float(feature.high - feature.low) or 1.0
+        spans.append(span)
+    weights = rng.normal(size=len(space.features)) / spans
 
     def software(frame):
-        return np.floor(3 * space.encode(frame) @ weights).astype(int) % 3
+        total = 3 * space.encode(frame) @ weights
+        return np.floor(total).astype(int) % 3
 
-    found = found_by(Subject(software, space), over, 50, seed)
+    found = found_by(Subject(software, space), tuple(over), 50, seed)
     toward = typical(space)
     assert space.valid(toward[None]).all()
-    assert all(
-        feature.inside(toward[at : at + 1]).all() for at, feature in enumerate(space.features)
-    )
+    for at, feature in enumerate(space.features):
+        assert feature.inside(toward[at : at + 1]).all()
     shrunk(found, queries)
 
 
@@ -307,9 +328,8 @@ def test_any_space_any_software(space, seed, queries, data):
 @given(st.integers(0, 10_000))
 def test_no_single_feature_is_left_that_could_be_typical(seed):
     """Brute force: of a shrunk case, no feature can become typical alone."""
-    space = Space(
-        [category("sex", ["F", "M"]), *(integer(f"x{number}", 0, 3) for number in range(5))]
-    )
+    numbers = [integer(f"x{number}", 0, 3) for number in range(5)]
+    space = Space([category("sex", ["F", "M"]), *numbers])
     table = np.random.default_rng(seed).random((2, 4, 4, 4, 4, 4)) < 0.5
 
     def software(frame):
@@ -322,36 +342,42 @@ def test_no_single_feature_is_left_that_could_be_typical(seed):
     moved = after.points[rows]
     moved[np.arange(len(rows)), positions] = toward[positions]
     tried = found.probe.ask(moved, after.pairs[rows])
-    assert not (tried.outcomes == after.outcomes[:, rows]).all(axis=0).any()
+    is_same_case = (tried.outcomes == after.outcomes[:, rows]).all(axis=0)
+    assert not is_same_case.any()
+
+
+NOT_ZERO = st.floats(-1e12, 1e12).filter(lambda value: abs(value) > 1e-9)
 
 
 @settings(deadline=None)
-@given(
-    st.floats(-1e12, 1e12).filter(lambda value: abs(value) > 1e-9), st.sampled_from([2, 3, 4, 6])
-)
+@given(NOT_ZERO, st.sampled_from([2, 3, 4, 6]))
 def test_rounding_encloses_a_number_with_few_digits(value, digits):
-    down, up = (float(side[0]) for side in _rounded(np.array([value]), digits))
+    rounded_down, rounded_up = _rounded(np.array([value]), digits)
+    down = float(rounded_down[0])
+    up = float(rounded_up[0])
     slack = 1e-11 * abs(value)
     assert down - slack <= value <= up + slack
-    assert up - down <= abs(value) * 10.0 ** (1 - digits) * (1 + 1e-9)
+    last_digit = abs(value) * 10.0 ** (1 - digits)
+    assert up - down <= last_digit * (1 + 1e-9)
     for side in (down, up):
         assert float(f"{side:.{digits - 1}e}") == side
 
 
 def test_a_case_is_built_up_from_a_typical_row_where_it_cannot_be_taken_apart():
-    space = Space(
-        [category("sex", ["F", "M"]), *(category(f"x{number}", ["a", "b"]) for number in range(6))]
-    )
+    features = [category(f"x{number}", ["a", "b"]) for number in range(6)]
+    space = Space([category("sex", ["F", "M"]), *features])
 
     def software(frame):
         odd = space.encode(frame)[:, 1:]
-        return (
-            (odd.sum(axis=1) == 6) | ((odd[:, 1] + odd[:, 4] == 2) & (odd.sum(axis=1) == 2))
-        ) & (frame["sex"] == "M")
+        count = odd.sum(axis=1)
+        only_these_two = (odd[:, 1] + odd[:, 4] == 2) & (count == 2)
+        is_case = (count == 6) | only_these_two
+        return is_case & (frame["sex"] == "M")
 
     found = Found(Probe(View(Subject(software, space)), ("sex",)))
     found.add(found.probe.ask(np.ones((1, 7))))
-    assert shrunk(found, 1000)[1].points.tolist() == [[0, 0, 1, 0, 0, 1, 0]]
+    _, after = shrunk(found, 1000)
+    assert after.points.tolist() == [[0, 0, 1, 0, 0, 1, 0]]
 
 
 def test_unusual_counts_features():
