@@ -105,7 +105,7 @@ class CheckResult:
         return lines
 
     def to_dict(self, *, whole: bool = True) -> dict[str, Any]:
-        """Return the check as JSON holds it; unless it is `whole`, with the digest of its findings."""
+        """Return the check as JSON holds it; unless `whole`, with the digest of what was found."""
         table: dict[str, Any] = {
             "name": self.name,
             "job": self.job,

@@ -1,6 +1,4 @@
-"""What the formats of CI systems share: texts cut to size, the two inputs of a case, and where a
-check is declared.
-"""
+"""What the formats of CI systems share: texts cut to size, cases, and where checks are declared."""
 
 from __future__ import annotations
 
@@ -8,8 +6,9 @@ import re
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from evenhand.methods.audit import messages
 from evenhand.methods.audit.audit_result import unlike
 from evenhand.report.lines import printable
 from evenhand.runtime.errors import clip
@@ -21,7 +20,8 @@ if TYPE_CHECKING:
     from evenhand.report.statement import Statement
     from evenhand.results.evidence import Case
 
-NAME, SENTENCE = 200, 1_000
+NAME = 200
+SENTENCE = 1_000
 """The most characters of a name, and of a sentence, that another program is given."""
 NOT_RUN = "not run"
 """What stands in place of the verdict of a check that could not be run."""
@@ -29,10 +29,8 @@ MOST_ROWS = 30
 """The most features of a case that are shown."""
 _VALUE = 100
 _HEADER = re.compile(r"\s*\[\[\s*(?:tool\s*\.\s*evenhand\s*\.\s*)?checks\s*\]\]")
-_APART = ("job", "over", "data", "start")
-"""Settings that a run does not have as its table says them: sets are joined, and paths begin
-elsewhere.
-"""
+_NOT_COMPARED = ("job", "over", "data", "start")
+"""Settings that a run does not have as in its table: sets are joined, and paths begin elsewhere."""
 
 
 def cut(text: object, width: int = SENTENCE) -> str:
@@ -51,79 +49,99 @@ def apart(name: str, taken: set[str]) -> str:
     >>> apart("sex", taken), apart("sex", taken)
     ('sex', 'sex (2)')
     """
-    found = unlike(name, taken)
-    taken.add(found)
+    distinct = unlike(name, taken)
+    taken.add(distinct)
+    return distinct
+
+
+def word_of(statement: Statement) -> str:
+    """Return the verdict of a statement in a word, or that its check could not be run."""
+    return NOT_RUN if statement.check.found is None else statement.word
+
+
+def sentences(statement: Statement) -> list[str]:
+    """Return what a statement says: its claim, estimate, limit, and how it stands to a baseline."""
+    found = [cut(statement.claim)]
+    if statement.estimate is not None:
+        found.append(f"estimate: {cut(statement.estimate)}")
+    if statement.against:
+        found.append(statement.against)
+    held = statement.held
+    if held is not None and held.before:
+        before = cut(held.before)
+        found.append(messages.AGAINST_BASELINE_BEFORE.format(state=held.state, before=before))
+    elif held is not None:
+        found.append(messages.AGAINST_BASELINE.format(state=held.state))
     return found
 
 
-def word_of(one: Statement) -> str:
-    """Return the verdict of a statement in a word, or that its check could not be run."""
-    return NOT_RUN if one.check.found is None else one.word
+class CaseRow(NamedTuple):
+    """A feature of two inputs, or their outcome: both values, and whether they differ."""
+
+    name: str
+    individual: str
+    twin: str
+    differs: bool
 
 
-def sentences(one: Statement) -> list[str]:
-    """Return what a statement says: the claim, the estimate with its interval, the limit, and the
-    baseline.
-    """
-    told = [cut(one.claim)]
-    if one.estimate is not None:
-        told.append(f"estimate: {cut(one.estimate)}")
-    if one.against:
-        told.append(one.against)
-    if one.held is not None:
-        before = f"; it was {cut(one.held.before)}" if one.held.before else ""
-        told.append(f"against the baseline: {one.held.state}{before}")
-    return told
-
-
-def rows_of(case: Case) -> list[tuple[str, str, str, bool]]:
-    """Return the features of two inputs with both values and whether they differ; the outcomes come
-    last.
+def rows_of(case: Case) -> list[CaseRow]:
+    """Return the features of two inputs side by side; the outcomes come last.
 
     Of many features those that differ come first, and a sentence says how many are left out.
 
     >>> from evenhand.results.evidence import Case
-    >>> rows_of(Case({"sex": "F", "age": 30}, {"sex": "M", "age": 30}, ("no", "yes")))
+    >>> rows = rows_of(Case({"sex": "F", "age": 30}, {"sex": "M", "age": 30}, ("no", "yes")))
+    >>> [tuple(row) for row in rows]
     [('sex', 'F', 'M', True), ('age', '30', '30', False), ('outcome', 'no', 'yes', True)]
     """
-    changed = set(case.changed)
+    names = _shown_features(case)
+    rows = []
+    for name in names:
+        individual, twin = beside(case.individual[name], case.twin.get(name, ""))
+        rows.append(CaseRow(cut(name, _VALUE), individual, twin, name in case.changed))
+    left_out = len(case.individual) - len(names)
+    if left_out:
+        more = messages.MORE_FEATURES.format(count=f"{left_out:,}")
+        rows.append(CaseRow(more, "…", "…", differs=False))
+    outcome, twin_outcome = case.outcomes
+    differs = bool(outcome != twin_outcome)
+    rows.append(CaseRow("outcome", *beside(outcome, twin_outcome), differs))
+    return rows
+
+
+def _shown_features(case: Case) -> list[str]:
     names = list(case.individual)
-    if len(names) > MOST_ROWS:
-        names = [*case.changed, *(name for name in names if name not in changed)][:MOST_ROWS]
-    rows = [
-        (
-            cut(name, _VALUE),
-            *beside(case.individual[name], case.twin.get(name, "")),
-            name in changed,
-        )
-        for name in names
-    ]
-    if left := len(case.individual) - len(names):
-        rows.append((f"… {left:,} more features", "…", "…", False))
-    first, second = case.outcomes
-    return [*rows, ("outcome", *beside(first, second), bool(first != second))]
+    if len(names) <= MOST_ROWS:
+        return names
+    same = [name for name in names if name not in case.changed]
+    return [*case.changed, *same][:MOST_ROWS]
 
 
-def beside(one: object, other: object) -> tuple[str, str]:
+def beside(first: object, second: object) -> tuple[str, str]:
     """Return two values as text; of long ones, what is near their first difference."""
-    texts = printable(str(one)), printable(str(other))
-    if max(map(len, texts)) <= _VALUE:
-        return texts
-    apart = next((at for at, both in enumerate(zip(*texts, strict=False)) if both[0] != both[1]), 0)
-    start = max(0, apart - _VALUE // 3)
-    ends = [
-        text[start:] if len(text) - start <= _VALUE else f"{text[start : start + _VALUE]}…"
-        for text in texts
-    ]
-    first, second = ("…" * bool(start) + end for end in ends)
-    return first, second
+    first_text = printable(str(first))
+    second_text = printable(str(second))
+    if max(len(first_text), len(second_text)) <= _VALUE:
+        return first_text, second_text
+    difference = 0
+    for place, (letter, other) in enumerate(zip(first_text, second_text, strict=False)):
+        if letter != other:
+            difference = place
+            break
+    start = max(0, difference - _VALUE // 3)
+    return _excerpt(first_text, start), _excerpt(second_text, start)
+
+
+def _excerpt(text: str, start: int) -> str:
+    """Return the part of a long text from a place on, with dots where something is left out."""
+    before = "…" if start else ""
+    after = "…" if len(text) - start > _VALUE else ""
+    return before + text[start : start + _VALUE] + after
 
 
 @dataclass(frozen=True)
 class Places:
-    """The configuration file of an audit, and the line of each of its [[checks]] tables, as far as
-    they are known.
-    """
+    """The configuration file of an audit, and the lines of its [[checks]] tables, where known."""
 
     file: str
     tables: tuple[tuple[int, Mapping[str, Any]], ...] = ()
@@ -132,47 +150,64 @@ class Places:
     def of(cls, audit: Audit) -> Places:
         """Find the tables in the text of the configuration."""
         text = audit.config.get("text", "")
-        starts = [
-            number for number, line in enumerate(text.split("\n"), start=1) if _HEADER.match(line)
-        ]
+        starts = []
+        for number, line in enumerate(text.split("\n"), start=1):
+            if _HEADER.match(line):
+                starts.append(number)
         tables = _tables(text)
+        file = _relative(audit.config.get("file", ""))
         # What looks like a header may stand within a text, and tables may be written without any.
-        known = tuple(zip(starts, tables, strict=True)) if len(starts) == len(tables) else ()
-        return cls(_relative(audit.config.get("file", "")), known)
+        if len(starts) != len(tables):
+            return cls(file)
+        return cls(file, tuple(zip(starts, tables, strict=True)))
 
-    def line(self, one: Statement) -> int:
+    def line(self, statement: Statement) -> int:
         """Return the line of the table that a statement comes from, 1 where that is not known."""
-        settings = one.check.settings
-        about = one.finding.about if one.finding is not None else None
-        mine = {frozenset(about)} if isinstance(about, tuple) else set()
-        found = [place for place in self.tables if place[1].get("job") == one.check.job]
-        narrower: tuple[Callable[[Mapping[str, Any]], bool], ...] = (
-            lambda table: _rest(table) == _rest(settings),
-            lambda table: _sets(table.get("over")) <= _sets(settings.get("over")),
-            lambda table: _sets(table.get("over")) == mine,
-        )
-        for fits in narrower:
-            found = [place for place in found if fits(place[1])] or found
-        return found[0][0] if found else 1
+        job = statement.check.job
+        places = [place for place in self.tables if place[1].get("job") == job]
+        # Several tables of a job become one run: each condition narrows down which of them it was.
+        for fits in _conditions(statement):
+            narrowed = [(line, table) for line, table in places if fits(table)]
+            if narrowed:
+                places = narrowed
+        if not places:
+            return 1
+        line, _ = places[0]
+        return line
+
+
+def _conditions(statement: Statement) -> tuple[Callable[[Mapping[str, Any]], bool], ...]:
+    """Return what the table of a statement fulfils, what counts most first."""
+    settings = statement.check.settings
+    compared = _compared(settings)
+    sets_of_run = _sets(settings.get("over"))
+    about = None if statement.finding is None else statement.finding.about
+    own_set = {frozenset(about)} if isinstance(about, tuple) else set()
+    return (
+        lambda table: _compared(table) == compared,
+        lambda table: _sets(table.get("over")) <= sets_of_run,
+        lambda table: _sets(table.get("over")) == own_set,
+    )
 
 
 def _tables(text: str) -> list[Mapping[str, Any]]:
+    """Return the [[checks]] tables of a configuration, none where it cannot be read."""
     try:
         table: Any = tomllib.loads(text)
     except tomllib.TOMLDecodeError:
         return []
     for key in ("tool", "evenhand"):  # in pyproject.toml
-        table = (
-            table[key] if isinstance(table, dict) and isinstance(table.get(key), dict) else table
-        )
+        inside = table.get(key)
+        if isinstance(inside, dict):
+            table = inside
     checks = table.get("checks")
-    return (
-        [check for check in checks if isinstance(check, dict)] if isinstance(checks, list) else []
-    )
+    if not isinstance(checks, list):
+        return []
+    return [check for check in checks if isinstance(check, dict)]
 
 
-def _rest(settings: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in settings.items() if key not in _APART}
+def _compared(settings: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in settings.items() if key not in _NOT_COMPARED}
 
 
 def _sets(over: Any) -> set[frozenset[str]]:
@@ -183,13 +218,20 @@ def _sets(over: Any) -> set[frozenset[str]]:
         return {frozenset([over])}
     if all(isinstance(name, str) for name in over):
         return {frozenset(over)}
-    return {frozenset([names] if isinstance(names, str) else names) for names in over}
+    sets = set()
+    for names in over:
+        sets.add(frozenset([names] if isinstance(names, str) else names))
+    return sets
 
 
 def _relative(file: str) -> str:
     """Return a path as seen from here, where CI runs; of one that is elsewhere, the name alone."""
+    if not file:
+        return ""
     path = Path(file)
-    if path.is_absolute():
-        here = Path.cwd()
-        path = path.relative_to(here) if path.is_relative_to(here) else Path(path.name)
-    return path.as_posix() if file else ""
+    if not path.is_absolute():
+        return path.as_posix()
+    here = Path.cwd()
+    if path.is_relative_to(here):
+        return path.relative_to(here).as_posix()
+    return path.name

@@ -1,9 +1,11 @@
 """An audit in GitHub Actions: annotations on the configuration file, and a summary of the step."""
 
-from collections.abc import Mapping
+# No postponed annotations: a function of this module is called `annotations`.
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from evenhand.methods.audit import messages
 from evenhand.methods.audit.formats.ci import NAME, Places, cut, sentences, word_of
 from evenhand.methods.audit.formats.markdown import to_markdown
 from evenhand.methods.audit.statements import all_statements
@@ -19,10 +21,13 @@ MOST = 10
 """The most annotations of a kind that GitHub shows of a step."""
 SUMMARY = 1024 * 1024
 """The most bytes of a summary; one that is longer is not shown at all."""
+_IN_MESSAGES = "%\r\n"
+_IN_PROPERTIES = "%\r\n:,"
+"""What a workflow command must have escaped."""
 
 
 def in_actions(environ: Mapping[str, str]) -> bool:
-    """Tell whether this runs in GitHub Actions.
+    """Return whether this runs in GitHub Actions.
 
     >>> in_actions({"GITHUB_ACTIONS": "true"}), in_actions({})
     (True, False)
@@ -33,87 +38,110 @@ def in_actions(environ: Mapping[str, str]) -> bool:
 def annotations(audit: "Audit") -> list[str]:
     """Return workflow commands, worst first: errors, warnings for what is undecided, and notices.
 
-    A check that could not be run is an error. What passes is told in one notice, since GitHub shows
+    A check that could not be run is an error. All that passes is one notice, since GitHub shows
     few of each kind.
 
     >>> from evenhand.methods.audit.audit_result import Audit
     >>> from evenhand.methods.audit.check_result import CheckResult
     >>> from evenhand.runtime.budget import Spent
-    >>> annotations(Audit((CheckResult("search sex", "search", {}, error="100 % down"),), 0, Spent(0, 0, 0.0)))
+    >>> check = CheckResult("search sex", "search", {}, error="100 % down")
+    >>> annotations(Audit((check,), 0, Spent(0, 0, 0.0)))
     ['::error title=evenhand not run%3A search sex::100 %25 down']
     """
-    places, told = Places.of(audit), all_statements(audit)
-    kinds = {
-        "error": [one for one in told if one.check.found is None or one.verdict is Verdict.FAIL],
-        "warning": [
-            one for one in told if one.check.found is not None and one.verdict is Verdict.UNDECIDED
-        ],
-        "notice": [one for one in told if one.verdict is None],
-    }
-    passed = sum(one.verdict is Verdict.PASS for one in told)
-    room = {"error": MOST, "warning": MOST, "notice": MOST - bool(passed)}
-    found = [line for kind, some in kinds.items() for line in _kind(kind, some, places, room[kind])]
+    places = Places.of(audit)
+    by_kind: "dict[str, list[Statement]]" = {"error": [], "warning": [], "notice": []}
+    passed = 0
+    every_statement = all_statements(audit)
+    for statement in every_statement:
+        kind = _kind_of(statement)
+        if kind is None:
+            passed += 1
+        else:
+            by_kind[kind].append(statement)
+    lines = []
+    for kind, statements in by_kind.items():
+        # What passes takes the place of one notice.
+        room = MOST - 1 if kind == "notice" and passed else MOST
+        lines += _annotations_of_kind(kind, statements, places, room)
     if passed:
-        found.append(
-            _command(
-                "notice", {"title": "evenhand pass"}, f"{passed:,} of {len(told):,} statements pass"
-            )
+        message = messages.PASSING_STATEMENTS.format(
+            passed=f"{passed:,}", all=f"{len(every_statement):,}"
         )
-    return found
+        lines.append(_command("notice", {"title": "evenhand pass"}, message))
+    return lines
+
+
+def _kind_of(statement: "Statement") -> str | None:
+    """Return the kind of annotation that a statement gets, None where it passes."""
+    if statement.check.found is None or statement.verdict is Verdict.FAIL:
+        return "error"
+    if statement.verdict is Verdict.UNDECIDED:
+        return "warning"
+    return "notice" if statement.verdict is None else None
 
 
 def write_summary(audit: "Audit", environ: Mapping[str, str]) -> str | None:
-    """Append the audit to the summary of the step and return its file; None where there is none or
-    no room is left.
+    """Append the audit to the summary of the step, and return its file.
+
+    Where there is no summary, or no room is left in it, None is returned.
     """
     name = environ.get("GITHUB_STEP_SUMMARY")
     if not name:
         return None
     file = Path(name)
     try:
-        left = SUMMARY - (file.stat().st_size if file.exists() else 0) - 2
+        taken = file.stat().st_size if file.exists() else 0
+        left = SUMMARY - taken - 2
         text = to_markdown(audit, room=left)
         if len(text.encode()) > left:
             return None
         with file.open("a", encoding="utf-8", newline="\n") as summary:
             summary.write(f"\n{text}\n")
     except OSError as error:
-        raise UsageError(
-            f"GITHUB_STEP_SUMMARY: cannot write the summary to {name}: {error.strerror}"
-        ) from None
+        reason = error.strerror
+        raise UsageError(messages.SUMMARY_NOT_WRITTEN.format(file=name, reason=reason)) from None
     return name
 
 
-def _kind(kind: str, told: "list[Statement]", places: Places, room: int) -> list[str]:
-    shown = told if len(told) <= room else told[: room - 1]
-    found = [_annotation(kind, one, places) for one in shown]
-    if left := len(told) - len(shown):
-        found.append(
-            _command(kind, {"title": "evenhand"}, f"{left:,} more like these are in the report")
-        )
-    return found
+def _annotations_of_kind(
+    kind: str, statements: "Sequence[Statement]", places: Places, room: int
+) -> list[str]:
+    shown = statements
+    if len(statements) > room:
+        # The last one says how many there is no room for.
+        shown = statements[: room - 1]
+    lines = [_annotation(kind, statement, places) for statement in shown]
+    left_out = len(statements) - len(shown)
+    if left_out:
+        message = messages.MORE_LIKE_THESE.format(count=f"{left_out:,}")
+        lines.append(_command(kind, {"title": "evenhand"}, message))
+    return lines
 
 
-def _annotation(kind: str, one: "Statement", places: Places) -> str:
-    where = {"file": printable(places.file), "line": str(places.line(one))} if places.file else {}
-    lines = sentences(one)
-    if one.case is not None:
-        lines.append(f"for example {cut(one.case)}")
-    return _command(
-        kind,
-        {**where, "title": f"evenhand {word_of(one)}: {cut(one.check.name, NAME)}"},
-        "\n".join(lines),
-    )
+def _annotation(kind: str, statement: "Statement", places: Places) -> str:
+    properties = {}
+    if places.file:
+        properties["file"] = printable(places.file)
+        properties["line"] = str(places.line(statement))
+    check = cut(statement.check.name, NAME)
+    properties["title"] = f"evenhand {word_of(statement)}: {check}"
+    lines = sentences(statement)
+    if statement.case is not None:
+        lines.append(messages.FOR_EXAMPLE.format(case=cut(statement.case)))
+    return _command(kind, properties, "\n".join(lines))
 
 
 def _command(kind: str, properties: Mapping[str, str], message: str) -> str:
-    said = ",".join(
-        f"{key}={_escaped(value, of_property=True)}" for key, value in properties.items()
-    )
-    return f"::{kind} {said}::{_escaped(message)}"
+    """Return a workflow command, as GitHub reads it from standard output."""
+    parts = []
+    for key, value in properties.items():
+        escaped = _escaped(value, _IN_PROPERTIES)
+        parts.append(f"{key}={escaped}")
+    return f"::{kind} {','.join(parts)}::{_escaped(message, _IN_MESSAGES)}"
 
 
-def _escaped(text: str, *, of_property: bool = False) -> str:
-    for letter in "%\r\n:," if of_property else "%\r\n":
+def _escaped(text: str, letters: str) -> str:
+    # The per cent sign comes first: the others become codes that begin with one.
+    for letter in letters:
         text = text.replace(letter, f"%{ord(letter):02X}")
     return text

@@ -221,7 +221,7 @@ def _verdicts(audit: Audit, links: Sequence[CheckLink]) -> Markup:
     """Return a table of all statements of all checks."""
     headings = ["verdict", "check", "statement", "score", "interval", "n", "limit"]
     if audit.baseline:
-        headings.append("against the baseline")
+        headings.append(messages.AGAINST_THE_BASELINE)
     rows = []
     for check, link in zip(audit.checks, links, strict=True):
         linked = piece(f"{_TEMPLATES}/checks.html.jinja", "check_link", link)

@@ -1,10 +1,11 @@
-"""An audit as Markdown: a summary for a pull request, in which whatever comes from data stays text."""
+"""An audit as Markdown: a summary for a pull request, in which all that comes from data is text."""
 
 from __future__ import annotations
 
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from evenhand.methods.audit import messages
 from evenhand.methods.audit.audit_result import as_audit
 from evenhand.methods.audit.formats.ci import NOT_RUN, Places, cut, rows_of, word_of
 from evenhand.methods.audit.formats.markdown_escape import inline
@@ -28,46 +29,55 @@ ROOM = 60_000
 """The most bytes of a summary; a comment on GitHub has at most 65,536 characters."""
 FEW = 12
 """The most statements that are shown without unfolding a list."""
-MOST_CASES, FEW_CASES = 10, 3
+MOST_CASES = 10
+FEW_CASES = 3
 """The most failing statements whose case is shown, and how many of them without unfolding a list.
 """
-_NAME, _WIDE, _COMMAND = 100, 400, 2_000
-_WORDS = ("fail", NOT_RUN, "undecided", NO_LIMIT, "pass")
+_NAME = 100
+_WIDE = 400
+_COMMAND = 2_000
+"""The most characters of a name, of any other text, and of a command."""
+_RESERVE = 1_000
+"""Bytes for headings, and for the sentences that say what is left out."""
+_ORDER = ("fail", NOT_RUN, "undecided", NO_LIMIT, "pass")
 """Verdicts, what counts most first."""
-_ROWS = (
-    "| verdict | check | claim | estimate | n | engineering threshold |\n| --- | --- | --- | --- |"
-    " ---: | --- |"
-)
-_PAIR = "| | individual | twin | |\n| --- | --- | --- | --- |"
+_TABLE_HEAD = f"{messages.MARKDOWN_HEADINGS}\n| --- | --- | --- | --- | ---: | --- |"
+_CASE_HEAD = "| | individual | twin | |\n| --- | --- | --- | --- |"
 
 
 def to_markdown(found: Evidence, *, room: int = ROOM) -> str:
-    """Return an audit as Markdown of at most `room` bytes, if its frame alone is no longer than
-    that.
+    """Return an audit as Markdown of at most `room` bytes, unless its frame alone is longer.
 
     What there is no room for is left out, what passes first, and a sentence says how much that is.
 
     >>> from evenhand.methods.audit.audit_result import Audit
     >>> from evenhand.methods.audit.check_result import CheckResult
     >>> from evenhand.runtime.budget import Spent
-    >>> audit = Audit((CheckResult("search sex", "search", {}, error="it *crashed*"),), 0, Spent(0, 0, 0.0))
-    >>> print(to_markdown(audit).splitlines()[0])
+    >>> check = CheckResult("search sex", "search", {}, error="it *crashed*")
+    >>> print(to_markdown(Audit((check,), 0, Spent(0, 0, 0.0))).splitlines()[0])
     ## evenhand: undecided
     """
     audit = as_audit(found)
-    told = sorted(all_statements(audit), key=lambda one: _WORDS.index(word_of(one)))
-    top, bottom = _top(audit, told), _bottom(audit)
-    left = (
-        room - len("\n\n".join([*top, *bottom]).encode()) - 1_000
-    )  # headings, and what is said of what is left out
-    cases = [
-        (one, one.case) for one in told if one.verdict is Verdict.FAIL and one.case is not None
-    ]
+    statements = sorted(all_statements(audit), key=lambda one: _ORDER.index(word_of(one)))
+    top = _top(audit, statements)
+    bottom = _bottom(audit)
+    frame = "\n\n".join([*top, *bottom])
+    left = room - len(frame.encode()) - _RESERVE
+    # Cases may take half of the room: without statements they would mean nothing.
+    cases = _failing_cases(statements)
     tables = _fitting([_case(*pair) for pair in cases[:MOST_CASES]], left // 2)
     left -= sum(len(table.encode()) for table in tables)
-    rows = _fitting([_row(one) for one in told], left)
-    parts = [*top, *_statements(told, rows), *_cases(tables, len(cases)), *bottom]
+    rows = _fitting([_row(statement) for statement in statements], left)
+    parts = [*top, *_statements(statements, rows), *_cases(tables, len(cases)), *bottom]
     return "\n\n".join(parts) + "\n"
+
+
+def _failing_cases(statements: Sequence[Statement]) -> list[tuple[Statement, Case]]:
+    cases = []
+    for statement in statements:
+        if statement.verdict is Verdict.FAIL and statement.case is not None:
+            cases.append((statement, statement.case))
+    return cases
 
 
 def text_of(value: object, width: int = _WIDE) -> str:
@@ -79,104 +89,138 @@ def text_of(value: object, width: int = _WIDE) -> str:
     return inline(cut(value, width))
 
 
-def _top(audit: Audit, told: Sequence[Statement]) -> list[str]:
-    words = Counter(map(word_of, told))
-    said = (
-        ", ".join(f"{words[word]:,} {word}" for word in _WORDS if words[word])
-        or "nothing was found"
-    )
-    subject = f" of {text_of(audit.subject)}" if audit.subject else ""
-    parts = [
-        f"## evenhand: {audit.verdict or 'no limit was given'}",
-        f"{len(told):,} statements{subject}: {said}. {_sure(audit, told)}",
-    ]
+def _top(audit: Audit, statements: Sequence[Statement]) -> list[str]:
+    verdict = audit.verdict or messages.NO_LIMIT_WAS_GIVEN
+    parts = [f"## evenhand: {verdict}", _counts(audit, statements)]
     if audit.baseline:
-        held = text_of(audit.held_against)
-        parts.append(
-            f"Held against a baseline: {held}. What is not surely worse than it was does not fail."
-        )
+        baseline = text_of(audit.held_against)
+        parts.append(messages.MARKDOWN_BASELINE.format(baseline=baseline))
     notes = [f"- note: {text_of(note)}" for note in audit.notes[:FEW]]
-    return [*parts, "\n".join(notes)] if notes else parts
-
-
-def _sure(audit: Audit, told: Iterable[Statement]) -> str:
-    """Return how sure all of it is together."""
-    scores = [one.estimate for one in told if one.estimate is not None]
-    if not scores:
-        return "Nothing was measured."
-    if audit.level == 1:
-        return "No interval is needed: scores are exact, and a search only counts what it found."
-    if audit.level <= 0:
-        return "Each interval holds its own level; nothing is known of all of them together."
-    return (
-        "All intervals hold together at a level of at least"
-        f" {number_text.percent_level(audit.level)}."
-    )
-
-
-def _bottom(audit: Audit) -> list[str]:
-    parts = ["### Run it again"]
-    places = Places.of(audit)
-    if audit.command and len(audit.command) <= _COMMAND:
-        parts.append(f"    {printable(audit.command)}")
-    where = f"; the checks are in {text_of(places.file)}" if places.file else ""
-    parts.append(f"Seed {audit.seed}{where}.")
-    return [*parts, "### What is not claimed", "\n".join(f"- {claim}" for claim in LIMITS)]
-
-
-def _row(one: Statement) -> str:
-    score, n = _score(one.estimate)
-    state = f" (baseline: {one.held.state})" if one.held is not None else ""
-    limit = one.threshold
-    claim = f"{text_of(one.claim)}{state}"
-    return (
-        f"| **{word_of(one)}** | {text_of(one.check.name, _NAME)} | {claim} | {score} | {n} |"
-        f" {limit} |"
-    )
-
-
-def _score(found: Estimate | None) -> tuple[str, str]:
-    """Return an estimate with its interval, and how many inputs it rests on."""
-    if found is None:
-        return "", ""
-    return text_of(found.text_without_n), number_text.count(found.n)
-
-
-def _statements(told: Sequence[Statement], rows: Sequence[str]) -> list[str]:
-    """Return the statements as a table: all of them if they are few, else what passes, and what is
-    too much, folded.
-    """
-    bad = sum(one.verdict is not Verdict.PASS for one in told)
-    first = len(rows) if len(told) <= FEW else min(FEW, bad, len(rows))
-    parts = ["\n".join([_ROWS, *rows[:first]])] if first else []
-    if more := rows[first:]:
-        what = "statements that pass" if first >= bad else "statements"
-        parts.append(
-            _folded(f"{len(more):,} {'more ' if first else ''}{what}", "\n".join([_ROWS, *more]))
-        )
-    if left := len(told) - len(rows):
-        parts.append(f"{left:,} more statements are in the report.")
+    if notes:
+        parts.append("\n".join(notes))
     return parts
 
 
-def _case(one: Statement, case: Case) -> str:
+def _counts(audit: Audit, statements: Sequence[Statement]) -> str:
+    """Return how many statements have which verdict, and how sure they are together."""
+    number_of = Counter(map(word_of, statements))
+    counts = [f"{number_of[word]:,} {word}" for word in _ORDER if number_of[word]]
+    count = f"{len(statements):,}"
+    verdicts = ", ".join(counts) or messages.NOTHING_FOUND
+    confidence = _confidence(audit, statements)
+    if not audit.subject:
+        return messages.MARKDOWN_COUNTS.format(
+            count=count, verdicts=verdicts, confidence=confidence
+        )
+    subject = text_of(audit.subject)
+    return messages.MARKDOWN_COUNTS_OF.format(
+        count=count, subject=subject, verdicts=verdicts, confidence=confidence
+    )
+
+
+def _confidence(audit: Audit, statements: Iterable[Statement]) -> str:
+    """Return how sure all of it is together."""
+    if all(statement.estimate is None for statement in statements):
+        return messages.NOTHING_MEASURED
+    if audit.level == 1:
+        return messages.NO_INTERVAL_NEEDED
+    if audit.level <= 0:
+        return messages.EACH_OWN_LEVEL
+    level = number_text.percent_level(audit.level)
+    return messages.INTERVALS_TOGETHER.format(level=level)
+
+
+def _bottom(audit: Audit) -> list[str]:
+    parts = [messages.RUN_IT_AGAIN]
+    if audit.command and len(audit.command) <= _COMMAND:
+        parts.append(f"    {printable(audit.command)}")
+    file = Places.of(audit).file
+    if file:
+        parts.append(messages.SEED_AND_FILE.format(seed=audit.seed, file=text_of(file)))
+    else:
+        parts.append(messages.SEED.format(seed=audit.seed))
+    limits = "\n".join(f"- {limit}" for limit in LIMITS)
+    return [*parts, messages.NOT_CLAIMED, limits]
+
+
+def _row(statement: Statement) -> str:
+    score, n = _score(statement.estimate)
+    claim = text_of(statement.claim)
+    if statement.held is not None:
+        claim += f" (baseline: {statement.held.state})"
+    cells = (
+        f"**{word_of(statement)}**",
+        text_of(statement.check.name, _NAME),
+        claim,
+        score,
+        n,
+        statement.threshold,
+    )
+    return f"| {' | '.join(cells)} |"
+
+
+def _score(estimate: Estimate | None) -> tuple[str, str]:
+    """Return an estimate with its interval, and how many inputs it rests on."""
+    if estimate is None:
+        return "", ""
+    return text_of(estimate.text_without_n), number_text.count(estimate.n)
+
+
+def _statements(statements: Sequence[Statement], rows: Sequence[str]) -> list[str]:
+    """Return the statements as a table; of many, what passes and what is too much is folded."""
+    bad = sum(statement.verdict is not Verdict.PASS for statement in statements)
+    first = len(rows) if len(statements) <= FEW else min(FEW, bad, len(rows))
+    parts = []
+    if first:
+        parts.append("\n".join([_TABLE_HEAD, *rows[:first]]))
+    folded = rows[first:]
+    if folded:
+        summary = _summary_of_folded(len(folded), first, all_pass=first >= bad)
+        parts.append(_folded(summary, "\n".join([_TABLE_HEAD, *folded])))
+    left_out = len(statements) - len(rows)
+    if left_out:
+        parts.append(messages.STATEMENTS_IN_REPORT.format(count=f"{left_out:,}"))
+    return parts
+
+
+def _summary_of_folded(number: int, shown: int, *, all_pass: bool) -> str:
+    count = f"{number:,}"
+    if all_pass and shown:
+        return messages.MORE_GOOD_STATEMENTS.format(count=count)
+    if all_pass:
+        return messages.GOOD_STATEMENTS.format(count=count)
+    if shown:
+        return messages.MORE_MARKDOWN_STATEMENTS.format(count=count)
+    return messages.MARKDOWN_STATEMENTS.format(count=count)
+
+
+def _case(statement: Statement, case: Case) -> str:
     """Return a claim, and the two inputs of its case side by side, what differs marked."""
-    lines = [f"**{one.word}**, {text_of(one.check.name, _NAME)}: {text_of(one.claim)}", "", _PAIR]
-    for name, first, second, apart in rows_of(case):
-        cells = [text_of(cell) or "(empty)" for cell in (name, first, second)]
-        marked = [f"**{cell}**" for cell in cells] if apart else cells
-        lines.append(f"| {' | '.join(marked)} | {'differs' if apart else ''} |")
+    check = text_of(statement.check.name, _NAME)
+    claim = text_of(statement.claim)
+    lines = [f"**{statement.word}**, {check}: {claim}", "", _CASE_HEAD]
+    for row in rows_of(case):
+        values = (row.name, row.individual, row.twin)
+        cells = [text_of(value) or "(empty)" for value in values]
+        if row.differs:
+            cells = [f"**{cell}**" for cell in cells]
+        difference = "differs" if row.differs else ""
+        lines.append(f"| {' | '.join(cells)} | {difference} |")
     return "\n".join(lines)
 
 
 def _cases(tables: Sequence[str], every: int) -> list[str]:
+    """Return the tables of some cases; `every` is how many cases there are."""
     if not every:
         return []
     parts = ["### Simplest cases", *tables[:FEW_CASES]]
-    if more := tables[FEW_CASES:]:
-        parts.append(_folded(f"{len(more):,} more cases", "\n\n".join(more)))
-    if left := every - len(tables):
-        parts.append(f"The cases of {left:,} more statements that fail are in the report.")
+    folded = tables[FEW_CASES:]
+    if folded:
+        summary = messages.MORE_CASES.format(count=f"{len(folded):,}")
+        parts.append(_folded(summary, "\n\n".join(folded)))
+    left_out = every - len(tables)
+    if left_out:
+        parts.append(messages.CASES_IN_REPORT.format(count=f"{left_out:,}"))
     return parts
 
 
@@ -186,10 +230,10 @@ def _folded(summary: str, text: str) -> str:
 
 def _fitting(texts: Sequence[str], room: int) -> list[str]:
     """Return the first of several texts that fit."""
-    found: list[str] = []
+    fitting: list[str] = []
     for text in texts:
         room -= len(text.encode()) + 2
         if room < 0:
             break
-        found.append(text)
-    return found
+        fitting.append(text)
+    return fitting

@@ -1,5 +1,4 @@
-"""A model card's fragment: what an audit found, under the headings that model cards have (Mitchell
-et al., 2019).
+"""A fragment of a model card: what an audit found, under the headings of Mitchell et al. (2019).
 
 The headings follow the paper and the cards of Hugging Face: factors, metrics, evaluation data,
 results, unitary and intersectional results, caveats. A person who reads the card alone must not
@@ -11,16 +10,17 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from evenhand.methods.audit import messages
 from evenhand.methods.audit.audit_result import as_audit
 from evenhand.methods.audit.formats.markdown_escape import block, code, table, text
-from evenhand.methods.audit.statements import all_statements, statements
+from evenhand.methods.audit.statements import all_statements
 from evenhand.report.definitions import LIMITS
 from evenhand.report.finding_text import NO_DATA, shown_groups, subject_of
 from evenhand.runtime import number_text
 from evenhand.verbs import verb_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from evenhand.methods.audit.audit_result import Audit
     from evenhand.methods.audit.check_result import CheckResult
@@ -30,19 +30,34 @@ if TYPE_CHECKING:
     from evenhand.results.protocol import Evidence
     from evenhand.statistics.estimate import Estimate
 
-MOST_ROWS, MOST_GROUPS, MOST_NOTES = 60, 40, 20
+MOST_ROWS = 60
+MOST_GROUPS = 40
+MOST_NOTES = 20
 """The most statements, categories of a table, and notes that a card lists; the JSON of the audit
 has all.
 """
+_HEADINGS = (
+    "check",
+    "about",
+    "claim",
+    "value",
+    "interval",
+    "level",
+    "n",
+    "engineering threshold",
+    "verdict",
+)
+_NUMBERS = (3, 4, 5, 6, 7)
+"""The places of the headings of numbers."""
 
 
 def to_card(found: Evidence) -> str:
-    """Return a fragment of a model card in Markdown, with everything that data, users or software
-    wrote kept as text.
+    """Return a fragment of a model card in Markdown; all that data, users or software wrote is text.
 
     >>> from evenhand.methods.audit.audit_result import Audit
     >>> from evenhand.runtime.budget import Spent
-    >>> print(*to_card(Audit((), 0, Spent(0, 0, 0.0), subject="a loan program")).splitlines()[:3], sep="\\n")
+    >>> audit = Audit((), 0, Spent(0, 0, 0.0), subject="a loan program")
+    >>> print(*to_card(audit).splitlines()[:3], sep="\\n")
     ## Fairness evaluation
     <BLANKLINE>
     Software under test: a loan program. Verdict: no limit given.
@@ -58,11 +73,11 @@ def to_card(found: Evidence) -> str:
         *_data(audit),
         "### Results",
         *_results(audit),
-        "### Unitary and intersectional results",
+        messages.CARD_RESULTS_BY_GROUP,
         *_groups(audit),
-        "### Caveats and limits",
+        messages.CARD_CAVEATS,
         _list(_caveats(audit)),
-        "### How to reproduce",
+        messages.CARD_REPRODUCE,
         *_again(audit),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
@@ -70,72 +85,99 @@ def to_card(found: Evidence) -> str:
 
 def _head(audit: Audit) -> Iterator[str]:
     yield "## Fairness evaluation"
-    what = f"Software under test: {text(audit.subject)}. " if audit.subject else ""
-    held = f" Held against a baseline: {text(audit.held_against)}." if audit.baseline else ""
-    yield f"{what}Verdict: {text(audit.verdict or 'no limit given')}.{held}"
+    verdict = text(audit.verdict or messages.NO_LIMIT_IN_STORY)
+    sentence = messages.CARD_VERDICT.format(verdict=verdict)
+    if audit.subject:
+        subject = text(audit.subject)
+        sentence = messages.CARD_VERDICT_OF.format(subject=subject, verdict=verdict)
+    if audit.baseline:
+        baseline = text(audit.held_against)
+        sentence = messages.CARD_BASELINE.format(verdict=sentence, baseline=baseline)
+    yield sentence
 
 
-def _list(sentences: Any) -> str:
+def _list(sentences: Iterable[str]) -> str:
     return "\n".join(f"- {sentence}" for sentence in sentences)
 
 
 def _some(sentences: Sequence[str], most: int, what: str) -> list[str]:
     """Return the first sentences, and one that says how many more there are."""
-    left = len(sentences) - most
-    return (
-        [*sentences[:most], f"… {left:,} more {what} in the JSON of the audit"]
-        if left > 0
-        else list(sentences)
-    )
+    shown = list(sentences[:most])
+    left_out = len(sentences) - most
+    if left_out > 0:
+        shown.append(messages.CARD_MORE.format(count=f"{left_out:,}", what=what))
+    return shown
 
 
 def _factors(audit: Audit) -> Iterator[str]:
-    """Tell the protected characteristics and their values, and what else was taken together."""
-    tested = dict.fromkeys(
-        one.about for one in all_statements(audit) if one.check.found is not None
-    )
-    spaces = [audit.space, *(getattr(check.found, "space", None) or {} for check in audit.checks)]
+    """Yield the protected characteristics and their values, and what else was taken together."""
+    protected = _protected_features(audit)
+    if protected:
+        yield messages.CARD_PROTECTED
+        lines = []
+        for name, feature in protected.items():
+            lines.append(f"{text(name)}: {text(_values(feature))}")
+        yield _list(lines)
+    tested: dict[str, None] = {}  # a set that keeps the order
+    for statement in all_statements(audit):
+        if statement.check.found is not None:
+            tested[statement.about] = None
+    if tested:
+        names = [text(name) for name in _some(list(tested), MOST_NOTES, "factors")]
+        yield messages.CARD_TESTED.format(factors="; ".join(names))
+    if not protected and not tested:
+        yield messages.CARD_NO_FACTORS
+
+
+def _protected_features(audit: Audit) -> dict[str, Mapping[str, Any]]:
+    """Return the protected features of the audit and of all its checks, by name."""
+    spaces: list[Mapping[str, Any]] = [audit.space]
+    for check in audit.checks:
+        spaces.append(getattr(check.found, "space", None) or {})
     features: dict[str, Mapping[str, Any]] = {}
     for space in spaces:
         protected = space.get("protected", ())
         for feature in space.get("features", ()):
             if feature["name"] in protected:
                 features.setdefault(feature["name"], feature)
-    if features:
-        yield "Protected characteristics and the groups that they make:"
-        yield _list(f"{text(name)}: {text(_values(feature))}" for name, feature in features.items())
-    if tested:
-        yield (
-            "Tested:"
-            f" {'; '.join(text(name) for name in _some(list(tested), MOST_NOTES, 'factors'))}."
-        )
-    if not features and not tested:
-        yield "None were declared."
+    return features
 
 
 def _values(feature: Mapping[str, Any]) -> str:
     if feature["kind"] != "category":
-        step = f" in steps of {feature['step']:g}" if "step" in feature else ""
-        return f"{feature['low']:g} to {feature['high']:g}{step}"
+        return _range(feature)
     levels = [str(level) for level in feature["levels"]]
-    return ", ".join(levels[:MOST_NOTES]) + (
-        f", … {len(levels) - MOST_NOTES:,} more" if levels[MOST_NOTES:] else ""
-    )
+    shown = ", ".join(levels[:MOST_NOTES])
+    left_out = len(levels) - MOST_NOTES
+    if left_out > 0:
+        return messages.CARD_MORE_LEVELS.format(levels=shown, count=f"{left_out:,}")
+    return shown
+
+
+def _range(feature: Mapping[str, Any]) -> str:
+    low = f"{feature['low']:g}"
+    high = f"{feature['high']:g}"
+    if "step" not in feature:
+        return messages.CARD_RANGE.format(low=low, high=high)
+    step = f"{feature['step']:g}"
+    return messages.CARD_RANGE_IN_STEPS.format(low=low, high=high, step=step)
 
 
 def _metrics(audit: Audit) -> Iterator[str]:
-    """Define what was measured, and say how the intervals and verdicts are to be read."""
+    """Yield what was measured, and how the intervals and verdicts are to be read."""
     jobs = [check.job if check.found is None else check.found.job for check in audit.checks]
-    verbs = [verb_of(job) for job in dict.fromkeys(jobs)]
-    defined = [f"{verb.name}: {verb.definition}" for verb in verbs if verb.definition]
+    definitions = []
+    for job in dict.fromkeys(jobs):
+        verb = verb_of(job)
+        if verb.definition:
+            definitions.append(f"{verb.name}: {verb.definition}")
     for check in audit.checks:
-        defined += [one.definition for one in _tables(check)]
-    yield _list(dict.fromkeys(defined)) if defined else "Nothing was measured."
-    yield (
-        "Each value stands with an interval, the number n that it rests on and the level at which"
-        " the intervals of its check hold together. Limits are engineering thresholds, chosen by"
-        " those who ran the audit."
-    )
+        definitions += [group_table.definition for group_table in _tables(check)]
+    if definitions:
+        yield _list(dict.fromkeys(definitions))
+    else:
+        yield messages.NOTHING_MEASURED
+    yield messages.CARD_READING
 
 
 def _tables(check: CheckResult) -> list[GroupTable]:
@@ -147,7 +189,7 @@ def _tables(check: CheckResult) -> list[GroupTable]:
 
 
 def _notes(check: CheckResult) -> Sequence[str]:
-    """Return the notes of a check that no other part of the card tells."""
+    """Return the notes of a check that no other part of the card has."""
     if check.found is None:
         return ()
     own = verb_of(check.found.job).card_notes
@@ -155,113 +197,122 @@ def _notes(check: CheckResult) -> Sequence[str]:
 
 
 def _data(audit: Audit) -> Iterator[str]:
-    rows: dict[tuple[str, str], int] = {}
-    for check in audit.checks:
-        for one in statements(check):
-            score = one.estimate
-            if score is None:
-                continue
-            asked = f"inputs that a {check.job} chose, which are no population"
-            population = (
-                asked if score.unit == "count" else score.population or "as the check declares it"
-            )
-            key = check.name, population
-            rows[key] = max(rows.get(key, 0), score.n)
-    if not rows:
-        yield "No data was evaluated."
+    largest: dict[tuple[str, str], int] = {}
+    for statement in all_statements(audit):
+        estimate = statement.estimate
+        if estimate is not None:
+            key = statement.check.name, _population(estimate, statement.check.job)
+            largest[key] = max(largest.get(key, 0), estimate.n)
+    if not largest:
+        yield messages.CARD_NO_DATA
         return
-    yield table(
-        ["check", "population", "n"], [(*key, f"{n:,}") for key, n in rows.items()], right=[2]
-    )
+    rows = [(check, population, f"{n:,}") for (check, population), n in largest.items()]
+    yield table(["check", "population", "n"], rows, right=[2])
+
+
+def _population(estimate: Estimate, job: str) -> str:
+    if estimate.unit == "count":
+        return messages.CARD_CHOSEN_INPUTS.format(job=job)
+    return estimate.population or messages.CARD_DECLARED_POPULATION
 
 
 def _results(audit: Audit) -> Iterator[str]:
-    told = all_statements(audit)
-    if not told:
-        yield "There are no results."
+    statements = all_statements(audit)
+    if not statements:
+        yield messages.CARD_NO_RESULTS
         return
-    headings = (
-        "check",
-        "about",
-        "claim",
-        "value",
-        "interval",
-        "level",
-        "n",
-        "engineering threshold",
-        "verdict",
+    rows = [_row(statement) for statement in statements[:MOST_ROWS]]
+    yield table(_HEADINGS, rows, right=_NUMBERS)
+    left_out = len(statements) - MOST_ROWS
+    if left_out > 0:
+        yield messages.CARD_MORE_STATEMENTS.format(count=f"{left_out:,}")
+
+
+def _row(statement: Statement) -> tuple[str, ...]:
+    verdict = statement.word
+    if statement.held is not None:
+        verdict = f"{verdict} ({statement.held.state})"
+    return (
+        statement.check.name,
+        statement.about,
+        statement.claim,
+        *_score(statement.estimate),
+        statement.threshold,
+        verdict,
     )
-    yield table(headings, (_row(one) for one in told[:MOST_ROWS]), right=(3, 4, 5, 6, 7))
-    if len(told) > MOST_ROWS:
-        yield f"… {len(told) - MOST_ROWS:,} more statements in the JSON of the audit."
 
 
-def _row(one: Statement) -> tuple[str, ...]:
-    verdict = one.word if one.held is None else f"{one.word} ({one.held.state})"
-    return (one.check.name, one.about, one.claim, *_score(one.estimate), one.threshold, verdict)
-
-
-def _score(found: Estimate | None) -> tuple[str, str, str, str]:
+def _score(estimate: Estimate | None) -> tuple[str, str, str, str]:
     """Return the value, the interval, the level and the n of an estimate of any kind."""
-    if found is None:
+    if estimate is None:
         return "", "", "", ""
-    n = number_text.count(found.n)
-    if found.unit == "count":
-        return found.value_text, "", "", n
-    level = number_text.percent_level(found.level) if found.level < 1 else found.method
-    if found.unit == "amount":
-        return (
-            number_text.amount(found.value),
-            number_text.amount_between(found.low, found.high),
-            level,
-            n,
-        )
-    if math.isnan(found.value):
+    n = number_text.count(estimate.n)
+    if estimate.unit == "count":
+        return estimate.value_text, "", "", n
+    level = estimate.method
+    if estimate.level < 1:
+        level = number_text.percent_level(estimate.level)
+    if estimate.unit == "amount":
+        value = number_text.amount(estimate.value)
+        interval = number_text.amount_between(estimate.low, estimate.high)
+        return value, interval, level, n
+    if math.isnan(estimate.value):
         return "unknown", "", "", n
-    ends = number_text.between(found.low, found.high) if found.level < 1 else ""
-    return number_text.percent(found.value), ends, level, n
+    interval = ""
+    if estimate.level < 1:
+        interval = number_text.between(estimate.low, estimate.high)
+    return number_text.percent(estimate.value), interval, level, n
 
 
 def _groups(audit: Audit) -> Iterator[str]:
-    """Tell the tables of `impact`; of checks that have none, the groups of their findings."""
-    empty, seen = True, list[Any]()
+    """Yield the tables of groups that verbs make; of checks without any, the groups of findings."""
+    empty = True
     for check in audit.checks:
-        if check.found is None:
-            continue
-        tables = _tables(check)
-        for one in tables:
+        for part in _groups_of_check(check):
             empty = False
-            yield from _group_table(check, one)
-        for finding in () if tables else check.found.findings:
-            key = check.name, finding.groups
-            if finding.groups and key not in seen:
-                seen.append(key)
-                empty = False
-                yield from _rates(check, finding)
+            yield part
     if empty:
-        yield "No check compares groups one by one."
+        yield messages.CARD_NO_GROUPS
 
 
-def _group_table(check: CheckResult, one: GroupTable) -> Iterator[str]:
-    what = "Unitary" if len(one.over) == 1 else "Intersectional"
-    yield f"{what}, {text(check.name)}, by {text(' and '.join(one.over))}:"
-    yield table(one.headings, one.rows, right=one.numbers)
-    told = list(one.remarks)
-    if one.left_out:
-        told.append(
-            f"{number_text.count(one.left_out)} more categories are in the JSON of the audit"
-        )
-    yield _list(text(sentence) for sentence in told)
+def _groups_of_check(check: CheckResult) -> Iterator[str]:
+    if check.found is None:
+        return
+    tables = _tables(check)
+    if tables:
+        for group_table in tables:
+            yield from _group_table(check, group_table)
+        return
+    shown: list[Any] = []
+    for finding in check.found.findings:
+        # A difference and a ratio compare the same groups.
+        if finding.groups and finding.groups not in shown:
+            shown.append(finding.groups)
+            yield from _rates(check, finding)
+
+
+def _group_heading(check: CheckResult, features: str, *, unitary: bool) -> str:
+    name = text(check.name)
+    shown = text(features)
+    if unitary:
+        return messages.CARD_UNITARY.format(check=name, features=shown)
+    return messages.CARD_INTERSECTIONAL.format(check=name, features=shown)
+
+
+def _group_table(check: CheckResult, group_table: GroupTable) -> Iterator[str]:
+    over = group_table.over
+    yield _group_heading(check, " and ".join(over), unitary=len(over) == 1)
+    yield table(group_table.headings, group_table.rows, right=group_table.numbers)
+    remarks = list(group_table.remarks)
+    if group_table.left_out:
+        count = number_text.count(group_table.left_out)
+        remarks.append(messages.CARD_MORE_CATEGORIES.format(count=count))
+    yield _list(text(remark) for remark in remarks)
 
 
 def _rates(check: CheckResult, finding: Finding) -> Iterator[str]:
-    what = (
-        "Unitary"
-        if isinstance(finding.about, tuple) and len(finding.about) == 1
-        else "Intersectional"
-    )
-    score = "ratio to the highest rate" if finding.least else "rate"
-    yield f"{what}, {text(check.name)}, by {text(subject_of(finding))}:"
+    unitary = isinstance(finding.about, tuple) and len(finding.about) == 1
+    yield _group_heading(check, subject_of(finding), unitary=unitary)
     rows = []
     for group in shown_groups(finding.groups, MOST_GROUPS):
         if isinstance(group, str):
@@ -270,36 +321,35 @@ def _rates(check: CheckResult, finding: Finding) -> Iterator[str]:
             rows.append((str(group), NO_DATA, "", "", "0"))
         else:
             rows.append((str(group), *_score(group.estimate)))
+    score = messages.CARD_RATIO_HEADING if finding.least else "rate"
     yield table(["group", score, "interval", "level", "n"], rows, right=range(1, 5))
 
 
 def _caveats(audit: Audit) -> Iterator[str]:
     yield from LIMITS
     if audit.checks:
-        yield (
-            "The intervals of a check hold together at its level; those of all checks together at "
-            f"{number_text.percent_level(audit.level)} at least."
-        )
-    yield from (
-        f"{text(check.name)} could not be run: {text(check.error)}"
-        for check in audit.checks
-        if check.error
-    )
+        yield messages.CARD_LEVEL.format(level=number_text.percent_level(audit.level))
     notes = dict.fromkeys(audit.notes)
     for check in audit.checks:
+        if check.error:
+            error = text(check.error)
+            yield messages.CARD_NOT_RUN.format(check=text(check.name), error=error)
         notes |= dict.fromkeys(_notes(check))
     yield from _some([text(note) for note in notes], MOST_NOTES, "notes")
-    yield "Nothing here is a claim of compliance with any law, rule or standard."
+    yield messages.CARD_NO_COMPLIANCE
 
 
 def _again(audit: Audit) -> Iterator[str]:
     if audit.command:
         yield block(audit.command, "sh")
-    facts = [f"seed: {code(audit.seed)}", f"digest of what was found: {code(audit.digest)}"]
+    facts = [
+        f"seed: {code(audit.seed)}",
+        messages.CARD_DIGEST.format(digest=code(audit.digest)),
+    ]
     if audit.config.get("file"):
         facts.append(f"configuration: {code(audit.config['file'])}")
-    facts.append(
-        "versions:"
-        f" {', '.join(f'{text(name)} {text(one)}' for name, one in sorted(audit.versions.items()))}"
-    )
+    versions = []
+    for name, version in sorted(audit.versions.items()):
+        versions.append(f"{text(name)} {text(version)}")
+    facts.append(f"versions: {', '.join(versions)}")
     yield _list(facts)

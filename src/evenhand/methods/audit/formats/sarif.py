@@ -9,6 +9,7 @@ import uuid
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+from evenhand.methods.audit import messages
 from evenhand.methods.audit.audit_result import as_audit
 from evenhand.methods.audit.formats.ci import NAME, Places, apart, cut, sentences
 from evenhand.methods.audit.formats.github import in_actions
@@ -36,11 +37,6 @@ SARIF calls what is undecided "open", but wants the level "none" with it, so tha
 shown what is no pass.
 """
 NO_VERDICT = ("informational", "none")
-_HELP = (
-    "An error fails against its engineering threshold; a warning is undecided, which is not a pass."
-    " Each result holds the estimate, its interval, its level and how many inputs it rests on. The"
-    " report has the simplest case and how to run it again."
-)
 
 
 def to_sarif(found: Evidence, *, every: bool = True) -> str:
@@ -49,69 +45,73 @@ def to_sarif(found: Evidence, *, every: bool = True) -> str:
     Parameters
     ----------
     every
-        Whether what passes, and what has no limit, is told too. GitHub makes an alert of any
+        Whether what passes, and what has no limit, is included. GitHub makes an alert of any
         result, whatever its kind, so that a file for its code scanning is better without.
 
     >>> import json
     >>> from evenhand.methods.audit.audit_result import Audit
     >>> from evenhand.methods.audit.check_result import CheckResult
     >>> from evenhand.runtime.budget import Spent
-    >>> audit = Audit((CheckResult("search sex", "search", {}, error="it crashed"),), 0, Spent(0, 0, 0.0))
-    >>> run = json.loads(to_sarif(audit))["runs"][0]
+    >>> check = CheckResult("search sex", "search", {}, error="it crashed")
+    >>> run = json.loads(to_sarif(Audit((check,), 0, Spent(0, 0, 0.0))))["runs"][0]
     >>> run["results"][0]["level"], run["invocations"][0]["executionSuccessful"]
     ('warning', False)
     """
     audit = as_audit(found)
-    told = [
-        one
-        for one in all_statements(audit)
-        if every or one.verdict in (Verdict.FAIL, Verdict.UNDECIDED)
-    ]
-    places, jobs, marks = (
-        Places.of(audit),
-        list(dict.fromkeys(check.job for check in audit.checks)),
-        set[str](),
-    )
+    places = Places.of(audit)
+    jobs = list(dict.fromkeys(check.job for check in audit.checks))
     run: dict[str, Any] = {
         "tool": {"driver": _driver(audit, jobs)},
-        "automationDetails": {
-            "id": (
-                f"evenhand/{quote(printable(places.file), safe='/')}/"
-                if places.file
-                else "evenhand/"
-            ),
-            "guid": _guid(audit.digest),
-        },
+        "automationDetails": {"id": _run_id(places), "guid": _guid(audit.digest)},
         "invocations": [_invocation(audit)],
         "columnKind": "unicodeCodePoints",
-        "results": [_result(one, jobs, places, apart(_mark(one), marks)) for one in told],
+        "results": _results(audit, jobs, places, every=every),
     }
-    if digest := audit.baseline.get("digest"):
+    digest = audit.baseline.get("digest")
+    if digest:
         run["baselineGuid"] = _guid(digest)
     return json_file.dump({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]})
 
 
+def _run_id(places: Places) -> str:
+    """Return what runs of the same configuration share."""
+    if not places.file:
+        return "evenhand/"
+    path = quote(printable(places.file), safe="/")
+    return f"evenhand/{path}/"
+
+
+def _results(audit: Audit, jobs: list[str], places: Places, *, every: bool) -> list[dict[str, Any]]:
+    results = []
+    marks: set[str] = set()
+    for statement in all_statements(audit):
+        if every or statement.verdict in (Verdict.FAIL, Verdict.UNDECIDED):
+            mark = apart(_mark(statement), marks)
+            results.append(_result(statement, jobs, places, mark))
+    return results
+
+
 def _driver(audit: Audit, jobs: list[str]) -> dict[str, Any]:
+    driver: dict[str, Any] = {"name": "evenhand"}
     version = audit.versions.get("evenhand")
-    return {
-        "name": "evenhand",
-        **({"version": version} if version else {}),
-        "rules": [_rule(job) for job in jobs],
-    }
+    if version:
+        driver["version"] = version
+    driver["rules"] = [_rule(job) for job in jobs]
+    return driver
 
 
 def _rule(job: str) -> dict[str, Any]:
-    other = (
-        f"The {cut(job, NAME)} of the software",
-        f"What {cut(job, NAME)} found of the software.",
-    )
-    rule = verb_of(job).rule
-    short, full = rule if any(rule) else other
+    short, full = verb_of(job).rule
+    if not short and not full:
+        name = cut(job, NAME)
+        short = messages.RULE_OF_OTHER_JOB.format(job=name)
+        full = messages.RULE_OF_OTHER_JOB_IN_FULL.format(job=name)
+    help_text = messages.RULE_HELP.format(rule=full, help=messages.SARIF_HELP)
     return {
         "id": _rule_id(job),
         "shortDescription": {"text": _text(short)},
         "fullDescription": {"text": _text(full)},
-        "help": {"text": _text(f"{full} {_HELP}")},
+        "help": {"text": _text(help_text)},
         "defaultConfiguration": {"level": "error"},
         "properties": {"tags": ["fairness"]},
     }
@@ -124,54 +124,66 @@ def _rule_id(job: str) -> str:
 def _invocation(audit: Audit) -> dict[str, Any]:
     """Return how the run went; what was found has no part in whether it was successful."""
     broken = [f"{check.name}: {check.error}" for check in audit.checks if check.found is None]
-    broken += [
-        f"{check.name}: {StopReason.INTERRUPTED}" for check in audit.checks if check.interrupted
-    ]
-    notes = [("error", text) for text in broken] + [("note", text) for text in audit.notes]
+    for check in audit.checks:
+        if check.interrupted:
+            broken.append(f"{check.name}: {StopReason.INTERRUPTED}")
+    notifications = [_notification("error", sentence) for sentence in broken]
+    notifications += [_notification("note", note) for note in audit.notes]
+    invocation: dict[str, Any] = {}
+    if audit.command:
+        invocation["commandLine"] = printable(audit.command)
     return {
-        **({"commandLine": printable(audit.command)} if audit.command else {}),
+        **invocation,
         "executionSuccessful": not broken,
         "exitCode": audit.exit_code,
-        "exitCodeDescription": str(audit.verdict or "no limit was given"),
-        "toolExecutionNotifications": [
-            {"level": level, "message": {"text": _text(cut(text))}} for level, text in notes
-        ],
+        "exitCodeDescription": str(audit.verdict or messages.NO_LIMIT_WAS_GIVEN),
+        "toolExecutionNotifications": notifications,
     }
 
 
-def _result(one: Statement, jobs: list[str], places: Places, mark: str) -> dict[str, Any]:
-    kind, level = NO_VERDICT if one.verdict is None else LEVELS[one.verdict]
-    found: dict[str, Any] = {
-        "ruleId": _rule_id(one.check.job),
-        "ruleIndex": jobs.index(one.check.job),
+def _notification(level: str, sentence: str) -> dict[str, Any]:
+    return {"level": level, "message": {"text": _text(cut(sentence))}}
+
+
+def _result(statement: Statement, jobs: list[str], places: Places, mark: str) -> dict[str, Any]:
+    job = statement.check.job
+    kind, level = NO_VERDICT
+    if statement.verdict is not None:
+        kind, level = LEVELS[statement.verdict]
+    result: dict[str, Any] = {
+        "ruleId": _rule_id(job),
+        "ruleIndex": jobs.index(job),
         "kind": kind,
         "level": level,
-        "message": {"text": _text(_message(one))},
+        "message": {"text": _text(_message(statement))},
     }
     if places.file:
         place = {
             "artifactLocation": {"uri": quote(places.file, safe="/")},
-            "region": {"startLine": places.line(one)},
+            "region": {"startLine": places.line(statement)},
         }
-        found["locations"] = [{"physicalLocation": place}]
+        result["locations"] = [{"physicalLocation": place}]
     # The first is the only one that GitHub reads, and would else be made of the line, which several
     # results share.
-    found["partialFingerprints"] = {"primaryLocationLineHash": mark, "evenhand/v1": mark}
-    if one.held is not None:
-        state = {NEW: "new", SAME: "unchanged"}.get(one.held.state, "updated")
-        found["baselineState"] = state
-    return {**found, "properties": _properties(one)}
+    result["partialFingerprints"] = {"primaryLocationLineHash": mark, "evenhand/v1": mark}
+    if statement.held is not None:
+        states = {NEW: "new", SAME: "unchanged"}
+        result["baselineState"] = states.get(statement.held.state, "updated")
+    result["properties"] = _properties(statement)
+    return result
 
 
-def _message(one: Statement) -> str:
-    """Return the claim as a sentence by itself, which is all that a list of results has room for,
-    and the rest.
+def _message(statement: Statement) -> str:
+    """Return the claim as a sentence by itself, and then the rest.
+
+    A list of results has room for the first sentence alone.
     """
-    claim, *rest = sentences(one)
-    parts = [claim, "; ".join([*rest, f"verdict: {one.word}"])]
-    if one.case is not None:
-        parts.append(f"For example {cut(one.case)}")
-    return "".join(f"{part}. " for part in parts).rstrip()
+    claim, *others = sentences(statement)
+    verdict = f"verdict: {statement.word}"
+    parts = [claim, "; ".join([*others, verdict])]
+    if statement.case is not None:
+        parts.append(f"For example {cut(statement.case)}")
+    return " ".join(f"{part}." for part in parts)
 
 
 def _text(text: str) -> str:
@@ -181,34 +193,39 @@ def _text(text: str) -> str:
     '{{0}} of \\\\[sex\\\\](1)'
     """
     text = text.replace("{", "{{").replace("}", "}}")
-    return text.replace("[", "\\[").replace("]", "\\]") if "](" in text else text
+    if "](" not in text:
+        return text
+    return text.replace("[", "\\[").replace("]", "\\]")
 
 
-def _mark(one: Statement) -> str:
-    """Return a hash of what a statement is about, which stays when values, claims and the verdict
-    change.
-    """
-    key = one.about if one.finding is None else one.finding.key
-    parts = (one.check.job, str(one.check.settings.get("kind", "")), key)
-    return hashlib.sha256("\0".join(parts).encode("utf-8", "backslashreplace")).hexdigest()[:32]
+def _mark(statement: Statement) -> str:
+    """Return a hash of what a statement is about, whatever its values, claim and verdict are."""
+    check = statement.check
+    key = statement.about if statement.finding is None else statement.finding.key
+    kind = str(check.settings.get("kind", ""))
+    identity = "\0".join((check.job, kind, key))
+    digest = hashlib.sha256(identity.encode("utf-8", "backslashreplace"))
+    return digest.hexdigest()[:32]
 
 
 def _guid(digest: str) -> str:
     return str(uuid.uuid5(uuid.NAMESPACE_OID, digest))
 
 
-def _properties(one: Statement) -> dict[str, Any]:
-    score = {} if one.estimate is None else one.estimate.to_dict()
-    known = {
-        "check": cut(one.check.name, NAME),
-        "about": cut(one.about),
-        "verdict": one.word,
+def _properties(statement: Statement) -> dict[str, Any]:
+    score = {} if statement.estimate is None else statement.estimate.to_dict()
+    properties = {
+        "check": cut(statement.check.name, NAME),
+        "about": cut(statement.about),
+        "verdict": statement.word,
         **score,
-        "limit": one.limit,
+        "limit": statement.limit,
     }
-    known |= {"least": True} if one.least else {}
-    known |= {"baseline": one.held.state} if one.held is not None else {}
-    return {key: _known(value) for key, value in known.items()}
+    if statement.least:
+        properties["least"] = True
+    if statement.held is not None:
+        properties["baseline"] = statement.held.state
+    return {key: _known(value) for key, value in properties.items()}
 
 
 def _known(value: Any) -> Any:
@@ -219,7 +236,9 @@ def _known(value: Any) -> Any:
 
 
 def sarif_here(found: Evidence) -> str:
-    """Return SARIF as suits where this runs: code scanning on GitHub makes an alert of whatever the
-    file holds.
+    """Return SARIF as suits where this runs.
+
+    Code scanning on GitHub makes an alert of whatever the file holds, so that there it has only
+    what does not pass.
     """
     return to_sarif(found, every=not in_actions(os.environ))
