@@ -198,9 +198,7 @@ EVENED_NOT_COPIED = (
     " model"
 )
 EVENED_NOT_FITTED = "{name} is not fitted; call fit first, or give Evened a fitted model"
-EVENED_SEVERAL_OUTPUTS = (
-    "{name} gives several outputs for each input; Evened takes models with one"
-)
+EVENED_SEVERAL_OUTPUTS = "{name} gives several outputs for each input; Evened takes models with one"
 EVENED_NOTHING_PROTECTED = (
     "the space has no protected features; name with over=… what outcomes must not depend on"
 )
@@ -208,12 +206,8 @@ EVENED_NOTHING_PASSED = "the model is not passed {names}, so there is nothing to
 EVENED_ROWS_NOT_COUNTED = (
     "weights = 'rows' counts the rows of fit; call fit first, or give the weights by label"
 )
-EVENED_ROWS_OF_OTHER_FEATURES = (
-    "weights = 'rows' were counted over other features; call fit again"
-)
-EVENED_FUNCTION_OF_FRAME = (
-    "{name} is a function of a frame; give it a frame instead of an array"
-)
+EVENED_ROWS_OF_OTHER_FEATURES = "weights = 'rows' were counted over other features; call fit again"
+EVENED_FUNCTION_OF_FRAME = "{name} is a function of a frame; give it a frame instead of an array"
 EVENED_HOW_UNKNOWN = "how = {how} is unknown; {choices}"
 EVENED_MAJORITY_OF_NUMBERS = (
     "how = 'majority' is for labels; of the numbers that {name} gives, use the mean"
@@ -225,3 +219,148 @@ EVENED_OF_NO_MODEL = (
     "{model} is neither an estimator nor a function of a frame; write a function that asks it"
 )
 CONSTRAINT_NOT_KEPT = "the constraint {name} is a function, which only a pickle keeps"
+
+# Texts (methods/texts.py, methods/text_additions.py, methods/text_gap.py, methods/text_checks.py)
+
+RULE_WITHOUT_TERMS = "rule names no term; give at least one, such as {{'gender': 'gay'}}"
+RULE_WITH_SEVERAL_TERMS = (
+    "rule names {terms} terms of category {category}; give one of each category"
+)
+RULE_WITH_UNKNOWN_TERM = "rule: category {category} has no term {term}; {choices}"
+RULE_OF_UNKNOWN_KIND = (
+    "rule = {rule} must be a Rule, or terms by category such as {{'gender': 'gay'}}"
+)
+NO_TRAINING_TEXT = (
+    "none of the {texts} training texts names {categories}; give another rule, or more texts"
+)
+NO_VALIDATION_TEXT = (
+    "none of the {texts} validation texts names {categories}; raise validate, or give more texts"
+)
+NO_HELD_OUT_TEXT = (
+    "none of the {texts} held-out texts names {categories}; hold out more texts with test=…"
+)
+POPULATION_VALIDATION_TEXTS = "texts like the {texts} validation ones that name {categories}"
+POPULATION_HELD_OUT_TEXTS = "texts like the {texts} held-out ones that name {categories}"
+POPULATION_TRAINING_TEXTS = "texts like the {texts} training ones"
+POPULATION_TEST_TEXTS = "texts like the {texts} held out"
+LABELS_MISSING = "y is missing; give the true label of each of the {texts} {where}"
+LABELS_OF_TEXTS_SHAPE = "there are {texts} {where} and y is of shape {shape}; give a label for each"
+NOT_A_LABEL = "y has {label}, which is not a label; texts are repaired by their labels"
+PART_NEITHER_SHARE_NOR_TEXTS = (
+    "{option} must be a share of the texts, or texts and their labels as (texts, y)"
+)
+NO_LABEL_IS_FAVOURABLE = (
+    "positive: no training label is favourable ({choices}), so that there is no opposite outcome"
+    " to train with"
+)
+EVERY_LABEL_IS_FAVOURABLE = (
+    "positive: every training label is favourable ({choices}), so that there is no opposite"
+    " outcome to train with"
+)
+TEXTS_LABELLED_OTHERWISE = (
+    "the model gives the opposite outcome to {own} training texts with {rule}; up to {others} that"
+    " are nearest to it were labelled so"
+)
+TEXTS_NEED_LABELS = (
+    "{model} predicts numbers, and texts are repaired by their labels; use a classifier"
+)
+NOTHING_MINED = "nothing could be mined: {error}"
+NO_TERMS_STAND_OUT = "no terms surely stand out in {texts} training texts ({claim})"
+NO_DIFFERENCE_IN_TEXTS = (
+    "{rule} makes no difference in {texts} training texts that name {categories}"
+)
+OTHER_TERMS_NOT_COMPARED = "other terms were not compared: {error}"
+
+# A repair as text (text.py)
+
+SHARE_OF_INPUTS = "share of discriminatory inputs"
+GAP_OF_SUBGROUP = "gap between the subgroup and others"
+SCORE_UNCHANGED = "{score}: {before}"
+SCORE_BEFORE_AND_AFTER = "{score}: {before} before, {after} after; {part}"
+NONE_BEFORE = "there was none before"
+PART_WITH_INTERVAL = "{part} ({interval})"
+ANY_NUMBER_MORE = "any number more"
+STANDING = "against blind overwriting: {claims}"
+STANDING_NOT_COMPARED = "against blind overwriting: not compared"
+CLAIM_BY_AXES = "{claim} by {axes}"
+WHAT_WAS_REPAIRED = "what was repaired"
+UNDER_LIMIT = "the score after is under the limit of {limit}"
+NOT_UNDER_LIMIT = "the score after is not under the limit of {limit}"
+PERHAPS_NOT_UNDER_LIMIT = "the score after may not be under the limit of {limit}"
+CHANGE_TOO_SMALL = "the change is too small to tell on inputs that no step has used"
+NO_BETTER_THAN_OVERWRITING = (
+    "it is no better than giving up as much accuracy by blindly overwriting predictions"
+)
+PERHAPS_NO_BETTER_THAN_OVERWRITING = (
+    "it may be no better than giving up as much accuracy by blindly overwriting predictions"
+)
+PERFORMANCE_SURELY_FELL = "{name} has surely fallen by more than is tolerated, which is {tolerated}"
+PERFORMANCE_PERHAPS_FELL = (
+    "{name} has perhaps fallen by more than is tolerated, which is {tolerated}"
+)
+CHECK_CHANGED = "{name}: {before} before, {after} after; {change} ({verdict})"
+CHECK_UNCHANGED = "{name}: {score}"
+CHECK_DETAIL = "{check}: {detail}"
+INTERVALS_AT = "intervals at {levels}"
+POPULATIONS = "populations: {populations}"
+STEPS_AGAINST_BEST = (
+    "{kept} of {steps} steps kept; each against the best before it, {name} on validation rows"
+)
+STEPS_AGAINST_ORIGINAL = (
+    "{kept} of {steps} steps kept; each against the original, {name} on validation rows"
+)
+STEP = (
+    "step {number}: {percent} added ({added} rows); {before} before, {after} after; {name}"
+    " {performance}; {outcome}"
+)
+STEP_KEPT = "kept: {why}"
+STEP_NOT_KEPT = "not kept: {why}"
+NOTE = "note: {note}"
+ROWS_FOR = "{rows} for {purpose}"
+HOW_IT_WAS_MADE = "{method} over {features}, seed {seed}; rows: {rows}"
+EFFORT = "{asked} inputs asked, {executed} executed, {seconds}"
+
+# Where the repaired model is (text.py)
+
+NOT_WRITTEN_NOTHING_TO_REPAIR = "{path} was not written, since there was nothing to repair"
+NOT_WRITTEN_NO_HELP = "{path} was not written, since no step helped"
+WRITE_WITH_OPTION = "write the repaired model to a file with -o MODEL.skops"
+WROTE_MODEL = "wrote {path}: the repaired model ({kind})"
+LOAD_WITH_JOBLIB = "load it with: joblib.load({file})"
+TEST_PICKLE = "test it with: [subject] estimator = {file}, allow_pickle = true"
+LOAD_WITH_SKOPS = "load it with: skops.io.load({file})"
+LOAD_WITH_SKOPS_TRUSTED = "load it with: skops.io.load({file}, trusted={types})"
+TEST_SKOPS = "test it with: [subject] estimator = {file}"
+TEST_SKOPS_TRUSTED = "test it with: [subject] estimator = {file}, trusted = {types}"
+
+# The claim (repair_result.py)
+
+CLAIM = "{about}: {what} {moved} from {before} to {after} ({part}); {performance}; {region}"
+THE_GAP = "the gap"
+THE_SHARE = "the share of discriminatory inputs"
+MAY_HAVE_RISEN = "may have risen"
+MAY_HAVE_FALLEN = "may have fallen"
+ACCURACY_FROM_TO = "accuracy {before} to {after}"
+R2_FROM_TO = "R² {before} to {after}"
+NOT_COMPARED_IN_CLAIM = "not compared with giving up accuracy"
+CLAIM_NO_HELP = "{about}: no step helped; the model was left as it is ({before})"
+CLAIM_NO_DIFFERENCE = (
+    "{about}: nothing to repair; no difference was found, and the model was left as it is"
+)
+CLAIM_NOT_SURE = (
+    "{about}: nothing to repair; nothing surely stands out ({before}), and the model was left as"
+    " it is"
+)
+CLAIM_NOT_MEASURED = (
+    "{about}: nothing to repair; nothing could be measured, and the model was left as it is"
+)
+DISCRIMINATION_ROSE = (
+    "discrimination over {features} has surely risen, from {before} to {after}; repair {together}"
+    " together"
+)
+DISCRIMINATION_OF_PEOPLE_ROSE = (
+    "of held-out people, more now get another outcome with another {features} alone: from"
+    " {before} to {after}"
+)
+NO_MODEL_TO_SAVE = "this repair was read from JSON, which holds no model; save it where it was made"
+OUTCOME_UNKNOWN = "{where}: outcome = {outcome} is unknown; {choices}"

@@ -1,4 +1,4 @@
-"""Repair: a model that was trained again, what came of each step, and the evidence that it helped."""
+"""Repair: a model that was trained again, what came of each step, and whether it helped."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from evenhand.methods.compare.comparison import BETTER, Comparison
+from evenhand.methods.repair import messages
 from evenhand.methods.repair.change import PairedChange
 from evenhand.methods.repair.steps import AIM, RepairCheck, Step
 from evenhand.results.document import read_stop, spent_of, versions, worst_of
@@ -27,15 +28,31 @@ if TYPE_CHECKING:
 REPAIRED, NOTHING, NO_HELP = "repaired", "nothing to repair", "no step helped"
 OUTCOMES = (REPAIRED, NOTHING, NO_HELP)
 """How a repair may end."""
+AS_WRITTEN = (
+    "method",
+    "outcome",
+    "sizes",
+    "seed",
+    "level",
+    "tolerance",
+    "limit",
+    "options",
+    "space",
+    "versions",
+)
+"""Fields that JSON holds as they are."""
 
 
 @dataclass(frozen=True, eq=False)
 class Repair(Evidence):
-    """A repaired model with the evidence: the claim, what else changed, where it stands against
-    giving up accuracy.
+    """A repaired model with the evidence: the claim, what else changed, and where it stands.
 
     `model` is the repaired model, or the original one where nothing was changed; both are left out
-    of the JSON.
+    of the JSON. Where it stands is told against giving up accuracy by blind overwriting.
+
+    See Also
+    --------
+    See docs/how-to/repair.md.
     """
 
     document: ClassVar[str] = "repair"
@@ -104,14 +121,8 @@ class Repair(Evidence):
         return self.performance.after.value
 
     @property
-    def _accuracies(self) -> tuple[float, float]:
-        return self.accuracy_before, self.accuracy_after
-
-    @property
     def region(self) -> str | None:
-        """Where the repair stands against blind overwriting; None where nothing was changed or
-        could be compared.
-        """
+        """Where the repair stands against blind overwriting; None where it was not compared."""
         return self.regions.get(AIM)
 
     @property
@@ -122,7 +133,9 @@ class Repair(Evidence):
     @property
     def plausible(self) -> tuple[str, ...]:
         """Every region that the intervals allow."""
-        return self.comparisons[AIM].standings[0].plausible if AIM in self.comparisons else ()
+        if AIM not in self.comparisons:
+            return ()
+        return self.comparisons[AIM].standings[0].plausible
 
     @property
     def moved(self) -> tuple[str, ...]:
@@ -135,46 +148,43 @@ class Repair(Evidence):
 
     @property
     def side_effects(self) -> tuple[str, ...]:
-        """Where discrimination has surely risen, in sentences: over other features, or among
-        held-out people.
-        """
-        together = ", ".join(dict.fromkeys([*self.over, *self.moved]))
-        told = []
+        """Sentences on where discrimination has surely risen: elsewhere, or among people."""
+        together = dict.fromkeys([*self.over, *self.moved])
+        sentences = []
         for check in self._risen:
-            before, after = (
-                number_text.percent_figures(one.value) for one in (check.before, check.after)
-            )
-            scores = f"from {before} to {after}"
+            before = number_text.percent_figures(check.before.value)
+            after = number_text.percent_figures(check.after.value)
             if check.kind == "other":
-                name = " and ".join(check.about)
-                told.append(
-                    f"discrimination over {name} has surely risen, {scores}; repair {together}"
-                    " together"
+                sentence = messages.DISCRIMINATION_ROSE.format(
+                    features=" and ".join(check.about),
+                    before=before,
+                    after=after,
+                    together=", ".join(together),
                 )
             else:
-                only = " and ".join(self.over)
-                told.append(
-                    f"of held-out people, more now get another outcome with another {only} alone:"
-                    f" {scores}"
+                sentence = messages.DISCRIMINATION_OF_PEOPLE_ROSE.format(
+                    features=" and ".join(self.over),
+                    before=before,
+                    after=after,
                 )
-        return tuple(told)
+            sentences.append(sentence)
+        return tuple(sentences)
 
     @property
     def _risen(self) -> list[RepairCheck]:
-        return [check for check in self.checks if check.kind in ("other", "people") and check.rose]
+        elsewhere = [check for check in self.checks if check.kind in ("other", "people")]
+        return [check for check in elsewhere if check.rose]
 
     @property
     def _undone(self) -> bool:
-        """Whether discrimination surely rose elsewhere, by as much as the score that the repair is
-        about fell.
-        """
+        """Whether discrimination surely rose elsewhere by as much as it fell here."""
         rises = [check.change.value for check in self._risen if check.change]
-        return max(rises, default=0.0) > 0 and max(rises) >= self.change.fall.value
+        largest = max(rises, default=0.0)
+        return largest > 0 and largest >= self.change.fall.value
 
     @property
     def verdict(self) -> Verdict:
-        """Pass if it surely got fairer and beats giving up accuracy, or if no difference was found
-        at all.
+        """Pass if it surely got fairer and beats giving up accuracy, or if there was no difference.
 
         It fails if the score did not fall, if the repair is no better than giving up accuracy, if
         accuracy surely fell by more than is tolerated, or if discrimination rose as much over
@@ -183,103 +193,207 @@ class Repair(Evidence):
         return worst_of(self._verdicts()) or Verdict.PASS
 
     def _verdicts(self) -> list[Verdict]:
-        told = [] if self.limit is None else [self.after.verdict(self.limit)]
+        """Return the verdict on each thing that a repair must do."""
+        verdicts = []
+        if self.limit is not None:
+            verdicts.append(self.after.verdict(self.limit))
         if self.outcome == NO_HELP:
-            return [*told, Verdict.FAIL]
-        if not self.changed:
-            return [*told, Verdict.PASS if self.before.value == 0 else Verdict.UNDECIDED]
-        fell = {"fell": Verdict.PASS, "rose": Verdict.FAIL}.get(
-            self.change.verdict, Verdict.UNDECIDED
-        )
-        told += [fell, Verdict.FAIL if self._undone else Verdict.PASS]
-        if self.plausible:
-            better = [region in BETTER for region in self.plausible]
-            told.append(
-                Verdict.PASS if all(better) else Verdict.UNDECIDED if any(better) else Verdict.FAIL
-            )
-        lost, (before, after) = self.performance.change, self._accuracies
-        if after < before - self.tolerance:
-            sure = lost is not None and lost.high < -self.tolerance
-            told.append(Verdict.FAIL if sure else Verdict.UNDECIDED)
-        return told
+            verdicts.append(Verdict.FAIL)
+        elif self.changed:
+            verdicts.append(self._verdict_on_change)
+            verdicts.append(Verdict.FAIL if self._undone else Verdict.PASS)
+            verdicts.append(self._verdict_on_region)
+            verdicts.append(self._verdict_on_performance)
+        elif self.before.value == 0:
+            verdicts.append(Verdict.PASS)
+        else:
+            verdicts.append(Verdict.UNDECIDED)
+        return verdicts
+
+    @property
+    def _verdict_on_change(self) -> Verdict:
+        if self.change.verdict == "fell":
+            return Verdict.PASS
+        if self.change.verdict == "rose":
+            return Verdict.FAIL
+        return Verdict.UNDECIDED
+
+    @property
+    def _verdict_on_region(self) -> Verdict:
+        """Whether it surely beats giving up accuracy; what was not compared does not count."""
+        better = [region in BETTER for region in self.plausible]
+        if all(better):
+            return Verdict.PASS
+        if any(better):
+            return Verdict.UNDECIDED
+        return Verdict.FAIL
+
+    @property
+    def _verdict_on_performance(self) -> Verdict:
+        """Whether performance fell by no more than is tolerated."""
+        if not self.accuracy_after < self.accuracy_before - self.tolerance:
+            return Verdict.PASS
+        change = self.performance.change
+        if change is not None and change.high < -self.tolerance:
+            return Verdict.FAIL
+        return Verdict.UNDECIDED
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """The claim as a finding: the score after the repair, judged by all that a repair must do."""
+        """The claim as a finding: the score after, judged by all that a repair must do."""
         score = "gap" if isinstance(self.about, Rule) else "causal"
-        return (
-            Finding(
-                self.claim, self.about, self.after, self.limit, score=score, judged=self.verdict
-            ),
+        finding = Finding(
+            self.claim,
+            self.about,
+            self.after,
+            self.limit,
+            score=score,
+            judged=self.verdict,
         )
+        return (finding,)
 
     @property
     def claim(self) -> str:
         """What came of it, in a sentence."""
-        about = str(self.about) if isinstance(self.about, Rule) else " and ".join(self.about)
-        before, after = (
-            number_text.percent_figures(one.value) for one in (self.before, self.after)
-        )
         if self.outcome == NOTHING:
-            found = (
-                "no difference was found"
-                if self.before.value == 0
-                else f"nothing surely stands out ({before})"
-            )
-            found = "nothing could be measured" if math.isnan(self.before.value) else found
-            return f"{about}: nothing to repair; {found}, and the model was left as it is"
+            return self._claim_of_nothing
+        before = number_text.percent_figures(self.before.value)
         if self.outcome == NO_HELP:
-            return f"{about}: no step helped; the model was left as it is ({before})"
-        may = "may have risen" if self.fewer.value < 0 else "may have fallen"
-        said = {"fell": "fell", "rose": "rose"}.get(self.change.verdict, may)
-        part = (
-            ""
-            if math.isinf(self.fewer.value)
-            else f"{number_text.percent(abs(self.fewer.value), 0)} "
+            return messages.CLAIM_NO_HELP.format(about=self._about_text, before=before)
+        what = messages.THE_SHARE
+        if isinstance(self.about, Rule):
+            what = messages.THE_GAP
+        return messages.CLAIM.format(
+            about=self._about_text,
+            what=what,
+            moved=self._moved_text,
+            before=before,
+            after=number_text.percent_figures(self.after.value),
+            part=self._part_text,
+            performance=self._performance_text,
+            region=self.region or messages.NOT_COMPARED_IN_CLAIM,
         )
-        less = f"{part}{'fewer' if self.fewer.value >= 0 else 'more'}"
-        what = "the gap" if isinstance(self.about, Rule) else "the share of discriminatory inputs"
-        numbers = self.performance.name == "r2"
-        score_text = number_text.decimal if numbers else number_text.percent
-        scores = [score_text(score) for score in self._accuracies]
-        score = f"{'R²' if numbers else 'accuracy'} {scores[0]} to {scores[1]}"
-        where = self.region or "not compared with giving up accuracy"
-        return f"{about}: {what} {said} from {before} to {after} ({less}); {score}; {where}"
+
+    @property
+    def _about_text(self) -> str:
+        if isinstance(self.about, Rule):
+            return str(self.about)
+        return " and ".join(self.about)
+
+    @property
+    def _claim_of_nothing(self) -> str:
+        """The claim where there was nothing to repair."""
+        about = self._about_text
+        if math.isnan(self.before.value):
+            return messages.CLAIM_NOT_MEASURED.format(about=about)
+        if self.before.value == 0:
+            return messages.CLAIM_NO_DIFFERENCE.format(about=about)
+        before = number_text.percent_figures(self.before.value)
+        return messages.CLAIM_NOT_SURE.format(about=about, before=before)
+
+    @property
+    def _moved_text(self) -> str:
+        """Which way the score moved, as far as that is sure."""
+        if self.change.verdict != "unsure":
+            return self.change.verdict
+        if self.fewer.value < 0:
+            return messages.MAY_HAVE_RISEN
+        return messages.MAY_HAVE_FALLEN
+
+    @property
+    def _part_text(self) -> str:
+        """Which part of the score is gone; without a number where there was none before."""
+        fewer = self.fewer.value
+        if math.isinf(fewer):
+            return "fewer" if fewer > 0 else "more"
+        percent = number_text.percent(abs(fewer), 0)
+        if fewer >= 0:
+            return messages.PART_FEWER.format(percent=percent)
+        return messages.PART_MORE.format(percent=percent)
+
+    @property
+    def _performance_text(self) -> str:
+        before = self.accuracy_before
+        after = self.accuracy_after
+        if self.performance.name == "r2":
+            return messages.R2_FROM_TO.format(
+                before=number_text.decimal(before),
+                after=number_text.decimal(after),
+            )
+        return messages.ACCURACY_FROM_TO.format(
+            before=number_text.percent(before),
+            after=number_text.percent(after),
+        )
 
     def story_lines(self) -> list[str]:
         """Return the claim, where discrimination has risen, and the notes, line by line."""
         return [f"  {line}" for line in (self.claim, *self.side_effects, *self.notes)]
 
     def table(self) -> Any:
-        """Return one row for each score that was checked before and after, as a pandas frame."""
+        """Return one row for each score that was checked before and after.
+
+        Returns
+        -------
+        pandas.DataFrame
+        """
         import pandas as pd
 
         rows = []
         for check in self.checks:
             row: dict[str, Any] = {"name": check.name, "kind": check.kind}
             for when in ("before", "after", "change"):
-                found = getattr(check, when)
+                estimate = getattr(check, when)
                 for end, key in (("", "value"), (".low", "low"), (".high", "high")):
-                    row[f"{when}{end}"] = math.nan if found is None else getattr(found, key)
-            rows.append({**row, "n": check.after.n, "detail": check.detail})
+                    row[f"{when}{end}"] = getattr(estimate, key, math.nan)
+            row["n"] = check.after.n
+            row["detail"] = check.detail
+            rows.append(row)
         return pd.DataFrame(rows)
 
     def plot(self, kind: str = "change", ax: Any = None) -> Any:  # type: ignore[override]
-        """Draw the scores before and after ("change"), the steps ("history") or the "trade-off"."""
+        """Draw the scores before and after, the steps, or the trade-off.
+
+        Parameters
+        ----------
+        kind
+            "change" for the scores, "history" for the steps, or "trade-off".
+        ax
+            Axes of matplotlib to draw on; by default those of a new figure.
+
+        Returns
+        -------
+        Display
+            What was drawn, with `figure_` and `ax_`.
+
+        Raises
+        ------
+        UsageError
+            Where `kind` is unknown.
+        """
         return VERBS[self.job].plot(self, kind=kind).plot(ax=ax)
 
     def save(self, path: str | PathLike[str]) -> list[str]:
-        """Write the repaired model to a skops file (extra: skops), or a joblib or pickle one by its
-        suffix.
+        """Write the repaired model to a skops file, or to a joblib or pickle file by its suffix.
 
-        What is returned are the types that whoever loads a skops file has to trust.
+        Parameters
+        ----------
+        path
+            Where to; a skops file needs the extra "skops".
+
+        Returns
+        -------
+        list of str
+            The types that whoever loads a skops file has to trust.
+
+        Raises
+        ------
+        UsageError
+            Where the repair was read from JSON, which holds no model.
         """
         from evenhand.subject.adapters.saved import save_model
 
         if self.model is None:
-            raise UsageError(
-                "this repair was read from JSON, which holds no model; save it where it was made"
-            )
+            raise UsageError(messages.NO_MODEL_TO_SAVE)
         return save_model(self.model, path)
 
     def body(self) -> dict[str, Any]:
@@ -304,7 +418,7 @@ class Repair(Evidence):
 
     @classmethod
     def owns(cls, table: Mapping[str, Any]) -> bool:
-        """Tell whether parsed JSON is a repair."""
+        """Return whether parsed JSON is a repair."""
         return table.get("job") == "repair" and "checks" in table
 
     @classmethod
@@ -312,36 +426,28 @@ class Repair(Evidence):
         """Rebuild a repair from JSON of the present format; it holds no model."""
         outcome = table.get("outcome")
         if outcome not in OUTCOMES:
-            raise UsageError(
-                f"{where}: outcome = {clip(repr(outcome))} is none; {nearest(outcome, OUTCOMES)}"
+            message = messages.OUTCOME_UNKNOWN.format(
+                where=where,
+                outcome=clip(repr(outcome)),
+                choices=nearest(outcome, OUTCOMES),
             )
+            raise UsageError(message)
         about = table["about"]
         comparisons = {}
-        for axis, one in table["comparisons"].items():
-            comparisons[axis] = Comparison.from_dict(one, where=f"{where}, comparison {axis!r}")
-        keys = (
-            "method",
-            "outcome",
-            "sizes",
-            "seed",
-            "level",
-            "tolerance",
-            "limit",
-            "options",
-            "space",
-            "versions",
-        )
+        for axis, comparison in table["comparisons"].items():
+            place = f"{where}, comparison {axis!r}"
+            comparisons[axis] = Comparison.from_dict(comparison, where=place)
         return cls(
             about=Rule.from_dict(about) if isinstance(about, Mapping) else tuple(about),
             over=tuple(table["over"]),
             change=PairedChange.from_dict(table["change"]),
-            checks=tuple(RepairCheck.from_dict(one) for one in table["checks"]),
+            checks=tuple(RepairCheck.from_dict(check) for check in table["checks"]),
             comparisons=comparisons,
-            history=tuple(Step.from_dict(one) for one in table["history"]),
+            history=tuple(Step.from_dict(step) for step in table["history"]),
             spent=spent_of(table),
             notes=tuple(table["notes"]),
             stop=read_stop(table["stop"]),
-            **{key: table[key] for key in keys},
+            **{key: table[key] for key in AS_WRITTEN},
         )
 
     def __str__(self) -> str:
@@ -358,16 +464,16 @@ def frame(repair: Repair) -> Any:
     import pandas as pd
 
     own = ("number", "percent", "added", "accuracy", "kept", "why")
-    scores = []
+    columns = list(own)
     for when in ("before", "after", "fall"):
-        scores += [
-            (when, when, "value"),
-            (f"{when}.low", when, "low"),
-            (f"{when}.high", when, "high"),
-        ]
+        columns += [when, f"{when}.low", f"{when}.high"]
     rows = []
     for step in repair.history:
         row = {key: getattr(step, key) for key in own}
-        row |= {name: getattr(getattr(step.change, when), key) for name, when, key in scores}
+        for when in ("before", "after", "fall"):
+            estimate = getattr(step.change, when)
+            row[when] = estimate.value
+            row[f"{when}.low"] = estimate.low
+            row[f"{when}.high"] = estimate.high
         rows.append(row)
-    return pd.DataFrame(rows, columns=[*own, *(name for name, _, _ in scores)])
+    return pd.DataFrame(rows, columns=columns)

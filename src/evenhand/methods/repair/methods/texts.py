@@ -1,5 +1,6 @@
-"""repair for texts: train again so that some terms no longer change how a text is treated (TestSGD,
-RQ3).
+"""repair for texts: train again so that some terms no longer change how a text is treated.
+
+This is the retraining of TestSGD (RQ3), with evidence on held-out texts.
 """
 
 from __future__ import annotations
@@ -11,17 +12,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand.methods.compare.compare import compare
 from evenhand.methods.mine.findings import check_terms
 from evenhand.methods.mine.rule_sets import check_support
 from evenhand.methods.mine.texts.findings import AGAINST
 from evenhand.methods.mine.texts.mine_text import mine_text
-from evenhand.methods.repair.change import PairedChange
+from evenhand.methods.repair import messages
 from evenhand.methods.repair.job import (
     RepairAttempt,
     ValidationScore,
     level_of_each,
     sizes,
+    spent_on,
     sweep,
     why_not,
 )
@@ -29,25 +30,28 @@ from evenhand.methods.repair.methods.subgroup import LEAST_ADDED, MOST_ADDED
 from evenhand.methods.repair.methods.text_additions import (
     ADDITIONS,
     LabelledTexts,
-    TermGap,
-    gap_of,
     pool,
     split_texts,
+)
+from evenhand.methods.repair.methods.text_checks import HeldOutTextChecks, rule_of
+from evenhand.methods.repair.methods.text_gap import (
+    TermGap,
+    gap_of,
     term_change,
     terms_of,
 )
+from evenhand.methods.repair.options import is_number, is_whole
 from evenhand.methods.repair.repair_result import NOTHING, Repair
 from evenhand.methods.repair.rows import check_share
-from evenhand.methods.repair.steps import AIM, RepairCheck, Step
+from evenhand.methods.repair.steps import Step
 from evenhand.methods.repair.training import Trainer
-from evenhand.methods.repair.verification import MENDED, ORIGINAL
 from evenhand.results.result import Result
-from evenhand.runtime.budget import Meter, Spent, progress_bar
+from evenhand.runtime import number_text
+from evenhand.runtime.budget import Meter, progress_bar
 from evenhand.runtime.errors import DataError, UsageError, clip, nearest
 from evenhand.runtime.options import checked_keywords
 from evenhand.runtime.random_streams import stream
 from evenhand.space.feature import category
-from evenhand.space.rule import Condition, Rule
 from evenhand.space.space import Space
 from evenhand.statistics.estimate import Estimate
 from evenhand.texts.lexicon import lexicon_of
@@ -59,8 +63,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from evenhand.methods.compare.comparison import Comparison
+    from evenhand.space.rule import Rule
     from evenhand.texts.lexicon import Lexicon, Term
+
+    Terms = Mapping[str, Term]
+    """The terms of a rule by category."""
 
 CHECKED = 16
 """Texts that are asked twice to see whether a model answers the same way each time."""
@@ -92,8 +99,7 @@ def repair_texts(
     seed: int = 0,
     progress: bool | None = None,
 ) -> Repair:
-    """Train a text classifier again with texts that it should treat alike, and show on held-out
-    texts what changed.
+    """Train a text classifier again with texts that it should treat alike, and measure the change.
 
     Parameters
     ----------
@@ -123,6 +129,18 @@ def repair_texts(
     limit
         An engineering threshold for the gap after the repair.
 
+    Returns
+    -------
+    Repair
+        The repaired model with the evidence.
+
+    Raises
+    ------
+    UsageError
+        Where an option is unknown or out of range.
+    DataError
+        Where no text names what the rule is about, or the labels do not fit the texts.
+
     Examples
     --------
     >>> from sklearn.feature_extraction.text import CountVectorizer
@@ -131,88 +149,114 @@ def repair_texts(
     >>> rng = np.random.default_rng(0)
     >>> rude, word = rng.random(1000) < 0.5, rng.integers(0, 40, 1000)
     >>> term = np.where(rng.random(1000) < np.where(rude, 0.85, 0.15), "gay", "trans")
-    >>> texts = [f"a {one} man {'bad' if bad else 'good'}{at}" for one, bad, at in zip(term, rude, word, strict=True)]
-    >>> found = repair_texts(make_pipeline(CountVectorizer(), LogisticRegression(C=0.3)), texts, rude, positive=False,
-    ...                      lexicon={"gender": ["gay", "straight", "trans"]}, most=0.5, steps=2)
+    >>> kinds = np.where(rude, "bad", "good")
+    >>> texts = [f"a {who} man {kind}{n}" for who, kind, n in zip(term, kinds, word, strict=True)]
+    >>> model = make_pipeline(CountVectorizer(), LogisticRegression(C=0.3))
+    >>> lexicon = {"gender": ["gay", "straight", "trans"]}
+    >>> options = {"positive": False, "lexicon": lexicon, "most": 0.5, "steps": 2}
+    >>> found = repair_texts(model, texts, rude, **options)
     >>> print(found.about, found.after.value < found.before.value / 2)
     gender gay True
     """
-    _check(locals())
-    terms = lexicon_of(lexicon).without(*([without] if isinstance(without, str) else without))
-    wanted = (
-        None
-        if rule is None
-        else terms_of(rule.worst.about if isinstance(rule, Result) else rule, terms)
-    )
-    parts = split_texts(texts, y, test, validate, seed)
+    given = dict(locals())
+    _check(given)
+    taken_out = [without] if isinstance(without, str) else without
+    terms = lexicon_of(lexicon).without(*taken_out)
+    wanted = _wanted_terms(rule, terms)
+    train, valid, held = split_texts(texts, y, test, validate, seed)
     trainer = Trainer.of(estimator, seed)
     if trainer.regression:
-        raise UsageError(
-            f"{trainer.name} predicts numbers, and texts are repaired by their labels; use a"
-            " classifier"
-        )
+        raise UsageError(messages.TEXTS_NEED_LABELS.format(model=trainer.name))
     with progress_bar(show=progress) as hook:
         job = TextRepairJob(
-            trainer,
-            *parts,
-            positive,
-            terms,
-            support,
-            against,
-            tolerance,
-            level,
-            seed,
-            Meter(hook=hook),
+            trainer=trainer,
+            train=train,
+            valid=valid,
+            test=held,
+            positive=positive,
+            lexicon=terms,
+            support=support,
+            against=against,
+            tolerance=tolerance,
+            level=level,
+            seed=seed,
+            meter=Meter(hook=hook),
         )
-        job.meter.report("training", 0.0)
-        original = job.fitted([], job.train.labels[:0])
-        before = job.subject(original)
-        before.need_deterministic(job.train.texts[:CHECKED])
-        before.amount(before.decide(job.train.texts[:CHECKED]))
-        mended, unsure = RepairAttempt(NOTHING, original, ()), None
-        if wanted is None:
-            wanted, unsure = job.mined(before)
-        if wanted is not None and unsure is None:
-            mended = _mended(
-                job,
-                original,
-                before,
-                wanted,
-                add,
-                sizes(len(job.train), least, _most(most, add), steps),
-            )
-        job.notes.extend(mended.advice)
-        after = before if mended.model is original else job.subject(mended.model)
-        told = HeldOutTextChecks(job, before, after, wanted, unsure).told()
-    subjects = job.subjects
+        return _repaired(job, wanted, given)
+
+
+def _repaired(job: TextRepairJob, wanted: Terms | None, given: Mapping[str, Any]) -> Repair:
+    """Train the original model, repair it, and check what that changed on held-out texts."""
+    job.meter.report("training", 0.0)
+    original = job.fitted([], job.train.labels[:0])
+    before = job.subject(original)
+    some = job.train.texts[:CHECKED]
+    before.need_deterministic(some)
+    before.amount(before.decide(some))  # raises where it is not known what is favourable
+    unsure = None
+    if wanted is None:
+        wanted, unsure = job.mined(before)
+    attempt = RepairAttempt(NOTHING, original, ())
+    if wanted is not None and unsure is None:
+        add = given["add"]
+        most = _most_added(given["most"], add)
+        many = sizes(len(job.train), given["least"], most, given["steps"])
+        attempt = _attempted(job, original, before, wanted, add, many)
+    job.notes.extend(attempt.advice)
+    after = before if attempt.model is original else job.subject(attempt.model)
+    checks = HeldOutTextChecks(job, before, after, wanted, unsure)
+    return _result(job, original, attempt, checks, given)
+
+
+def _result(
+    job: TextRepairJob,
+    original: Any,
+    attempt: RepairAttempt,
+    checks: HeldOutTextChecks,
+    given: Mapping[str, Any],
+) -> Repair:
+    evidence = checks.evidence()
+    categories = job.lexicon.categories
+    wanted = checks.wanted
     return Repair(
         method="subgroup",
-        over=tuple(wanted or terms.categories),
-        about=tuple(terms.categories) if wanted is None else _rule(wanted),
-        outcome=mended.outcome,
-        change=told.change,
-        checks=told.checks,
-        comparisons=told.comparisons,
-        history=mended.history,
+        over=tuple(wanted or categories),
+        about=tuple(categories) if wanted is None else rule_of(wanted),
+        outcome=attempt.outcome,
+        change=evidence.change,
+        checks=evidence.checks,
+        comparisons=evidence.comparisons,
+        history=attempt.history,
         sizes={"training": len(job.train), "validation": len(job.valid), "test": len(job.test)},
-        seed=seed,
-        level=level,
-        tolerance=tolerance,
-        limit=limit,
-        spent=Spent(
-            sum(one.asked for one in subjects),
-            sum(one.executed for one in subjects),
-            job.meter.seconds,
-        ),
+        seed=job.seed,
+        level=job.level,
+        tolerance=job.tolerance,
+        limit=given["limit"],
+        spent=spent_on(job.subjects, job.meter),
         notes=tuple(dict.fromkeys(job.notes)),
-        options={"add": add, "support": support, "against": against, "steps": steps},
-        space=Space(
-            [category(name, [term.text for term in terms.of(name)]) for name in terms.categories],
-            terms.categories,
-        ).to_dict(),
-        model=mended.model,
+        options={name: given[name] for name in ("add", "support", "against", "steps")},
+        space=_space_of(job.lexicon).to_dict(),
+        model=attempt.model,
         original=original,
     )
+
+
+def _space_of(lexicon: Lexicon) -> Space:
+    """Return the categories of a lexicon as features, all of them protected."""
+    features = []
+    for name in lexicon.categories:
+        terms = [term.text for term in lexicon.of(name)]
+        features.append(category(name, terms))
+    return Space(features, lexicon.categories)
+
+
+def _wanted_terms(rule: Any, lexicon: Lexicon) -> dict[str, Term] | None:
+    """Return the terms to repair for, None where they are to be mined."""
+    if rule is None:
+        return None
+    if isinstance(rule, Result):
+        rule = rule.worst.about
+    return terms_of(rule, lexicon)
 
 
 def _check(given: Mapping[str, Any]) -> None:
@@ -222,30 +266,32 @@ def _check(given: Mapping[str, Any]) -> None:
     if not isinstance(given["validate"], tuple | list):
         check_share("validate", given["validate"])
     if not isinstance(given["without"], Collection):
-        raise UsageError(
-            f"without = {clip(repr(given['without']))} must be a list of terms, such as ['black']"
-        )
-    for name, valid in (("add", ADDITIONS), ("against", AGAINST)):
-        if given[name] not in valid:
-            raise UsageError(
-                f"{name} = {clip(repr(given[name]))} is unknown; {nearest(given[name], valid)}"
-            )
+        shown = clip(repr(given["without"]))
+        raise UsageError(messages.WITHOUT_NOT_A_LIST.format(without=shown))
+    _check_choices(given["add"], given["against"])
     for name in ("steps", "least"):
-        if isinstance(given[name], bool) or not isinstance(given[name], int) or given[name] < 1:
-            raise UsageError(
-                f"{name} = {clip(repr(given[name]))} must be a whole number of 1 or more"
-            )
+        value = given[name]
+        if not is_whole(value) or value < 1:
+            shown = clip(repr(value))
+            raise UsageError(messages.NOT_A_WHOLE_NUMBER.format(name=name, value=shown, least=1))
     for name, usual in (("most", 0.1), ("tolerance", 0.01)):
-        if given[name] is None and name == "most":
+        value = given[name]
+        if value is None and name == "most":
             continue
-        if (
-            isinstance(given[name], bool)
-            or not isinstance(given[name], int | float)
-            or not given[name] >= 0
-        ):
-            raise UsageError(
-                f"{name} = {clip(repr(given[name]))} must be a number of 0 or more, such as {usual}"
-            )
+        if not is_number(value) or not value >= 0:
+            shown = clip(repr(value))
+            raise UsageError(messages.NOT_A_NUMBER.format(name=name, value=shown, example=usual))
+
+
+def _check_choices(add: Any, against: Any) -> None:
+    if add not in ADDITIONS:
+        shown = clip(repr(add))
+        choices = nearest(add, ADDITIONS)
+        raise UsageError(messages.ADD_UNKNOWN.format(add=shown, choices=choices))
+    if against not in AGAINST:
+        shown = clip(repr(against))
+        choices = nearest(against, AGAINST)
+        raise UsageError(messages.AGAINST_UNKNOWN.format(against=shown, choices=choices))
 
 
 @dataclass(frozen=True, eq=False)
@@ -269,25 +315,32 @@ class TextRepairJob:
 
     def subject(self, model: Any) -> TextSubject:
         """Return a model as the software under test, which may give no label that there is not."""
-        labels = np.unique(
-            np.concatenate([part.labels for part in (self.train, self.valid, self.test)])
-        ).tolist()
-        self.subjects.append(TextSubject(model, positive=self.positive, labels=labels))
-        return self.subjects[-1]
+        parts = [self.train.labels, self.valid.labels, self.test.labels]
+        labels = np.unique(np.concatenate(parts)).tolist()
+        subject = TextSubject(model, positive=self.positive, labels=labels)
+        self.subjects.append(subject)
+        return subject
 
     def fitted(self, texts: list[str], labels: NDArray[Any]) -> Any:
         """Return a model that was trained on the training texts and these."""
-        return self.trainer.fit(
-            self.train.texts + texts, np.concatenate([self.train.labels, labels])
-        )
+        all_texts = self.train.texts + texts
+        all_labels = np.concatenate([self.train.labels, labels])
+        return self.trainer.fit(all_texts, all_labels)
 
-    def gap(self, data: LabelledTexts, wanted: Mapping[str, Term]) -> TermGap:
+    def gap(self, data: LabelledTexts, wanted: Terms) -> TermGap:
         """Return the gap of a rule of terms on some texts."""
-        return TermGap.of(data.texts, wanted, self.lexicon, against=self.against, seed=self.seed)
+        return TermGap.of(
+            data.texts,
+            wanted,
+            self.lexicon,
+            against=self.against,
+            seed=self.seed,
+        )
 
     def score(self, subject: TextSubject) -> ValidationScore:
         """Return the accuracy on validation texts."""
-        return ValidationScore.of(subject.decide(self.valid.texts) == self.valid.labels)
+        outcomes = subject.decide(self.valid.texts)
+        return ValidationScore.of(outcomes == self.valid.labels)
 
     def mine(self, subject: TextSubject, data: LabelledTexts, level: float) -> Result:
         """Return the rules of terms by which a model treats texts differently."""
@@ -303,176 +356,80 @@ class TextRepairJob:
         )
 
     def mined(self, subject: TextSubject) -> tuple[dict[str, Term] | None, Estimate | None]:
-        """Return the worst terms of the training texts, and their gap where it does not surely
-        stand out.
-        """
+        """Return the worst terms of the training texts, and their gap where it is unsure."""
+        texts = number_text.count(len(self.train))
         try:
             result = self.mine(subject, self.train, self.level)
         except DataError as error:
-            self.notes.append(f"nothing could be mined: {error}")
-            said = f"texts like the {len(self.train):,} training ones"
-            return None, Estimate(math.nan, 0.0, 1.0, 0, self.level, "betting", said)
+            self.notes.append(messages.NOTHING_MINED.format(error=error))
+            population = messages.POPULATION_TRAINING_TEXTS.format(texts=texts)
+            unknown = Estimate(math.nan, 0.0, 1.0, 0, self.level, "betting", population)
+            return None, unknown
         self.notes.extend(result.notes)
         worst = result.worst
+        terms = terms_of(worst.about, self.lexicon)
         if worst.estimate.low > 0:
-            return terms_of(worst.about, self.lexicon), None
-        self.notes.append(
-            f"no terms surely stand out in {len(self.train):,} training texts ({worst.claim})"
-        )
-        return terms_of(worst.about, self.lexicon), worst.estimate
+            return terms, None
+        note = messages.NO_TERMS_STAND_OUT.format(texts=texts, claim=worst.claim)
+        self.notes.append(note)
+        return terms, worst.estimate
 
 
-def _most(most: float | None, add: str) -> float:
-    """Return the largest share of the training texts that is added: twins keep their label, and may
-    be more.
-    """
-    return most if most is not None else MOST_TWINS if add == "twins" else MOST_ADDED
+def _most_added(most: float | None, add: str) -> float:
+    """Return the largest share of the training texts that is added."""
+    if most is not None:
+        return most
+    # Twins keep their own true label, so that more of them may be added.
+    return MOST_TWINS if add == "twins" else MOST_ADDED
 
 
-def _mended(
+def _attempted(
     job: TextRepairJob,
     original: Any,
     before: TextSubject,
-    wanted: Mapping[str, Term],
+    wanted: Terms,
     add: str,
     many: Sequence[int],
 ) -> RepairAttempt:
-    """Train again with more and more texts, and keep the model with the smallest gap on validation
-    texts.
-    """
-    aim = job.gap(job.train, wanted).need("training", "give another rule, or more texts")
-    valid = job.gap(job.valid, wanted).need("validation", "raise validate, or give more texts")
-    size = gap_of(aim.columns(before))
-    if size == 0:
-        job.notes.append(
-            f"{aim.rule} makes no difference in {len(aim):,} training texts that name {aim.named}"
+    """Train again with more and more texts; keep the model with the smallest validation gap."""
+    aim = job.gap(job.train, wanted).need_training_texts()
+    valid = job.gap(job.valid, wanted).need_validation_texts()
+    signed_gap = gap_of(aim.columns(before))
+    if signed_gap == 0:
+        note = messages.NO_DIFFERENCE_IN_TEXTS.format(
+            rule=aim.rule,
+            texts=number_text.count(len(aim)),
+            categories=aim.named,
         )
+        job.notes.append(note)
         return RepairAttempt(NOTHING, original, ())
     rng = stream(job.seed, "repair", "twins")
-    texts, labels, note = pool(aim, before, job.train.labels, add, many[-1], rng, up=size < 0)
-    job.notes.extend([note] if note else [])
-    many = sorted({min(size, len(texts)) for size in many} - {0})
-    old, first = valid.columns(before), job.score(before)
-    level = level_of_each(job.level, len(many))
+    up = signed_gap < 0
+    texts, labels, note = pool(aim, before, job.train.labels, add, many[-1], rng, up=up)
+    if note:
+        job.notes.append(note)
+    available = {min(size, len(texts)) for size in many}
+    tried_sizes = sorted(available - {0})
+    old = valid.columns(before)
+    first = job.score(before)
+    level = level_of_each(job.level, len(tried_sizes))
 
     def attempt(number: int, size: int, recipe: str) -> tuple[Step, Any]:
         tried = job.fitted(texts[:size], labels[:size])
         new = job.subject(tried)
-        change = term_change(
-            old, valid.columns(new), level=level, population=_population(valid, "validation")
-        )
+        population = valid.validation_population
+        change = term_change(old, valid.columns(new), level=level, population=population)
         score = job.score(new)
         why = why_not(score, first, change, job.tolerance)
-        percent = 100 * size / len(job.train)
-        return (
-            Step(number, percent, size, change, score.value, kept=not why, why=why or recipe),
-            tried,
+        step = Step(
+            number=number,
+            percent=100 * size / len(job.train),
+            added=size,
+            change=change,
+            accuracy=score.value,
+            kept=not why,
+            why=why or recipe,
         )
+        return step, tried
 
-    return sweep(original, many, (add,), attempt, job.meter, job.notes)
-
-
-def _population(gap: TermGap, kind: str) -> str:
-    return f"texts like the {len(gap.matches.texts):,} {kind} ones that name {gap.named}"
-
-
-def _rule(wanted: Mapping[str, Term]) -> Rule:
-    return Rule(tuple(Condition(name, levels=(term.text,)) for name, term in wanted.items()))
-
-
-@dataclass(frozen=True, eq=False)
-class TextEvidence:
-    """What came of it on held-out texts."""
-
-    change: PairedChange
-    checks: tuple[RepairCheck, ...]
-    comparisons: dict[str, Comparison]
-
-
-@dataclass(frozen=True, eq=False)
-class HeldOutTextChecks:
-    """Checks a repaired model against its original on held-out texts."""
-
-    job: TextRepairJob
-    before: TextSubject
-    after: TextSubject
-    wanted: Mapping[str, Term] | None
-    unsure: Estimate | None
-    """What is left to say where nothing surely stands out."""
-
-    def told(self) -> TextEvidence:
-        """Return the claim, all that was checked, and where the repair stands against giving up
-        accuracy.
-        """
-        job, change = self.job, self._change()
-        said = [one.decide(job.test.texts) for one in (self.before, self.after)]
-        aim = [] if self.wanted is None else [RepairCheck.of(_rule(self.wanted).text, AIM, change)]
-        people = f"texts like the {len(job.test):,} held out"
-        accuracy = RepairCheck.right(said, job.test.labels, level=job.level, population=people)
-        if self.after is self.before:
-            return TextEvidence(change, (*aim, accuracy), {})
-        found = self._compared(said, change)
-        f1 = self._f1(said, change)
-        return TextEvidence(
-            change, (*aim, *self._worst(), accuracy, *f1), {} if found is None else {AIM: found}
-        )
-
-    def _change(self) -> PairedChange:
-        job = self.job
-        if self.wanted is None or self.unsure is not None:
-            assert self.unsure is not None
-            return PairedChange.none(self.unsure)
-        gap = job.gap(job.test, self.wanted).need("held-out", "hold out more texts with test=…")
-        old = gap.columns(self.before)
-        new = old if self.after is self.before else gap.columns(self.after)
-        change = term_change(old, new, level=job.level, population=_population(gap, "held-out"))
-        return PairedChange.none(change.before) if self.after is self.before else change
-
-    def _compared(
-        self, said: Sequence[NDArray[Any]], change: PairedChange, **options: Any
-    ) -> Comparison | None:
-        told = dict(zip((ORIGINAL, MENDED), said, strict=True))
-        bias = {ORIGINAL: change.before, MENDED: change.after}
-        try:
-            return compare(
-                told,
-                self.job.test.labels,
-                bias=bias,
-                level=self.job.level,
-                seed=self.job.seed,
-                **options,
-            )
-        except UsageError as error:
-            self.job.notes.append(f"not compared with giving up accuracy: {error}")
-            return None
-
-    def _f1(self, said: Sequence[NDArray[Any]], change: PairedChange) -> list[RepairCheck]:
-        known = np.unique(self.job.test.labels).tolist()
-        one = [label for label in known if self.before.meaning.favourable(np.array([label]))[0]]
-        if len(one) != 1:
-            return []
-        found = self._compared(said, change, performance="f1", positive=one[0])
-        if found is None:
-            return []
-        return [RepairCheck("f1", "performance", found.start[0], found.standings[0].performance)]
-
-    def _worst(self) -> list[RepairCheck]:
-        """Check the worst terms of held-out texts, whichever these are before and after."""
-        level = 1 - (1 - self.job.level) / 2
-        try:
-            old, new = (
-                self.job.mine(one, self.job.test, level).worst for one in (self.before, self.after)
-            )
-        except DataError as error:
-            self.job.notes.append(f"other terms were not compared: {error}")
-            return []
-        return [
-            RepairCheck(
-                "worst terms",
-                "subgroup",
-                old.estimate,
-                new.estimate,
-                None,
-                f"before: {old.about}; after: {new.about}",
-            )
-        ]
+    return sweep(original, tried_sizes, (add,), attempt, job.meter, job.notes)
