@@ -52,7 +52,7 @@ class Case:
         return tuple(names)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the case as JSON holds it."""
+        """Return the case as JSON holds it, which `from_dict` reads."""
         return {
             "individual": _json_values(self.individual),
             "twin": _json_values(self.twin),
@@ -111,7 +111,7 @@ class Group:
     estimate: Estimate
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the group as JSON holds it."""
+        """Return the group as JSON holds it, which `from_dict` reads."""
         return {
             "about": _json_values(self.about),
             "estimate": self.estimate.to_dict(),
@@ -206,7 +206,7 @@ class Finding:
         return self.estimate.verdict(self.limit, least=self.least)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the finding as JSON holds it."""
+        """Return the finding as JSON holds it, which `from_dict` reads."""
         table: dict[str, Any] = {
             "key": self.key,
             "score": self.score,
@@ -233,7 +233,20 @@ class Finding:
 
     @classmethod
     def from_dict(cls, table: Mapping[str, Any], *, read_detail: Any = None) -> Finding:
-        """Rebuild a finding from `to_dict`; `read_detail` makes its detail from JSON."""
+        """Rebuild a finding from `to_dict`.
+
+        Parameters
+        ----------
+        table
+            The parsed JSON.
+        read_detail
+            Makes the detail of its verb from JSON; without it the detail stays as JSON holds it.
+
+        Returns
+        -------
+        Finding
+            A finding that is equal to the one that was written.
+        """
         detail = table.get("detail")
         if detail is not None and read_detail is not None:
             detail = read_detail(detail)

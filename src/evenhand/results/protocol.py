@@ -122,7 +122,13 @@ class Evidence(ABC):
         return self
 
     def story(self) -> str:
-        """Return the findings that do not pass, each with its simplest case, as text."""
+        """Return the findings that do not pass, each with its simplest case, as text.
+
+        Returns
+        -------
+        str
+            The verdict on the first line, then two lines for each finding.
+        """
         lines = [f"{self.job}: {self.verdict}", *self.story_lines()]
         return "\n".join(printable(line) for line in lines)
 
@@ -136,7 +142,13 @@ class Evidence(ABC):
         return lines
 
     def to_frame(self) -> Any:
-        """Return the evidence as a pandas frame, as its verb lays it out."""
+        """Return the evidence as a pandas frame.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Usually one row for each finding; verbs may have a layout of their own.
+        """
         return verb_of(self.job).frame(self)
 
     def to_text(self, *, cases: int = 1, width: int | None = None) -> str:
@@ -148,12 +160,22 @@ class Evidence(ABC):
             How many cases of each finding are shown.
         width
             The greatest width of tables, in characters.
+
+        Returns
+        -------
+        str
+            Lines of text, without a newline at the end.
         """
         lines = verb_of(self.job).text(self, cases=cases, width=width)
         return "\n".join(str(line) for line in lines)
 
     def to_html(self, path: str | PathLike[str] | None = None) -> str:
         """Return the evidence as one self-contained HTML page, and write it to `path` if given.
+
+        Returns
+        -------
+        str
+            The text of the page.
 
         Raises
         ------
@@ -214,13 +236,24 @@ class Evidence(ABC):
         return hashlib.sha256(text.encode()).hexdigest()
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the evidence as JSON-ready values."""
+        """Return the evidence as JSON-ready values.
+
+        Returns
+        -------
+        dict
+            What `to_json` writes and `from_dict` reads.
+        """
         table = self.content()
         del table["queries"]  # they are in "spent" as well
         return {**table, **self.extra(), "spent": self.spent.to_dict(), "digest": self.digest}
 
     def to_json(self, path: str | PathLike[str] | None = None) -> str:
         """Return the evidence as JSON, and write it to `path` if given.
+
+        Returns
+        -------
+        str
+            The text of the file: the same bytes for the same evidence.
 
         Raises
         ------
@@ -233,10 +266,19 @@ class Evidence(ABC):
     def from_json(cls, path: str | PathLike[str]) -> Self:
         """Read what `to_json` wrote.
 
+        Returns
+        -------
+        Evidence
+            Evidence of this class; its digest is that of the evidence that was written.
+
         Raises
         ------
         UsageError
             The file cannot be read, is damaged, or holds another kind of evidence.
+
+        Notes
+        -----
+        See docs/how-to/replay.md
         """
         table = json_file.read(path, cls.document)
         return cls.from_dict(table, where=str(path))
@@ -251,6 +293,11 @@ class Evidence(ABC):
             The parsed JSON.
         where
             The beginning of error messages, such as the name of the file.
+
+        Returns
+        -------
+        Evidence
+            Evidence of this class.
 
         Raises
         ------
