@@ -1,6 +1,4 @@
-"""compare on the command line: real files, the models of a configuration, and what a user may get
-wrong.
-"""
+"""compare on the command line: real files, models of a configuration, and slips of users."""
 
 from __future__ import annotations
 
@@ -21,7 +19,8 @@ if TYPE_CHECKING:
 
 def people(n: int = 1500) -> pd.DataFrame:
     rng = np.random.default_rng(1)
-    sex, race = rng.choice(["f", "m"], n), rng.choice(["a", "b"], n)
+    sex = rng.choice(["f", "m"], n)
+    race = rng.choice(["a", "b"], n)
     income = rng.normal(size=n) + 0.7 * (sex == "m")
     return pd.DataFrame(
         {"sex": sex, "race": race, "income": income.round(3), "debt": rng.normal(size=n).round(3)}
@@ -38,14 +37,14 @@ def folder(tmp_path: Path, monkeypatch: Any) -> Path:
     original = (score > 0.4).astype(int)
     even = (score - 0.7 * (frame["sex"] == "m") > 0.0).astype(int)
     worse = np.where(rng.random(len(frame)) < 0.5, original, (frame["sex"] == "m").astype(int))
-    told = frame.assign(truth=truth, original=original, even=even, worse=worse)
-    told.to_csv("told.csv", index=False)
+    predictions = frame.assign(truth=truth, original=original, even=even, worse=worse)
+    predictions.to_csv("predictions.csv", index=False)
     return tmp_path
 
 
 LOG = [
     "compare",
-    "told.csv",
+    "predictions.csv",
     "--truth",
     "truth",
     "--outcomes",
@@ -58,7 +57,7 @@ LOG = [
 def test_recorded_predictions_are_compared_as_in_python(folder, capsys):
     assert main([*LOG, "--json", "out.json"]) == 0
     printed = capsys.readouterr().out
-    frame = pd.read_csv("told.csv")
+    frame = pd.read_csv("predictions.csv")
     found = eh.compare(
         {name: frame[name] for name in ("original", "even", "worse")},
         frame["truth"],
@@ -90,25 +89,10 @@ def test_options_reach_the_comparison(folder, capsys):
         "--positive",
         "1",
     ]
-    assert (
-        main(
-            [
-                *LOG,
-                "--over",
-                "sex,race",
-                *more,
-                "--level",
-                "0.9",
-                "--seed",
-                "3",
-                "--json",
-                "out.json",
-            ]
-        )
-        == 0
-    )
+    more += ["--level", "0.9", "--seed", "3", "--json", "out.json"]
+    assert main([*LOG, "--over", "sex,race", *more]) == 0
     capsys.readouterr()
-    frame = pd.read_csv("told.csv")
+    frame = pd.read_csv("predictions.csv")
     found = eh.compare(
         {name: frame[name] for name in ("original", "even", "worse")},
         frame["truth"],
@@ -127,7 +111,10 @@ def test_options_reach_the_comparison(folder, capsys):
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ([*LOG[:2], "--truth", "trut", *LOG[4:]], ["told.csv", "'trut'", "did you mean 'truth'"]),
+        (
+            [*LOG[:2], "--truth", "trut", *LOG[4:]],
+            ["predictions.csv", "'trut'", "did you mean 'truth'"],
+        ),
         (
             [*LOG[:4], "--outcomes", "original,evn", "--over", "sex"],
             ["'evn'", "did you mean 'even'"],
@@ -136,19 +123,19 @@ def test_options_reach_the_comparison(folder, capsys):
         ([*LOG, "--bias", "sdp"], ["'sdp'", "did you mean 'spd'"]),
         ([*LOG, "--overwrite", "label"], ["needs the option label"]),
         ([*LOG, "--positive", "yes"], ["'yes'"]),
-        (["compare", "tld.csv", *LOG[2:]], ["tld.csv", "told.csv"]),
+        (["compare", "predictons.csv", *LOG[2:]], ["predictons.csv", "predictions.csv"]),
     ],
 )
 def test_a_slip_is_one_sentence_and_exit_code_two(folder, capsys, given, words):
     assert main(given) == 2
-    said = capsys.readouterr().err.strip()
-    assert "\n" not in said
+    message = capsys.readouterr().err.strip()
+    assert "\n" not in message
     for word in words:
-        assert word in said
+        assert word in message
 
 
 def test_a_favourable_label_is_asked_for_by_its_option(folder, capsys):
-    frame = pd.read_csv("told.csv")
+    frame = pd.read_csv("predictions.csv")
     columns = ["truth", "original", "even"]
     frame[columns] = frame[columns].replace({0: "no", 1: "yes"}).astype(str)
     frame.to_csv("words.csv", index=False)

@@ -23,46 +23,52 @@ RNG = np.random.default_rng(1)
 N = 1500
 SEX = RNG.choice(["f", "m"], N)
 TRUTH = RNG.integers(0, 2, N)
-ORIGINAL = np.where(RNG.random(N) < 0.85, TRUTH, 1 - TRUTH) | ((SEX == "m") & (RNG.random(N) < 0.5))
+RIGHT = RNG.random(N) < 0.85
+FAVOURED = (SEX == "m") & (RNG.random(N) < 0.5)
+ORIGINAL = np.where(RIGHT, TRUTH, 1 - TRUTH) | FAVOURED
 FALSE = (SEX == "m") & (TRUTH == 0)
-TOLD = {
+
+
+def refused_where(rows: Any) -> Any:
+    """Return the predictions of the original, but for some rows the unfavourable one."""
+    return np.where(rows, 0, ORIGINAL)
+
+
+OUTCOMES = {
     "original": ORIGINAL,
-    "better": np.where(FALSE & (RNG.random(N) < 0.6), 0, ORIGINAL),
-    "slightly": np.where(FALSE & (RNG.random(N) < 0.02), 0, ORIGINAL),
-    "worse": np.where((SEX == "f") & (RNG.random(N) < 0.3), 0, ORIGINAL),
-    "blind": np.where(RNG.random(N) < 0.4, 0, ORIGINAL),
+    "better": refused_where(FALSE & (RNG.random(N) < 0.6)),
+    "slightly": refused_where(FALSE & (RNG.random(N) < 0.02)),
+    "worse": refused_where((SEX == "f") & (RNG.random(N) < 0.3)),
+    "blind": refused_where(RNG.random(N) < 0.4),
 }
 
 
 @pytest.fixture(scope="module")
 def found() -> Comparison:
-    return eh.compare(TOLD, TRUTH, SEX)
+    return eh.compare(OUTCOMES, TRUTH, SEX)
 
 
 def test_what_it_says(found):
     assert found.original == "original"
     assert found.region["better"] == "win-win"
     assert found.region["worse"] == "lose-lose"
-    assert (
-        list(found.region)
-        == list(found.plausible)
-        == list(found.area)
-        == list(found.share)
-        == list(TOLD)[1:]
-    )
-    assert found.start[0].value == pytest.approx((ORIGINAL == TRUTH).mean())
+    names = ["better", "slightly", "worse", "blind"]
+    for of_mitigations in (found.region, found.plausible, found.area, found.share):
+        assert list(of_mitigations) == names
+    performance, bias = found.start
+    assert performance.value == pytest.approx((ORIGINAL == TRUTH).mean())
     gap = ORIGINAL[SEX == "m"].mean() - ORIGINAL[SEX == "f"].mean()
-    assert found.start[1].value == pytest.approx(gap)
-    assert found.start[1].n == N
-    assert found.start[1].level == 0.95
-    assert found.start[1].population
-    for one in found.standings:
-        assert one.performance.low <= one.performance.value <= one.performance.high
-        assert one.bias.low <= one.bias.value <= one.bias.high
-        assert one.gain.low <= one.gain.value <= one.gain.high
-        assert sum(one.share.values()) == pytest.approx(1)
-        assert one.region in one.plausible
-        assert math.isnan(one.area) == (one.region != "good trade-off")
+    assert bias.value == pytest.approx(gap)
+    assert bias.n == N
+    assert bias.level == 0.95
+    assert bias.population
+    for standing in found.standings:
+        for score in (standing.performance, standing.bias, standing.gain):
+            assert score.low <= score.value <= score.high
+        assert sum(standing.share.values()) == pytest.approx(1)
+        assert standing.region in standing.plausible
+        is_good = standing.region == "good trade-off"
+        assert math.isnan(standing.area) == (not is_good)
     assert found["better"].plausible == ("win-win",)
     assert found["worse"].plausible == ("lose-lose",)
     assert str(found["better"]).startswith("better: win-win; performance ")
@@ -78,10 +84,10 @@ def test_verdicts(found):
     assert found.check("better") is found
     with pytest.raises(AssertionError) as story:
         found.check()
-    told = str(story.value)
-    assert told.startswith("compare: fail\n  ")
-    assert "worse: lose-lose" in told
-    assert "better: win-win" not in told
+    text = str(story.value)
+    assert text.startswith("compare: fail\n  ")
+    assert "worse: lose-lose" in text
+    assert "better: win-win" not in text
     with pytest.raises(AssertionError, match="compare: fail\n  worse: lose-lose"):
         found.check("worse")
     refused(UsageError, lambda: found.check("beter"), "no 'beter'", "did you mean 'better'?")
@@ -91,14 +97,14 @@ def test_verdicts(found):
 def test_the_story_of_one_does_not_tell_of_another(found):
     open_one = replace(found["better"], name="open", plausible=("poor trade-off", "good trade-off"))
     mixed = replace(found, standings=[open_one, found["worse"]])
-    with pytest.raises(
-        AssertionError,
-        match="compare: undecided\n  open: undecided between poor trade-off and good",
-    ):
+    text = "compare: undecided\n  open: undecided between poor trade-off and good"
+    with pytest.raises(AssertionError, match=text):
         mixed.check("open")
-    assert replace(found, standings=[open_one]).verdict is Verdict.UNDECIDED
-    assert replace(found, standings=[open_one]).exit_code == 3
-    assert replace(found, standings=[found["better"]]).exit_code == 0
+    undecided = replace(found, standings=[open_one])
+    assert undecided.verdict is Verdict.UNDECIDED
+    assert undecided.exit_code == 3
+    passed = replace(found, standings=[found["better"]])
+    assert passed.exit_code == 0
 
 
 def standing(
@@ -115,17 +121,19 @@ def test_a_verdict_follows_from_what_is_plausible(code):
     plausible = tuple(name for at, name in enumerate(REGIONS) if code >> at & 1)
     if not plausible:
         return
-    one = standing("a", plausible[0], plausible, (0.1, 0.0, 0.2))
+    found = standing("a", plausible[0], plausible, (0.1, 0.0, 0.2))
     good = {"good trade-off", "win-win"}
-    expected = (
-        "pass" if set(plausible) <= good else "undecided" if set(plausible) & good else "fail"
-    )
-    assert one.verdict == expected
-    if len(plausible) == 1:
-        assert one.claim == f"a: {plausible[0]}"
+    if set(plausible) <= good:
+        assert found.verdict == "pass"
+    elif set(plausible) & good:
+        assert found.verdict == "undecided"
     else:
-        assert one.claim.startswith("a: undecided between ")
-        assert all(name in one.claim for name in plausible)
+        assert found.verdict == "fail"
+    if len(plausible) == 1:
+        assert found.claim == f"a: {plausible[0]}"
+    else:
+        assert found.claim.startswith("a: undecided between ")
+        assert all(name in found.claim for name in plausible)
 
 
 def test_the_best_and_those_that_may_be(found):
@@ -140,8 +148,9 @@ def test_the_best_and_those_that_may_be(found):
     some = replace(found, standings=every, baseline=line)
     assert some.best == "b"
     assert some.contenders == ("a", "b")  # c is under the line for sure, and d cannot reach b
-    assert replace(some, standings=[every[2]]).best is None
-    assert replace(some, standings=[every[2]]).contenders == ()
+    only_poor = replace(some, standings=[every[2]])
+    assert only_poor.best is None
+    assert only_poor.contenders == ()
     assert found.best == "better"
     assert found.best in found.contenders
     assert "worse" not in found.contenders
@@ -149,16 +158,14 @@ def test_the_best_and_those_that_may_be(found):
 
 def test_frames(found):
     frame = found.to_frame()
-    assert frame["name"].tolist() == list(TOLD)[1:]
-    assert frame["bias.low"].tolist() == [one.bias.low for one in found.standings]
-    assert frame[[f"share.{name}" for name in REGIONS]].sum(axis=1).tolist() == pytest.approx(
-        [1] * 4
-    )
+    assert frame["name"].tolist() == list(OUTCOMES)[1:]
+    assert frame["bias.low"].tolist() == [standing.bias.low for standing in found.standings]
+    shares = frame[[f"share.{name}" for name in REGIONS]]
+    assert shares.sum(axis=1).tolist() == pytest.approx([1] * 4)
     line = found.baseline.to_frame()
     assert list(line) == ["degree", "performance", "bias"]
-    assert line["bias"].tolist() == pytest.approx(
-        [found.start[1].value * (1 - step / 10) for step in range(11)]
-    )
+    shares_left = 1 - np.arange(11) / 10
+    assert line["bias"].to_numpy() == pytest.approx(found.start[1].value * shares_left)
     assert found.baseline.scaled[0] == pytest.approx((1, 1))
     assert found.baseline.scaled[-1] == pytest.approx((0, 0))
 
@@ -173,18 +180,34 @@ def test_the_file(found, tmp_path):
     assert str(again) == str(found)
     table = json.loads(text)
     assert list(table) == [
-        "format", "job", "verdict", "seed", "level", "stop", "original", "start", "standings", "findings", "baseline",
-        "bias", "performance", "runs", "resampled", "versions", "notes", "spent", "digest",
-    ]  # fmt: skip
-    assert (table["format"], table["job"], table["verdict"], table["stop"]) == (
-        2,
-        "compare",
-        "fail",
-        "completed",
-    )
-    assert [
-        (finding["key"], finding["score"], finding["unit"]) for finding in table["findings"]
-    ] == [(f"gain of {one.name}", "gain", "amount") for one in found.standings]
+        "format",
+        "job",
+        "verdict",
+        "seed",
+        "level",
+        "stop",
+        "original",
+        "start",
+        "standings",
+        "findings",
+        "baseline",
+        "bias",
+        "performance",
+        "runs",
+        "resampled",
+        "versions",
+        "notes",
+        "spent",
+        "digest",
+    ]
+    assert table["format"] == 2
+    assert table["job"] == "compare"
+    assert table["verdict"] == "fail"
+    assert table["stop"] == "completed"
+    for finding, name in zip(table["findings"], found.region, strict=True):
+        assert finding["key"] == f"gain of {name}"
+        assert finding["score"] == "gain"
+        assert finding["unit"] == "amount"
     assert set(table["standings"][0]) == {
         "name",
         "region",
@@ -207,18 +230,22 @@ def test_the_file(found, tmp_path):
     assert table["standings"][0]["area"] is None
 
 
+def number_right(true: Any, predicted: Any) -> float:
+    return float((true == predicted).sum())
+
+
 @pytest.mark.parametrize(
     ("options", "what"),
     [
         ({"bias": "di", "overwrite": "majority"}, "a line with undefined points"),
-        ({"bias": {name: 50.0 - at for at, name in enumerate(TOLD)}}, "scores of any size"),
-        ({"performance": lambda true, told: float((true == told).sum())}, "a performance over 1"),
+        ({"bias": {name: 50.0 - at for at, name in enumerate(OUTCOMES)}}, "scores of any size"),
+        ({"performance": number_right}, "a performance over 1"),
         ({"overwrite": "random"}, "labels at random"),
         ({"bias": "aod", "performance": "mcc", "positive": 0}, "another favourable label"),
     ],
 )
 def test_any_comparison_survives_its_file(options, what, tmp_path):
-    found = eh.compare(TOLD, TRUTH, SEX, resamples=100, **options)
+    found = eh.compare(OUTCOMES, TRUTH, SEX, resamples=100, **options)
     found.to_json(tmp_path / "a.json")
     again = Comparison.from_json(tmp_path / "a.json")
     assert again.to_json() == found.to_json(), what
@@ -229,25 +256,23 @@ def test_any_reader_knows_a_comparison(found):
     again = evidence_of(json.loads(found.to_json()), where="found.json")
     assert isinstance(again, Comparison)
     assert again.findings == found.findings
-    assert [finding.judged for finding in again.findings] == [
-        one.verdict for one in found.standings
-    ]
+    verdicts = [standing.verdict for standing in found.standings]
+    assert [finding.judged for finding in again.findings] == verdicts
     assert again.parts == (again,)
-    assert (again.level, again.seed, again.stop) == (0.95, 0, eh.StopReason.COMPLETED)
+    assert again.level == 0.95
+    assert again.seed == 0
+    assert again.stop is eh.StopReason.COMPLETED
     assert again.spent.queries == 0
 
 
 @pytest.mark.parametrize("name", runs_of("compare"))
-def test_a_comparison_of_format_1_is_told_as_it_was(name):
+def test_a_comparison_of_format_1_reads_as_it_was(name):
     document = OLD[name]["document"]
     found = read_old(name)
     assert isinstance(found, Comparison)
-    assert [one.name for one in found.standings] == [
-        table["name"] for table in document["standings"]
-    ]
-    assert [finding.key for finding in found.findings] == [
-        f"gain of {one.name}" for one in found.standings
-    ]
+    names = [table["name"] for table in document["standings"]]
+    assert [standing.name for standing in found.standings] == names
+    assert [finding.key for finding in found.findings] == [f"gain of {name}" for name in names]
     assert {finding.unit for finding in found.findings} == {"amount"}
     assert found.baseline.strategy == document["baseline"]["strategy"]
     assert found.stop is eh.StopReason.COMPLETED
@@ -256,8 +281,8 @@ def test_a_comparison_of_format_1_is_told_as_it_was(name):
 def test_digests_tell_findings_apart(found):
     assert replace(found, seed=3).digest != found.digest
     assert replace(found, standings=found.standings[:-1]).digest != found.digest
-    assert eh.compare(TOLD, TRUTH, SEX).digest == found.digest
-    assert eh.compare(TOLD, TRUTH, SEX, level=0.9).digest != found.digest
+    assert eh.compare(OUTCOMES, TRUTH, SEX).digest == found.digest
+    assert eh.compare(OUTCOMES, TRUTH, SEX, level=0.9).digest != found.digest
 
 
 def damaged(found: Comparison, **changes: Any) -> dict[str, Any]:

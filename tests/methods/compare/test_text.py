@@ -14,21 +14,19 @@ from tests.support.evidence import made
 
 
 @pytest.mark.parametrize(
-    ("name", "said", "axis"),
+    ("name", "sample", "axis"),
     [
         ("compare", "900 rows", "share of resamples of 900 rows"),
         ("compare, splits", "4 runs, each with a test set of its own", "share of 4 runs"),
     ],
 )
 @pytest.mark.parametrize("method", ["bootstrap", "corrected t over splits", "Übersetzung"])
-def test_resamples_and_splits_are_told_apart_whatever_the_method_is_called(
-    name, said, axis, method
-):
+def test_resamples_and_splits_differ_whatever_the_method_is_called(name, sample, axis, method):
     found: Comparison = made(name)
-    performance, bias = (replace(one, method=method) for one in found.start)
+    performance, bias = (replace(score, method=method) for score in found.start)
     again = Comparison.from_dict(replace(found, start=(performance, bias)).to_dict())
     assert again.resampled is (name == "compare")
-    assert sampled(again) == said
+    assert sampled(again) == sample
     assert SharesDisplay.from_comparison(again).axis == axis
 
 

@@ -1,6 +1,4 @@
-"""Comparisons and tunings, told and drawn: texts are golden, what is computed and what is drawn is
-asserted apart.
-"""
+"""Comparisons and tunings as text and drawn: texts are golden, drawings are looked into."""
 
 from __future__ import annotations
 
@@ -12,6 +10,7 @@ import textwrap
 import warnings
 from dataclasses import replace
 from functools import cache
+from itertools import combinations
 from typing import Any
 
 import matplotlib
@@ -57,26 +56,43 @@ STRAIGHT = Baseline(
 """The line of the paper's Table 2: from an accuracy of 0.8 and a bias of 0.5 to 0.5 and 0."""
 
 
+STRAIGHT_LINE = OverwritingLine.through(np.array(STRAIGHT.bias), np.array(STRAIGHT.performance))
+
+
+def region_codes(bias: Any, performance: Any) -> Any:
+    """Return the region of each point against the straight line."""
+    height = STRAIGHT_LINE.height(bias, performance)
+    return regions(performance - 0.8, bias - 0.5, height)
+
+
 def near(
     value: float, half: float = 0.02, method: str = "bootstrap, simultaneous over 4"
 ) -> Estimate:
-    low, high = max(0.0, value - half), min(1.0, value + half)
+    low = max(0.0, value - half)
+    high = min(1.0, value + half)
     return Estimate(value, low, high, 1000, 0.95, method, "people like those of the test set")
 
 
 def standing(
     name: str, performance: float, bias: float, *plausible: str, half: float = 0.02
 ) -> Standing:
-    line = OverwritingLine.through(np.array(STRAIGHT.bias), np.array(STRAIGHT.performance))
-    code = int(regions(performance - 0.8, bias - 0.5, line.height(bias, performance)))
-    area = float(line.area(bias, performance))
-    told = tuple(region for region in REGIONS if region in {*plausible, REGIONS[code]})
-    gain = Amount(
-        area, max(0.0, area - half), area + half, 1000, 0.95, "bootstrap, simultaneous over 3"
+    code = int(region_codes(bias, performance))
+    region = REGIONS[code]
+    area = float(STRAIGHT_LINE.area(bias, performance))
+    in_order = tuple(name for name in REGIONS if name in {*plausible, region})
+    low = max(0.0, area - half)
+    method = "bootstrap, simultaneous over 3"
+    share = dict.fromkeys(REGIONS, 0.0) | dict.fromkeys(in_order, 1 / len(in_order))
+    return Standing(
+        name=name,
+        performance=near(performance),
+        bias=near(bias),
+        region=region,
+        plausible=in_order,
+        area=area if region == "good trade-off" else math.nan,
+        gain=Amount(area, low, area + half, 1000, 0.95, method),
+        share=share,
     )
-    share = {region: 1 / len(told) if region in told else 0.0 for region in REGIONS}
-    good = area if REGIONS[code] == "good trade-off" else math.nan
-    return Standing(name, near(performance), near(bias), REGIONS[code], told, good, gain, share)
 
 
 GOOD = standing("reweighing", 0.75, 0.3, "win-win")
@@ -106,39 +122,51 @@ def comparison(*standings: Standing, **changes: Any) -> Comparison:
 
 THREE = comparison(GOOD, POOR, OPEN)
 FIVE = comparison(GOOD, POOR, WON, INVERTED, LOST)
-TWELVE = comparison(
-    *(standing(f"method {at}", 0.56 + 0.024 * at, 0.03 + 0.05 * (at * 5 % 12)) for at in range(12))
-)
+
+
+def spread_out(at: int) -> Standing:
+    """Return one of twelve mitigations that stand apart from each other."""
+    return standing(f"method {at}", 0.56 + 0.024 * at, 0.03 + 0.05 * (at * 5 % 12))
+
+
+TWELVE = comparison(*(spread_out(at) for at in range(12)))
 
 
 @cache
 def people(**options: Any) -> Comparison:
     """Compare on one test set, or with `runs` on several."""
-    rng, rows, runs = np.random.default_rng(0), 600, options.pop("runs", 0)
-    columns: dict[str, list[Any]] = {"original": [], "less": [], "sex": [], "truth": []}
+    rng = np.random.default_rng(0)
+    rows = 600
+    runs = options.pop("runs", 0)
+    original = []
+    less = []
+    sex = []
+    truth = []
     for _ in range(runs or 1):
         man = rng.random(rows) < 0.6
         due = rng.random(rows) < np.where(man, 0.45, 0.2)
         score = 2 * due + rng.normal(size=rows)
-        columns["truth"].append(due.astype(int))
-        columns["sex"].append(np.where(man, "m", "f"))
-        columns["original"].append((score + man > 1.4).astype(int))
-        columns["less"].append((score + 0.4 * man > 1.2).astype(int))
-    made: dict[str, Any] = (
-        dict(columns) if runs else {name: one[0] for name, one in columns.items()}
-    )
-    sex, truth = made.pop("sex"), made.pop("truth")
-    return compare(made, truth, sex, resamples=None if runs else 200, **options)
+        truth.append(due.astype(int))
+        sex.append(np.where(man, "m", "f"))
+        original.append((score + man > 1.4).astype(int))
+        less.append((score + 0.4 * man > 1.2).astype(int))
+    if runs:
+        return compare({"original": original, "less": less}, truth, sex, **options)
+    outcomes = {"original": original[0], "less": less[0]}
+    return compare(outcomes, truth[0], sex[0], resamples=200, **options)
 
 
 def tuning(values: tuple[Any, ...] = (1, 5, 10, 30), **changes: Any) -> Tuning:
-    made = [
-        standing(f"eta = {value}", 0.79 - 0.03 * at, 0.45 - 0.12 * at, half=0.03)
-        for at, value in enumerate(values)
-    ]
-    found = comparison(*made)
-    names = [one.name for one in made]
-    best = None if found.best is None else values[names.index(found.best)]
+    standings = []
+    for at, value in enumerate(values):
+        performance = 0.79 - 0.03 * at
+        bias = 0.45 - 0.12 * at
+        standings.append(standing(f"eta = {value}", performance, bias, half=0.03))
+    found = comparison(*standings)
+    best = None
+    if found.best is not None:
+        names = list(found.region)
+        best = values[names.index(found.best)]
     return replace(Tuning("eta", values, found, best, comparison(GOOD)), **changes)
 
 
@@ -167,23 +195,46 @@ def written(ax: Any) -> list[str]:
 
 
 def cut(display: Any) -> bool:
-    """Tell whether anything drawn stands out of the figure."""
-    box, (wide, high) = display.figure_.get_tightbbox(), display.figure_.get_size_inches()
-    return bool(box.x0 < -0.02 or box.y0 < -0.02 or box.x1 > wide + 0.02 or box.y1 > high + 0.02)
+    """Return whether anything drawn stands out of the figure."""
+    box = display.figure_.get_tightbbox()
+    width, height = display.figure_.get_size_inches()
+    left_or_below = box.x0 < -0.02 or box.y0 < -0.02
+    right_or_above = box.x1 > width + 0.02 or box.y1 > height + 0.02
+    return bool(left_or_below or right_or_above)
 
 
 def meet(ax: Any) -> list[tuple[str, str]]:
     """Return the texts in axes that lie over each other."""
-    boxes = [
-        (text.get_text(), Text.get_window_extent(text)) for text in ax.texts
-    ]  # without lines to points
-    return [
-        (one, other)
-        for at, (one, box) in enumerate(boxes)
-        for other, beside in boxes[at + 1 :]
-        if min(box.x1, beside.x1) - max(box.x0, beside.x0) > 1
-        and min(box.y1, beside.y1) - max(box.y0, beside.y0) > 1
-    ]
+    found = []
+    for first, second in combinations(ax.texts, 2):
+        # The extent of the text itself, without a line to its point.
+        if overlap(Text.get_window_extent(first), Text.get_window_extent(second)):
+            found.append((first.get_text(), second.get_text()))
+    return found
+
+
+def overlap(first: Any, second: Any) -> bool:
+    """Return whether two boxes share more than a pixel."""
+    width = min(first.x1, second.x1) - max(first.x0, second.x0)
+    height = min(first.y1, second.y1) - max(first.y0, second.y0)
+    return bool(width > 1 and height > 1)
+
+
+def polygons(ax: Any) -> list[Any]:
+    return [shape for shape in ax.collections if isinstance(shape, PolyCollection)]
+
+
+def segments(ax: Any) -> list[Any]:
+    """Return the lines of all intervals."""
+    found = []
+    for shape in ax.collections:
+        if isinstance(shape, LineCollection):
+            found.extend(shape.get_segments())
+    return found
+
+
+def texts_of(labels: Any) -> list[str]:
+    return [label.get_text() for label in labels]
 
 
 def golden(lines: list[str], text: str) -> None:
@@ -193,34 +244,44 @@ def golden(lines: list[str], text: str) -> None:
 # The text
 
 
+HEAD = "mitigation        claim                                 accuracy                    spd"
+ROWS = (
+    "reweighing        good or win-win          75.0 % (73.0 to 77.0)  30.0 % (28.0 to 32.0)",
+    "noise             poor trade-off           55.0 % (53.0 to 57.0)  30.0 % (28.0 to 32.0)",
+    "half overwritten  undecided: poor or good  66.0 % (64.0 to 68.0)  25.0 % (23.0 to 27.0)",
+)
+
+
 def test_a_comparison_as_text():
-    golden(
-        compare_lines(THREE),
-        """
-        3 mitigations against blind overwriting of original: accuracy and spd, 1,000 rows (95 % level)
-        baseline: predictions overwritten with 0, the label of the tightest line; exact
-        intervals: bootstrap, simultaneous over 4; population: people like those of the test set
-        original: accuracy 80.0 % (78.0 to 82.0), spd 50.0 % (48.0 to 52.0)
-                  mitigation        claim                                 accuracy                    spd                    area
-        PASS      reweighing        good or win-win          75.0 % (73.0 to 77.0)  30.0 % (28.0 to 32.0)  0.027 (0.007 to 0.047)
-        FAIL      noise             poor trade-off           55.0 % (53.0 to 57.0)  30.0 % (28.0 to 32.0)                       –
-        UNDECIDED half overwritten  undecided: poor or good  66.0 % (64.0 to 68.0)  25.0 % (23.0 to 27.0)  0.001 (0.000 to 0.021)
-        best: reweighing, with a gain of 0.027 (0.007 to 0.047) over the line; it may as well be half overwritten
-        FAIL      noise does no better than blind overwriting; whether half overwritten does better than blind overwriting is undecided; reweighing does better than blind overwriting
-        note: a note
-        """,
-    )
+    assert compare_lines(THREE) == [
+        "3 mitigations against blind overwriting of original: accuracy and spd, 1,000 rows"
+        " (95 % level)",
+        "baseline: predictions overwritten with 0, the label of the tightest line; exact",
+        "intervals: bootstrap, simultaneous over 4; population: people like those of the test set",
+        "original: accuracy 80.0 % (78.0 to 82.0), spd 50.0 % (48.0 to 52.0)",
+        f"          {HEAD}                    area",
+        f"PASS      {ROWS[0]}  0.027 (0.007 to 0.047)",
+        f"FAIL      {ROWS[1]}                       –",
+        f"UNDECIDED {ROWS[2]}  0.001 (0.000 to 0.021)",
+        "best: reweighing, with a gain of 0.027 (0.007 to 0.047) over the line; it may as well be"
+        " half overwritten",
+        "FAIL      noise does no better than blind overwriting; whether half overwritten does"
+        " better than blind overwriting is undecided; reweighing does better than blind"
+        " overwriting",
+        "note: a note",
+    ]
 
 
 def test_a_region_is_claimed_only_where_no_other_is_plausible():
-    for one in (GOOD, POOR, OPEN, LOST, WON, INVERTED):
-        row = next(
-            line for line in compare_lines(comparison(one)) if line.startswith(one.verdict.upper())
-        )
-        others = [region for region in REGIONS if region != one.region]
-        assert (one.region in row) == (len(one.plausible) == 1 or one.region == "win-win")
-        assert not any(region in row for region in others if region not in one.plausible)
-        assert ("undecided:" in row) == (one.verdict is Verdict.UNDECIDED)
+    for found in (GOOD, POOR, OPEN, LOST, WON, INVERTED):
+        lines = compare_lines(comparison(found))
+        row = next(line for line in lines if line.startswith(found.verdict.upper()))
+        only_region = len(found.plausible) == 1
+        assert (found.region in row) == (only_region or found.region == "win-win")
+        for region in REGIONS:
+            if region != found.region and region not in found.plausible:
+                assert region not in row
+        assert ("undecided:" in row) == (found.verdict is Verdict.UNDECIDED)
 
 
 @pytest.mark.parametrize(
@@ -257,12 +318,13 @@ def test_the_best_and_the_verdict(standings, best, verdict):
 
 
 def test_many_names_of_a_sentence_are_counted():
-    line = compare_lines(comparison(*(replace(POOR, name=f"m{at}") for at in range(9))))[-2]
+    standings = [replace(POOR, name=f"m{at}") for at in range(9)]
+    line = compare_lines(comparison(*standings))[-2]
     assert line == "FAIL      m0, m1, m2, m3, m4 and 4 more do no better than blind overwriting"
 
 
 @pytest.mark.parametrize(
-    ("label", "strategy", "method", "said"),
+    ("label", "strategy", "method", "words"),
     [
         (
             "no",
@@ -279,19 +341,15 @@ def test_many_names_of_a_sentence_are_counted():
         ),
     ],
 )
-def test_the_baseline_is_told(label, strategy, method, said):
+def test_the_baseline_in_words(label, strategy, method, words):
     line = replace(STRAIGHT, label=label, strategy=strategy, method=method)
-    assert (
-        compare_lines(comparison(GOOD, baseline=line))[1]
-        == f"baseline: predictions overwritten {said}"
-    )
+    lines = compare_lines(comparison(GOOD, baseline=line))
+    assert lines[1] == f"baseline: predictions overwritten {words}"
 
 
-def test_rows_and_runs_are_told_apart():
-    assert (
-        "less against blind overwriting of original: accuracy and spd, 600 rows (95 % level)"
-        in compare_lines(people())
-    )
+def test_rows_and_runs_are_distinguished():
+    about = "less against blind overwriting of original: accuracy and spd, 600 rows (95 % level)"
+    assert about in compare_lines(people())
     splits = compare_lines(people(runs=4))
     assert "accuracy and spd, 4 runs, each with a test set of its own (95 % level)" in splits[0]
     assert splits[2].startswith("intervals: corrected t over splits")
@@ -304,19 +362,19 @@ def test_scores_that_are_no_shares_have_no_unit():
         Amount(3.0, 3.0, 3.0, 0, 1.0, "given"),
     ]
     assert score_text(amounts) == ["12.500 (11.000 to 14.000)", "3.000"]
-    assert score_text([Estimate(0.5, 0.499, 0.501, 10, 0.95, "bootstrap")]) == [
-        "50.00 % (49.90 to 50.10)"
-    ]
+    share = Estimate(0.5, 0.499, 0.501, 10, 0.95, "bootstrap")
+    assert score_text([share]) == ["50.00 % (49.90 to 50.10)"]
 
 
 @given(st.tuples(st.floats(0, 1), st.floats(0, 1), st.floats(0, 1)))
-def test_a_score_lies_in_its_interval_as_it_is_told(numbers):
+def test_a_score_lies_in_its_interval_as_it_is_written(numbers):
     low, value, high = sorted(numbers)
     (text,) = score_text([Estimate(value, low, high, 10, 0.95, "bootstrap")])
-    told = [float(number) for number in re.findall(r"[\d.]+", text)]
-    assert told[0] == pytest.approx(100 * value, abs=0.051)
-    if len(told) == 3:
-        assert told[1] <= told[0] <= told[2]
+    shown_value, *ends = [float(number) for number in re.findall(r"[\d.]+", text)]
+    assert shown_value == pytest.approx(100 * value, abs=0.051)
+    if ends:
+        shown_low, shown_high = ends
+        assert shown_low <= shown_value <= shown_high
 
 
 def terminal(width: int) -> Console:
@@ -325,14 +383,17 @@ def terminal(width: int) -> Console:
 
 def shown(console: Console) -> list[str]:
     assert isinstance(console.file, io.StringIO)
-    return re.sub(r"\x1b\[[0-9;]*m", "", console.file.getvalue()).splitlines()
+    plain = re.sub(r"\x1b\[[0-9;]*m", "", console.file.getvalue())
+    return plain.splitlines()
 
 
 def test_a_pipe_gets_plain_lines_and_a_terminal_colours(capsys):
     file = io.StringIO()
     render_comparison(THREE, file)
     render_comparison(THREE)
-    assert file.getvalue() == capsys.readouterr().out == "\n".join(compare_lines(THREE)) + "\n"
+    expected = "\n".join(compare_lines(THREE)) + "\n"
+    assert file.getvalue() == expected
+    assert capsys.readouterr().out == expected
     console = terminal(200)
     render_comparison(THREE, console=console)
     assert "\x1b[1;33mUNDECIDED \x1b[0mhalf overwritten" in console.file.getvalue()  # type: ignore[attr-defined]
@@ -344,15 +405,13 @@ def test_a_pipe_gets_plain_lines_and_a_terminal_colours(capsys):
 def test_lines_fit_the_terminal_and_numbers_stay_whole(width, found):
     console = terminal(width)
     render_comparison(found, console=console)
-    told = shown(console)
-    assert max(map(len, told)) <= width
-    text = "\n".join(told)
-    for one in found.standings:
-        assert (
-            f"{100 * one.bias.value:.1f} % ({100 * one.bias.low:.1f} to {100 * one.bias.high:.1f})"
-            in text
-        )
-        assert one.name in text
+    lines = shown(console)
+    assert max(map(len, lines)) <= width
+    text = "\n".join(lines)
+    for standing in found.standings:
+        (bias,) = score_text([standing.bias])
+        assert bias in text
+        assert standing.name in text
 
 
 def test_codes_in_names_stay_text():
@@ -367,9 +426,10 @@ def test_codes_in_names_stay_text():
 # Tables of studies
 
 
-def test_a_table_of_shares_is_told_in_per_cent():
+def test_a_table_of_shares_is_in_per_cent():
+    shares = published_numbers.regions_by_method("spd").head(2)
     golden(
-        table_lines(published_numbers.regions_by_method("spd").head(2), "Table 4, spd"),
+        table_lines(shares, "Table 4, spd"),
         """
         Table 4, spd
                                                  poor   inverted       good
@@ -386,24 +446,25 @@ def test_a_wide_table_is_split_by_model_and_loses_nothing():
     assert max(map(len, lines)) <= 100
     assert [line for line in lines if line in ("LR", "DT", "SVM")] == ["LR", "DT", "SVM"]
     assert len(lines) == 1 + 3 * (3 + len(frame)) + 2
-    told = [
-        cell for line in lines if line.startswith("equalised-odds") for cell in line.split()[1:]
-    ]
-    values = frame.loc["equalised-odds"].tolist()
-    assert told == [f"{value:.3f}" if isinstance(value, float) else value for value in values]
-    assert table_lines(frame, width=400)[0].split() == ["LR"] * 5 + ["DT"] * 4 + ["SVM"] * 5
+    cells = []
+    for line in lines:
+        if line.startswith("equalised-odds"):
+            cells.extend(line.split()[1:])
+    expected = []
+    for value in frame.loc["equalised-odds"].tolist():
+        expected.append(f"{value:.3f}" if isinstance(value, float) else value)
+    assert cells == expected
+    heading = table_lines(frame, width=400)[0]
+    assert heading.split() == ["LR"] * 5 + ["DT"] * 4 + ["SVM"] * 5
 
 
-def test_a_flat_table_is_split_in_halves_and_what_is_missing_is_said():
-    frame = pd.DataFrame(
-        {f"column {at}": [at / 7, None, "x", pd.NA] for at in range(12)},
-        index=list("abcd"),
-        dtype=object,
-    )
+def test_a_flat_table_is_split_in_halves_and_what_is_missing_is_shown():
+    columns = {f"column {at}": [at / 7, None, "x", pd.NA] for at in range(12)}
+    frame = pd.DataFrame(columns, index=list("abcd"), dtype=object)
     lines = table_lines(frame, width=60)
     assert max(map(len, lines)) <= 60
-    heads = [line for line in lines if "column" in line]
-    assert " ".join(heads).split() == [word for at in range(12) for word in ("column", str(at))]
+    headings = " ".join(line for line in lines if "column" in line)
+    assert re.sub(" +", " ", headings).strip() == " ".join(columns)
     assert sum(line.count("NA") for line in lines) == 24
     assert "0.857" in "\n".join(lines)
     assert table_lines(pd.DataFrame({"cases": [1200]})) == ["cases", "1,200"]
@@ -411,13 +472,13 @@ def test_a_flat_table_is_split_in_halves_and_what_is_missing_is_said():
 
 def test_tables_on_a_terminal_fit_it():
     console = terminal(70)
-    frame = pd.concat(
-        {name: published_numbers.regions_by_method(name) for name in ("spd", "aod")}, axis=1
-    )
+    spd = published_numbers.regions_by_method("spd")
+    aod = published_numbers.regions_by_method("aod")
+    frame = pd.concat({"spd": spd, "aod": aod}, axis=1)
     render_table(frame, "shares of regions", console=console)
-    told = shown(console)
-    assert max(map(len, told)) <= 70
-    assert [line for line in told if line in ("spd", "aod")]
+    lines = shown(console)
+    assert max(map(len, lines)) <= 70
+    assert [line for line in lines if line in ("spd", "aod")]
     file = io.StringIO()
     render_table(frame, "shares of regions", file)
     assert file.getvalue().splitlines() == table_lines(frame, "shares of regions")
@@ -426,22 +487,23 @@ def test_tables_on_a_terminal_fit_it():
 # The plane
 
 
+def ends_of(score: Estimate) -> tuple[float, float, float]:
+    return score.value, score.low, score.high
+
+
 def test_the_plane_holds_what_was_compared():
     display = TradeoffDisplay.from_comparison(THREE)
     assert [mark.label for mark in display.marks] == ["reweighing", "noise", "half overwritten"]
-    for mark, one in zip(display.marks, THREE.standings, strict=True):
-        assert mark.bias == (one.bias.value, one.bias.low, one.bias.high)
-        assert mark.performance == (
-            one.performance.value,
-            one.performance.low,
-            one.performance.high,
-        )
-        assert mark.verdict is one.verdict
-    assert (display.start.place, display.start.verdict) == ((0.5, 0.8), None)
-    assert display.line == tuple(
-        zip(STRAIGHT.degrees, STRAIGHT.bias, STRAIGHT.performance, strict=True)
-    )
-    assert (display.axes, display.percent) == (("spd", "accuracy"), (True, True))
+    for mark, expected in zip(display.marks, THREE.standings, strict=True):
+        assert mark.bias == ends_of(expected.bias)
+        assert mark.performance == ends_of(expected.performance)
+        assert mark.verdict is expected.verdict
+    assert display.start.place == (0.5, 0.8)
+    assert display.start.verdict is None
+    line = zip(STRAIGHT.degrees, STRAIGHT.bias, STRAIGHT.performance, strict=True)
+    assert display.line == tuple(line)
+    assert display.axes == ("spd", "accuracy")
+    assert display.percent == (True, True)
     for part in ("3 mitigations", "1,000 rows", "95 % level"):
         assert part in display.title
     assert "people like those of the test set" in display.note
@@ -450,23 +512,17 @@ def test_the_plane_holds_what_was_compared():
 def test_the_plane_is_drawn_with_all_that_belongs_to_it(drawn):
     display = drawn(TradeoffDisplay.from_comparison(FIVE))
     ax = display.ax_
-    assert (display.figure_, display.axes_) == (ax.figure, (ax,))
-    assert set(written(ax)) == {
-        "original",
-        "0 %",
-        "100 %",
-        *REGIONS,
-        *(one.name for one in FIVE.standings),
-    }
+    assert display.figure_ is ax.figure
+    assert display.axes_ == (ax,)
+    names = [standing.name for standing in FIVE.standings]
+    assert set(written(ax)) == {"original", "0 %", "100 %", *REGIONS, *names}
     assert not meet(ax)
     assert not cut(display)
-    assert len([one for one in ax.collections if isinstance(one, PolyCollection)]) == 5
-    bars = [one for one in ax.collections if isinstance(one, LineCollection)]
-    assert (
-        sum(len(one.get_segments()) for one in bars) == 2 * 6
-    )  # both intervals of five mitigations and the original
-    names = [text.get_text() for text in ax.get_legend().get_texts()]
-    assert names == ["blind overwriting", "original", "pass: better", "fail: no better"]
+    assert len(polygons(ax)) == 5
+    # Both intervals of five mitigations and the original.
+    assert len(segments(ax)) == 2 * 6
+    legend = texts_of(ax.get_legend().get_texts())
+    assert legend == ["blind overwriting", "original", "pass: better", "fail: no better"]
     assert ax.get_xlabel().startswith("bias: spd\n")
     assert ax.get_ylabel() == "performance: accuracy"
     assert "95 % level" in ax.get_title(loc="left").replace("\n", " ")
@@ -474,34 +530,33 @@ def test_the_plane_is_drawn_with_all_that_belongs_to_it(drawn):
 
 def test_each_region_is_shaded_where_points_of_it_fall_and_named_in_it(drawn):
     ax = drawn(TradeoffDisplay.from_comparison(FIVE)).ax_
-    line = OverwritingLine.through(np.array(STRAIGHT.bias), np.array(STRAIGHT.performance))
-    shades = [one for one in ax.collections if isinstance(one, PolyCollection)]
     rng = np.random.default_rng(1)
-    points = np.column_stack(
-        [rng.uniform(low, high, 300) for low, high in (ax.get_xlim(), ax.get_ylim())]
-    )
-    codes = regions(points[:, 1] - 0.8, points[:, 0] - 0.5, line.height(points[:, 0], points[:, 1]))
-    inside = np.array([shade.get_paths()[0].contains_points(points) for shade in shades])
-    assert (inside.sum(axis=0) == 1).all()
-    assert (inside.argmax(axis=0) == codes).all()
-    named = {
-        text.get_text(): ax.transData.inverted().transform(text.get_window_extent())
-        for text in ax.texts
-    }
-    for code, region in enumerate(REGIONS):
-        corners = np.array([(x, y) for x in named[region][:, 0] for y in named[region][:, 1]])
-        found = regions(
-            corners[:, 1] - 0.8, corners[:, 0] - 0.5, line.height(corners[:, 0], corners[:, 1])
-        )
-        assert (found == code).all(), region
+    x = rng.uniform(*ax.get_xlim(), 300)
+    y = rng.uniform(*ax.get_ylim(), 300)
+    points = np.column_stack([x, y])
+    inside = []
+    for shade in polygons(ax):
+        (path,) = shade.get_paths()
+        inside.append(path.contains_points(points))
+    assert (np.sum(inside, axis=0) == 1).all()
+    assert (np.argmax(inside, axis=0) == region_codes(x, y)).all()
+    to_data = ax.transData.inverted()
+    for text in ax.texts:
+        if text.get_text() in REGIONS:
+            (left, bottom), (right, top) = to_data.transform(text.get_window_extent())
+            corners_x = np.array([left, left, right, right])
+            corners_y = np.array([bottom, top, bottom, top])
+            code = REGIONS.index(text.get_text())
+            assert (region_codes(corners_x, corners_y) == code).all(), text.get_text()
+    assert set(REGIONS) <= set(written(ax))
 
 
 def test_scaled_axes_run_from_0_to_1_along_the_line(drawn):
     display = drawn(TradeoffDisplay.from_comparison(THREE), scaled=True)
     ax = display.ax_
-    dots = next(
-        line for line in ax.lines if len(line.get_xdata()) == 11 and line.get_marker() == "o"
-    )
+    (dots,) = [
+        line for line in ax.lines if line.get_marker() == "o" and len(line.get_xdata()) == 11
+    ]
     assert np.allclose(np.column_stack(dots.get_data()), STRAIGHT.scaled)
     (point,) = [line for line in ax.lines if line.get_marker() == "D"]
     assert np.allclose(np.column_stack(point.get_data()), [(0.5, 0.16 / 0.3)])
@@ -515,7 +570,7 @@ def test_of_many_mitigations_the_names_stand_in_a_list(drawn):
     display = drawn(TradeoffDisplay.from_comparison(TWELVE))
     ax = display.ax_
     assert {str(number) for number in range(1, 13)} <= set(written(ax))
-    listed = [text.get_text() for text in ax.get_legend().get_texts()]
+    listed = texts_of(ax.get_legend().get_texts())
     assert listed == [f"{number}  method {number - 1}" for number in range(1, 13)]
     assert not cut(display)
 
@@ -546,10 +601,8 @@ def test_a_line_that_ends_where_the_bias_is_undefined_is_drawn_so_far(drawn):
 
 
 def test_points_in_one_place_keep_their_own_names(drawn):
-    same = [
-        replace(standing("", 0.8, 0.5), name=name)
-        for name in ("same", "again", "a $long$ name that goes on and on")
-    ]
+    names = ("same", "again", "a $long$ name that goes on and on")
+    same = [standing(name, 0.8, 0.5) for name in names]
     display = drawn(TradeoffDisplay.from_comparison(comparison(*same)))
     assert {"same", "again", r"a \$long\$ name that goes on an…"} <= set(written(display.ax_))
     assert not meet(display.ax_)
@@ -573,10 +626,12 @@ def test_any_points_are_drawn_within_the_axes(points):
     found = comparison(*(standing(f"m{at}", *point) for at, point in enumerate(points)))
     ax = Figure(layout="constrained").subplots()
     display = TradeoffDisplay.from_comparison(found).plot(ax)
-    (left, right), (bottom, top) = ax.get_xlim(), ax.get_ylim()
+    left, right = ax.get_xlim()
+    bottom, top = ax.get_ylim()
     for mark in (display.start, *display.marks):
-        assert left < mark.place[0] < right
-        assert bottom < mark.place[1] < top
+        bias, performance = mark.place
+        assert left < bias < right
+        assert bottom < performance < top
     assert {f"m{at}" for at in range(len(points))} <= set(written(ax))
 
 
@@ -591,21 +646,24 @@ def test_shares_are_stacked_in_the_order_of_the_regions(drawn):
     display = drawn(SharesDisplay.from_shares(found, "regions"))
     assert display.shares == ((0.1, 0.2, 0.3, 0.36, 0.04), (0.0, 0.0, 0.0, 0.0, 1.0))
     ax = display.ax_
-    bars = np.array(
-        [[(bar.get_x(), bar.get_width()) for bar in container] for container in ax.containers]
-    )
-    assert bars.shape == (5, 2, 2)
-    assert np.allclose(bars[:, :, 1].T, display.shares)
-    assert np.allclose(bars[1:, 0, 0], np.cumsum(display.shares[0])[:-1])
+    assert len(ax.containers) == 5
+    lefts = []
+    widths = []
+    for first, second in ax.containers:
+        lefts.append(first.get_x())
+        widths.append((first.get_width(), second.get_width()))
+    assert np.allclose(np.transpose(widths), display.shares)
+    assert np.allclose(lefts[1:], np.cumsum(display.shares[0])[:-1])
     assert written(ax) == ["10 %", "20 %", "30 %", "36 %", "100 %"]  # 4 % has no room
-    assert [label.get_text() for label in ax.get_yticklabels()] == ["a", "b"]
-    assert [text.get_text() for text in ax.get_legend().get_texts()] == list(REGIONS)
+    assert texts_of(ax.get_yticklabels()) == ["a", "b"]
+    assert texts_of(ax.get_legend().get_texts()) == list(REGIONS)
     assert not cut(display)
 
 
 def test_published_shares_are_rounded_and_no_data_is_no_share(drawn):
     table = published_numbers.regions_by_method("spd").T.to_dict()
-    display = drawn(SharesDisplay.from_shares(table | {"none": dict.fromkeys(REGIONS, math.nan)}))
+    table["none"] = dict.fromkeys(REGIONS, math.nan)
+    display = drawn(SharesDisplay.from_shares(table))
     assert len(display.names) == 14
     assert "no data, undecided" in written(display.ax_)
 
@@ -634,18 +692,19 @@ def test_shares_of_runs_are_of_runs_and_others_of_resamples():
 def test_a_tuning_is_three_curves_over_the_values():
     found = tuning()
     display = TuningDisplay.from_tuning(found)
-    assert (display.labels, display.places) == (("1", "5", "10", "30"), (1.0, 5.0, 10.0, 30.0))
+    assert display.labels == ("1", "5", "10", "30")
+    assert display.places == (1.0, 5.0, 10.0, 30.0)
     areas, performance, bias = display.curves
-    made = found.comparison.standings
-    assert [point[0] for point in areas.points] == [one.gain.value for one in made]
-    assert list(bias.points) == [(one.bias.value, one.bias.low, one.bias.high) for one in made]
-    assert (performance.original, bias.original, bias.percent, areas.percent) == (
-        0.8,
-        0.5,
-        True,
-        False,
-    )
-    assert (display.best, found.best) == (3, 30)
+    standings = found.comparison.standings
+    gains = [standing.gain.value for standing in standings]
+    assert [area for area, _, _ in areas.points] == gains
+    assert list(bias.points) == [ends_of(standing.bias) for standing in standings]
+    assert performance.original == 0.8
+    assert bias.original == 0.5
+    assert bias.percent is True
+    assert areas.percent is False
+    assert display.best == 3
+    assert found.best == 30
     assert display.title.split("\n")[:2] == [
         "best: eta = 30; 1 other value may be the best",
         "on rows kept for the end: good or win-win",
@@ -657,14 +716,15 @@ def test_a_tuning_is_drawn_with_its_best_marked(drawn):
     display = drawn(TuningDisplay.from_tuning(tuning()))
     assert len(display.axes_) == 3
     for ax, curve in zip(display.axes_, display.curves, strict=True):
-        assert [line.get_xdata()[0] for line in ax.lines if line.get_linestyle() == "--"] == [30.0]
-        bars = [one for one in ax.collections if isinstance(one, LineCollection)]
-        ends = sorted(tuple(segment[:, 1]) for one in bars for segment in one.get_segments())
-        assert np.allclose(ends, sorted((low, high) for _, low, high in curve.points))
-        assert [label.get_text() for label in ax.get_xticklabels()] == ["1", "5", "10", "30"]
+        (best,) = [line for line in ax.lines if line.get_linestyle() == "--"]
+        assert best.get_xdata()[0] == 30.0
+        drawn_ends = sorted(tuple(segment[:, 1]) for segment in segments(ax))
+        ends = sorted((low, high) for _, low, high in curve.points)
+        assert np.allclose(drawn_ends, ends)
+        assert texts_of(ax.get_xticklabels()) == ["1", "5", "10", "30"]
     assert [written(ax) for ax in display.axes_] == [[], ["original"], ["original"]]
     assert display.axes_[2].get_xlabel().startswith("eta\nintervals: bootstrap")
-    names = [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    names = texts_of(display.ax_.get_legend().get_texts())
     assert names == ["best", "pass: better, not the best", "pass: better"]
     assert not cut(display)
 
@@ -675,16 +735,16 @@ def test_values_that_no_axis_shows_apart_stand_at_even_distances(drawn):
         assert display.places == tuple(map(float, range(len(values))))
         assert display.axis == "eta, not to scale"
     ax = drawn(TuningDisplay.from_tuning(tuning(("low", "middle", "high")))).ax_
-    assert [label.get_text() for label in ax.get_xticklabels()] == ["low", "middle", "high"]
+    assert texts_of(ax.get_xticklabels()) == ["low", "middle", "high"]
 
 
 def test_a_tuning_without_a_best_value_says_so(drawn):
-    made = comparison(*(replace(POOR, name=f"eta = {value}") for value in (1, 2)))
-    display = drawn(TuningDisplay.from_tuning(Tuning("eta", (1, 2), made, None, None)))
+    standings = [replace(POOR, name=f"eta = {value}") for value in (1, 2)]
+    found = Tuning("eta", (1, 2), comparison(*standings), None, None)
+    display = drawn(TuningDisplay.from_tuning(found))
     assert display.best is None
-    assert display.title.startswith(
-        "no value of eta lies over the line of blind overwriting\n2 values of eta"
-    )
+    title = "no value of eta lies over the line of blind overwriting\n2 values of eta"
+    assert display.title.startswith(title)
     assert not [line for line in display.ax_.lines if line.get_linestyle() == "--"]
 
 
