@@ -5,6 +5,7 @@ replay.
 from __future__ import annotations
 
 import io
+import itertools
 import os
 import subprocess
 import sys
@@ -53,14 +54,9 @@ def rude(texts):
 def failing(texts):
     raise RuntimeError("out of order")
 """
-PEOPLE = pd.DataFrame(
-    [
-        {"sex": s, "age": a, "income": i, "y": int(i > 4)}
-        for s in "FM"
-        for a in range(18, 58)
-        for i in range(10)
-    ]
-)
+EVERYBODY = itertools.product("FM", range(18, 58), range(10))
+PEOPLE = pd.DataFrame(EVERYBODY, columns=["sex", "age", "income"])
+PEOPLE["y"] = (PEOPLE["income"] > 4).astype(int)
 TEXTS = '[texts]\nfrom = "comments.csv"\ncolumn = "comment"\n'
 COMMENTS = [
     "I am a gay man.",
@@ -318,8 +314,8 @@ def test_kind_chooses_among_checks_of_texts():
         ("top = 1.5", "a whole number"),
         ("support = 'x'", "a number"),
         ("data = []", "data = []; it must be a text"),
-        ("kind = 'causal'", "kind = 'causal' does not go here, since there is no [texts] table"),
-        ("without = ['old']", "without = ['old'] does not go here"),
+        ("kind = 'causal'", "kind = 'causal' cannot be used here, since there is no [texts] table"),
+        ("without = ['old']", "without = ['old'] cannot be used here"),
     ],
 )
 def test_a_wrong_check_is_refused(check, words):
@@ -352,10 +348,10 @@ def test_a_check_of_texts_takes_nothing_of_tables(check):
 # Real rows
 
 
-def test_rows_of_the_space_are_a_sample_and_those_left_out_are_told(run):
+def test_rows_of_the_space_are_a_sample_and_those_left_out_are_counted(run):
     PEOPLE.assign(age=PEOPLE["age"] + 5).to_csv("people.csv", index=False)
     config()
-    said = run("mine", "--json", "out.json", expect=0)
+    output = run("mine", "--json", "out.json", expect=0)
     entry = Result.from_json("out.json").details["mine"][0]
     assert (entry["rows"], entry["population"]) == (
         700,
@@ -363,7 +359,7 @@ def test_rows_of_the_space_are_a_sample_and_those_left_out_are_told(run):
     )
     assert (
         "note: real rows are those of people.csv but for 100 of 800 that are no inputs of the space"
-        in said
+        in output
     )
     config(SUBJECT, SPACE.replace("low = 18", "low = 90").replace("57", "99"))
     assert "no row of people.csv is an input of the space" in run("mine", expect=2)
@@ -385,8 +381,8 @@ def test_rows_of_the_population_are_what_it_says(run, more, level):
 def test_rows_of_a_file_must_all_be_inputs(run, folder):
     config()
     PEOPLE.assign(age=PEOPLE["age"] + 1).to_csv("later.csv", index=False)
-    said = run("mine", "--data", "later.csv", expect=2)
-    assert all(word in said for word in ("later.csv", "'age' = 58", "row"))
+    output = run("mine", "--data", "later.csv", expect=2)
+    assert all(word in output for word in ("later.csv", "'age' = 58", "row"))
     PEOPLE.rename(columns={"income": "incme"}).to_csv("later.csv", index=False)
     assert "did you mean 'incme'" in run("mine", "--data", "later.csv", expect=2)
     assert "did you mean 'later.csv'" in run("mine", "--data", "latr.csv", expect=2)
@@ -395,9 +391,9 @@ def test_rows_of_a_file_must_all_be_inputs(run, folder):
 def test_without_rows_there_is_nothing_to_mine(run):
     space = '[space]\nprotected = ["sex"]\n[space.features.sex]\nlevels = ["F", "M"]\n'
     config(SUBJECT, space)
-    said = run("mine", expect=2)
-    assert "evenhand.toml" in said
-    assert "--data" in said
+    output = run("mine", expect=2)
+    assert "evenhand.toml" in output
+    assert "--data" in output
 
 
 def test_true_outcomes_are_a_column_that_the_space_left_out(run):
@@ -439,9 +435,9 @@ def test_the_command_line_and_python_agree(run):
 @pytest.mark.parametrize(("limit", "code"), [("0.2", 1), ("0.5", 3), ("0.9", 0)])
 def test_a_limit_gives_a_verdict(run, limit, code):
     config()
-    said = run("mine", "--limit", limit, "--json", "out.json", expect=code)
-    assert {0: "PASS", 1: "FAIL", 3: "UNDECIDED"}[code] in said
-    assert f"limit {limit}" in said
+    output = run("mine", "--limit", limit, "--json", "out.json", expect=code)
+    assert {0: "PASS", 1: "FAIL", 3: "UNDECIDED"}[code] in output
+    assert f"limit {limit}" in output
     assert Result.from_json("out.json").exit_code == code
 
 
@@ -460,7 +456,7 @@ def test_a_process_of_its_own_mines_and_this_one_replays(folder, run):
 
 
 def test_recorded_decisions(run):
-    said = run(
+    output = run(
         "mine-log",
         "people.csv",
         "--outcome",
@@ -471,9 +467,9 @@ def test_recorded_decisions(run):
         "0.5",
         expect=1,
     )
-    assert "as recorded" in said
-    assert said.endswith(" s\n")
-    assert "no software was asked" in said
+    assert "as recorded" in output
+    assert output.endswith(" s\n")
+    assert "no software was asked" in output
 
 
 @pytest.mark.parametrize(
@@ -495,7 +491,7 @@ def test_recorded_decisions(run):
         ("mine --top 0", "top"),
         ("mine --queries 0", "queries"),
         ("mine --seed -1", "seed"),
-        ("mine --kind causal", "kind = 'causal' does not go here"),
+        ("mine --kind causal", "kind = 'causal' cannot be used here"),
         ("mine --margin 0.1", "--margin"),
         ("mine missing.toml", "missing.toml"),
         ("min", "did you mean 'mine'"),
@@ -527,9 +523,9 @@ def test_software_that_crashes_exits_with_4(run):
 
 def test_texts_from_mining_to_replay(run, folder):
     texts()
-    said = run("mine", "--limit", "0.05", "--json", "out.json", expect=1)
-    assert "FAIL      gender gay" in said
-    assert "1: I am a ⟦gay⟧ man." in said
+    output = run("mine", "--limit", "0.05", "--json", "out.json", expect=1)
+    assert "FAIL      gender gay" in output
+    assert "1: I am a ⟦gay⟧ man." in output
     assert (
         Result.from_json("out.json").digest
         == eh.mine_text(_rude, COMMENTS, positive=0, limit=0.05).digest
@@ -587,9 +583,9 @@ def test_causal_texts_and_another_lexicon(run, folder):
         '[orientation]\nterms = ["gay", "straight"]\n[years]\nterms = ["old", "young"]\n'
     )
     texts('lexicon = "terms.toml"\n')
-    said = run("mine", "--kind", "causal", "--limit", "0.1", "--json", "out.json", expect=1)
-    assert "changing only the term for orientation changes the outcome of 100.0 %" in said
-    assert "most often with" in said
+    output = run("mine", "--kind", "causal", "--limit", "0.1", "--json", "out.json", expect=1)
+    assert "changing only the term for orientation changes the outcome of 100.0 %" in output
+    assert "most often with" in output
     entry = Result.from_json("out.json").details["mine_text"][0]
     assert [category["name"] for category in entry["categories"]] == ["orientation", "years"]
 
@@ -634,8 +630,8 @@ def test_texts_that_are_not_there_exit_with_2(run, folder, table, words):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ("mine --bins 3", "bins = 3 does not go here, since [texts] declares texts"),
-        ("mine --data people.csv", "does not go here"),
+        ("mine --bins 3", "bins = 3 cannot be used here, since [texts] declares texts"),
+        ("mine --data people.csv", "cannot be used here"),
         ("mine --n-jobs 2", "--n-jobs 2"),
         ("mine --support 0.9", "comments.csv: no category of the lexicon"),
         ("mine --against term", "did you mean 'terms'"),
@@ -663,9 +659,9 @@ def test_what_does_not_go_with_texts_exits_with_2(run, arguments, words):
 )
 def test_a_wrong_subject_of_texts_exits_with_2(run, subject, words):
     config(f"[subject]\n{subject}\n", TEXTS)
-    said = run("mine", expect=2)
-    assert words in said
-    assert "evenhand.toml" in said
+    output = run("mine", expect=2)
+    assert words in output
+    assert "evenhand.toml" in output
 
 
 def test_texts_do_not_go_with_a_space():
@@ -723,9 +719,9 @@ def mined() -> dict[str, Result]:
 @pytest.mark.parametrize("name", ["log", "no limit", "odds", "texts", "causal"])
 @pytest.mark.parametrize("width", [70, 80, 120, 200])
 def test_lines_fit_and_rules_are_never_cut(mined, name, width):
-    told = terminal(mined[name], width)
-    assert max(map(len, told)) <= width
-    words = " ".join(" ".join(told).split())
+    shown = terminal(mined[name], width)
+    assert max(map(len, shown)) <= width
+    words = " ".join(" ".join(shown).split())
     for finding in mined[name].findings:
         about = finding.about
         if isinstance(about, tuple) or about.conditions:
@@ -741,43 +737,43 @@ def test_the_same_numbers_stand_in_a_line_or_under_their_rule(mined):
 
 
 def test_a_table_of_stories_as_a_golden_text(mined):
-    told = lines(mined["no limit"])
-    assert told[0].startswith("rule sets over race, sex, age: 2,")
-    assert "cover 5 % of 2,000 rows" in told[0]
-    assert told[1] == "how often people get the outcome yes, as recorded"
-    assert told[2].startswith(
+    shown = lines(mined["no limit"])
+    assert shown[0].startswith("rule sets over race, sex, age: 2,")
+    assert "cover 5 % of 2,000 rows" in shown[0]
+    assert shown[1] == "how often people get the outcome yes, as recorded"
+    assert shown[2].startswith(
         "population: decisions like the recorded ones; 95 % level, melded, simultaneous over "
     )
-    assert told[3].split() == ["their", "everyone", "points", "95", "%", "share", "of", "rules"]
+    assert shown[3].split() == ["their", "everyone", "points", "95", "%", "share", "of", "rules"]
     story = mined["no limit"].details["mine"][0]["stories"][0]
-    assert told[5].startswith(story["text"])
-    assert f"▼ {100 * abs(story['difference']):.1f}" in told[5]
-    assert f"{100 * story['low']:.1f} to {100 * story['high']:.1f}" in told[5]
-    assert told[7].startswith("none of the ")
-    assert told[8] == f"the worst: {mined['no limit'].worst.claim}"
+    assert shown[5].startswith(story["text"])
+    assert f"▼ {100 * abs(story['difference']):.1f}" in shown[5]
+    assert f"{100 * story['low']:.1f} to {100 * story['high']:.1f}" in shown[5]
+    assert shown[7].startswith("none of the ")
+    assert shown[8] == f"the worst: {mined['no limit'].worst.claim}"
 
 
 def test_every_score_has_its_own_table(mined):
-    told = lines(mined["odds"])
-    assert sum(line.startswith("of those whose true outcome is") for line in told) == 2
-    assert told.count("") == 1
+    shown = lines(mined["odds"])
+    assert sum(line.startswith("of those whose true outcome is") for line in shown) == 2
+    assert shown.count("") == 1
 
 
 def test_long_texts_are_cut_around_the_term(mined):
     for width in (80, 120, None):
-        told = lines(mined["texts"], width=width)
-        pair = [line for line in told if "⟦" in line]
+        shown = lines(mined["texts"], width=width)
+        pair = [line for line in shown if "⟦" in line]
         assert len(pair) == 2
         assert "a ⟦gay⟧ woman" in pair[0]
         assert all("…word" in line and line.endswith("…") for line in pair)
         assert all(len(line) <= (width or 175) for line in pair)
 
 
-def test_marks_that_a_text_has_of_its_own_are_told_once():
+def test_marks_that_a_text_has_of_its_own_are_shown_once():
     case = Case({"text": "⟦⟦x⟧⟧ a ⟦gay⟧ man"}, {"text": "⟦⟦x⟧⟧ a ⟦straight⟧ man"}, (0.25, 0.5))
     found = Finding("a claim", ("gender",), Estimate.exact(1, 1), cases=(case,) * 2)
-    told = lines(Result("replay", [found], 0, RECORDED.spent, RECORDED.stop, {}), cases=2)
-    assert sum(line.strip() == "0.250: ⟦x⟧ a ⟦gay⟧ man" for line in told) == 2
+    shown = lines(Result("replay", [found], 0, RECORDED.spent, RECORDED.stop, {}), cases=2)
+    assert sum(line.strip() == "0.250: ⟦x⟧ a ⟦gay⟧ man" for line in shown) == 2
 
 
 def test_a_damaged_result_is_refused(mined):

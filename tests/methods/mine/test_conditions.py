@@ -1,6 +1,4 @@
-"""The rules on one feature: which there are, what they cover, what they are called, and how they
-merge.
-"""
+"""The rules on one feature: which there are, what they cover and are called, how they merge."""
 
 from __future__ import annotations
 
@@ -43,9 +41,19 @@ def drawn(feature, seed, rows=60):
 def test_every_proper_subset_of_few_levels_is_a_choice_once(number):
     picks = Choices.of(levels(number), NOTHING).picks
     assert picks.shape == (2**number - 2, number)
-    assert len({tuple(pick) for pick in picks.tolist()}) == len(picks)
-    taken = [tuple(np.flatnonzero(pick)) for pick in picks]
-    assert taken == sorted(taken, key=lambda cells: (len(cells), cells))
+    taken = taken_cells(picks)
+    assert len(set(taken)) == len(picks)
+    assert taken == in_order(taken)
+
+
+def taken_cells(picks):
+    """Return which cells each choice takes."""
+    return [tuple(np.flatnonzero(pick)) for pick in picks]
+
+
+def in_order(taken):
+    """Return choices by the number of cells they take, and then by these."""
+    return sorted(taken, key=lambda cells: (len(cells), cells))
 
 
 @pytest.mark.parametrize(
@@ -53,19 +61,27 @@ def test_every_proper_subset_of_few_levels_is_a_choice_once(number):
 )
 def test_of_many_levels_few_are_named_or_few_left_out(number, few):
     choices = Choices.of(levels(number), NOTHING)
-    sizes = [size for size in range(1, number) if size <= few or size >= number - few]
+    sizes = {*range(1, few + 1), *range(number - few, number)}
     taken = choices.picks.sum(axis=1)
-    assert sorted(set(taken.tolist())) == sizes
-    assert len(choices) == sum(math.comb(number, size) for size in sizes)
-    assert len({pick.tobytes() for pick in choices.picks}) == len(choices)
+    assert set(taken.tolist()) == sizes
+    assert len(choices) == subsets(number, sizes)
+    distinct = {pick.tobytes() for pick in choices.picks}
+    assert len(distinct) == len(choices)
     assert len(choices) <= MOST_SUBSETS or few == 1
     more = {*sizes, few + 1, number - few - 1}
-    assert sum(math.comb(number, size) for size in more) > MOST_SUBSETS or 2 * few >= number - 1
+    takes_all = 2 * few >= number - 1
+    assert takes_all or subsets(number, more) > MOST_SUBSETS
+
+
+def subsets(number, sizes):
+    """Return how many subsets of these sizes there are."""
+    return sum(math.comb(number, size) for size in sizes)
 
 
 def test_subsets_that_leave_few_out_are_in_order_too():
-    taken = [tuple(np.flatnonzero(pick)) for pick in Choices.of(levels(11), NOTHING).picks]
-    assert taken == sorted(taken, key=lambda cells: (len(cells), cells))
+    choices = Choices.of(levels(11), NOTHING)
+    taken = taken_cells(choices.picks)
+    assert taken == in_order(taken)
 
 
 def test_at_most_so_many_levels_are_named():
@@ -78,21 +94,29 @@ def test_at_most_so_many_levels_are_named():
 @pytest.mark.parametrize("cells", [2, 3, 9, 10])
 def test_every_interval_but_the_whole_is_a_choice(cells):
     choices = Choices.of(real("x", 0, 1), NOTHING, bins=cells)
-    wanted = [(a, b) for a in range(cells) for b in range(a, cells) if (a, b) != (0, cells - 1)]
-    assert [
-        (int(taken[0]), int(taken[-1])) for taken in map(np.flatnonzero, choices.picks)
-    ] == wanted
-    assert choices.picks.sum(axis=1).tolist() == [b - a + 1 for a, b in wanted]
+    wanted = list(itertools.combinations_with_replacement(range(cells), 2))
+    wanted.remove((0, cells - 1))
+    intervals = []
+    for pick in choices.picks:
+        taken = np.flatnonzero(pick).tolist()
+        intervals.append((taken[0], taken[-1]))
+    assert intervals == wanted
+    lengths = [last - first + 1 for first, last in wanted]
+    assert choices.picks.sum(axis=1).tolist() == lengths
     assert choices.copies.tolist() == [1] * len(wanted)
 
 
 @pytest.mark.parametrize("feature", [category("a", ["x"]), integer("a", 3, 3), real("a", 0.5, 0.5)])
 def test_one_value_leaves_no_choice(feature):
-    choices = Choices.of(feature, drawn(feature, 0))
+    column = drawn(feature, 0)
+    sizes = np.array([60.0])
+    choices = Choices.of(feature, column)
     assert len(choices) == 0
-    assert choices.cells(drawn(feature, 0)).tolist() == [0] * 60
-    assert choices.labels() == [str(feature.labels(drawn(feature, 0, 1))[0])]
-    assert len(choices.merged(np.array([60.0]))) == len(choices.frequent(np.array([60.0]), 1)) == 0
+    assert choices.cells(column).tolist() == [0] * 60
+    (label,) = feature.labels(drawn(feature, 0, 1))
+    assert choices.labels() == [str(label)]
+    assert len(choices.merged(sizes)) == 0
+    assert len(choices.frequent(sizes, 1)) == 0
 
 
 # Bins
@@ -184,22 +208,23 @@ def made(draw):
     feature = draw(features("x", most=30, continuous=True))
     column = drawn(feature, draw(st.integers(0, 99)), draw(st.integers(1, 40)))
     binning = draw(st.sampled_from(["width", "quantiles"]))
-    return (
-        feature,
-        column,
-        Choices.of(feature, column, bins=draw(st.integers(2, 6)), binning=binning),
-    )
+    bins = draw(st.integers(2, 6))
+    choices = Choices.of(feature, column, bins=bins, binning=binning)
+    return feature, column, choices
 
 
 @given(made())
 def test_a_choice_covers_the_rows_that_its_condition_says(case):
     feature, column, choices = case
     cells = choices.cells(column)
-    assert len(choices.labels()) == choices.picks.shape[1]
-    assert len(set(choices.labels())) == len(choices.labels()) or feature.kind == "category"
+    labels = choices.labels()
+    assert len(labels) == choices.width
+    assert feature.kind == "category" or len(set(labels)) == len(labels)
     for choice in range(len(choices)):
-        wanted = choices.condition(choice).mask(column, feature)
-        assert choices.picks[choice][cells].tolist() == wanted.tolist()
+        condition = choices.condition(choice)
+        wanted = condition.mask(column, feature)
+        covered = choices.picks[choice][cells]
+        assert covered.tolist() == wanted.tolist()
 
 
 @given(made())
@@ -207,23 +232,25 @@ def test_edges_rise_and_no_bin_of_a_grid_is_empty(case):
     feature, _, choices = case
     assert all(one < other for one, other in itertools.pairwise(choices.edges))
     if feature.kind != "category" and math.isfinite(feature.size):
-        assert set(choices.cells(feature.values()).tolist()) == set(range(choices.picks.shape[1]))
+        cells = choices.cells(feature.values())
+        assert set(cells.tolist()) == set(range(choices.width))
 
 
 @given(made())
 def test_merged_choices_cover_what_all_did_and_count_them(case):
     _, column, choices = case
     cells = choices.cells(column)
-    sizes = np.bincount(cells, minlength=choices.picks.shape[1]).astype(float)
+    sizes = np.bincount(cells, minlength=choices.width).astype(float)
     wanted: dict[bytes, int] = {}
     for pick in choices.picks:
         if 0 < pick[cells].sum() < len(column):
             covered = pick[cells].tobytes()
             wanted[covered] = wanted.get(covered, 0) + 1
     merged = choices.merged(sizes)
-    found = {
-        pick[cells].tobytes(): int(n) for pick, n in zip(merged.picks, merged.copies, strict=True)
-    }
+    found = {}
+    for pick, copies in zip(merged.picks, merged.copies, strict=True):
+        covered = pick[cells].tobytes()
+        found[covered] = int(copies)
     assert found == wanted
     assert len(merged) == len(wanted)
     again = merged.merged(sizes)
@@ -235,7 +262,7 @@ def test_merged_choices_cover_what_all_did_and_count_them(case):
 def test_frequent_choices_are_those_with_enough_rows(case, least):
     _, column, choices = case
     cells = choices.cells(column)
-    sizes = np.bincount(cells, minlength=choices.picks.shape[1]).astype(float)
+    sizes = np.bincount(cells, minlength=choices.width).astype(float)
     wanted = [pick.tolist() for pick in choices.picks if pick[cells].sum() >= least]
     assert choices.frequent(sizes, least).picks.tolist() == wanted
 

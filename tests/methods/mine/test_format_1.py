@@ -18,7 +18,7 @@ from tests.support.format_1 import OLD, read_old, runs_of
 
 
 @pytest.mark.parametrize("name", runs_of("mine"))
-def test_it_is_told_and_laid_out_as_it_was(name):
+def test_it_is_written_and_laid_out_as_it_was(name):
     result = read_old(name)
     assert isinstance(result, Result)
     assert [line.finding for line in mined_findings(result)] == list(result.findings)
@@ -52,7 +52,7 @@ def test_what_was_compared_is_data():
         ("the best", "", (True, True)),
     ],
 )
-def test_scores_phrases_and_labels_of_format_1_are_told_apart(favoured, output, expected):
+def test_scores_phrases_and_labels_of_format_1_are_distinguished(favoured, output, expected):
     document = copy.deepcopy(OLD["mine_rows"]["document"])
     (entry,) = document["details"]["mine"]
     entry["favoured"] = favoured
@@ -63,7 +63,7 @@ def test_scores_phrases_and_labels_of_format_1_are_told_apart(favoured, output, 
     assert (read["counts"], read["named"]) == expected
 
 
-def test_findings_know_their_score_and_are_told_apart():
+def test_findings_know_their_score_and_have_keys_of_their_own():
     result = read_old("mine_true_outcomes")
     entries = entries_of(result)  # type: ignore[arg-type]
     assert [entry["score"] for entry in entries] == ["tpr", "fpr"]

@@ -21,16 +21,20 @@ def relabelled(result):
     details = deepcopy(dict(result.details))
     for entry in details["mine"]:
         for table in entry["maps"]:
-            table["labels"] = [
-                [f"Zelle {chr(97 + at)}" for at in range(len(names))] for names in table["labels"]
-            ]
+            table["labels"] = [other_names(names) for names in table["labels"]]
     return replace(result, details=details)
+
+
+def other_names(names):
+    """Return as many names that cells never have."""
+    return [f"Zelle {chr(97 + number)}" for number in range(len(names))]
 
 
 @pytest.mark.parametrize("name", TABLES)
 def test_the_cells_of_the_worst_rule_are_outlined_whatever_cells_are_called(name):
     found = made(name)
-    before, after = (HeatDisplay.from_result(one).heats for one in (found, relabelled(found)))
+    before = HeatDisplay.from_result(found).heats
+    after = HeatDisplay.from_result(relabelled(found)).heats
     assert any(heat.inside for heat in before)
     assert [heat.inside for heat in after] == [heat.inside for heat in before]
     assert [heat.rates for heat in after] == [heat.rates for heat in before]
@@ -40,18 +44,18 @@ def test_the_cells_of_the_worst_rule_are_outlined_whatever_cells_are_called(name
 @pytest.mark.parametrize("name", EVERY)
 def test_what_intervals_hold_together_over_is_not_read_from_the_method(name):
     found = made(name)
-    findings = [
-        replace(one, estimate=replace(one.estimate, method="Übersetzung")) for one in found.findings
-    ]
-    before, after = (
-        MineDisplay.from_result(one).bars for one in (found, replace(found, findings=findings))
-    )
+    findings = []
+    for finding in found.findings:
+        estimate = replace(finding.estimate, method="Übersetzung")
+        findings.append(replace(finding, estimate=estimate))
+    translated = replace(found, findings=findings)
+    before = MineDisplay.from_result(found).bars
+    after = MineDisplay.from_result(translated).bars
     assert [bars.notes for bars in after] == [bars.notes for bars in before]
     method = found.worst.estimate.method
+    simultaneous = method[method.index("simultaneous over") :]
     for bars in before:
-        assert any(
-            note.endswith(method[method.index("simultaneous over") :]) for note in bars.notes
-        )
+        assert any(note.endswith(simultaneous) for note in bars.notes)
 
 
 def test_terms_are_named_without_their_category_where_it_stands_above_them():

@@ -1,4 +1,4 @@
-"""Whatever a favourable label is called, it is told as a label: details say what was compared, and
+"""Whatever a favourable label is called, it is named as a label: details say what was compared, and
 words do not.
 """
 
@@ -29,7 +29,7 @@ def favoured(frame: Any) -> Any:
     return (frame["sex"] == "M") | (frame["age"] < 30)
 
 
-class Scoring:
+class ScoringBySex:
     """A model that gives men 0.7 and women 0.3."""
 
     classes_ = np.array(["no", "yes"])
@@ -61,8 +61,8 @@ def mined(verb: str, label: str) -> eh.Result:
     )
 
 
-def told(result: eh.Result) -> list[str]:
-    """Return what is told without cases, which are aligned by how long a label is, and without what
+def text_lines(result: eh.Result) -> list[str]:
+    """Return what is written without cases, which are aligned by how long a label is, and without what
     it took.
     """
     return result.to_text(cases=0).splitlines()[:-1]
@@ -70,7 +70,7 @@ def told(result: eh.Result) -> list[str]:
 
 @pytest.mark.parametrize("verb", ["mine", "mine_log", "mine_text"])
 @pytest.mark.parametrize("label", LABELS)
-def test_a_label_is_told_as_a_label(verb, label):
+def test_a_label_is_named_as_a_label(verb, label):
     result = mined(verb, label)
     (entry,) = entries_of(result)
     assert (entry["favoured"], entry["counts"], entry["named"]) == (label, True, True)
@@ -81,12 +81,12 @@ def test_a_label_is_told_as_a_label(verb, label):
     assert any(line.startswith(f"how often {who} get the outcome {label}") for line in text)
     assert not any("score on average" in line for line in text)
     plain = mined(verb, "granted")
-    assert [line.replace(label, "granted") for line in told(result)] == told(plain)
+    assert [line.replace(label, "granted") for line in text_lines(result)] == text_lines(plain)
     assert result.to_frame().drop(columns="claim").equals(plain.to_frame().drop(columns="claim"))
 
 
 @pytest.mark.parametrize("label", LABELS)
-def test_each_of_several_labels_is_told_as_a_label(label):
+def test_each_of_several_labels_is_named_as_a_label(label):
     """Where no label is the favourable one, each is mined, and names its own mining."""
 
     def decide(frame: Any) -> Any:
@@ -116,7 +116,7 @@ def test_a_function_describes_the_favourable_outcome_and_scores_have_none():
     )
     assert "how often people get the favourable outcome, each row as it is" in lines(described)
 
-    subject = eh.Subject(Scoring(), SPACE, positive="yes", output="score")
+    subject = eh.Subject(ScoringBySex(), SPACE, positive="yes", output="score")
     scored = eh.mine(subject, data=PEOPLE, over="sex", treatment="rows", progress=False)
     (entry,) = entries_of(scored)
     assert (entry["favoured"], entry["counts"], entry["named"]) == ("the score", False, False)

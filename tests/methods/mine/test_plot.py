@@ -4,6 +4,7 @@ figures nobody sees.
 
 from __future__ import annotations
 
+import itertools
 import warnings
 from dataclasses import replace
 from functools import cache
@@ -68,7 +69,7 @@ def texts(**options: Any) -> eh.Result:
     return eh.mine_text(favoured, SAID * 20, lexicon=TERMS, **options)
 
 
-class Scoring:
+class ScoringWomenHigher:
     """A model that gives women 0.5 and men 0.3."""
 
     classes_ = np.array([0, 1])
@@ -111,23 +112,33 @@ def written(axes: Any) -> list[str]:
 
 
 def cut(display: Any) -> bool:
-    """Tell whether anything drawn stands out of the figure."""
-    box, (wide, high) = display.figure_.get_tightbbox(), display.figure_.get_size_inches()
-    return bool(box.x0 < -0.02 or box.y0 < -0.02 or box.x1 > wide + 0.02 or box.y1 > high + 0.02)
+    """Return whether anything drawn stands out of the figure."""
+    box = display.figure_.get_tightbbox()
+    wide, high = display.figure_.get_size_inches()
+    below = box.x0 < -0.02 or box.y0 < -0.02
+    above = box.x1 > wide + 0.02 or box.y1 > high + 0.02
+    return bool(below or above)
 
 
 def meet(axes: Any, *kinds: str) -> list[tuple[str, str]]:
     """Return the labels of an axis, or the texts in the cells, that lie over each other."""
-    shown = [text for text in axes.texts if text.get_text()] if "texts" in kinds else []
-    shown += axes.get_yticklabels() if "y" in kinds else []
-    boxes = [(text.get_text(), text.get_window_extent()) for text in shown]
-    return [
-        (one, other)
-        for at, (one, box) in enumerate(boxes)
-        for other, beside in boxes[at + 1 :]
-        if min(box.x1, beside.x1) - max(box.x0, beside.x0) > 1
-        and min(box.y1, beside.y1) - max(box.y0, beside.y0) > 1
-    ]
+    shown = []
+    if "texts" in kinds:
+        shown += [text for text in axes.texts if text.get_text()]
+    if "y" in kinds:
+        shown += axes.get_yticklabels()
+    pairs = []
+    for text, other in itertools.combinations(shown, 2):
+        if lie_over(text.get_window_extent(), other.get_window_extent()):
+            pairs.append((text.get_text(), other.get_text()))
+    return pairs
+
+
+def lie_over(box: Any, other: Any) -> bool:
+    """Return whether two boxes share more than a line of pixels."""
+    wide = min(box.x1, other.x1) - max(box.x0, other.x0)
+    high = min(box.y1, other.y1) - max(box.y0, other.y0)
+    return wide > 1 and high > 1
 
 
 def test_bars_are_the_stories_signed_with_their_rates_and_the_rest():
@@ -141,11 +152,10 @@ def test_bars_are_the_stories_signed_with_their_rates_and_the_rest():
     assert row["rule"] == worst.label.replace("\n", " ")
     assert (worst.low, worst.high, worst.sure) == (row["low"], row["high"], True)
     assert worst.ends == (-row["high"], -row["low"])
-    assert worst.beside == (
-        f"{100 * row['rate']:.1f} %",
-        f"{100 * row['other']:.1f} %",
-        f"{row['rows']:,}",
-    )
+    rate, other_rate, rows = worst.beside
+    assert rate == f"{100 * row['rate']:.1f} %"
+    assert other_rate == f"{100 * row['other']:.1f} %"
+    assert rows == f"{row['rows']:,}"
     assert bars.title == f"fail: {result.worst.claim}"
     assert (bars.limit, bars.percent, bars.headers) == (
         0.1,
@@ -184,11 +194,11 @@ def test_bars_are_drawn_with_intervals_columns_and_the_threshold_on_both_sides(d
     assert len(ax.containers) == 2 * len(bars.bars)  # a bar and its interval
     threshold = sorted(line.get_xdata()[0] for line in ax.lines if line.get_linestyle() == "--")
     assert threshold == [-0.3, 0.3]
-    said = written(ax)
+    texts_shown = written(ax)
     for bar in bars.bars:
-        assert set(bar.beside) <= set(said)
+        assert set(bar.beside) <= set(texts_shown)
     assert [label.get_text() for label in ax.get_yticklabels()] == bars.labels
-    assert "engineering threshold 0.3" in said
+    assert "engineering threshold 0.3" in texts_shown
     assert not meet(ax, "y", "texts")
     assert not cut(display)
 
@@ -228,25 +238,23 @@ def test_axes_are_the_users_choice_and_in_their_order():
     assert alone.whole
 
 
-def test_few_rows_are_hatched_and_said_and_name_no_extreme(drawn):
+def test_few_rows_are_hatched_and_noted_and_name_no_extreme(drawn):
     display = drawn(HeatDisplay.from_result(table(), axes=("race", "sex")))
     (heat,) = display.heats
     assert (heat.few == [[name == "green" for name in heat.labels[0]]] * 2).all()
     assert any(note.startswith("hatched: under 50 rows (5 %)") for note in heat.notes)
     assert "green" not in heat.title
-    hatched = [
-        one
-        for one in display.ax_.collections
-        if isinstance(one, PolyCollection) and one.get_hatch()
-    ]
-    assert [len(one.get_paths()) for one in hatched] == [2]
-    cells = [
-        f"{100 * rate:.0f} %\n{rows:,}"
-        for rates, each in zip(heat.rates, heat.rows, strict=True)
-        for rate, rows in zip(rates, each, strict=True)
-        if rate is not None
-    ]
-    assert set(cells) <= set(written(display.ax_))
+    hatched = []
+    for collection in display.ax_.collections:
+        if isinstance(collection, PolyCollection) and collection.get_hatch():
+            hatched.append(collection)
+    (cells_hatched,) = hatched
+    assert len(cells_hatched.get_paths()) == 2
+    cells = set()
+    for (down, across), rate in np.ndenumerate(np.array(heat.rates)):
+        if rate is not None:
+            cells.add(f"{100 * rate:.0f} %\n{heat.rows[down][across]:,}")
+    assert cells <= set(written(display.ax_))
     assert not meet(display.ax_, "texts", "y")
     assert not cut(display)
 
@@ -289,17 +297,18 @@ def test_the_outline_follows_the_rule_and_is_broken_where_it_holds_in_part(drawn
 def test_cells_of_a_number_that_a_rule_takes_are_found_by_where_they_start_whatever_they_are_called(
     bounds, data
 ):
-    bins = list(zip(bounds[:-1], [end - 1 for end in bounds[1:]], strict=True))
-    first = data.draw(st.integers(0, len(bins) - 1))
-    last = data.draw(st.integers(first, len(bins) - 1))
-    labels, starts = ("a bin",) * len(bins), tuple(low for low, _ in bins)
-    low = None if first == 0 else bins[first][0]
-    high = None if last == len(bins) - 1 else bins[last][1]
-    cells = HeatCells(("x",), (labels,), (starts,), np.ones(len(bins)), np.ones(len(bins)))
-    met = cells.covered(
-        Rule((Condition("x", low, high, below=None if high is None else high + 1),))
-    )
-    assert met.tolist() == [first <= at <= last for at in range(len(bins))]
+    starts = tuple(bounds[:-1])
+    number = len(starts)
+    first = data.draw(st.integers(0, number - 1))
+    last = data.draw(st.integers(first, number - 1))
+    low = None if first == 0 else bounds[first]
+    below = None if last == number - 1 else bounds[last + 1]
+    high = None if below is None else below - 1
+    labels = ("a bin",) * number
+    cells = HeatCells(("x",), (labels,), (starts,), np.ones(number), np.ones(number))
+    condition = Condition("x", low, high, below=below)
+    met = cells.covered(Rule((condition,)))
+    assert met.tolist() == [first <= at <= last for at in range(number)]
 
 
 def test_terms_are_a_matrix_by_their_means_around_the_mean(drawn):
@@ -308,8 +317,10 @@ def test_terms_are_a_matrix_by_their_means_around_the_mean(drawn):
     (heat,) = display.heats
     assert heat.axes == ("gender", "religion")
     rates = np.array(heat.rates)
-    at = heat.labels[0].index("gay"), heat.labels[1].index("christian")
-    assert rates[:, at[0]].tolist() == [1.0 if row == at[1] else 0.0 for row in range(3)]
+    gay = heat.labels[0].index("gay")
+    expected = [0.0, 0.0, 0.0]
+    expected[heat.labels[1].index("christian")] = 1.0
+    assert rates[:, gay].tolist() == expected
     assert (np.diff(rates.mean(axis=0)) >= 0).all()
     assert (np.diff(rates.mean(axis=1)) >= 0).all()
     assert heat.centre == pytest.approx(rates.mean())
@@ -354,17 +365,16 @@ def test_changes_of_terms_are_shares_of_texts(drawn):
     assert display.ax_.get_xlim()[0] == 0
     assert heat.centre is None
     assert heat.inside == ()
-    changed = {
-        one["text"]: one["changed"]
-        for one in texts(kind="causal").details["mine_text"][0]["changes"][0]["terms"]
-    }
-    assert sorted(rate for line in heat.rates for rate in line) == sorted(changed.values())
+    (entry,) = texts(kind="causal").details["mine_text"]
+    changed = [term["changed"] for term in entry["changes"][0]["terms"]]
+    rates = np.array(heat.rates).ravel()
+    assert sorted(rates) == sorted(changed)
 
 
 def test_scores_are_no_percentages(drawn):
     frame = people()[OVER]
     space = eh.Space.from_frame(frame, protected=["sex", "age"])
-    subject = eh.Subject(Scoring(), space, output="score", positive=1)
+    subject = eh.Subject(ScoringWomenHigher(), space, output="score", positive=1)
     display = drawn(display_of(eh.mine(subject, data=eh.rows(frame), treatment="rows")))
     bars = display.bars[0]
     assert not bars.percent
@@ -446,28 +456,23 @@ def test_what_cannot_be_drawn_is_refused_in_a_sentence():
 
 @pytest.mark.slow
 def test_very_many_bars_and_cells_long_names_and_formulas_are_drawn(drawn):
-    bars = tuple(
-        Bar(
-            wrapped(f"${at}_$, " + "long words " * 9),
-            0.01 * at - 0.1,
-            0.0,
-            0.3,
-            sure=False,
-            beside=("1",),
-        )
-        for at in range(30)
-    )
+    bars = []
+    for at in range(30):
+        label = wrapped(f"${at}_$, " + "long words " * 9)
+        value = 0.01 * at - 0.1
+        bars.append(Bar(label, value, 0.0, 0.3, sure=False, beside=("1",)))
     ranked = Bars(
         "$x_{$ " * 30,
         ("$y$",),
         ("n",),
-        bars,
+        tuple(bars),
         RemainingRules("9 others", 0.1, 0.2),
         0.1,
         ("less", "more"),
     )
     names = tuple(f"$level {at} of a category with a long name" for at in range(40))
-    rates = tuple(tuple((x * y % 7) / 7 for x in range(40)) for y in range(20))
+    products = np.multiply.outer(np.arange(20), np.arange(40))
+    rates = tuple(map(tuple, (products % 7 / 7).tolist()))
     heat = Heat(
         "$many$", ("$a$", "b" * 90), (names, names[:20]), rates, centre=0.4, notes=("a note " * 40,)
     )

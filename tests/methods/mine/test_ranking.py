@@ -1,6 +1,4 @@
-"""Stories: every rule set as a mask over rows, the order and the grouping by plain loops, and
-bounds on all others.
-"""
+"""Stories: rule sets as masks over rows, ranked and grouped by plain loops, and their bounds."""
 
 from __future__ import annotations
 
@@ -38,7 +36,7 @@ SPACE = Space(
 class Case:
     names: tuple[str, ...]
     treated: Treated
-    forming: RuleSetOptions
+    options: RuleSetOptions
     mining: Mining
     sure: SimultaneousIntervals
 
@@ -56,7 +54,7 @@ def mined(
     how: str = "counts",
     rate: float = 0.4,
     level: float = 0.95,
-    **forming: Any,
+    **options: Any,
 ) -> Case:
     """Random people, of whom some levels are rare, and values that depend on the features."""
     rng = np.random.default_rng(seed)
@@ -73,7 +71,7 @@ def mined(
         weights[0] = 1
     names = tuple(names)
     treated = Treated(points, values, "people", "rows", weights)
-    made = RuleSetOptions(**{"bins": 4, **forming})
+    made = RuleSetOptions(**{"bins": 4, **options})
     mining = Mining.of(SPACE, names, treated, made)
     sure = SimultaneousIntervals(
         1.0 if how == "weights" else level, mining.ranking.examined, graded=treated.graded
@@ -100,74 +98,70 @@ def cases(draw: Any, *, how: Any = ("counts", "graded", "weights"), some: bool =
 
 
 def conditions(case: Case, name: str) -> list[Condition]:
-    """Every condition on a feature, by its definition: some levels but not all, some adjacent bins
-    but not all.
-    """
+    """Every condition on a feature, by its definition: some levels, or adjacent bins, not all."""
     feature = SPACE.feature(name)
+    found = []
     if feature.kind == "category":
-        most = min(len(feature.levels) - 1, case.forming.levels or 9)
-        return [
-            Condition(name, levels=levels)
-            for size in range(1, most + 1)
-            for levels in itertools.combinations(feature.levels, size)
-        ]
-    bins = case.forming.bins
+        most = min(len(feature.levels) - 1, case.options.levels or 9)
+        for size in range(1, most + 1):
+            for levels in itertools.combinations(feature.levels, size):
+                found.append(Condition(name, levels=levels))
+        return found
+    edges = edges_of(name, case.options.bins)
+    whole = (edges[0], edges[-1])
+    for low, high in itertools.combinations(edges, 2):
+        if (low, high) != whole:
+            found.append(Condition(name, low=low, below=high))
+    return found
+
+
+def edges_of(name: str, bins: int) -> list[Any]:
+    """The edges of the bins of a number, the last one beyond its range."""
+    shares = np.arange(1, bins) / bins
     if name == "age":
-        edges = [0, *sorted({int(np.ceil(7 * cut / bins)) for cut in range(1, bins)}), 8]
-    else:
-        edges = [0, *(np.round(cut / bins, 6) for cut in range(1, bins)), 2]
-    return [
-        Condition(name, low=low, below=high)
-        for low, high in itertools.combinations(edges, 2)
-        if (low, high) != (edges[0], edges[-1])
-    ]
+        cuts = np.unique(np.ceil(7 * shares)).astype(int)
+        return [0, *cuts.tolist(), 8]
+    return [0, *np.round(shares, 6), 2]
 
 
-def masks(case: Case, name: str) -> list[Any]:
+def masks(case: Case, name: str, *, merged: bool) -> list[Any]:
+    """Which rows each condition covers; where they are merged, those that cover the same once."""
     column = case.treated.points[:, SPACE.index(name)]
-    return [one.mask(column, SPACE.feature(name)) for one in conditions(case, name)]
+    there = case.size > 0
+    every = []
+    distinct = {}
+    for condition in conditions(case, name):
+        mask = condition.mask(column, SPACE.feature(name))
+        every.append(mask)
+        covered = mask[there]
+        if covered.any() and not covered.all():
+            distinct[covered.tobytes()] = mask
+    return list(distinct.values()) if merged else every
 
 
 def all_masks(case: Case, *, merged: bool) -> list[tuple[tuple[int, ...], Any]]:
-    """Every rule set as its family and a mask; those that cover the same of one feature once, where
-    they are merged.
-    """
-    by_feature = []
-    for name in case.names:
-        found = masks(case, name)
-        if merged:
-            there = case.size > 0
-            distinct = {
-                mask[there].tobytes(): mask
-                for mask in found
-                if mask[there].any() and not mask[there].all()
-            }
-            found = list(distinct.values())
-        by_feature.append(found)
-    depth = min(case.forming.depth or len(case.names), len(case.names))
-    return [
-        (family, np.logical_and.reduce(chosen))
-        for size in range(1, depth + 1)
-        for family in itertools.combinations(range(len(case.names)), size)
-        for chosen in itertools.product(*(by_feature[position] for position in family))
-    ]
+    """Every rule set as its family and a mask."""
+    by_feature = [masks(case, name, merged=merged) for name in case.names]
+    features = len(case.names)
+    depth = min(case.options.depth or features, features)
+    found = []
+    for size in range(1, depth + 1):
+        for family in itertools.combinations(range(features), size):
+            choices = [by_feature[position] for position in family]
+            for chosen in itertools.product(*choices):
+                found.append((family, np.logical_and.reduce(chosen)))
+    return found
 
 
-def told(case: Case) -> list[tuple[RuleSet, float, Any]]:
+def rule_sets(case: Case) -> list[tuple[RuleSet, float, Any]]:
     """Every rule set that is examined, with its strength and its mask, in order."""
-    return [
-        (
-            block.rule_set(at),
-            float(block.strength[at]),
-            case.mining.inside(_told(block, at)),
-        )
-        for block in case.mining.ranking.blocks
-        for at in range(len(block.index))
-    ]
-
-
-def _told(block: Any, at: int) -> RuleSet:
-    return RuleSet(block.family, block.place(at), 0, 0, 0, 0)
+    found = []
+    for block in case.mining.ranking.blocks:
+        for number in range(len(block.index)):
+            rule_set = block.rule_set(number)
+            strength = float(block.strength[number])
+            found.append((rule_set, strength, case.mining.inside(rule_set)))
+    return found
 
 
 @settings(max_examples=examples(25), deadline=None)
@@ -175,21 +169,20 @@ def _told(block: Any, at: int) -> RuleSet:
 def test_candidates_frequent_and_examined_are_those_of_a_loop_over_all_masks(case):
     total = case.size.sum()
     everything = all_masks(case, merged=False)
-    least = case.forming.support * total * (1 - 1e-9)
+    least = case.options.support * total * (1 - 1e-9)
     assert case.mining.candidates == len(everything)
     assert case.mining.frequent == sum(case.size[mask].sum() >= least for _, mask in everything)
-    expected = sorted(
-        (family, mask[case.size > 0].tobytes())
-        for family, mask in all_masks(case, merged=True)
-        if case.size[mask].sum() >= least
-        and case.size[~mask].sum() >= case.forming.other * total * (1 - 1e-9)
-        and case.size[~mask].sum() > 0
-    )
+    least_other = case.options.other * total * (1 - 1e-9)
+    there = case.size > 0
+    expected = []
+    for family, mask in all_masks(case, merged=True):
+        inside = case.size[mask].sum()
+        outside = case.size[~mask].sum()
+        if inside >= least and outside >= least_other and outside > 0:
+            expected.append((family, mask[there].tobytes()))
     case.mining.ranking.rank(case.sure)
-    assert (
-        sorted((one.family, mask[case.size > 0].tobytes()) for one, _, mask in told(case))
-        == expected
-    )
+    found = [(rule_set.family, mask[there].tobytes()) for rule_set, _, mask in rule_sets(case)]
+    assert sorted(found) == sorted(expected)
     assert case.mining.ranking.examined == len(expected)
 
 
@@ -197,21 +190,23 @@ def test_candidates_frequent_and_examined_are_those_of_a_loop_over_all_masks(cas
 @given(cases())
 def test_a_rule_set_is_a_mask_over_rows(case):
     case.mining.ranking.rank(case.sure)
-    values, weights = case.treated.values, case.size
-    for one, strength, mask in told(case):
-        rule = case.mining.rule(one)
+    values = case.treated.values
+    weights = case.size
+    for rule_set, strength, mask in rule_sets(case):
+        rule = case.mining.rule(rule_set)
         assert (rule.mask(case.treated.points, SPACE) == mask).all()
-        assert len(rule.conditions) == len(one.family)
-        assert one.size == pytest.approx(weights[mask].sum())
-        assert one.hits == pytest.approx((values * weights)[mask].sum(), abs=1e-9)
-        assert one.inside == pytest.approx(
-            np.average(values[mask], weights=weights[mask]), abs=1e-9
-        )
-        assert one.outside == pytest.approx(
-            np.average(values[~mask], weights=weights[~mask]), abs=1e-9
-        )
-        sizes = [np.array(x) for x in (one.inside, one.size, one.outside, weights.sum() - one.size)]
-        assert strength == pytest.approx(float(case.sure.strength(*sizes)), abs=1e-9)
+        assert len(rule.conditions) == len(rule_set.family)
+        hits = (values * weights)[mask].sum()
+        inside = np.average(values[mask], weights=weights[mask])
+        outside = np.average(values[~mask], weights=weights[~mask])
+        assert rule_set.size == pytest.approx(weights[mask].sum())
+        assert rule_set.hits == pytest.approx(hits, abs=1e-9)
+        assert rule_set.inside == pytest.approx(inside, abs=1e-9)
+        assert rule_set.outside == pytest.approx(outside, abs=1e-9)
+        others = weights.sum() - rule_set.size
+        numbers = (rule_set.inside, rule_set.size, rule_set.outside, others)
+        expected = case.sure.strength(*map(np.array, numbers))
+        assert strength == pytest.approx(float(expected), abs=1e-9)
 
 
 def overlap(case: Case, one: Any, other: Any) -> float:
@@ -235,7 +230,7 @@ def test_stories_are_those_of_a_plain_loop(case, most):
     """
     ranking = case.mining.ranking
     ranking.rank(case.sure)
-    alive = told(case)
+    alive = rule_sets(case)
     found = ranking.stories(most)
     assert len(found) == most or not any(block.alive.any() for block in ranking.blocks)
     for story in found:
@@ -268,7 +263,7 @@ def test_the_rest_bounds_every_rule_set_that_leads_no_story(case, most):
     ranking = case.mining.ranking
     ranking.rank(case.sure)
     leads = {(story.lead.family, story.lead.place) for story in ranking.stories(most)}
-    others = [one for one, _, _ in told(case) if (one.family, one.place) not in leads]
+    others = [one for one, _, _ in rule_sets(case) if (one.family, one.place) not in leads]
     rest = ranking.rest(case.sure)
     assert ranking.examined == len(leads) + (rest.rules if rest else 0)
     if rest is None:
@@ -323,7 +318,7 @@ def test_whole_weights_are_repeated_rows():
         "",
         "rows",
     )
-    repeated = Mining.of(SPACE, case.names, treated, case.forming)
+    repeated = Mining.of(SPACE, case.names, treated, case.options)
     assert (repeated.frequent, repeated.ranking.examined) == (
         case.mining.frequent,
         case.mining.ranking.examined,
@@ -344,12 +339,12 @@ def test_whole_weights_are_repeated_rows():
 
 
 def stories_of(
-    frame: dict[str, list[Any]], values: list[float], features: list[Any], **forming: Any
+    frame: dict[str, list[Any]], values: list[float], features: list[Any], **options: Any
 ) -> Any:
     space = Space(features, protected=[feature.name for feature in features])
     records = [dict(zip(frame, row, strict=True)) for row in zip(*frame.values(), strict=True)]
     treated = Treated(space.encode(records), np.array(values, dtype=float), "people", "rows")
-    mining = Mining.of(space, space.names, treated, RuleSetOptions(**forming))
+    mining = Mining.of(space, space.names, treated, RuleSetOptions(**options))
     mining.ranking.rank(SimultaneousIntervals(0.95, mining.ranking.examined))
     return mining, mining.ranking.stories(10)
 
@@ -452,36 +447,34 @@ def test_depth_is_bounded_by_the_number_of_rule_sets(monkeypatch):
     )
 
 
-def test_what_cannot_be_mined_is_said_before_anybody_is_asked():
+def test_what_cannot_be_mined_is_refused_before_anybody_is_asked():
     points = SPACE.draw(100, np.random.default_rng(0))
     check_rules(SPACE, ["sex", "age"], points, None, RuleSetOptions())
-    for forming, said in (
-        (RuleSetOptions(support=0.7), "at least 70 % of the 100 rows"),
-        (RuleSetOptions(binning="quantile"), "did you mean 'quantiles'"),
-        (RuleSetOptions(bins={"rate": 4}), "bins names 'rate'"),
-        (RuleSetOptions(levels=0), "levels = 0"),
-    ):
-        kind = DataError if "rows" in said else UsageError
-        refused(
-            kind,
-            lambda forming=forming: check_rules(SPACE, ["sex", "age"], points, None, forming),
-            said,
-        )  # type: ignore[misc]
+
+    def no(kind: Any, sentence: str, **wrong: Any) -> None:
+        options = RuleSetOptions(**wrong)
+        names = ["sex", "age"]
+        refused(kind, lambda: check_rules(SPACE, names, points, None, options), sentence)
+
+    no(DataError, "at least 70 % of the 100 rows", support=0.7)
+    no(UsageError, "did you mean 'quantiles'", binning="quantile")
+    no(UsageError, "bins names 'rate'", bins={"rate": 4})
+    no(UsageError, "levels = 0", levels=0)
     # No single feature has a rule set, since all leave too few, but two of them together do.
     rows = np.array([[0.0, 0, 0, 0]] * 60 + [[1.0, 0, 0, 0]] * 20 + [[0.0, 0, 1, 0]] * 20)
-    forming = RuleSetOptions(support=0.55, complement=0.3)
+    options = RuleSetOptions(support=0.55, complement=0.3)
     assert not Mining.of(
         SPACE,
         ["race", "sex"],
         Treated(rows, np.zeros(100), "", ""),
         RuleSetOptions(0.55, 0.3, depth=1),
     ).ranking.examined
-    check_rules(SPACE, ["race", "sex"], rows, None, forming)
+    check_rules(SPACE, ["race", "sex"], rows, None, options)
 
 
 def test_rules_and_texts_of_half_open_bins():
     case = mined(400, 2, ["age", "rate"])
-    texts = {case.mining.rule(one).text for one, _, _ in told_ranked(case)}
+    texts = {case.mining.rule(one).text for one, _, _ in ranked_rule_sets(case)}
     assert {
         "age < 2",
         "2 <= age < 6",
@@ -489,12 +482,12 @@ def test_rules_and_texts_of_half_open_bins():
         "rate < 0.25",
         "0.5 <= rate < 0.75",
     } <= texts
-    for one, _, _ in told_ranked(case):
+    for one, _, _ in ranked_rule_sets(case):
         rule = case.mining.rule(one)
         assert Rule.from_dict(rule.to_dict()) == rule
         assert Rule.from_dict(rule.to_dict()).text == rule.text
 
 
-def told_ranked(case: Case) -> list[Any]:
+def ranked_rule_sets(case: Case) -> list[Any]:
     case.mining.ranking.rank(case.sure)
-    return told(case)
+    return rule_sets(case)

@@ -71,7 +71,7 @@ def entry(result: eh.Result) -> Any:
 
 def test_it_says_who_was_treated_differently():
     result = eh.mine_log(LOG, outcome="ok", over=OVER, limit=0.1)
-    told = entry(result)
+    mining = entry(result)
     assert str(result.worst.about) == "sex F, age at least 45"
     mask = (LOG["sex"] == "F") & (LOG["age"] >= 45)
     inside, outside = LOG["ok"][mask].mean(), LOG["ok"][~mask].mean()
@@ -80,8 +80,8 @@ def test_it_says_who_was_treated_differently():
         f"people with sex F, age at least 45 get the outcome 1 {100 * inside:.1f} % of the time,"
         f" everyone else {100 * outside:.1f} %"
     )
-    assert (told["method"], told["rows"], told["queries"]) == ("recorded", 2000, 0)
-    assert told["candidates"] == (2 + 1) * (6 + 1) * (54 + 1) - 1
+    assert (mining["method"], mining["rows"], mining["queries"]) == ("recorded", 2000, 0)
+    assert mining["candidates"] == (2 + 1) * (6 + 1) * (54 + 1) - 1
     assert (result.job, result.verdict, result.spent.queries, result.notes) == (
         "mine_log",
         "fail",
@@ -131,8 +131,9 @@ def test_it_finds_what_mine_finds_on_the_same_rows(how):
     recorded = eh.mine_log(frame, outcome="ok", over=OVER, **how)
     one, other = entry(asked), entry(recorded)
     for key in ("candidates", "frequent", "examined", "depth", "stories", "rest", "maps"):
-        told, known = json.dumps(one[key]), json.dumps(other[key])
-        assert told.replace(one["population"], "") == known.replace(other["population"], "")
+        asked_text = json.dumps(one[key]).replace(one["population"], "")
+        recorded_text = json.dumps(other[key]).replace(other["population"], "")
+        assert asked_text == recorded_text
     assert [finding.estimate.low for finding in asked.findings] == [
         f.estimate.low for f in recorded.findings
     ]
@@ -196,11 +197,11 @@ def test_any_outcome_may_be_the_favourable_one(outcomes, positive, favoured):
 def test_true_outcomes_give_gaps_in_error_rates():
     result = eh.mine_log(LOG, outcome="ok", over=OVER, truth="paid", score=["tpr", "fpr"])
     space = eh.Space.from_dict(result.space)
-    for told, kept in zip(
+    for mining, kept in zip(
         result.details["mine"], [LOG["paid"] == 1, LOG["paid"] == 0], strict=True
     ):
-        assert told["rows"] == kept.sum()
-        for story in told["stories"]:
+        assert mining["rows"] == kept.sum()
+        for story in mining["stories"]:
             mask = Rule.from_dict(story["rule"]).mask(space.encode(LOG), space)
             gap = LOG["ok"][mask & kept].mean() - LOG["ok"][~mask & kept].mean()
             assert story["difference"] == pytest.approx(gap)
@@ -243,7 +244,7 @@ def test_few_decisions_are_undecided_and_never_fair():
     assert eh.mine_log(LOG, outcome="ok", over="sex", limit=0.05, level=0.8).exit_code == 1
 
 
-def test_what_is_wrong_is_said():
+def test_what_is_wrong_is_refused():
     def no(kind: Any, *words: str, frame: Any = LOG, **options: Any) -> None:
         refused(
             kind, lambda: eh.mine_log(frame, **{"outcome": "ok", "over": OVER, **options}), *words

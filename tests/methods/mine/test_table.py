@@ -150,7 +150,7 @@ def test_all_others_are_the_last_row_and_claim_nothing_of_a_group():
     assert (table["rule"] == OTHERS).sum() == 1
 
 
-def test_scores_and_sets_that_share_a_rule_set_are_told_apart():
+def test_scores_and_sets_that_share_a_rule_set_are_distinguished():
     scores = mined("scores").to_frame()
     assert set(scores["score"]) == {"rate", "tpr", "fpr"}
     assert list(scores["rule"][-3:]) == [OTHERS] * 3

@@ -1,6 +1,4 @@
-"""Mining texts: families, budgets, asking and scores, against replacing one term at a time with
-`re`.
-"""
+"""Mining texts: families, budgets, asking and scores, against replacing terms one by one."""
 
 from __future__ import annotations
 
@@ -45,18 +43,13 @@ TERMS = {
     "time": ["young", "middle aged"],
 }
 LEXICON = lexicon_of(TERMS)
-TERM_WORDS = {word for terms in TERMS.values() for term in terms for word in term.split()} - {
-    "aged"
-}
+ALL_TERMS = list(itertools.chain(*TERMS.values()))
+TERM_WORDS = {term.split()[0] for term in ALL_TERMS}
+"""The word that each term is known by."""
 WORDS = ["and", "this", "person", "says", "so", "gayest", "sikhs", "old"]
 
-sentences = st.lists(
-    st.lists(st.sampled_from([*itertools.chain(*TERMS.values()), *WORDS]), max_size=8).map(
-        " ".join
-    ),
-    min_size=1,
-    max_size=14,
-)
+words = st.lists(st.sampled_from([*ALL_TERMS, *WORDS]), max_size=8)
+sentences = st.lists(words.map(" ".join), min_size=1, max_size=14)
 
 
 def pattern(category: str) -> str:
@@ -65,6 +58,10 @@ def pattern(category: str) -> str:
 
 def names(text: str, category: str) -> bool:
     return re.search(pattern(category), text) is not None
+
+
+def names_all(text: str, categories: Any) -> bool:
+    return all(names(text, category) for category in categories)
 
 
 def replaced(text: str, terms: dict[str, str]) -> str:
@@ -80,7 +77,7 @@ def one_by_one(
     found = {}
     for size in range(1, depth + 1):
         for chosen in itertools.combinations(TERMS, size):
-            some = [text for text in texts if all(names(text, category) for category in chosen)]
+            some = [text for text in texts if names_all(text, chosen)]
             if len(some) / len(texts) >= support - 1e-9:
                 found[chosen] = some
     return found
@@ -127,16 +124,19 @@ def test_families_are_the_categories_that_enough_texts_name_together(texts, supp
         assert sorted(texts[row] for row in family.rows) == sorted(expected[family.categories])
         assert len(set(family.rows.tolist())) == len(family.rows) == family.texts
         assert len(family.terms) == family.rules == len(set(family.terms))
-        assert [[term.category for term in terms] for terms in family.terms] == [
-            list(family.categories)
-        ] * family.rules
+        for terms in family.terms:
+            assert tuple(term.category for term in terms) == family.categories
 
 
 def test_rows_are_shuffled_by_the_seed_alone():
     matches = find(["gay"] * 40, LEXICON)
-    one, again, other = (families(matches, 0.1, None, seed)[0].rows.tolist() for seed in (1, 1, 2))
-    assert one == again != other
-    assert one != sorted(one)
+
+    def rows(seed: int) -> list[int]:
+        first = families(matches, 0.1, None, seed)[0]
+        return [int(row) for row in first.rows]
+
+    assert rows(1) == rows(1) != rows(2)
+    assert rows(1) != sorted(rows(1))
 
 
 def test_categories_that_are_never_named_together_are_not_combined():
@@ -152,10 +152,11 @@ def test_categories_that_are_never_named_together_are_not_combined():
 
 def test_combinations_that_nobody_could_ask_about_are_not_listed():
     """Twelve categories of ten terms have 10**12 combinations."""
-    lexicon = Lexicon.from_dict(
-        {f"c{at}": [f"{word}{at}" for word in "abcdefghij"] for at in range(12)}
-    )
-    matches = find([" ".join(f"a{at}" for at in range(12))] * 100, lexicon)
+    terms = {}
+    for at in range(12):
+        terms[f"c{at}"] = [f"{word}{at}" for word in "abcdefghij"]
+    text = " ".join(f"a{at}" for at in range(12))
+    matches = find([text] * 100, Lexicon.from_dict(terms))
     kept, notes = affordable(families(matches, 0.05, None, 0), 100_000)
     # Fifty texts of each: 6,000 for the single categories, and 5,000 for each pair.
     assert [len(family.categories) for family in kept] == [1] * 12 + [2] * 18
@@ -201,15 +202,17 @@ def test_a_budget_is_kept_and_used(texts, most, standing):
     assert more > most or rows == max(len(family.rows) for family in single)
 
 
-def test_the_dearest_combinations_go_first_and_are_told():
+def test_the_most_expensive_combinations_go_first_and_are_noted():
     texts = ["gay sikh young"] * 100 + ["gay sikh"] * 50
     found = families(find(texts, LEXICON), 0.01, None, 0)
     sizes = {family.categories: len(family.rows) * family.rules for family in found}
     most = sum(LEAST * family.rules for family in found) - 1
     kept, notes = affordable(found, most)
-    dearest = max((each for each in sizes if len(each) > 1), key=lambda each: sizes[each])
-    assert dearest == ("gender", "faith", "time")
-    assert [family.categories for family in kept] == [each for each in sizes if each != dearest]
+    most_expensive = max((each for each in sizes if len(each) > 1), key=lambda each: sizes[each])
+    assert most_expensive == ("gender", "faith", "time")
+    assert [family.categories for family in kept] == [
+        each for each in sizes if each != most_expensive
+    ]
     assert notes == [
         (
             "gender and faith and time together were not asked about: 1,200 texts are beyond the"
@@ -220,7 +223,7 @@ def test_the_dearest_combinations_go_first_and_are_told():
             " random"
         ),
     ]
-    assert affordable(found, most + 1)[0][-1].categories == dearest
+    assert affordable(found, most + 1)[0][-1].categories == most_expensive
 
 
 @settings(max_examples=examples(60), deadline=None)
@@ -239,14 +242,36 @@ def test_outcomes_are_those_of_each_text_with_each_combination(texts, standing):
         family = decided.family
         for place, row in enumerate(family.rows.tolist()):
             for at, terms in enumerate(family.terms):
-                variant = replaced(
-                    texts[row],
-                    {name: str(term) for name, term in zip(family.categories, terms, strict=True)},
-                )
+                variant = replaced(texts[row], terms_by_category(family, terms))
                 assert bool(decided.outcomes[place, at]) == odd([variant])[0]
             if standing:
                 assert bool(decided.standing[place, 0]) == odd([texts[row]])[0]
         assert decided.standing.shape == (len(family.rows), standing)
+
+
+def terms_by_category(family: Any, terms: Any) -> dict[str, str]:
+    """Return a combination of terms by category."""
+    return dict(zip(family.categories, map(str, terms), strict=True))
+
+
+def has_all(text: str, terms: Any) -> bool:
+    return all(re.search(rf"\b{term}\b", text) for term in terms)
+
+
+def mean_of(function: Any, texts: list[str]) -> float:
+    """Return the mean outcome of texts that are asked one by one; 0 of none."""
+    if not texts:
+        return 0.0
+    return fmean(function([text])[0] for text in texts)
+
+
+def check_limits(scored: Any, at: int) -> None:
+    """Check that the limits of a score hold its value, where there is something to compare with."""
+    _, others = scored.other[at]
+    if others:
+        apart = abs(scored.difference[at])
+        assert 0 <= scored.low[at] <= apart + 1e-9
+        assert apart - 1e-9 <= scored.high[at] <= 1 + 1e-9
 
 
 @settings(max_examples=examples(60), deadline=None)
@@ -255,34 +280,32 @@ def test_scores_are_those_of_replacing_one_by_one(texts, function):
     texts = [*texts, "gay sikh", "young straight person"]
     options: dict[str, Any] = {"output": "score"} if function is graded else {}
     decided = decided_by(function, texts, **options)
-    matches, base = find(texts, LEXICON), np.array(function(texts), dtype=float)
-    sure = SimultaneousIntervals(0.95, sum(one.family.rules for one in decided), graded=True)
+    matches = find(texts, LEXICON)
+    base = np.array(function(texts), dtype=float)
+    rules = sum(one.family.rules for one in decided)
+    intervals = SimultaneousIntervals(0.95, rules, graded=True)
     expected = one_by_one(texts, 0.01)
-    for one in decided:
-        family, some = one.family, expected[one.family.categories]
-        against_terms = score_terms(one, sure)
-        against_rest = score_rest(one, sure, matches.names, base, matches)
-        chosen = [
-            dict(zip(family.categories, map(str, terms), strict=True)) for terms in family.terms
-        ]
-        rates = [fmean(function([replaced(text, terms)])[0] for text in some) for terms in chosen]
+    for outcomes in decided:
+        family = outcomes.family
+        some = expected[family.categories]
+        against_terms = score_terms(outcomes, intervals)
+        against_rest = score_rest(outcomes, intervals, matches.names, base, matches)
+        chosen = [terms_by_category(family, terms) for terms in family.terms]
+        rates = []
+        for terms in chosen:
+            variants = [replaced(text, terms) for text in some]
+            rates.append(mean_of(function, variants))
         for at, terms in enumerate(chosen):
-            others = fmean(rate for place, rate in enumerate(rates) if place != at)
-            without = [
-                text
-                for text in texts
-                if not all(re.search(rf"\b{t}\b", text) for t in terms.values())
-            ]
-            rest = fmean(function([text])[0] for text in without) if without else 0.0
+            others = fmean(rates[:at] + rates[at + 1 :])
+            without = [text for text in texts if not has_all(text, terms.values())]
+            rest = mean_of(function, without)
             assert against_terms.inside[at] == pytest.approx(rates[at])
             assert against_terms.outside[at] == pytest.approx(others)
             assert against_terms.difference[at] == pytest.approx(rates[at] - others)
             assert against_rest.difference[at] == pytest.approx(rates[at] - rest)
             assert against_rest.other[at][1] == len(without)
-            for scored in (against_terms, against_rest):
-                if scored.other[at][1]:
-                    assert 0 <= scored.low[at] <= abs(scored.difference[at]) + 1e-9
-                    assert abs(scored.difference[at]) - 1e-9 <= scored.high[at] <= 1 + 1e-9
+            check_limits(against_terms, at)
+            check_limits(against_rest, at)
 
 
 def test_terms_that_change_nothing_are_never_apart():
@@ -319,75 +342,87 @@ def test_every_rule_set_is_in_one_story_or_in_the_rest(texts, most):
     texts = [*texts, "gay sikh young"]
     decided = decided_by(odd, texts)
     rules = sum(one.family.rules for one in decided)
-    matches, sure = find(texts, LEXICON), SimultaneousIntervals(0.95, rules, graded=True)
-    scored = [score_terms(one, sure) for one in decided]
-    findings, told = TextFindingWriter(TextSubject(odd), matches, sure, "terms").write(scored, most)
-    leads = [set(entry["text"].replace(",", "").split()) & TERM_WORDS for entry in told["stories"]]
+    matches = find(texts, LEXICON)
+    intervals = SimultaneousIntervals(0.95, rules, graded=True)
+    scored = [score_terms(one, intervals) for one in decided]
+    writer = TextFindingWriter(TextSubject(odd), matches, intervals, "terms")
+    findings, details = writer.write(scored, most)
+    stories = details["stories"]
+    rest = details["rest"]
+    leads = [words_of(story["text"].replace(",", "")) for story in stories]
     assert len(leads) <= most
-    for one, other in itertools.combinations(leads, 2):
-        assert len(one & other) < ALIKE * len(one | other)
-    assert len(findings) == len(leads) + (told["rest"] is not None)
-    left = 0 if told["rest"] is None else told["rest"]["rules"]
+    for lead, other in itertools.combinations(leads, 2):
+        assert len(lead & other) < ALIKE * len(lead | other)
+    assert len(findings) == len(leads) + (rest is not None)
+    values = [abs(story["difference"]) for story in stories]
+    highs = [story["high"] for story in stories]
+    left = 0
+    if rest is not None:
+        left = rest["rules"]
+        values.append(rest["value"])
+        highs.append(rest["high"])
     assert len(leads) + left == rules
-    every = [abs(value) for one in scored for value in one.difference.tolist()]
-    highest = max(
-        entry["high"] for entry in [*told["stories"], *([told["rest"]] if told["rest"] else [])]
-    )
-    assert highest == pytest.approx(max(float(one.high.max()) for one in scored))
-    assert max(
-        [abs(entry["difference"]) for entry in told["stories"]]
-        + ([told["rest"]["value"]] if left else [])
-    ) == pytest.approx(max(every))
-    lows = [entry["low"] for entry in told["stories"]]
+    assert max(values) == pytest.approx(max(float(np.abs(one.difference).max()) for one in scored))
+    assert max(highs) == pytest.approx(max(float(one.high.max()) for one in scored))
+    lows = [story["low"] for story in stories]
     assert lows == sorted(lows, reverse=True)
     for number, lead in enumerate(leads[1:], start=1):
         assert not mirrored(scored, lead, leads[:number])
 
 
+def words_of(text: str) -> set[str]:
+    """Return the words of a text that terms are known by."""
+    return set(text.split()) & TERM_WORDS
+
+
 def mirrored(scored: list[Any], lead: set[str], before: list[set[str]]) -> bool:
-    """Whether a rule set differs from others of its family mostly because of those that led stories
-    before it.
-    """
+    """Whether a rule set differs from its family mostly because of those that led stories."""
     for one in scored:
-        terms = [
-            {word for term in each for word in term.text.split()} & TERM_WORDS
-            for each in one.decided.family.terms
-        ]
-        if lead not in terms:
-            continue
-        at = terms.index(lead)
-        led = [any(first <= each for first in before) for each in terms]
-        others = [
-            rate
-            for rate, told, each in zip(one.inside, led, terms, strict=True)
-            if not told and each != lead
-        ]
-        if not any(led) or led[at]:
-            return False
-        return (
-            not others
-            or abs(one.inside[at] - fmean(others)) < MIRRORED * abs(one.difference[at]) - 1e-9
-        )
+        terms = []
+        for combination in one.decided.family.terms:
+            text = " ".join(term.text for term in combination)
+            terms.append(words_of(text))
+        if lead in terms:
+            return mirrors_family(one, terms, lead, before)
     raise AssertionError(lead)
+
+
+def mirrors_family(one: Any, terms: Any, lead: set[str], before: list[set[str]]) -> bool:
+    """Whether little of a difference is left without the combinations that led stories."""
+    at = terms.index(lead)
+    led = []
+    others = []
+    for rate, words_of_terms in zip(one.inside, terms, strict=True):
+        has_led = any(first <= words_of_terms for first in before)
+        led.append(has_led)
+        if not has_led and words_of_terms != lead:
+            others.append(rate)
+    if not any(led) or led[at]:
+        return False
+    if not others:
+        return True
+    left = abs(one.inside[at] - fmean(others))
+    return left < MIRRORED * abs(one.difference[at]) - 1e-9
 
 
 def test_a_term_that_stands_out_is_one_story_and_the_others_mirror_it():
     texts = ["a gay person", "this trans person", "so straight", "nothing"] * 30
-    found, told = told_of(lambda texts: ["gay" not in text.split() for text in texts], texts)
-    assert [entry["text"] for entry in told["stories"]][:1] == ["gender gay"]
-    assert told["stories"][0]["rules"] == 3
+    found, details = mined(lambda texts: ["gay" not in text.split() for text in texts], texts)
+    assert [entry["text"] for entry in details["stories"]][:1] == ["gender gay"]
+    assert details["stories"][0]["rules"] == 3
     assert [finding.estimate.value for finding in found] == pytest.approx([1.0, 0.5])
-    assert told["rest"]["rules"] == 2
+    assert details["rest"]["rules"] == 2
     # Two terms that stand out by themselves are two stories, and the third mirrors both.
     amounts = {"gay": 0.0, "straight": 0.5, "trans": 1.0}
-    _, told = told_of(
-        lambda texts: [min(amounts.get(word, 1.0) for word in text.split()) for text in texts],
-        texts,
-    )
-    assert [entry["text"] for entry in told["stories"]] == ["gender gay", "gender trans"]
+
+    def amount(text: str) -> float:
+        return min(amounts.get(word, 1.0) for word in text.split())
+
+    _, details = mined(lambda texts: [amount(text) for text in texts], texts)
+    assert [entry["text"] for entry in details["stories"]] == ["gender gay", "gender trans"]
 
 
-def told_of(function: Any, texts: list[str]) -> tuple[list[Any], Any]:
+def mined(function: Any, texts: list[str]) -> tuple[list[Any], Any]:
     subject = (
         TextSubject(function, output="score")
         if isinstance(function(["gay"])[0], float)
@@ -454,10 +489,10 @@ def test_progress_goes_from_nothing_to_all():
     meter = Meter(Budget(), lambda progress: shares.append((progress.task, progress.share)))
     matches = find(["gay sikh"] * 20, LEXICON)
     ask(TextSubject(odd, batch=8), matches, families(matches, 0.1, None, 0), meter, standing=True)
-    told = [share for _, share in shares]
-    assert told == sorted(told, key=lambda share: share or 0.0)
-    assert 0 < (told[0] or 0) < 0.2
-    assert told[-1] == 1
+    reported = [share or 0.0 for _, share in shares]
+    assert reported == sorted(reported)
+    assert 0 < reported[0] < 0.2
+    assert reported[-1] == 1
     assert shares[-1][0] == "texts that name gender and faith"
 
 
@@ -474,6 +509,6 @@ def test_outcomes_that_cannot_be_weighed_are_refused_at_once():
         UsageError, lambda: ask(TextSubject(words, batch=30), matches, found, Meter()), "positive=…"
     )
     assert calls == [30]
-    # Whether an outcome changes is told without knowing which of them is favourable.
+    # Whether an outcome changes is details without knowing which of them is favourable.
     asked = ask(TextSubject(words, batch=30), matches, found, Meter(), standing=True)
     assert set(asked.decided[0].standing.ravel()) == {"yes"}

@@ -1,6 +1,4 @@
-"""mine_text: rates, budgets, cases and errors of the verb, for functions and for pipelines, against
-one by one.
-"""
+"""mine_text: rates, budgets, cases and errors, for functions and pipelines, against one by one."""
 
 from __future__ import annotations
 
@@ -116,9 +114,26 @@ def replaced(text: str, categories: Any, terms: Any) -> str:
 
 
 def texts_with(categories: Any, texts: list[str]) -> list[str]:
-    return [
-        text for text in texts if all(re.search(pattern(category), text) for category in categories)
-    ]
+    found = texts
+    for category in categories:
+        found = [text for text in found if re.search(pattern(category), text)]
+    return found
+
+
+def combinations_of(categories: Any) -> list[tuple[str, ...]]:
+    """Return all combinations of the terms of some categories."""
+    terms = [TERMS[name] for name in categories]
+    return list(itertools.product(*terms))
+
+
+def variants_of(categories: Any, texts: list[str]) -> list[tuple[tuple[str, ...], list[str]]]:
+    """Return the texts that name categories, with each combination of their terms."""
+    named = texts_with(categories, texts)
+    variants = []
+    for terms in combinations_of(categories):
+        written_with = [replaced(text, categories, terms) for text in named]
+        variants.append((terms, written_with))
+    return variants
 
 
 def entry_of(result: Result) -> dict[str, Any]:
@@ -149,67 +164,93 @@ def test_every_number_is_that_of_replacing_one_by_one(model, one, options, again
         model, TEXTS, lexicon=TERMS, support=0.2, against=against, top=1000, **options
     )
     entry = entry_of(result)
-    expected = {
-        chosen: some
-        for size in (1, 2, 3)
-        for chosen in itertools.combinations(TERMS, size)
-        if len(some := texts_with(chosen, TEXTS)) >= 0.2 * len(TEXTS)
-    }
+    expected = frequent_families()
+    check_families(entry, expected)
+    rates = rates_of(one, expected)
+    scores = scores_against(one, rates, against)
+    for story in entry["stories"]:
+        check_story(story, expected, scores)
+    for matrix in entry["matrix"]:
+        check_matrix(matrix, rates)
+    queries = sum(family["texts"] * family["rules"] for family in entry["families"])
+    if against == "rest":
+        queries += len(TEXTS)
+    assert result.spent.queries == queries
+    assert result.stop is StopReason.ENUMERATED
+
+
+def frequent_families() -> dict[Any, list[str]]:
+    """Return the texts of each set of categories that a fifth of the texts name."""
+    expected = {}
+    for size in (1, 2, 3):
+        for chosen in itertools.combinations(TERMS, size):
+            some = texts_with(chosen, TEXTS)
+            if len(some) >= 0.2 * len(TEXTS):
+                expected[chosen] = some
+    return expected
+
+
+def check_families(entry: Any, expected: Any) -> None:
+    families = entry["families"]
     assert len(expected) == 7
     assert max(map(len, expected)) == entry["depth"] == 3
-    assert [tuple(family["categories"]) for family in entry["families"]] == list(expected)
-    assert [family["texts"] for family in entry["families"]] == [
-        len(some) for some in expected.values()
-    ]
+    assert [tuple(family["categories"]) for family in families] == list(expected)
+    assert [family["texts"] for family in families] == list(map(len, expected.values()))
     assert entry["candidates"] == 4 * 4 * 3 - 1
-    assert entry["examined"] == sum(
-        np.prod([len(TERMS[name]) for name in chosen]) for chosen in expected
-    )
-    rates = {
-        (chosen, terms): fmean(float(one(replaced(text, chosen, terms))) for text in some)
-        for chosen, some in expected.items()
-        for terms in itertools.product(*(TERMS[name] for name in chosen))
-    }
+    assert entry["examined"] == sum(len(combinations_of(chosen)) for chosen in expected)
+
+
+def rates_of(one: Any, expected: Any) -> dict[Any, float]:
+    """Return the mean outcome with each combination of terms, asked one by one."""
+    rates = {}
+    for chosen in expected:
+        for terms, variants in variants_of(chosen, TEXTS):
+            rates[chosen, terms] = fmean(float(one(text)) for text in variants)
+    return rates
+
+
+def scores_against(one: Any, rates: Any, against: str) -> dict[str, Any]:
+    """Return the categories of each rule set, its rate, and that of what it is compared with."""
     standing = {text: float(one(text)) for text in TEXTS}
-    told = {}
+    scores = {}
     for (chosen, terms), inside in rates.items():
+        others = []
         if against == "terms":
-            other = fmean(
-                rate for key, rate in rates.items() if key[0] == chosen and key[1] != terms
-            )
+            for (categories, other_terms), rate in rates.items():
+                if categories == chosen and other_terms != terms:
+                    others.append(rate)
         else:
-            other = fmean(
-                value
-                for text, value in standing.items()
-                if not all(re.search(rf"\b{t}\b", text) for t in terms)
-            )
-        told[rule_of(chosen, terms).text] = chosen, inside, other
-    for story in entry["stories"]:
-        chosen, inside, other = told[story["text"]]
-        assert Rule.from_dict(story["rule"]).text == story["text"]
-        assert (story["texts"], story["support"]) == (
-            len(expected[chosen]),
-            len(expected[chosen]) / len(TEXTS),
-        )
-        assert story["rate"]["value"] == pytest.approx(inside)
-        assert story["other"]["value"] == pytest.approx(other)
-        assert story["difference"] == pytest.approx(inside - other)
-        assert story["ratio"]["value"] == pytest.approx(inside / other)
-        assert story["ratio"]["low"] <= inside / other <= (story["ratio"]["high"] or np.inf)
-        for like in story["like"]:
-            mine, near, far = told[like["text"]]
-            assert like["difference"] == pytest.approx(near - far)
-            assert like["support"] == len(expected[mine]) / len(TEXTS)
-    for matrix in entry["matrix"]:
-        for place in itertools.product(*(range(len(labels)) for labels in matrix["labels"])):
-            terms = tuple(labels[at] for labels, at in zip(matrix["labels"], place, strict=True))
-            found = matrix["rates"]
-            for at in place:
-                found = found[at]
-            assert found == pytest.approx(rates[tuple(matrix["axes"]), terms], abs=1e-6)
-    queries = sum(family["texts"] * family["rules"] for family in entry["families"])
-    assert result.spent.queries == queries + (len(TEXTS) if against == "rest" else 0)
-    assert result.stop is StopReason.ENUMERATED
+            for text, value in standing.items():
+                if not all(re.search(rf"\b{term}\b", text) for term in terms):
+                    others.append(value)
+        scores[rule_of(chosen, terms).text] = chosen, inside, fmean(others)
+    return scores
+
+
+def check_story(story: Any, expected: Any, scores: Any) -> None:
+    chosen, inside, other = scores[story["text"]]
+    assert Rule.from_dict(story["rule"]).text == story["text"]
+    assert story["texts"] == len(expected[chosen])
+    assert story["support"] == len(expected[chosen]) / len(TEXTS)
+    assert story["rate"]["value"] == pytest.approx(inside)
+    assert story["other"]["value"] == pytest.approx(other)
+    assert story["difference"] == pytest.approx(inside - other)
+    ratio = story["ratio"]
+    assert ratio["value"] == pytest.approx(inside / other)
+    assert ratio["low"] <= inside / other <= (ratio["high"] or np.inf)
+    for like in story["like"]:
+        categories, near, far = scores[like["text"]]
+        assert like["difference"] == pytest.approx(near - far)
+        assert like["support"] == len(expected[categories]) / len(TEXTS)
+
+
+def check_matrix(matrix: Any, rates: Any) -> None:
+    categories = tuple(matrix["axes"])
+    found = np.array(matrix["rates"]).ravel()
+    expected = []
+    for terms in itertools.product(*matrix["labels"]):
+        expected.append(rates[categories, terms])
+    assert found == pytest.approx(expected, abs=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -235,28 +276,31 @@ def test_texts_change_outcome_as_often_as_one_by_one(model, one, options):
     assert among == len(entry["changes"]) == len(result.findings) == 7
     for change, finding in zip(entry["changes"], result.findings, strict=True):
         chosen = tuple(change["categories"])
-        combinations = list(itertools.product(*(TERMS[name] for name in chosen)))
-        some = texts_with(chosen, TEXTS)
-        moved = [
-            [
-                abs(float(one(text)) - float(one(replaced(text, chosen, terms)))) > far
-                for terms in combinations
-            ]
-            for text in some
-        ]
-        assert (change["texts"], change["changed"]) == (len(some), sum(map(any, moved)))
-        assert [each["changed"] for each in change["terms"]] == pytest.approx(
-            np.mean(moved, axis=0).tolist()
-        )
+        before = amounts_of(one, texts_with(chosen, TEXTS))
+        columns = []
+        for _, variants in variants_of(chosen, TEXTS):
+            after = amounts_of(one, variants)
+            columns.append(np.abs(after - before) > far)
+        moved = np.column_stack(columns)
+        n = len(before)
+        changed = int(moved.any(axis=1).sum())
+        assert (change["texts"], change["changed"]) == (n, changed)
+        shares = [term["changed"] for term in change["terms"]]
+        assert shares == pytest.approx(moved.mean(axis=0).tolist())
         assert finding.about == chosen
         estimate = finding.estimate
-        assert estimate.value == pytest.approx(sum(map(any, moved)) / len(some))
-        low, high = clopper_pearson(sum(map(any, moved)), len(some), 1 - 0.05 / among)
+        assert estimate.value == pytest.approx(changed / n)
+        low, high = clopper_pearson(changed, n, 1 - 0.05 / among)
         assert (estimate.low, estimate.high) == pytest.approx((float(low), float(high)))
-        assert (estimate.n, estimate.level) == (len(some), 0.95)
+        assert (estimate.n, estimate.level) == (n, 0.95)
     assert result.spent.queries == 32 + sum(
         each["texts"] * (len(each["terms"]) + 1) for each in entry["changes"]
     )
+
+
+def amounts_of(one: Any, texts: list[str]) -> Any:
+    """Return the outcomes of texts as numbers, asked one by one."""
+    return np.array([float(one(text)) for text in texts])
 
 
 def test_graded_distances_are_means_of_the_farthest_variants():
@@ -266,14 +310,12 @@ def test_graded_distances_are_means_of_the_farthest_variants():
     result = mine_text(graded, TEXTS, lexicon=TERMS, kind="causal", depth=1, differs=apart)
     for finding in result.findings:
         (name,) = finding.about
-        some = texts_with([name], TEXTS)
-        far = [
-            max(
-                abs(graded([text])[0] - graded([replaced(text, [name], [term])])[0])
-                for term in TERMS[name]
-            )
-            for text in some
-        ]
+        before = np.array(graded(texts_with([name], TEXTS)))
+        farthest = np.zeros(len(before))
+        for _, variants in variants_of([name], TEXTS):
+            after = np.array(graded(variants))
+            farthest = np.maximum(farthest, np.abs(after - before))
+        far = farthest.tolist()
         assert finding.estimate.value == pytest.approx(fmean(far))
         assert finding.estimate.low < fmean(far) < finding.estimate.high
         assert finding.estimate.method.startswith("betting")
@@ -329,7 +371,7 @@ def test_the_fast_path_of_a_pipeline_says_what_the_texts_say(first):
         rest = {name: value for name, value in options.items() if name not in made}
         fast = mine_text(model, texts, lexicon=TERMS, support=0.1, **options)
         slow = mine_text(as_function(model, made), texts, lexicon=TERMS, support=0.1, **rest)
-        assert said(fast) == said(slow)
+        assert written_result(fast) == written_result(slow)
 
 
 def as_function(model: Any, options: dict[str, Any]) -> eh.TextSubject:
@@ -343,7 +385,7 @@ def as_function(model: Any, options: dict[str, Any]) -> eh.TextSubject:
     return eh.TextSubject(lambda texts: model.predict(texts), **options)
 
 
-def said(result: Result) -> Any:
+def written_result(result: Result) -> Any:
     return json.loads(result.to_json())["findings"], result.details, result.notes
 
 
@@ -362,14 +404,11 @@ def test_equal_texts_are_asked_once():
     texts = ["gay person", "straight person", "sikh person"] * 40
     result = mine_text(wrapped(odd, calls), texts, lexicon=TERMS)
     asked = list(itertools.chain(*calls))
-    assert sorted(asked) == sorted(
-        {
-            replaced(text, [name], [term])
-            for name in TERMS
-            for term in TERMS[name]
-            for text in texts_with([name], texts)
-        }
-    )
+    expected = set()
+    for name in TERMS:
+        for _, variants in variants_of([name], texts):
+            expected.update(variants)
+    assert sorted(asked) == sorted(expected)
     assert result.spent.executed == len(asked) == 6
     assert result.spent.queries == 80 * 3 + 40 * 3
 
@@ -528,31 +567,26 @@ def test_scores_labels_and_classes():
     assert [entry["difference"] for entry in entry_of(kept)["stories"]] == [
         entry["difference"] for entry in entry_of(plain)["stories"]
     ]
-    signs = [
-        {entry["text"]: entry["difference"] for entry in entry_of(each)["stories"]}
-        for each in (kept, dropped)
-    ]
-    assert signs[0] == pytest.approx({text: -difference for text, difference in signs[1].items()})
+    kept_differences = differences_of(kept)
+    dropped_differences = differences_of(dropped)
+    opposite = {text: -difference for text, difference in dropped_differences.items()}
+    assert kept_differences == pytest.approx(opposite)
     assert "get the outcome drop " in dropped.worst.claim
     higher = mine_text(graded, TEXTS, positive=lambda scores: scores > 0.5, **options)
     assert "get the favourable outcome " in higher.worst.claim
-    assert entry_of(higher)["stories"][0]["rate"]["value"] == pytest.approx(
-        fmean(
-            graded(
-                [
-                    replaced(
-                        text,
-                        [higher.worst.about.conditions[0].feature],
-                        higher.worst.about.conditions[0].levels,
-                    )
-                ]
-            )[0]
-            > 0.5
-            for text in texts_with([higher.worst.about.conditions[0].feature], TEXTS)
-        )
-    )
+    (condition,) = higher.worst.about.conditions
+    named = texts_with([condition.feature], TEXTS)
+    variants = [replaced(text, [condition.feature], condition.levels) for text in named]
+    high_scores = np.array(graded(variants)) > 0.5
+    worst = entry_of(higher)["stories"][0]
+    assert worst["rate"]["value"] == pytest.approx(high_scores.mean())
     both = mine_text(words, TEXTS, positive=["keep", "drop"], **options)
     assert both.worst.estimate.value == 0
+
+
+def differences_of(result: Result) -> dict[str, float]:
+    """Return the difference of each story."""
+    return {story["text"]: story["difference"] for story in entry_of(result)["stories"]}
 
 
 def test_outcomes_that_do_not_fit():
@@ -670,17 +704,19 @@ MARKED = [
 
 @pytest.mark.parametrize("kind", ["group", "causal"])
 def test_cases_ask_again_as_they_are_recorded(kind):
-    texts = [f"{text} {at}" for at in range(10) for text in MARKED]
+    texts = [f"{text} {at}" for at, text in itertools.product(range(10), MARKED)]
+
+    def is_kept(text: str) -> bool:
+        return re.search(r"\bgays?\b", text, re.I) is None and "a straight" not in text
 
     def decide(some: list[str]) -> list[bool]:
-        return [
-            re.search(r"\bgays?\b", text, re.I) is None and "a straight" not in text
-            for text in some
-        ]
+        return [is_kept(text) for text in some]
 
     result = mine_text(decide, texts, kind=kind)
     terms = {term.text for term in Lexicon.default().terms}
-    cases = [(finding, case) for finding in result.findings for case in finding.cases]
+    cases = []
+    for finding in result.findings:
+        cases += [(finding, case) for case in finding.cases]
     assert len(cases) > 5
     for finding, case in cases:
         categories = [name for name in case.individual if name != "text"]
@@ -689,16 +725,7 @@ def test_cases_ask_again_as_they_are_recorded(kind):
             assert set(", ".join(str(person[name]) for name in categories).split(", ")) <= terms
         assert case.outcomes[0] != case.outcomes[1]
         # Apart from the marked terms, and articles that fit them, the two are the same text.
-        one, twin = (
-            re.sub(
-                r"\ban?(?= ⟦)",
-                "a",
-                re.sub(r"(?<!⟦)⟦(?!⟦)[^⟦⟧]*⟧(?!⟧)", "⟦⟧", str(person["text"]), flags=re.I),
-                flags=re.I,
-            )
-            for person in (case.individual, case.twin)
-        )
-        assert one == twin
+        assert without_terms(case.individual) == without_terms(case.twin)
         assert "text" in case.changed
         if kind == "group":
             assert {name: case.individual[name] for name in categories} == {
@@ -707,6 +734,12 @@ def test_cases_ask_again_as_they_are_recorded(kind):
         else:
             assert unmarked(str(case.individual["text"])) in texts
             assert tuple(categories) == finding.about
+
+
+def without_terms(person: Any) -> str:
+    """Return the text of a case without its marked terms, and with one article before them."""
+    text = re.sub(r"(?<!⟦)⟦(?!⟦)[^⟦⟧]*⟧(?!⟧)", "⟦⟧", str(person["text"]), flags=re.I)
+    return re.sub(r"\ban?(?= ⟦)", "a", text, flags=re.I)
 
 
 def test_cases_are_the_shortest_texts_each_once():
@@ -857,7 +890,7 @@ def test_wiki_comments_are_decided_as_one_by_one():
     options: dict[str, Any] = {"support": 0.01, "depth": 1, "seed": 2}
     result = mine_text(model, texts, positive=0, **options)
     slow = mine_text(eh.TextSubject(model.predict, positive=0), texts, **options)
-    assert said(result) == said(slow)
+    assert written_result(result) == written_result(slow)
     lexicon = Lexicon.default()
     matches = find(texts, lexicon)
     rng = np.random.default_rng(0)
@@ -887,5 +920,5 @@ def test_film_reviews_change_outcome_as_one_by_one():
     slow = mine_text(
         model.predict, texts, kind="causal", without=["old", "black", "white", "straight"]
     )
-    assert said(fast) == said(slow)
+    assert written_result(fast) == written_result(slow)
     assert entry_of(fast)["families"]
