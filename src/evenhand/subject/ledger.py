@@ -1,5 +1,6 @@
-"""The ledger: every executed test and its outcome, in one SQLite file that survives a kill and
-answers a second run.
+"""The ledger: every executed test and its outcome, in one SQLite file.
+
+It survives a kill, and answers a second run.
 """
 
 from __future__ import annotations
@@ -49,9 +50,10 @@ class Ledger:
     first needs one.
 
     >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder, Ledger(f"{folder}/a.db", space="s", subject="m") as ledger:
-    ...     ledger.record([b"1", b"2"], [True, "approve"])
-    ...     ledger.known([b"2", b"3"]), len(ledger)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with Ledger(f"{folder}/a.db", space="s", subject="m") as ledger:
+    ...         ledger.record([b"1", b"2"], [True, "approve"])
+    ...         ledger.known([b"2", b"3"]), len(ledger)
     ({b'2': 'approve'}, 2)
     """
 
@@ -76,34 +78,34 @@ class Ledger:
 
     def known(self, keys: Sequence[bytes]) -> dict[bytes, Reply]:
         """Return the recorded outcomes of those keys that have one."""
-        found: dict[bytes, Any] = {}
+        kept: dict[bytes, Any] = {}
         asked = sorted(keys)  # neighbours in the tree share pages
         with self._using() as connection:
             for start in range(0, len(asked), _ASKED_AT_ONCE):
                 chunk = asked[start : start + _ASKED_AT_ONCE]
                 marks = ",".join("?" * len(chunk))
-                rows = connection.execute(
-                    f"SELECT key, outcome FROM test WHERE key IN ({marks})", chunk  # noqa: S608
-                )
-                found.update(rows)
-        return {
-            key: _read(kept) if isinstance(kept, bytes) else kept for key, kept in found.items()
-        }
+                query = f"SELECT key, outcome FROM test WHERE key IN ({marks})"  # noqa: S608
+                rows = connection.execute(query, chunk)
+                kept.update(rows)
+        outcomes: dict[bytes, Reply] = {}
+        for key, value in kept.items():
+            outcomes[key] = _read(value) if isinstance(value, bytes) else value
+        return outcomes
 
     def record(
         self, keys: Sequence[bytes], outcomes: Sequence[object] | NDArray[np.generic]
     ) -> None:
-        """Write outcomes down, all or none; where a key has an outcome already, the first one
-        stays.
-        """
+        """Write outcomes down, all or none; where a key has an outcome already, that one stays."""
         listed = outcomes.tolist() if isinstance(outcomes, np.ndarray) else outcomes
-        rows = sorted(zip(keys, map(_kept, listed), strict=True), key=lambda row: row[0])
+        values = map(_kept, listed)
+        rows = sorted(zip(keys, values, strict=True), key=lambda row: row[0])
         with self._writing() as connection:
             connection.executemany("INSERT OR IGNORE INTO test VALUES (?, ?)", rows)
 
     def __len__(self) -> int:
         with self._using() as connection:
-            return int(connection.execute("SELECT count(*) FROM test").fetchone()[0])
+            (count,) = connection.execute("SELECT count(*) FROM test").fetchone()
+            return int(count)
 
     def __bool__(self) -> bool:
         # An empty ledger is still a ledger: `if ledger:` must not ask how long it is.
@@ -128,11 +130,10 @@ class Ledger:
         self.close()
 
     def __getstate__(self) -> dict[str, Any]:
-        return {
-            name: value
-            for name, value in vars(self).items()
-            if name not in {"_lock", "_connection", "_close_file"}
-        }
+        state = vars(self).copy()
+        for live in ("_lock", "_connection", "_close_file"):
+            state.pop(live, None)
+        return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
@@ -155,6 +156,7 @@ class Ledger:
             yield connection
 
     def _opened(self) -> sqlite3.Connection:
+        """Open the file, and refuse one that is not the ledger of this subject and space."""
         with contextlib.suppress(PermissionError):  # SQLite then says the same of the file
             if self._file.is_dir():
                 raise LedgerError(f"the ledger '{self.path}' is a folder: name a file in it")
@@ -177,6 +179,7 @@ class Ledger:
         return connection
 
     def _patiently(self, act: Callable[[], object]) -> None:
+        """Do something again and again, as long as another process has locked the file."""
         deadline = time.monotonic() + self._timeout
         while True:
             try:
@@ -189,10 +192,9 @@ class Ledger:
                 return
 
     def _admit(self, connection: sqlite3.Connection) -> None:
-        tables = {
-            name
-            for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
-        }
+        """Write the head of a new ledger, and check that of one that is there."""
+        names = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+        tables = {name for (name,) in names}
         if not tables:
             for statement in _SCHEMA:
                 connection.execute(statement)
@@ -201,10 +203,9 @@ class Ledger:
                 "space": self.space,
                 "subject": self.subject,
                 "openings": "0",
+                "evenhand": _version(),
             }
-            connection.executemany(
-                "INSERT INTO meta VALUES (?, ?)", [*facts.items(), ("evenhand", _version())]
-            )
+            connection.executemany("INSERT INTO meta VALUES (?, ?)", facts.items())
         elif "meta" not in tables:
             raise LedgerError(
                 f"'{self.path}' is a database of another program, not a ledger: name another file"
@@ -217,6 +218,7 @@ class Ledger:
         )
 
     def _compare(self, meta: dict[str, str]) -> None:
+        """Refuse the ledger of another program, of a later format, or of other software."""
         written = meta.get("format", "")
         if not written.isdigit() or "space" not in meta or "subject" not in meta:
             raise LedgerError(
@@ -227,21 +229,25 @@ class Ledger:
                 f"the ledger '{self.path}' has format {written} of evenhand {meta.get('evenhand')},"
                 f" and this evenhand reads format {FORMAT}: upgrade evenhand or name another file"
             )
-        here = {"space": self.space, "subject": self.subject}
-        other = [
-            f"{what} ({clip(meta[what], 40)}, not {clip(mine, 40)})"
-            for what, mine in here.items()
-            if meta[what] != mine
-        ]
-        if other:
+        differences = []
+        for name, own in {"space": self.space, "subject": self.subject}.items():
+            if meta[name] != own:
+                differences.append(f"{name} ({clip(meta[name], 40)}, not {clip(own, 40)})")
+        if differences:
+            others = " and another ".join(differences)
             raise LedgerError(
-                f"the ledger '{self.path}' belongs to another {' and another '.join(other)}: name"
-                " another file, or delete this one to start over"
+                f"the ledger '{self.path}' belongs to another {others}: name another file, or"
+                " delete this one to start over"
             )
 
     def _refusal(self, error: sqlite3.Error) -> LedgerError:
+        """Return the error for what SQLite says."""
+        no_permission = (
+            "cannot be written: check the permissions of the file and of its folder, or name"
+            " another file"
+        )
         reasons = {
-            sqlite3.SQLITE_NOTADB: "is no SQLite file, so it is not a ledger: name another file",
+            sqlite3.SQLITE_NOTADB: "is not an SQLite file, so not a ledger: name another file",
             sqlite3.SQLITE_CORRUPT: "is damaged: restore a copy, or delete it to start over",
             sqlite3.SQLITE_FULL: (
                 "cannot be written because the disk is full: make room, then run again to resume"
@@ -250,15 +256,12 @@ class Ledger:
                 f"was locked by another process for {self._timeout:g} s: wait for it to end, or"
                 " name another file"
             ),
-        } | dict.fromkeys(
-            (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM),
-            "cannot be written: check the permissions of the file and of its folder, or name"
-            " another file",
-        )
-        reason = reasons.get(
-            _code(error),
-            f"cannot be used ({clip(str(error))}): check the disk, or name another file",
-        )
+            sqlite3.SQLITE_READONLY: no_permission,
+            sqlite3.SQLITE_CANTOPEN: no_permission,
+            sqlite3.SQLITE_PERM: no_permission,
+        }
+        anything_else = f"cannot be used ({clip(str(error))}): check the disk, or name another file"
+        reason = reasons.get(_code(error), anything_else)
         return LedgerError(f"the ledger '{self.path}' {reason}")
 
 
@@ -275,12 +278,14 @@ def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
 
 
 def _code(error: sqlite3.Error) -> int:
+    # The low byte is the kind of error; the others tell cases of it apart.
     return getattr(error, "sqlite_errorcode", 0) & 0xFF
 
 
 def _kept(outcome: object) -> str | int | float | bytes:
-    """Return the outcome as SQLite keeps it exactly; what it has no type for becomes JSON in a
-    blob.
+    """Return the outcome as SQLite keeps it exactly.
+
+    What SQLite has no type for becomes JSON in a blob.
     """
     if isinstance(outcome, tuple):
         return json.dumps([_checked(value) for value in outcome]).encode()

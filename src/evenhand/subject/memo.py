@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
 WORTH_REMEMBERING = 2e-5
 """Seconds per answer from which looking an answer up is clearly cheaper than asking again."""
-ENOUGH_TO_TELL = (0.1, 4096)
+SECONDS_TO_TELL = 0.1
+INPUTS_TO_TELL = 4096
 """Seconds or inputs from which a call tells what an answer costs, and not what a call costs."""
 MOST_REMEMBERED = 4_000_000
 """Answers kept in memory; beyond that only the ledger remembers."""
@@ -39,23 +40,26 @@ class Memo:
 
     def observe(self, seconds: float, asked: int) -> None:
         """Learn what a call cost, and switch on where answers turn out to be expensive."""
-        if (
-            self._undecided
-            and self._warm
-            and (seconds >= ENOUGH_TO_TELL[0] or asked >= ENOUGH_TO_TELL[1])
-        ):
+        # The first call also pays for imports and caches, so it tells nothing.
+        if not self._warm:
+            self._warm = True
+            return
+        enough = seconds >= SECONDS_TO_TELL or asked >= INPUTS_TO_TELL
+        if self._undecided and enough:
             self._undecided = False
-            self.on = seconds / asked > WORTH_REMEMBERING
-        self._warm = True
+            seconds_per_answer = seconds / asked
+            self.on = seconds_per_answer > WORTH_REMEMBERING
 
     def add(self, fresh: Mapping[bytes, Reply]) -> None:
         """Remember answers, as long as there is room."""
-        if self.on and len(self.answers) + len(fresh) <= MOST_REMEMBERED:
+        has_room = len(self.answers) + len(fresh) <= MOST_REMEMBERED
+        if self.on and has_room:
             self.answers.update(fresh)
 
     def recall(self, keys: Sequence[bytes], ledger: Ledger | None) -> Recalled:
-        """Return what memory and ledger know of some keys; what neither knows is to be asked, each
-        key once.
+        """Return what memory and ledger know of some keys.
+
+        What neither knows is to be asked, each key once.
 
         >>> memo = Memo(wanted=True, expensive=False)
         >>> recalled = memo.recall([b"a", b"b", b"a"], None)
@@ -65,7 +69,8 @@ class Memo:
         >>> recalled.answers, memo.recall([b"b"], None).unknown
         ([1, 2, 1], [])
         """
-        unknown = list(filterfalse(self.answers.__contains__, dict.fromkeys(keys)))
+        distinct = dict.fromkeys(keys)  # in their order, so that the software is asked in it
+        unknown = list(filterfalse(self.answers.__contains__, distinct))
         fresh: dict[bytes, Reply] = {}
         if unknown and ledger is not None:
             fresh.update(ledger.known(unknown))
@@ -75,7 +80,9 @@ class Memo:
 
     def __getstate__(self) -> dict[str, Any]:
         # Workers ask afresh: memory is not worth shipping, and outcomes are the same.
-        return {**vars(self), "answers": {}}
+        state = vars(self).copy()
+        state["answers"] = {}
+        return state
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,5 +103,6 @@ class Recalled:
     @property
     def answers(self) -> list[Reply]:
         """The answer to each key, once all are known."""
-        known, fresh = self.memo.answers, self.fresh
+        known = self.memo.answers
+        fresh = self.fresh
         return [known[key] if key in known else fresh[key] for key in self.keys]

@@ -1,6 +1,4 @@
-"""What counts as an answer: outcomes are checked before they are counted, remembered or written
-down.
-"""
+"""What counts as an answer: outcomes are checked before they are counted or written down."""
 
 from __future__ import annotations
 
@@ -21,8 +19,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """The answers that a subject may give; `closed` where it picks from known classes and none can
-    be missing.
+    """The answers that a subject may give.
+
+    They are `closed` where it picks from known classes, so that no answer can be missing.
 
     >>> Answers("loan", labels=("yes", "no")).check(np.array(["yes", "no"]), 2).tolist()
     ['yes', 'no']
@@ -42,14 +41,10 @@ class Answers:
         return cls(meaning.about, meaning.labels, positive, bool(meaning.known))
 
     def check(self, outcomes: NDArray[Any], expected: int) -> NDArray[Any]:
-        """Return outcomes as they are to be counted, or say what is wrong with them."""
+        """Return outcomes as they are to be counted, or raise BadOutcome."""
         outcomes = np.asarray(outcomes)
         if outcomes.shape != (expected,):
-            raise BadOutcome(
-                f"{self.name} returned outcomes of shape {outcomes.shape} for {expected:,} inputs;"
-                " it must return one per"
-                f" input{', or name its outputs with outputs=[…]' if outcomes.ndim == 2 else ''}"
-            )
+            raise self._wrong_shape(outcomes, expected)
         if outcomes.dtype.kind == "f":
             self._refuse_missing(np.isnan(outcomes), outcomes)
         elif outcomes.dtype.kind == "O" and not self.closed:
@@ -57,23 +52,40 @@ class Answers:
         elif outcomes.dtype.kind not in "biuUO":
             raise self._no_outcome(f"returned {outcomes.dtype} values")
         if self.labels is not None:
-            strange = set(outcomes.tolist()).difference(self.labels)
-            if strange:
-                value = min(strange, key=str)
-                raise BadOutcome(
-                    f"{self.name} answered {clip(repr(value))}, which is no outcome;"
-                    f" {nearest(value, self.labels)}"
-                )
-        elif (
-            self.positive is not None
-            and expected
-            and isinstance(self.positive, str) != isinstance(outcomes[0], str)
-        ):
-            raise BadOutcome(
-                f"{self.name} answered {clip(repr(outcomes[:1].tolist()[0]))}, which cannot be"
-                f" compared with positive = {self.positive!r}; one is a text and the other is not"
-            )
+            self._refuse_unknown_labels(outcomes, self.labels)
+        elif self.positive is not None and expected:
+            self._refuse_other_type(outcomes)
         return outcomes
+
+    def _wrong_shape(self, outcomes: NDArray[Any], expected: int) -> BadOutcome:
+        shape = outcomes.shape
+        if outcomes.ndim == 2:
+            return BadOutcome(
+                f"{self.name} returned outcomes of shape {shape} for {expected:,} inputs; it must"
+                " return one per input, or name its outputs with outputs=[…]"
+            )
+        return BadOutcome(
+            f"{self.name} returned outcomes of shape {shape} for {expected:,} inputs; it must"
+            " return one per input"
+        )
+
+    def _refuse_unknown_labels(self, outcomes: NDArray[Any], labels: tuple[Any, ...]) -> None:
+        unknown = set(outcomes.tolist()).difference(labels)
+        if unknown:
+            value = min(unknown, key=str)
+            raise BadOutcome(
+                f"{self.name} answered {clip(repr(value))}, which is not an outcome;"
+                f" {nearest(value, labels)}"
+            )
+
+    def _refuse_other_type(self, outcomes: NDArray[Any]) -> None:
+        """Refuse texts where the favourable outcome is a number, and numbers where it is a text."""
+        if isinstance(self.positive, str) != isinstance(outcomes[0], str):
+            first = outcomes[:1].tolist()[0]
+            raise BadOutcome(
+                f"{self.name} answered {clip(repr(first))}, which cannot be compared with"
+                f" positive = {self.positive!r}; one is a text and the other is not"
+            )
 
     def _unpacked(self, outcomes: NDArray[Any]) -> NDArray[Any]:
         """Return outcomes of any type in the narrowest array that holds them."""
@@ -88,21 +100,22 @@ class Answers:
         for value in unwrapped:
             if not isinstance(value, str | int | float):
                 raise self._no_outcome(f"answered {clip(repr(value))}")
-        texts = [isinstance(value, str) for value in unwrapped]
-        if any(texts) and not all(texts):
+        is_text = [isinstance(value, str) for value in unwrapped]
+        if any(is_text) and not all(is_text):
+            first_text = unwrapped[is_text.index(True)]
             raise BadOutcome(
-                f"{self.name} answered the text {clip(repr(unwrapped[texts.index(True)]))} beside"
-                " numbers; an outcome is always one or the other"
+                f"{self.name} answered the text {clip(repr(first_text))} beside numbers; an outcome"
+                " is always one or the other"
             )
         return as_outcomes(unwrapped)
 
-    def _no_outcome(self, what: str) -> BadOutcome:
-        return BadOutcome(f"{self.name} {what}; an outcome is a text, a number or a truth value")
+    def _no_outcome(self, action: str) -> BadOutcome:
+        return BadOutcome(f"{self.name} {action}; an outcome is a text, a number or a truth value")
 
     def _refuse_missing(self, missing: NDArray[np.bool_], outcomes: NDArray[Any]) -> None:
         if missing.any():
-            value = outcomes[int(missing.argmax())]
+            first = outcomes[int(missing.argmax())]
+            count = int(missing.sum())
             raise BadOutcome(
-                f"{self.name} answered {value} to {int(missing.sum()):,} of {len(outcomes):,}"
-                " inputs"
+                f"{self.name} answered {first} to {count:,} of {len(outcomes):,} inputs"
             )

@@ -1,5 +1,7 @@
-"""What outcomes mean: when two differ (Themis Def. 3.3, Aequitas γ), and which of them are
-favourable.
+"""What outcomes mean: when two of them differ, and which of them are favourable.
+
+Two outcomes differ as labels do (Themis, Definition 3.3), by more than a threshold γ (Aequitas), or
+by a distance that the user gives.
 """
 
 from __future__ import annotations
@@ -20,16 +22,19 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 Differs = None | float | Callable[[Any, Any], Any]
-"""None: labels differ. A number γ: numeric outcomes further apart than γ. A function: a distance in
+"""When two outcomes differ.
+
+None: labels differ. A number γ: numeric outcomes further apart than γ. A function: a distance in
 [0, 1].
 """
 
 
 def check_differs(differs: Differs, option: str = "differs") -> Differs:
-    """Return a valid rule for what differs, or say what is wrong with it."""
+    """Return a valid rule for what differs, or raise a UsageError that says what is wrong."""
     if differs is None or callable(differs):
         return differs
-    if isinstance(differs, bool) or not isinstance(differs, Real) or not differs >= 0:
+    is_number = isinstance(differs, Real) and not isinstance(differs, bool)
+    if not is_number or not differs >= 0:
         raise UsageError(
             f"{option} = {clip(repr(differs))} must be None, a number of 0 or more, or a function"
             " of two outcomes"
@@ -38,8 +43,9 @@ def check_differs(differs: Differs, option: str = "differs") -> Differs:
 
 
 def distance(differs: Differs, a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
-    """Return how far apart outcomes are: truth values for labels and γ, numbers in [0, 1] for a
-    function.
+    """Return how far apart outcomes are.
+
+    That is a truth value for labels and for γ, and a number in [0, 1] for a function.
 
     >>> distance(0.1, np.array([0.5, 0.5]), np.array([0.55, 0.7])).tolist()
     [False, True]
@@ -53,10 +59,12 @@ def distance(differs: Differs, a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]
             f"differs = {differs!r} needs numeric outcomes, but they are texts; leave it out for"
             " labels"
         )
-    return np.abs(a.astype(np.float64) - b.astype(np.float64)) > differs
+    gap = np.abs(a.astype(np.float64) - b.astype(np.float64))
+    return gap > differs
 
 
 def _graded(function: Callable[[Any, Any], Any], a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
+    """Return the distances that a function of the user gives, checked."""
     try:
         found = np.asarray(function(a, b))
     except Exception as error:
@@ -74,36 +82,36 @@ def _graded(function: Callable[[Any, Any], Any], a: NDArray[Any], b: NDArray[Any
         )
     if found.dtype.kind == "b":
         return found
-    outside = ~((found >= 0) & (found <= 1))
+    outside = ~((found >= 0) & (found <= 1))  # which is also true of NaN
     if outside.any():
-        raise UsageError(f"differs returned {found[outside][0]}, which is no distance from 0 to 1")
+        first = found[outside][0]
+        raise UsageError(f"differs returned {first}, which is not a distance from 0 to 1")
     return found.astype(np.float64, copy=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Meaning:
-    """What is known of the outcomes of one output, whose name is empty where the software has only
-    one.
+    """What is known of the outcomes of one output.
+
+    Its name is empty where the software has only one.
 
     >>> rate = Meaning("loan", positive=lambda rate: rate < 5)
-    >>> rate.favourable(np.array([3.5, 7.0])).tolist(), Meaning("loan", positive=("A", "B")).counts
-    ([True, False], True)
+    >>> rate.favourable(np.array([3.5, 7.0])).tolist()
+    [True, False]
+    >>> Meaning("loan", positive=("A", "B")).counts
+    True
     """
 
     software: str
     name: str = ""
     positive: Any = None
-    """The favourable outcome, a tuple of those, or a function of an array of outcomes that returns
-    truth values.
-    """
+    """The favourable outcome, a tuple of those, or a function from outcomes to truth values."""
     labels: tuple[Any, ...] | None = None
     differs: Differs = None
     known: tuple[Any, ...] | None = None
     """The labels that a fitted classifier can give."""
     scores: bool = False
-    """Whether outcomes are scores; a positive value then names the class that is scored, and is no
-    outcome itself.
-    """
+    """Whether outcomes are scores; a positive value then names the class that is scored."""
 
     @classmethod
     def of(
@@ -117,22 +125,16 @@ class Meaning:
         *,
         scores: bool,
     ) -> Self:
-        """Check what the user says of the outcomes."""
+        """Return the meaning of an output, or raise a UsageError where the options do not fit."""
         part = f"[{name!r}]" if name else ""
-        if isinstance(labels, str) or not (labels is None or isinstance(labels, Iterable)):
+        is_list = isinstance(labels, Iterable) and not isinstance(labels, str)
+        if labels is not None and not is_list:
             raise UsageError(f"labels{part} = {labels!r} must be a list of outcomes")
         allowed = None if labels is None else tuple(labels)
-        favourable = _checked_positive(positive, f"positive{part}")
         classes = None if known is None else tuple(known)
-        meaning = cls(
-            software,
-            name,
-            favourable,
-            allowed,
-            check_differs(differs, f"differs{part}"),
-            classes,
-            scores,
-        )
+        favourable = _checked_positive(positive, f"positive{part}")
+        rule = check_differs(differs, f"differs{part}")
+        meaning = cls(software, name, favourable, allowed, rule, classes, scores)
         for value in meaning.values:
             if allowed is not None and value not in allowed:
                 raise UsageError(
@@ -140,7 +142,7 @@ class Meaning:
                 )
             if classes and value not in classes:
                 raise UsageError(
-                    f"positive{part} = {value!r} is no class of {software};"
+                    f"positive{part} = {value!r} is not a class of {software};"
                     f" {nearest(value, classes)}"
                 )
         return meaning
@@ -159,11 +161,11 @@ class Meaning:
 
     @property
     def classes(self) -> tuple[Any, ...] | None:
-        """The known labels; None for scores, and for truth values, of which the true one is
-        favourable anyway.
-        """
+        """The known labels; None for scores, and for truth values, of which true is favourable."""
         found = self.known if self.labels is None else self.labels
-        return None if self.scores or not found or set(found) <= {False, True} else found
+        if self.scores or not found or set(found) <= {False, True}:
+            return None
+        return found
 
     @property
     def counts(self) -> bool:
@@ -171,7 +173,7 @@ class Meaning:
         return not self.scores or callable(self.positive)
 
     def favourable(self, outcomes: NDArray[Any]) -> NDArray[np.bool_]:
-        """Tell which outcomes are favourable."""
+        """Return which outcomes are favourable."""
         if callable(self.positive):
             return self._judged(self.positive, outcomes)
         if self.scores:
@@ -180,29 +182,30 @@ class Meaning:
                 " for labels"
             )
         if self.values:
-            return np.asarray(
-                np.any([outcomes == value for value in self.values], axis=0), dtype=np.bool_
+            matches = [outcomes == value for value in self.values]
+            return np.asarray(np.any(matches, axis=0), dtype=np.bool_)
+        if outcomes.dtype.kind in "biu":
+            zero_or_one = (outcomes == 0) | (outcomes == 1)
+            if bool(zero_or_one.all()):
+                return outcomes.astype(np.bool_)
+        option = f"positive={{{self.name!r}: …}}" if self.name else "positive=…"
+        if outcomes.dtype.kind in "iuf":
+            raise UsageError(
+                f"say which outcome of {self.about} is the favourable one, with {option}, a value"
+                " or a function such as lambda y: y > 0.5"
             )
-        if outcomes.dtype.kind in "biu" and bool(((outcomes == 0) | (outcomes == 1)).all()):
-            return outcomes.astype(np.bool_)
-        number = outcomes.dtype.kind in "iuf"
-        told = ", a value or a function such as lambda y: y > 0.5" if number else ""
-        way = f"positive={{{self.name!r}: …}}" if self.name else "positive=…"
-        raise UsageError(
-            f"say which outcome of {self.about} is the favourable one, with {way}{told}"
-        )
+        raise UsageError(f"say which outcome of {self.about} is the favourable one, with {option}")
 
     def amount(self, outcomes: NDArray[Any]) -> NDArray[np.float64]:
-        """Return how favourable each outcome is, in [0, 1]: yes or no for labels, the score itself
-        for scores.
-        """
+        """Return how favourable each outcome is: 0 or 1 for labels, the score itself for scores."""
         if self.counts:
             return self.favourable(outcomes).astype(np.float64)
         scores = outcomes.astype(np.float64)
         outside = ~((scores >= 0) & (scores <= 1))
         if outside.any():
+            first = scores[outside][0]
             raise UsageError(
-                f"{self.about} gave the score {scores[outside][0]:g}, which is not from 0 to 1; say"
+                f"{self.about} gave the score {first:g}, which is not from 0 to 1; say"
                 " which scores are favourable, with a function such as positive=lambda score:"
                 " score > 0, or with threshold=…"
             )
@@ -223,20 +226,22 @@ class Meaning:
 
 
 def _checked_positive(positive: Any, option: str) -> Any:
-    """Return one favourable outcome, a function, or several outcomes as a tuple, or say what is
-    wrong with it.
+    """Return one favourable outcome, a function, or several outcomes as a tuple.
+
+    Raises a UsageError for anything else.
     """
     if positive is None or callable(positive):
         return positive
     several = isinstance(positive, list | tuple | set | frozenset | np.ndarray)
     values = tuple(map(plain, positive)) if several else (plain(positive),)
-    texts = {isinstance(value, str) for value in values}
-    if not values or not all(isinstance(value, str | int | float) for value in values):
+    are_outcomes = all(isinstance(value, str | int | float) for value in values)
+    if not values or not are_outcomes:
         raise UsageError(
             f"{option} = {clip(repr(positive))} must be an outcome, a list of outcomes, or a"
             " function of an array of outcomes"
         )
-    if len(texts) > 1:
+    kinds = {isinstance(value, str) for value in values}
+    if len(kinds) > 1:
         raise UsageError(
             f"{option} = {clip(repr(positive))} has texts beside numbers; an outcome is one or the"
             " other"

@@ -32,10 +32,8 @@ def checked_outputs(outputs: Any) -> tuple[str, ...]:
     """
     if outputs is None:
         return ()
-    named = isinstance(outputs, list | tuple) and all(
-        isinstance(name, str) and name for name in outputs
-    )
-    if not named or not outputs:
+    is_list = isinstance(outputs, list | tuple)
+    if not is_list or not outputs or not all(isinstance(name, str) and name for name in outputs):
         raise UsageError(
             f"outputs = {clip(repr(outputs))} must be a list of names, such as ['decision', 'rate']"
         )
@@ -49,8 +47,9 @@ def checked_outputs(outputs: Any) -> tuple[str, ...]:
 
 
 def by_output(option: str, value: Any, names: Sequence[str]) -> dict[str, Any]:
-    """Return what an option says of each output; the only output of software without named ones is
-    called "".
+    """Return what an option says of each output.
+
+    The only output of software without named ones is called "".
 
     >>> by_output("differs", {"rate": 0.01}, ("decision", "rate"))
     {'decision': None, 'rate': 0.01}
@@ -72,7 +71,7 @@ def by_output(option: str, value: Any, names: Sequence[str]) -> dict[str, Any]:
         )
     for name in value:
         if name not in names:
-            raise UsageError(f"{option}: {name!r} is no output; {nearest(name, names)}")
+            raise UsageError(f"{option}: {name!r} is not an output; {nearest(name, names)}")
     return {name: value.get(name) for name in names}
 
 
@@ -80,30 +79,34 @@ def meanings_of(
     adapter: Adapter, software: str, *, positive: Any, labels: Any, differs: Any
 ) -> dict[str, Meaning]:
     """Return what the outcomes of each output of the software mean, under its name."""
-    given = [
-        by_output(option, value, adapter.outputs)
-        for option, value in (("positive", positive), ("labels", labels), ("differs", differs))
-    ]
+    positive_of = by_output("positive", positive, adapter.outputs)
+    labels_of = by_output("labels", labels, adapter.outputs)
+    differs_of = by_output("differs", differs, adapter.outputs)
     scores = getattr(adapter, "output", "label") == "score"
     classes = getattr(adapter, "classes", None)
-    known = (classes or [None] * len(adapter.outputs)) if adapter.outputs else [classes]
-    return {
-        name: Meaning.of(
-            software, name, given[0][name], given[1][name], given[2][name], labels_of, scores=scores
+    if adapter.outputs:
+        classes_of_outputs = classes or [None] * len(adapter.outputs)
+    else:
+        classes_of_outputs = [classes]
+    meanings: dict[str, Meaning] = {}
+    for name, known in zip(positive_of, classes_of_outputs, strict=True):
+        meanings[name] = Meaning.of(
+            software,
+            name,
+            positive_of[name],
+            labels_of[name],
+            differs_of[name],
+            known,
+            scores=scores,
         )
-        for name, labels_of in zip(given[0], known, strict=True)
-    }
+    return meanings
 
 
 def full_identity(adapter: Adapter) -> str:
-    """Name the software and which of its outputs are asked for, so that a ledger of others can be
-    refused.
-    """
-    return (
-        f"outputs {_told(adapter.outputs)} of {adapter.identity}"
-        if adapter.outputs
-        else adapter.identity
-    )
+    """Return a name of the software and of its outputs, which tells its ledger from others."""
+    if not adapter.outputs:
+        return adapter.identity
+    return f"outputs {_quoted(adapter.outputs)} of {adapter.identity}"
 
 
 def joined(columns: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
@@ -112,8 +115,9 @@ def joined(columns: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
     >>> joined({"decision": np.array([True, False]), "rate": np.array([3, 4])}).tolist()
     [(True, 3), (False, 4)]
     """
-    size = len(next(iter(columns.values())))
-    records = np.empty(size, dtype=[(name, column.dtype) for name, column in columns.items()])
+    first = next(iter(columns.values()))
+    fields = [(name, column.dtype) for name, column in columns.items()]
+    records = np.empty(len(first), dtype=fields)
     for name, column in columns.items():
         records[name] = column
     return records
@@ -127,18 +131,26 @@ def packed(replies: Sequence[Reply], names: Sequence[str]) -> NDArray[Any]:
     """
     if not names:
         return as_outcomes(replies)
-    columns: Iterable[Any] = zip(*replies, strict=True) if len(replies) else ([] for _ in names)
-    return joined(
-        {name: as_outcomes(list(column)) for name, column in zip(names, columns, strict=True)}
-    )
+    columns: list[Any]
+    if len(replies):
+        columns = list(zip(*replies, strict=True))
+    else:
+        columns = [[] for _ in names]
+    outcomes: dict[str, NDArray[Any]] = {}
+    for name, column in zip(names, columns, strict=True):
+        outcomes[name] = as_outcomes(list(column))
+    return joined(outcomes)
 
 
 def reply_of(value: Any, names: Sequence[str]) -> tuple[Any, ...]:
-    """Return one input's outcomes from an object by name or a list in order; ValueError says what
-    is wrong.
+    """Return one input's outcomes from an object by name or a list in order.
 
-    >>> reply_of({"rate": 3, "decision": "yes"}, ["decision", "rate"]), reply_of(["yes", 3], ["decision", "rate"])
-    (('yes', 3), ('yes', 3))
+    Raises a ValueError that says what is wrong.
+
+    >>> reply_of({"rate": 3, "decision": "yes"}, ["decision", "rate"])
+    ('yes', 3)
+    >>> reply_of(["yes", 3], ["decision", "rate"])
+    ('yes', 3)
     """
     shown = clip(repr(value))
     if isinstance(value, Mapping):
@@ -150,27 +162,30 @@ def reply_of(value: Any, names: Sequence[str]) -> tuple[Any, ...]:
         if len(value) != len(names):
             raise ValueError(
                 f"{shown}, which has length {len(value)} and not one outcome for each of"
-                f" {_told(names)}"
+                f" {_quoted(names)}"
             )
         found = tuple(map(plain, value))
     elif len(names) == 1:
         found = (plain(value),)
     else:
-        raise ValueError(f"{shown}, which is neither by name nor a list of {_told(names)}")
+        raise ValueError(f"{shown}, which is neither by name nor a list of {_quoted(names)}")
     for name, outcome in zip(names, found, strict=True):
         if is_missing(outcome) or not isinstance(outcome, str | int | float):
             raise ValueError(
-                f"{shown}, in which {clip(repr(outcome))} is no outcome for the output {name!r}"
+                f"{shown}, in which {clip(repr(outcome))} is not an outcome for the output {name!r}"
             )
     return found
 
 
 def parse_reply(text: str, names: Sequence[str]) -> Reply:
-    """Read one printed answer: an outcome, or with names a JSON object or array; ValueError says
-    what is wrong.
+    """Return what a printed answer says: an outcome, or with names a JSON object or array.
 
-    >>> parse_reply("approve", ()), parse_reply('{"decision": "approve", "rate": 3}', ("decision", "rate"))
-    ('approve', ('approve', 3))
+    Raises a ValueError that says what is wrong.
+
+    >>> parse_reply("approve", ())
+    'approve'
+    >>> parse_reply('{"decision": "approve", "rate": 3}', ("decision", "rate"))
+    ('approve', 3)
     """
     if not names:
         return parse_outcome(text)
@@ -178,7 +193,7 @@ def parse_reply(text: str, names: Sequence[str]) -> Reply:
         value = json.loads(text)
     except (ValueError, RecursionError):
         raise ValueError(
-            f"{clip(text)!r}, which is no JSON object or array of {_told(names)}"
+            f"{clip(text)!r}, which is not a JSON object or array of {_quoted(names)}"
         ) from None
     return reply_of(value, names)
 
@@ -193,27 +208,30 @@ def records_of(answer: Any, names: Sequence[str], expected: int, software: str) 
     columns: dict[str, NDArray[Any]] = {}
     for name in names:
         if name not in table:
-            raise BadOutcome(
-                f"{software} returned no output {name!r}, but {clip(_told(table)) or 'nothing'}"
-            )
+            returned = clip(_quoted(table)) or "nothing"
+            raise BadOutcome(f"{software} returned no output {name!r}, but {returned}")
         column = table[name]
-        columns[name] = (
-            as_outcomes(column) if isinstance(column, list | tuple) else np.asarray(column)
-        )
-        if columns[name].shape != (expected,):
+        if isinstance(column, list | tuple):
+            outcomes = as_outcomes(column)
+        else:
+            outcomes = np.asarray(column)
+        if outcomes.shape != (expected,):
             raise BadOutcome(
-                f"{software} returned outcomes of shape {columns[name].shape} as output {name!r}"
+                f"{software} returned outcomes of shape {outcomes.shape} as output {name!r}"
                 f" for {expected:,} inputs; it must return one per input"
             )
+        columns[name] = outcomes
     return joined(columns)
 
 
 def _table(answer: Any, names: Sequence[str], software: str) -> Mapping[Any, Any]:
+    """Return an answer as a mapping from names of outputs to columns."""
     if isinstance(answer, Mapping):
         return answer
     if isinstance(answer, list | tuple):
         try:
-            records = packed([reply_of(row, names) for row in answer], names)
+            replies = [reply_of(row, names) for row in answer]
+            records = packed(replies, names)
         except ValueError as error:
             raise BadOutcome(f"{software} returned {error}") from None
         return {name: records[name] for name in names}
@@ -228,7 +246,7 @@ def _table(answer: Any, names: Sequence[str], software: str) -> Mapping[Any, Any
         return {names[0]: matrix}
     if matrix.ndim != 2 or matrix.shape[1] != len(names):
         raise BadOutcome(
-            f"{software} returned outcomes of shape {matrix.shape} for {_told(names)}; it must"
+            f"{software} returned outcomes of shape {matrix.shape} for {_quoted(names)}; it must"
             " return a frame or a mapping by name, or a matrix with one column per output"
         )
     return {name: matrix[:, place] for place, name in enumerate(names)}
@@ -244,7 +262,7 @@ def _columns(frame: Any, software: str) -> Mapping[Any, Any]:
     return {name: found[name].to_numpy() for name in found.columns}
 
 
-def _told(names: Iterable[Any]) -> str:
+def _quoted(names: Iterable[Any]) -> str:
     return ", ".join(repr(name) for name in names)
 
 
@@ -255,20 +273,18 @@ class Records:
     outputs: Mapping[str, Answers]
 
     def check(self, outcomes: NDArray[Any], expected: int) -> NDArray[Any]:
-        """Return records as they are to be counted, or say what is wrong with one of their outputs."""
-        return joined(
-            {
-                name: answers.check(outcomes[name], expected)
-                for name, answers in self.outputs.items()
-            }
-        )
+        """Return records as they are to be counted, or raise BadOutcome that names the output."""
+        columns: dict[str, NDArray[Any]] = {}
+        for name, answers in self.outputs.items():
+            columns[name] = answers.check(outcomes[name], expected)
+        return joined(columns)
 
 
 class Recent:
-    """The last batch and its answers, so that one view after the other asks the same inputs at the
-    cost of one.
+    """The last batch and its answers, so that several views ask the same inputs at the cost of one.
 
-    >>> recent, points = Recent(), np.ones((2, 1))
+    >>> recent = Recent()
+    >>> points = np.ones((2, 1))
     >>> recent.keep(points, np.array([7, 8]))
     >>> recent.get(points + 1), recent.get(points.copy())
     (None, array([7, 8]))
@@ -279,13 +295,17 @@ class Recent:
 
     def get(self, points: Points) -> NDArray[Any] | None:
         """Return the answers to these very points, None where others were asked last."""
-        if self._kept is None or not np.array_equal(self._kept[0], points):
+        if self._kept is None:
             return None
-        return self._kept[1].copy()
+        last_points, answers = self._kept
+        if not np.array_equal(last_points, points):
+            return None
+        return answers.copy()
 
     def keep(self, points: Points, answers: NDArray[Any]) -> None:
         """Keep the answers to a batch instead of those to the last one."""
-        self._kept = (points.copy(order="K"), answers.copy())  # since callers may write to theirs
+        # Copies, since callers may write to theirs.
+        self._kept = (points.copy(order="K"), answers.copy())
 
     def __getstate__(self) -> dict[str, Any]:
         return {"_kept": None}  # not worth shipping to workers

@@ -1,6 +1,4 @@
-"""A view that shares large questions among workers; what it answers does not depend on how many
-there are.
-"""
+"""A view that shares large questions among workers; its answers do not depend on their number."""
 
 from __future__ import annotations
 
@@ -27,59 +25,73 @@ LONG = 0.2
 
 
 @dataclass(frozen=True, slots=True)
-class _Ask:
-    """Asks one part of the inputs in another process, and tells how many were really run."""
+class _AskElsewhere:
+    """A call that asks one part of the inputs in another process.
+
+    It also returns how many inputs were really run, which the subject of this process cannot see.
+    """
 
     view: View
 
     def __call__(self, points: Points) -> tuple[NDArray[Any], int]:
-        before = self.view.subject.executed
-        return self.view.decide(points), self.view.subject.executed - before
+        subject = self.view.subject
+        executed_before = subject.executed
+        outcomes = self.view.decide(points)
+        return outcomes, subject.executed - executed_before
 
 
 @dataclass(frozen=True)
 class SharedView(View):
-    """A view whose inputs are decided by several workers at once, where they are many and nothing
-    is remembered.
+    """A view whose inputs are decided by several workers at once.
+
+    They are where there are many inputs and no answers are remembered.
     """
 
     workers: Workers = field(kw_only=True, compare=False, repr=False)
-    ask: _Ask = field(kw_only=True, compare=False, repr=False)
+    ask: _AskElsewhere = field(kw_only=True, compare=False, repr=False)
     pace: dict[str, float] = field(default_factory=dict, kw_only=True, compare=False, repr=False)
     """Seconds for each input, as the last question went that was not shared."""
 
     @classmethod
     def of(cls, view: View, workers: Workers) -> View:
-        """Share a view among workers, where there are several and the software runs in this
-        process.
-        """
+        """Share a view among workers, if there are several and the software runs here."""
         if workers.width == 1 or view.subject.adapter.expensive:
             return view
-        return cls(view.subject, view.name, view.target, workers=workers, ask=_Ask(view))
+        ask = _AskElsewhere(view)
+        return cls(view.subject, view.name, view.target, workers=workers, ask=ask)
 
     def worth(self, points: Points) -> bool:
-        """Tell whether to share a question; that may follow the clock, since the answers do not."""
+        """Return whether to share a question.
+
+        That may follow the clock, since the answers do not.
+        """
         if self.subject.remembers:
             return False
-        long = (
-            len(points) * self.pace.get("input", 0.0) >= LONG
-            and len(points) >= 2 * self.workers.width
-        )
-        return long or len(points) >= LEAST * self.workers.width
+        width = self.workers.width
+        inputs = len(points)
+        if inputs >= LEAST * width:
+            return True
+        expected_seconds = inputs * self.pace.get("input", 0.0)
+        return expected_seconds >= LONG and inputs >= 2 * width
 
     def shared(self, ask: Callable[[Points], tuple[Any, int]], points: Points) -> Sequence[Any]:
         """Return what workers answered, part by part, and count what they ran."""
-        parts = [np.asfortranarray(part) for part in np.array_split(points, self.workers.width)]
-        answers = self.workers.map(ask, parts)
+        shares = np.array_split(points, self.workers.width)
+        parts = [np.asfortranarray(share) for share in shares]
+        replies = self.workers.map(ask, parts)
         self.subject.asked += len(points)
-        self.subject.executed += sum(executed for _, executed in answers)
-        return [answer for answer, _ in answers]
+        answers = []
+        for answer, executed in replies:
+            self.subject.executed += executed
+            answers.append(answer)
+        return answers
 
     def timed(self, ask: Callable[[Points], Any], points: Points) -> Any:
         """Ask in this process, and note how long that takes."""
         began = time.perf_counter()
         answers = ask(points)
-        self.pace["input"] = (time.perf_counter() - began) / max(len(points), 1)
+        seconds = time.perf_counter() - began
+        self.pace["input"] = seconds / max(len(points), 1)
         return answers
 
     def decide(self, inputs: Any) -> NDArray[Any]:

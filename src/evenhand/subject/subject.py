@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from evenhand.runtime.errors import NotDeterministic, UsageError, clip
-from evenhand.runtime.options import checked_keywords, options_of, refuse_unknown
+from evenhand.runtime.options import checked_keywords
 from evenhand.space.feature import plain
 from evenhand.space.space import Space
-from evenhand.subject.adapters import ADAPTERS
 from evenhand.subject.adapters.resolve import adapt, as_printed
+from evenhand.subject.constructors import SubjectConstructors
 from evenhand.subject.memo import Memo
-from evenhand.subject.options import SHARED
 from evenhand.subject.outcome_check import Answers
 from evenhand.subject.outputs import (
     Recent,
@@ -41,12 +40,13 @@ if TYPE_CHECKING:
 AGAIN = b"again:"
 """Marks the second answer to an input."""
 ROWS_AT_ONCE = 131_072
-"""How many inputs a model in this process is asked at once: enough to drown the cost of a call, and
-little memory.
+"""How many inputs a model in this process is asked at once.
+
+Enough for the cost of a call not to matter, and few enough to need little memory.
 """
 
 
-class Subject:
+class Subject(SubjectConstructors):
     """The software under test, with what is known of its answers.
 
     Parameters
@@ -87,6 +87,18 @@ class Subject:
     >>> subject = Subject(lambda frame: frame["age"] >= 21, space, positive=True)
     >>> subject.decide([{"sex": "F", "age": 20}]).tolist(), subject.asked
     ([False], 1)
+
+    Raises
+    ------
+    UsageError
+        Where an option has a value that it cannot have, the space does not fit the software, or the
+        model is not of any registered kind.
+    LedgerError
+        Where the ledger belongs to other software or other features, or cannot be written.
+
+    Notes
+    -----
+    See docs/how-to/subjects.md.
     """
 
     @checked_keywords
@@ -107,7 +119,7 @@ class Subject:
     ) -> None:
         if not isinstance(space, Space):
             raise UsageError(
-                f"space = {clip(repr(space))} is no Space; build one with Space(...) or"
+                f"space = {clip(repr(space))} is not a Space; build one with Space(...) or"
                 " Space.from_frame(...)"
             )
         adapter = adapt(
@@ -115,20 +127,23 @@ class Subject:
         )
         if adapter.printed and outputs is None:
             # With several outputs a program prints JSON, which says itself what is text.
-            positive, labels = as_printed(positive), as_printed(labels)
+            positive = as_printed(positive)
+            labels = as_printed(labels)
         if not space.passed:
             raise UsageError(
                 "no feature of the space is passed to the software; leave passed=True on one of"
                 " them"
             )
-        self.outputs = adapter.outputs = checked_outputs(outputs)
+        self.outputs = checked_outputs(outputs)
+        adapter.outputs = self.outputs
         adapter.check(space)
         self.adapter = adapter
         self.space = space
         self.meanings = meanings_of(
             adapter, self.name, positive=positive, labels=labels, differs=differs
         )
-        self.positive, self.differs = positive, differs
+        self.positive = positive
+        self.differs = differs
         self.asked = 0
         self.executed = 0
         answers = {name: Answers.of(meaning) for name, meaning in self.meanings.items()}
@@ -141,147 +156,31 @@ class Subject:
 
             self._ledger = Ledger(ledger, space=space.encoding, subject=full_identity(adapter))
 
-    @classmethod
-    def of(cls, kind: str, value: Any, space: Space, /, **options: Any) -> Subject:
-        """Test software of any registered kind, that of other packages too.
-
-        `value` is what the key of that kind holds in a configuration, and further options are those
-        of its adapter: ``Subject.of("http", "http://127.0.0.1:8000/decide", space, batch=64)``.
-        """
-        own = [option.name for option in ADAPTERS[kind].options]
-        refuse_unknown(f"Subject.of({kind!r})", options, [*own, *SHARED.python])
-        said = {name: options.pop(name) for name in own if name in options}
-        return cls._of(kind, value, space, said, options)
-
-    @classmethod
-    def _named(
-        cls, kind: str, value: Any, space: Space, own: Mapping[str, Any], shared: Mapping[str, Any]
-    ) -> Subject:
-        """Build a subject for the constructor that has the name of a kind, and takes shared options
-        as they come.
-        """
-        refuse_unknown(f"Subject.{kind}", shared, [*options_of(getattr(cls, kind)), *SHARED.python])
-        return cls._of(kind, value, space, own, shared)
-
-    @classmethod
-    def _of(
-        cls, kind: str, value: Any, space: Space, own: Mapping[str, Any], shared: Mapping[str, Any]
-    ) -> Subject:
-        adapter = ADAPTERS[kind].of(value, positive=shared.get("positive"), **own)
-        return cls(adapter, space, **shared)
-
-    @classmethod
-    def command(
-        cls,
-        argv: Sequence[str],
-        space: Space,
-        *,
-        workers: int | None = None,
-        timeout: float = 30.0,
-        cwd: str | PathLike[str] | None = None,
-        env: Mapping[str, str] | None = None,
-        identity: str | None = None,
-        **options: Any,
-    ) -> Subject:
-        """Test a program, one process per input: ``["./loan", "{age}", "{sex}"]``, or ``{*}`` for
-        all in order.
-        """
-        own: dict[str, Any] = {
-            "workers": workers,
-            "timeout": timeout,
-            "cwd": cwd,
-            "env": env,
-            "identity": identity,
-        }
-        return cls._named("command", argv, space, own, options)
-
-    @classmethod
-    def stream(
-        cls,
-        argv: Sequence[str],
-        space: Space,
-        *,
-        workers: int = 1,
-        timeout: float = 30.0,
-        restarts: int = 3,
-        cwd: str | PathLike[str] | None = None,
-        env: Mapping[str, str] | None = None,
-        identity: str | None = None,
-        **options: Any,
-    ) -> Subject:
-        """Test a long-lived program: one JSON object per line in, one outcome per line out."""
-        own: dict[str, Any] = {"workers": workers, "timeout": timeout, "restarts": restarts}
-        own |= {"cwd": cwd, "env": env, "identity": identity}
-        return cls._named("stream", argv, space, own, options)
-
-    @classmethod
-    def http(
-        cls,
-        url: str,
-        space: Space,
-        *,
-        batch: int = 256,
-        concurrency: int = 4,
-        timeout: float = 30.0,
-        retries: int = 3,
-        backoff: float = 0.2,
-        headers: Mapping[str, str] | None = None,
-        single: bool = False,
-        identity: str | None = None,
-        **options: Any,
-    ) -> Subject:
-        """Test an HTTP service that takes JSON batches of inputs and returns a JSON list of
-        outcomes.
-        """
-        own: dict[str, Any] = {
-            "batch": batch,
-            "concurrency": concurrency,
-            "timeout": timeout,
-            "retries": retries,
-        }
-        own |= {"backoff": backoff, "headers": headers, "single": single, "identity": identity}
-        return cls._named("http", url, space, own, options)
-
-    @classmethod
-    def onnx(
-        cls,
-        path: str | PathLike[str],
-        space: Space,
-        *,
-        output: Output = "label",
-        threads: int = 1,
-        positive: Any = None,
-        **options: Any,
-    ) -> Subject:
-        """Test an ONNX model file (extra: onnx)."""
-        own: dict[str, Any] = {"output": output, "threads": threads}
-        return cls._named("onnx", path, space, own, {**options, "positive": positive})
-
-    @classmethod
-    def saved(
-        cls,
-        path: str | PathLike[str],
-        space: Space,
-        *,
-        trusted: Sequence[str] | None = None,
-        allow_pickle: bool = False,
-        identity: str | None = None,
-        **options: Any,
-    ) -> Subject:
-        """Test a fitted estimator saved with skops, or, where you trust the file to run code, with
-        pickle or joblib.
-        """
-        from evenhand.subject.adapters.saved import identity_of, load_model
-
-        model = load_model(path, trusted=trusted, allow_pickle=allow_pickle)
-        return cls(model, space, identity=identity or identity_of(path), **options)
-
     def decide(self, inputs: Any) -> Outcomes:
-        """Return one outcome per input; `inputs` is a frame, a list of dictionaries, or encoded
-        points.
+        """Return one outcome per input.
 
-        With several outputs, each input gets a record of a structured array:
-        ``decide(inputs)["rate"]`` is one output.
+        Parameters
+        ----------
+        inputs
+            A frame, a list of dictionaries, or encoded points.
+
+        Returns
+        -------
+        numpy.ndarray
+            The outcomes, in the order of the inputs. With several outputs, each input gets a record
+            of a structured array: ``decide(inputs)["rate"]`` is one output.
+
+        Raises
+        ------
+        SubjectError
+            Where the software crashes, does not answer in time, or answers with something that is
+            not an outcome.
+        UsageError
+            Where the inputs do not fit the space.
+
+        Notes
+        -----
+        See docs/how-to/subjects.md.
         """
         points = self._encoded(inputs)
         self.asked += len(points)
@@ -302,31 +201,35 @@ class Subject:
         return self._recall(points) if self.remembers else self._ask_all(points)
 
     def _encoded(self, inputs: Any) -> Points:
-        if isinstance(inputs, np.ndarray) and inputs.dtype == np.float64 and inputs.ndim == 2:
-            if inputs.shape[1] != len(self.space.features):
-                raise UsageError(
-                    f"points of {inputs.shape[1]} columns do not fit a space of"
-                    f" {len(self.space.features)} features"
-                )
-            return inputs
-        return self.space.encode(inputs)
+        if not isinstance(inputs, np.ndarray) or inputs.dtype != np.float64 or inputs.ndim != 2:
+            return self.space.encode(inputs)
+        columns = inputs.shape[1]
+        features = len(self.space.features)
+        if columns != features:
+            raise UsageError(
+                f"points of {columns} columns do not fit a space of {features} features"
+            )
+        return inputs
 
     def _ask_all(self, points: Points) -> Outcomes:
         """Ask without looking anything up, in batches that fit in memory."""
         start = time.perf_counter()
-        parts = [
-            self._ask(points[at : at + ROWS_AT_ONCE]) for at in range(0, len(points), ROWS_AT_ONCE)
-        ]
+        parts: list[Outcomes] = []
+        for first in range(0, len(points), ROWS_AT_ONCE):
+            batch = points[first : first + ROWS_AT_ONCE]
+            parts.append(self._ask(batch))
         if not parts:
             return packed([], self.outputs)
         self._memo.observe(time.perf_counter() - start, len(points))
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
     def _ask(self, points: Points) -> Outcomes:
+        """Ask the software once for each point, and return its outcomes in their order."""
         answered: Outcomes | None = None
         for rows, outcomes in self.adapter.run(points, self.space):
             checked = self._answers.check(outcomes, len(rows))
             self.executed += len(rows)
+            # Most adapters answer everything at once and in order: nothing is copied then.
             if answered is None and np.array_equal(rows, np.arange(len(points))):
                 return checked
             if answered is None:
@@ -335,25 +238,28 @@ class Subject:
         return packed([] if answered is None else answered.tolist(), self.outputs)
 
     def _recall(self, points: Points, mark: bytes = b"") -> Outcomes:
-        """Ask only what neither memory nor ledger knows, each input once, and write every answer
-        down as it comes.
+        """Ask only what neither memory nor ledger knows, each input once.
 
-        Answers are kept under a mark, so that second answers to the same inputs do not meet the
-        first.
+        Every answer is written down as it comes. Answers are kept under a mark, so that second
+        answers to the same inputs are not taken for the first.
         """
-        keys = [mark + key for key in self._keys(points)] if mark else self._keys(points)
-
+        keys = self._keys(points)
+        if mark:
+            keys = [mark + key for key in keys]
         recalled = self._memo.recall(keys, self._ledger)
         if recalled.unknown:
-            first = dict(zip(reversed(keys), range(len(keys) - 1, -1, -1), strict=True))
-            rows = np.array([first[key] for key in recalled.unknown], dtype=np.intp)
+            # From the last key to the first, so that the first row of equal inputs stays.
+            backwards = range(len(keys) - 1, -1, -1)
+            first_row = dict(zip(reversed(keys), backwards, strict=True))
+            rows = np.array([first_row[key] for key in recalled.unknown], dtype=np.intp)
             for start in range(0, len(rows), ROWS_AT_ONCE):
-                several = slice(start, start + ROWS_AT_ONCE)
-                for answers in self._ask_new(points[rows[several]], recalled.unknown[several]):
+                batch = slice(start, start + ROWS_AT_ONCE)
+                for answers in self._ask_new(points[rows[batch]], recalled.unknown[batch]):
                     recalled.add(answers)
         return packed(recalled.answers, self.outputs)
 
     def _ask_new(self, points: Points, keys: list[bytes]) -> Iterator[dict[bytes, Reply]]:
+        """Ask the software, write its answers into the ledger, and yield them by key."""
         for rows, outcomes in self.adapter.run(points, self.space):
             answers = self._answers.check(outcomes, len(rows)).tolist()
             asked = [keys[row] for row in rows.tolist()]
@@ -363,13 +269,15 @@ class Subject:
             yield dict(zip(asked, answers, strict=True))
 
     def _keys(self, points: Points) -> list[bytes]:
-        """Return the bytes of what the software sees of each input; features it is not passed do
-        not count.
+        """Return the bytes of what the software sees of each input.
+
+        Features that it is not passed do not count.
         """
-        seen = np.ascontiguousarray(points[:, list(self.space.passed)]) + 0.0  # turns -0.0 into 0.0
-        return cast(
-            "list[bytes]", seen.view(np.dtype((np.void, seen.shape[1] * 8))).ravel().tolist()
-        )
+        passed = np.ascontiguousarray(points[:, list(self.space.passed)])
+        seen = passed + 0.0  # turns -0.0, whose bytes differ, into 0.0
+        row_type = np.dtype((np.void, seen.shape[1] * seen.itemsize))
+        rows = seen.view(row_type).ravel()
+        return cast("list[bytes]", rows.tolist())
 
     @property
     def name(self) -> str:
@@ -377,7 +285,27 @@ class Subject:
         return clip(self.adapter.name, 60)
 
     def favourable(self, outcomes: Outcomes) -> NDArray[np.bool_]:
-        """Tell which outcomes are favourable; of several outputs, a view of each tells."""
+        """Return which outcomes are favourable.
+
+        Parameters
+        ----------
+        outcomes
+            Outcomes of software with one output, as `decide` returns them.
+
+        Returns
+        -------
+        numpy.ndarray
+            One truth value per outcome.
+
+        Raises
+        ------
+        UsageError
+            Where the software has several outputs, or does not say what is favourable.
+
+        Notes
+        -----
+        See docs/how-to/subjects.md.
+        """
         if self.outputs:
             raise UsageError(
                 f"{self.name} has several outputs; ask the view of one of them what is favourable"
@@ -385,26 +313,42 @@ class Subject:
         return self.meanings[""].favourable(outcomes)
 
     def need_deterministic(self, inputs: Any) -> None:
-        """Ask some inputs a second time, and raise where the answers differ: a causal test assumes
-        that they do not.
+        """Ask some inputs a second time, and raise an error where the answers differ.
 
-        A ledger keeps the second answers beside the first, so that the check itself is never
-        repeated either.
+        A causal test assumes that they do not. A ledger keeps the second answers beside the first,
+        so that the check itself is never repeated either.
+
+        Parameters
+        ----------
+        inputs
+            A frame, a list of dictionaries, or encoded points.
+
+        Raises
+        ------
+        NotDeterministic
+            Where an input is answered in two ways.
+
+        Notes
+        -----
+        See docs/how-to/subjects.md.
         """
         points = self._encoded(inputs)
         first = self.decide(points)
         second = self._ask(points) if self._ledger is None else self._recall(points, AGAIN)
         self.asked += len(points)
         for name in self.meanings:
-            one, other = (first[name], second[name]) if name else (first, second)
-            moved = np.flatnonzero(np.asarray(one != other, dtype=np.bool_))
-            if not len(moved):
+            before = first[name] if name else first
+            after = second[name] if name else second
+            differ = np.asarray(before != after, dtype=np.bool_)
+            changed = np.flatnonzero(differ)
+            if not len(changed):
                 continue
-            person = self.space.records(points[moved[:1]])[0]
-            what = f"another {name!r}" if name else "another outcome"
+            row = changed[0]
+            person = self.space.records(points[changed[:1]])[0]
+            other = f"another {name!r}" if name else "another outcome"
             raise NotDeterministic(
-                f"{self.name} gave {len(moved):,} of {len(points):,} inputs {what} when asked"
-                f" again, such as {plain(one[moved[0]])!r} and then {plain(other[moved[0]])!r} to"
+                f"{self.name} gave {len(changed):,} of {len(points):,} inputs {other} when asked"
+                f" again, such as {plain(before[row])!r} and then {plain(after[row])!r} to"
                 f" {clip(str(person), 200)}; fix its random seed or its state, since a causal test"
                 " needs one answer per input"
             )

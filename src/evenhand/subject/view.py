@@ -32,15 +32,13 @@ class View:
 
     @property
     def title(self) -> str:
-        """What tells this view from others of the subject: the output, and the outcome that counts,
-        where there are.
-        """
-        return " ".join(
-            [
-                *([self.name] if self.name else []),
-                *([] if self.target is None else [str(self.target)]),
-            ]
-        )
+        """The output and the outcome that counts, which tell this view from others."""
+        parts = []
+        if self.name:
+            parts.append(self.name)
+        if self.target is not None:
+            parts.append(str(self.target))
+        return " ".join(parts)
 
     @property
     def favoured(self) -> str:
@@ -50,12 +48,11 @@ class View:
             return self.name or "the score"
         if positive is None or callable(positive):
             return f"the favourable {self.name or 'outcome'}"
-        said = (
-            " or ".join(map(str, positive))
-            if isinstance(positive, list | tuple | set | frozenset)
-            else positive
-        )
-        return f"{self.name} {said}" if self.name else f"{said}"
+        if isinstance(positive, list | tuple | set | frozenset):
+            outcome = " or ".join(map(str, positive))
+        else:
+            outcome = f"{positive}"
+        return f"{self.name} {outcome}" if self.name else outcome
 
     @property
     def names_outcome(self) -> bool:
@@ -80,9 +77,7 @@ class View:
 
     @property
     def positive(self) -> Any:
-        """The favourable outcome, the list of those, or a function that tells them; None where
-        nothing is said.
-        """
+        """The favourable outcome, a tuple of those, or a function; None where none is given."""
         return self.meaning.positive
 
     @property
@@ -92,8 +87,9 @@ class View:
 
     @property
     def classes(self) -> tuple[Any, ...] | None:
-        """The known labels, each of which may be taken for the favourable one; None for truth
-        values and numbers.
+        """The known labels, each of which may be the favourable one.
+
+        None for truth values and numbers.
         """
         return self.meaning.classes
 
@@ -116,13 +112,11 @@ class View:
         return distance(self.differs, a, b)
 
     def favourable(self, outcomes: NDArray[Any]) -> NDArray[np.bool_]:
-        """Tell which outcomes are favourable."""
+        """Return which outcomes are favourable."""
         return self.meaning.favourable(outcomes)
 
     def amount(self, outcomes: NDArray[Any]) -> NDArray[np.float64]:
-        """Return how favourable each outcome is, in [0, 1]: yes or no for labels, the score itself
-        for scores.
-        """
+        """Return how favourable each outcome is: 0 or 1 for labels, the score itself for scores."""
         return self.meaning.amount(outcomes)
 
 
@@ -135,21 +129,32 @@ def views_of(subject: Subject) -> tuple[View, ...]:
     >>> def loan(people):
     ...     return {"grant": people["age"] > 20, "rate": 90 - people["age"]}
     >>> subject = Subject(loan, Space([integer("age", 18, 90)]), outputs=["grant", "rate"])
-    >>> [(view.name, view.decide([{"age": 50}]).tolist()) for view in views_of(subject)], subject.executed
-    ([('grant', [True]), ('rate', [40])], 1)
+    >>> [(view.name, view.decide([{"age": 50}]).tolist()) for view in views_of(subject)]
+    [('grant', [True]), ('rate', [40])]
+    >>> subject.executed
+    1
     """
     return tuple(View(subject, name) for name in subject.meanings)
 
 
 def views_for(subject: Subject, kind: str) -> list[View]:
-    """Return a view of each output; for a group score without a favourable outcome, of each
-    outcome.
+    """Return a view of each output.
+
+    For a group score without a favourable outcome, it is a view of each outcome of each output.
     """
-    views = views_of(subject)
-    return [each for view in views for each in _targets(view)] if kind == "group" else list(views)
+    views = list(views_of(subject))
+    if kind != "group":
+        return views
+    targets: list[View] = []
+    for view in views:
+        targets.extend(_targets(view))
+    return targets
 
 
 def _targets(view: View) -> list[View]:
-    if view.positive is None and view.counts and view.classes is not None and len(view.classes) > 2:
-        return [view.only(label) for label in view.classes]
+    """Return a view of each label, where there are more than two and none is the favourable one."""
+    classes = view.classes
+    open_outcome = view.positive is None and view.counts
+    if open_outcome and classes is not None and len(classes) > 2:
+        return [view.only(label) for label in classes]
     return [view]

@@ -193,7 +193,7 @@ def test_a_database_of_another_program_is_refused_and_left_alone(tmp_path):
 def test_a_text_file_is_refused_and_left_alone(tmp_path):
     path = tmp_path / "loans.csv"
     path.write_text("age,sex\n" * 1000)
-    assert "no SQLite file" in refusal(path)
+    assert "not an SQLite file" in refusal(path)
     assert path.read_text() == "age,sex\n" * 1000
 
 

@@ -113,8 +113,8 @@ def test_large_batches_and_types_that_change_between_them(monkeypatch):
         ),
         (lambda frame: [("yes", 1, 2)] * 30, ["('yes', 1, 2)", "length 3"]),
         (lambda frame: [{"decision": "yes"}] * 30, ["{'decision': 'yes'}", "no output 'rate'"]),
-        (lambda frame: [("yes", None)] * 30, ["None is no outcome", "'rate'"]),
-        (lambda frame: [("yes", [1])] * 30, ["[1] is no outcome", "'rate'"]),
+        (lambda frame: [("yes", None)] * 30, ["None is not an outcome", "'rate'"]),
+        (lambda frame: [("yes", [1])] * 30, ["[1] is not an outcome", "'rate'"]),
         (lambda frame: {"decision": frame["age"], "rate": [1, 2]}, ["(2,)", "'rate'", "30 inputs"]),
         (lambda frame: {"decision": frame["age"], "rate": np.ones((30, 2))}, ["(30, 2)", "'rate'"]),
         (
@@ -368,13 +368,13 @@ def test_a_command_prints_json(tmp_path, form):
 @pytest.mark.parametrize(
     ("printed", "words"),
     [
-        ("approve", ["'approve'", "no JSON object or array of 'decision', 'rate'"]),
+        ("approve", ["'approve'", "not a JSON object or array of 'decision', 'rate'"]),
         ('{"decision": "yes", "rat": 1}', ["no output 'rate'", "'rat'"]),
         ('["yes"]', ["length 1", "'decision', 'rate'"]),
         ("7", ["7, which is neither"]),
-        ('{"decision": "yes", "rate": null}', ["None is no outcome", "'rate'"]),
-        ('["yes", NaN]', ["nan is no outcome"]),
-        ('["yes", [1]]', ["[1] is no outcome"]),
+        ('{"decision": "yes", "rate": null}', ["None is not an outcome", "'rate'"]),
+        ('["yes", NaN]', ["nan is not an outcome"]),
+        ('["yes", [1]]', ["[1] is not an outcome"]),
     ],
 )
 def test_programs_that_print_something_else(tmp_path, printed, words):

@@ -292,7 +292,7 @@ def test_columns_that_do_not_match_the_training_are_named():
     refused(UsageError, lambda: Subject(model, fewer), "'rate'", "does not pass", "'sex', 'age'")
     more = eh.Space([*SPACE.features, eh.category("zip", ["1", "2"])])
     refused(
-        UsageError, lambda: Subject(model, more), "'zip'", "no input of Pipeline", "passed=False"
+        UsageError, lambda: Subject(model, more), "'zip'", "not an input of Pipeline", "passed=False"
     )
     renamed = eh.Space([eh.category("gender", ["F", "M"]), *SPACE.features[1:]])
     refused(UsageError, lambda: Subject(model, renamed), "'sex'")
@@ -401,8 +401,8 @@ class Predictor:
         (lambda: Subject(dict, NUMBERS), ["dict is a class"]),
         (lambda: Subject("model.onnx", NUMBERS), ["'model.onnx'", "neither", "Subject.command"]),
         (lambda: Subject(None, NUMBERS), ["None", "neither"]),
-        (lambda: Subject(fitted(), "space"), ["'space'", "no Space"]),
-        (lambda: Subject(fitted(), NUMBERS.draw(3, rng())), ["no Space"]),
+        (lambda: Subject(fitted(), "space"), ["'space'", "not a Space"]),
+        (lambda: Subject(fitted(), NUMBERS.draw(3, rng())), ["not a Space"]),
         (lambda: Subject(fitted(), NUMBERS, positive="1"), ["positive = '1'", "did you mean 1?"]),
         (lambda: Subject(fitted(("no", "yes")), NUMBERS, positive="yess"), ["did you mean 'yes'?"]),
         (lambda: Subject(fitted(), NUMBERS, threshold=1.5), ["threshold = 1.5", "between 0 and 1"]),

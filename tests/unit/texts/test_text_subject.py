@@ -193,7 +193,7 @@ def test_wrong_answers_are_told(answer, words, memo):
 
 def test_a_label_that_is_none_is_told():
     subject = TextSubject(lambda texts: ["maybe"] * len(texts), labels=["yes", "no"])
-    refused(BadOutcome, lambda: subject.decide(TEXTS), "answered 'maybe', which is no outcome")
+    refused(BadOutcome, lambda: subject.decide(TEXTS), "answered 'maybe', which is not an outcome")
 
 
 def test_two_answers_to_one_text_are_told():
@@ -226,7 +226,7 @@ def test_wrong_subjects_and_options_are_told():
         (lambda: TextSubject(columns), "was trained with 3 columns of numbers and not with texts"),
         (lambda: TextSubject(several), "gives several outputs for each text"),
         (lambda: TextSubject(pipeline(LinearSVC()), threshold=0.5), "has no predict_proba"),
-        (lambda: TextSubject(pipeline(), positive=7), "positive = 7 is no class of Pipeline"),
+        (lambda: TextSubject(pipeline(), positive=7), "positive = 7 is not a class of Pipeline"),
         (lambda: TextSubject(len, batch=0), "batch = 0 must be a whole number of at least 1"),
         (lambda: TextSubject(len, batch=True), "batch = True"),
         (lambda: TextSubject(len, output="scores"), "did you mean 'score'?"),

@@ -40,7 +40,7 @@ class Adapter(ABC):
     >>> class Scorecard(Adapter):
     ...     kind = "scorecard"
     ...     value = Option("scorecard", TABLE, "the points of each feature")
-    ...     options = Options.of(Option("pass_mark", NUMBER, "the least sum of points that is accepted"))
+    ...     options = Options.of(Option("pass_mark", NUMBER, "the least sum that is accepted"))
     ...
     ...     def __init__(self, points, *, pass_mark=100):
     ...         self.points = points
@@ -103,25 +103,57 @@ class Adapter(ABC):
     printed: ClassVar[bool] = False
     """Whether outcomes are printed text, in which 1 and "1" are the same."""
     expensive: bool = False
-    """Whether an answer costs a process, a request or a network hop, and so is worth remembering.
-    """
+    """Whether an answer costs a process or a request, and so is worth remembering."""
     outputs: tuple[str, ...] = ()
     """The names of several outputs; the Subject sets them."""
 
     @classmethod
     def accepts(cls, model: Any) -> bool:
-        """Tell whether a Python object is software of this kind; evenhand's own adapters are asked
-        first.
+        """Return whether a Python object is software of this kind.
+
+        Parameters
+        ----------
+        model
+            Any object; evenhand's own adapters are asked first.
+
+        Returns
+        -------
+        bool
+            Whether `of` can build an adapter from it.
+
+        Notes
+        -----
+        See docs/how-to/subjects.md.
         """
         return False
 
     @classmethod
     def of(cls, value: Any, /, *, positive: Any = None, **options: Any) -> Adapter:
-        """Build an adapter of what is given: a bare model that it accepts, or the value of a
-        configuration.
+        """Return an adapter of a bare model that it accepts, or of the value of a configuration.
 
-        A path is absolute or seen from the working directory, and "package.module:name" is the
-        object itself.
+        Parameters
+        ----------
+        value
+            The model or value. A path is absolute or seen from the working directory, and
+            "package.module:name" is the object itself.
+        positive
+            The favourable outcome, of which an adapter may need the score.
+        options
+            Options that the adapter declares.
+
+        Returns
+        -------
+        Adapter
+            The software, ready to be asked.
+
+        Raises
+        ------
+        UsageError
+            Where an option is unknown or has a value that it cannot have.
+
+        Notes
+        -----
+        See docs/how-to/subjects.md.
         """
         refuse_unknown(f"adapter {cls.kind!r}", options, cls.options.python)
         if "positive" in cls.options.given:
@@ -132,7 +164,7 @@ class Adapter(ABC):
     @property
     @abstractmethod
     def identity(self) -> str:
-        """Name the software under test, so that a ledger of another one can be refused."""
+        """The name of the software in a ledger, so that a ledger of another one can be refused."""
 
     @property
     def name(self) -> str:
@@ -140,23 +172,61 @@ class Adapter(ABC):
         return self.identity
 
     def check(self, space: Space) -> None:  # noqa: B027
-        """Refuse a space that does not fit the software, before anything is run."""
+        """Refuse a space that does not fit the software, before anything is run.
+
+        Parameters
+        ----------
+        space
+            What an input can be.
+
+        Raises
+        ------
+        UsageError
+            Where the software cannot take such inputs; by default it takes any.
+
+        Notes
+        -----
+        See docs/how-to/subjects.md.
+        """
 
     @abstractmethod
     def run(
         self, points: NDArray[np.float64], space: Space
     ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.generic]]]:
-        """Yield (rows of `points`, their outcomes) until every point is answered once, in any
-        order.
+        """Yield (rows of `points`, their outcomes) until every point is answered once.
 
-        Answers are yielded as they are known, so that the Subject can write them down before the
-        next one fails. Where an input fails, yield everything that has been answered, then raise a
-        SubjectError that names the input.
+        Answers may come in any order. They are yielded as they are known, so that the Subject can
+        write them down before the next one fails.
+
+        Parameters
+        ----------
+        points
+            Encoded inputs, one row each; `space.native` turns them into a frame.
+        space
+            What an input can be.
+
+        Returns
+        -------
+        iterator of (rows, outcomes)
+            Rows of the points, and the outcome of each.
+
+        Raises
+        ------
+        SubjectError
+            Where an input fails: after everything that has been answered was yielded, and with the
+            name of the input.
+
+        Notes
+        -----
+        See docs/how-to/subjects.md.
         """
 
     def close(self) -> None:  # noqa: B027
-        """Release processes and connections; the adapter may be used again afterwards, and closed
-        again.
+        """Release processes and connections; the adapter may be used and closed again afterwards.
+
+        Notes
+        -----
+        See docs/how-to/subjects.md.
         """
 
 
@@ -173,18 +243,21 @@ def check_threshold(threshold: float | None) -> None:
 
 
 def scored_class(positive: Any) -> Any:
-    """Return the class that is scored; a function tells favourable scores and leaves the class to
-    the model.
+    """Return the class that is scored.
+
+    A function says which scores are favourable, and leaves the class to the model.
     """
     if isinstance(positive, list | tuple | set | frozenset):
         raise UsageError(
             f"positive = {clip(repr(positive))} must be one class where its score is asked for"
         )
-    return None if callable(positive) or isinstance(positive, Mapping) else positive
+    if callable(positive) or isinstance(positive, Mapping):
+        return None
+    return positive
 
 
 def is_torch_module(model: Any) -> bool:
-    """Tell whether a model is a torch module, without importing torch: whoever has made one has.
+    """Return whether a model is a torch module, without importing torch: whoever made one has.
 
     >>> is_torch_module(len)
     False
@@ -194,9 +267,7 @@ def is_torch_module(model: Any) -> bool:
 
 
 def is_fitted(model: Any) -> bool:
-    """Tell whether a model can be asked; one that is no scikit-learn estimator is taken at its
-    word.
-    """
+    """Return whether a model is fitted; one that is not of scikit-learn is taken to be."""
     from sklearn.exceptions import NotFittedError
     from sklearn.utils.validation import check_is_fitted
 
@@ -210,8 +281,8 @@ def is_fitted(model: Any) -> bool:
 
 
 @contextmanager
-def crashes_told(name: str, inputs: int) -> Iterator[None]:
-    """Turn whatever the software raises on so many inputs into one sentence."""
+def crashes_reported(name: str, inputs: int) -> Iterator[None]:
+    """Turn whatever the software raises on so many inputs into an error of one sentence."""
     try:
         yield
     except EvenhandError:

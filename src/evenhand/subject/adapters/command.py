@@ -1,5 +1,6 @@
-"""One process per input, as in Themis: the input is the program's arguments, the outcome the line
-it prints.
+"""One process per input, as in Themis.
+
+The input is the program's arguments, the outcome the line it prints.
 """
 
 from __future__ import annotations
@@ -62,10 +63,9 @@ class CommandAdapter(Adapter):
     Parameters
     ----------
     argv: the program and its arguments. `{age}` anywhere in an argument stands for the value of
-    that feature, `{*}` as
-        an argument of its own for all values in the order of the space; `{{` and `}}` are literal
-        braces. Values are written with `str`: numbers in their shortest exact form, booleans as
-        True and False. There is no shell.
+        that feature, `{*}` as an argument of its own for all values in the order of the space;
+        `{{` and `}}` are literal braces. Values are written with `str`: numbers in their shortest
+        exact form, booleans as True and False. There is no shell.
     workers: processes at a time; by default one per processor.
     timeout: seconds allowed to one process, after which it is killed together with its children.
     cwd, env: working directory and environment of the program; by default those of the caller.
@@ -90,21 +90,25 @@ class CommandAdapter(Adapter):
         identity: str | None = None,
     ) -> None:
         self.argv = checked_argv(argv)
-        self.workers = (os.cpu_count() or 1) if workers is None else whole("workers", workers, 1)
+        if workers is None:
+            self.workers = os.cpu_count() or 1
+        else:
+            self.workers = whole("workers", workers, 1)
         self.timeout = seconds("timeout", timeout)
         self._parts = [_parse(argument) for argument in self.argv]
-        if any(named for _, named in self._parts[0]):
+        program_name = self._parts[0]
+        if any(is_feature for _, is_feature in program_name):
             raise UsageError(
                 f"the program's name {self.argv[0]!r} may not contain a placeholder; name one"
                 " program"
             )
-        self._program = Program.of(self.argv, cwd, env, name=_fill(self._parts[0], {}))
+        self._program = Program.of(self.argv, cwd, env, name=_fill(program_name, {}))
         self.identity = identity or self._program.identity("command")
 
     def check(self, space: Space) -> None:
         """Refuse a template that does not fit the space, before anything is run."""
         passed = [feature.name for feature in space.features if feature.passed]
-        used = {text for parts in self._parts for text, named in parts if named}
+        used = self._placeholders()
         for name in sorted(used - set(passed) - {"*"}):
             if any(feature.name == name for feature in space.features):
                 raise UsageError(
@@ -112,7 +116,7 @@ class CommandAdapter(Adapter):
                     " passed=False; remove the placeholder or let the feature be passed"
                 )
             raise UsageError(
-                f"the placeholder '{{{name}}}' of the command {shlex.join(self.argv)!r} is no"
+                f"the placeholder '{{{name}}}' of the command {shlex.join(self.argv)!r} is not a"
                 f" feature of the space; {nearest(name, passed)} (write '{{{{' for a literal brace)"
             )
         unused = [name for name in passed if name not in used]
@@ -123,6 +127,13 @@ class CommandAdapter(Adapter):
                 " passed=False"
             )
 
+    def _placeholders(self) -> set[str]:
+        """Return the names in braces."""
+        names: set[str] = set()
+        for parts in self._parts:
+            names.update(text for text, is_feature in parts if is_feature)
+        return names
+
     def run(
         self, points: NDArray[np.float64], space: Space
     ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.generic]]]:
@@ -131,22 +142,26 @@ class CommandAdapter(Adapter):
         running = _Running()
 
         def execute(job: tuple[int, list[str]]) -> Reply:
-            return self._execute(job[1], running)
+            _, argv = job
+            return self._execute(argv, running)
 
-        jobs = (
-            (start + offset, self.arguments(record))
-            for start, records in chunks(points, space, DECODED)
-            for offset, record in enumerate(records)
-        )
+        jobs = self._commands(points, space)
         for group in fan_out(jobs, execute, width=self.workers, abort=running.kill_all):
-            rows = np.array([row for (row, _), _ in group], dtype=np.intp)
-            yield rows, packed([reply for _, reply in group], self.outputs)
+            rows = [row for (row, _), _ in group]
+            replies = [reply for _, reply in group]
+            yield np.array(rows, dtype=np.intp), packed(replies, self.outputs)
+
+    def _commands(
+        self, points: NDArray[np.float64], space: Space
+    ) -> Iterator[tuple[int, list[str]]]:
+        """Yield the row and the command of each input."""
+        for start, records in chunks(points, space, DECODED):
+            for row, record in enumerate(records, start=start):
+                yield row, self.arguments(record)
 
     def arguments(self, record: Record) -> list[str]:
         """Return the command of one input."""
-        texts = {
-            name: value if isinstance(value, str) else str(value) for name, value in record.items()
-        }
+        texts = {name: str(value) for name, value in record.items()}
         argv: list[str] = []
         for parts in self._parts:
             if parts == [("*", True)]:
@@ -232,16 +247,22 @@ def _parse(argument: str) -> list[Part]:
 
 
 def _fill(parts: list[Part], texts: Mapping[str, str]) -> str:
-    return "".join(texts[text] if named else text for text, named in parts)
+    """Return an argument with the values of an input in place of the names of features."""
+    filled = []
+    for text, is_feature in parts:
+        filled.append(texts[text] if is_feature else text)
+    return "".join(filled)
 
 
 def _collect(process: subprocess.Popen[bytes], deadline: float) -> tuple[bytes, bytes]:
-    """Read both streams to their end and wait for the exit; TimeoutError carries what standard
-    error said.
+    """Read both streams to their end, wait for the exit, and return what they held.
+
+    A TimeoutError carries what standard error held.
     """
     assert process.stdout is not None
     assert process.stderr is not None
-    out, err = bytearray(), bytearray()
+    out = bytearray()
+    err = bytearray()
     streams = {process.stdout.fileno(): out, process.stderr.fileno(): err}
     poller = select.poll()
     for descriptor in streams:
@@ -255,8 +276,8 @@ def _collect(process: subprocess.Popen[bytes], deadline: float) -> tuple[bytes, 
                 del streams[descriptor]
         if len(out) > MOST_OUTPUT:
             raise BadOutcome(
-                f"the command {_shown(process.args)} printed over {MOST_OUTPUT} bytes, not one"
-                f" line: {_clip(out)}"
+                f"the command {_shown(process.args)} printed more than {MOST_OUTPUT} bytes instead"
+                f" of one line: {_clip(out)}"
             )
         del err[:-KEPT_ERRORS]
     if process.poll() is None:
@@ -273,9 +294,8 @@ def _poll(poller: select.poll, deadline: float, err: bytearray) -> list[tuple[in
 
 
 def _await_exit(process: subprocess.Popen[bytes], deadline: float, err: bytearray) -> None:
-    """Wait for a process that has closed its streams: `Popen.wait(timeout)` would sleep half a
-    millisecond or more.
-    """
+    """Wait for a process that has closed its streams."""
+    # `Popen.wait(timeout)` would sleep for half a millisecond or more between two looks.
     if not hasattr(os, "pidfd_open"):
         try:
             process.wait(max(0.0, deadline - time.monotonic()))

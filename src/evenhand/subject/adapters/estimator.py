@@ -14,7 +14,7 @@ from evenhand.subject.adapters.base import (
     Adapter,
     check_output,
     check_threshold,
-    crashes_told,
+    crashes_reported,
     is_fitted,
     is_torch_module,
     scored_class,
@@ -79,7 +79,7 @@ class EstimatorAdapter(Adapter):
 
     @classmethod
     def accepts(cls, model: Any) -> bool:
-        """Take whatever predicts, fitted or not: one that is not is refused by name."""
+        """Return whether a model predicts, fitted or not: one that is not is refused by name."""
         return hasattr(model, "predict") and not isinstance(model, type)
 
     @classmethod
@@ -109,14 +109,13 @@ class EstimatorAdapter(Adapter):
     def loaded(
         value: Any, *, trusted: Sequence[str] | None = None, allow_pickle: bool = False
     ) -> tuple[Any, str | None]:
-        """Return the model of a file, and what its content is called in a ledger; any other object
-        as it is.
-        """
+        """Return the model of a file and the name of its content; any other object as it is."""
         if not isinstance(value, str | os.PathLike):
             return value, None
         from evenhand.subject.adapters.saved import identity_of, load_model
 
-        return load_model(value, trusted=trusted, allow_pickle=allow_pickle), identity_of(value)
+        model = load_model(value, trusted=trusted, allow_pickle=allow_pickle)
+        return model, identity_of(value)
 
     @property
     def _scored(self) -> bool:
@@ -124,20 +123,23 @@ class EstimatorAdapter(Adapter):
 
     @property
     def identity(self) -> str:
-        """Name the fitted model by the hash of its pickled form, and how its answers are made."""
+        """The hash of the model's pickled form, and how its answers are made."""
         import joblib
 
-        asked = f"{self._pair()[0]!r}:{self.threshold}" if self._scored else ""
+        scoring = ""
+        if self._scored:
+            positive, _ = self._pair()
+            scoring = f"{positive!r}:{self.threshold}"
         if self._identity is not None:
-            return f"{self._identity}:{self.output}:{asked}"
+            return f"{self._identity}:{self.output}:{scoring}"
         try:
-            model = joblib.hash(self.model)
+            digest = joblib.hash(self.model)
         except Exception as error:
             raise UsageError(
                 f"{self.name} cannot be pickled ({clip(str(error))}), so a ledger cannot tell it"
                 " from another model; name it with identity=…, or test it without a ledger"
             ) from None
-        return f"estimator:{self.name}:{model}:{self.output}:{asked}"
+        return f"estimator:{self.name}:{digest}:{self.output}:{scoring}"
 
     @property
     def name(self) -> str:
@@ -145,9 +147,7 @@ class EstimatorAdapter(Adapter):
         return type(self.model).__name__
 
     def check(self, space: Space) -> None:
-        """Refuse a space whose features are not the columns the model was trained on, and outputs
-        that it has not.
-        """
+        """Refuse features that the model was not trained on, and outputs that it does not have."""
         if self.outputs and self._scored:
             raise UsageError(
                 "outputs are labels or numbers; leave out threshold and output='score', or outputs"
@@ -158,14 +158,17 @@ class EstimatorAdapter(Adapter):
                 f"{self.name} gives {len(found)} outputs for each input; name as many, in order,"
                 " with outputs=[…]"
             )
-        self._native(space.draw(1, np.random.default_rng(0)), space)
+        point = space.draw(1, np.random.default_rng(0))
+        self._native(point, space)
 
     @property
     def classes(self) -> list[Any] | None:
         """The labels the model can give, where it says so; of several outputs, a list for each."""
         found = getattr(self.model, "classes_", None)
         if isinstance(found, list):
-            return [np.asarray(labels).tolist() for labels in found] if self.outputs else None
+            if not self.outputs:
+                return None
+            return [np.asarray(labels).tolist() for labels in found]
         if found is None or len(self.outputs) > 1:
             return None
         labels = np.asarray(found).tolist()
@@ -176,7 +179,7 @@ class EstimatorAdapter(Adapter):
     ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.generic]]]:
         """Answer all points in one call."""
         inputs = self._native(points, space)
-        with crashes_told(self.name, len(points)):
+        with crashes_reported(self.name, len(points)):
             outcomes = self._ask(inputs)
         if self.outputs:
             outcomes = records_of(outcomes, self.outputs, len(points), self.name)
@@ -184,14 +187,12 @@ class EstimatorAdapter(Adapter):
 
     @property
     def scorers(self) -> tuple[str, ...]:
-        """The methods that may tell how far an input is from the boundary between two labels, the
-        likeliest first.
-        """
+        """The methods that may give margins between two labels, the likeliest first."""
         if self.output == "score" or self.outputs or len(self._classes()) != 2:
             return ()
-        methods = (
-            ("predict_proba", "decision_function") if self.threshold is None else ("predict_proba",)
-        )
+        methods = ["predict_proba"]
+        if self.threshold is None:
+            methods.append("decision_function")
         return tuple(method for method in methods if hasattr(self.model, method))
 
     def margins(
@@ -203,32 +204,43 @@ class EstimatorAdapter(Adapter):
         threshold.
         """
         inputs = self._native(points, space)
-        with crashes_told(self.name, len(points)):
+        with crashes_reported(self.name, len(points)):
             if self.threshold is not None:
                 margins = self._scores(inputs) - self.threshold
                 return self._labels(margins >= 0), margins
             scores = np.asarray(getattr(self.model, scorer)(inputs), dtype=np.float64)
-            # Models take the larger of two probabilities, which after rounding need not be the one
-            # above a half.
-            margins = (scores[:, 1] - scores[:, 0]) / 2 if scores.ndim == 2 else scores
-            return np.asarray(self.model.classes_)[(margins > 0).astype(np.intp)], margins
+            margins = scores
+            if scores.ndim == 2:
+                # Models take the larger of two probabilities, which after rounding need not be the
+                # one above a half.
+                margins = (scores[:, 1] - scores[:, 0]) / 2
+            codes = (margins > 0).astype(np.intp)
+            return np.asarray(self.model.classes_)[codes], margins
 
     def _ask(self, inputs: Any) -> NDArray[np.generic]:
         if self.output == "label" and self.threshold is None:
             return np.asarray(self.model.predict(inputs))
         scores = self._scores(inputs)
-        return scores if self.output == "score" else self._labels(scores >= (self.threshold or 0.0))
+        if self.output == "score":
+            return scores
+        return self._labels(scores >= (self.threshold or 0.0))
 
     def _labels(self, above: NDArray[np.bool_]) -> NDArray[np.generic]:
-        high, low = self._pair()
-        return np.asarray(np.where(above, as_outcomes([high]), as_outcomes([low])))
+        """Return the positive label where a score is above the threshold, else the other one."""
+        positive, other = self._pair()
+        labels = np.where(above, as_outcomes([positive]), as_outcomes([other]))
+        return np.asarray(labels)
 
     def _scores(self, inputs: Any) -> NDArray[np.float64]:
+        """Return the score of the positive label for each input."""
+        positive, _ = self._pair()
+        column = self._classes().index(positive)
         if hasattr(self.model, "predict_proba"):
-            column = self._classes().index(self._pair()[0])
-            return np.asarray(self.model.predict_proba(inputs)[:, column], dtype=np.float64)
+            probabilities = self.model.predict_proba(inputs)
+            return np.asarray(probabilities[:, column], dtype=np.float64)
+        # A decision function is positive for the last of two classes.
         scores = np.asarray(self.model.decision_function(inputs), dtype=np.float64)
-        return scores if self._classes().index(self._pair()[0]) == 1 else -scores
+        return scores if column == 1 else -scores
 
     def _classes(self) -> list[Any]:
         return self.classes or []
@@ -242,10 +254,11 @@ class EstimatorAdapter(Adapter):
         return self.positive, others[0]
 
     def _need_scores(self) -> None:
-        if not (
-            hasattr(self.model, "predict_proba")
-            or (self.output == "score" and hasattr(self.model, "decision_function"))
-        ):
+        """Refuse a model that has no scores, or more or fewer than two classes."""
+        has_scores = hasattr(self.model, "predict_proba")
+        if self.output == "score":
+            has_scores = has_scores or hasattr(self.model, "decision_function")
+        if not has_scores:
             raise UsageError(
                 f"{self.name} has no predict_proba, which a threshold or output='score' needs"
             )
@@ -256,6 +269,7 @@ class EstimatorAdapter(Adapter):
             )
 
     def _native(self, points: Points, space: Space) -> Any:
+        """Return points in the form that the model was trained on."""
         names = getattr(self.model, "feature_names_in_", None)
         if names is not None:
             return _named_columns(self.model, names, points, space)
@@ -265,15 +279,15 @@ class EstimatorAdapter(Adapter):
                 f"{self.name} was trained with {taken} columns, and the space passes"
                 f" {len(space.passed)}; declare the same columns in the same order"
             )
-        if points.shape[1] == len(space.passed) and all(
-            f.kind != "category" for f in space.features
-        ):
+        all_passed = points.shape[1] == len(space.passed)
+        if all_passed and all(feature.kind != "category" for feature in space.features):
             return points.copy(order="K")  # since some models work in place
         frame = space.native(points)
         return frame.to_numpy() if hasattr(frame, "to_numpy") else np.column_stack(frame.columns)
 
 
 def _named_columns(model: Any, names: Any, points: Points, space: Space) -> Any:
+    """Return a frame with the columns that a model was trained with, in their order."""
     wanted = list(names)
     offered = [space.names[position] for position in space.passed]
     if wanted == offered:
@@ -287,7 +301,8 @@ def _named_columns(model: Any, names: Any, points: Points, space: Space) -> Any:
     for name in offered:
         if name not in wanted:
             raise UsageError(
-                f"feature {name!r} is no input of {type(model).__name__}; leave it out of the"
+                f"feature {name!r} is not an input of {type(model).__name__}; leave it out of the"
                 " space, or mark it passed=False to group by it all the same"
             )
-    return space.layout.build(space.features, [space.index(name) for name in wanted], points)
+    positions = [space.index(name) for name in wanted]
+    return space.layout.build(space.features, positions, points)

@@ -10,7 +10,7 @@ from evenhand.runtime.errors import BadOutcome, UsageError, clip
 from evenhand.runtime.fingerprint import fingerprint
 from evenhand.runtime.options import PLACE, Option, Options, refuse_unknown
 from evenhand.runtime.values import as_outcomes
-from evenhand.subject.adapters.base import Adapter, crashes_told, is_torch_module
+from evenhand.subject.adapters.base import Adapter, crashes_reported, is_torch_module
 from evenhand.subject.options import IDENTITY
 from evenhand.subject.outputs import records_of
 
@@ -39,14 +39,16 @@ class FunctionAdapter(Adapter):
 
     @classmethod
     def accepts(cls, model: Any) -> bool:
-        """Take what can be called, but for classes and for models that predict."""
-        other = isinstance(model, type) or hasattr(model, "predict") or is_torch_module(model)
-        return callable(model) and not other
+        """Return whether a model can be called, and is not a class or a model that predicts."""
+        if isinstance(model, type) or hasattr(model, "predict") or is_torch_module(model):
+            return False
+        return callable(model)
 
     @classmethod
     def of(cls, value: Any, /, *, positive: Any = None, **options: Any) -> Adapter:
-        """Build the adapter of a function; a model that has the name of one in a configuration is
-        asked as a model.
+        """Build the adapter of a function.
+
+        A configuration may also name a model as a function, which is asked as a model.
         """
         if not cls.accepts(value):
             from evenhand.subject.adapters.resolve import adapt
@@ -67,32 +69,36 @@ class FunctionAdapter(Adapter):
 
     @property
     def identity(self) -> str:
-        """Name the function by its module, its name and what it does."""
+        """The function's module, its name, and a digest of what it does."""
+        if self._identity:
+            return self._identity
         module = getattr(self.function, "__module__", "?")
-        return self._identity or f"function:{module}:{self.name}:{fingerprint(self.function)}"
+        return f"function:{module}:{self.name}:{fingerprint(self.function)}"
 
     def run(
         self, points: Points, space: Space
     ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.generic]]]:
         """Answer all points in one call."""
-        with crashes_told(self.name, len(points)):
+        with crashes_reported(self.name, len(points)):
             answer = self.function(space.native(points))
+        rows = np.arange(len(points))
         if self.outputs:
-            yield np.arange(len(points)), records_of(answer, self.outputs, len(points), self.name)
+            yield rows, records_of(answer, self.outputs, len(points), self.name)
             return
-        # numpy would turn a list of texts and missing values into texts.
-        outcomes = as_outcomes(answer) if isinstance(answer, list | tuple) else np.asarray(answer)
+        if isinstance(answer, list | tuple):
+            # numpy would turn a list of texts and missing values into texts.
+            outcomes = as_outcomes(answer)
+        else:
+            outcomes = np.asarray(answer)
         if outcomes.shape[:1] != (len(points),):
             raise BadOutcome(
                 f"{self.name} returned {_size(outcomes)} for {len(points):,} inputs; it must return"
                 " one per input"
             )
-        yield np.arange(len(points)), outcomes
+        yield rows, outcomes
 
 
 def _size(outcomes: NDArray[Any]) -> str:
-    return (
-        f"{outcomes.shape[0]:,} outcomes"
-        if outcomes.ndim
-        else f"the single value {clip(repr(outcomes.item()))}"
-    )
+    if outcomes.ndim:
+        return f"{outcomes.shape[0]:,} outcomes"
+    return f"the single value {clip(repr(outcomes.item()))}"

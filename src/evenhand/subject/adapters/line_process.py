@@ -36,8 +36,9 @@ Answer = tuple[int, Reply]
 
 
 class Child:
-    """One process, what it has been dealt (`todo`), and what it has been sent and has not answered
-    (`sent`).
+    """One process, with its inputs.
+
+    `todo` holds what it has been dealt, `sent` what it has been sent and has not answered.
     """
 
     def __init__(self, program: Program, outputs: tuple[str, ...] = ()) -> None:
@@ -54,18 +55,23 @@ class Child:
         self.process = self._program.start(
             self._program.argv, stdin=subprocess.PIPE, kind="program"
         )
-        pipes = (self.process.stdin, self.process.stdout, self.process.stderr)
-        self._into, self.out, self.errors = (
-            stream.fileno() for stream in pipes if stream is not None
-        )
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        assert self.process.stderr is not None
+        self._into = self.process.stdin.fileno()
+        self.out = self.process.stdout.fileno()
+        self.errors = self.process.stderr.fileno()
         for descriptor in (self._into, self.out, self.errors):
             os.set_blocking(descriptor, False)
-        self.alive, self.since = True, time.monotonic()
-        self._outgoing = self._partial = self._err = b""
+        self.alive = True
+        self.since = time.monotonic()
+        self._outgoing = b""
+        self._partial = b""
+        self._err = b""
 
     @property
     def busy(self) -> bool:
-        """Tell whether there is anything left to answer."""
+        """Whether there is anything left to answer."""
         return bool(self.sent or self.todo)
 
     @property
@@ -81,22 +87,24 @@ class Child:
             self.since = time.monotonic()
         lines = []
         # After a death, inputs go one by one: whoever dies then has died of that input.
-        while self.todo and len(self.sent) < (1 if self._deaths else window):
-            self.sent.append(self.todo.popleft())
-            lines.append(self.sent[-1][1])
+        most = 1 if self._deaths else window
+        while self.todo and len(self.sent) < most:
+            task = self.todo.popleft()
+            self.sent.append(task)
+            _, line = task
+            lines.append(line)
         self._outgoing += b"".join(lines)
         try:
             while self._outgoing:
-                self._outgoing = self._outgoing[os.write(self._into, self._outgoing) :]
+                written = os.write(self._into, self._outgoing)
+                self._outgoing = self._outgoing[written:]
         except BlockingIOError:
             pass
         except BrokenPipeError:
             self._outgoing = b""  # it no longer listens; the end of its output will tell the rest
 
     def take(self) -> bytes | None:
-        """Return what has been printed, nothing at the end of the output, None where there is none
-        yet.
-        """
+        """Return what was printed: b"" at the end of the output, None where nothing is there."""
         try:
             return os.read(self.out, 1 << 16)
         except BlockingIOError:
@@ -112,8 +120,9 @@ class Child:
         for line in lines:
             if not self.sent:
                 raise self.surplus(line)
+            row, _ = self.sent[0]
             try:
-                answers.append((self.sent[0][0], _reply(line, self._outputs)))
+                answers.append((row, _reply(line, self._outputs)))
             except ValueError as error:
                 raise BadOutcome(
                     f"the program {self.name} answered {self.question()} with {error}"
@@ -129,9 +138,11 @@ class Child:
         return bool(data)
 
     def silent(self) -> bool:
-        """Tell whether a process that owes no answer is alive and has nothing to say."""
+        """Return whether a process that owes no answer is alive and has nothing to say."""
         self.last_errors()
-        data = (self._partial or self.take()) if self.alive else b""
+        data: bytes | None = b""
+        if self.alive:
+            data = self._partial or self.take()
         if data is not None:
             self.kill()
         if data:
@@ -139,9 +150,7 @@ class Child:
         return data is None
 
     def bury(self, most: int) -> None:
-        """Take back what a dead process has not answered, unless the same input has killed it too
-        often.
-        """
+        """Take back what a dead process did not answer, or raise where it died of it too often."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             self.process.wait(GRACE)
         self.kill()
@@ -156,7 +165,8 @@ class Child:
 
     def question(self) -> str:
         """Name the first input without an answer."""
-        return words(json.loads((self.sent or self.todo)[0][1]))
+        _, line = (self.sent or self.todo)[0]
+        return words(json.loads(line))
 
     def surplus(self, line: bytes) -> BadOutcome:
         """Return the error for a line that nobody asked for."""
@@ -192,7 +202,8 @@ class Child:
             kill_group(self.process)
             self.process.wait()
             self.last_errors()
-            self.alive, self.errors = False, -1
+            self.alive = False
+            self.errors = -1
             self.end_input()
             for pipe in (self.process.stdout, self.process.stderr):
                 if pipe is not None:
@@ -200,12 +211,15 @@ class Child:
 
 
 def _reply(line: bytes, outputs: tuple[str, ...]) -> Reply:
-    """Read one line; ValueError says what is wrong with it."""
-    return _known(line, outputs) if len(line) < 64 else _known.__wrapped__(line, outputs)
+    """Return what one line says, or raise a ValueError that says what is wrong with it."""
+    # Most programs have few different answers, all of them short.
+    if len(line) < 64:
+        return _parsed(line, outputs)
+    return _parsed.__wrapped__(line, outputs)
 
 
 @functools.lru_cache(maxsize=4096)
-def _known(line: bytes, outputs: tuple[str, ...]) -> Reply:
+def _parsed(line: bytes, outputs: tuple[str, ...]) -> Reply:
     try:
         text = line.decode("utf-8").strip()
     except UnicodeDecodeError:
@@ -218,7 +232,7 @@ def _known(line: bytes, outputs: tuple[str, ...]) -> Reply:
 
 
 def wait(children: list[Child], until: float) -> list[tuple[Child, bool]]:
-    """Wait for a process to say something or to take more, and tell which has said something."""
+    """Wait for a process to say something or to take more; return which has said something."""
     poller = select.poll()
     for child in children:
         poller.register(child.out, select.POLLIN)
@@ -226,7 +240,8 @@ def wait(children: list[Child], until: float) -> list[tuple[Child, bool]]:
             poller.register(child.errors, select.POLLIN)
         if child.blocked >= 0:
             poller.register(child.blocked, select.POLLOUT)
-    ready = {descriptor for descriptor, _ in poller.poll(max(0.0, until - time.monotonic()) * 1000)}
+    milliseconds = max(0.0, until - time.monotonic()) * 1000
+    ready = {descriptor for descriptor, _ in poller.poll(milliseconds)}
     return [(child, child.out in ready or child.errors in ready) for child in children]
 
 

@@ -45,8 +45,9 @@ _NUMBERS = {
 
 
 class OnnxAdapter(Adapter):
-    """Ask an ONNX model: one input tensor with a column per feature, or one input per feature,
-    matched by name.
+    """Ask an ONNX model.
+
+    It takes one input tensor with a column per feature, or one input per feature, matched by name.
 
     Parameters
     ----------
@@ -85,51 +86,44 @@ class OnnxAdapter(Adapter):
         self.positive = scored_class(positive) if output == "score" else None
         self.threads = threads
         self._digest = _sha256(self.path)
-        # A score is another answer than a label: a ledger of the one must not serve the other.
-        self.identity = f"onnx:{self._digest}" + (
-            f":score:{self.positive!r}" if output == "score" else ""
-        )
+        self.identity = f"onnx:{self._digest}"
+        if output == "score":
+            # A score is another answer than a label: a ledger of the one must not serve the other.
+            self.identity += f":score:{self.positive!r}"
         self._running: tuple[int, Any] | None = (os.getpid(), _load(self.path, threads))
 
     def check(self, space: Space) -> None:
-        """Refuse a space whose features are not the inputs of the model, and outputs that it has
-        not.
-        """
+        """Refuse a space and outputs that the model does not have."""
         if self.outputs and self.output == "score":
             raise UsageError(
                 "outputs are labels or numbers; leave out output = 'score', or outputs"
             )
-        tensors = [tensor.name for tensor in self._session().get_outputs()]
-        for name in self.outputs if len(tensors) > 1 else ():
-            if name not in tensors:
-                raise UsageError(
-                    f"{name!r} is no output of the ONNX model '{self.path}';"
-                    f" {nearest(name, tensors)}"
-                )
-        _feed(
-            self._session().get_inputs(), space.draw(1, np.random.default_rng(0)), space, self.path
-        )
+        session = self._session()
+        tensors = [tensor.name for tensor in session.get_outputs()]
+        # One tensor may hold a column for each output, and has a name of its own.
+        if len(tensors) > 1:
+            for name in self.outputs:
+                if name not in tensors:
+                    raise UsageError(
+                        f"{name!r} is not an output of the ONNX model '{self.path}';"
+                        f" {nearest(name, tensors)}"
+                    )
+        point = space.draw(1, np.random.default_rng(0))
+        _feed(session.get_inputs(), point, space, self.path)
 
     def run(
         self, points: NDArray[np.float64], space: Space
     ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.generic]]]:
-        """Yield (rows, outcomes), in batches only where the model was exported with a fixed batch
-        size.
-        """
+        """Yield (rows, outcomes), in batches only where the model has a fixed batch size."""
         session = self._session()
-        fixed = session.get_inputs()[0].shape[:1]
-        size = fixed[0] if fixed and isinstance(fixed[0], int) and fixed[0] > 0 else len(points)
+        size = _fixed_batch(session) or len(points)
         for start in range(0, len(points), max(size, 1)):
             batch = points[start : start + size]
-            full = (
-                np.pad(batch, ((0, size - len(batch)), (0, 0)), mode="edge")
-                if len(batch) < size
-                else batch
-            )
-            yield (
-                np.arange(start, start + len(batch)),
-                self._answer(session, full, space)[: len(batch)],
-            )
+            missing = size - len(batch)
+            # A model with a fixed batch size takes no less: the last point fills the batch up.
+            full = np.pad(batch, ((0, missing), (0, 0)), mode="edge") if missing else batch
+            answers = self._answer(session, full, space)
+            yield np.arange(start, start + len(batch)), answers[: len(batch)]
 
     def close(self) -> None:
         """Free the model; it is loaded again when next asked."""
@@ -139,6 +133,7 @@ class OnnxAdapter(Adapter):
         return vars(self) | {"_running": None}
 
     def _session(self) -> Any:
+        """Return the loaded model, which is loaded again after `close` and in another process."""
         # A session has threads of its own, which a forked child does not inherit.
         if self._running is None or self._running[0] != os.getpid():
             if _sha256(self.path) != self._digest:
@@ -152,22 +147,23 @@ class OnnxAdapter(Adapter):
     def _answer(
         self, session: Any, points: NDArray[np.float64], space: Space
     ) -> NDArray[np.generic]:
+        """Return one outcome, or one record of several outputs, for each point."""
         feed = _feed(session.get_inputs(), points, space, self.path)
         names = [output.name for output in session.get_outputs()]
         if self.outputs:
-            return self._records(
-                self._run(session, names if len(names) == 1 else self.outputs, feed), len(points)
-            )
-        label = names.index("output_label") if "output_label" in names else 0
-        rest = [place for place in range(len(names)) if place != label]
-        score = (rest or [label])[0]
-        asked = [label] if self.output == "label" else [label, score]
-        answers = self._run(session, [names[place] for place in asked], feed)
-        outcomes = (
-            self._labels(answers[0])
-            if self.output == "label"
-            else self._scores(answers[0], answers[1])
-        )
+            tensors = names if len(names) == 1 else self.outputs
+            return self._records(self._run(session, tensors, feed), len(points))
+        # skl2onnx calls the tensor of labels so; other exporters put it first.
+        label = "output_label" if "output_label" in names else names[0]
+        outcomes: NDArray[np.generic]
+        if self.output == "label":
+            (labels,) = self._run(session, [label], feed)
+            outcomes = self._labels(labels)
+        else:
+            others = [name for name in names if name != label]
+            score = others[0] if others else label
+            labels, scores = self._run(session, [label, score], feed)
+            outcomes = self._scores(labels, scores)
         if outcomes.shape != (len(points),):
             raise BadOutcome(
                 f"the ONNX model '{self.path}' gave {outcomes.size} outcomes for {len(points)}"
@@ -178,9 +174,8 @@ class OnnxAdapter(Adapter):
     def _run(self, session: Any, names: Sequence[str], feed: dict[str, NDArray[Any]]) -> list[Any]:
         try:
             return list(session.run(list(names), feed))
-        except (
-            Exception
-        ) as error:  # onnxruntime raises classes of its own, with no common base but Exception
+        # onnxruntime raises classes of its own, with no common base but Exception.
+        except Exception as error:
             size = len(next(iter(feed.values())))
             raise SubjectCrashed(
                 f"the ONNX model '{self.path}' failed on a batch of {size} inputs:"
@@ -188,15 +183,13 @@ class OnnxAdapter(Adapter):
             ) from error
 
     def _records(self, answers: list[Any], size: int) -> NDArray[np.generic]:
-        """Return one record per input from tensors named as the outputs, or from one with a column
-        for each.
-        """
+        """Return one record per input, from a tensor for each output or from one with columns."""
         software = f"the ONNX model '{self.path}'"
         if len(answers) == 1:
             return records_of(answers[0], self.outputs, size, software)
-        columns = {
-            name: self._labels(answer) for name, answer in zip(self.outputs, answers, strict=True)
-        }
+        columns: dict[str, NDArray[np.generic]] = {}
+        for name, answer in zip(self.outputs, answers, strict=True):
+            columns[name] = self._labels(answer)
         return records_of(columns, self.outputs, size, software)
 
     def _labels(self, answer: Any) -> NDArray[np.generic]:
@@ -211,6 +204,8 @@ class OnnxAdapter(Adapter):
         return labels
 
     def _scores(self, label: Any, answer: Any) -> NDArray[np.generic]:
+        """Return the score of the positive class for each input."""
+        # skl2onnx gives a dictionary of probabilities by class for each input.
         if isinstance(answer, list) and answer and isinstance(answer[0], dict):
             classes = list(answer[0])
             wanted = self._one_of(classes)
@@ -223,6 +218,7 @@ class OnnxAdapter(Adapter):
         return scores[:, self._column(np.asarray(label), scores)]
 
     def _one_of(self, classes: Sequence[Any]) -> Any:
+        """Return the class that is scored."""
         if self.positive is None and len(classes) == 2:
             return classes[1]
         if self.positive is None:
@@ -232,27 +228,29 @@ class OnnxAdapter(Adapter):
             )
         if self.positive not in classes:
             raise UsageError(
-                f"positive = {self.positive!r} is no class of the ONNX model '{self.path}'; "
+                f"positive = {self.positive!r} is not a class of the ONNX model '{self.path}'; "
                 f"{nearest(self.positive, classes)}"
             )
         return self.positive
 
     def _column(self, labels: NDArray[Any], scores: NDArray[Any]) -> int:
-        """Find the column of a class in a tensor without names: where it is predicted, its column
-        is the highest.
+        """Return the column of the positive class in a tensor without names.
+
+        Where the class is predicted, its column is the highest.
         """
-        hit = (
-            labels.reshape(-1) == self.positive
-            if labels.size == len(scores)
-            else np.zeros(len(scores), dtype=bool)
-        )
+        if labels.size == len(scores):
+            predicted = labels.reshape(-1) == self.positive
+        else:
+            predicted = np.zeros(len(scores), dtype=bool)
         highest = scores.argmax(axis=1)
-        clear = (scores == scores.max(axis=1, keepdims=True)).sum(axis=1) == 1
-        inside, outside = np.unique(highest[hit & clear]), np.unique(highest[~hit & clear])
-        if len(inside) == 0 and len(outside) == 1 and scores.shape[1] == 2:
-            return int(1 - outside[0])
-        if len(inside) == 1 and inside[0] not in outside:
-            return int(inside[0])
+        is_maximum = scores == scores.max(axis=1, keepdims=True)
+        clear = is_maximum.sum(axis=1) == 1  # of two equal maxima, either may be the label's
+        of_class = np.unique(highest[predicted & clear])
+        of_others = np.unique(highest[~predicted & clear])
+        if len(of_class) == 0 and len(of_others) == 1 and scores.shape[1] == 2:
+            return int(1 - of_others[0])
+        if len(of_class) == 1 and of_class[0] not in of_others:
+            return int(of_class[0])
         raise UsageError(
             f"the ONNX model '{self.path}' does not say which of its {scores.shape[1]} probability"
             f" columns is class {self.positive!r}; export it with named probabilities (skl2onnx:"
@@ -287,45 +285,64 @@ def _sha256(path: Path) -> str:
         ) from error
 
 
+def _fixed_batch(session: Any) -> int:
+    """Return the batch size that a model was exported with, 0 where it takes any."""
+    shape = session.get_inputs()[0].shape
+    first = shape[0] if shape else None
+    return first if isinstance(first, int) and first > 0 else 0
+
+
 def _feed(
     inputs: Sequence[Any], points: NDArray[np.float64], space: Space, path: Path
 ) -> dict[str, NDArray[Any]]:
-    places = {feature.name: place for place, feature in enumerate(space.features) if feature.passed}
-    features = [space.features[place] for place in places.values()]
-    if len(inputs) == 1 and not (inputs[0].name in places and inputs[0].shape[1:] in ([1], [])):
-        (matrix,) = inputs
-        width = matrix.shape[-1]
-        if isinstance(width, int) and len(matrix.shape) == 2 and width != len(features):
-            raise UsageError(
-                f"the ONNX model '{path}' takes {width} columns and the space passes"
-                f" {len(features)} features; mark what the model does not take as passed = false"
-            )
-        columns = [
-            _column(feature, points[:, places[feature.name]], matrix, path) for feature in features
-        ]
-        return {matrix.name: np.column_stack(columns)}
+    """Return the tensors that a model takes, by name."""
+    passed: dict[str, int] = {}
+    for position, feature in enumerate(space.features):
+        if feature.passed:
+            passed[feature.name] = position
+    first = inputs[0]
+    holds_one_feature = first.name in passed and first.shape[1:] in ([1], [])
+    if len(inputs) == 1 and not holds_one_feature:
+        return {first.name: _matrix(first, points, space, path)}
     names = [tensor.name for tensor in inputs]
     for name in names:
-        if name not in places:
+        if name not in passed:
             raise UsageError(
-                f"input {name!r} of the ONNX model '{path}' is no feature; {nearest(name, places)}"
+                f"input {name!r} of the ONNX model '{path}' is not a feature;"
+                f" {nearest(name, passed)}"
             )
-    for name in places:
+    for name in passed:
         if name not in names:
             raise UsageError(
                 f"feature {name!r} has no input in the ONNX model '{path}'; {nearest(name, names)};"
                 " or mark the feature as passed = false"
             )
-    feed = {}
+    feed: dict[str, NDArray[Any]] = {}
     for tensor in inputs:
-        column = _column(
-            space.features[places[tensor.name]], points[:, places[tensor.name]], tensor, path
-        )
+        position = passed[tensor.name]
+        column = _column(space.features[position], points[:, position], tensor, path)
         feed[tensor.name] = column if len(tensor.shape) == 1 else column.reshape(-1, 1)
     return feed
 
 
+def _matrix(tensor: Any, points: NDArray[np.float64], space: Space, path: Path) -> NDArray[Any]:
+    """Return one tensor with a column for each feature that is passed."""
+    positions = [at for at, feature in enumerate(space.features) if feature.passed]
+    width = tensor.shape[-1]
+    if isinstance(width, int) and len(tensor.shape) == 2 and width != len(positions):
+        raise UsageError(
+            f"the ONNX model '{path}' takes {width} columns and the space passes"
+            f" {len(positions)} features; mark what the model does not take as passed = false"
+        )
+    columns = []
+    for position in positions:
+        feature = space.features[position]
+        columns.append(_column(feature, points[:, position], tensor, path))
+    return np.column_stack(columns)
+
+
 def _column(feature: Feature, codes: NDArray[np.float64], tensor: Any, path: Path) -> NDArray[Any]:
+    """Return the values of one feature in the type of a tensor."""
     textual = [isinstance(level, str) for level in feature.levels]
     if tensor.type == "tensor(string)":
         if feature.kind != "category" or not all(textual):
@@ -346,13 +363,13 @@ def _column(feature: Feature, codes: NDArray[np.float64], tensor: Any, path: Pat
             f" {feature.name!r} has the level {level!r}; write its levels as the numbers that the"
             " model was trained on, or export the pipeline"
         )
-    values = (
-        np.array(feature.levels, dtype=np.float64)[codes.astype(np.intp)]
-        if feature.kind == "category"
-        else codes
-    )
+    values = codes
+    if feature.kind == "category":
+        levels = np.array(feature.levels, dtype=np.float64)
+        values = levels[codes.astype(np.intp)]
     column: NDArray[Any] = values.astype(_NUMBERS[tensor.type])
-    if not np.issubdtype(column.dtype, np.floating) and not np.array_equal(column, values):
+    takes_fractions = np.issubdtype(column.dtype, np.floating)
+    if not takes_fractions and not np.array_equal(column, values):
         raise UsageError(
             f"input {tensor.name!r} of the ONNX model '{path}' takes whole numbers, and feature"
             f" {feature.name!r} has others; declare it as an integer"

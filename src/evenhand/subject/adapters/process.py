@@ -1,6 +1,4 @@
-"""A program as the user names it: found, told from others, started in a process group of its own,
-and ended.
-"""
+"""A program as the user names it: found, identified, started in a process group, and ended."""
 
 from __future__ import annotations
 
@@ -49,22 +47,22 @@ class Program:
         env: Mapping[str, str] | None,
         name: str | None = None,
     ) -> Program:
-        """Find the program of a checked command, by `name` where that is not its first element as
-        it stands.
+        """Find the program of a checked command.
+
+        `name` is given where the name of the program is not the first element as it stands.
         """
         folder = None if cwd is None else os.fspath(cwd)
         environment = None if env is None else dict(env)
-        return cls(argv, folder, environment, _find(name or argv[0], folder, environment))
+        path = _find(name or argv[0], folder, environment)
+        return cls(argv, folder, environment, path)
 
     def identity(self, kind: str) -> str:
-        """Name it by its command and by the content of the files in it, so that an edited program
-        is another one.
-        """
+        """Return the command and a digest of the files in it: an edited program is another one."""
+        files = [Path(self.path)]
+        for argument in self.argv[1:]:
+            files.append(Path(self.cwd or ".", argument))
         digest = hashlib.sha256()
-        for path in [
-            Path(self.path),
-            *(Path(self.cwd or ".", argument) for argument in self.argv[1:]),
-        ]:
+        for path in files:
             try:
                 if path.is_file():
                     digest.update(bytes.fromhex(file_digest(path)))
@@ -105,7 +103,7 @@ class Program:
 
 
 def checked_argv(argv: Sequence[str | os.PathLike[str]]) -> tuple[str, ...]:
-    """Return the command as a tuple of text, or say what is wrong with it."""
+    """Return the command as a tuple of texts, or raise a UsageError that says what is wrong."""
     if isinstance(argv, str | bytes):
         raise UsageError(
             f"the command {argv!r} must be a list such as {str(argv).split()!r}, one element per"
@@ -115,7 +113,7 @@ def checked_argv(argv: Sequence[str | os.PathLike[str]]) -> tuple[str, ...]:
     for argument in argv:
         if not isinstance(argument, str | os.PathLike):
             raise UsageError(
-                f"the argument {argument!r} of the command is no text; write it as"
+                f"the argument {argument!r} of the command is not text; write it as"
                 f" {str(argument)!r}"
             )
         parts.append(os.fspath(argument))
@@ -125,12 +123,10 @@ def checked_argv(argv: Sequence[str | os.PathLike[str]]) -> tuple[str, ...]:
 
 
 def _find(name: str, cwd: str | None, env: Mapping[str, str] | None) -> str:
-    """Return the path of the program, relative paths being seen from `cwd` as the operating system
-    does.
-    """
+    """Return the path of the program; relative paths are seen from `cwd`, as the system does."""
     if cwd is not None and not Path(cwd).is_dir():
         raise UsageError(
-            f"the working directory {cwd!r} of the command {name!r} is no directory; check cwd"
+            f"the working directory {cwd!r} of the command {name!r} is not a directory; check cwd"
         )
     if os.path.dirname(name):  # noqa: PTH120
         path = Path(cwd or ".", name).absolute()
@@ -144,7 +140,8 @@ def _find(name: str, cwd: str | None, env: Mapping[str, str] | None) -> str:
                 f"the program {name!r} is not executable; run: chmod +x {shlex.quote(str(path))}"
             )
         return str(path)
-    found = shutil.which(name, path=None if env is None else env.get("PATH", os.defpath))
+    search_path = None if env is None else env.get("PATH", os.defpath)
+    found = shutil.which(name, path=search_path)
     if found is None:
         raise UsageError(
             f"the program {name!r} is not on the PATH; give its path (such as './{name}') or"
@@ -158,11 +155,13 @@ def last_words(stderr: bytes, width: int = 240) -> str:
     flat = " ".join(stderr.decode("utf-8", "replace").split())
     if not flat:
         return "nothing on standard error"
-    return "standard error: " + (flat if len(flat) <= width else "…" + flat[1 - width :])
+    if len(flat) > width:
+        flat = "…" + flat[1 - width :]
+    return f"standard error: {flat}"
 
 
 def ending(code: int) -> str:
-    """Say how a process ended.
+    """Return how a process ended, in words.
 
     >>> ending(3), ending(-9)
     ('exited with code 3', 'was killed by SIGKILL')

@@ -22,10 +22,11 @@ def adapt(
     output: Output = "label",
     identity: str | None = None,
 ) -> Adapter:
-    """Return the adapter of a bare model: the first one registered that accepts it; an adapter is
-    returned as it is.
+    """Return the adapter of a bare model: the first one registered that accepts it.
+
+    An adapter is returned as it is.
     """
-    options = _said(threshold=threshold, output=output, identity=identity)
+    options = _given_options(threshold=threshold, output=output, identity=identity)
     if isinstance(model, Adapter):
         for name, value in options.items():
             raise UsageError(
@@ -36,10 +37,7 @@ def adapt(
         raise UsageError(
             f"{model.__name__} is a class; pass a fitted instance of it, or a function"
         )
-    for (
-        _,
-        adapter,
-    ) in ADAPTERS.items():  # noqa: PERF102
+    for _, adapter in ADAPTERS.items():  # noqa: PERF102
         if adapter.accepts(model):
             return adapter.of(model, positive=positive, **options)
     raise UsageError(
@@ -48,8 +46,10 @@ def adapt(
     )
 
 
-def _said(*, threshold: float | None, output: Output, identity: str | None) -> dict[str, Any]:
-    """Return what differs from the defaults: an adapter need not know an option that nobody gave."""
+def _given_options(
+    *, threshold: float | None, output: Output, identity: str | None
+) -> dict[str, Any]:
+    """Return what differs from the defaults: an adapter need not know the other options."""
     options: dict[str, Any] = {}
     if threshold is not None:
         options["threshold"] = threshold
@@ -61,8 +61,9 @@ def _said(*, threshold: float | None, output: Output, identity: str | None) -> d
 
 
 def kinds_in_files(*, texts: bool = False) -> list[str]:
-    """Return the kinds of software that a configuration can name; with `texts`, those that take
-    texts.
+    """Return the kinds of software that a configuration can name.
+
+    With `texts`, only those that take texts.
 
     >>> kinds_in_files(texts=True)
     ['estimator', 'function']
@@ -75,8 +76,7 @@ def kinds_in_files(*, texts: bool = False) -> list[str]:
 
 
 def as_printed(outcomes: Any) -> Any:
-    """Read outcomes that the user names as a program's own output is read, so that "1" and 1 are
-    the same.
+    """Return outcomes of the user as a program's output is read, so that "1" and 1 are the same.
 
     >>> as_printed("1"), as_printed(["1", "2"])
     (1, [1, 2])

@@ -19,8 +19,9 @@ if TYPE_CHECKING:
 _SKOPS = (".skops",)
 _PICKLES = (".pkl", ".pickle", ".joblib")
 OWN = ("evenhand.methods.repair.methods.evened.Evened",)
-"""Types of ours that a skops file may hold without being trusted by name: loading one only sets
-plain values.
+"""Types of ours that a skops file may hold without being trusted by name.
+
+Loading one of them only sets plain values.
 """
 
 
@@ -40,6 +41,22 @@ def load_model(
     allow_pickle
         Loading a pickle or joblib file runs whatever code its author put into it, so it must be
         allowed by name.
+
+    Returns
+    -------
+    object
+        The fitted estimator.
+
+    Raises
+    ------
+    MissingExtra
+        Where skops is not installed.
+    UsageError
+        Where the file cannot be read, holds types that are not trusted, or no fitted model.
+
+    Notes
+    -----
+    See docs/how-to/subjects.md.
     """
     file = Path(path)
     suffix = file.suffix.lower()
@@ -61,8 +78,7 @@ def load_model(
 
 
 def save_model(model: Any, path: str | PathLike[str]) -> list[str]:
-    """Write a fitted estimator to a file, and return the types that `load_model` must be told to
-    trust in it.
+    """Write a fitted estimator to a file, and return the types in it that must be trusted.
 
     Parameters
     ----------
@@ -73,13 +89,31 @@ def save_model(model: Any, path: str | PathLike[str]) -> list[str]:
         A `.skops` file; or a `.pkl`, `.pickle` or `.joblib` file, which holds more kinds of models,
         and which nobody should load who does not trust where it comes from.
 
+    Returns
+    -------
+    list of str
+        The types to give to `load_model` as `trusted`; empty for a pickle.
+
+    Raises
+    ------
+    MissingExtra
+        Where skops is not installed.
+    UsageError
+        Where the model is not fitted or cannot be saved, or the file cannot be written.
+
+    Notes
+    -----
+    See docs/how-to/subjects.md.
+
     Examples
     --------
     >>> import tempfile
     >>> from sklearn.tree import DecisionTreeClassifier
+    >>> tree = DecisionTreeClassifier().fit([[0], [1]], ["no", "yes"])
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     trusted = save_model(DecisionTreeClassifier().fit([[0], [1]], ["no", "yes"]), Path(folder, "tree.skops"))
-    ...     load_model(Path(folder, "tree.skops"), trusted=trusted).predict([[1]]).tolist()
+    ...     file = Path(folder, "tree.skops")
+    ...     trusted = save_model(tree, file)
+    ...     load_model(file, trusted=trusted).predict([[1]]).tolist()
     ['yes']
     """
     from evenhand.runtime.column_file import replacing  # imported where it is used
@@ -88,12 +122,12 @@ def save_model(model: Any, path: str | PathLike[str]) -> list[str]:
     _check_suffix(file)
     if is_torch_module(model):
         raise UsageError(
-            f"'{file}' is no file for a torch module; write it with"
+            f"a torch module cannot be saved to '{file}'; write it with"
             " torch.save(model.state_dict(), …)"
         )
     if not callable(getattr(model, "predict", None)):
         raise UsageError(
-            f"{clip(repr(model))} cannot predict, so it is no model to write to '{file}'"
+            f"{clip(repr(model))} cannot predict, so it cannot be saved to '{file}' as a model"
         )
     if not is_fitted(model):
         raise UsageError(
@@ -103,21 +137,22 @@ def save_model(model: Any, path: str | PathLike[str]) -> list[str]:
         raise UsageError(f"'{file}' cannot be written: there is no folder '{file.parent}'")
     try:
         if file.exists():
-            file.open(
-                "r+b"
-            ).close()  # since a file that is only to be read would be replaced all the same
+            # A file that may only be read would be replaced all the same.
+            file.open("r+b").close()
     except OSError as error:
         raise UsageError(f"'{file}' cannot be written: {error.strerror}") from error
-    content, trusted = (
-        _as_skops(model, file) if file.suffix.lower() in _SKOPS else (_as_pickle(model, file), [])
-    )
+    trusted: list[str] = []
+    if file.suffix.lower() in _SKOPS:
+        content, trusted = _as_skops(model, file)
+    else:
+        content = _as_pickle(model, file)
     with replacing(file) as part:
         part.write_bytes(content)
     return trusted
 
 
 def identity_of(path: str | PathLike[str]) -> str:
-    """Name a model file by its content, so that a ledger of another model can be refused."""
+    """Return a name of a model file by its content, which tells its ledger from others."""
     file = Path(path)
     _check_readable(file)
     return f"file:{file_digest(file)}"
@@ -151,15 +186,15 @@ def _from_skops(file: Path, trusted: Sequence[str]) -> Any:
         unknown = [name for name in skops.io.get_untrusted_types(file=file) if name not in known]
         if not unknown:
             return skops.io.load(file, trusted=known)
-    except (
-        Exception
-    ) as error:  # a damaged archive fails in many ways: zip, JSON, missing keys, missing modules
+    # A damaged archive fails in many ways: zip, JSON, missing keys, missing modules.
+    except Exception as error:
         raise UsageError(
             f"the file '{file}' cannot be loaded by skops: {clip(_reason(error))}"
         ) from error
+    wanted = sorted({*trusted, *unknown})
     raise UsageError(
         f"the model '{file}' holds types that skops does not know to be harmless; if you trust"
-        f" them, allow them with trusted = {sorted({*trusted, *unknown})}"
+        f" them, allow them with trusted = {wanted}"
     )
 
 
@@ -174,12 +209,12 @@ def _as_skops(model: Any, file: Path) -> tuple[bytes, list[str]]:
         # Some models are written without complaint and cannot be read, such as those with a
         # nameless function inside.
         skops.io.loads(content, trusted=types)
-    except (
-        Exception
-    ) as error:  # whatever the parts of a model raise where they are taken apart or put together
+    # Whatever the parts of a model raise where they are taken apart or put together.
+    except Exception as error:
+        other_file = file.with_suffix(".joblib").name
         raise UsageError(
             f"skops cannot keep this {type(model).__name__} ({clip(_reason(error))}); save it as "
-            f"'{file.with_suffix('.joblib').name}' instead"
+            f"'{other_file}' instead"
         ) from error
     return content, [name for name in types if name not in OWN]
 
@@ -187,9 +222,10 @@ def _as_skops(model: Any, file: Path) -> tuple[bytes, list[str]]:
 def _as_pickle(model: Any, file: Path) -> bytes:
     import joblib
 
+    pickler: Any = joblib if file.suffix.lower() == ".joblib" else pickle
     content = io.BytesIO()
     try:
-        (joblib if file.suffix.lower() == ".joblib" else pickle).dump(model, content)
+        pickler.dump(model, content)
     except Exception as error:  # whatever the parts of a model raise where they are pickled
         raise UsageError(
             f"'{file}' cannot be written, since this {type(model).__name__} cannot be pickled:"

@@ -37,8 +37,9 @@ if TYPE_CHECKING:
     from evenhand.space.space import Space
 
 SETTLE = 0.05
-"""Seconds to wait after the very first answer for a line too many: a banner would shift every
-answer by one.
+"""Seconds to wait after the very first answer for a line too many.
+
+A program that prints a banner would otherwise shift every answer by one.
 """
 FLUSH = "a program must flush its output after every line"
 
@@ -109,8 +110,10 @@ class StreamAdapter(Adapter):
         self._finalizer = weakref.finalize(self, end, self._idle)
 
     def __getstate__(self) -> dict[str, Any]:
-        live = ("_idle", "_vetted", "_owner", "_finalizer")
-        return {name: value for name, value in self.__dict__.items() if name not in live}
+        state = self.__dict__.copy()
+        for live in ("_idle", "_vetted", "_owner", "_finalizer"):
+            del state[live]
+        return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
@@ -132,24 +135,12 @@ class StreamAdapter(Adapter):
         self.check(space)
         if not len(points):
             return
-        # Several small shares for each of many processes, so that none is left with all the work at
-        # the end.
-        share = (
-            self.batch
-            if self.workers == 1
-            else min(self.batch, -(-len(points) // (4 * self.workers)))
-        )
-        shares = (
-            deque(
-                (start + offset, json.dumps(record).encode() + b"\n")
-                for offset, record in enumerate(records)
-            )
-            for start, records in chunks(points, space, share)
-        )
+        share = self._share(len(points))
+        processes = min(self.workers, math.ceil(len(points) / share))
         team: list[Child] = []
         try:
-            self._borrow(team, min(self.workers, -(-len(points) // share)))
-            for answers in self._drive(team, shares):
+            self._borrow(team, processes)
+            for answers in self._drive(team, _tasks(points, space, share)):
                 rows, replies = zip(*answers, strict=True)
                 yield np.array(rows, dtype=np.intp), packed(replies, self.outputs)
         finally:
@@ -159,10 +150,18 @@ class StreamAdapter(Adapter):
                 else:
                     child.kill()
 
+    def _share(self, inputs: int) -> int:
+        """Return how many inputs a process is dealt at a time."""
+        if self.workers == 1:
+            return self.batch
+        # Several small shares for each of many processes, so that none is left with all the work at
+        # the end.
+        return min(self.batch, math.ceil(inputs / (4 * self.workers)))
+
     def _borrow(self, team: list[Child], count: int) -> None:
-        if (
-            self._owner != os.getpid()
-        ):  # a fork shares the pipes with its parent, so it needs processes of its own
+        """Fill a team with idle processes, and with new ones where those are too few."""
+        # A fork shares the pipes with its parent, so it needs processes of its own.
+        if self._owner != os.getpid():
             self._finalizer.detach()
             self._open()
         while len(team) < count:
@@ -175,6 +174,7 @@ class StreamAdapter(Adapter):
                     team.append(child)
 
     def _drive(self, team: list[Child], shares: Iterator[deque[Task]]) -> Iterator[list[Answer]]:
+        """Deal shares of the inputs to the processes, and yield answers as they come."""
         failure: SubjectError | UsageError | None = None
         limit = math.inf
         while True:
@@ -185,34 +185,48 @@ class StreamAdapter(Adapter):
             busy = [child for child in team if child.busy]
             if not busy or time.monotonic() >= limit:
                 break
-            answers: list[Answer] = []
-            for child, ready in wait(
-                busy, min(limit, min(child.since for child in busy) + self.timeout)
-            ):
-                known = len(answers)
-                try:
-                    self._attend(child, answers, ready=ready)
-                except (SubjectError, UsageError) as error:
-                    if not self._vetted:
-                        del answers[
-                            known:
-                        ]  # with a line too many, the first line may be no answer at all
-                    failure, limit = failure or error, min(limit, time.monotonic() + GRACE)
-                    child.kill()
-                    child.sent.clear()
-                    for other in team:
-                        other.todo.clear()
+            answers, error = self._listen(team, busy, limit)
+            if error is not None:
+                # The others have a while to answer what they were sent, then the first failure is
+                # raised.
+                failure = failure or error
+                limit = min(limit, time.monotonic() + GRACE)
             if answers:
                 began = time.monotonic()
                 yield answers
+                seconds_of_caller = time.monotonic() - began
                 for child in team:
-                    child.since += (
-                        time.monotonic() - began
-                    )  # the caller's time is not the program's
+                    child.since += seconds_of_caller  # which are not the program's
         if failure:
             raise failure
         for child in team:
             child.silent()
+
+    def _listen(
+        self, team: list[Child], busy: list[Child], limit: float
+    ) -> tuple[list[Answer], SubjectError | UsageError | None]:
+        """Wait until a busy process says something, and return the answers and the first failure.
+
+        After a failure, no process of the team is left anything to do but what it was sent.
+        """
+        longest_silence = min(child.since for child in busy)
+        until = min(limit, longest_silence + self.timeout)
+        answers: list[Answer] = []
+        failure: SubjectError | UsageError | None = None
+        for child, ready in wait(busy, until):
+            known = len(answers)
+            try:
+                self._attend(child, answers, ready=ready)
+            except (SubjectError, UsageError) as error:
+                if not self._vetted:
+                    # With a line too many, the first line may be no answer at all.
+                    del answers[known:]
+                failure = failure or error
+                child.kill()
+                child.sent.clear()
+                for member in team:
+                    member.todo.clear()
+        return answers, failure
 
     def _attend(self, child: Child, answers: list[Answer], *, ready: bool) -> None:
         """Take what a process has said, and see to it if it has died or hangs."""
@@ -228,8 +242,9 @@ class StreamAdapter(Adapter):
             self._give_up(child, answers)
 
     def _give_up(self, child: Child, answers: list[Answer]) -> None:
-        """Tell a program that hangs from one that holds its answers back until its input ends."""
-        question, known = child.question(), len(answers)
+        """Raise a timeout; its message tells a hang from answers that were held back."""
+        question = child.question()
+        known = len(answers)
         child.end_input()
         limit = time.monotonic() + min(GRACE, self.timeout)
         alive = True
@@ -245,3 +260,13 @@ class StreamAdapter(Adapter):
             f" was killed; raise the timeout if it needs longer, and note that {FLUSH}"
             f" ({last_words(child.last_errors())})"
         )
+
+
+def _tasks(points: NDArray[np.float64], space: Space, share: int) -> Iterator[deque[Task]]:
+    """Yield the inputs as lines of JSON with their rows, one share of them at a time."""
+    for start, records in chunks(points, space, share):
+        tasks: deque[Task] = deque()
+        for row, record in enumerate(records, start=start):
+            line = json.dumps(record).encode() + b"\n"
+            tasks.append((row, line))
+        yield tasks

@@ -17,7 +17,7 @@ from evenhand.subject.adapters.base import (
     Adapter,
     check_output,
     check_threshold,
-    crashes_told,
+    crashes_reported,
     is_torch_module,
     scored_class,
 )
@@ -33,17 +33,18 @@ if TYPE_CHECKING:
     from evenhand.subject.adapters.base import Output
 
 SAMPLE = 64
-"""Inputs that a module is asked before a run: enough to see that it gives probabilities rather than
-logits.
+"""Inputs that a module is asked before a run.
+
+Enough to see that it gives probabilities rather than logits.
 """
 
 
 class TorchAdapter(Adapter):
-    """Asks a module in evaluation mode: one float column per passed feature in, one logit or one
-    per class out.
+    """Asks a module in evaluation mode.
 
-    A column holds numbers as they are, categories whose levels are numbers as those numbers, and
-    others by their code. One logit stands for the labels 0 and 1, several for the labels from 0 on.
+    One float column per passed feature goes in, one logit or one per class comes out. A column
+    holds numbers as they are, categories whose levels are numbers as those numbers, and others by
+    their code. One logit stands for the labels 0 and 1, several for the labels from 0 on.
 
     Parameters
     ----------
@@ -93,13 +94,10 @@ class TorchAdapter(Adapter):
 
     @property
     def identity(self) -> str:
-        """Name the module by its weights, its structure and its own code, and how its answers are
-        made.
-        """
+        """The module's weights, structure and own code, and how its answers are made."""
         module = self._identity or f"torch:{self.name}:{_digest(self.module)}"
-        return f"{module}:{self.output}:" + (
-            f"{self._sign}:{self.threshold}" if self._scored else ""
-        )
+        scoring = f"{self._sign}:{self.threshold}" if self._scored else ""
+        return f"{module}:{self.output}:{scoring}"
 
     @property
     def _scored(self) -> bool:
@@ -111,8 +109,9 @@ class TorchAdapter(Adapter):
         return ("logit",) if self.output == "label" and len(self.classes) == 2 else ()
 
     def check(self, space: Space) -> None:
-        """Ask a few inputs, and refuse a space that does not fit the module, and a module that
-        gives no logits.
+        """Refuse a space that does not fit the module, and a module that gives no logits.
+
+        A few inputs are asked for that.
         """
         if self.outputs:
             raise UsageError(
@@ -123,14 +122,7 @@ class TorchAdapter(Adapter):
         try:
             logits = self._logits(points, space)
         except SubjectCrashed as error:
-            taken = next(
-                (
-                    part.in_features
-                    for part in self.module.modules()
-                    if hasattr(part, "in_features")
-                ),
-                None,
-            )
+            taken = self._first_width()
             if taken is None or taken == len(space.passed):
                 raise
             raise UsageError(
@@ -145,13 +137,24 @@ class TorchAdapter(Adapter):
             )
         self._refuse_probabilities(logits)
 
+    def _first_width(self) -> int | None:
+        """Return how many columns the first layer takes, None where no layer says so."""
+        for part in self.module.modules():
+            if hasattr(part, "in_features"):
+                width: int = part.in_features
+                return width
+        return None
+
     def _refuse_probabilities(self, logits: NDArray[np.float64]) -> None:
-        """Refuse answers that are probabilities; the largest of several is the same label, but no
-        score.
-        """
-        low, high = float(logits.min()), float(logits.max())
-        summed = logits.shape[1] == 1 or (self._scored and np.allclose(logits.sum(axis=1), 1))
-        if summed and 0 <= low < high <= 1:
+        """Refuse answers that are probabilities."""
+        low = float(logits.min())
+        high = float(logits.max())
+        # Of several probabilities the largest is the same label, so they matter for scores only.
+        if logits.shape[1] == 1:
+            may_be_probabilities = True
+        else:
+            may_be_probabilities = self._scored and np.allclose(logits.sum(axis=1), 1)
+        if may_be_probabilities and 0 <= low < high <= 1:
             raise UsageError(
                 f"{self.name} answers with numbers from {low:.3g} to {high:.3g}, which are"
                 " probabilities; leave out its last sigmoid or softmax, so that it gives logits"
@@ -167,39 +170,46 @@ class TorchAdapter(Adapter):
     def margins(
         self, points: Points, space: Space, _scorer: str
     ) -> tuple[NDArray[np.generic], NDArray[np.float64]]:
-        """Return each point's label and its margin, in logits: what the positive class, or class 1,
-        is above even.
+        """Return each point's label and its margin, in logits.
+
+        The margin is by how much the positive class, or class 1, is above even.
         """
         logits = self._logits(points, space)
-        return self._outcomes(logits), self._above(_difference(logits))
+        margins = self._above(_difference(logits))
+        return self._outcomes(logits), margins
 
     def gradients(
         self, points: Points, space: Space
     ) -> tuple[NDArray[np.generic], NDArray[np.float64], NDArray[np.float64]]:
-        """Return labels, margins, and how each margin changes with each passed feature, in encoded
-        units.
+        """Return labels, margins, and the slope of each margin along each passed feature.
+
+        Slopes are in encoded units.
         """
         import torch
 
-        with crashes_told(self.name, len(points)), torch.enable_grad(), _evaluated(self.module):
+        with crashes_reported(self.name, len(points)), torch.enable_grad(), _evaluated(self.module):
             inputs = self._tensor(points, space).requires_grad_()
             answer = self._checked(self.module(inputs), len(points))
-            slopes = None
+            gradient = None
             if answer.requires_grad:  # what rounds or looks up has no slope
-                (slopes,) = torch.autograd.grad(
-                    _difference(answer).sum(), inputs, allow_unused=True
-                )
-        logits = _array(answer)
-        slope = np.zeros(inputs.shape) if slopes is None else self._sign * _array(slopes)
+                # The inputs of a batch do not see each other, so the gradient of the sum holds that
+                # of each margin.
+                total = _difference(answer).sum()
+                (gradient,) = torch.autograd.grad(total, inputs, allow_unused=True)
+        slopes = np.zeros(inputs.shape) if gradient is None else self._sign * _array(gradient)
         for column, position in enumerate(space.passed):
             levels = _numbers_of(space.features[position])
-            if levels is not None:
-                slope[:, column] *= (
-                    np.gradient(levels)[points[:, position].astype(np.intp)]
-                    if len(levels) > 1
-                    else 0
-                )
-        return self._outcomes(logits), self._above(_difference(logits)), slope
+            if levels is None:
+                continue
+            # By the chain rule: the module saw the number of a level, a search moves its code.
+            if len(levels) > 1:
+                codes = points[:, position].astype(np.intp)
+                slopes[:, column] *= np.gradient(levels)[codes]
+            else:
+                slopes[:, column] *= 0
+        logits = _array(answer)
+        margins = self._above(_difference(logits))
+        return self._outcomes(logits), margins, slopes
 
     @property
     def _sign(self) -> int:
@@ -207,7 +217,10 @@ class TorchAdapter(Adapter):
         return -1 if self.positive == 0 else 1
 
     def _above(self, difference: NDArray[np.float64]) -> NDArray[np.float64]:
-        even = 0.0 if self.threshold is None else math.log(self.threshold / (1 - self.threshold))
+        """Return by how much the scored class is above the threshold, in logits."""
+        even = 0.0
+        if self.threshold is not None:
+            even = math.log(self.threshold / (1 - self.threshold))  # the logit of the threshold
         return self._sign * difference - even
 
     def _outcomes(self, logits: NDArray[np.float64]) -> NDArray[np.generic]:
@@ -221,14 +234,18 @@ class TorchAdapter(Adapter):
         scores = np.asarray(expit(self._sign * difference))
         if self.output == "score":
             return scores
-        return np.asarray((scores >= self.threshold) == (self._sign > 0), dtype=np.int64)
+        reached = scores >= self.threshold
+        scored_class_is_1 = self._sign > 0
+        return np.asarray(reached == scored_class_is_1, dtype=np.int64)
 
     def _logits(self, points: Points, space: Space) -> NDArray[np.float64]:
         """Return the module's answer as a matrix with one column for each logit."""
         import torch
 
-        with crashes_told(self.name, len(points)), torch.no_grad(), _evaluated(self.module):
-            return _array(self._checked(self.module(self._tensor(points, space)), len(points)))
+        with crashes_reported(self.name, len(points)), torch.no_grad(), _evaluated(self.module):
+            inputs = self._tensor(points, space)
+            answer = self._checked(self.module(inputs), len(points))
+            return _array(answer)
 
     def _tensor(self, points: Points, space: Space) -> Any:
         """Return the passed features in the type and on the device of the module's own numbers."""
@@ -238,15 +255,14 @@ class TorchAdapter(Adapter):
         for column, position in enumerate(space.passed):
             levels = _numbers_of(space.features[position])
             if levels is not None:
-                columns[:, column] = levels[columns[:, column].astype(np.intp)]
-        own = next(
-            (number for number in self.module.parameters() if number.is_floating_point()),
-            torch.zeros(1),
-        )
+                codes = columns[:, column].astype(np.intp)
+                columns[:, column] = levels[codes]
+        numbers = (weight for weight in self.module.parameters() if weight.is_floating_point())
+        own = next(numbers, torch.zeros(1))
         return torch.tensor(columns, dtype=own.dtype, device=own.device)
 
     def _checked(self, answer: Any, expected: int) -> Any:
-        """Return the answer with one column for each logit, or say why it is none."""
+        """Return the answer with one column for each logit, or raise BadOutcome."""
         import torch
 
         wanted = (
@@ -257,15 +273,13 @@ class TorchAdapter(Adapter):
             raise BadOutcome(f"{self.name} returned a {type(answer).__name__}; {wanted}")
         if not answer.is_floating_point():
             raise BadOutcome(f"{self.name} returned {answer.dtype} values; {wanted}")
-        if answer.shape[:1] != (expected,) or answer.ndim > 2 or 0 in answer.shape[1:]:
-            raise BadOutcome(
-                f"{self.name} returned values of shape {tuple(answer.shape)}; {wanted}"
-            )
+        shape = tuple(answer.shape)
+        if shape[:1] != (expected,) or len(shape) > 2 or 0 in shape[1:]:
+            raise BadOutcome(f"{self.name} returned values of shape {shape}; {wanted}")
         missing = answer.isnan()
         if missing.any():
-            raise BadOutcome(
-                f"{self.name} answered nan to {int(missing.sum()):,} of {expected:,} inputs"
-            )
+            count = int(missing.sum())
+            raise BadOutcome(f"{self.name} answered nan to {count:,} of {expected:,} inputs")
         return answer.reshape(expected, -1)
 
 
@@ -274,7 +288,8 @@ class TorchClassifier:
 
     def __init__(self, module: Any, space: Space) -> None:
         self._adapter = TorchAdapter(module)
-        self._space = type(space)([space.features[position] for position in space.passed])
+        passed = [space.features[position] for position in space.passed]
+        self._space = type(space)(passed)
 
     @property
     def classes_(self) -> NDArray[np.int64]:
@@ -285,7 +300,8 @@ class TorchClassifier:
 
     def predict(self, rows: Any) -> NDArray[np.int64]:
         """Return the label of each row."""
-        return np.asarray(self._adapter._outcomes(self._logits(rows)), dtype=np.int64)
+        labels = self._adapter._outcomes(self._logits(rows))
+        return np.asarray(labels, dtype=np.int64)
 
     def predict_proba(self, rows: Any) -> NDArray[np.float64]:
         """Return the chance of each label of each row."""
@@ -297,26 +313,35 @@ class TorchClassifier:
         return np.asarray(softmax(logits, axis=1))
 
     def _logits(self, rows: Any) -> NDArray[np.float64]:
-        frame = named_frame(rows, self._space.names) if isinstance(rows, np.ndarray) else rows
-        return self._adapter._logits(self._space.encode(frame), self._space)
+        frame = rows
+        if isinstance(rows, np.ndarray):
+            frame = named_frame(rows, self._space.names)
+        points = self._space.encode(frame)
+        return self._adapter._logits(points, self._space)
 
 
 def _difference(logits: Any) -> Any:
     """Return by how much class 1 is above class 0."""
-    return logits[:, 0] if logits.shape[1] == 1 else logits[:, 1] - logits[:, 0]
+    if logits.shape[1] == 1:
+        return logits[:, 0]  # the logit of class 0 is then zero
+    return logits[:, 1] - logits[:, 0]
 
 
 def _array(tensor: Any) -> NDArray[np.float64]:
-    return np.asarray(tensor.detach().double().cpu().numpy(), dtype=np.float64)
+    doubles = tensor.detach().double().cpu()
+    return np.asarray(doubles.numpy(), dtype=np.float64)
 
 
 def _numbers_of(feature: Feature) -> NDArray[np.float64] | None:
-    """Return the numbers that the codes of a category stand for; None where a code is what the
-    module sees.
+    """Return the numbers that the codes of a category stand for.
+
+    None where a code is what the module sees.
 
     >>> from evenhand.space.feature import category
-    >>> _numbers_of(category("rooms", [1, 2, 5])).tolist(), _numbers_of(category("sex", ["F", "M"]))
-    ([1.0, 2.0, 5.0], None)
+    >>> _numbers_of(category("rooms", [1, 2, 5])).tolist()
+    [1.0, 2.0, 5.0]
+    >>> print(_numbers_of(category("sex", ["F", "M"])))
+    None
     """
     if feature.kind != "category" or any(isinstance(level, str) for level in feature.levels):
         return None
@@ -336,26 +361,24 @@ def _evaluated(module: Any) -> Iterator[None]:
 
 
 def _digest(module: Any) -> str:
-    """Return a hash of weights, structure, plain settings, and the code of classes that are not
-    torch's own.
-    """
+    """Return a hash of weights, structure, plain settings and code that is not torch's own."""
     import torch
 
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     for part in module.modules():
         kind = type(part)
-        own = not kind.__module__.startswith("torch.")
-        settings = {
-            key: value for key, value in vars(part).items() if isinstance(value, str | int | float)
-        }
-        settings.pop("training", None)
-        code = fingerprint(kind.forward) if own else ""
-        found.update(
-            f"{kind.__module__}:{kind.__qualname__}:{sorted(settings.items())}:{code}\n".encode()
-        )
+        settings: list[tuple[str, Any]] = []
+        for key, value in vars(part).items():
+            if isinstance(value, str | int | float) and key != "training":
+                settings.append((key, value))
+        is_torchs_own = kind.__module__.startswith("torch.")
+        code = "" if is_torchs_own else fingerprint(kind.forward)
+        line = f"{kind.__module__}:{kind.__qualname__}:{sorted(settings)}:{code}\n"
+        digest.update(line.encode())
     for name, weights in module.state_dict().items():
-        found.update(name.encode())
+        digest.update(name.encode())
         if isinstance(weights, torch.Tensor):
-            found.update(f"{weights.dtype}:{tuple(weights.shape)}".encode())
-            found.update(weights.detach().cpu().reshape(-1).view(torch.uint8).numpy().tobytes())
-    return found.hexdigest()[:16]
+            digest.update(f"{weights.dtype}:{tuple(weights.shape)}".encode())
+            numbers = weights.detach().cpu().reshape(-1)
+            digest.update(numbers.view(torch.uint8).numpy().tobytes())
+    return digest.hexdigest()[:16]

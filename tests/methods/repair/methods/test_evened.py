@@ -572,7 +572,7 @@ def test_what_is_wrong_is_said_in_one_sentence():
     told("unknown feature 'sexx'", "did you mean 'sex'?", over="sexx")
     told("no protected features", "over=…", space=eh.Space(FEATURES))
     told("over is empty", over=[])
-    told("is no Space", space={"sex": SEXES})
+    told("is not a Space", space={"sex": SEXES})
     told("how = 'mode'", "'mean', 'majority'", how="mode")
     told(
         "'majority' is for labels",

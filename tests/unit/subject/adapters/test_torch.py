@@ -273,7 +273,7 @@ def test_an_identity_is_that_of_weights_settings_code_and_question():
         (lambda: network(3), {"output": "score"}, UsageError, ["3 classes", "needs two"]),
         (network, {"output": "sore"}, UsageError, ["output = 'sore'", "did you mean 'score'"]),
         (network, {"threshold": 1.5}, UsageError, ["threshold = 1.5", "between 0 and 1"]),
-        (network, {"positive": 2}, UsageError, ["positive = 2 is no class of Sequential"]),
+        (network, {"positive": 2}, UsageError, ["positive = 2 is not a class of Sequential"]),
         (network, {"outputs": ["grant"]}, UsageError, ["outputs = ['grant']", "function"]),
         (
             lambda: network().append(torch.nn.Sigmoid()),
