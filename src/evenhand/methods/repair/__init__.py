@@ -1,4 +1,4 @@
-"""repair: train a model again with what was found, and show whether it helped (Aequitas, TestSGD)."""
+"""repair: train a model again with what was found, and show whether it helped."""
 
 from __future__ import annotations
 

@@ -364,3 +364,58 @@ DISCRIMINATION_OF_PEOPLE_ROSE = (
 )
 NO_MODEL_TO_SAVE = "this repair was read from JSON, which holds no model; save it where it was made"
 OUTCOME_UNKNOWN = "{where}: outcome = {outcome} is unknown; {choices}"
+
+# Drawings (plot.py, plot_steps.py)
+
+GAP_BETWEEN_GROUPS = "gap between groups"
+PERFORMANCE_AXIS = "{name},\nvalidation rows"
+ADDED_AXIS = "added, in percent of the training rows"
+MODEL_UNCHANGED = "the model was left as it is, so there is nothing to compare"
+NOT_COMPARED = "this repair was not compared with blind overwriting"
+NO_STEPS = "no model was trained again"
+ABOUT_AIM = "what the repair is about"
+ABOUT_PEOPLE = "held-out people"
+ABOUT_OTHER_FEATURES = "other protected features"
+SCORE_ON_HELD_OUT_ROWS = "score on held-out rows"
+LESS_IS_BETTER = "{score}: ← less is better"
+MORE_IS_BETTER = "{score}: more is better →"
+AFTER_AND_VERDICT = "after: {verdict}"
+THRESHOLD = "engineering threshold {limit}"
+STEPS_KEPT = "{method}: {kept} of {steps} steps kept\n{claim}"
+VERDICT_AND_CLAIM = "{verdict}: {claim}"
+BEFORE_TO_AFTER = "{before} → {after}\nn = {n}"
+NO_VALUES = "{no_data}\nn = {n}"
+DRAWING_UNKNOWN = "kind = {kind} is not a drawing of a repair; {choices}"
+
+# The page (section.py)
+
+PAGE_TITLE = "Repair: {verdict}"
+FIGURE_OF_CHANGE = (
+    "Each score before and after the repair, with its interval; the numbers are in the table below."
+)
+FIGURE_OF_HISTORY = (
+    "What came of each step against what it added; the numbers are in the table below."
+)
+FIGURE_OF_TRADEOFF = (
+    "The repaired model against blindly overwriting predictions of the original, by bias and"
+    " performance."
+)
+TABLE_OF_CHECKS = (
+    "Each score with its interval. Less is better, but for performance, where more is. A change is"
+    " after minus before, on rows and inputs that no step has used."
+)
+TABLE_OF_STEPS = (
+    "Each step: the {aim}, of the best model so far and of the new one, on inputs or rows that"
+    " nothing else has used; {score} on validation rows."
+)
+TABLE_OF_STANDINGS = (
+    "Where the repaired model stands against blind overwriting of predictions, by each bias."
+)
+REGIONS_ALLOWED = "regions that the intervals allow"
+REPLAY = (
+    "With the same estimator, data, versions and other options, this gives the same digest; in"
+    " Python:"
+)
+BY_ITS_CONFIGURATION = "By its configuration:"
+REPLAY_IN_PYTHON = "The same repair in Python"
+REPLAY_BY_CONFIGURATION = "The same repair by its configuration"

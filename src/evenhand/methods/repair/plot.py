@@ -1,6 +1,4 @@
-"""A repair drawn: every score before and after, what came of each step, and where it stands in the
-trade-off.
-"""
+"""A repair drawn: every score before and after, what came of each step, and the trade-off."""
 
 from __future__ import annotations
 
@@ -12,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from evenhand.methods.compare.plot import TradeoffDisplay, head, span, ticks
 from evenhand.methods.compare.text import score_values
+from evenhand.methods.repair import messages
 from evenhand.methods.repair.plot_steps import (
     GAPS,
     POINT,
@@ -26,7 +25,16 @@ from evenhand.methods.repair.plot_steps import (
     note_of,
     solid,
 )
-from evenhand.methods.repair.steps import AIM, KINDS
+from evenhand.methods.repair.steps import (
+    AIM,
+    BETTER,
+    KINDS,
+    OPEN,
+    SAME,
+    UNSURE,
+    WORSE,
+    judged,
+)
 from evenhand.report.canvas import (
     BLUE,
     GREEN,
@@ -54,22 +62,15 @@ if TYPE_CHECKING:
 
 DRAWINGS = ("change", "history", "trade-off")
 """What can be drawn of a repair."""
-UNCHANGED = "the model was left as it is, so there is nothing to compare"
-NOT_COMPARED = "this repair was not compared with blind overwriting"
-NO_STEPS = "no model was trained again"
 HEADINGS = {
-    "aim": "what the repair is about",
-    "people": "held-out people",
-    "other": "other protected features",
+    "aim": messages.ABOUT_AIM,
+    "people": messages.ABOUT_PEOPLE,
+    "other": messages.ABOUT_OTHER_FEATURES,
     "subgroup": "worst subgroup",
     "group": "group metrics",
     "performance": "performance",
 }
-"""What is said of each kind of check."""
-BETTER, WORSE, SAME, UNSURE, OPEN = "better", "worse", "no change", "not sure", "not judged"
-"""How a score has changed: surely for better or for worse, not at all, perhaps, or with no interval
-of the change.
-"""
+"""The heading of each kind of check."""
 _LOOKS = {
     BETTER: (GREEN, "o"),
     WORSE: (VERMILLION, "X"),
@@ -77,42 +78,59 @@ _LOOKS = {
     UNSURE: (ORANGE, "D"),
     OPEN: (BLUE, "^"),
 }
-_PERFORMANCE = "score on held-out rows"
-_LESS, _MORE = "← less is better", "more is better →"
-_ROW, _HEADING, _AROUND, _OFF = 0.38, 0.75, 1.5, 0.17
-"""Inches of a row, rows that a heading takes, inches around a panel, and rows that before and after
-stand off.
-"""
-_EMPTY, _LETTERS = 2.0, 32
-"""Inches that a drawing of nothing is high, and letters of a label on one line."""
+_ARROW = {
+    "arrowstyle": "->",
+    "color": "black",
+    "linewidth": 0.9,
+    "shrinkA": 4,
+    "shrinkB": 4,
+}
+_ROW = 0.38
+"""Inches of a row."""
+_HEADING = 0.75
+"""Rows that a heading takes."""
+_AROUND = 1.5
+"""Inches around a panel."""
+_OFF = 0.17
+"""Rows that before and after stand off."""
+_EMPTY = 2.0
+"""Inches that a drawing of nothing is high."""
+_LETTERS = 32
+"""Letters of a label on one line."""
 
 
 @dataclass(frozen=True, slots=True)
 class ScoreRow:
-    """One score: value, low and high before and after, None where there is no data, and how it
-    changed.
-
-    `limit` is the engineering threshold that it is held against, and `told` what stands beside it.
-    """
+    """One score before and after, and how it changed."""
 
     label: str
     before: Span | None
+    """Value, low and high, None where there is no data."""
     after: Span | None
     judged: str
-    told: str
+    beside: str
+    """What stands beside the row."""
     limit: float | None = None
+    """The engineering threshold that the score is held against."""
 
 
 @dataclass(frozen=True, slots=True)
 class ScorePanel:
-    """Scores that share an axis: rows from top to bottom under their headings, and which way is
-    better.
-    """
+    """Scores that share an axis: rows from top to bottom under their headings."""
 
     axis: str
     groups: tuple[tuple[str, tuple[ScoreRow, ...]], ...]
     percent: bool
     note: str
+    less_is_better: bool = True
+
+    @property
+    def rows(self) -> list[ScoreRow]:
+        """The rows of all groups."""
+        rows: list[ScoreRow] = []
+        for _, group in self.groups:
+            rows += group
+        return rows
 
     @property
     def height(self) -> float:
@@ -122,8 +140,7 @@ class ScorePanel:
 
 @dataclass
 class RepairDisplay(Display):
-    """The scores of a repair before and after, or the course of its steps: panels from top to
-    bottom.
+    """The scores of a repair before and after, or the course of its steps, in panels.
 
     Where there is nothing to draw, `instead` says so.
 
@@ -133,11 +150,14 @@ class RepairDisplay(Display):
     >>> from evenhand.methods.repair.repair_result import NO_HELP, Repair
     >>> from evenhand.methods.repair.steps import RepairCheck
     >>> tenth = Estimate.exact(2, 20)
-    >>> found = {"outcome": NO_HELP, "change": PairedChange.none(tenth), "checks": (RepairCheck("sex", "aim", tenth, tenth),)}
-    >>> about = {"method": "augment", "over": ("sex",), "about": ("sex",), "comparisons": {}, "history": ()}
-    >>> how = {"seed": 0, "level": 0.95, "tolerance": 0.01, "limit": None, "sizes": {}, "spent": Spent(40, 40, 0.1)}
-    >>> display = RepairDisplay.from_repair(Repair(**found, **about, **how))
-    >>> [(row.label, row.told) for heading, rows in display.panels[0].groups for row in rows]
+    >>> check = RepairCheck("sex", "aim", tenth, tenth)
+    >>> found = {"outcome": NO_HELP, "change": PairedChange.none(tenth), "checks": (check,)}
+    >>> found |= {"comparisons": {}, "history": (), "sizes": {}}
+    >>> about = {"method": "augment", "over": ("sex",), "about": ("sex",)}
+    >>> how = {"seed": 0, "level": 0.95, "tolerance": 0.01, "limit": None}
+    >>> repair = Repair(**found, **about, **how, spent=Spent(40, 40, 0.1))
+    >>> display = RepairDisplay.from_repair(repair)
+    >>> [(row.label, row.beside) for row in display.panels[0].rows]
     [('sex', '10.0 % → 10.0 %\\nn = 20')]
     """
 
@@ -147,54 +167,73 @@ class RepairDisplay(Display):
 
     @classmethod
     def from_repair(cls, repair: Repair, kind: str = "change") -> Display:
-        """Compute what is drawn: the "change" of all scores, the "history" of steps, or the plane
-        of the "trade-off".
+        """Compute what is drawn of a repair.
 
-        The last is the `TradeoffDisplay` of the comparison that the repair is about, where there is
-        one.
+        Parameters
+        ----------
+        kind
+            The "change" of all scores, the "history" of steps, or the plane of the "trade-off". The
+            last is the `TradeoffDisplay` of the comparison that the repair is about, where there is
+            one.
         """
         if kind not in DRAWINGS:
-            raise UsageError(
-                f"kind = {clip(repr(kind))} is no drawing of a repair; {nearest(kind, DRAWINGS)}"
-            )
+            shown = clip(repr(kind))
+            choices = nearest(kind, DRAWINGS)
+            raise UsageError(messages.DRAWING_UNKNOWN.format(kind=shown, choices=choices))
         if kind == "trade-off":
-            if AIM in repair.comparisons:
-                return TradeoffDisplay.from_comparison(
-                    replace(repair.comparisons[AIM], bias=aim_of(repair))
-                )
-            return cls(repair.claim, (), NOT_COMPARED if repair.changed else UNCHANGED)
+            return cls._of_tradeoff(repair)
         if kind == "history":
-            kept = sum(step.kept for step in repair.history)
-            title = (
-                f"{repair.method}: {kept:,} of {len(repair.history):,} steps kept\n"
-                if repair.history
-                else ""
-            )
-            return cls(
-                f"{title}{repair.claim}", courses_of(repair), "" if repair.history else NO_STEPS
-            )
-        return cls(
-            f"{repair.verdict}: {repair.claim}", _panels(repair), "" if repair.checks else NO_DATA
+            return cls._of_history(repair)
+        title = messages.VERDICT_AND_CLAIM.format(verdict=repair.verdict, claim=repair.claim)
+        instead = "" if repair.checks else NO_DATA
+        return cls(title, _panels(repair), instead)
+
+    @classmethod
+    def _of_tradeoff(cls, repair: Repair) -> Display:
+        if AIM in repair.comparisons:
+            comparison = replace(repair.comparisons[AIM], bias=aim_of(repair))
+            return TradeoffDisplay.from_comparison(comparison)
+        instead = messages.NOT_COMPARED if repair.changed else messages.MODEL_UNCHANGED
+        return cls(repair.claim, (), instead)
+
+    @classmethod
+    def _of_history(cls, repair: Repair) -> RepairDisplay:
+        if not repair.history:
+            return cls(repair.claim, courses_of(repair), messages.NO_STEPS)
+        kept = sum(step.kept for step in repair.history)
+        title = messages.STEPS_KEPT.format(
+            method=repair.method,
+            kept=number_text.count(kept),
+            steps=number_text.count(len(repair.history)),
+            claim=repair.claim,
         )
+        return cls(title, courses_of(repair))
 
     def plot(self, ax: Any = None) -> RepairDisplay:
-        """Draw on axes given (the first panel alone), or all on a new figure, and return the
-        display.
+        """Draw on axes given (the first panel alone), or all on a new figure.
 
         Labels are long: make the figure of axes given with ``layout="constrained"``.
+
+        Returns
+        -------
+        RepairDisplay
+            This display.
         """
-        shown = self.panels if ax is None else self.panels[:1]
+        shown: tuple[ScorePanel | Course, ...] = self.panels if ax is None else self.panels[:1]
         if not shown:
-            _draw_instead(self, self._open(ax, [(WIDTH, _EMPTY)])[0])
+            opened = self._open(ax, [(WIDTH, _EMPTY)])
+            _draw_instead(self, opened[0])
             return self
         sizes = [(WIDTH, panel.height + _AROUND) for panel in shown]
-        panels: tuple[ScorePanel | Course, ...] = tuple(shown)
-        for axes, panel in zip(self._open(ax, sizes), panels, strict=False):
+        for axes, panel in zip(self._open(ax, sizes), shown, strict=False):
             _draw(panel, axes)
-        self.figure_.figure.draw_without_rendering()  # how wide axes are is known only after the layout
-        for at, one in enumerate(self.axes_):
-            note = flowed(shown[at].note, inches(one)[0], 0.9)
-            one.set_xlabel(f"{shown[at].axis}\n{note}".strip(), fontsize=9)
+        # How wide axes are is known only after the layout.
+        self.figure_.figure.draw_without_rendering()
+        for axes, panel in zip(self.axes_, shown, strict=False):
+            width, _ = inches(axes)
+            note = flowed(panel.note, width, 0.9)
+            label = f"{panel.axis}\n{note}"
+            axes.set_xlabel(label.strip(), fontsize=9)
         for look, name in _entries(shown):
             self.ax_.plot([], [], label=name, **look)
         head(self.ax_, self.title)
@@ -203,109 +242,130 @@ class RepairDisplay(Display):
         return self
 
     def _fit(self, heights: list[float]) -> None:
-        """Make the figure as high as it must be for panels of these heights, whatever the texts
-        around them take.
-        """
-        self.ax_.get_subplotspec().get_gridspec().set_height_ratios(heights)
+        """Make the figure as high as panels of these heights need, whatever texts around take."""
+        grid = self.ax_.get_subplotspec().get_gridspec()
+        grid.set_height_ratios(heights)
         self.figure_.draw_without_rendering()
-        spare = sum(inches(one)[1] for one in self.axes_) - sum(heights)
+        drawn = sum(inches(axes)[1] for axes in self.axes_)
+        spare = drawn - sum(heights)
         self.figure_.set_figheight(self.figure_.get_figheight() - spare)
 
 
-def judged(check: RepairCheck) -> str:
-    """Return how a score has changed, as far as the interval of its change can tell.
-
-    >>> from evenhand.statistics.estimate import Amount, Estimate
-    >>> from evenhand.methods.repair.steps import RepairCheck
-    >>> before, after = Estimate(0.2, 0.1, 0.3, 99, 0.95, "exact"), Estimate(0.1, 0.0, 0.2, 99, 0.95, "exact")
-    >>> less = Amount(-0.1, -0.15, -0.05, 99, 0.95, "paired")
-    >>> judged(RepairCheck("sex", "aim", before, after, less)), judged(RepairCheck("f1", "performance", before, after, less))
-    ('better', 'worse')
-    """
-    change = check.change
-    if math.isnan(check.before.value) or math.isnan(check.after.value):
-        return OPEN
-    if change is None:
-        return SAME if check.before == check.after else OPEN
-    if change.low == change.high == 0:
-        return SAME
-    if change.low <= 0 <= change.high:
-        return UNSURE
-    return BETTER if check.rose == (check.kind == "performance") else WORSE
-
-
 def _panels(repair: Repair) -> tuple[ScorePanel, ...]:
-    """Gather scores of the same sort and unit into panels, and scores of a kind under one heading."""
+    """Gather scores of one sort and unit into panels, and those of a kind under one heading."""
     aim = aim_of(repair)
-    sorts = {"aim": aim, "people": aim, "other": SHARES, "performance": _PERFORMANCE}
-    found: dict[tuple[str, bool], list[RepairCheck]] = {}
+    sorts = {
+        "aim": aim,
+        "people": aim,
+        "other": SHARES,
+        "performance": messages.SCORE_ON_HELD_OUT_ROWS,
+    }
+    gathered: dict[tuple[str, bool], list[RepairCheck]] = {}
     for check in sorted(repair.checks, key=lambda check: KINDS.index(check.kind)):
-        found.setdefault(
-            (sorts.get(check.kind, GAPS), not isinstance(check.before, Amount)), []
-        ).append(check)
-    return tuple(
-        ScorePanel(
-            f"{sort}: {_MORE if sort == _PERFORMANCE else _LESS}",
-            tuple(
-                (HEADINGS[kind], tuple(_row(check, repair.limit) for check in group))
-                for kind, group in groupby(checks, lambda check: check.kind)
-            ),
-            percent,
-            note_of(check.after for check in checks),
+        sort = sorts.get(check.kind, GAPS)
+        percent = not isinstance(check.before, Amount)
+        gathered.setdefault((sort, percent), []).append(check)
+    panels = []
+    for (sort, percent), checks in gathered.items():
+        less_is_better = sort != messages.SCORE_ON_HELD_OUT_ROWS
+        if less_is_better:
+            axis = messages.LESS_IS_BETTER.format(score=sort)
+        else:
+            axis = messages.MORE_IS_BETTER.format(score=sort)
+        panel = ScorePanel(
+            axis=axis,
+            groups=_groups(checks, repair.limit),
+            percent=percent,
+            note=note_of(check.after for check in checks),
+            less_is_better=less_is_better,
         )
-        for (sort, percent), checks in found.items()
-    )
+        panels.append(panel)
+    return tuple(panels)
+
+
+def _groups(
+    checks: Sequence[RepairCheck], limit: float | None
+) -> tuple[tuple[str, tuple[ScoreRow, ...]], ...]:
+    """Return the rows of checks under the headings of their kinds."""
+    groups = []
+    for kind, group in groupby(checks, lambda check: check.kind):
+        rows = tuple(_row(check, limit) for check in group)
+        groups.append((HEADINGS[kind], rows))
+    return tuple(groups)
 
 
 def _row(check: RepairCheck, limit: float | None) -> ScoreRow:
-    both = (check.before, check.after)
-    known = [one for one in both if not math.isnan(one.value)]
-    told = iter(_values(known))
-    values = (
-        " → ".join("no data" if math.isnan(one.value) else next(told) for one in both)
-        if known
-        else NO_DATA
-    )
-    before, after = (None if math.isnan(one.value) else span(one) for one in both)
-    held = limit if check.kind == "aim" else None
+    before = None if math.isnan(check.before.value) else span(check.before)
+    after = None if math.isnan(check.after.value) else span(check.after)
     return ScoreRow(
-        name_of(check), before, after, judged(check), f"{values}\nn = {check.after.n:,}", held
+        label=name_of(check),
+        before=before,
+        after=after,
+        judged=judged(check),
+        beside=_beside(check),
+        limit=limit if check.kind == "aim" else None,
     )
+
+
+def _beside(check: RepairCheck) -> str:
+    """Return the values before and after and n, as they stand beside a row."""
+    n = number_text.count(check.after.n)
+    estimates = [check.before, check.after]
+    known = [estimate for estimate in estimates if not math.isnan(estimate.value)]
+    if not known:
+        return messages.NO_VALUES.format(no_data=NO_DATA, n=n)
+    # Both are written with the same number of digits, so they are made text together.
+    texts = _values(known)
+    if len(known) == 2:
+        before, after = texts
+    elif math.isnan(check.before.value):
+        before, after = "no data", texts[0]
+    else:
+        before, after = texts[0], "no data"
+    return messages.BEFORE_TO_AFTER.format(before=before, after=after, n=n)
 
 
 def _values(estimates: Sequence[Estimate]) -> list[str]:
     """Return values alone, with as many digits as their intervals have a use for."""
-    if any(isinstance(one, Amount) for one in estimates):
-        return [number_text.with_minus(number_text.amount(one.value)) for one in estimates]
-    return score_values(estimates) if estimates else []
+    if not any(isinstance(estimate, Amount) for estimate in estimates):
+        return score_values(estimates)
+    amounts = [number_text.amount(estimate.value) for estimate in estimates]
+    return [number_text.with_minus(amount) for amount in amounts]
 
 
 def _entries(panels: Sequence[ScorePanel | Course]) -> list[Entry]:
     """Return the looks and names of the legend: what any panel shows, and nothing else."""
     entries: list[Entry] = []
-    rows = [
-        row
-        for panel in panels
-        if isinstance(panel, ScorePanel)
-        for _, group in panel.groups
-        for row in group
-    ]
+    rows: list[ScoreRow] = []
+    for panel in panels:
+        if isinstance(panel, ScorePanel):
+            rows += panel.rows
     if any(row.before for row in rows):
         entries.append((POINT | hollow("o"), "before"))
-    for name, (colour, marker) in _LOOKS.items():
-        if any(row.after and row.judged == name for row in rows):
-            entries.append((POINT | solid(colour, marker), f"after: {name}"))
-    limits = dict.fromkeys(row.limit for row in rows if row.limit is not None)
-    names = [f"engineering threshold {number_text.limit(limit)}" for limit in limits]
-    entries += [({"color": GREY, "linestyle": "--"}, name) for name in names]
+    drawn = {row.judged for row in rows if row.after}
+    for verdict, (colour, marker) in _LOOKS.items():
+        if verdict in drawn:
+            name = messages.AFTER_AND_VERDICT.format(verdict=verdict)
+            entries.append((POINT | solid(colour, marker), name))
+    limits = [row.limit for row in rows if row.limit is not None]
+    for limit in dict.fromkeys(limits):
+        name = messages.THRESHOLD.format(limit=number_text.limit(limit))
+        entries.append(({"color": GREY, "linestyle": "--"}, name))
     entries += course_entries(panel for panel in panels if isinstance(panel, Course))
     return entries
 
 
 def _draw_instead(display: RepairDisplay, ax: Any) -> None:
-    ax.set_title(flowed(display.title, inches(ax)[0]), loc="left", fontsize="medium")
+    width, _ = inches(ax)
+    ax.set_title(flowed(display.title, width), loc="left", fontsize="medium")
     ax.text(
-        0.5, 0.5, display.instead, transform=ax.transAxes, ha="center", va="center", style="italic"
+        0.5,
+        0.5,
+        display.instead,
+        transform=ax.transAxes,
+        ha="center",
+        va="center",
+        style="italic",
     )
     ax.set_axis_off()
 
@@ -318,7 +378,9 @@ def _draw(panel: ScorePanel | Course, ax: Any) -> None:
 
 
 def _draw_rows(panel: ScorePanel, ax: Any) -> None:
-    places, labels, top = [], [], 0.0
+    places = []
+    labels = []
+    top = 0.0
     beside = {"transform": ax.get_yaxis_transform(), "va": "center"}
     for heading, rows in panel.groups:
         # Labels of an axis are right-aligned; a heading stands at its left end, where the next rows
@@ -337,7 +399,7 @@ def _draw_rows(panel: ScorePanel, ax: Any) -> None:
             places.append(top)
             labels.append(_wrapped(row.label))
             _draw_row(ax, row, top)
-            ax.text(1.015, top, row.told, fontsize=8, linespacing=1.1, **beside)
+            ax.text(1.015, top, row.beside, fontsize=8, linespacing=1.1, **beside)
             top += 1
     ax.set_xlim(*_ends(panel))
     ax.set_ylim(top - 0.5, -0.5)
@@ -350,30 +412,37 @@ def _draw_rows(panel: ScorePanel, ax: Any) -> None:
 
 
 def _wrapped(name: str) -> str:
-    r"""Return a name in two lines at most, without the middle of one that is longer: its end tells
-    names apart.
+    r"""Return a name in two lines at most, without the middle where it is longer.
+
+    The end is kept, since it tells names apart.
 
     >>> _wrapped("the source of income in the year before, all inputs")
     'the source of income in the year\nbefore, all inputs'
     """
-    flat = " ".join(name.split())
+    short = " ".join(name.split())
     most = 2 * _LETTERS - 6  # words seldom fill a line
-    short = flat if len(flat) <= most else f"{flat[: most - 20]}…{flat[-19:]}"
-    return "\n".join(literal(line) for line in textwrap.wrap(short, _LETTERS))
+    if len(short) > most:
+        start = short[: most - 20]
+        end = short[-19:]
+        short = f"{start}…{end}"
+    lines = textwrap.wrap(short, _LETTERS)
+    return "\n".join(literal(line) for line in lines)
 
 
 def _ends(panel: ScorePanel) -> tuple[float, float]:
-    """Return the ends of an axis: around everything, and from 0 on where it shows shares of which
-    less is better.
-    """
-    rows = [row for _, group in panel.groups for row in group]
-    known = [end for row in rows for one in (row.before, row.after) if one for end in one]
-    known += [row.limit for row in rows if row.limit is not None]
-    low, high = min(known, default=0.0), max(known, default=1.0)
-    if panel.percent and _LESS in panel.axis:
+    """Return the ends of an axis: around everything, and from 0 on for shares to be lowered."""
+    known: list[float] = []
+    for row in panel.rows:
+        known += row.before or ()
+        known += row.after or ()
+        if row.limit is not None:
+            known.append(row.limit)
+    low = min(known, default=0.0)
+    high = max(known, default=1.0)
+    if panel.percent and panel.less_is_better:
         low = min(low, 0.0)
-    wide = (high - low) or abs(high) or 1.0
-    return low - 0.03 * wide, high + 0.03 * wide
+    width = (high - low) or abs(high) or 1.0
+    return low - 0.03 * width, high + 0.03 * width
 
 
 def _draw_row(ax: Any, row: ScoreRow, place: float) -> None:
@@ -385,22 +454,31 @@ def _draw_row(ax: Any, row: ScoreRow, place: float) -> None:
     ]
     if row.limit is not None:
         ax.plot(
-            [row.limit] * 2, [place - 0.5, place + 0.5], color=GREY, linestyle="--", linewidth=1.2
+            [row.limit, row.limit],
+            [place - 0.5, place + 0.5],
+            color=GREY,
+            linestyle="--",
+            linewidth=1.2,
         )
-    for found, at, look in lines:
-        if found is not None:
-            value, *limits = found
-            ax.plot(
-                limits, [at, at], color=look["color"], linewidth=2, solid_capstyle="butt", zorder=2
-            )
-            ax.plot([value], [at], markersize=7, zorder=4, **look)
+    for found, height, look in lines:
+        if found is None:
+            continue
+        value, low, high = found
+        ax.plot(
+            [low, high],
+            [height, height],
+            color=look["color"],
+            linewidth=2,
+            solid_capstyle="butt",
+            zorder=2,
+        )
+        ax.plot([value], [height], markersize=7, zorder=4, **look)
     if row.before and row.after and row.before[0] != row.after[0]:
-        arrow = {"arrowstyle": "->", "color": "black", "linewidth": 0.9, "shrinkA": 4, "shrinkB": 4}
         ax.annotate(
             "",
             (row.after[0], place + _OFF),
             (row.before[0], place - _OFF),
-            arrowprops=arrow,
+            arrowprops=_ARROW,
             zorder=3,
         )
 

@@ -35,7 +35,6 @@ from evenhand.runtime.budget import Meter, checked_budget, progress_bar
 from evenhand.runtime.errors import UsageError
 from evenhand.space.feature_sets import feature_sets, unseen_notes
 from evenhand.space.rule import Rule
-from evenhand.subject.subject import Subject
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -46,6 +45,7 @@ if TYPE_CHECKING:
     from evenhand.space.feature_sets import Over
     from evenhand.space.space import Space
     from evenhand.subject.outcome_meaning import Differs
+    from evenhand.subject.subject import Subject
     from evenhand.texts.lexicon import Lexicon
 
     About = tuple[str, ...] | Rule

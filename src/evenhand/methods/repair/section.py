@@ -1,6 +1,4 @@
-"""A repair as HTML: a section for a report, and a page of its own that needs nothing from
-elsewhere.
-"""
+"""A repair as HTML: a section for a report, and a page of its own that needs nothing else."""
 
 from __future__ import annotations
 
@@ -9,16 +7,10 @@ import shlex
 from typing import TYPE_CHECKING, Any
 
 from evenhand.methods.compare.text import score_text
-from evenhand.methods.repair.plot import (
-    HEADINGS,
-    NO_STEPS,
-    NOT_COMPARED,
-    UNCHANGED,
-    RepairDisplay,
-    judged,
-)
+from evenhand.methods.repair import messages
+from evenhand.methods.repair.plot import HEADINGS, RepairDisplay
 from evenhand.methods.repair.plot_steps import aim_of, name_of
-from evenhand.methods.repair.steps import AIM
+from evenhand.methods.repair.steps import AIM, judged
 from evenhand.methods.repair.text import reasons
 from evenhand.report.finding_text import NO_DATA
 from evenhand.report.html_page import STYLE as STYLE
@@ -30,10 +22,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from evenhand.methods.repair.repair_result import Repair
-    from evenhand.methods.repair.steps import RepairCheck
+    from evenhand.methods.repair.steps import RepairCheck, Step
     from evenhand.report.statement import Statement
     from evenhand.statistics.estimate import Estimate
 
+NOT_AGAIN = ("level", "test", "against")
+"""Recorded options that a replay does not repeat: a level stands before them, held-out rows have to
+be given again, and for texts there is no such option of `repair`.
+"""
 _PAGE = """<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -52,34 +48,27 @@ _PAGE = """<!DOCTYPE html>
 </body>
 </html>
 """
-_SAYS = {
-    "change": (
-        "Each score before and after the repair, with its interval; the numbers are in the table"
-        " below."
-    ),
-    "history": "What came of each step against what it added; the numbers are in the table below.",
-    "trade-off": (
-        "The repaired model against blindly overwriting predictions of the original, by bias and"
-        " performance."
-    ),
+_DESCRIPTIONS = {
+    "change": messages.FIGURE_OF_CHANGE,
+    "history": messages.FIGURE_OF_HISTORY,
+    "trade-off": messages.FIGURE_OF_TRADEOFF,
 }
+"""What a figure shows, for those who cannot see it."""
 
 
 def page(repair: Repair) -> str:
     """Return a repair as a page of its own, which loads nothing and runs nothing."""
-    return _PAGE.format(
-        title=text(f"Repair: {repair.verdict}"), style=STYLE, section=whole_section(repair)
-    )
+    title = messages.PAGE_TITLE.format(verdict=repair.verdict)
+    return _PAGE.format(title=text(title), style=STYLE, section=whole_section(repair))
 
 
-def section(repair: Repair, told: Sequence[Statement], name: str, room: int) -> Iterator[str]:
+def section(repair: Repair, statements: Sequence[Statement], name: str, room: int) -> Iterator[str]:
     """Return a repair as parts of the page of an audit."""
     yield whole_section(repair, name=f"{name}-repair", within=True)
 
 
 def whole_section(repair: Repair, *, name: str = "repair", within: bool = False) -> str:
-    """Return a repair as a section of a page: the claim, all scores, all steps, notes, and how to
-    make it again.
+    """Return a repair as a section of a page, from the claim to how to make it again.
 
     Parameters
     ----------
@@ -96,36 +85,38 @@ def whole_section(repair: Repair, *, name: str = "repair", within: bool = False)
     >>> from evenhand.methods.repair.repair_result import NO_HELP, Repair
     >>> from evenhand.methods.repair.steps import RepairCheck
     >>> tenth = Estimate.exact(2, 20)
-    >>> found = {"outcome": NO_HELP, "change": PairedChange.none(tenth), "checks": (RepairCheck("sex", "aim", tenth, tenth),)}
-    >>> about = {"method": "augment", "over": ("sex",), "about": ("sex",), "comparisons": {}, "history": ()}
-    >>> how = {"seed": 0, "level": 0.95, "tolerance": 0.01, "limit": None, "sizes": {}, "spent": Spent(40, 40, 0.1)}
-    >>> whole_section(Repair(**found, **about, **how)).splitlines()[2]
-    '<p class="verdict fail"><strong>fail</strong> sex: no step helped; the model was left as it is (10 %)</p>'
+    >>> check = RepairCheck("sex", "aim", tenth, tenth)
+    >>> found = {"outcome": NO_HELP, "change": PairedChange.none(tenth), "checks": (check,)}
+    >>> found |= {"comparisons": {}, "history": (), "sizes": {}}
+    >>> about = {"method": "augment", "over": ("sex",), "about": ("sex",)}
+    >>> how = {"seed": 0, "level": 0.95, "tolerance": 0.01, "limit": None}
+    >>> repair = Repair(**found, **about, **how, spent=Spent(40, 40, 0.1))
+    >>> print(whole_section(repair).splitlines()[2])
+    <p class="verdict fail"><strong>fail</strong> sex: no step helped; \
+the model was left as it is (10 %)</p>
     """
-    parts = [
-        "" if within else f'<h2 id="{name}-heading">Repair</h2>',
-        (
-            f'<p class="verdict {repair.verdict}"><strong>{repair.verdict}</strong>'
-            f" {text(repair.claim)}</p>"
-        ),
-        *(f"<p>{text(sentence[0].upper() + sentence[1:])}.</p>" for sentence in reasons(repair)),
-        "<h3>Before and after</h3>",
-        _figure(repair, "change", name),
-        _checks(repair, name),
-        "<h3>Steps</h3>",
-        *(
-            [_figure(repair, "history", name), _steps(repair, name)]
-            if repair.history
-            else [f"<p>{text(NO_STEPS)}</p>"]
-        ),
-        "<h3>Against giving up accuracy</h3>",
-        *_standings(repair, name),
-        *(["<h3>Notes</h3>", listed(repair.notes)] if repair.notes else []),
-        "<h3>How it was made</h3>",
-        _facts(repair),
-        "<h3>Again</h3>",
-        _replay(repair),
-    ]
+    parts = []
+    if not within:
+        parts.append(f'<h2 id="{name}-heading">Repair</h2>')
+    parts += _claim(repair)
+    parts.append("<h3>Before and after</h3>")
+    parts.append(_figure(repair, "change", name))
+    parts.append(_checks(repair, name))
+    parts.append("<h3>Steps</h3>")
+    if repair.history:
+        parts.append(_figure(repair, "history", name))
+        parts.append(_steps(repair, name))
+    else:
+        parts.append(f"<p>{text(messages.NO_STEPS)}</p>")
+    parts.append("<h3>Against giving up accuracy</h3>")
+    parts += _standings(repair, name)
+    if repair.notes:
+        parts.append("<h3>Notes</h3>")
+        parts.append(listed(repair.notes))
+    parts.append("<h3>How it was made</h3>")
+    parts.append(_facts(repair))
+    parts.append("<h3>Again</h3>")
+    parts.append(_replay(repair))
     inside = "\n".join(part for part in parts if part)
     if within:
         return f'<div class="repair" id="{name}">\n{inside}\n</div>'
@@ -135,50 +126,55 @@ def whole_section(repair: Repair, *, name: str = "repair", within: bool = False)
     )
 
 
+def _claim(repair: Repair) -> list[str]:
+    """Return the verdict with the claim, and every reason why it is no pass."""
+    verdict = repair.verdict
+    claim = text(repair.claim)
+    parts = [f'<p class="verdict {verdict}"><strong>{verdict}</strong> {claim}</p>']
+    for reason in reasons(repair):
+        sentence = reason[0].upper() + reason[1:]
+        parts.append(f"<p>{text(sentence)}.</p>")
+    return parts
+
+
 def _figure(repair: Repair, kind: str, name: str) -> str:
-    return drawn(RepairDisplay.from_repair(repair, kind), f"{name}-{kind}", _SAYS[kind])
+    display = RepairDisplay.from_repair(repair, kind)
+    return drawn(display, f"{name}-{kind}", _DESCRIPTIONS[kind])
 
 
 def _checks(repair: Repair, name: str) -> str:
     """Return a table of all scores, a group of rows for each kind."""
     headings = ("score", "before", "after", "change", "judged", "n", "intervals", "population")
-    groups = [
-        (HEADINGS[kind], [_check(check) for check in repair.checks if check.kind == kind])
-        for kind in dict.fromkeys(check.kind for check in repair.checks)
-    ]
-    says = (
-        "Each score with its interval. Less is better, but for performance, where more is. A change"
-        " is after minus"
-    )
-    return table(
-        f"{name}-checks",
-        f"{says} before, on rows and inputs that no step has used.",
-        headings,
-        groups,
-    )
+    rows_by_kind: dict[str, list[list[str]]] = {}
+    for check in repair.checks:
+        rows_by_kind.setdefault(check.kind, []).append(_check(check))
+    groups = [(HEADINGS[kind], rows) for kind, rows in rows_by_kind.items()]
+    return table(f"{name}-checks", messages.TABLE_OF_CHECKS, headings, groups)
 
 
 def _check(check: RepairCheck) -> list[str]:
+    """Return the cells of a score."""
     after = check.after
-    change = (
-        "–"
-        if check.change is None
-        else _difference(check.change, percent=not isinstance(check.before, Amount))
-    )
-    cells = [
-        text(one)
-        for one in (_score(check.before), _score(after), change, judged(check), f"{after.n:,}")
-    ]
+    change = "–"
+    if check.change is not None:
+        percent = not isinstance(check.before, Amount)
+        change = _difference(check.change, percent=percent)
     return [
         text(name_of(check)) + remark(check.detail),
-        *cells,
+        text(_score(check.before)),
+        text(_score(after)),
+        text(change),
+        text(judged(check)),
+        text(number_text.count(after.n)),
         text(_interval(after)),
         text(after.population or "–"),
     ]
 
 
 def _steps(repair: Repair, name: str) -> str:
-    score, percent = name_of(repair.performance), not isinstance(repair.performance.before, Amount)
+    """Return a table of all steps."""
+    score = name_of(repair.performance)
+    percent = not isinstance(repair.performance.before, Amount)
     headings = (
         "step",
         "added",
@@ -191,120 +187,154 @@ def _steps(repair: Repair, name: str) -> str:
         "kept",
         "why",
     )
-    rows = []
-    for step in repair.history:
-        change = step.change
-        accuracy = (
-            number_text.percent(step.accuracy, 2) if percent else number_text.amount(step.accuracy)
-        )
-        cells = [
-            step.number,
-            number_text.hundredths(step.percent, 3),
-            number_text.count(step.added),
-        ]
-        cells += [_score(change.before), _score(change.after)]
-        cells += [
-            f"{change.after.n:,}",
-            _interval(change.after),
-            accuracy,
-            "yes" if step.kept else "no",
-            step.why,
-        ]
-        rows.append([text(cell) for cell in cells])
-    says = (
-        f"Each step: the {aim_of(repair)}, of the best model so far and of the new one, on inputs"
-        " or rows that"
-    )
-    caption = f"{says} nothing else has used; {score} on validation rows."
+    rows = [_step(step, percent=percent) for step in repair.history]
+    caption = messages.TABLE_OF_STEPS.format(aim=aim_of(repair), score=score)
     return table(f"{name}-steps", caption, headings, [("", rows)])
 
 
+def _step(step: Step, *, percent: bool) -> list[str]:
+    """Return the cells of a step; `percent` is for a performance that is a share."""
+    after = step.change.after
+    accuracy = number_text.amount(step.accuracy)
+    if percent:
+        accuracy = number_text.percent(step.accuracy, 2)
+    return [
+        text(step.number),
+        text(number_text.hundredths(step.percent, 3)),
+        text(number_text.count(step.added)),
+        text(_score(step.change.before)),
+        text(_score(after)),
+        text(number_text.count(after.n)),
+        text(_interval(after)),
+        text(accuracy),
+        text("yes" if step.kept else "no"),
+        text(step.why),
+    ]
+
+
 def _standings(repair: Repair, name: str) -> list[str]:
+    """Return where the repair stands, by each bias that was compared."""
     if not repair.comparisons:
-        return [f"<p>{text(NOT_COMPARED if repair.changed else UNCHANGED)}</p>"]
+        why = messages.NOT_COMPARED if repair.changed else messages.MODEL_UNCHANGED
+        return [f"<p>{text(why)}</p>"]
     headings = (
         "bias",
         "region",
-        "regions that the intervals allow",
+        messages.REGIONS_ALLOWED,
         "bias before",
         "bias after",
         "verdict",
     )
-    rows = []
+    rows: list[list[str]] = []
     for axis, found in repair.comparisons.items():
-        one = found.standings[0]
-        cells = [aim_of(repair) if axis == AIM else axis, one.region, ", ".join(one.plausible)]
-        cells += [_score(found.start[1]), _score(one.bias), one.verdict]
-        rows.append([text(cell) for cell in cells])
-    says = "Where the repaired model stands against blind overwriting of predictions, by each bias."
-    figure = [_figure(repair, "trade-off", name)] if AIM in repair.comparisons else []
-    return [*figure, table(f"{name}-standings", says, headings, [("", rows)])]
+        standing = found.standings[0]
+        row: list[str] = [
+            text(aim_of(repair) if axis == AIM else axis),
+            text(standing.region),
+            text(", ".join(standing.plausible)),
+            text(_score(found.start[1])),
+            text(_score(standing.bias)),
+            text(standing.verdict),
+        ]
+        rows.append(row)
+    parts = []
+    if AIM in repair.comparisons:
+        parts.append(_figure(repair, "trade-off", name))
+    caption = messages.TABLE_OF_STANDINGS
+    parts.append(table(f"{name}-standings", caption, headings, [("", rows)]))
+    return parts
 
 
 def _facts(repair: Repair) -> str:
-    told = {
-        "method": repair.method,
-        "features": ", ".join(repair.over),
-        "outcome": repair.outcome,
-        "rows": "; ".join(f"{what} {many:,}" for what, many in repair.sizes.items()),
-        "level": number_text.percent_level(repair.level),
-        "tolerance": number_text.plain(repair.tolerance),
-        "engineering threshold": (
-            "none" if repair.limit is None else number_text.limit(repair.limit)
-        ),
-        "inputs asked": f"{repair.spent.queries:,}",
-        "seed": repair.seed,
-        "versions": ", ".join(f"{what} {version}" for what, version in repair.versions.items()),
-        "digest": repair.digest,
-    }
-    return facts(told)
+    """Return how the repair was made."""
+    sizes = [f"{purpose} {size:,}" for purpose, size in repair.sizes.items()]
+    versions = [f"{package} {version}" for package, version in repair.versions.items()]
+    limit = "none"
+    if repair.limit is not None:
+        limit = number_text.limit(repair.limit)
+    return facts(
+        {
+            "method": repair.method,
+            "features": ", ".join(repair.over),
+            "outcome": repair.outcome,
+            "rows": "; ".join(sizes),
+            "level": number_text.percent_level(repair.level),
+            "tolerance": number_text.plain(repair.tolerance),
+            "engineering threshold": limit,
+            "inputs asked": number_text.count(repair.spent.queries),
+            "seed": repair.seed,
+            "versions": ", ".join(versions),
+            "digest": repair.digest,
+        }
+    )
 
 
 def _replay(repair: Repair) -> str:
     """Return how to make the same repair again."""
     of_texts = "against" in repair.options
-    options: dict[str, Any] = {} if of_texts else {"over": list(repair.over)}
-    options |= {key: getattr(repair, key) for key in ("method", "level", "tolerance")}
-    options |= {"limit": repair.limit} if repair.limit is not None else {}
-    # Functions and rows are told by a word, and are to be given again.
-    options |= {
-        key: value
-        for key, value in repair.options.items()
-        if key not in ("level", "test", "against")
-    }
-    said = ", ".join(f"{key}={value!r}" for key, value in {**options, "seed": repair.seed}.items())
-    rows = "texts, y, " if of_texts else "X, y, space=space, "
-    lines = ["import evenhand as eh", "", f"again = eh.repair(estimator, {rows}{said})"]
-    call = quoted(
-        [*lines, f"assert again.digest == {repair.digest!r}"], "The same repair in Python"
-    )
-    over = f" --over {shlex.quote(','.join(repair.over))}" if repair.over else ""
-    command = f"evenhand repair --method {repair.method}{over} --seed {repair.seed}"
-    says = (
-        "With the same estimator, data, versions and other options, this gives the same digest; in"
-        " Python:"
-    )
-    shell = quoted([command], "The same repair by its configuration")
-    return f"<p>{says}</p>\n{call}\n<p>By its configuration:</p>\n{shell}"
+    data = "texts, y" if of_texts else "X, y, space=space"
+    arguments = [f"{name}={value!r}" for name, value in _options_again(repair).items()]
+    call = [
+        "import evenhand as eh",
+        "",
+        f"again = eh.repair(estimator, {data}, {', '.join(arguments)})",
+        f"assert again.digest == {repair.digest!r}",
+    ]
+    command = f"evenhand repair --method {repair.method}"
+    if repair.over:
+        features = ",".join(repair.over)
+        command += f" --over {shlex.quote(features)}"
+    command += f" --seed {repair.seed}"
+    in_python = quoted(call, messages.REPLAY_IN_PYTHON)
+    in_shell = quoted([command], messages.REPLAY_BY_CONFIGURATION)
+    parts = [
+        f"<p>{messages.REPLAY}</p>",
+        in_python,
+        f"<p>{messages.BY_ITS_CONFIGURATION}</p>",
+        in_shell,
+    ]
+    return "\n".join(parts)
 
 
-def _score(one: Estimate) -> str:
-    return NO_DATA if math.isnan(one.value) else number_text.with_minus(score_text([one])[0])
+def _options_again(repair: Repair) -> dict[str, Any]:
+    """Return the options of a repair for a call; functions and rows are to be given again."""
+    options: dict[str, Any] = {}
+    if "against" not in repair.options:
+        options["over"] = list(repair.over)
+    options["method"] = repair.method
+    options["level"] = repair.level
+    options["tolerance"] = repair.tolerance
+    if repair.limit is not None:
+        options["limit"] = repair.limit
+    for name, value in repair.options.items():
+        if name not in NOT_AGAIN:
+            options[name] = value
+    options["seed"] = repair.seed
+    return options
+
+
+def _score(estimate: Estimate) -> str:
+    if math.isnan(estimate.value):
+        return NO_DATA
+    texts = score_text([estimate])
+    return number_text.with_minus(texts[0])
 
 
 def _difference(change: Estimate, *, percent: bool) -> str:
-    """Return a difference of rates in points, or one of other scores as it is, always with its
-    sign.
-    """
+    """Return a difference with its sign: of rates in points, of other scores as it is."""
+    low = change.low
+    high = change.high
     if percent:
-        digits = number_text.percent_decimals(change.low, change.high, most=4)
+        digits = number_text.percent_decimals(low, high, most=4)
         value = number_text.points(change.value, digits, sign="+")
-        interval = number_text.points_between(change.low, change.high, digits, sign="+")
+        interval = number_text.points_between(low, high, digits, sign="+")
     else:
         value = number_text.amount(change.value, sign="+")
-        interval = number_text.amount_between(change.low, change.high, sign="+")
+        interval = number_text.amount_between(low, high, sign="+")
     return number_text.with_minus(f"{value} ({interval})")
 
 
-def _interval(one: Estimate) -> str:
-    return f"{number_text.percent_level(one.level)}, {one.method}" if one.level < 1 else one.method
+def _interval(estimate: Estimate) -> str:
+    if estimate.level < 1:
+        return f"{number_text.percent_level(estimate.level)}, {estimate.method}"
+    return estimate.method

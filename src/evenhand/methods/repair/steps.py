@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,14 @@ KINDS = ("aim", "people", "other", "subgroup", "group", "performance")
 """What a check is about: the claim itself, real people, other protected features, subgroups,
 groups, performance.
 """
+
+# How a score has changed: surely for better or for worse, not at all, perhaps, or with no interval
+# of the change.
+BETTER = "better"
+WORSE = "worse"
+SAME = "no change"
+UNSURE = "not sure"
+OPEN = "not judged"
 
 
 @dataclass(frozen=True)
@@ -148,6 +157,30 @@ class RepairCheck:
             detail=table["detail"],
             about=tuple(table.get("about", ())),
         )
+
+
+def judged(check: RepairCheck) -> str:
+    """Return how a score has changed, as far as the interval of its change can tell.
+
+    >>> from evenhand.statistics.estimate import Amount, Estimate
+    >>> before = Estimate(0.2, 0.1, 0.3, 99, 0.95, "exact")
+    >>> after = Estimate(0.1, 0.0, 0.2, 99, 0.95, "exact")
+    >>> less = Amount(-0.1, -0.15, -0.05, 99, 0.95, "paired")
+    >>> judged(RepairCheck("sex", "aim", before, after, less))
+    'better'
+    >>> judged(RepairCheck("f1", "performance", before, after, less))
+    'worse'
+    """
+    change = check.change
+    if math.isnan(check.before.value) or math.isnan(check.after.value):
+        return OPEN
+    if change is None:
+        return SAME if check.before == check.after else OPEN
+    if change.low == change.high == 0:
+        return SAME
+    if change.low <= 0 <= change.high:
+        return UNSURE
+    return BETTER if check.rose == (check.kind == "performance") else WORSE
 
 
 def _complement(share: Estimate) -> Estimate:

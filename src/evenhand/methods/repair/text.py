@@ -10,10 +10,9 @@ from typing import IO, TYPE_CHECKING, Any
 from evenhand.methods.compare.comparison import BETTER
 from evenhand.methods.compare.text import claim_of, joined
 from evenhand.methods.repair import messages
-from evenhand.methods.repair.plot import judged
 from evenhand.methods.repair.plot_steps import name_of
 from evenhand.methods.repair.repair_result import NOTHING
-from evenhand.methods.repair.steps import AIM
+from evenhand.methods.repair.steps import AIM, judged
 from evenhand.report.finding_text import NO_DATA
 from evenhand.report.lines import LEAD, Line, Screen, table_of
 from evenhand.runtime import number_text
