@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from evenhand.runtime import number_text
 from evenhand.runtime.errors import MissingExtra, clip, printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    Size: TypeAlias = tuple[float, float]
+    """A width and a height in inches."""
 
 # The palette of Okabe and Ito (2008), which is safe for the colour-blind.
 VERMILLION = "#D55E00"
@@ -38,7 +41,7 @@ class Display(ABC):
     def plot(self, ax: Any = None) -> Any:
         """Draw on axes given, or on a new figure, and return the display."""
 
-    def _open(self, ax: Any, sizes: Sequence[tuple[float, float]]) -> tuple[Any, ...]:
+    def _open(self, ax: Any, sizes: Sequence[Size]) -> tuple[Any, ...]:
         """Return the axes to draw panels on: the one given, or new ones of these sizes."""
         if ax is None:
             self.figure_, axes = _new_axes(sizes)
@@ -50,7 +53,7 @@ class Display(ABC):
         return self.axes_
 
 
-def _new_axes(sizes: Sequence[tuple[float, float]]) -> tuple[Any, list[Any]]:
+def _new_axes(sizes: Sequence[Size]) -> tuple[Any, list[Any]]:
     try:
         from matplotlib import pyplot
     except ImportError as error:
@@ -86,20 +89,30 @@ def intervals(
     lows = [row.low for _, row in rows]
     highs = [row.high for _, row in rows]
     ax.hlines(places, lows, highs, color=colour, linewidth=2)
-    ax.plot(values, places, marker, color=colour, markeredgecolor="black", markersize=8, label=name)
+    ax.plot(
+        values,
+        places,
+        marker,
+        color=colour,
+        markeredgecolor="black",
+        markersize=8,
+        label=name,
+    )
 
 
 def finish_rows(ax: Any, labels: Sequence[str], axis: str, title: str, *, limited: bool) -> None:
     """Name the rows from top to bottom, the axis of shares, and the whole; a legend has room."""
     from matplotlib.ticker import FuncFormatter
 
-    ax.set_yticks(range(len(labels)), labels, fontsize=9)
-    ax.set_ylim(len(labels) - 0.4, -0.6)
+    rows = len(labels)
+    ax.set_yticks(range(rows), labels, fontsize=9)
+    ax.set_ylim(rows - 0.4, -0.6)
     in_percent = FuncFormatter(lambda share, _: number_text.percent_plain(share))
     ax.xaxis.set_major_formatter(in_percent)
     ax.set_xlabel(axis, loc="right")
     # The legend stands between the axes and the title.
-    ax.set_title(title, loc="left", fontsize="medium", pad=24 if limited else 6)
+    pad = 24 if limited else 6
+    ax.set_title(title, loc="left", fontsize="medium", pad=pad)
     ax.grid(axis="x", color="0.9")
     ax.set_axisbelow(True)
     ax.spines[["top", "right"]].set_visible(False)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from evenhand.results.evidence import Finding, Group
     from evenhand.results.result import Result
+
+    Details: TypeAlias = Mapping[str, Any]
+    """What a verb left in the details of its result."""
 
 NO_DATA = "no data, undecided"
 """What is said of a group, or a set of features, of which nothing was observed."""
@@ -74,7 +77,7 @@ def shown_groups(groups: Sequence[Group], most: int) -> list[Group | str]:
     return [*lowest, between, *highest, *last]
 
 
-def lattices_of(result: Result) -> list[tuple[str, Mapping[str, Any]]]:
+def lattices_of(result: Result) -> list[tuple[str, Details]]:
     """Return the name and the lattice of each output of a result of `subsets`.
 
     A single output has no name.
@@ -87,7 +90,7 @@ def lattices_of(result: Result) -> list[tuple[str, Mapping[str, Any]]]:
     return [("", lattice)]
 
 
-def searches_of(result: Result) -> list[tuple[Finding, Mapping[str, Any] | None]]:
+def searches_of(result: Result) -> list[tuple[Finding, Details | None]]:
     """Return each finding of a search with its details, None where the search did not come to it.
 
     Of a result that is not of a search, nothing is returned.

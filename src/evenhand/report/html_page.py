@@ -65,9 +65,20 @@ def data_block(name: str, table: Mapping[str, Any]) -> Markup:
     >>> print(data_block("n", {"a": "</script>"}))
     <script type="application/json" id="n">{"a":"\\u003c/script>"}</script>
     """
-    document = json.dumps(table, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    safe = _UNSAFE.sub(lambda letter: f"\\u{ord(letter[0]):04x}", document)
+    document = json.dumps(
+        table,
+        ensure_ascii=False,
+        separators=(",", ":"),
+        allow_nan=False,
+    )
+    safe = _UNSAFE.sub(_escape_of_letter, document)
     return piece(PIECES, "data_block", name, trusted(safe))
+
+
+def _escape_of_letter(found: re.Match[str]) -> str:
+    """Return a letter as JSON may write any."""
+    code = ord(found[0])
+    return f"\\u{code:04x}"
 
 
 def headed(heading: str, inside: Markup) -> Markup:
@@ -87,8 +98,9 @@ def listed(texts: Iterable[object]) -> Markup:
 
 def facts(pairs: Mapping[str, object] | Iterable[tuple[str, object]]) -> Markup:
     """Return names with their values."""
-    items = pairs.items() if isinstance(pairs, Mapping) else pairs
-    return piece(PIECES, "facts", items)
+    if isinstance(pairs, Mapping):
+        pairs = pairs.items()
+    return piece(PIECES, "facts", pairs)
 
 
 def quoted(lines: Iterable[str], says: str) -> Markup:
@@ -138,7 +150,14 @@ def drawn(display: Any, name: str, says: str) -> Markup:
         return piece(PIECES, "paragraph", MissingExtra("the figure", "plot"))
     svg = _svg_of(display, pyplot)
     size, shapes = _inline(svg, name)
-    return piece(PIECES, "figure", name, says, trusted(size), trusted(shapes))
+    return piece(
+        PIECES,
+        "figure",
+        name,
+        caption=says,
+        size=trusted(size),
+        shapes=trusted(shapes),
+    )
 
 
 def _svg_of(display: Any, pyplot: Any) -> str:

@@ -147,10 +147,12 @@ def long_sheet(
     available = len(columns[0].values) if columns else 0
     kept = min(available, MOST_ROWS)
     packed, data = _block(name, columns, kept)
-    while kept > 1 and (size := len(data.encode())) > room:
+    size = len(data.encode())
+    while kept > 1 and size > room:
         estimated = int(_SPARE * kept * room / size)
         kept = max(1, min(kept - 1, estimated))
         packed, data = _block(name, columns, kept)
+        size = len(data.encode())
     written = range(min(kept, WRITTEN))
     rows = [_written_row(packed, number) for number in written]
     names = [column.name for column in columns]
@@ -236,7 +238,9 @@ def _is_number_or_missing(value: Any) -> bool:
 
 
 def _finite(value: float | None) -> float | None:
-    return None if value is None or not math.isfinite(value) else value
+    if value is None or not math.isfinite(value):
+        return None
+    return value
 
 
 def text_of(value: Any) -> str:

@@ -167,7 +167,9 @@ def _pair(case: Case, width: int | None) -> list[str]:
 
 
 def _outcome_text(outcome: object) -> str:
-    return f"{outcome:.3f}" if isinstance(outcome, float) else str(outcome)
+    if isinstance(outcome, float):
+        return f"{outcome:.3f}"
+    return str(outcome)
 
 
 def _on_one_line(text: object) -> str:
@@ -269,7 +271,9 @@ def table_of(
     for place, heading in enumerate(headings):
         side: Literal["left", "right"] = "right" if place in right_aligned else "left"
         table.add_column(Text(heading), justify=side, no_wrap=True)
-    room = _UNBROKEN if width is None else _room_for_labels(headings, rows, width)
+    room = _UNBROKEN
+    if width is not None:
+        room = _room_for_labels(headings, rows, width)
     for first, *others in rows:
         label = Text(printable(first))
         label.truncate(room, overflow="ellipsis")

@@ -242,8 +242,9 @@ def _directions() -> Any:
     """Return the directions from a point to the edge of a square around it, sixteen in all."""
     steps = (1, 0.5, 0, -0.5, -1)
     pairs = itertools.product(steps, steps)
-    on_edge = [pair for pair in pairs if max(map(abs, pair)) == 1]
-    return np.array(on_edge)
+    directions = np.array(list(pairs))
+    farthest = np.abs(directions).max(axis=1)
+    return directions[farthest == 1]
 
 
 def _joining_line(*, joined: bool) -> dict[str, Any]:

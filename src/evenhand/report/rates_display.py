@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import textwrap
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from evenhand.report.canvas import (
     BLUE,
@@ -62,13 +62,16 @@ class Row:
     instead: str = ""
 
 
+Rows: TypeAlias = tuple[Row, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class Panel:
     """Rows from top to bottom that share an axis, and the limit that they are held against."""
 
     title: str
     axis: str
-    rows: tuple[Row, ...]
+    rows: Rows
     limit: float | None = None
     least: bool = False
 
@@ -102,10 +105,11 @@ class RatesDisplay(Display):
     @classmethod
     def from_findings(cls, findings: Iterable[Finding]) -> RatesDisplay:
         """Compute what is drawn of findings, which come with the best evidence first."""
-        by_limit: dict[tuple[float | None, bool], list[Finding]] = {}
+        by_limit: dict[Any, list[Finding]] = {}
         with_groups = []
         for finding in findings:
-            by_limit.setdefault((finding.limit, finding.least), []).append(finding)
+            key = (finding.limit, finding.least)
+            by_limit.setdefault(key, []).append(finding)
             if finding.groups:
                 with_groups.append(finding)
         scores = []
@@ -121,11 +125,15 @@ class RatesDisplay(Display):
         first of `scores`. Labels are long: make the figure of axes given with
         ``layout="constrained"``.
         """
-        panels = self._all_panels() if ax is None else list(self.groups or self.scores)
+        if ax is None:
+            panels = self._all_panels()
+        else:
+            panels = list(self.groups or self.scores)
         if not panels:
             panels = [Panel("no findings", "", ())]
         sizes = [panel.size for panel in panels]
-        for axes, panel in zip(self._open(ax, sizes), panels, strict=False):
+        every_axes = self._open(ax, sizes)
+        for axes, panel in zip(every_axes, panels, strict=False):
             _draw(panel, axes)
         return self
 
@@ -175,8 +183,8 @@ def _groups(findings: Iterable[Finding]) -> tuple[Panel, ...]:
 
     Findings that compare the same groups, a difference and a ratio for example, share a panel.
     """
-    titles: dict[tuple[Row, ...], list[str]] = {}
-    axes: dict[tuple[Row, ...], str] = {}
+    titles: dict[Rows, list[str]] = {}
+    axes: dict[Rows, str] = {}
     for finding in findings:
         rows = _group_rows(finding)
         titles.setdefault(rows, []).extend(_title_lines(finding))
@@ -184,11 +192,12 @@ def _groups(findings: Iterable[Finding]) -> tuple[Panel, ...]:
         axes[rows] = _axis("rate of the favourable outcome", estimates)
     panels = []
     for rows, lines in titles.items():
-        panels.append(Panel("\n".join(lines), axes[rows], rows))
+        title = "\n".join(lines)
+        panels.append(Panel(title, axes[rows], rows))
     return tuple(panels)
 
 
-def _group_rows(finding: Finding) -> tuple[Row, ...]:
+def _group_rows(finding: Finding) -> Rows:
     rows = []
     for group in shown_groups(finding.groups, MOST_ROWS):
         if isinstance(group, str):
@@ -217,12 +226,12 @@ def _row(about: str, estimate: Estimate, verdict: Verdict | None = None) -> Row:
 def _axis(what: str, estimates: Iterable[Estimate]) -> str:
     """Return the label of an axis: what it shows, the level of the intervals and the population."""
     known = [estimate for estimate in estimates if estimate.n]
-    levels = sorted({estimate.level for estimate in known if estimate.level < 1})
-    populations = sorted({estimate.population for estimate in known if estimate.population})
+    levels = {estimate.level for estimate in known if estimate.level < 1}
+    populations = {estimate.population for estimate in known if estimate.population}
     label = what
     if levels:
-        label += f", intervals at {number_text.percent_levels(levels)}"
-    for population in populations[:_MOST_POPULATIONS]:
+        label += f", intervals at {number_text.percent_levels(sorted(levels))}"
+    for population in sorted(populations)[:_MOST_POPULATIONS]:
         label += f"\npopulation: {literal(population, 75)}"
     return label
 
@@ -256,10 +265,12 @@ def _ends_of_axis(rows: list[Row], limit: float | None) -> tuple[float, float]:
     highs.append(limit or 0.0)
     right = max(highs) or 1.0
     left = min([row.low for row in rows], default=0.0)
-    return min(left * 1.08, -0.02 * right), right * 1.05
+    # A marker at an end must not be cut, and nought is seen to be an end.
+    start = min(left * 1.08, -0.02 * right)
+    return start, right * 1.05
 
 
-def _write_texts(ax: Any, rows: tuple[Row, ...]) -> None:
+def _write_texts(ax: Any, rows: Rows) -> None:
     """Write the texts of rows that have no value."""
     across_axes = ax.get_yaxis_transform()
     for place, row in enumerate(rows):

@@ -85,7 +85,8 @@ def spent_text(found: Evidence, what: str = "inputs", stop: str = "") -> str:
     asked = number_text.count(spent.queries)
     executed = number_text.count(spent.executed)
     seconds = number_text.seconds(spent.seconds)
-    return f"{asked} {what} asked, {executed} executed, {seconds}; {stop or found.stop}"
+    reason = stop or found.stop
+    return f"{asked} {what} asked, {executed} executed, {seconds}; {reason}"
 
 
 def finding_lines(
@@ -93,10 +94,11 @@ def finding_lines(
 ) -> Iterator[Line]:
     """Yield one finding: its claim, its score, its groups and some cases."""
     yield Line(finding.claim, finding.verdict)
-    limit = ""
+    score = str(finding.estimate)
     if finding.limit is not None:
-        limit = f"; limit {number_text.limit(finding.limit, least=finding.least)}"
-    yield Line(f"{finding.estimate}{limit}", indent=LEAD)
+        limit = number_text.limit(finding.limit, least=finding.least)
+        score = f"{score}; limit {limit}"
+    yield Line(score, indent=LEAD)
     if finding.groups and again:  # a difference and a ratio compare the same groups
         yield Line("groups as above", indent=LEAD)
     elif finding.groups:

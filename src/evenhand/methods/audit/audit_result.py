@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Mapping
     from os import PathLike
 
+    from evenhand.results.baseline import BaselineComparison
     from evenhand.results.evidence import Finding
 
 WORST = (INTERRUPTED, UsageError.exit_code, 1, SubjectError.exit_code, 3, 0)
@@ -72,7 +73,8 @@ class Audit(Evidence):
             if len(found) == 1:
                 return found[0]
         choices = nearest(name, [check.name for check in self.checks])
-        raise UsageError(messages.NO_SUCH_CHECK.format(name=clip(repr(name)), choices=choices))
+        shown = clip(repr(name))
+        raise UsageError(messages.NO_SUCH_CHECK.format(name=shown, choices=choices))
 
     @property
     def parts(self) -> tuple[Evidence, ...]:
@@ -101,12 +103,14 @@ class Audit(Evidence):
     @property
     def exit_code(self) -> int:
         """0 pass, 1 discrimination found, 3 undecided, 4 the software failed, 130 interrupted."""
-        return min((check.exit_code for check in self.checks), key=WORST.index, default=0)
+        codes = [check.exit_code for check in self.checks]
+        return min(codes, key=WORST.index, default=0)
 
     @property
     def level(self) -> float:
         """The least level at which all that the checks say holds together (Bonferroni)."""
-        return max(0.0, 1 - sum(1 - check.level for check in self.checks))
+        error = sum(1 - check.level for check in self.checks)
+        return max(0.0, 1 - error)
 
     @property
     def home(self) -> str | None:
@@ -170,8 +174,10 @@ class Audit(Evidence):
         for check in self.checks:
             old_check = old_checks.pop(check.name, None)
             old_evidence = None if old_check is None else old_check.found
-            held = () if check.found is None else hold(check.found, old_evidence)
-            checks.append(replace(check, held=tuple(held)))
+            held: tuple[BaselineComparison, ...] = ()
+            if check.found is not None:
+                held = tuple(hold(check.found, old_evidence))
+            checks.append(replace(check, held=held))
         notes = list(self.notes)
         if old.space and self.space and old.space != self.space:
             notes.append(messages.OTHER_SPACE)
@@ -305,7 +311,8 @@ def _joined_notes(audits: list[Audit]) -> tuple[str, ...]:
         notes |= dict.fromkeys(audit.notes)
     seeds = [audit.seed for audit in audits]
     if len(set(seeds)) > 1:
-        notes[messages.SEEDS_DIFFER.format(seeds=", ".join(map(str, seeds)))] = None
+        shown = ", ".join(map(str, seeds))
+        notes[messages.SEEDS_DIFFER.format(seeds=shown)] = None
     return tuple(notes)
 
 
@@ -325,9 +332,11 @@ def _joined_baseline(audits: list[Audit]) -> Mapping[str, str]:
 def _common_config(audits: list[Audit]) -> Mapping[str, str]:
     """Return the configuration of all audits that have one, empty where it is not the same."""
     configs = [audit.config for audit in audits if audit.config]
-    if configs and all(config == configs[0] for config in configs):
-        return configs[0]
-    return {}
+    if not configs:
+        return {}
+    first, *others = configs
+    same = all(config == first for config in others)
+    return first if same else {}
 
 
 def unlike(name: str, others: Container[str]) -> str:

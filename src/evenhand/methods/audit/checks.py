@@ -54,7 +54,8 @@ class CheckPlan:
         """The check in a few words; the same whenever the same is checked."""
         sets = self.settings.get("over")
         if not sets:
-            sets = [self.settings["among"]] if "among" in self.settings else []
+            among = self.settings.get("among")
+            sets = [] if among is None else [among]
         about = "; ".join(_set_text(names) for names in sets)
         kind = self.settings.get("kind")
         job = f"{kind} {self.job}" if kind else self.job
@@ -74,8 +75,10 @@ class CheckPlan:
         settings = {key: value for key, value in self.settings.items() if key not in BUDGET}
         common: dict[str, Any] = {"seed": seed}
         if verb.bounds:
-            budget = Budget(**{key: self.settings.get(key) for key in BUDGET})
-            common |= {"budget": budget, "n_jobs": n_jobs, "progress": progress}
+            bounds = {key: self.settings.get(key) for key in BUDGET}
+            common["budget"] = Budget(**bounds)
+            common["n_jobs"] = n_jobs
+            common["progress"] = progress
         if verb.run is None:
             choices = nearest(self.job, jobs())
             raise UsageError(messages.JOB_CANNOT_BE_CHECKED.format(job=self.job, choices=choices))
@@ -163,7 +166,10 @@ def _job_of(number: int, check: Any, where: str, *, written: bool) -> str:
 
 def _refuse_other_kind(job: str, key: str, value: Any, where: str, *, texts: bool) -> None:
     """Refuse what goes with tables where the software takes texts, and the other way round."""
-    if not VERBS[job].for_texts or key not in verb_for(job, texts=not texts).checks.toml:
+    if not VERBS[job].for_texts:
+        return
+    other = verb_for(job, texts=not texts)
+    if key not in other.checks.toml:
         return
     shown = clip(repr(value))
     known = ", ".join(verb_for(job, texts=texts).checks.toml)
@@ -218,7 +224,8 @@ def joined(checks: Sequence[Check]) -> list[CheckPlan]:
     for check in checks:
         run = next((run for run in runs if run.takes(check)), None)
         if run is None:
-            runs.append(_JoinedChecks(check, list(dict.fromkeys(check.sets))))
+            sets = list(dict.fromkeys(check.sets))
+            runs.append(_JoinedChecks(check, sets))
         else:
             run.sets += [names for names in check.sets if names not in run.sets]
     return [run.plan for run in runs]

@@ -49,7 +49,7 @@ def annotations(audit: "Audit") -> list[str]:
     ['::error title=evenhand not run%3A search sex::100 %25 down']
     """
     places = Places.of(audit)
-    by_kind: "dict[str, list[Statement]]" = {"error": [], "warning": [], "notice": []}
+    by_kind: dict[str, list[Statement]] = {"error": [], "warning": [], "notice": []}
     passed = 0
     every_statement = all_statements(audit)
     for statement in every_statement:

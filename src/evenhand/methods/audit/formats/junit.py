@@ -66,15 +66,17 @@ def to_junit(found: Evidence) -> str:
 
 def _suite(audit: Audit, check: CheckResult, name: str) -> ET.Element:
     cases = _cases(audit, check)
-    seconds_of_case = _seconds(check) / max(1, len(statements(check)))
+    # JUnit wants a time for each case, and only that of the whole check is known.
+    number = len(statements(check))
+    seconds_of_case = _seconds(check) / max(1, number)
     for case in cases:
         # Jenkins takes a dot for the end of a package.
         case.set("classname", f"evenhand.{name.replace('.', '_')}")
         case.set("time", _time(seconds_of_case))
     suite = ET.Element("testsuite", name=name, tests=str(len(cases)))
     for key, tag in _COUNTS:
-        count = sum(case.find(tag) is not None for case in cases)
-        suite.set(key, str(count))
+        with_tag = [case for case in cases if case.find(tag) is not None]
+        suite.set(key, str(len(with_tag)))
     suite.set("time", _time(_seconds(check)))
     file = Places.of(audit).file
     if file:
@@ -93,7 +95,8 @@ def _cases(audit: Audit, check: CheckResult) -> list[ET.Element]:
     # Where an interrupted check found nothing, its only case says so already.
     if check.interrupted and check.found is not None:
         case = ET.Element("testcase", name=apart("interrupted", names))
-        ET.SubElement(case, "error", type="interrupted", message=str(StopReason.INTERRUPTED))
+        reason = str(StopReason.INTERRUPTED)
+        ET.SubElement(case, "error", type="interrupted", message=reason)
         cases.append(case)
     return cases
 
@@ -102,14 +105,17 @@ def _case(audit: Audit, statement: Statement, name: str) -> ET.Element:
     case = ET.Element("testcase", name=name)
     if statement.check.found is None:
         claim = cut(statement.claim)
-        error = ET.SubElement(case, "error", type=_reason(statement.check), message=claim)
+        reason = _reason(statement.check)
+        error = ET.SubElement(case, "error", type=reason, message=claim)
         error.text = "\n".join([claim, *_again(audit)])
         return case
     lines = sentences(statement)
     if statement.verdict in (Verdict.FAIL, Verdict.UNDECIDED):
         summary = "; ".join(lines)
         failure = ET.SubElement(case, "failure", type=statement.word, message=summary)
-        failure.text = "\n".join([*lines, *_simplest(statement), *_again(audit)])
+        lines += _simplest(statement)
+        lines += _again(audit)
+        failure.text = "\n".join(lines)
         return case
     if statement.verdict is None:
         ET.SubElement(case, "skipped", message=messages.NO_LIMIT_WAS_GIVEN)
@@ -142,7 +148,10 @@ def _again(audit: Audit) -> list[str]:
 
 
 def _seconds(check: CheckResult) -> float:
-    return 0.0 if check.found is None else round(float(check.found.spent.seconds), 3)
+    if check.found is None:
+        return 0.0
+    seconds = float(check.found.spent.seconds)
+    return round(seconds, 3)
 
 
 def _time(seconds: float) -> str:

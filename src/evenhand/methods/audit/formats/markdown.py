@@ -58,17 +58,25 @@ def to_markdown(found: Evidence, *, room: int = ROOM) -> str:
     ## evenhand: undecided
     """
     audit = as_audit(found)
-    statements = sorted(all_statements(audit), key=lambda one: _ORDER.index(word_of(one)))
+    statements = all_statements(audit)
+    statements.sort(key=lambda statement: _ORDER.index(word_of(statement)))
     top = _top(audit, statements)
     bottom = _bottom(audit)
     frame = "\n\n".join([*top, *bottom])
     left = room - len(frame.encode()) - _RESERVE
     # Cases may take half of the room: without statements they would mean nothing.
     cases = _failing_cases(statements)
-    tables = _fitting([_case(*pair) for pair in cases[:MOST_CASES]], left // 2)
-    left -= sum(len(table.encode()) for table in tables)
-    rows = _fitting([_row(statement) for statement in statements], left)
-    parts = [*top, *_statements(statements, rows), *_cases(tables, len(cases)), *bottom]
+    tables = [_case(statement, case) for statement, case in cases[:MOST_CASES]]
+    shown_tables = _fitting(tables, left // 2)
+    left -= sum(len(table.encode()) for table in shown_tables)
+    rows = [_row(statement) for statement in statements]
+    shown_rows = _fitting(rows, left)
+    parts = [
+        *top,
+        *_statements(statements, shown_rows),
+        *_cases(shown_tables, len(cases)),
+        *bottom,
+    ]
     return "\n\n".join(parts) + "\n"
 
 
@@ -169,14 +177,17 @@ def _score(estimate: Estimate | None) -> tuple[str, str]:
 def _statements(statements: Sequence[Statement], rows: Sequence[str]) -> list[str]:
     """Return the statements as a table; of many, what passes and what is too much is folded."""
     bad = sum(statement.verdict is not Verdict.PASS for statement in statements)
-    first = len(rows) if len(statements) <= FEW else min(FEW, bad, len(rows))
+    first = len(rows)
+    if len(statements) > FEW:
+        first = min(FEW, bad, first)
     parts = []
     if first:
         parts.append("\n".join([_TABLE_HEAD, *rows[:first]]))
     folded = rows[first:]
     if folded:
         summary = _summary_of_folded(len(folded), first, all_pass=first >= bad)
-        parts.append(_folded(summary, "\n".join([_TABLE_HEAD, *folded])))
+        table = "\n".join([_TABLE_HEAD, *folded])
+        parts.append(_folded(summary, table))
     left_out = len(statements) - len(rows)
     if left_out:
         parts.append(messages.STATEMENTS_IN_REPORT.format(count=f"{left_out:,}"))

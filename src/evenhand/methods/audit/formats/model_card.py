@@ -52,7 +52,7 @@ _NUMBERS = (3, 4, 5, 6, 7)
 
 
 def to_card(found: Evidence) -> str:
-    """Return a fragment of a model card in Markdown; all that data, users or software wrote is text.
+    """Return a fragment of a model card in Markdown, in which all that others wrote is text.
 
     >>> from evenhand.methods.audit.audit_result import Audit
     >>> from evenhand.runtime.budget import Spent
