@@ -21,7 +21,9 @@ SPACE = eh.Space(
 
 def loan(people):
     """Women need more, from 40 on."""
-    return people["income"] >= np.where((people["sex"] == "F") & (people["age"] >= 40), 60, 50)
+    needs_more = (people["sex"] == "F") & (people["age"] >= 40)
+    needed = np.where(needs_more, 60, 50)
+    return people["income"] >= needed
 
 
 PEOPLE = pd.DataFrame(
@@ -51,12 +53,17 @@ def test_twins_come_from_the_domain_or_from_the_rows(twins, value):
     found = score(rows=eh.rows(PEOPLE, twins=twins), limit=value)
     estimate = found.worst.estimate
     assert estimate.value == estimate.low == estimate.high == value
-    assert (estimate.n, estimate.method, found.verdict) == (5, "enumerated", "fail")
+    assert estimate.n == 5
+    assert estimate.method == "enumerated"
+    assert found.verdict == "fail"
     assert found.stop is eh.StopReason.ENUMERATED
-    assert estimate.population == "the 5 given rows" + (
-        ", with twins among them" if twins == "rows" else ""
-    )
-    assert found.spent.queries == 64 + (10 if twins == "domain" else 5)
+    population = "the 5 given rows"
+    asked = 10
+    if twins == "rows":
+        population = "the 5 given rows, with twins among them"
+        asked = 5
+    assert estimate.population == population
+    assert found.spent.queries == 64 + asked
     for case in found.worst.cases:
         assert case.changed == ("sex",)
         if twins == "rows":
@@ -66,19 +73,24 @@ def test_twins_come_from_the_domain_or_from_the_rows(twins, value):
 def test_the_group_score_of_rows_is_that_of_a_table():
     found = score("group", eh.rows(PEOPLE)).worst
     assert found.estimate.value == 1 / 6
-    assert [(str(group), group.estimate.value, group.estimate.n) for group in found.groups] == [
-        ("sex F", 1 / 2, 2),
-        ("sex M", 2 / 3, 3),
-    ]
-    assert (found.estimate.n, found.estimate.method) == (5, "enumerated")
+    women, men = found.groups
+    assert str(women) == "sex F"
+    assert women.estimate.value == 1 / 2
+    assert women.estimate.n == 2
+    assert str(men) == "sex M"
+    assert men.estimate.value == 2 / 3
+    assert men.estimate.n == 3
+    assert found.estimate.n == 5
+    assert found.estimate.method == "enumerated"
 
 
 @pytest.mark.parametrize("kind", ["causal", "group"])
 @pytest.mark.parametrize("twins", ["domain", "rows"])
 def test_weights_count_as_copies(kind, twins):
     copies = np.array([3, 1, 0, 2, 4])
+    copied = PEOPLE.loc[PEOPLE.index.repeat(copies)]
     weighted = score(kind, eh.rows(PEOPLE, weights=copies / 10, twins=twins)).worst
-    repeated = score(kind, eh.rows(PEOPLE.loc[PEOPLE.index.repeat(copies)], twins=twins)).worst
+    repeated = score(kind, eh.rows(copied, twins=twins)).worst
     if twins == "domain" or kind == "group":
         assert weighted.estimate.value == pytest.approx(repeated.estimate.value)
     else:  # a row without weight is nobody, but still a twin: it is one of the rows
@@ -86,16 +98,24 @@ def test_weights_count_as_copies(kind, twins):
         assert repeated.estimate.value == 0
     assert weighted.estimate.low == weighted.estimate.high == weighted.estimate.value
     assert "weighted" in weighted.estimate.population
-    assert [group.estimate.n for group in weighted.groups] == ([2, 2] if kind == "group" else [])
+    sizes = [group.estimate.n for group in weighted.groups]
+    assert sizes == ([2, 2] if kind == "group" else [])
+
+
+def over_20(people):
+    return people["age"] > 20
 
 
 def many(n: int = 4000, seed: int = 0) -> pd.DataFrame:
     """Rows in which men are older and earn more."""
     rng = np.random.default_rng(seed)
     man = rng.random(n) < 0.4
-    age = np.clip(rng.normal(45 + 10 * man, 12, n), 18, 90).astype(int)
-    income = np.clip(rng.normal(age, 15, n), 0, 99).astype(int)
-    return pd.DataFrame({"sex": np.where(man, "M", "F"), "age": age, "income": income})
+    ages = rng.normal(45 + 10 * man, 12, n)
+    age = np.clip(ages, 18, 90).astype(int)
+    incomes = rng.normal(age, 15, n)
+    income = np.clip(incomes, 0, 99).astype(int)
+    sex = np.where(man, "M", "F")
+    return pd.DataFrame({"sex": sex, "age": age, "income": income})
 
 
 MANY = many()
@@ -105,28 +125,40 @@ def truth(frame: pd.DataFrame, kind: str) -> float:
     if kind == "group":
         rates = loan(frame).groupby(frame["sex"]).mean()
         return float(rates.max() - rates.min())
-    return float((loan(frame.assign(sex="F")) != loan(frame.assign(sex="M"))).mean())
+    as_woman = loan(frame.assign(sex="F"))
+    as_man = loan(frame.assign(sex="M"))
+    return float((as_woman != as_man).mean())
 
 
 @pytest.mark.parametrize("kind", ["causal", "group"])
 def test_all_rows_are_asked_where_the_budget_allows_it_and_sampled_where_not(kind):
+    rows = eh.rows(MANY)
+    expected = truth(MANY, kind)
     each = 2 if kind == "causal" else 1
-    whole = score(kind, eh.rows(MANY), budget=eh.Budget(queries=64 + each * 4000 + 64))
-    assert whole.worst.estimate.value == pytest.approx(truth(MANY, kind), abs=1e-12)
-    assert (whole.stop, whole.worst.estimate.n) == (eh.StopReason.ENUMERATED, 4000)
-    assert score(kind, eh.rows(MANY)).worst.estimate == whole.worst.estimate
-    part = score(kind, eh.rows(MANY), budget=eh.Budget(queries=3000), level=0.999, margin=0.01)
+    enough = eh.Budget(queries=64 + each * 4000 + 64)
+    whole = score(kind, rows, budget=enough)
+    assert whole.worst.estimate.value == pytest.approx(expected, abs=1e-12)
+    assert whole.worst.estimate.n == 4000
+    assert whole.stop is eh.StopReason.ENUMERATED
+    assert score(kind, rows).worst.estimate == whole.worst.estimate
+
+    too_little = eh.Budget(queries=3000)
+    part = score(kind, rows, budget=too_little, level=0.999, margin=0.01)
+    estimate = part.worst.estimate
     assert part.stop is eh.StopReason.QUERIES
-    assert part.worst.estimate.population == "the 4,000 given rows"
-    assert part.worst.estimate.low < truth(MANY, kind) < part.worst.estimate.high
-    drawn = score(kind, eh.rows(MANY), exact=False, level=0.999)
+    assert estimate.population == "the 4,000 given rows"
+    assert estimate.low < expected < estimate.high
+
+    drawn = score(kind, rows, exact=False, level=0.999)
+    estimate = drawn.worst.estimate
     assert drawn.stop is eh.StopReason.MARGIN
-    assert drawn.worst.estimate.low < truth(MANY, kind) < drawn.worst.estimate.high
+    assert estimate.low < expected < estimate.high
 
 
 @pytest.mark.parametrize("kind", ["causal", "group"])
 def test_weighted_rows_are_drawn_as_often_as_they_weigh(kind):
-    heavy = 1 + 5 * (MANY["income"].between(50, 59) & (MANY["age"] >= 40)).to_numpy()
+    is_heavy = MANY["income"].between(50, 59) & (MANY["age"] >= 40)
+    heavy = 1 + 5 * is_heavy.to_numpy()
     whole = score(kind, eh.rows(MANY, weights=heavy)).worst.estimate
     drawn = score(
         kind,
@@ -135,25 +167,23 @@ def test_weighted_rows_are_drawn_as_often_as_they_weigh(kind):
         level=0.999,
         margin=0.03,
     ).worst.estimate
-    assert (
-        abs(whole.value - truth(MANY, kind)) > 0.06
-    )  # so that drawing without weights would be seen
+    # So that drawing without weights would be seen.
+    assert abs(whole.value - truth(MANY, kind)) > 0.06
     assert drawn.low <= whole.value <= drawn.high
 
 
-def test_too_many_dear_rows_are_sampled(monkeypatch):
+def test_too_many_expensive_rows_are_sampled(monkeypatch):
     subject = eh.Subject(loan, SPACE)
     monkeypatch.setattr(subject.adapter, "expensive", True)
-    people = pd.concat(
-        [MANY] * 3
-    )  # 24,000 inputs with their twins, over the 10,000 that are asked of expensive software
+    # 24,000 inputs with their twins, over the 10,000 that are asked of expensive software.
+    people = eh.rows(pd.concat([MANY] * 3))
     for kind in ("causal", "group"):
-        assert (
-            eh.measure(subject, sampler=eh.rows(people), kind=kind, margin=0.2).stop
-            is eh.StopReason.MARGIN
-        )
-    assert eh.measure(subject, sampler=eh.rows(MANY)).stop is eh.StopReason.ENUMERATED
-    assert eh.measure(subject, sampler=eh.rows(people), exact=True).stop is eh.StopReason.ENUMERATED
+        found = eh.measure(subject, sampler=people, kind=kind, margin=0.2)
+        assert found.stop is eh.StopReason.MARGIN
+    fewer = eh.measure(subject, sampler=eh.rows(MANY))
+    assert fewer.stop is eh.StopReason.ENUMERATED
+    wanted = eh.measure(subject, sampler=people, exact=True)
+    assert wanted.stop is eh.StopReason.ENUMERATED
 
 
 def test_a_sample_has_an_interval_that_covers_who_is_in_it():
@@ -161,41 +191,49 @@ def test_a_sample_has_an_interval_that_covers_who_is_in_it():
     found = score(rows=sample).worst.estimate
     hits = round(4000 * truth(MANY, "causal"))
     low, high = intervals.clopper_pearson(hits, 4000, 0.95)
-    assert (found.value, found.low, found.high) == (hits / 4000, float(low), float(high))
-    assert (found.n, found.method, found.population) == (4000, "exact", "our applicants")
-    grouped = score("group", sample).worst
+    assert found.value == hits / 4000
+    assert found.low == float(low)
+    assert found.high == float(high)
+    assert found.n == 4000
+    assert found.method == "exact"
+    assert found.population == "our applicants"
+
+
+def test_a_sample_has_an_interval_that_covers_who_is_in_its_groups():
+    sample = eh.rows(MANY, sample_of="our applicants")
+    found = score("group", sample).worst
     table = loan(MANY).groupby(MANY["sex"]).agg(["sum", "count"])
-    low, high = intervals.spread(table["sum"].to_numpy(), table["count"].to_numpy(), 0.95)
-    assert (grouped.estimate.low, grouped.estimate.high) == (float(low), float(high))
-    assert grouped.estimate.value == pytest.approx(truth(MANY, "group"), abs=1e-12)
-    assert [group.estimate.n for group in grouped.groups] == table["count"].tolist()
+    sizes = table["count"]
+    low, high = intervals.spread(table["sum"].to_numpy(), sizes.to_numpy(), 0.95)
+    assert found.estimate.low == float(low)
+    assert found.estimate.high == float(high)
+    assert found.estimate.value == pytest.approx(truth(MANY, "group"), abs=1e-12)
+    assert [group.estimate.n for group in found.groups] == sizes.tolist()
 
 
 def test_sets_of_a_sample_share_the_level():
     found = score(rows=eh.rows(MANY, sample_of="applicants"), over=[("sex",), ("income",)])
     for finding in found.findings:
-        hits = round(finding.estimate.value * 4000)
+        estimate = finding.estimate
+        hits = round(estimate.value * 4000)
         low, high = intervals.clopper_pearson(hits, 4000, 0.975)
-        assert (finding.estimate.low, finding.estimate.high) == (float(low), float(high))
-        assert (finding.estimate.level, finding.estimate.method) == (
-            0.95,
-            "exact, simultaneous over 2",
-        )
+        assert estimate.low == float(low)
+        assert estimate.high == float(high)
+        assert estimate.level == 0.95
+        assert estimate.method == "exact, simultaneous over 2"
 
 
 def test_a_budget_takes_a_random_part_of_a_sample():
     """The file is sorted, so that its first rows would say something else."""
     people = MANY.sort_values(["age", "income"])
     for kind, n in (("causal", 468), ("group", 936)):
-        found = score(
-            kind,
-            eh.rows(people, sample_of="applicants"),
-            budget=eh.Budget(queries=1000),
-            level=0.999,
-        )
+        applicants = eh.rows(people, sample_of="applicants")
+        budget = eh.Budget(queries=1000)
+        found = score(kind, applicants, budget=budget, level=0.999)
+        estimate = found.worst.estimate
         assert found.stop is eh.StopReason.QUERIES
-        assert found.worst.estimate.n == n
-        assert found.worst.estimate.low < truth(MANY, kind) < found.worst.estimate.high
+        assert estimate.n == n
+        assert estimate.low < truth(MANY, kind) < estimate.high
         assert found.spent.queries <= 1000
     tiny = eh.Budget(queries=1)
     refused(
@@ -213,64 +251,38 @@ def test_a_budget_takes_a_random_part_of_a_sample():
 
 
 RACES = eh.Space(
-    [eh.category("race", ["a", "b", "c"]), eh.integer("age", 18, 90)], protected=["race"]
+    [eh.category("race", ["a", "b", "c"]), eh.integer("age", 18, 90)],
+    protected=["race"],
 )
 
 
 def test_a_group_that_nobody_was_seen_of_is_undecided_in_a_sample_and_noted_in_a_population():
     frame = pd.DataFrame({"race": ["a", "b"] * 500, "age": [30, 50] * 500})
-
-    def older(people):
-        return people["age"] > 20
-
-    sample = score("group", eh.rows(frame, sample_of="applicants"), older, RACES, limit=0.1)
+    applicants = eh.rows(frame, sample_of="applicants")
+    sample = score("group", applicants, over_20, RACES, limit=0.1)
     assert sample.verdict == "undecided"
-    assert (sample.worst.estimate.value, sample.worst.estimate.low, sample.worst.estimate.high) == (
-        0,
-        0,
-        1,
-    )
-    assert (
-        "1 of 3 groups of race are empty, such as race c; may be treated in any way"
-        in sample.notes[0]
-    )
-    population = score("group", eh.rows(frame), older, RACES, limit=0.1)
+    assert sample.worst.estimate.value == 0
+    assert sample.worst.estimate.low == 0
+    assert sample.worst.estimate.high == 1
+    empty = "1 of 3 groups of race are empty, such as race c; "
+    assert empty + "may be treated in any way" in sample.notes[0]
+    population = score("group", eh.rows(frame), over_20, RACES, limit=0.1)
     assert population.verdict == "pass"
-    assert (
-        "1 of 3 groups of race are empty, such as race c; the score says nothing of them"
-        in population.notes[0]
-    )
+    assert empty + "the score says nothing of them" in population.notes[0]
     # Evidence of the others is enough for a fail.
-    clear = score(
-        "group",
-        eh.rows(frame, sample_of="applicants"),
-        lambda p: p["age"] > 40,
-        RACES,
-        limit=0.1,
-    )
+    clear = score("group", applicants, lambda people: people["age"] > 40, RACES, limit=0.1)
     assert clear.verdict == "fail"
 
 
-def test_a_tiny_group_of_a_sample_is_undecided():
-    frame = pd.DataFrame({"race": ["a"] * 500 + ["b"] * 500 + ["c"] * 3, "age": 30})
-    found = score(
-        "group",
-        eh.rows(frame, sample_of="applicants"),
-        lambda p: p["age"] > 20,
-        RACES,
-        limit=0.1,
-    )
-    assert found.verdict == "undecided"
-    assert [group.estimate.n for group in found.worst.groups] == [500, 500, 3]
-    large = pd.DataFrame({"race": ["a"] * 500 + ["b"] * 500 + ["c"] * 100, "age": 30})
-    found = score(
-        "group",
-        eh.rows(large, sample_of="applicants"),
-        lambda p: p["age"] > 20,
-        RACES,
-        limit=0.1,
-    )
-    assert found.verdict == "pass"
+@pytest.mark.parametrize(("size", "verdict"), [(3, "undecided"), (100, "pass")])
+def test_a_tiny_group_of_a_sample_is_undecided(size, verdict):
+    races = ["a"] * 500 + ["b"] * 500 + ["c"] * size
+    frame = pd.DataFrame({"race": races, "age": 30})
+    applicants = eh.rows(frame, sample_of="applicants")
+    found = score("group", applicants, over_20, RACES, limit=0.1)
+    assert found.verdict == verdict
+    sizes = [group.estimate.n for group in found.worst.groups]
+    assert sizes == [500, 500, size]
 
 
 def test_a_group_that_cannot_exist_does_not_leave_a_sample_undecided():
@@ -285,21 +297,27 @@ def test_a_group_that_cannot_exist_does_not_leave_a_sample_undecided():
     )
     frame = space.decode(space.draw(3000, np.random.default_rng(0)))
     found = score(
-        "group", eh.rows(frame, sample_of="applicants"), lambda p: p["age"] > 20, space, over=["sex", "pregnant"],
+        "group",
+        eh.rows(frame, sample_of="applicants"),
+        over_20,
+        space,
+        over=["sex", "pregnant"],
         limit=0.2,
-    )  # fmt: skip
+    )
     assert len(found.worst.groups) == 3
-    assert (found.verdict, found.notes) == ("pass", ())
+    assert found.verdict == "pass"
+    assert found.notes == ()
 
 
 def test_one_group_is_nothing_to_compare():
     women = PEOPLE[PEOPLE["sex"] == "F"]
-    said = "this population has 1 group", "nothing to compare"
-    refused(UsageError, lambda: score("group", eh.rows(women)), *said)
-    refused(UsageError, lambda: score("group", eh.rows(women, sample_of="applicants")), *said)
-    refused(
-        UsageError, lambda: score("group", eh.profile({"sex": {"F": 1.0}})), "nothing to compare"
-    )
+    words = "this population has 1 group", "nothing to compare"
+    population = eh.rows(women)
+    refused(UsageError, lambda: score("group", population), *words)
+    sample = eh.rows(women, sample_of="applicants")
+    refused(UsageError, lambda: score("group", sample), *words)
+    profile = eh.profile({"sex": {"F": 1.0}})
+    refused(UsageError, lambda: score("group", profile), "nothing to compare")
 
 
 def test_rows_outside_the_bins_are_in_no_group():
@@ -309,10 +327,8 @@ def test_rows_outside_the_bins_are_in_no_group():
     )
     frame = pd.DataFrame({"age": [5, 20, 39, 40, 60, 61], "income": [99, 10, 90, 90, 90, 0]})
     found = score("group", eh.rows(frame), lambda p: p["income"] > 50, space).worst
-    assert [(str(group), group.estimate.value) for group in found.groups] == [
-        ("age 20 to under 40", 0.5),
-        ("age 40 to 60", 1.0),
-    ]
+    rates = {str(group): group.estimate.value for group in found.groups}
+    assert rates == {"age 20 to under 40": 0.5, "age 40 to 60": 1.0}
 
 
 PROFILE: dict[Any, Any] = {
@@ -322,13 +338,17 @@ PROFILE: dict[Any, Any] = {
 
 
 def test_a_profile_is_sampled_as_it_says():
-    """P(flip) = P(40 or older) · P(50 to 59); women under 40 need 50, over that 60, men always 50."""
+    """P(flip) = P(40 or older) · P(50 to 59).
+
+    Women under 40 need 50, over that 60; men always need 50.
+    """
     sampler = eh.profile(PROFILE)
     flips = score(rows=sampler, margin=0.02, level=0.999).worst.estimate
     assert flips.low <= 0.6 * 0.1 <= flips.high
     assert flips.population == "a profile with weights for sex+age, income"
     groups = score("group", sampler, margin=0.03, level=0.999).worst
-    women, men = (4 / 6) * 0.6 + (2 / 6) * 0.5, 0.6
+    women = (4 / 6) * 0.6 + (2 / 6) * 0.5
+    men = 0.6
     assert groups.estimate.low <= men - women <= groups.estimate.high
     for group, rate in zip(groups.groups, (women, men), strict=True):
         assert group.estimate.low <= rate <= group.estimate.high
@@ -361,7 +381,8 @@ def test_the_population_has_a_say():
 @pytest.mark.parametrize("options", [{}, {"sample_of": "applicants"}, {"twins": "rows"}])
 def test_the_suite_of_given_rows_is_replayed(tmp_path, kind, options):
     file = tmp_path / "rows.csv"
-    frame = pd.concat([MANY.head(200), MANY.head(200).assign(sex="F")])
+    first = MANY.head(200)
+    frame = pd.concat([first, first.assign(sex="F")])
     before = score(kind, eh.rows(frame, **options), keep_tests=True)
     before.to_suite(file)
     again = eh.replay(file, loan, SPACE)

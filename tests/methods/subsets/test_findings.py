@@ -1,4 +1,4 @@
-"""What is said of sets rests on what was found of them, and not on the words of another sentence."""
+"""Claims about sets rest on what was found of them, not on the words of another sentence."""
 
 from __future__ import annotations
 

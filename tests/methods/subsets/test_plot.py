@@ -1,6 +1,4 @@
-"""Lattices drawn: what is computed is asserted without drawing, what is drawn on figures that
-nobody sees.
-"""
+"""Lattices drawn: what is computed is asserted without drawing, the rest on unseen figures."""
 
 from __future__ import annotations
 
@@ -27,34 +25,33 @@ matplotlib.use("Agg")
 
 
 def lattice_table(among, minimal=(), cleared=(), undecided=()):
-    """Return the lattice of these sets as `subsets` tells it; what follows from none of them is not
-    tested.
+    """Return the lattice of these sets as `subsets` writes it.
+
+    What follows from none of them is not tested.
     """
-    sets, levels = [], []
-    tested = {"discriminating": minimal, "cleared": cleared, "undecided": undecided}
-    states = {frozenset(names): state for state, listed in tested.items() for names in listed}
+    tested = {frozenset(names): "discriminating" for names in minimal}
+    tested |= {frozenset(names): "cleared" for names in cleared}
+    tested |= {frozenset(names): "undecided" for names in undecided}
+    sets = []
+    levels = []
     for size in range(1, len(among) + 1):
         level = dict.fromkeys(STATES, 0)
         for names in itertools.combinations(among, size):
-            state, because, value = states.get(frozenset(names)), "tested", None
-            counted = state
-            if state is None and any(set(one) < set(names) for one in minimal):
-                state, because, value = "discriminating", "superset of a discriminating set", None
-                counted = "implied discriminating"
-            elif state is None and any(set(names) < set(one) for one in cleared):
-                state, because, value = "cleared", "subset of a cleared set", None
-                counted = "implied cleared"
-            level[counted or "not tested"] += 1
-            if state:
-                sets.append(
-                    {
-                        "about": list(names),
-                        "state": state,
-                        "because": because,
-                        "of": None,
-                        "value": value,
-                    }
-                )
+            state = tested.get(frozenset(names))
+            because = "tested"
+            if state is None:
+                state = implied_state(set(names), minimal, cleared)
+                because = REASONS[state]
+            level[state] += 1
+            if state != "not tested":
+                entry = {
+                    "about": list(names),
+                    "state": state.removeprefix("implied "),
+                    "because": because,
+                    "of": None,
+                    "value": None,
+                }
+                sets.append(entry)
         levels.append({"size": size, **level})
     return {
         "among": list(among),
@@ -64,6 +61,21 @@ def lattice_table(among, minimal=(), cleared=(), undecided=()):
         "sets": sets,
         "levels": levels,
     }
+
+
+REASONS = {
+    "implied discriminating": "superset of a discriminating set",
+    "implied cleared": "subset of a cleared set",
+    "not tested": "not tested",
+}
+
+
+def implied_state(names, minimal, cleared):
+    if any(set(other) < names for other in minimal):
+        return "implied discriminating"
+    if any(names < set(other) for other in cleared):
+        return "implied cleared"
+    return "not tested"
 
 
 SMALL = lattice_table(
@@ -77,15 +89,20 @@ SMALL = lattice_table(
 def test_drawing_leaves_the_global_state_alone(ax):
     from matplotlib import pyplot
 
-    before = dict(matplotlib.rcParams), pyplot.get_fignums()
-    result(Finding("c", ("sex",), estimate(0.3), 0.05)).plot(ax=ax)
-    LatticeDisplay((LatticePanel.from_table(SMALL),)).plot(ax=ax)
-    assert (dict(matplotlib.rcParams), pyplot.get_fignums()) == before
+    settings_before = dict(matplotlib.rcParams)
+    figures_before = pyplot.get_fignums()
+    finding = Finding("c", ("sex",), estimate(0.3), 0.05)
+    result(finding).plot(ax=ax)
+    panel = LatticePanel.from_table(SMALL)
+    LatticeDisplay((panel,)).plot(ax=ax)
+    assert dict(matplotlib.rcParams) == settings_before
+    assert pyplot.get_fignums() == figures_before
 
 
-def test_the_lattice_tells_what_was_tested_implied_and_neither():
+def test_the_lattice_shows_what_was_tested_implied_and_neither():
     lattice = LatticePanel.from_table(SMALL)
-    assert {node.about: node.state for node in lattice.nodes} == {
+    states = {node.about: node.state for node in lattice.nodes}
+    assert states == {
         ("sex",): "implied cleared",
         ("race",): "not tested",
         ("age",): "implied cleared",
@@ -98,7 +115,7 @@ def test_the_lattice_tells_what_was_tested_implied_and_neither():
     assert lattice.edges == ()
 
 
-def test_a_tested_superset_of_a_discriminating_set_is_not_minimal_and_tested_neighbours_are_joined():
+def test_a_tested_superset_of_a_discriminating_set_is_not_minimal_and_joined_to_it():
     table = lattice_table(["sex", "race"], [("sex",), ("sex", "race")], [("race",)])
     lattice = LatticePanel.from_table(table)
     assert lattice.minimal == (("sex",),)
@@ -111,15 +128,9 @@ def test_a_tested_superset_of_a_discriminating_set_is_not_minimal_and_tested_nei
 
 
 def names(count: int) -> list[str]:
-    return [
-        "sex",
-        "race",
-        "age",
-        "education",
-        "education-num",
-        "marital-status",
-        *(f"x{i}" for i in range(20)),
-    ][:count]
+    first = ["sex", "race", "age", "education", "education-num", "marital-status"]
+    others = [f"x{number}" for number in range(20)]
+    return [*first, *others][:count]
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 5, 6])
@@ -128,27 +139,29 @@ def test_small_lattices_are_drawn_whole(count, plotted):
     table = lattice_table(among, [tuple(among[:2])], [tuple(among[1:])])
     display = plotted(result(job="subsets", details={"lattice": table}))
     assert isinstance(display, LatticeDisplay)
-    markers = sum(
-        len(drawn.get_offsets()) for drawn in display.ax_.collections if drawn.get_label() in LABELS
-    )
+    markers = 0
+    for drawn in display.ax_.collections:
+        if drawn.get_label() in LABELS:
+            markers += len(drawn.get_offsets())
     assert markers == 2**count - 1
     assert not cut(display)
     assert overlapping(display) == []
 
 
-LABELS = {name for name, *_ in LOOKS.values()}
+LABELS = {look.label for look in LOOKS.values()}
 
 
 def overlapping(display) -> list[tuple[str, str]]:
     """Return the labels of sets that cover each other."""
     from matplotlib.text import Annotation
 
-    boxes = [
-        (text.get_text(), text.get_window_extent()) for text in display.figure_.findobj(Annotation)
-    ]
-    return [
-        (a, b) for (a, one), (b, other) in itertools.combinations(boxes, 2) if one.overlaps(other)
-    ]
+    labels = display.figure_.findobj(Annotation)
+    found = []
+    for label, other in itertools.combinations(labels, 2):
+        box = label.get_window_extent()
+        if box.overlaps(other.get_window_extent()):
+            found.append((label.get_text(), other.get_text()))
+    return found
 
 
 def test_large_lattices_are_bars_and_a_list(plotted, ax):
@@ -157,29 +170,31 @@ def test_large_lattices_are_bars_and_a_list(plotted, ax):
     table = lattice_table(among, minimal, [tuple(among[4:])], [tuple(among[6:])])
     table["levels"][2]["undecided"] += 1
     display = plotted(result(job="subsets", details={"lattice": table}))
-    told = texts(display)
-    assert "minimal discriminating sets (10):" in told
-    assert "… 2 more" in told
+    drawn_texts = texts(display)
+    assert "minimal discriminating sets (10):" in drawn_texts
+    assert "… 2 more" in drawn_texts
     bars = [bar for bar in display.ax_.patches if bar.get_width() > 0]
-    assert len(bars) == sum(level[state] > 0 for level in table["levels"] for state in STATES)
+    parts = 0
+    for level in table["levels"]:
+        parts += sum(level[state] > 0 for state in STATES)
+    assert len(bars) == parts
     assert not cut(display)
-    narrow = result(job="subsets", details={"lattice": lattice_table(names(6), [("sex",)])}).plot(
-        ax=ax
-    )
-    assert "features in a set (number of sets)" in texts(
-        narrow
-    )  # no room for 20 labels side by side
+    six = lattice_table(names(6), [("sex",)])
+    narrow = result(job="subsets", details={"lattice": six}).plot(ax=ax)
+    # There is no room for 20 labels side by side.
+    assert "features in a set (number of sets)" in texts(narrow)
     render(narrow)
 
 
 @given(st.lists(st.integers(0, 200_000), min_size=7, max_size=7))
 def test_no_state_disappears_from_its_bar(counts):
-    widths = bar_widths(dict(zip(STATES, counts, strict=True)))
-    assert all(
-        (width >= 0.035) == (count > 0)
-        for width, count in zip(widths.values(), counts, strict=True)
-    )
-    assert sum(widths.values()) == pytest.approx(1.0 if any(counts) else 0.0)
+    level = dict(zip(STATES, counts, strict=True))
+    widths = bar_widths(level)
+    for state, count in level.items():
+        is_seen = widths[state] >= 0.035
+        assert is_seen == (count > 0)
+    whole = 1.0 if any(counts) else 0.0
+    assert sum(widths.values()) == pytest.approx(whole)
 
 
 @given(
@@ -195,20 +210,25 @@ def test_short_names_are_short_and_never_the_same(given_names, width):
 
 def test_states_differ_by_more_than_colour():
     assert list(LOOKS) == list(STATES)
-    assert len({marker for _, _, marker, _ in LOOKS.values()}) == len(STATES)
-    assert len({(colour, hatch) for _, colour, _, hatch in LOOKS.values()}) == len(STATES)
+    markers = {look.marker for look in LOOKS.values()}
+    fills = {(look.colour, look.hatch) for look in LOOKS.values()}
+    assert len(markers) == len(STATES)
+    assert len(fills) == len(STATES)
 
 
 def test_several_outputs_have_a_panel_each(plotted, ax):
-    tables = {"approved": SMALL, "$amount$": lattice_table(["sex", "race"], (), [("sex", "race")])}
+    amount = lattice_table(["sex", "race"], (), [("sex", "race")])
+    tables = {"approved": SMALL, "$amount$": amount}
     shown = result(job="subsets", details={"lattice": {"outputs": tables}})
     display = plotted(shown)
-    titles = [one.get_title(loc="left") for one in display.axes_]
-    assert [title.split(":")[0] for title in titles] == ["approved", r"\$amount\$"]
-    assert shown.plot(ax=ax).ax_.get_title(loc="left") == titles[0]
+    titles = [axes.get_title(loc="left") for axes in display.axes_]
+    outputs = [title.split(":")[0] for title in titles]
+    assert outputs == ["approved", r"\$amount\$"]
+    first = shown.plot(ax=ax)
+    assert first.ax_.get_title(loc="left") == titles[0]
 
 
 def test_subsets_without_a_lattice_are_scores():
-    assert isinstance(
-        display_of(result(Finding("c", ("sex",), estimate(0.3), 0.05), job="subsets")), RatesDisplay
-    )
+    finding = Finding("c", ("sex",), estimate(0.3), 0.05)
+    display = display_of(result(finding, job="subsets"))
+    assert isinstance(display, RatesDisplay)

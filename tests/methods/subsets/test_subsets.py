@@ -1341,7 +1341,7 @@ def test_features_that_the_software_does_not_take_are_left_out_unless_named():
 
 
 def test_given_rows_may_have_more_possible_groups_than_are_ever_listed():
-    """Four features of a hundred values have 100 million groups, but 600 rows are in at most 600."""
+    """Four features of a hundred values have 100 million groups; 600 rows are in at most 600."""
     space = eh.Space([eh.integer(name, 0, 99) for name in NAMES])
     rng = np.random.default_rng(0)
     values = 40 * rng.integers(0, 3, (60, 4))
