@@ -81,7 +81,8 @@ def plans_of_job(config: Config, job: str, given: Mapping[str, Any]) -> list[Che
     for plan in plans:
         # Refuse options of the command line that cannot be combined with what the file declares.
         applied = {key: value for key, value in overrides.items() if key in plan.settings}
-        _parsed(config, 1, {"job": job, **applied}, written=False)
+        table = {"job": job, **applied}
+        _parsed(config, 1, table, written=False)
     return plans
 
 

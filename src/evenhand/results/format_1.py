@@ -56,7 +56,7 @@ class PlaceKey(NamedTuple):
     value: float
 
 
-class MiningPart(NamedTuple):
+class DetailPart(NamedTuple):
     """A part of the details of a mining that has a finding."""
 
     name: str
@@ -294,7 +294,7 @@ def _places(table: Mapping[str, Any]) -> dict[PlaceKey, list[Place]]:
     return places
 
 
-def _parts(mining: Mapping[str, Any]) -> list[MiningPart]:
+def _parts(mining: Mapping[str, Any]) -> list[DetailPart]:
     """Return the parts of a mining that have findings."""
     output = mining.get("output", "")
     parts = []
@@ -305,7 +305,7 @@ def _parts(mining: Mapping[str, Any]) -> list[MiningPart]:
             population=story["rate"].get("population", ""),
             value=abs(story["difference"]),
         )
-        parts.append(MiningPart("story", number, key))
+        parts.append(DetailPart("story", number, key))
     rest = mining.get("rest")
     if rest:
         key = PlaceKey(
@@ -314,7 +314,7 @@ def _parts(mining: Mapping[str, Any]) -> list[MiningPart]:
             population=mining.get("population", ""),
             value=rest["value"],
         )
-        parts.append(MiningPart("rest", 0, key))
+        parts.append(DetailPart("rest", 0, key))
     for number, change in enumerate(mining.get("changes", ())):
         estimate = change["estimate"]
         key = PlaceKey(
@@ -323,7 +323,7 @@ def _parts(mining: Mapping[str, Any]) -> list[MiningPart]:
             population=estimate.get("population", ""),
             value=estimate["value"],
         )
-        parts.append(MiningPart("change", number, key))
+        parts.append(DetailPart("change", number, key))
     return parts
 
 

@@ -291,7 +291,7 @@ def test_a_key_says_what_was_measured_of_what(about, output, key):
 
 
 def test_a_finding_may_have_a_key_a_detail_and_a_verdict_of_its_own():
-    own = replace(finding(0.2, 0.3), key="mine", judged=eh.Verdict.PASS, detail=Place(3))
+    own = replace(finding(0.2, 0.3), key="mine", judged=eh.Verdict.PASS, detail=PlaceDetail(3))
     made = result(own)
     table = json.loads(made.to_json())
     jsonschema.validate(table, schema())
@@ -302,7 +302,7 @@ def test_a_finding_may_have_a_key_a_detail_and_a_verdict_of_its_own():
 
 
 @dataclass(frozen=True)
-class Place:
+class PlaceDetail:
     """A detail, as verbs have them."""
 
     number: int
