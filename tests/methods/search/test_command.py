@@ -75,7 +75,7 @@ def program(folder: Path, body: str) -> None:
 
 @pytest.fixture
 def run(tmp_path, monkeypatch, capsys):
-    """Run the command line in this process, which saves the second that a new one takes to start."""
+    """Run the command line in this process, which saves the second that a new one takes."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", list(sys.path))
     monkeypatch.delitem(sys.modules, "search_rules", raising=False)

@@ -5,6 +5,7 @@ files.
 from __future__ import annotations
 
 import json
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -60,14 +61,10 @@ class Fake:
     """As much of `Found` as is packed."""
 
     def __init__(self, space: Space, over: tuple[str, ...], inputs: Inputs) -> None:
-        self.probe: Any = type(
-            "Probe", (), {"space": space, "names": over, "over": space.sets(over)}
-        )
-        self.individuals, self.twins, self.outcomes = (
-            inputs.individuals,
-            inputs.twins,
-            inputs.outcomes,
-        )
+        self.probe: Any = SimpleNamespace(space=space, names=over, over=space.sets(over))
+        self.individuals = inputs.individuals
+        self.twins = inputs.twins
+        self.outcomes = inputs.outcomes
 
 
 @settings(max_examples=examples(60), deadline=None)
@@ -75,9 +72,10 @@ class Fake:
 def test_what_is_packed_comes_back_to_the_last_bit(space, n, data):
     over = data.draw(st.lists(st.sampled_from(space.names), min_size=1, unique=True))
     rng = np.random.default_rng(n)
-    individuals, twins = space.draw(n, rng), space.draw(n, rng)
-    same = [position for position in range(len(space.features)) if position not in space.sets(over)]
-    twins[:, same] = individuals[:, same]
+    individuals = space.draw(n, rng)
+    twins = individuals.copy()
+    at_issue = list(space.sets(over))
+    twins[:, at_issue] = space.draw(n, rng)[:, at_issue]
     kind = data.draw(
         st.sampled_from(
             [
@@ -88,15 +86,16 @@ def test_what_is_packed_comes_back_to_the_last_bit(space, n, data):
             ]
         )
     )
-    outcomes = as_outcomes(data.draw(st.lists(kind, min_size=2 * n, max_size=2 * n))).reshape(2, n)
+    drawn = data.draw(st.lists(kind, min_size=2 * n, max_size=2 * n))
+    outcomes = as_outcomes(drawn).reshape(2, n)
     found: Any = Fake(space, tuple(over), Inputs(individuals, twins, outcomes))
     back = unpack(entry(found)["inputs"], space)
     assert (back.individuals == individuals).all()
     assert (back.twins == twins).all()
     assert back.outcomes.tolist() == outcomes.tolist()
-    assert list(map(type, back.outcomes.ravel().tolist())) == list(
-        map(type, outcomes.ravel().tolist())
-    )
+    types_back = list(map(type, back.outcomes.ravel().tolist()))
+    types_before = list(map(type, outcomes.ravel().tolist()))
+    assert types_back == types_before
     try:
         check_columns(space, [over])
     except UsageError:
@@ -105,12 +104,16 @@ def test_what_is_packed_comes_back_to_the_last_bit(space, n, data):
     loaded = frame([entry(found)], json.loads(json.dumps(space.to_dict())))
     pd.testing.assert_frame_equal(made, loaded)
     pd.testing.assert_frame_equal(made[list(space.names)], space.decode(individuals))
-    records, others = space.records(individuals), space.records(twins)
-    for row, record in enumerate(records):
+    records = zip(space.records(individuals), space.records(twins), strict=True)
+    for row, (individual, twin) in enumerate(records):
         row_made = made.iloc[row]
-        assert all(row_made[f"twin.{name}"] == others[row][name] for name in over)
-        assert all(row_made[name] == record[name] for name in space.names)
-        assert (row_made["outcome"], row_made["twin.outcome"]) == tuple(outcomes[:, row].tolist())
+        for name in over:
+            assert row_made[f"twin.{name}"] == twin[name]
+        for name in space.names:
+            assert row_made[name] == individual[name]
+        own_outcome, twin_outcome = outcomes[:, row].tolist()
+        assert row_made["outcome"] == own_outcome
+        assert row_made["twin.outcome"] == twin_outcome
 
 
 def test_the_columns_are_those_of_the_contract():
@@ -129,8 +132,10 @@ def test_the_columns_are_those_of_the_contract():
 def test_an_order_is_kept():
     found = found_of(men)
     order = np.arange(len(found))[::-1]
-    made, back = frame([entry(found)], SPACE), frame([entry(found, order=order)], SPACE)
-    pd.testing.assert_frame_equal(made.iloc[::-1].reset_index(drop=True), back)
+    made = frame([entry(found)], SPACE)
+    reordered = frame([entry(found, order=order)], SPACE)
+    expected = made.iloc[::-1].reset_index(drop=True)
+    pd.testing.assert_frame_equal(expected, reordered)
 
 
 def test_several_sets_and_outputs_are_kept_apart():
@@ -140,14 +145,14 @@ def test_several_sets_and_outputs_are_kept_apart():
     made = frame([entry(one, "grant"), entry(two, "rate"), entry(both, "grant")], SPACE)
     added = ["outcome", "twin.sex", "twin.member", "twin.age", "twin.outcome", "over", "output"]
     assert list(made.columns) == [*SPACE.names, *added]
-    assert made["over"].tolist() == ["sex"] * 40 + ["member"] * len(two) + ["sex, age"] * 10
-    assert made["output"].tolist() == ["grant"] * 40 + ["rate"] * len(two) + ["grant"] * 10
+    sizes = [40, len(two), 10]
+    assert made["over"].tolist() == np.repeat(["sex", "member", "sex, age"], sizes).tolist()
+    assert made["output"].tolist() == np.repeat(["grant", "rate", "grant"], sizes).tolist()
     assert not made.isna().any(axis=None)
-    rows = made["over"] == "member"
-    assert (made["twin.sex"] == made["sex"])[
-        rows
-    ].all()  # what is not at issue is the twin's as well
-    assert (made["twin.member"] != made["member"])[rows].all()
+    rows = made[made["over"] == "member"]
+    # What is not at issue is the twin's as well.
+    assert (rows["twin.sex"] == rows["sex"]).all()
+    assert (rows["twin.member"] != rows["member"]).all()
     assert made["outcome"].tolist()[:40] == one.outcomes[0].tolist()
     assert all(type(outcome) is bool for outcome in made["outcome"].tolist()[:40])
     same = frame([entry(one), entry(two)], SPACE)
@@ -228,7 +233,8 @@ def test_files_hold_the_frame(name, software, tmp_path):
         assert columns[column].tolist() == made[column].tolist()
     for column in ("outcome", "twin.outcome"):
         assert columns[column].tolist() == made[column].tolist()
-    assert [columns["sex"].values[code] for code in columns["sex"].codes] == made["sex"].tolist()
+    sex = columns["sex"]
+    assert [sex.values[code] for code in sex.codes] == made["sex"].tolist()
     if suffix == ".parquet":
         read = pd.read_parquet(path)
         assert read["née"].tolist() == made["née"].tolist()
@@ -241,7 +247,8 @@ def test_files_hold_the_frame(name, software, tmp_path):
 
 
 def test_files_hold_one_and_true_apart(tmp_path):
-    one, two = found_of(men), found_of(lambda people: (people["sex"] == "M") * 1)
+    one = found_of(men)
+    two = found_of(lambda people: (people["sex"] == "M") * 1)
     made = frame([entry(one, "grant"), entry(two, "number")], SPACE)
     save(made, tmp_path / "found.csv")
     read = pd.read_csv(tmp_path / "found.csv", dtype=str, keep_default_na=False)

@@ -42,8 +42,10 @@ SPACE = Space(
     protected=["sex"],
 )
 POINTS = SPACE.draw(600, np.random.default_rng(3))
-SAMPLE, OTHERS = POINTS[:200], POINTS[200:]
-YES = POINTS[:, 1] + 12 * POINTS[:, 0] + 40 * POINTS[:, 2] - 3 * POINTS[:, 3] > 65
+SAMPLE = POINTS[:200]
+OTHERS = POINTS[200:]
+SEX, AGE, RATE, ROOMS = POINTS.T
+YES = AGE + 12 * SEX + 40 * RATE - 3 * ROOMS > 65
 LOGISTIC = LogisticRegression(max_iter=5000)
 VOTERS = [
     ("tree", DecisionTreeClassifier(max_depth=3, random_state=0)),
@@ -53,19 +55,21 @@ VOTERS = [
 
 
 def wrong_on_the_edge() -> Any:
-    """A model whose probabilities do not tell its labels, as those of SVC(probability=True) need
-    not.
-    """
+    """A model whose labels do not follow from its probabilities, as with SVC(probability=True)."""
 
     class Own(LogisticRegression):
         def predict(self, inputs: Any) -> Any:
-            return self.classes_[(self.decision_function(inputs) > 1.5).astype(int)]
+            is_positive = self.decision_function(inputs) > 1.5
+            return self.classes_[is_positive.astype(int)]
 
     return Own(max_iter=5000)
 
 
 def margins_of(
-    model: Any, labels: Any = YES, sample: Any = SAMPLE, **options: Any
+    model: Any,
+    labels: Any = YES,
+    sample: Any = SAMPLE,
+    **options: Any,
 ) -> tuple[Subject, Margins | None]:
     subject = Subject(model.fit(POINTS, labels), SPACE, **options)
     return subject, Margins.of(View(subject), sample)
@@ -88,16 +92,24 @@ def margins_of(
 @pytest.mark.parametrize("labels", [YES, np.where(YES, "approve", "deny")])
 def test_labels_are_those_of_the_model_and_margins_tell_their_side(model, scorer, labels):
     subject, margins = margins_of(model, labels)
-    assert margins is not None and margins.scorer == scorer
-    assert margins.bounded and not margins.sloped
-    assert subject.asked == subject.executed == 2 * len(SAMPLE)
+    assert margins is not None
+    assert margins.scorer == scorer
+    assert margins.bounded
+    assert not margins.sloped
+    assert subject.asked == 2 * len(SAMPLE)
+    assert subject.executed == subject.asked
     outcomes, above = margins.decide(OTHERS)
-    assert subject.asked == subject.executed == 2 * len(SAMPLE) + len(OTHERS)
+    assert subject.asked == 2 * len(SAMPLE) + len(OTHERS)
+    assert subject.executed == subject.asked
     own = subject.decide(OTHERS)
-    assert outcomes.dtype == own.dtype and outcomes.tolist() == own.tolist()
-    assert above.shape == (len(OTHERS),) and (above > 0).any() and (above < 0).any()
+    assert outcomes.dtype == own.dtype
+    assert outcomes.tolist() == own.tolist()
+    assert above.shape == (len(OTHERS),)
+    assert (above > 0).any()
+    assert (above < 0).any()
     last = np.unique(labels)[-1]
-    assert ((above > 0) == (own == last))[above != 0].all()
+    agrees = (above > 0) == (own == last)
+    assert agrees[above != 0].all()
 
 
 def test_a_margin_is_the_distance_of_the_probability_from_a_half():
@@ -109,9 +121,8 @@ def test_a_margin_is_the_distance_of_the_probability_from_a_half():
 
 @pytest.mark.parametrize("positive", ["approve", "deny"])
 def test_a_threshold_moves_the_boundary_of_the_positive_class(positive):
-    subject, margins = margins_of(
-        LOGISTIC, np.where(YES, "approve", "deny"), positive=positive, threshold=0.8
-    )
+    labels = np.where(YES, "approve", "deny")
+    subject, margins = margins_of(LOGISTIC, labels, positive=positive, threshold=0.8)
     assert margins is not None
     outcomes, above = margins.decide(OTHERS)
     assert outcomes.tolist() == subject.decide(OTHERS).tolist()
@@ -126,11 +137,14 @@ def test_a_scorer_that_tells_other_labels_is_not_used_and_its_questions_count():
             return super().predict_proba(inputs)[:, ::-1]
 
     subject, margins = margins_of(Skewed(max_iter=5000))
-    assert margins is not None and margins.scorer == "decision_function"
-    assert subject.asked == subject.executed == 3 * len(SAMPLE)
+    assert margins is not None
+    assert margins.scorer == "decision_function"
+    assert subject.asked == 3 * len(SAMPLE)
+    assert subject.executed == subject.asked
     subject, margins = margins_of(wrong_on_the_edge())
     assert margins is None
-    assert subject.asked == subject.executed == 3 * len(SAMPLE)
+    assert subject.asked == 3 * len(SAMPLE)
+    assert subject.executed == subject.asked
 
 
 def test_a_scorer_that_crashes_is_passed_over_and_later_crashes_are_reported():
@@ -146,16 +160,18 @@ def test_a_scorer_that_crashes_is_passed_over_and_later_crashes_are_reported():
             return super().decision_function(inputs)
 
     subject, margins = margins_of(Moody(max_iter=5000))
-    assert margins is not None and margins.scorer == "decision_function"
-    asked, executed = subject.asked, subject.executed
-    assert (asked, executed) == (3 * len(SAMPLE), 2 * len(SAMPLE))
+    assert margins is not None
+    assert margins.scorer == "decision_function"
+    assert subject.asked == 3 * len(SAMPLE)
+    assert subject.executed == 2 * len(SAMPLE)
     refused(
         SubjectCrashed,
         lambda: margins.decide(OTHERS),
         "Moody raised RuntimeError on 400 inputs",
         "not now",
     )
-    assert (subject.asked, subject.executed) == (asked + len(OTHERS), executed)
+    assert subject.asked == 3 * len(SAMPLE) + len(OTHERS)
+    assert subject.executed == 2 * len(SAMPLE)
 
 
 @pytest.mark.parametrize(
@@ -180,10 +196,12 @@ def test_without_two_labels_and_their_scores_there_are_no_margins(model, labels,
 def test_a_ledger_a_function_and_an_empty_sample_have_no_margins(tmp_path):
     with Subject(LOGISTIC.fit(POINTS, YES), SPACE, ledger=tmp_path / "ledger") as kept:
         assert Margins.of(View(kept), SAMPLE) is None
-    assert Margins.of(View(Subject(lambda people: people["age"] > 30, SPACE)), SAMPLE) is None
+    function = Subject(lambda people: people["age"] > 30, SPACE)
+    assert Margins.of(View(function), SAMPLE) is None
     two = Subject(lambda people: (people["age"] > 30).astype(int), SPACE, differs=0.5)
     assert Margins.of(View(two), SAMPLE) is None
-    assert margins_of(LOGISTIC, sample=SAMPLE[:0])[1] is None
+    _, without_sample = margins_of(LOGISTIC, sample=SAMPLE[:0])
+    assert without_sample is None
 
 
 def test_a_memo_that_switched_itself_on_changes_nothing():
@@ -201,11 +219,16 @@ def test_of_numbers_that_differ_by_a_gap_the_margin_is_the_outcome(memo):
         (LinearRegression(), POINTS[:, 1], {}),
     ):
         subject, margins = margins_of(model, labels, differs=0.05, memo=memo, **options)
-        assert margins is not None and not margins.bounded and not margins.sloped
+        assert margins is not None
+        assert not margins.bounded
+        assert not margins.sloped
         assert subject.asked == len(SAMPLE)
         outcomes, above = margins.decide(OTHERS)
-        assert outcomes.tolist() == above.tolist() == subject.decide(OTHERS).tolist()
-        assert boundary_points(margins, Probe(View(subject), ("sex",)), OTHERS)[1] == 0
+        assert outcomes.tolist() == above.tolist()
+        assert outcomes.tolist() == subject.decide(OTHERS).tolist()
+        probe = Probe(View(subject), ("sex",))
+        _, asked = boundary_points(margins, probe, OTHERS)
+        assert asked == 0
 
 
 def test_many_points_are_asked_in_batches_and_none_at_all():
@@ -214,10 +237,14 @@ def test_many_points_are_asked_in_batches_and_none_at_all():
     many = np.asfortranarray(np.resize(POINTS, (ROWS_AT_ONCE + 5, POINTS.shape[1])))
     before = subject.executed
     outcomes, above = margins.decide(many)
-    assert len(outcomes) == len(above) == subject.executed - before == len(many)
-    assert outcomes[-5:].tolist() == margins.decide(many[-5:])[0].tolist()
-    none, nothing = margins.decide(many[:0])
-    assert len(none) == len(nothing) == 0
+    assert len(outcomes) == len(many)
+    assert len(above) == len(many)
+    assert subject.executed - before == len(many)
+    last_outcomes, _ = margins.decide(many[-5:])
+    assert outcomes[-5:].tolist() == last_outcomes.tolist()
+    no_outcomes, no_margins = margins.decide(many[:0])
+    assert len(no_outcomes) == 0
+    assert len(no_margins) == 0
 
 
 def test_a_pipeline_on_a_frame_with_texts():
@@ -225,13 +252,14 @@ def test_a_pipeline_on_a_frame_with_texts():
     points = space.draw(300, np.random.default_rng(0))
     frame = pd.DataFrame(space.labels(points))
     encode = make_column_transformer((OneHotEncoder(), ["sex"]), remainder="passthrough")
-    model = make_pipeline(encode, LogisticRegression(max_iter=5000)).fit(
-        frame, points[:, 1] + 10 * points[:, 0] > 55
-    )
+    sex, age = points.T
+    model = make_pipeline(encode, LogisticRegression(max_iter=5000))
+    model.fit(frame, age + 10 * sex > 55)
     subject = Subject(model, space)
     margins = Margins.of(View(subject), points[:100])
     assert margins is not None
-    assert margins.decide(points)[0].tolist() == model.predict(frame).tolist()
+    outcomes, _ = margins.decide(points)
+    assert outcomes.tolist() == model.predict(frame).tolist()
 
 
 def smooth() -> tuple[Subject, Margins, Probe]:
@@ -244,12 +272,16 @@ def smooth() -> tuple[Subject, Margins, Probe]:
 
 def test_points_all_on_one_side_have_nowhere_to_go():
     _, margins, probe = smooth()
-    both = [
-        margins.decide(probe.member(OTHERS, np.full(len(OTHERS), side)))[1] > 0 for side in (0, 1)
-    ]
-    far = OTHERS[both[0] & both[1]]
+    is_far = np.ones(len(OTHERS), dtype=bool)
+    for side in (0, 1):
+        members = probe.member(OTHERS, np.full(len(OTHERS), side))
+        _, above = margins.decide(members)
+        is_far &= above > 0
+    far = OTHERS[is_far]
     proposal, queries = boundary_points(margins, probe, far)
-    assert len(far) > 50 and len(proposal.points) == 0 and queries == 2 * len(far)
+    assert len(far) > 50
+    assert len(proposal.points) == 0
+    assert queries == 2 * len(far)
 
 
 def test_points_between_two_sides_are_near_the_boundary():
@@ -257,11 +289,14 @@ def test_points_between_two_sides_are_near_the_boundary():
     blind = probe.ask(OTHERS).hits.mean()
     before = subject.asked
     proposal, queries = boundary_points(margins, probe, OTHERS)
-    assert subject.asked - before == queries == 2 * len(OTHERS) + 3 * 2 * len(proposal.points)
-    assert proposal.pairs is not None and proposal.pairs.tolist() == [[0, 1]] * len(proposal.points)
+    assert queries == subject.asked - before
+    assert queries == 2 * len(OTHERS) + 3 * 2 * len(proposal.points)
+    assert proposal.pairs is not None
+    assert proposal.pairs.tolist() == [[0, 1]] * len(proposal.points)
     for feature, column in zip(SPACE.features, proposal.points.T, strict=True):
         assert feature.inside(column).all()
-    assert probe.ask(proposal.points, proposal.pairs).hits.mean() > max(0.5, 2 * blind)
+    hits = probe.ask(proposal.points, proposal.pairs).hits
+    assert hits.mean() > max(0.5, 2 * blind)
 
 
 def test_pairs_of_assignments_stay_with_their_points():
@@ -274,9 +309,12 @@ def test_pairs_of_assignments_stay_with_their_points():
     labels = points[:, 1] + 0.1 * points[:, 0] > 0.6
     model = make_pipeline(encode, LogisticRegression(C=1000, max_iter=5000)).fit(frame, labels)
     view = View(Subject(model, space))
-    margins, probe = Margins.of(view, points), Probe(view, ("race",))
+    margins = Margins.of(view, points)
+    probe = Probe(view, ("race",))
     assert margins is not None
     pairs = np.stack([np.arange(200) % 3, np.full(200, 3)], axis=1)
     proposal, _ = boundary_points(margins, probe, points, pairs)
-    assert proposal.pairs is not None and len(proposal.pairs) == len(proposal.points) > 50
+    assert proposal.pairs is not None
+    assert len(proposal.pairs) == len(proposal.points)
+    assert len(proposal.points) > 50
     assert probe.ask(proposal.points, proposal.pairs).hits.mean() > 0.8

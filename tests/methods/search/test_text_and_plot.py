@@ -139,23 +139,36 @@ def test_a_search_is_written_from_what_to_how_spread():
     real = {"median": 0.114, "nearest": 0.02, "most": 0.3, "rows": 30_162}
     spread = {"cells": 31_402, "clusters": 57, "distance": 0.4312, "real": real}
     where = "95 % level, n = 400, exact, simultaneous over 3 rules)"
+    head = (
+        "sex: 41,230 discriminatory inputs found in 31,402 coarse cells"
+        " (adaptive, 50,000 inputs tried, 100,000 queries); limit 0"
+    )
+    not_a_rate = (
+        "not a rate: a search goes where it finds; for the share of all inputs use prevalence"
+    )
+    share = "the share of discriminatory inputs among fresh uniform inputs that meet a rule"
+    how_spread = (
+        "31,402 coarse cells, 57 clusters,"
+        " two of them are 0.43 apart on average (0 is equal, 1 is all different),"
+        " the nearest of 30,162 real rows is 0.11 away from half of them, and 0.02 from one"
+    )
     text = f"""
-        FAIL      sex: 41,230 discriminatory inputs found in 31,402 coarse cells (adaptive, 50,000 inputs tried, 100,000 queries); limit 0
-                  not a rate: a search goes where it finds; for the share of all inputs use prevalence
+        FAIL      {head}
+                  {not_a_rate}
                   the simplest case:
                            individual  twin
                   sex      F           M        differs
                   race     a           a
                   age      61          61
                   outcome  deny        approve  differs
-                  where: the share of discriminatory inputs among fresh uniform inputs that meet a rule
+                  where: {share}
                     age at least 60: 41.0 % (37.0 % to 45.0 %, {where}; 30,000 of those found
                     everybody: 6.0 % (2.0 % to 10.0 %, {where}; 41,230 of those found
                   why: how often another value of one feature ends it, among the inputs found
                   feature              ends it     95 % interval    n
                   age, as 61 → 40 did   80.0 %  76.0 % to 84.0 %  400
                   race                   1.0 %    0.0 % to 2.0 %  400
-                  how spread: 31,402 coarse cells, 57 clusters, two of them are 0.43 apart on average (0 is equal, 1 is all different), the nearest of 30,162 real rows is 0.11 away from half of them, and 0.02 from one
+                  how spread: {how_spread}
         note: a note
         103,200 inputs asked, 99,000 executed, 5.6 s; the query budget was spent
     """
@@ -270,7 +283,9 @@ def test_a_search_has_a_curve_a_map_rules_and_drivers(plotted):
     assert isinstance(display, SearchDisplay)
     curve, spots, rules, drivers = display.panels
     assert isinstance(curve, ProgressCurve)
-    assert (curve.queries[-1], curve.found[-1], curve.cells[-1]) == (100_000, 41_230, 31_402)
+    assert curve.queries[-1] == 100_000
+    assert curve.found[-1] == 41_230
+    assert curve.cells[-1] == 31_402
     assert isinstance(spots, OutcomeMap)
     assert (len(spots.found), len(spots.others)) == (60, 90)
     assert isinstance(rules, ShareBars)

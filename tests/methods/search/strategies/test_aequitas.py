@@ -37,21 +37,26 @@ BLOCK = 1024
 
 
 class Plain:
-    """Algorithms 1 to 4, line by line; `judge` says the outcome of encoded points."""
+    """Algorithms 1 to 4, line by line; `judge` gives the outcome of encoded points."""
 
     def __init__(
-        self, space: Space, names: Sequence[str], judge: Judge, gamma: float = 0.0
+        self,
+        space: Space,
+        names: Sequence[str],
+        judge: Judge,
+        gamma: float = 0.0,
     ) -> None:
-        self.space, self.judge, self.gamma = space, judge, gamma
+        self.space = space
+        self.judge = judge
+        self.gamma = gamma
         self.over = [space.names.index(name) for name in names]
         self.free = [at for at in range(len(space.features)) if at not in self.over]
 
     def extended(self, point: Row) -> list[Row]:
         """Return the valid members of I(d), in the order of the values of the features at issue."""
         members = []
-        for values in itertools.product(
-            *(self.space.features[at].values().tolist() for at in self.over)
-        ):
+        domains = [self.space.features[at].values().tolist() for at in self.over]
+        for values in itertools.product(*domains):
             member = list(point)
             for at, value in zip(self.over, values, strict=True):
                 member[at] = value
@@ -60,8 +65,13 @@ class Plain:
         return members
 
     def discriminatory(self, point: Row) -> bool:
-        outcomes = [float(self.judge(np.array([member]))[0]) for member in self.extended(point)]
-        return any(abs(a - b) > self.gamma for a, b in itertools.combinations(outcomes, 2))
+        """Return whether two members differ (Definition 1; Algorithm 1, line 8)."""
+        outcomes = []
+        for member in self.extended(point):
+            outcome = self.judge(np.array([member]))[0]
+            outcomes.append(float(outcome))
+        pairs = itertools.combinations(outcomes, 2)
+        return any(abs(first - second) > self.gamma for first, second in pairs)
 
     def perturbed(self, point: Row, at: int, delta: int) -> Row:
         moved = list(point)
@@ -73,9 +83,9 @@ class Plain:
             for row in stream(seed, "aequitas", "start").permutation(len(start)):
                 yield tuple(start[row].tolist())
         for block in itertools.count():
-            yield from map(
-                tuple, self.space.draw(BLOCK, stream(seed, "aequitas", "global", block)).tolist()
-            )
+            rng = stream(seed, "aequitas", "global", block)
+            points = self.space.draw(BLOCK, rng)
+            yield from map(tuple, points.tolist())
 
     def search(
         self,
@@ -136,24 +146,36 @@ def stepped(feature: Feature, value: float, delta: int) -> float:
         width = (feature.high - feature.low) / 100
         return min(max(value + delta * width, feature.low), feature.high)
     values = feature.values().tolist()
-    return float(values[min(max(values.index(value) + delta, 0), len(values) - 1)])
+    last = len(values) - 1
+    place = values.index(value) + delta
+    return float(values[min(max(place, 0), last)])
 
 
 def probe_of(space: Space, names: Sequence[str], judge: Judge, gamma: float | None = None) -> Probe:
-    coded = all(feature.levels == tuple(range(len(feature.levels))) for feature in space.features)
+    coded = True
+    for feature in space.features:
+        codes = tuple(range(len(feature.levels)))
+        coded = coded and feature.levels == codes
 
     def decide(people: Any) -> np.ndarray:
-        return judge(people.to_numpy(np.float64) if coded else space.encode(people))
+        if coded:  # which saves encoding them
+            return judge(people.to_numpy(np.float64))
+        return judge(space.encode(people))
 
     subject = Subject(decide, space, differs=gamma)
     return Probe(View(subject), tuple(names))
 
 
 def accepted(
-    strategy: Aequitas, probe: Probe, classes: int, sizes: Sequence[int], cut: int = 0
+    strategy: Aequitas,
+    probe: Probe,
+    classes: int,
+    sizes: Sequence[int],
+    cut: int = 0,
 ) -> tuple[Any, int]:
-    """Drive a strategy; every `cut`th time only the beginning of what it proposes is tried, as
-    where a budget ends.
+    """Drive a strategy, and return the inputs accepted and the number of waves.
+
+    Every `cut`th time only the beginning of what it proposes is tried, as where a budget ends.
     """
     rows: list[Row] = []
     for waves, n in enumerate(itertools.cycle(sizes), 1):
@@ -166,7 +188,8 @@ def accepted(
         tried = probe.ask(points)
         count = strategy.observe(tried)
         assert count >= 1
-        rows.extend(map(tuple, tried.points[:count][:, list(probe.free)].tolist()))
+        free = tried.points[:count][:, list(probe.free)]
+        rows.extend(map(tuple, free.tolist()))
         if len(rows) >= classes:
             return rows[:classes], waves
     raise AssertionError
@@ -174,12 +197,16 @@ def accepted(
 
 def tree(points: np.ndarray) -> np.ndarray:
     """A planted bias: in a corner of the free features the outcome depends on the first one."""
-    corner = (points[:, 1] > 3) & (points[:, 2:].sum(axis=1) < 7)
-    return np.where(corner, points[:, 0] % 2, points[:, 1] > 5).astype(np.int64)
+    first = points[:, 0]
+    second = points[:, 1]
+    others = points[:, 2:].sum(axis=1)
+    corner = (second > 3) & (others < 7)
+    return np.where(corner, first % 2, second > 5).astype(np.int64)
 
 
 def score(points: np.ndarray) -> np.ndarray:
-    return np.asarray(0.1 * points[:, 0] * points[:, 1] + 0.05 * points[:, 2])
+    first, second, third = points[:, :3].T
+    return np.asarray(0.1 * first * second + 0.05 * third)
 
 
 BINARY = Space(
@@ -225,17 +252,15 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize(
-    ("case", "update"),
-    [
-        # Each case with one way to update always, and with the others where all tests are run.
-        pytest.param(
-            case, update, marks=() if case == "binary" or number % 3 == at else pytest.mark.slow
-        )
-        for number, case in enumerate(CASES)
-        for at, update in enumerate(UPDATES)
-    ],
-)
+def cases_and_updates() -> Iterator[Any]:
+    """Return each case with one way to update, and with the others as slow tests."""
+    for number, case in enumerate(CASES):
+        for at, update in enumerate(UPDATES):
+            always = case == "binary" or number % 3 == at
+            yield pytest.param(case, update, marks=() if always else pytest.mark.slow)
+
+
+@pytest.mark.parametrize(("case", "update"), list(cases_and_updates()))
 def test_every_accepted_input_is_that_of_the_algorithms(case, update):
     space, names, judge, gamma = CASES[case]
     options: dict[str, Any] = {"dv": 0.02, "dpr": 0.03, "global_trials": 40, "local_trials": 50}

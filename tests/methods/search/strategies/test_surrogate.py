@@ -42,24 +42,21 @@ def probe_of(space: Space, names: Sequence[str], judge: Judge, gamma: float | No
 
 
 def went(probe: Probe, queries: int, seed: int = 0, **more: Any) -> StrategyRun:
-    return run_strategy(
-        Surrogate().started(Setting(probe, seed, queries=queries, **more)),
-        probe,
-        Meter(Budget(queries=queries)),
-    )
+    setting = Setting(probe, seed, queries=queries, **more)
+    strategy = Surrogate().started(setting)
+    return run_strategy(strategy, probe, Meter(Budget(queries=queries)))
 
 
 def certain(probe: Probe, found: Any, judge: Judge, gamma: float = 0.0) -> bool:
-    """Tell whether every found input and its twin are valid and get the outcomes they are said to
-    get, which differ.
-    """
-    one, other = judge(found.individuals), judge(found.twins)
-    apart = np.abs(one - other) > gamma if one.dtype.kind == "f" else one != other
+    """Return whether every found input and its twin are valid and have outcomes that differ."""
+    own = judge(found.individuals)
+    other = judge(found.twins)
+    apart = np.abs(own - other) > gamma if own.dtype.kind == "f" else own != other
     free = list(probe.free)
-    same = (found.individuals[:, free] == found.twins[:, free]).all()
-    valid = probe.space.valid(found.individuals).all() and probe.space.valid(found.twins).all()
-    same_outcomes = (found.outcomes[0] == one).all() and (found.outcomes[1] == other).all()
-    return bool(apart.all() and same and valid and same_outcomes)
+    same = found.individuals[:, free] == found.twins[:, free]
+    valid = probe.space.valid(np.concatenate([found.individuals, found.twins]))
+    same_outcomes = found.outcomes == np.stack([own, other])
+    return bool(apart.all() and same.all() and valid.all() and same_outcomes.all())
 
 
 LARGE = Space(
@@ -76,21 +73,26 @@ LARGE = Space(
 
 def planted(points: np.ndarray) -> np.ndarray:
     """Women who rent and have job c need a little more: about one input in four hundred."""
-    burden = 6 * (points[:, 0] == 0) * (points[:, 4] == 2) * (points[:, 5] == 1)
-    return np.asarray(points[:, 2] - points[:, 3] >= 60 + burden)
+    sex, _, income, debt, job, home = points.T
+    burden = 6 * (sex == 0) * (job == 2) * (home == 1)
+    return np.asarray(income - debt >= 60 + burden)
 
 
 def linear(points: np.ndarray) -> np.ndarray:
-    return np.asarray(points[:, 1:].sum(axis=1) + 2 * points[:, 0] > 9)
+    first = points[:, 0]
+    others = points[:, 1:].sum(axis=1)
+    return np.asarray(others + 2 * first > 9)
 
 
 def score(points: np.ndarray) -> np.ndarray:
-    return np.asarray(0.1 * points[:, 0] * points[:, 1] + 0.05 * points[:, 2])
+    first, second, third = points[:, :3].T
+    return np.asarray(0.1 * first * second + 0.05 * third)
 
 
 def words(points: np.ndarray) -> np.ndarray:
     total = points[:, 0] + points[:, 1] + points[:, 2]
-    return np.asarray(np.array(["no", "maybe", "yes"])[np.digitize(total, [5, 9])])
+    labels = np.array(["no", "maybe", "yes"])
+    return np.asarray(labels[np.digitize(total, [5, 9])])
 
 
 MANY = Space(
@@ -192,11 +194,17 @@ def test_threads_change_nothing():
 
 
 @pytest.mark.parametrize(
-    "judge", [lambda points: points[:, 1] > 50, lambda points: np.ones(len(points), dtype=bool)]
+    "judge",
+    [
+        lambda points: points[:, 1] > 50,
+        lambda points: np.ones(len(points), dtype=bool),
+    ],
 )
 def test_fair_software_costs_the_budget_and_nothing_is_found(judge):
     hunted = went(probe_of(LARGE, ("sex",), judge), 400)
-    assert (len(hunted.found), hunted.queries, hunted.stop) == (0, 400, StopReason.QUERIES)
+    assert len(hunted.found) == 0
+    assert hunted.queries == 400
+    assert hunted.stop is StopReason.QUERIES
 
 
 def test_a_budget_is_never_exceeded():
@@ -220,22 +228,34 @@ def test_only_inputs_that_keep_the_constraints_are_asked():
 
 def test_a_single_free_feature_is_tried_out_and_then_it_ends():
     space = Space([category("sex", ["F", "M"]), integer("age", 0, 299)])
-    probe = probe_of(space, ("sex",), lambda points: (points[:, 1] < 100) & (points[:, 0] == 0))
+
+    def young_women(points: np.ndarray) -> np.ndarray:
+        sex, age = points.T
+        return np.asarray((age < 100) & (sex == 0))
+
+    probe = probe_of(space, ("sex",), young_women)
     hunted = went(probe, 100_000)
     assert hunted.stop is StopReason.EXHAUSTED
     assert sorted(hunted.found.points[:, 1].tolist()) == list(range(100))
 
 
 def test_without_a_free_feature_it_ends():
-    probe = probe_of(Space([category("sex", ["F", "M"])]), ("sex",), lambda points: points[:, 0])
+    space = Space([category("sex", ["F", "M"])])
+    probe = probe_of(space, ("sex",), lambda points: points[:, 0])
     hunted = went(probe, 1000)
-    assert (len(hunted.found), hunted.stop) == (1, StopReason.EXHAUSTED)
+    assert len(hunted.found) == 1
+    assert hunted.stop is StopReason.EXHAUSTED
 
 
 def test_more_than_two_values_are_tried_on_after_every_class_was():
     space = Space([category("race", [*"abcdefgh"]), integer("age", 0, 9)])
-    # Only g against h differs: one pair of 28.
-    probe = probe_of(space, ("race",), lambda points: (points[:, 0] == 7) & (points[:, 1] == 3))
+
+    def one_of_80(points: np.ndarray) -> np.ndarray:
+        race, age = points.T
+        return np.asarray((race == 7) & (age == 3))
+
+    # Only h at one age differs from the others.
+    probe = probe_of(space, ("race",), one_of_80)
     assert len(went(probe, 1500).found) == 1
 
 
@@ -248,7 +268,8 @@ def test_any_space_can_be_searched(space, data, seed, start):
     weights = np.array([data.draw(st.integers(1, 9)) for _ in space.features])
 
     def judge(points: np.ndarray) -> np.ndarray:
-        return np.asarray(np.floor(np.abs(points) @ weights).astype(np.int64) % 3)
+        total = np.floor(np.abs(points) @ weights)
+        return np.asarray(total.astype(np.int64) % 3)
 
     probe = probe_of(space, names, judge)
     try:
@@ -269,36 +290,35 @@ def test_a_screen_ranks_what_it_was_not_fitted_to():
     screen = HitScreen.fitted(probe, known, 0)
     assert screen is not None
     others = SMOOTH.draw(2000, np.random.default_rng(1))
-    signals = screen.signals(others, np.tile([0, 1], (len(others), 1)))
+    pairs = np.tile([0, 1], (len(others), 1))
+    signals = screen.signals(others, pairs)
     hits = probe.ask(others).hits
-    for column in signals.T:
-        best = hits[np.argsort(-column, kind="stable")[:100]].mean()
-        assert best > 1.5 * hits.mean()
+    for signal in signals.T:
+        best = np.argsort(-signal, kind="stable")[:100]
+        assert hits[best].mean() > 1.5 * hits.mean()
 
 
 def test_what_is_known_of_the_first_and_the_second_assignment_is_kept_apart():
-    """Of three values only a against c differs, so what is said must depend on which two are
-    compared.
-    """
+    """Only c differs from the others, so that signals must depend on which two are compared."""
     space = Space([category("race", [*"abc"]), integer("age", 0, 99)])
-    probe = probe_of(
-        space,
-        ("race",),
-        lambda points: np.where(points[:, 0] == 2, points[:, 1] > 20, points[:, 1] > 70),
-    )
-    points, rng = space.draw(600, np.random.default_rng(0)), np.random.default_rng(1)
+
+    def judge(points: np.ndarray) -> np.ndarray:
+        race, age = points.T
+        return np.where(race == 2, age > 20, age > 70)
+
+    probe = probe_of(space, ("race",), judge)
+    points = space.draw(600, np.random.default_rng(0))
+    rng = np.random.default_rng(1)
     first = rng.integers(0, 3, len(points))
+    second = (first + rng.integers(1, 3, len(points))) % 3
     known = KnownClasses()
-    known.add(
-        probe.ask(points, np.stack([first, (first + rng.integers(1, 3, len(points))) % 3], axis=1))
-    )
+    known.add(probe.ask(points, np.stack([first, second], axis=1)))
     screen = HitScreen.fitted(probe, known, 0)
     assert screen is not None
     middle = np.array([[0.0, 45.0]])
-    signals = {
-        pair: screen.signals(middle, np.array([pair]))[0]
-        for pair in [(0, 1), (0, 2), (2, 0), (1, 2)]
-    }
+    signals = {}
+    for pair in [(0, 1), (0, 2), (2, 0), (1, 2)]:
+        signals[pair] = screen.signals(middle, np.array([pair]))[0]
     assert signals[0, 2][0] > signals[0, 1][0] + 1
     assert signals[1, 2][2] > signals[0, 1][2] + 1
     assert signals[0, 2].tolist() == signals[2, 0].tolist()
@@ -317,19 +337,24 @@ def test_outcomes_of_any_kind_can_be_learnt():
     numbers = Targets(np.array([0.0, 1.0, 2.0, np.inf]), 0.5)
     assert numbers.numeric
     one, near, far = numbers.of(np.array([0.0, 0.4, 2.0]))[:, None]
-    assert numbers.apart(one, near)[0] < 0.5 < numbers.apart(one, far)[0]
+    flip_near, _ = numbers.apart(one, near)
+    flip_far, _ = numbers.apart(one, far)
+    assert flip_near < 0.5 < flip_far
 
 
 def test_signals_are_weighed_by_what_came_of_them():
     rng = np.random.default_rng(0)
     signals = rng.normal(size=(400, 2))
-    right, wrong = SignalWeights(2), SignalWeights(2)
+    right = SignalWeights(2)
+    wrong = SignalWeights(2)
     for part in np.split(np.arange(400), 8):
         right.learn(signals[part], signals[part, 0] > 0)
         wrong.learn(signals[part], signals[part, 0] < 0)
     both = np.array([[2.0, 0.0], [-2.0, 0.0]])
-    assert right.chance(both)[0] > right.chance(both)[1] + 1
-    assert wrong.chance(both)[0] < wrong.chance(both)[1] - 1
+    high, low = right.chance(both)
+    assert high > low + 1
+    low, high = wrong.chance(both)
+    assert low < high - 1
     always = SignalWeights(2)
     always.learn(signals, np.ones(400, dtype=np.bool_))
     assert np.isfinite(always.chance(1e6 * both)).all()
