@@ -15,9 +15,10 @@ from hypothesis import strategies as st
 from matplotlib.figure import Figure
 
 from evenhand.methods.impact.impact import impact
+from evenhand.methods.impact.messages import UNKNOWN_LABELS
 from evenhand.methods.impact.plot import ImpactDisplay
 from evenhand.methods.impact.selection_rates import frame, remarks, tables_of
-from evenhand.methods.impact.tally import UNKNOWN_LABELS, normalised
+from evenhand.methods.impact.tally import normalised
 from evenhand.methods.impact.text import lines as text_lines
 from evenhand.report.definitions import NO_CLAIM
 from evenhand.results import result as results

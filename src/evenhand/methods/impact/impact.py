@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand.methods.impact import IMPACT, messages
+from evenhand.methods.impact.messages import UNKNOWN_LABELS
 from evenhand.methods.impact.selection_rates import TABLE_NOTES, CategoryRates, remarks
-from evenhand.methods.impact.tally import UNKNOWN_LABELS, tallied
+from evenhand.methods.impact.tally import tallied
 from evenhand.population.recorded import (
     check_shares,
     check_variety,

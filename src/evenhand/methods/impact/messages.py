@@ -142,3 +142,27 @@ SELECTION_RATE_HEADING = "selection rate"
 SCORING_RATE_HEADING = "scoring rate"
 RATIO_HEADING = "impact ratio"
 RATIO_INTERVAL_HEADING = "interval of the ratio"
+
+# Words of the data that are read, rather than written
+
+UNKNOWN_LABELS = (
+    "unknown",
+    "not known",
+    "not specified",
+    "unspecified",
+    "not stated",
+    "not reported",
+    "not provided",
+    "not disclosed",
+    "prefer not to say",
+    "prefer not to answer",
+    "decline to answer",
+    "decline to self identify",
+    "declined",
+    "declined to answer",
+    "i do not wish to answer",
+    "i don't wish to answer",
+    "n/a",
+    "?",
+)
+"""Labels of people of whom a characteristic is not known; missing values always are unknown."""

@@ -24,27 +24,6 @@ if TYPE_CHECKING:
 
     Category = tuple[Label, ...]
 
-UNKNOWN_LABELS = (
-    "unknown",
-    "not known",
-    "not specified",
-    "unspecified",
-    "not stated",
-    "not reported",
-    "not provided",
-    "not disclosed",
-    "prefer not to say",
-    "prefer not to answer",
-    "decline to answer",
-    "decline to self identify",
-    "declined",
-    "declined to answer",
-    "i do not wish to answer",
-    "i don't wish to answer",
-    "n/a",
-    "?",
-)
-"""Labels of people of whom a characteristic is not known; missing values always are unknown."""
 MOST_LISTED = 1000
 """The most categories with rows that are listed."""
 MOST_EMPTY = 20
