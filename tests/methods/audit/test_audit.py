@@ -177,7 +177,7 @@ def test_sets_are_looked_at_where_there_are_several_features_and_not_too_many(nu
     assert ("subsets" in found) == (1 < number <= MOST_TOGETHER)
 
 
-def test_selection_rates_are_told_by_default_only_of_what_has_some():
+def test_selection_rates_are_checked_by_default_only_where_there_are_some():
     ages = eh.Space(
         [eh.integer("age", 1, MOST_LEVELS + 1), eh.category("sex", ["F", "M"])], ["age"]
     )
@@ -343,9 +343,9 @@ def test_a_wrong_check_is_refused_before_anything_is_asked(check, words):
     ("options", "words"),
     [
         ({"checks": []}, "checks is empty"),
-        ({"checks": BIASED_CHECK}, "must be a list"),
-        ({"checks": "measure"}, "must be a list"),
-        ({"baseline": 7}, "is no audit"),
+        ({"checks": BIASED_CHECK}, "is not a list"),
+        ({"checks": "measure"}, "is not a list"),
+        ({"baseline": 7}, "is not an audit"),
         ({"baseline": "missing.json"}, "missing.json: cannot read the audit"),
         ({"budget": 100}, "is no Budget"),
         ({"chekcs": []}, "did you mean 'checks'"),
@@ -362,7 +362,7 @@ def test_wrong_options_are_one_sentence(options, words):
 def test_a_configuration_declares_its_own_space_and_texts_need_one(project):
     file = project()
     refused(
-        UsageError, lambda: eh.audit(file, SPACE), "space does not go with a configuration file"
+        UsageError, lambda: eh.audit(file, SPACE), "space cannot be combined with a configuration file"
     )
     refused(UsageError, lambda: eh.audit(file, data=people()), "data does not go with")
     refused(UsageError, lambda: eh.audit(str(file), checks=[]), "checks is empty")
@@ -385,13 +385,13 @@ def test_checks_in_place_of_those_of_a_file_have_no_command_that_repeats_them(pr
     file = project()
     assert eh.audit(file, checks=[BIASED_CHECK]).command == ""
     assert eh.audit(file, checks=[BIASED_CHECK], budget=eh.Budget(findings=3)).command == ""
-    told = eh.audit(
+    found = eh.audit(
         project('[[checks]]\njob = "measure"\nover = "race"\n'),
         budget=eh.Budget(queries=1_000_000),
         seed=2,
     )
-    assert told.command == f"evenhand audit {file} --queries 1000000 --seed 2"
-    assert told["measure"].settings == {"queries": 1_000_000, "over": [["race"]]}
+    assert found.command == f"evenhand audit {file} --queries 1000000 --seed 2"
+    assert found["measure"].settings == {"queries": 1_000_000, "over": [["race"]]}
 
 
 def test_the_bounds_of_the_call_hold_for_each_check():
@@ -436,7 +436,7 @@ def test_a_failing_audit_tells_its_story_with_a_case():
     assert "race" not in story.replace("race a", "").replace("race b", "")
 
 
-def test_a_later_check_that_cannot_run_is_told_in_its_place_and_nothing_is_lost():
+def test_a_later_check_that_cannot_run_stands_in_its_place_and_nothing_is_lost():
     wrong: list[dict[str, Any]] = [{"job": "measure", "over": ["sexx"]}, {"job": "impact"}]
     found = eh.audit(biased, SPACE, checks=[BIASED_CHECK, *wrong, FAIR_CHECK | {"level": 0.9}])
     assert states(found) == {
@@ -458,7 +458,7 @@ def test_a_later_check_that_cannot_run_is_told_in_its_place_and_nothing_is_lost(
     )
 
 
-def test_a_program_that_crashes_on_some_inputs_is_told_and_the_other_checks_stay(tmp_path):
+def test_a_program_that_crashes_on_some_inputs_is_shown_and_the_other_checks_stay(tmp_path):
     program = tmp_path / "loan"
     program.write_text(
         '#!/bin/sh\nif [ "$1" = M ] && [ "$2" -gt 3 ]; then echo no funds >&2; exit 7; fi; echo'
@@ -479,7 +479,7 @@ def test_a_program_that_crashes_on_some_inputs_is_told_and_the_other_checks_stay
     assert "exited with code 7" in first.checks[0].error
     assert "\n" not in first.checks[0].error
     assert kept.exit_code == 0, audit_lines(kept)
-    told = eh.audit(
+    found = eh.audit(
         lambda people: 1 / 0 if (people["age"] == 60).any() else biased(people),
         SPACE,
         checks=[
@@ -488,9 +488,9 @@ def test_a_program_that_crashes_on_some_inputs_is_told_and_the_other_checks_stay
             BIASED_CHECK | {"queries": 8},
         ],
     )
-    assert told.exit_code in (1, 4)
-    assert told["measure age"].exit_code == 4
-    assert "ZeroDivisionError" in told["measure age"].error
+    assert found.exit_code in (1, 4)
+    assert found["measure age"].exit_code == 4
+    assert "ZeroDivisionError" in found["measure age"].error
 
 
 class Until:
@@ -696,7 +696,7 @@ def test_progress_of_a_run_within_a_run_is_drawn_on_one_bar(capsys):
     assert capsys.readouterr().out == ""
 
 
-def test_what_is_said_on_a_terminal_names_checks_verdicts_and_the_exit_code():
+def test_a_terminal_shows_checks_verdicts_and_the_exit_code():
     found = eh.audit(biased, SPACE, checks=[BIASED_CHECK, FAIR_CHECK, {"job": "impact"}])
     lines = audit_lines(found, ["a.json", "b.html"])
     assert lines[0] == "measure sex; race"
@@ -761,8 +761,8 @@ def test_the_same_verdict_and_digest_from_command_line_python_and_pytest(project
     capsys.readouterr()
     for verb in ("measure", "subsets", "search", "mine", "prevalence"):
         main([verb, "evenhand.toml", "--seed", "3", "--json", f"{verb}.json"])
-        told = [check.found for check in cli.checks if check.job == verb]
-        for number, found in enumerate(told, start=1):
+        results = [check.found for check in cli.checks if check.job == verb]
+        for number, found in enumerate(results, start=1):
             written = f"{verb}.json" if number == 1 else f"{verb}-{number}.json"
             assert eh.Result.from_json(written).digest == found.digest, verb  # type: ignore[union-attr]
 
@@ -804,8 +804,8 @@ def test_texts_are_mined_by_terms(project, tmp_path):
     (tmp_path / "text_rules.py").write_text(
         "def rude(texts):\n    return ['gay' in text for text in texts]\n"
     )
-    said = ["a gay man", "a straight man", "the gay aunt", "a straight aunt", "no words"] * 20
-    pd.DataFrame({"comment": said}).to_csv(tmp_path / "texts.csv", index=False)
+    comments = ["a gay man", "a straight man", "the gay aunt", "a straight aunt", "no words"] * 20
+    pd.DataFrame({"comment": comments}).to_csv(tmp_path / "texts.csv", index=False)
     config = (
         '[subject]\nfunction = "text_rules:rude"\npositive = true\n[texts]\nfrom ='
         ' "texts.csv"\ncolumn = "comment"\n'
@@ -867,7 +867,7 @@ def test_files_of_several_jobs_are_gathered_under_names_of_their_own(tmp_path):
     assert all(name.replace("<", "&lt;").partition(" (")[0] in page for name in names(found))
 
 
-def test_of_audits_that_are_gathered_each_baseline_is_told_once(tmp_path):
+def test_of_audits_that_are_gathered_each_baseline_is_named_once(tmp_path):
     plain = eh.audit(biased, SPACE, checks=[BIASED_CHECK])
     other = eh.audit(fair, SPACE, checks=[BIASED_CHECK])
     made = {
@@ -878,12 +878,14 @@ def test_of_audits_that_are_gathered_each_baseline_is_told_once(tmp_path):
     for name, audit in made.items():
         audit.to_json(tmp_path / f"{name}.json")
 
-    def told(*names: str) -> Audit:
+    def joined(*names: str) -> Audit:
         return gathered([tmp_path / f"{name}.json" for name in names])
 
-    assert told("plain", "plain").baseline == {}
-    assert told("plain", "held").baseline == told("held", "held").baseline == made["held"].baseline
-    both = told("plain", "held", "again", "held")
+    assert joined("plain", "plain").baseline == {}
+    assert (
+        joined("plain", "held").baseline == joined("held", "held").baseline == made["held"].baseline
+    )
+    both = joined("plain", "held", "again", "held")
     assert both.held_against == f"old.json, digest {plain.digest}; b.json, digest {other.digest}"
     assert Audit.from_dict(json.loads(both.to_json())).held_against == both.held_against
 

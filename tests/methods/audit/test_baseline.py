@@ -66,11 +66,11 @@ def result(*findings: Finding, job: str = "measure") -> Result:
     return Result(job, list(findings), 0, Spent(9, 9, 0.1), StopReason.DECIDED, {})
 
 
-def audit(*results: Any, names: tuple[str, ...] = ("one", "two", "three"), **told: Any) -> Audit:
+def audit(*results: Any, names: tuple[str, ...] = ("one", "two", "three"), **fields: Any) -> Audit:
     checks = [
         CheckResult(name, "measure", {}, found) for name, found in zip(names, results, strict=False)
     ]
-    return Audit(tuple(checks), 0, Spent(0, 0, 0.0), **told)
+    return Audit(tuple(checks), 0, Spent(0, 0, 0.0), **fields)
 
 
 def rule(name: str, *levels: str) -> Rule:
@@ -177,11 +177,11 @@ def test_features_are_matched_in_any_order_and_outputs_and_ratios_apart():
         finding(0.1, 0.2, 0.8, about=("sex",), least=True, score="rate ratio"),
         finding(0.1, 0.2, about=("sex",)),
     )
-    told = {
+    states = {
         (one.about, one.output, one.least): how.state
         for one, how in zip(new.findings, hold(new, old), strict=True)
     }
-    assert told == {
+    assert states == {
         (("race", "sex"), "", False): WORSE,
         (("sex",), "loan", False): SAME,
         (("sex",), "card", False): BETTER,
@@ -201,7 +201,7 @@ def states(new: Result, old: Result) -> dict[str, tuple[str, str | None]]:
     }
 
 
-def test_a_rule_that_was_not_told_of_is_among_those_that_were_bounded():
+def test_a_rule_that_was_not_reported_is_among_those_that_were_bounded():
     women, young = rule("sex", "F"), rule("age", "young")
     old = mined(Finding("women", women, rate(0.3, 0.4), 0.1), bound(0.02, 0.08))
     new = mined(
@@ -221,7 +221,7 @@ def test_a_rule_that_was_not_told_of_is_among_those_that_were_bounded():
     }
 
 
-def test_a_rule_that_was_told_of_may_be_among_those_that_are_bounded_now():
+def test_a_rule_that_was_reported_may_be_among_those_that_are_bounded_now():
     old = mined(Finding("women", rule("sex", "F"), rate(0.3, 0.4), 0.1), bound(0.02, 0.08))
     assert states(mined(bound(0.2, 0.35)), old) == {"none of the others": (SAME, "pass")}
     assert states(mined(bound(0.41, 0.5)), old) == {"none of the others": (WORSE, "fail")}
@@ -269,8 +269,8 @@ def test_what_follows_from_the_border_of_sets_was_known_before():
     more = finding(0.5, 0.6, about=("age", "sex"))  # it contains one that discriminates
     part = finding(0.06, 0.1, about=("race",))  # it is part of one that was cleared
     other = finding(0.06, 0.1, about=("hours",))
-    told = hold(result(more, part, other, job="subsets"), old)
-    assert [(one.state, one.verdict) for one in told] == [
+    comparisons = hold(result(more, part, other, job="subsets"), old)
+    assert [(one.state, one.verdict) for one in comparisons] == [
         (SAME, "pass"),
         (WORSE, "fail"),
         (NEW, "fail"),
@@ -377,9 +377,9 @@ anything = st.one_of(results(), comparisons())
 @settings(max_examples=examples(300), deadline=None)
 def test_nothing_fails_that_is_not_new_or_surely_worse_and_no_pass_is_made_to_fail(new, old):
     parts = new.standings if isinstance(new, Comparison) else new.findings
-    told = hold(new, old)
-    assert len(told) == len(parts)
-    for part, one in zip(parts, told, strict=True):
+    comparisons = hold(new, old)
+    assert len(comparisons) == len(parts)
+    for part, one in zip(parts, comparisons, strict=True):
         assert one.claim == part.claim
         assert one.state in STATES
         if one.verdict is Verdict.FAIL:
@@ -417,14 +417,16 @@ def test_of_two_scores_at_most_one_is_surely_worse(now, before, least):
 
 @given(new=results(), old=results())
 @settings(max_examples=examples(100), deadline=None)
-def test_what_is_held_reads_back_and_is_told_statement_by_statement(new, old):
+def test_what_is_held_reads_back_and_is_shown_statement_by_statement(new, old):
     audited = audit(new).against(audit(old))
     again = Audit.from_dict(json.loads(audited.to_json()))
     assert again.to_json() == audited.to_json()
     assert again.exit_code == audited.exit_code
-    told = all_statements(again)
-    assert [one.held for one in told] == list(audited.checks[0].held)
-    assert [one.alone for one in told] == [one.verdict for one in again.checks[0].found.findings]  # type: ignore[union-attr]
+    statements = all_statements(again)
+    assert [one.held for one in statements] == list(audited.checks[0].held)
+    assert [one.alone for one in statements] == [
+        one.verdict for one in again.checks[0].found.findings
+    ]  # type: ignore[union-attr]
 
 
 def test_the_story_tells_what_does_not_pass_against_the_baseline_and_nothing_else():
@@ -442,7 +444,7 @@ def test_the_story_tells_what_does_not_pass_against_the_baseline_and_nothing_els
     assert open_.story().splitlines()[:2] == ["audit: undecided", "one: undecided"]
 
 
-def test_checks_that_are_gone_or_new_and_another_space_are_told():
+def test_checks_that_are_gone_or_new_and_another_space_are_noted():
     first, second = result(finding(0.2, 0.3)), result(finding(0.0, 0.01))
     old = audit(first, second, names=("kept", "gone"), space={"a": 1})
     new = audit(first, first, names=("kept", "added"), space={"a": 2})
@@ -456,7 +458,7 @@ def test_checks_that_are_gone_or_new_and_another_space_are_told():
     assert {check.name: check.verdict for check in seen.checks} == {"kept": "pass", "added": "fail"}
     assert seen.exit_code == 1
     assert new.against(old).digest != new.digest
-    refused(UsageError, lambda: new.against(first), "a Result is no baseline")  # type: ignore[arg-type]
+    refused(UsageError, lambda: new.against(first), "a Result is not a baseline")  # type: ignore[arg-type]
 
 
 def test_checks_that_crashed_then_or_now_are_not_excused():

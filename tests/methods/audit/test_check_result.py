@@ -1,4 +1,4 @@
-"""CheckResult: what a check says is told line by line, and nothing is cut out of a text."""
+"""CheckResult: what a check says is shown line by line, and nothing is cut out of a text."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """audit, report and demo on the command line: exit codes, files that other programs read, and
-mistakes told at once.
+mistakes reported at once.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def biased(people):
 
 
 class Ran:
-    """What a run of the command line said and wrote."""
+    """What a run of the command line printed and wrote."""
 
     def __init__(self, out: str, err: str, folder: Path) -> None:
         self.out, self.err, self.folder = out, err, folder
@@ -105,7 +105,7 @@ def asked(folder: Path) -> bool:
 
 
 @pytest.mark.parametrize(
-    ("checks", "body", "code", "said"),
+    ("checks", "body", "code", "line"),
     [
         (RACE, 'if [ "$3" -gt 50 ]; then echo yes; else echo no; fi', 0, "exit code 0: pass"),
         (
@@ -130,10 +130,10 @@ def asked(folder: Path) -> bool:
         ),
     ],
 )
-def test_each_exit_code_has_its_meaning(run, project, checks, body, code, said):
+def test_each_exit_code_has_its_meaning(run, project, checks, body, code, line):
     project(checks + ("queries = 400\n" if "queries" not in checks else ""), COMMAND, body=body)
     done = run("audit", "--json", "audit.json", expect=code)
-    assert said in done.out.splitlines()
+    assert line in done.out.splitlines()
     assert done.audit().exit_code == code
 
 
@@ -146,12 +146,12 @@ def test_progress_goes_to_standard_error_and_results_to_standard_output(run, pro
         + "level = 0.9\n"
     )
     done = run("audit", expect=2)
-    told = done.err.splitlines()
+    errors = done.err.splitlines()
     # Checks run job by job, in the order of the file.
-    assert told[0] == "1 of 3 measure sex; race: fail"
-    assert told[1].startswith("2 of 3 measure nobody: not run (")
-    assert told[2] == "3 of 3 search: no limit"
-    assert len(told) == 3
+    assert errors[0] == "1 of 3 measure sex; race: fail"
+    assert errors[1].startswith("2 of 3 measure nobody: not run (")
+    assert errors[2] == "3 of 3 search: no limit"
+    assert len(errors) == 3
     assert done.out.startswith("measure sex; race\nFAIL      changing only sex")
     assert "1 of 3" not in done.out
 
@@ -233,7 +233,7 @@ def test_every_file_that_is_asked_for_is_written_and_well_formed(run, project):
         (["missing.toml"], ["missing.toml"]),
     ],
 )
-def test_a_mistake_is_told_before_anything_is_asked(run, project, arguments, words):
+def test_a_mistake_is_reported_before_anything_is_asked(run, project, arguments, words):
     folder = project()
     (folder / "folder.html").mkdir()
     (folder / "text.json").write_text("{")
@@ -246,7 +246,7 @@ def test_a_mistake_is_told_before_anything_is_asked(run, project, arguments, wor
     assert not asked(folder)
 
 
-def test_a_wrong_check_is_told_before_anything_is_asked(run, project):
+def test_a_wrong_check_is_reported_before_anything_is_asked(run, project):
     high = "check 2 (impact) has least_ratio = 'high'; it must be a number"
     for checks, words in {
         '[[checks]]\njob = "mesure"\n': "check 1 has job = 'mesure'; did you mean 'measure'",
@@ -376,8 +376,8 @@ def test_texts_are_audited_with_their_terms(run, tmp_path):
     (tmp_path / "cli_audit_rules.py").write_text(
         "def rude(texts):\n    return ['gay' in text for text in texts]\n"
     )
-    said = ["a gay man", "a straight man", "the gay aunt", "a straight aunt", "no words"] * 20
-    pd.DataFrame({"comment": said}).to_csv(tmp_path / "texts.csv", index=False)
+    comments = ["a gay man", "a straight man", "the gay aunt", "a straight aunt", "no words"] * 20
+    pd.DataFrame({"comment": comments}).to_csv(tmp_path / "texts.csv", index=False)
     texts = '[texts]\nfrom = "texts.csv"\ncolumn = "comment"\n'
     (tmp_path / "evenhand.toml").write_text(
         FUNCTION.replace("biased", "rude").replace("= 1", "= true") + texts
@@ -452,7 +452,7 @@ def test_results_of_all_jobs_make_one_page(run, project):
         ([], "RESULT.json"),
     ],
 )
-def test_files_that_are_no_results_are_told(run, project, arguments, words):
+def test_files_that_are_no_results_are_reported(run, project, arguments, words):
     folder = project(SEX)
     eh.audit("evenhand.toml").to_json("audit.json")
     (folder / "bad.json").write_text('{"job": "measure"')

@@ -1,4 +1,4 @@
-"""Ranked bars: what the legend shows is said by its kind, and not by its words."""
+"""Ranked bars: what the legend shows is known by its kind, and not by its words."""
 
 from __future__ import annotations
 

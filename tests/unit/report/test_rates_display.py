@@ -84,9 +84,9 @@ def test_no_group_disappears_without_a_word(known, empty, most):
     ]
     shown = shown_groups(groups, most)
     drawn = [one for one in shown if isinstance(one, Group)]
-    told = sum(int(one.split()[1]) for one in shown if isinstance(one, str))
+    left_out = sum(int(one.split()[1]) for one in shown if isinstance(one, str))
     assert len(drawn) == min(most, len(groups))
-    assert len(drawn) + told == len(groups)
+    assert len(drawn) + left_out == len(groups)
     values = [one.estimate.value for one in drawn if one.estimate.n]
     assert values == sorted(values)
     if known:

@@ -264,45 +264,45 @@ def test_of_very_many_sets_ten_are_listed_and_the_others_counted():
         "sets": sets,
         "levels": [COUNTS | {"size": 1, "discriminating": 11, "not tested": 5}],
     }
-    told = lines(result("subsets", *findings, details={"lattice": table}))
-    assert sum(line.startswith("FAIL") for line in told) == 10
-    assert sum(line.startswith("UNDECIDED") for line in told) == 10
-    assert [line.strip() for line in told if "… " in line] == ["… 1 more", "… 3 more"]
-    assert "11 sets tested, none implied; 5 not tested" in told
+    shown_lines = lines(result("subsets", *findings, details={"lattice": table}))
+    assert sum(line.startswith("FAIL") for line in shown_lines) == 10
+    assert sum(line.startswith("UNDECIDED") for line in shown_lines) == 10
+    assert [line.strip() for line in shown_lines if "… " in line] == ["… 1 more", "… 3 more"]
+    assert "11 sets tested, none implied; 5 not tested" in shown_lines
 
 
-def test_a_finding_that_the_lattice_does_not_hold_is_told_all_the_same():
+def test_a_finding_that_the_lattice_does_not_hold_is_shown_all_the_same():
     missed = Finding("sex was not reached", ("sex",), estimate(math.nan, 0.0, 1.0, 0), 0.75)
-    told = lines(result("subsets", missed, details={"lattice": LATTICE | {"sets": []}}))
-    assert "UNDECIDED sex was not reached" in told
+    shown_lines = lines(result("subsets", missed, details={"lattice": LATTICE | {"sets": []}}))
+    assert "UNDECIDED sex was not reached" in shown_lines
 
 
-def test_several_outputs_are_told_one_after_the_other():
+def test_several_outputs_are_shown_one_after_the_other():
     tables = {"approved": LATTICE, "amount": LATTICE | {"sets": [], "levels": []}}
     findings = (Finding("c", ("sex", "race"), estimate(0.9, 0.85, 0.95), 0.75, output="approved"),)
-    told = lines(result("subsets", *findings, details={"lattice": {"outputs": tables}}))
-    first, second = told.index("output approved"), told.index("output amount")
-    assert any(line.startswith("FAIL") for line in told[first:second])
-    assert "minimal discriminating sets: none found" in told[second:]
+    shown_lines = lines(result("subsets", *findings, details={"lattice": {"outputs": tables}}))
+    first, second = shown_lines.index("output approved"), shown_lines.index("output amount")
+    assert any(line.startswith("FAIL") for line in shown_lines[first:second])
+    assert "minimal discriminating sets: none found" in shown_lines[second:]
 
 
 @pytest.mark.parametrize(("known", "empty"), [(70, 3), (5, 40), (73, 0), (12, 0)])
 def test_at_most_twelve_groups_are_listed(known, empty):
     groups = [group((i + 1) / 100, 50, country=f"c{i}") for i in range(known)]
     groups += [group(0, 0, country=f"e{i}") for i in range(empty)]
-    told = lines(
+    shown_lines = lines(
         result("measure", Finding("c", ("country",), estimate(0.5, 0.4, 0.6), groups=tuple(groups)))
     )
-    rows = [line for line in told if line.strip().startswith("country")]
+    rows = [line for line in shown_lines if line.strip().startswith("country")]
     assert len(rows) == min(12, known + empty)
     assert "country c0 " in rows[0]
-    left_out = [int(line.split()[1]) for line in told if "more groups" in line]
+    left_out = [int(line.split()[1]) for line in shown_lines if "more groups" in line]
     assert len(rows) + sum(left_out) == known + empty
     assert any(f"country c{known - 1} " in row for row in rows)
 
 
 def test_cases_on_request_stand_side_by_side():
-    told = lines(MEASURE, cases=2)
+    shown_lines = lines(MEASURE, cases=2)
     table = """
                      individual  twin
             sex      F           M        differs
@@ -312,9 +312,9 @@ def test_cases_on_request_stand_side_by_side():
     expected = [
         f"{'':10}{line}".rstrip() for line in textwrap.dedent(table).strip("\n").splitlines()
     ]
-    at = told.index(expected[0])
-    assert told[at : at + 8] == expected * 2
-    assert not any("for example" in line for line in told)
+    at = shown_lines.index(expected[0])
+    assert shown_lines[at : at + 8] == expected * 2
+    assert not any("for example" in line for line in shown_lines)
     assert not any("deny" in line for line in lines(MEASURE, cases=0))
 
 
@@ -348,11 +348,11 @@ def test_a_terminal_gets_coloured_verdicts_and_the_same_words():
 @pytest.mark.parametrize("width", [70, 80, 100])
 @pytest.mark.parametrize("shown", [MEASURE, SUBSETS], ids=["measure", "subsets"])
 def test_lines_fit_the_terminal_and_words_stay_whole(width, shown):
-    told = without_codes(on(terminal(width), shown))
-    assert all(len(line) <= width for line in told.splitlines())
+    screen = without_codes(on(terminal(width), shown))
+    assert all(len(line) <= width for line in screen.splitlines())
     words = {word for line in lines(shown, width=width) for word in line.split()}
-    assert set(told.split()) <= words
-    assert not any(line.strip().startswith("%") for line in told.splitlines())
+    assert set(screen.split()) <= words
+    assert not any(line.strip().startswith("%") for line in screen.splitlines())
 
 
 def test_long_labels_of_groups_give_way_to_the_numbers():
@@ -400,7 +400,7 @@ def test_what_is_printed_is_one_line_that_any_terminal_takes(text):
     printable(text).encode("utf-8")
 
 
-def test_a_reader_that_goes_away_is_told_to_the_caller_and_is_no_verdict(tmp_path):
+def test_a_reader_that_goes_away_is_an_error_of_the_caller_and_no_verdict(tmp_path):
     """Rich would exit with 1, which here means that discrimination was found."""
     file = tmp_path / "result.json"
     MEASURE.to_json(file)

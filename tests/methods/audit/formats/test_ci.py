@@ -22,12 +22,13 @@ from jsonschema import Draft202012Validator
 from markdown_it import MarkdownIt
 
 import evenhand as eh
+from evenhand.methods.audit import messages
 from evenhand.methods.audit.audit_result import Audit
 from evenhand.methods.audit.check_result import CheckResult
 from evenhand.methods.audit.formats import github
 from evenhand.methods.audit.formats.ci import MOST_ROWS, NAME, Places, cut, rows_of
 from evenhand.methods.audit.formats.github import MOST, SUMMARY, in_actions, write_summary
-from evenhand.methods.audit.formats.junit import NOT_ASKED, to_junit
+from evenhand.methods.audit.formats.junit import to_junit
 from evenhand.methods.audit.formats.markdown import FEW, ROOM, text_of, to_markdown
 from evenhand.methods.audit.formats.markdown_escape import JOINER
 from evenhand.methods.audit.formats.sarif import to_sarif
@@ -86,7 +87,7 @@ over = ["sex"]
 job = "search"
 over = ["sex"]
 """
-TOLD: dict[str, Any] = {
+FIELDS: dict[str, Any] = {
     "seed": 0,
     "spent": Spent(9, 9, 0.5),
     "command": "evenhand audit loans/evenhand.toml --seed 0",
@@ -149,7 +150,7 @@ def audited() -> Audit:
         CheckResult("wrong", "search", {}, error="there is no feature 'sexx'", code=2),
     )
     file = {"file": "loans/evenhand.toml", "text": CONFIG}
-    return Audit(checks, subject="function loan", config=file, notes=("a note",), **TOLD)
+    return Audit(checks, subject="function loan", config=file, notes=("a note",), **FIELDS)
 
 
 @cache
@@ -184,7 +185,7 @@ def hostile() -> Audit:
         subject=HOSTILE[0],
         config=file,
         notes=tuple(HOSTILE),
-        **{**TOLD, "command": HOSTILE[2]},
+        **{**FIELDS, "command": HOSTILE[2]},
     )
 
 
@@ -200,11 +201,11 @@ def score(
     return Finding(f"{about} matters", (about,), estimate, limit, (case,), **more)
 
 
-def audit_of(*findings: Finding, **told: Any) -> Audit:
-    return Audit((checked("measure", "measure", result(*findings)),), **{**TOLD, **told})
+def audit_of(*findings: Finding, **fields: Any) -> Audit:
+    return Audit((checked("measure", "measure", result(*findings)),), **{**FIELDS, **fields})
 
 
-AUDITS = {"audited": audited, "hostile": hostile, "empty": lambda: Audit((), **TOLD)}
+AUDITS = {"audited": audited, "hostile": hostile, "empty": lambda: Audit((), **FIELDS)}
 EACH = pytest.mark.parametrize("made", AUDITS.values(), ids=AUDITS)
 
 
@@ -265,8 +266,8 @@ def test_the_totals_of_junit_are_right(made):
 
 
 def test_each_verdict_has_its_place_in_junit():
-    root, told = parsed(audited()), all_statements(audited())
-    for case, one in zip(root.iter("testcase"), told, strict=True):
+    root, statements = parsed(audited()), all_statements(audited())
+    for case, one in zip(root.iter("testcase"), statements, strict=True):
         failure, skipped = case.find("failure"), case.find("skipped")
         if one.check.found is None:
             error = case.find("error")
@@ -280,7 +281,7 @@ def test_each_verdict_has_its_place_in_junit():
             assert case.findtext("system-out", "").startswith(one.claim)
         assert (skipped is not None) == (one.verdict is None)
         if skipped is not None:
-            assert skipped.get("message") == NOT_ASKED
+            assert skipped.get("message") == messages.NO_LIMIT_WAS_GIVEN
     kinds = [error.get("type") for error in root.iter("error")]
     assert kinds == ["the software failed", "the check could not be run"]
 
@@ -295,7 +296,7 @@ def test_a_failure_tells_the_claim_the_interval_the_limit_the_case_and_how_to_ru
     assert re.fullmatch(r"sex +F +M +differs", body[5])
     assert re.fullmatch(r"income +(\d+) +\1", body[7])
     assert re.fullmatch(r"outcome +False +True +differs", body[8])
-    assert body[9:] == [f"run it again: {TOLD['command']}"]
+    assert body[9:] == [f"run it again: {FIELDS['command']}"]
 
 
 def test_names_of_test_cases_are_unlike_each_other_and_hold_no_values():
@@ -310,7 +311,7 @@ def test_names_of_test_cases_are_unlike_each_other_and_hold_no_values():
 
 def test_an_interrupted_check_is_an_error_even_if_what_it_found_passes():
     stopped = result(score(0.0, 0.05), stop=StopReason.INTERRUPTED)
-    root = parsed(Audit((checked("measure", "measure", stopped),), **TOLD))
+    root = parsed(Audit((checked("measure", "measure", stopped),), **FIELDS))
     assert (root.get("tests"), root.get("errors"), root.get("failures")) == ("2", "1", "0")
 
 
@@ -328,9 +329,9 @@ def test_long_names_are_cut_and_stay_apart():
 
 
 def test_hostile_names_stay_text_in_junit():
-    told = [str(suite.get("name")) for suite in parsed(hostile())]
-    assert told[0] == HOSTILE[0]
-    assert cut(HOSTILE[4], NAME) in told
+    names = [str(suite.get("name")) for suite in parsed(hostile())]
+    assert names[0] == HOSTILE[0]
+    assert cut(HOSTILE[4], NAME) in names
     assert "\\x07" in cut(HOSTILE[4])
     assert "\\u202e" in to_junit(hostile())
 
@@ -343,7 +344,7 @@ def test_any_text_survives_every_format(name, other):
         name, (name,), Estimate(0.2, 0.1, 0.3, 9, 0.95, "exact", other), 0.05, (case,), output=other
     )
     audit = Audit(
-        (checked(name, "measure", result(one)),), **{**TOLD, "subject": name, "command": other}
+        (checked(name, "measure", result(one)),), **{**FIELDS, "subject": name, "command": other}
     )
     root = parsed(audit)
     assert [suite.get("name") for suite in root] == [cut(name, NAME)]
@@ -387,9 +388,9 @@ def test_levels_and_kinds_follow_the_verdicts():
         Verdict.PASS: ("pass", "none"),
         None: ("informational", "none"),
     }
-    told = all_statements(audited())
-    assert {one.verdict for one in told} == set(kinds)
-    for one, found in zip(told, run_of(audited())["results"], strict=True):
+    statements = all_statements(audited())
+    assert {one.verdict for one in statements} == set(kinds)
+    for one, found in zip(statements, run_of(audited())["results"], strict=True):
         assert (found["kind"], found["level"]) == kinds[one.verdict]
         assert found["properties"]["verdict"] == one.word
         if one.estimate is not None:
@@ -434,19 +435,19 @@ def test_a_result_is_where_its_check_is_declared():
         ("checks = 7", 1),
     ],
 )
-def test_a_line_that_cannot_be_told_is_the_first(text, line):
+def test_a_line_that_is_not_known_is_the_first(text, line):
     audit = audit_of(score(0.2, 0.3), config={"file": "evenhand.toml", "text": text})
     assert Places.of(audit).line(all_statements(audit)[0]) == line
 
 
-def test_paths_are_told_from_where_ci_runs(tmp_path, monkeypatch):
+def test_paths_begin_where_ci_runs(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    for file, told in (
+    for file, shown in (
         (tmp_path / "a" / "x.toml", "a/x.toml"),
         (tmp_path.parent / "x.toml", "x.toml"),
         ("", ""),
     ):
-        assert Places.of(audit_of(config={"file": str(file), "text": ""})).file == told
+        assert Places.of(audit_of(config={"file": str(file), "text": ""})).file == shown
     uri = run_of(hostile())["results"][0]["locations"][0]["physicalLocation"]["artifactLocation"][
         "uri"
     ]
@@ -464,23 +465,23 @@ def test_fingerprints_stay_when_values_change_and_differ_by_what_is_asked():
     assert not {*before} & {*marks(audit_of(score(0.2, 0.3, least=True, score="rate ratio")))}
 
 
-def test_how_the_run_went_is_told_apart_from_what_it_found():
+def test_how_the_run_went_is_apart_from_what_it_found():
     (whole,) = run_of(audit_of(score(0.2, 0.3)))["invocations"]
     assert (whole["executionSuccessful"], whole["exitCode"], whole["commandLine"]) == (
         True,
         1,
-        TOLD["command"],
+        FIELDS["command"],
     )
     (broken,) = run_of(audited())["invocations"]
     assert (broken["executionSuccessful"], broken["exitCode"]) == (False, audited().exit_code)
-    told = [
+    notifications = [
         (note["level"], note["message"]["text"]) for note in broken["toolExecutionNotifications"]
     ]
-    assert told[0] == ("error", "crashed: the software crashed on input 7")
-    assert told[-1] == ("note", "a note")
+    assert notifications[0] == ("error", "crashed: the software crashed on input 7")
+    assert notifications[-1] == ("note", "a note")
 
 
-def test_a_baseline_is_told_by_states_and_by_its_identity():
+def test_a_baseline_is_shown_by_states_and_by_its_identity():
     old = audit_of(score(0.2, 0.3), score(0.2, 0.3, about="race"))
     new = audit_of(score(0.2, 0.3), score(0.4, 0.5, about="race"), score(0.2, 0.3, about="age"))
     run = run_of(new.against(old, name="old.json"))
@@ -496,7 +497,7 @@ def test_every_state_of_a_baseline_has_a_name_in_sarif(state):
         audit_of(score(0.2, 0.3)).checks[0],
         held=(BaselineComparison("a", state, Verdict.PASS, "12 %"),),
     )
-    (found,) = run_of(Audit((check,), **TOLD))["results"]
+    (found,) = run_of(Audit((check,), **FIELDS))["results"]
     assert found["baselineState"] in ("new", "updated", "unchanged")
     assert f"against the baseline: {state}; it was 12 %" in found["message"]["text"]
 
@@ -579,7 +580,7 @@ def test_hostile_names_give_no_commands_and_no_properties():
         assert set(properties) <= {"file", "line", "title"}
     name = "a,b::c%d\ne"
     (line,) = github.annotations(
-        Audit((CheckResult(name, "measure", {}, error="100 %\n::error::x"),), **TOLD)
+        Audit((CheckResult(name, "measure", {}, error="100 %\n::error::x"),), **FIELDS)
     )
     assert line == "::error title=evenhand not run%3A a%2Cb%3A%3Ac%25d\\ne::100 %25\\n::error::x"
 
@@ -709,12 +710,12 @@ def test_a_summary_tells_the_verdict_how_sure_it_is_and_how_to_run_it_again():
     words = Counter(
         "not run" if one.check.found is None else one.word for one in all_statements(audited())
     )
-    said = ", ".join(
+    counts = ", ".join(
         f"{words[word]} {word}" for word in ("fail", "not run", "undecided", "no limit", "pass")
     )
-    assert f"statements of function loan: {said}." in text
+    assert f"statements of function loan: {counts}." in text
     assert f"at a level of at least {100 * audited().level:.6g} %." in text
-    assert f"\n    {TOLD['command']}\n" in text
+    assert f"\n    {FIELDS['command']}\n" in text
     assert "- note: a note" in text
     assert "### What is not claimed" in text
     assert "A search finds witnesses and never a rate." in text
@@ -776,14 +777,14 @@ def test_how_sure_all_of_it_is_together_is_a_sentence(findings, words):
     assert words in to_markdown(audit_of(*findings))
 
 
-def test_levels_that_say_nothing_together_are_not_told_as_a_level():
+def test_levels_that_say_nothing_together_are_not_shown_as_a_level():
     checks = tuple(
         replace(audit_of(score(0.2, 0.3)).checks[0], name=str(number)) for number in range(30)
     )
-    assert "nothing is known of all of them together" in to_markdown(Audit(checks, **TOLD))
+    assert "nothing is known of all of them together" in to_markdown(Audit(checks, **FIELDS))
 
 
-def test_a_baseline_is_told_in_the_summary_and_in_each_row():
+def test_a_baseline_is_in_the_summary_and_in_each_row():
     old, new = audit_of(score(0.2, 0.3)), audit_of(score(0.2, 0.3))
     text = to_markdown(new.against(old, name="old.json"))
     assert text.startswith("## evenhand: pass")

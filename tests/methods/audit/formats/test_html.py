@@ -21,6 +21,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from markupsafe import Markup
 from matplotlib.figure import Figure
 
 import evenhand as eh
@@ -72,14 +73,14 @@ class Page(HTMLParser):
     apart from data.
     """
 
-    def __init__(self, said: str) -> None:
+    def __init__(self, html: str) -> None:
         super().__init__()
         self.open: list[str] = []
         self.elements: list[tuple[str, dict[str, str]]] = []
         self.scripts: list[str] = []
         self.text = ""
         self.rows: list[list[str]] = []
-        self.feed(said)
+        self.feed(str(html))
         self.close()
         assert self.open == []
 
@@ -122,14 +123,14 @@ class Page(HTMLParser):
         return dict(json.loads(self.scripts[places.index(f"{name}-data")]))
 
 
-def whole(said: str) -> Page:
+def whole(html: str) -> Page:
     """Parse a page and check what holds of every one: nothing from elsewhere, and everything that
     is named is there.
     """
-    assert said.startswith("<!DOCTYPE html>\n<html lang")
-    said.encode()
-    assert all(letter.isprintable() or letter == "\n" for letter in said)
-    found = Page(said.removeprefix("<!DOCTYPE html>"))
+    assert html.startswith("<!DOCTYPE html>\n<html lang")
+    html.encode()
+    assert all(letter.isprintable() or letter == "\n" for letter in html)
+    found = Page(html.removeprefix("<!DOCTYPE html>"))
     ids = Counter(one["id"] for _, one in found.elements if "id" in one)
     assert set(ids.values()) == {1}
     for _, one in found.elements:
@@ -144,7 +145,7 @@ def whole(said: str) -> Page:
     tags = {tag for tag, _ in found.elements}
     assert not {"img", "link", "iframe", "object", "embed", "base", "form", "audio", "video"} & tags
     outside = re.findall(
-        r"url\((?!#)[^)]*\)|@import", "".join(re.findall(r"<style>.*?</style>", said, re.DOTALL))
+        r"url\((?!#)[^)]*\)|@import", "".join(re.findall(r"<style>.*?</style>", html, re.DOTALL))
     )
     assert outside == []
     policy = next(one["content"] for one in found.all("meta") if "http-equiv" in one)
@@ -194,8 +195,8 @@ def checked(job: str, found: Any, **settings: Any) -> CheckResult:
     return CheckResult(f"{job} of it", job, settings, found)
 
 
-def audit_of(*checks: CheckResult, **told: Any) -> Audit:
-    return Audit(checks, 0, NO_TIME, **told)
+def audit_of(*checks: CheckResult, **fields: Any) -> Audit:
+    return Audit(checks, 0, NO_TIME, **fields)
 
 
 def result(job: str, findings: Any, **rest: Any) -> Result:
@@ -222,7 +223,7 @@ def every() -> dict[str, CheckResult]:
     )
     hired["hired"] = hired["points"] % 3 == 0
     truth = (rows()["age"] > 35).to_numpy().astype(int)
-    told = {
+    predictions = {
         "original": (biased(rows()) == "grant").astype(int),
         "blind <b>": (fair(rows()) == "grant").astype(int),
     }
@@ -248,7 +249,7 @@ def every() -> dict[str, CheckResult]:
         "terms": eh.mine_text(loud, SAID, lexicon=TERMS, kind="causal", limit=0.05),
         "selection": eh.impact(hired, outcome="hired", over="sex", least_ratio=0.8),
         "scoring": eh.impact(hired, outcome="points", over="sex", scored=True),
-        "compare": eh.compare(told, truth, rows()["sex"], resamples=100),
+        "compare": eh.compare(predictions, truth, rows()["sex"], resamples=100),
         "repair": FULL,
     }
     made = {name: checked(name, one) for name, one in found.items()}
@@ -319,11 +320,11 @@ WORDS = {
 @pytest.mark.parametrize("name", WORDS)
 def test_a_section_tells_what_its_job_found(name, undrawn):
     found = section_of(name)
-    told = found.text + "".join(
+    shown = found.text + "".join(
         one["aria-label"] for _, one in found.elements if "aria-label" in one
     )
     for words in WORDS[name]:
-        assert words in told
+        assert words in shown
 
 
 def test_every_found_input_is_in_the_data_as_in_the_frame(undrawn):
@@ -350,7 +351,7 @@ def test_every_found_input_is_in_the_data_as_in_the_frame(undrawn):
     ]
 
 
-def test_what_was_replayed_is_told(tmp_path, undrawn):
+def test_what_was_replayed_is_shown(tmp_path, undrawn):
     first: Any = every()["search"].found
     first.to_json(tmp_path / "found.json")
     again = eh.replay(tmp_path / "found.json", eh.Subject(biased, SPACE))
@@ -360,7 +361,7 @@ def test_what_was_replayed_is_told(tmp_path, undrawn):
     assert again.worst.claim in found.text
 
 
-def test_notes_of_a_repair_are_told_once(undrawn):
+def test_notes_of_a_repair_are_shown_once(undrawn):
     assert section_of("repair").text.count("a note") == 1
 
 
@@ -379,13 +380,13 @@ def test_a_figure_of_each_kind_is_in_the_page():
 
 def test_the_same_audit_gives_the_same_bytes_also_from_its_file(tmp_path, undrawn):
     audit = audit_of(*every().values(), subject="loan.py", command="evenhand audit")
-    said = audit.to_html(tmp_path / "report.html")
-    assert (tmp_path / "report.html").read_text(encoding="utf-8") == said == page(audit)
+    html = audit.to_html(tmp_path / "report.html")
+    assert (tmp_path / "report.html").read_text(encoding="utf-8") == html == page(audit)
     audit.to_json(tmp_path / "audit.json")
-    assert Audit.from_json(tmp_path / "audit.json").to_html() == said
+    assert Audit.from_json(tmp_path / "audit.json").to_html() == html
 
 
-def test_a_report_that_cannot_be_written_is_said(tmp_path):
+def test_a_report_that_cannot_be_written_is_an_error(tmp_path):
     refused(
         UsageError,
         lambda: audit_of().to_html(tmp_path / "no" / "a.html"),
@@ -427,8 +428,8 @@ def test_the_summary_begins_with_what_fails(undrawn):
     audit = audit_of(
         checked("measure", findings(0.05)), checked("measure", findings(0.01, 0.2, 0.3, 0.4, 0.5))
     )
-    said = page(audit).partition("<ul>\n<li><span")[2].partition("</ul>")[0]
-    assert re.findall("it is (\\d+)|(1 more) of", said) == [
+    listed = page(audit).partition("<ul>\n<li><span")[2].partition("</ul>")[0]
+    assert re.findall("it is (\\d+)|(1 more) of", listed) == [
         ("50", ""),
         ("40", ""),
         ("30", ""),
@@ -456,7 +457,7 @@ def test_a_check_held_against_a_baseline_says_how_it_stands(undrawn):
     assert next(cells for cells in found.rows if cells[0] == "fail")[-2:] == ["5 %", "worse"]
 
 
-def test_how_sure_all_statements_are_is_said_in_words_that_fit(undrawn):
+def test_how_sure_all_statements_are_is_in_words_that_fit(undrawn):
     sampled = result("measure", [Finding("a", ("a",), Estimate(0.1, 0.05, 0.2, 90, 0.95, "exact"))])
     exact = result("measure", [Finding("a", ("a",), Estimate.exact(1, 4))])
     one = checked("measure", sampled)
@@ -475,10 +476,10 @@ def test_numbers_are_sorted_as_they_are_read(undrawn):
         Finding("nothing seen", ("c",), Estimate(float("nan"), 0.0, 1.0, 0, 0.95, "exact"), 0.05),
     ]
     found = whole(page(audit_of(checked("measure", result("measure", findings)))))
-    told = {cells[2]: cells[3:] for cells in found.rows if len(cells) == 7}
-    assert told["a rate"] == ["11.7 %", "5.2 % to 21.5 %", "247", "5 %"]
-    assert told["a score"] == ["3.5", "3 to 4", "90", ""]
-    assert told["nothing seen"] == ["no data, undecided", "", "0", "5 %"]
+    scores = {cells[2]: cells[3:] for cells in found.rows if len(cells) == 7}
+    assert scores["a rate"] == ["11.7 %", "5.2 % to 21.5 %", "247", "5 %"]
+    assert scores["a score"] == ["3.5", "3 to 4", "90", ""]
+    assert scores["nothing seen"] == ["no data, undecided", "", "0", "5 %"]
     values = [one["data-value"] for one in found.all("td") if "data-value" in one]
     assert values == ["11.7", "5.2", "247", "5", "", "", "", "5", "3.5", "3", "90", ""]
 
@@ -517,11 +518,11 @@ def hostile() -> Audit:
     data = space.decode(space.draw(400, np.random.default_rng(0)))
     found = eh.audit(subject, checks=checks, data=data)
     truth = np.arange(400) % 2
-    told = {
+    predictions = {
         "original": truth,
         **{name or "empty": np.roll(truth, at) for at, name in enumerate(HOSTILE, start=1)},
     }
-    compared = eh.compare(told, truth, data["$title"], resamples=100)
+    compared = eh.compare(predictions, truth, data["$title"], resamples=100)
     claims = [
         Finding(f"{one}{HALF}", (one,), Estimate.exact(1, 9), cases=(_odd(one),)) for one in HOSTILE
     ]
@@ -549,11 +550,11 @@ def hostile() -> Audit:
     )
 
 
-def _odd(said: str) -> Case:
+def _odd(text: str) -> Case:
     return Case(
-        {said: said, "text": f"a ⟦{said}⟧ man"},
-        {said: said[::-1], "text": f"a ⟦{HALF}⟧ man"},
-        (said, HALF),
+        {text: text, "text": f"a ⟦{text}⟧ man"},
+        {text: text[::-1], "text": f"a ⟦{HALF}⟧ man"},
+        (text, HALF),
     )
 
 
@@ -639,29 +640,29 @@ def test_pieces_of_a_page_keep_any_text_as_text(one, other, third):
 
 def test_marks_around_a_term_are_seen():
     case = Case({"text": "I am a ⟦<gay>⟧ man"}, {"text": "I am a ⟦straight⟧ man"}, ("rude", "fine"))
-    said = people(case, "")
-    assert "I am a <mark>⟦&lt;gay&gt;⟧</mark> man" in said
-    assert "I am a <mark>⟦straight⟧</mark> man" in said
+    html = people(case, "")
+    assert "I am a <mark>⟦&lt;gay&gt;⟧</mark> man" in html
+    assert "I am a <mark>⟦straight⟧</mark> man" in html
 
 
 def test_outcomes_that_are_equal_are_not_marked():
-    said = people(Case({"a": 1}, {"a": 2}, ("no", "no")), "")
-    assert [cells[-1] for cells in Page(said).rows] == ["what differs", "differs", ""]
+    html = people(Case({"a": 1}, {"a": 2}, ("no", "no")), "")
+    assert [cells[-1] for cells in Page(html).rows] == ["what differs", "differs", ""]
 
 
 # Very many rows
 
 
-def counted(said: str) -> int:
-    return len(Page(said).rows) - 1
+def counted(html: str) -> int:
+    return len(Page(html).rows) - 1
 
 
 def test_of_a_long_sheet_the_page_has_the_first_rows_and_the_data_all():
-    said = long_sheet(
+    html = long_sheet(
         "many", "People.", [Column("n", range(70_000)), Column("town", ["x", "y"] * 35_000)]
     )
-    found = Page(said)
-    assert counted(said) == html_tables.WRITTEN
+    found = Page(html)
+    assert counted(html) == html_tables.WRITTEN
     assert found.data("many")["rows"] == html_tables.MOST_ROWS
     assert (
         "People. The first 50,000 of 70,000 are here; the file of the result has all of them."
@@ -672,17 +673,17 @@ def test_of_a_long_sheet_the_page_has_the_first_rows_and_the_data_all():
 
 def test_a_sheet_that_would_be_too_large_is_cut_and_says_so():
     columns = [Column("name", [f"{number} é<" + "漢" * 20 for number in range(4000)])]
-    said = long_sheet("many", "People.", columns, room=20_000)
-    found = Page(said)
+    html = long_sheet("many", "People.", columns, room=20_000)
+    found = Page(html)
     kept = found.data("many")["rows"]
     assert 10_000 < len(found.scripts[0].encode()) <= 20_000
     assert f"The first {kept:,} of 4,000 are here" in found.text
 
 
-def test_one_huge_value_is_cut_and_said():
-    said = long_sheet("one", "People.", [Column("name", ["b" * 5_000, "c…"])])
-    assert Page(said).data("one")["columns"][0]["levels"] == ["b" * 1000 + "…", "c…"]
-    assert "Values are cut after 1,000 letters." in said
+def test_one_huge_value_is_cut_and_the_caption_says_so():
+    html = long_sheet("one", "People.", [Column("name", ["b" * 5_000, "c…"])])
+    assert Page(html).data("one")["columns"][0]["levels"] == ["b" * 1000 + "…", "c…"]
+    assert "Values are cut after 1,000 letters." in html
     assert "Values are cut" not in long_sheet("one", "People.", [Column("name", ["c…"])])
 
 
@@ -697,13 +698,13 @@ def test_whole_numbers_that_scripts_would_round_are_texts():
 
 def test_a_short_sheet_of_very_many_rows_becomes_a_long_one():
     lines = [
-        [Cell(f"<b>{number}</b>"), Cell(f"{number} %", float(number), number=True)]
+        [Cell(Markup(f"<b>{number}</b>")), Cell(f"{number} %", float(number), number=True)]
         for number in range(501)
     ]
     assert counted(short_sheet("few", "", ["a", "b"], lines[:500])) == 500
-    said = short_sheet("many", "", ["a", "b"], lines)
-    first, second = Page(said).data("many")["columns"]
-    assert counted(said) == html_tables.WRITTEN
+    html = short_sheet("many", "", ["a", "b"], lines)
+    first, second = Page(html).data("many")["columns"]
+    assert counted(html) == html_tables.WRITTEN
     assert (first["levels"][7], second["levels"][7], second["keys"][7]) == ("7", "7 %", 7)
 
 
@@ -781,9 +782,9 @@ def many(number: int, rules: int) -> Audit:
 
 
 def test_very_many_inputs_and_rules_make_a_page_that_can_be_opened(undrawn):
-    said = page(many(50_000, 2_000))
-    found = whole(said)
-    assert len(said.encode()) < 10_000_000
+    html = page(many(50_000, 2_000))
+    found = whole(html)
+    assert len(html.encode()) < 10_000_000
     assert found.data("check1-cases")["rows"] == 50_000
     assert found.data("check2-rules")["rows"] == 2_000
     assert found.data("verdicts")["rows"] == 2_001
@@ -795,10 +796,10 @@ def test_very_many_inputs_and_rules_make_a_page_that_can_be_opened(undrawn):
 
 
 def test_bars_tell_their_numbers_and_the_limit():
-    said = bar(Estimate(0.2, 0.1, 0.3, 90, 0.95, "exact"), 0.05)
-    (drawing,) = Page(said).all("svg")
+    html = bar(Estimate(0.2, 0.1, 0.3, 90, 0.95, "exact"), 0.05)
+    (drawing,) = Page(html).all("svg")
     assert drawing["aria-label"] == "20 %, between 10 % and 30 %; engineering threshold 5 %"
-    assert Page(said).text == "5 %40 %"
+    assert Page(html).text == "5 %40 %"
     assert Page(bar(Estimate(0.2, 0.1, 0.3, 90, 0.95, "exact"))).text == "0 %40 %"
     assert Page(bar(Estimate(0.9, 0.8, 1.0, 90, 0.95, "exact"), 0.9)).text == "0 %90 %"
 
@@ -817,15 +818,15 @@ def test_scales_end_where_everything_is_in_sight():
 @pytest.mark.parametrize("name", ["measure", "search", "mine", "compare", "repair"])
 def test_results_show_themselves_in_notebooks(name):
     found: Any = every()[name].found
-    said = Page(found._repr_html_())
-    assert [one for one, _ in said.elements].count("table") == 1
+    shown = Page(found._repr_html_())
+    assert [one for one, _ in shown.elements].count("table") == 1
     assert len(found._repr_html_()) < 30_000
-    assert "verdict" in said.rows[0]
+    assert "verdict" in shown.rows[0]
 
 
 def test_a_notebook_shows_hostile_audits_as_text_and_not_all_of_a_large_one():
-    said = Page(hostile()._repr_html_())
-    tags = {tag for tag, _ in said.elements}
+    shown = Page(hostile()._repr_html_())
+    tags = {tag for tag, _ in shown.elements}
     assert tags <= {
         "table",
         "caption",
@@ -839,7 +840,7 @@ def test_a_notebook_shows_hostile_audits_as_text_and_not_all_of_a_large_one():
         "br",
         "bdi",
     }
-    assert TAG in said.text
+    assert TAG in shown.text
     large = many(50_000, 2_000)._repr_html_()
     assert len(large) < 30_000
     assert "1,976 more" in large
@@ -872,6 +873,6 @@ def test_an_audit_draws_the_scores_of_all_checks():
 @pytest.mark.slow
 def test_several_searches_share_the_room_of_a_page(undrawn):
     one = next(check for check in many(50_000, 100).checks if check.job == "search")
-    said = page(audit_of(*(replace(one, name=f"search {number}") for number in range(9))))
-    assert len(said.encode()) < 10_000_000
-    assert len(re.findall(r"The first [\d,]+ of 50,000 are here", said)) == 9
+    html = page(audit_of(*(replace(one, name=f"search {number}") for number in range(9))))
+    assert len(html.encode()) < 10_000_000
+    assert len(re.findall(r"The first [\d,]+ of 50,000 are here", html)) == 9

@@ -43,7 +43,7 @@ def flat(text: str) -> str:
     return " ".join(text.split())
 
 
-def said(value: str) -> str:
+def visible(value: str) -> str:
     return flat(printable(value))
 
 
@@ -51,12 +51,15 @@ def said(value: str) -> str:
 @settings(max_examples=examples(120), deadline=None)
 def test_whatever_a_value_holds_markdown_shows_it_letter_by_letter(one, other):
     page = RENDERER.render(markdown_escape.table(["a", one], [[one, other]]))
-    assert shown(page, "td") == [said(one), said(other)]
-    assert shown(page, "th") == ["a", said(one)]
+    assert shown(page, "td") == [visible(one), visible(other)]
+    assert shown(page, "th") == ["a", visible(one)]
     page = RENDERER.render(f"before\n{markdown_escape.text(one)}\n\n{markdown_escape.text(one)}")
-    assert shown(page, "p") == [flat(f"before {said(one)}"), *([said(one)] if said(one) else [])]
+    assert shown(page, "p") == [
+        flat(f"before {visible(one)}"),
+        *([visible(one)] if visible(one) else []),
+    ]
     assert shown(RENDERER.render(f"- {markdown_escape.text(one)} end"), "li") == [
-        flat(f"{said(one)} end")
+        flat(f"{visible(one)} end")
     ]
 
 
@@ -65,7 +68,7 @@ def test_whatever_a_value_holds_markdown_shows_it_letter_by_letter(one, other):
 def test_code_holds_anything_and_ends_where_it_should(value):
     page = RENDERER.render(f"x {markdown_escape.code(value)} y")
     assert flat(shown(page, "p")[0].replace("<code>", "").replace("</code>", "")) == flat(
-        f"x {said(value)} y"
+        f"x {visible(value)} y"
     )
     page = RENDERER.render(f"{markdown_escape.block(value)}\n\nafter")
     assert page.endswith("<p>after</p>\n")
@@ -155,13 +158,13 @@ def audit() -> Audit:
         ),
         CheckResult("broken", "measure", {}, None, "the software exited with code 3"),
     )
-    told = {"file": "evenhand.toml", "text": ""}
+    config = {"file": "evenhand.toml", "text": ""}
     return Audit(
         checks,
         7,
         Spent(9, 9, 0.1),
         "a loan program",
-        config=told,
+        config=config,
         command="evenhand audit --seed 7",
     )
 
