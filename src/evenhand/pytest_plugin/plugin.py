@@ -1,5 +1,4 @@
-"""The pytest plugin: the fixture `fairness`, its options and its marker, and what a run has to tell
-of it.
+"""The pytest plugin: the fixture `fairness`, its options, its marker, and its part of a report.
 
 It is loaded into every run of pytest where evenhand is installed: nothing slow is imported until a
 test asks for it.
@@ -8,6 +7,7 @@ test asks for it.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import inspect
 import operator
 from dataclasses import dataclass, field, replace
@@ -25,30 +25,32 @@ from evenhand.pytest_plugin.story import (
     VERDICTS,
     Settings,
     Tally,
+    failure_report,
     job_of,
-    tell,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
 LEAST = {"seed": 0, "queries": 1}
-"""The settings that can be given as an option, in the ini-file and by the marker, with the least
-that each may be.
+"""The settings that are options, keys of the ini-file and keywords of the marker.
+
+Each with the least that it may be.
 """
-_NUMBER = "int" if pytest.version_tuple >= (8, 4) else "string"
+_NUMBER: Any = "int" if pytest.version_tuple >= (8, 4) else "string"
 
 
 @dataclass(eq=False, repr=False)
 class Fairness:
-    """The verbs of evenhand, with the seed and the budget of this run; every result is remembered
-    in `results`.
+    """The verbs of evenhand, with the seed and the budget of this run.
+
+    Every result is remembered in `results`.
     """
 
     settings: Settings
     results: list[Any] = field(default_factory=list, init=False)
-    told: dict[int, str] = field(default_factory=dict, init=False)
-    """The number of each result that a failure report has told of, and the file that holds it."""
+    reported: dict[int, str] = field(default_factory=dict, init=False)
+    """The number of each result that a failure report has shown, and the file that holds it."""
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         """Return a verb of evenhand by its name."""
@@ -56,29 +58,30 @@ class Fairness:
         verb = None if name.startswith("_") else _verb(name)
         if verb is None:
             raise AttributeError(_no_verb(name))
-        takes = inspect.signature(verb).parameters
+        parameters = inspect.signature(verb).parameters
 
         @wraps(verb)
         def call(*args: Any, **options: Any) -> Any:
             __tracebackhide__ = True
-            given = {key: value for key, value in self._given().items() if key in takes}
-            found = verb(*args, **{**given, **options})
+            keywords: dict[str, Any] = {}
+            for key, value in self._defaults().items():
+                if key in parameters:
+                    keywords[key] = value
+            keywords.update(options)
+            found = verb(*args, **keywords)
             if hasattr(found, "exit_code"):
-                from evenhand.runtime.errors import INTERRUPTED
-
                 self.results.append(found)
-                if (
-                    found.exit_code == INTERRUPTED
-                    or getattr(found, "stop", None) is evenhand.StopReason.INTERRUPTED
-                ):
-                    raise KeyboardInterrupt  # a verb returns what it has, but whoever asked wants the run to end
+                if _was_interrupted(found):
+                    # A verb returns what it has, but whoever interrupted it wants the run to end.
+                    raise KeyboardInterrupt
             return found
 
         return call
 
     def check(self, *results: Any) -> None:
-        """Check these results, or all that the test has so far; raise one AssertionError for what
-        does not pass.
+        """Check these results, or all that the test has so far.
+
+        Raises one AssertionError for all that do not pass.
         """
         __tracebackhide__ = True
         chosen = results or tuple(self.results)
@@ -86,7 +89,7 @@ class Fairness:
             raise evenhand.UsageError(
                 "there is nothing to check yet; call a verb first, for example fairness.measure"
             )
-        told = []
+        failures = []
         for found in chosen:
             if not hasattr(found, "exit_code"):
                 raise evenhand.UsageError(
@@ -96,18 +99,16 @@ class Fairness:
             try:
                 found.check()
             except AssertionError as error:
-                told.append(str(error))
-        if told:
-            raise AssertionError("\n".join(told))
+                failures.append(str(error))
+        if failures:
+            raise AssertionError("\n".join(failures))
 
-    def _given(self) -> dict[str, Any]:
+    def _defaults(self) -> dict[str, Any]:
         """Return the keywords that a verb gets where the test does not give its own."""
-        budget = (
-            {}
-            if self.settings.queries is None
-            else {"budget": evenhand.Budget(queries=self.settings.queries)}
-        )
-        return {"seed": self.settings.seed, "progress": False, **budget}
+        defaults: dict[str, Any] = {"seed": self.settings.seed, "progress": False}
+        if self.settings.queries is not None:
+            defaults["budget"] = evenhand.Budget(queries=self.settings.queries)
+        return defaults
 
     def __repr__(self) -> str:
         return f"Fairness({self.settings}; results: {len(self.results)})"
@@ -123,15 +124,19 @@ ASKED = pytest.StashKey[Fairness]()
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Declare the options, and the ini-file's defaults for them."""
     group = parser.getgroup("fairness", "fairness (evenhand)")
-    told = {
+    help_of = {
         "seed": "the seed of every verb of the fixture `fairness`; default 0",
         "queries": "the most inputs that each verb of the fixture `fairness` may ask",
     }
-    for name, help_ in told.items():
-        group.addoption(f"--fairness-{name}", type=partial(_option, name), metavar="N", help=help_)
-        parser.addini(
-            f"fairness_{name}", f"default of --fairness-{name}", type=_NUMBER, default=None
-        )  # type: ignore[arg-type]
+    for name, help_text in help_of.items():
+        group.addoption(
+            f"--fairness-{name}",
+            type=partial(_option, name),
+            metavar="N",
+            help=help_text,
+        )
+        default_of = f"default of --fairness-{name}"
+        parser.addini(f"fairness_{name}", default_of, type=_NUMBER, default=None)
     where = f"where failing tests leave their evidence; default {FOLDER} in the root folder"
     group.addoption("--fairness-dir", metavar="FOLDER", help=where)
     parser.addini("fairness_dir", "default of --fairness-dir, from the root folder", default=None)
@@ -142,22 +147,26 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers", "fairness(seed, queries): what the fixture `fairness` gives its verbs here"
     )
-    given = {name: _setting(config, name) for name in LEAST}
-    option, ini = config.getoption("fairness_dir"), config.getini("fairness_dir")
-    folder = (
-        Path(config.invocation_params.dir, option)
-        if option
-        else Path(config.rootpath, ini or FOLDER)
-    )
-    config.stash[SETTINGS] = Settings(given["seed"] or 0, given["queries"], folder)
+    seed = _setting(config, "seed")
+    queries = _setting(config, "queries")
+    # An option is seen from where pytest was started, the ini-file from its own folder.
+    option = config.getoption("fairness_dir")
+    ini = config.getini("fairness_dir")
+    if option:
+        folder = Path(config.invocation_params.dir, option)
+    else:
+        folder = Path(config.rootpath, ini or FOLDER)
+    config.stash[SETTINGS] = Settings(seed or 0, queries, folder)
     config.pluginmanager.register(Tally(config, folder), "evenhand-tally")
 
 
 def pytest_report_header(config: pytest.Config) -> str | None:
-    """Say what the verbs are given, where something was said of it."""
-    given = [_setting(config, name) for name in LEAST]
-    told = config.get_verbosity() > 0 or any(value is not None for value in given)
-    return f"evenhand: {config.stash[SETTINGS]}" if told else None
+    """Return the settings of the verbs, where some are set or the report is to be long."""
+    settings = [_setting(config, name) for name in LEAST]
+    are_set = any(setting is not None for setting in settings)
+    if not are_set and config.get_verbosity() <= 0:
+        return None
+    return f"evenhand: {config.stash[SETTINGS]}"
 
 
 @pytest.fixture
@@ -168,46 +177,60 @@ def fairness(request: pytest.FixtureRequest) -> Fairness:
         settings = marked(request.node, request.config.stash[SETTINGS])
     except ValueError as error:
         problem = str(error)
-    if problem:  # outside of the handler, or the sentence would be told twice
+    if problem:  # outside of the handler, or pytest would print the sentence twice
         pytest.fail(problem, pytrace=False)
-    asked = request.node.stash[ASKED] = Fairness(settings)
-    return asked
+    verbs = Fairness(settings)
+    request.node.stash[ASKED] = verbs
+    return verbs
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_makereport(
     item: pytest.Item,
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Tell of what did not pass where a test fails; count what it asked at its end."""
+    """Add what did not pass to the report of a test that fails; count its results at its end."""
     report = yield
-    asked = item.stash.get(ASKED, None)
-    if asked is None:
+    verbs = item.stash.get(ASKED, None)
+    if verbs is None:
         return report
-    fresh = {
-        at: found
-        for at, found in enumerate(asked.results, start=1)
-        if found.exit_code and at not in asked.told
-    }
-    if report.failed and fresh:
-        text, files = tell(item, fresh, asked.settings)
-        asked.told |= files
-        # A section of the traceback is shown, unlike one of the report, where captured output is
-        # not.
-        add = getattr(report.longrepr, "addsection", None)
-        add("fairness", text) if add else report.sections.append(("fairness", text))
+    failed: dict[int, Any] = {}
+    for number, found in enumerate(verbs.results, start=1):
+        if found.exit_code and number not in verbs.reported:
+            failed[number] = found
+    if report.failed and failed:
+        text, files = failure_report(item, failed, verbs.settings)
+        verbs.reported |= files
+        # pytest may be told not to show captured output, and then leaves out the sections of a
+        # report, but not those of a traceback.
+        add_section = getattr(report.longrepr, "addsection", None)
+        if add_section:
+            add_section("fairness", text)
+        else:
+            report.sections.append(("fairness", text))
     if report.when == "teardown":
-        setattr(report, VERDICTS, [str(found.verdict) for found in asked.results])
-        report.user_properties += [
-            (VERDICT, f"{job_of(found)}: {found.verdict}") for found in asked.results
-        ]
-        report.user_properties += [(EVIDENCE, file) for file in asked.told.values() if file]
+        verdicts = [str(found.verdict) for found in verbs.results]
+        setattr(report, VERDICTS, verdicts)
+        for found in verbs.results:
+            verdict = f"{job_of(found)}: {found.verdict}"
+            report.user_properties.append((VERDICT, verdict))
+        for file in verbs.reported.values():
+            if file:
+                report.user_properties.append((EVIDENCE, file))
         del item.stash[ASKED]  # results hold on to data
     return report
 
 
+def _was_interrupted(found: Any) -> bool:
+    from evenhand.runtime.errors import INTERRUPTED
+
+    stop = getattr(found, "stop", None)
+    return found.exit_code == INTERRUPTED or stop is evenhand.StopReason.INTERRUPTED
+
+
 def marked(item: Any, settings: Settings) -> Settings:
-    """Return the settings of a test: those of the run, but for what its markers say, the nearest
-    last.
+    """Return the settings of a test: those of the run, but for what its markers say.
+
+    The nearest marker has the last word.
     """
     from evenhand.runtime.options import refuse_unknown
 
@@ -218,18 +241,18 @@ def marked(item: Any, settings: Settings) -> Settings:
             )
         refuse_unknown("the marker fairness", mark.kwargs, list(LEAST))
         for name, value in mark.kwargs.items():
+            without_limit = name == "queries" and value is None
             try:
-                changed: dict[str, Any] = {
-                    name: None if (name, value) == ("queries", None) else whole(name, value)
-                }
+                number = None if without_limit else whole(name, value)
             except ValueError as error:
                 raise evenhand.UsageError(f"the marker fairness: {error}") from None
+            changed: dict[str, Any] = {name: number}
             settings = replace(settings, **changed)
     return settings
 
 
 def whole(name: str, value: Any) -> int:
-    """Return a setting as a number, or say what it must be.
+    """Return a setting as a number, or raise a ValueError that says what it must be.
 
     >>> whole("seed", "7")
     7
@@ -238,18 +261,17 @@ def whole(name: str, value: Any) -> int:
     ValueError: queries = 0 must be a whole number of 1 or more
     """
     least = LEAST[name]
-    try:
-        number = (
-            least - 1
-            if isinstance(value, bool)
-            else operator.index(int(value) if type(value) is str else value)
-        )
-    except (TypeError, ValueError):
-        number = least - 1
-    if number < least:
+    number = None
+    if not isinstance(value, bool):
+        with contextlib.suppress(TypeError, ValueError):
+            # Texts come from the command line; other values must be whole numbers already.
+            given = int(value) if type(value) is str else value
+            number = operator.index(given)
+    if number is None or number < least:
         from evenhand.runtime.errors import clip
 
-        raise ValueError(f"{name} = {clip(repr(value))} must be a whole number of {least} or more")
+        text = clip(repr(value))
+        raise ValueError(f"{name} = {text} must be a whole number of {least} or more")
     return number
 
 
@@ -261,9 +283,7 @@ def _option(name: str, text: str) -> int:
 
 
 def _setting(config: pytest.Config, name: str) -> int | None:
-    """Return what was said of a setting, on the command line or else in the ini-file; None where
-    nothing was.
-    """
+    """Return a setting of the command line, or else of the ini-file; None where it is not set."""
     option: int | None = config.getoption(f"fairness_{name}")
     if option is not None:
         return option
@@ -280,8 +300,9 @@ def _verb(name: str) -> Callable[..., Any] | None:
     if name not in evenhand.__all__ or not name.islower():
         return None
     found = getattr(evenhand, name)
-    mine = inspect.isfunction(found) and found.__module__.startswith("evenhand.methods.")
-    return found if mine and name != "aequitas" else None
+    if not inspect.isfunction(found) or name == "aequitas":
+        return None
+    return found if found.__module__.startswith("evenhand.methods.") else None
 
 
 def _verbs() -> list[str]:
@@ -295,7 +316,8 @@ def _no_verb(name: str) -> str:
         return f"fairness has no verb {name!r}; the package has it: evenhand.{name}"
     from evenhand.runtime.errors import clip, nearest
 
-    return f"fairness has no verb {clip(repr(name))}; {nearest(name, [*_verbs(), 'check'])}"
+    choices = [*_verbs(), "check"]
+    return f"fairness has no verb {clip(repr(name))}; {nearest(name, choices)}"
 
 
 def _example(value: object) -> str:

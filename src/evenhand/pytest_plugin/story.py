@@ -1,6 +1,4 @@
-"""What a run of pytest tells of fairness: the evidence of a test that failed, and the line at the
-end.
-"""
+"""What a run of pytest prints about fairness: evidence of tests that failed, and a last line."""
 
 from __future__ import annotations
 
@@ -25,15 +23,27 @@ if TYPE_CHECKING:
     from evenhand.results.evidence import Case
 
 FOLDER = ".evenhand"
-VERDICT, EVIDENCE = "evenhand.verdict", "evenhand.evidence"
+VERDICT = "evenhand.verdict"
+EVIDENCE = "evenhand.evidence"
 """Properties of a test, which reach whoever writes reports, from other processes too."""
 VERDICTS = "fairness_verdicts"
 """The attribute of a report that holds the verdict of each result, for the line at the end."""
-WORDS = {"pass": "passed", "fail": "failed", "undecided": "undecided", "None": "without a limit"}
+WORDS = {
+    "pass": "passed",
+    "fail": "failed",
+    "undecided": "undecided",
+    "None": "without a limit",
+}
 """What the summary says of results, by their verdicts."""
-MOST_TESTS, MOST_STATEMENTS = 5, 5
-LONG_NAME, LONG_VALUE, LONG_CLAIM, WIDTH = 300, 60, 600, 160
-ESTIMATES = {"compare": "gain over blind overwriting: ", "repair": "after the repair: "}
+MOST_TESTS = 5
+MOST_STATEMENTS = 5
+LONG_NAME = 300
+LONG_CLAIM = 600
+WIDTH = 160
+ESTIMATES = {
+    "compare": "gain over blind overwriting: ",
+    "repair": "after the repair: ",
+}
 """What the estimate of a job is, where its claim does not say so."""
 
 
@@ -48,14 +58,15 @@ class Settings:
     @property
     def options(self) -> str:
         """The settings as options of pytest."""
-        return f"--fairness-seed={self.seed}" + (
-            "" if self.queries is None else f" --fairness-queries={self.queries}"
-        )
+        seed = f"--fairness-seed={self.seed}"
+        if self.queries is None:
+            return seed
+        return f"{seed} --fairness-queries={self.queries}"
 
     def __str__(self) -> str:
-        return f"seed {self.seed}" + (
-            "" if self.queries is None else f", at most {self.queries:,} queries a check"
-        )
+        if self.queries is None:
+            return f"seed {self.seed}"
+        return f"seed {self.seed}, at most {self.queries:,} queries a check"
 
 
 @dataclass(eq=False)
@@ -79,62 +90,92 @@ class Tally:
             return
         verdicts = Counter[str](getattr(report, VERDICTS, ()))
         self.verdicts += verdicts
-        self.kept |= any(name == EVIDENCE for name, _ in report.user_properties)
-        if (
-            missed := verdicts["fail"] + verdicts["undecided"]
-        ) and report.nodeid not in self.stopped:
+        for name, _ in report.user_properties:
+            if name == EVIDENCE:
+                self.kept = True
+        missed = verdicts["fail"] + verdicts["undecided"]
+        if missed and report.nodeid not in self.stopped:
             self.open[report.nodeid] = missed
         self.stopped.discard(report.nodeid)
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Say how many results passed, and which tests passed although a result did not."""
-        checks = self.verdicts.total()
-        if not checks:
+        """Write how many results passed, and which tests passed although a result did not."""
+        if not self.verdicts.total():
             return
-        told = ", ".join(
-            f"{self.verdicts[key]:,} {word}" for key, word in WORDS.items() if self.verdicts[key]
-        )
-        kept = f"; evidence in {shown(self.folder, self.config)}" if self.kept else ""
-        colour = (
-            "red" if self.verdicts["fail"] else "yellow" if self.verdicts["undecided"] else "green"
-        )
-        line = f"fairness: {told} in {checks:,} check{'s' if checks > 1 else ''}{kept}"
-        terminalreporter.write_line(line, **{colour: True})
-        for test, missed in list(self.open.items())[:MOST_TESTS]:
-            what = "a check" if missed == 1 else f"{missed:,} checks"
-            said = (
-                f"{_cut(test, LONG_NAME)} passed although {what} did not; fairness.check() at its"
-                " end would fail it"
+        colour = {self._colour(): True}
+        terminalreporter.write_line(self._summary(), **colour)
+        first_tests = list(self.open.items())[:MOST_TESTS]
+        for test, missed in first_tests:
+            name = _cut(test, LONG_NAME)
+            checks = "a check"
+            if missed > 1:
+                checks = f"{missed:,} checks"
+            line = (
+                f"fairness: {name} passed although {checks} did not; fairness.check() at its end"
+                " would fail it"
             )
-            terminalreporter.write_line(f"fairness: {said}", yellow=True)
-        if (more := len(self.open) - MOST_TESTS) > 0:
+            terminalreporter.write_line(line, yellow=True)
+        more = len(self.open) - MOST_TESTS
+        if more > 0:
             terminalreporter.write_line(
                 f"fairness: {more:,} more tests passed although a check did not", yellow=True
             )
 
+    def _summary(self) -> str:
+        """Return the line at the end of a run."""
+        counts = []
+        for verdict, word in WORDS.items():
+            count = self.verdicts[verdict]
+            if count:
+                counts.append(f"{count:,} {word}")
+        checks = self.verdicts.total()
+        noun = "check" if checks == 1 else "checks"
+        listed = ", ".join(counts)
+        line = f"fairness: {listed} in {checks:,} {noun}"
+        if self.kept:
+            line += f"; evidence in {shown(self.folder, self.config)}"
+        return line
 
-def tell(
+    def _colour(self) -> str:
+        """Return the colour of that line."""
+        if self.verdicts["fail"]:
+            return "red"
+        if self.verdicts["undecided"]:
+            return "yellow"
+        return "green"
+
+
+def failure_report(
     item: pytest.Item, found: Mapping[int, Any], settings: Settings
 ) -> tuple[str, dict[int, str]]:
-    """Keep results that do not pass as files; return what a failure report says, and the file of
-    each by its number.
+    """Keep results that do not pass as files; return the text of a failure report, and the files.
+
+    Results and files go by the number of the result in its test.
     """
     from evenhand.report.lines import LEAD, Line
 
-    name = file_name(_node(item, item.config.rootpath))
+    test_name = file_name(_node(item, item.config.rootpath))
     lines: list[str] = []
     files: dict[int, str] = {}
     for number, result in found.items():
-        file, problem = _keep(result, settings.folder, f"{name}-{number}.json")
-        files[number] = "" if file is None else shown(file, item.config)
+        name = f"{test_name}-{number}.json"
+        file, problem = _keep(result, settings.folder, name)
+        if file is None:
+            files[number] = ""
+        else:
+            files[number] = shown(file, item.config)
         try:
-            lines += map(str, _told(result, files[number]))
-        except (
-            Exception
-        ) as error:  # a report that breaks would end the whole run, and hide why the test failed
-            lines.append(str(Line(f"this result cannot be told: {type(error).__name__}: {error}")))
-        lines += [str(Line(problem, indent=LEAD))] if problem else []
-    lines.append(str(Line(f"run this test again: {_command(item, settings)}")))
+            lines += map(str, _result_lines(result, files[number]))
+        # A report that breaks would end the whole run, and hide why the test failed.
+        except Exception as error:
+            reason = f"{type(error).__name__}: {error}"
+            line = Line(f"this result cannot be shown: {reason}")
+            lines.append(str(line))
+        if problem:
+            lines.append(str(Line(problem, indent=LEAD)))
+    command = _command(item, settings)
+    last = Line(f"run this test again: {command}")
+    lines.append(str(last))
     return "\n".join(lines), files
 
 
@@ -145,8 +186,12 @@ def file_name(test: str) -> str:
     'tests-test_loan.py-test_sex-a-b-9bd8e38c'
     """
     safe = re.sub(r"[^A-Za-z0-9_.]+|\.\.+", "-", test)
-    safe = re.sub(r"--+", "-", safe).strip("-.")[:80]
-    return f"{safe or 'test'}-{hashlib.sha256(test.encode(errors='surrogatepass')).hexdigest()[:8]}"
+    safe = re.sub(r"--+", "-", safe)
+    readable = safe.strip("-.")[:80] or "test"
+    # Two names may look the same once they are safe, so a hash tells them apart.
+    content = test.encode(errors="surrogatepass")
+    digest = hashlib.sha256(content).hexdigest()
+    return f"{readable}-{digest[:8]}"
 
 
 def shown(file: Path, config: pytest.Config) -> str:
@@ -157,7 +202,8 @@ def shown(file: Path, config: pytest.Config) -> str:
 
 def job_of(found: Any) -> str:
     """Return the verb that a result, a comparison, a repair or an audit comes from."""
-    return str(getattr(found, "job", type(found).__name__.lower()))
+    class_name = type(found).__name__.lower()
+    return str(getattr(found, "job", class_name))
 
 
 def _keep(result: Any, folder: Path, name: str) -> tuple[Path | None, str]:
@@ -166,9 +212,8 @@ def _keep(result: Any, folder: Path, name: str) -> tuple[Path | None, str]:
     try:
         try:
             folder.mkdir(parents=True)
-            (folder / ".gitignore").write_text(
-                "*\n", encoding="utf-8"
-            )  # cases may be of real people
+            # Cases may be of real people, so they are not to be committed.
+            (folder / ".gitignore").write_text("*\n", encoding="utf-8")
         except FileExistsError:
             pass
         result.to_json(file)
@@ -177,8 +222,8 @@ def _keep(result: Any, folder: Path, name: str) -> tuple[Path | None, str]:
     return file, ""
 
 
-def _told(result: Any, file: str) -> Iterator[Line]:
-    """Tell of a result what does not pass, and how to ask the software again."""
+def _result_lines(result: Any, file: str) -> Iterator[Line]:
+    """Yield what does not pass of a result, and how to ask the software again."""
     from evenhand.methods.audit.audit_result import as_audit
     from evenhand.methods.audit.statements import statements
     from evenhand.report.lines import LEAD, Line
@@ -188,31 +233,34 @@ def _told(result: Any, file: str) -> Iterator[Line]:
     for check in audit.checks:
         if not check.exit_code:
             continue
-        failed = [
-            one for one in statements(check) if one.verdict in (Verdict.FAIL, Verdict.UNDECIDED)
-        ]
+        failed: list[Statement] = []
+        for statement in statements(check):
+            if statement.verdict in (Verdict.FAIL, Verdict.UNDECIDED):
+                failed.append(statement)
         for statement in failed[:MOST_STATEMENTS]:
-            yield from _statement(statement)
-        if len(failed) > MOST_STATEMENTS:
-            yield Line(f"… {len(failed) - MOST_STATEMENTS:,} more", indent=LEAD)
-        ended = None if check.found is None else check.found.stop
-        if ended not in (None, StopReason.COMPLETED) and check.verdict is not Verdict.FAIL:
-            yield Line(f"{check.name} ended because {ended}", indent=LEAD)
+            yield from _statement_lines(statement)
+        more = len(failed) - MOST_STATEMENTS
+        if more > 0:
+            yield Line(f"… {more:,} more", indent=LEAD)
+        reason = None if check.found is None else check.found.stop
+        if reason not in (None, StopReason.COMPLETED) and check.verdict is not Verdict.FAIL:
+            yield Line(f"{check.name} ended because {reason}", indent=LEAD)
     if file:
         yield Line(f"kept in {file}", indent=LEAD)
-        yield from (Line(text, indent=LEAD) for text in _again(audit, file))
+        for text in _again(audit, file):
+            yield Line(text, indent=LEAD)
 
 
-def _statement(statement: Statement) -> Iterator[Line]:
-    """Tell one sentence of evidence: the claim, how sure it is, against what, and the simplest case
-    side by side.
-    """
+def _statement_lines(statement: Statement) -> Iterator[Line]:
+    """Yield the claim of a statement, its estimate, its limit, and the simplest case."""
     from evenhand.report.lines import LEAD, Line, shown_cases
 
-    yield Line(_cut(f"{statement.check.name}: {statement.claim}", LONG_CLAIM), statement.verdict)
+    claim = f"{statement.check.name}: {statement.claim}"
+    yield Line(_cut(claim, LONG_CLAIM), statement.verdict)
     if statement.estimate is not None:
-        what = ESTIMATES.get(statement.check.job, "")
-        yield Line(_cut(f"{what}{statement.estimate}", LONG_CLAIM), indent=LEAD)
+        lead = ESTIMATES.get(statement.check.job, "")
+        estimate = f"{lead}{statement.estimate}"
+        yield Line(_cut(estimate, LONG_CLAIM), indent=LEAD)
     if statement.against:
         yield Line(statement.against, indent=LEAD)
     if statement.case is not None:
@@ -220,42 +268,51 @@ def _statement(statement: Statement) -> Iterator[Line]:
 
 
 def _again(audit: Audit, file: str) -> Iterator[str]:
-    """Say how to ask the software again, where there are cases to ask it."""
-    found = [part for part in audit.parts if any(finding.cases for finding in part.findings)]
-    cases = bool(found)
+    """Yield how to ask the software again, where there are cases to ask about."""
+    with_cases = []
+    for part in audit.parts:
+        if any(finding.cases for finding in part.findings):
+            with_cases.append(part)
     config = audit.config.get("file", "")
-    if cases and config:
-        yield f"ask the software again: evenhand replay {shlex.quote(file)} {shlex.quote(config)}"
-    elif cases:
-        software = "function" if all(result.job == "mine_text" for result in found) else "subject"
-        yield (
-            f"ask the software again: eh.replay({json.dumps(file, ensure_ascii=False)}, {software})"
-        )
+    if with_cases and config:
+        result_file = shlex.quote(file)
+        config_file = shlex.quote(config)
+        yield f"ask the software again: evenhand replay {result_file} {config_file}"
+    elif with_cases:
+        only_texts = all(part.job == "mine_text" for part in with_cases)
+        software = "function" if only_texts else "subject"
+        quoted = json.dumps(file, ensure_ascii=False)
+        yield f"ask the software again: eh.replay({quoted}, {software})"
     if audit.command:
         yield f"audit it again: {audit.command}"
 
 
 def _command(item: pytest.Item, settings: Settings) -> str:
-    """Return the command that runs a test again; one with a very long name runs with all its other
-    parameters.
+    """Return the command that runs a test again.
+
+    A test with a very long name is run with all its parameters.
     """
     place = item.config.invocation_params.dir
-    name, rest = _node(item, place), ""
-    if len(name) > LONG_NAME:
-        name, rest = (
-            _node(item, place, whole=False),
-            "  # with all parameters: the name of this one is too long",
-        )
-    return f"pytest {shlex.quote(name)} {settings.options}{rest}"
+    name = _node(item, place)
+    if len(name) <= LONG_NAME:
+        return f"pytest {shlex.quote(name)} {settings.options}"
+    function = _node(item, place, whole=False)
+    command = f"pytest {shlex.quote(function)} {settings.options}"
+    return f"{command}  # with all parameters: the name of this one is too long"
 
 
 def _node(item: pytest.Item, place: Path, *, whole: bool = True) -> str:
-    """Return the name of a test as pytest takes it in a folder; others may have added to its node
-    id.
-    """
-    last = item.name if whole else getattr(item, "originalname", item.name)
-    classes = [node.name for node in item.listchain() if isinstance(node, pytest.Class)]
-    return "::".join([_near(item.path, place), *classes, last])
+    """Return the name of a test as pytest takes it in a folder."""
+    # Not `item.nodeid`, to which other plugins may have added.
+    parts = [_near(item.path, place)]
+    for node in item.listchain():
+        if isinstance(node, pytest.Class):
+            parts.append(node.name)
+    if whole:
+        parts.append(item.name)
+    else:
+        parts.append(getattr(item, "originalname", item.name))
+    return "::".join(parts)
 
 
 def _near(file: Path, place: Path) -> str:
@@ -266,8 +323,9 @@ def _near(file: Path, place: Path) -> str:
 
 
 def _shortened(case: Case) -> Case:
-    """Return a case whose long values are cut around the place where they differ; texts are cut
-    where they are shown.
+    """Return a case whose long values are cut around the place where they differ.
+
+    Texts are cut where they are shown.
 
     >>> from evenhand.results.evidence import Case
     >>> short = _shortened(Case({"name": "x" * 5000 + "a"}, {"name": "x" * 5000 + "b"}, (0, 1)))
@@ -278,12 +336,16 @@ def _shortened(case: Case) -> Case:
 
     if "⟦" in str(case.individual.get("text", "")):
         return case
-    pairs = {
-        name: beside(value, case.twin.get(name, "")) for name, value in case.individual.items()
-    }
-    ones, others = ({name: pair[side] for name, pair in pairs.items()} for side in (0, 1))
-    return replace(case, individual=ones, twin=others, outcomes=beside(*case.outcomes))
+    individual: dict[str, Any] = {}
+    twin: dict[str, Any] = {}
+    for name, value in case.individual.items():
+        other = case.twin.get(name, "")
+        individual[name], twin[name] = beside(value, other)
+    outcomes = beside(*case.outcomes)
+    return replace(case, individual=individual, twin=twin, outcomes=outcomes)
 
 
 def _cut(text: str, most: int) -> str:
-    return text if len(text) <= most else f"{text[: most - 1]}…"
+    if len(text) <= most:
+        return text
+    return text[: most - 1] + "…"

@@ -521,7 +521,7 @@ def test_classifiers_with_several_outputs(model):
     refused(
         UsageError,
         lambda: Subject(model, NUMBERS, outputs=["decision", "grade"], positive={"grade": "a"}),
-        "positive['grade'] = 'a' is no class",
+        "positive['grade'] = 'a' is not a class",
     )
     scored: dict[str, Any]
     for scored in ({"output": "score"}, {"threshold": 0.5}):

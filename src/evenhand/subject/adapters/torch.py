@@ -106,7 +106,9 @@ class TorchAdapter(Adapter):
     @property
     def scorers(self) -> tuple[str, ...]:
         """The one way to ask for margins, where there are two labels."""
-        return ("logit",) if self.output == "label" and len(self.classes) == 2 else ()
+        if self.output != "label" or len(self.classes) != 2:
+            return ()
+        return ("logit",)
 
     def check(self, space: Space) -> None:
         """Refuse a space that does not fit the module, and a module that gives no logits.
@@ -196,7 +198,10 @@ class TorchAdapter(Adapter):
                 # of each margin.
                 total = _difference(answer).sum()
                 (gradient,) = torch.autograd.grad(total, inputs, allow_unused=True)
-        slopes = np.zeros(inputs.shape) if gradient is None else self._sign * _array(gradient)
+        if gradient is None:
+            slopes = np.zeros(inputs.shape)
+        else:
+            slopes = self._sign * _array(gradient)
         for column, position in enumerate(space.passed):
             levels = _numbers_of(space.features[position])
             if levels is None:
@@ -274,7 +279,9 @@ class TorchAdapter(Adapter):
         if not answer.is_floating_point():
             raise BadOutcome(f"{self.name} returned {answer.dtype} values; {wanted}")
         shape = tuple(answer.shape)
-        if shape[:1] != (expected,) or len(shape) > 2 or 0 in shape[1:]:
+        inputs = shape[:1]
+        logits = shape[1:]
+        if inputs != (expected,) or len(logits) > 1 or 0 in logits:
             raise BadOutcome(f"{self.name} returned values of shape {shape}; {wanted}")
         missing = answer.isnan()
         if missing.any():
@@ -343,7 +350,9 @@ def _numbers_of(feature: Feature) -> NDArray[np.float64] | None:
     >>> print(_numbers_of(category("sex", ["F", "M"])))
     None
     """
-    if feature.kind != "category" or any(isinstance(level, str) for level in feature.levels):
+    if feature.kind != "category":
+        return None
+    if any(isinstance(level, str) for level in feature.levels):
         return None
     return np.array(feature.levels, dtype=np.float64)
 

@@ -152,7 +152,7 @@ def test_scores_by_name_of_the_class(pipeline, pipeline_file):
         outcomes = answers(OnnxAdapter(pipeline_file, output="score", positive=name), points, NAMED)
         assert outcomes == pytest.approx(shares[:, place], abs=1e-5)
     with pytest.raises(
-        UsageError, match=r"positive = 'aprove' is no class.*did you mean 'approve'"
+        UsageError, match=r"positive = 'aprove' is not a class.*did you mean 'approve'"
     ):
         answers(OnnxAdapter(pipeline_file, output="score", positive="aprove"), points, NAMED)
 
