@@ -1,6 +1,4 @@
-"""search and prevalence on the command line: settings, real rows to start from, and real programs
-up to replay.
-"""
+"""search and prevalence on the command line: settings, real rows, and real programs."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""The table of found inputs: exact through JSON, in the user's labels and dtypes as a frame, and as
-files.
-"""
+"""The table of found inputs: exact through JSON, as a frame in the user's labels, and as files."""
 
 from __future__ import annotations
 

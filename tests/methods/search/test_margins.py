@@ -1,6 +1,4 @@
-"""Margins: labels and distances from the boundary in one call, only where they agree with what the
-model answers.
-"""
+"""Margins: labels and distances from the boundary, where they agree with the model's answers."""
 
 # mypy: disable-error-code="misc"
 # Models here inherit from scikit-learn, which has no types.

@@ -1,6 +1,4 @@
-"""search end to end: whatever the strategy and the software, every input that is reported is really
-discriminatory.
-"""
+"""search end to end: every input that is reported is really discriminatory."""
 
 from __future__ import annotations
 
@@ -48,9 +46,7 @@ TWO_FIRST = [
     name if name in ("adaptive", "fully-directed") else pytest.param(name, marks=pytest.mark.slow)
     for name in STRATEGIES
 ]
-"""The same, for what no strategy does in a way of its own: one of ours and one of the published
-ones are quick.
-"""
+"""The same, for what no strategy does in a way of its own: two of them are not slow."""
 RACES = ["a", "b", "c", "d", "e"]
 PEOPLE = eh.Space(
     [
@@ -226,9 +222,7 @@ def test_no_false_positives_of_several_outputs(strategy):
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_a_constrained_space_yields_and_asks_valid_inputs_only(strategy):
-    """The software fails on an input that breaks a constraint, so that none can be asked on the way
-    either.
-    """
+    """The software fails on an input that breaks a constraint, so that none can be asked."""
     space = eh.Space(
         PEOPLE.features,
         ["sex"],
@@ -487,9 +481,7 @@ class Torn(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
 @pytest.mark.parametrize("queries", [200, 1000])
 def test_what_scores_say_is_never_reported_where_the_label_says_otherwise(queries, monkeypatch):
-    """The check of scores against labels is made to miss that they disagree; asking again does not
-    miss it.
-    """
+    """Where the check of scores against labels misses something, asking again does not."""
     from evenhand.methods.search.margins import Margins
 
     monkeypatch.setattr(Margins, "_agrees", lambda *_: True)
@@ -794,9 +786,7 @@ def test_tiny_budgets_are_kept(strategy, fitted):
 
 @pytest.mark.parametrize("model", ["linear", "forest"])
 def test_nothing_is_asked_that_is_not_counted(fitted, model):
-    """But for what is asked once more at the end, all that the software is asked is what is said to
-    be spent.
-    """
+    """What is reported as spent is all that is asked, but for what is asked again at the end."""
     subject = eh.Subject(fitted[model], PEOPLE)
     result = eh.search(subject, over="sex", budget=eh.Budget(queries=2000))
     again = 2 * len(result.to_frame())
@@ -843,9 +833,7 @@ def test_a_budget_of_findings_alone_ends_where_there_are_none():
 
 @pytest.mark.parametrize("strategy", ["adaptive", "random"])
 def test_time_is_a_budget_too(strategy):
-    """An input takes half a millisecond, so that no more than 800 can be asked, and what the last
-    question takes.
-    """
+    """An input takes half a millisecond, so that about 800 can be asked."""
 
     def slow(people):
         time.sleep(len(people) / 2000)

@@ -1,6 +1,4 @@
-"""What a search found, as text and drawn: results built by hand, so that every line and panel is
-known.
-"""
+"""What a search found, as text and drawn, of results built by hand."""
 
 from __future__ import annotations
 
@@ -269,9 +267,13 @@ def display_of(shown: Result) -> Any:
 
 
 def cut(figure: Figure) -> bool:
-    """Tell whether anything drawn stands out of the figure."""
-    box, (wide, high) = figure.get_tightbbox(), figure.get_size_inches()
-    return bool(box.x0 < -0.02 or box.y0 < -0.02 or box.x1 > wide + 0.02 or box.y1 > high + 0.02)
+    """Return whether anything drawn stands out of the figure."""
+    box = figure.get_tightbbox()
+    wide, high = figure.get_size_inches()
+    slack = 0.02
+    out_on_the_left = box.x0 < -slack or box.y0 < -slack
+    out_on_the_right = box.x1 > wide + slack or box.y1 > high + slack
+    return bool(out_on_the_left or out_on_the_right)
 
 
 def written(figure: Figure) -> str:

@@ -66,10 +66,9 @@ class Tried:
     Of a hit, how far it is from being none.
     """
     middle: Numbers
+    """The middle between the largest and the least margin of a class, 0 where none is known."""
     gap: Numbers
-    """Where margins are known, the middle between the largest and the least of a class, and how far
-    apart they are.
-    """
+    """How far apart the largest and the least margin are."""
 
     def __len__(self) -> int:
         return len(self.points)
@@ -378,20 +377,19 @@ class Probe:
         outcomes = answers.outcomes
         valid = answers.valid
         found = _Differing.none(outcomes.shape[1])
-        for one, other in pairs:
+        for first, second in pairs:
             if not len(left):
                 break
-            both_valid = valid[one, left] & valid[other, left]
+            both_valid = valid[first, left] & valid[second, left]
             rows = left[both_valid]
             if not len(rows):
                 continue
-            first = outcomes[one, rows]
-            second = outcomes[other, rows]
-            distance = self.view.distance(first, second)
+            distance = self.view.distance(outcomes[first, rows], outcomes[second, rows])
             rows = rows[distance > 0]
             found.hits[rows] = True
-            found.first[rows] = assigned[one, rows]
-            found.second[rows] = assigned[other, rows]
+            found.first[rows] = assigned[first, rows]
+            found.second[rows] = assigned[second, rows]
+            # The pairs that change the fewest features come first, so that a hit is settled.
             left = left[~found.hits[left]]
         return found
 

@@ -49,7 +49,8 @@ class Bisection(SeedSource):
         """Keep inputs whose members share an outcome as ends."""
         if len(self._ends) > MOST_OUTCOMES:
             return
-        rows = np.flatnonzero(~tried.hits & (tried.asked > 0))
+        was_asked = tried.asked > 0
+        rows = np.flatnonzero(~tried.hits & was_asked)
         sides = tried.side[rows]
         for outcome in np.unique(sides).tolist():
             newest = rows[sides == outcome][-ENDS:]
@@ -62,7 +63,8 @@ class Bisection(SeedSource):
     @property
     def ready(self) -> bool:
         """Whether there are ends to bisect between."""
-        return bool(self.moves.features) and 2 <= len(self._ends) <= MOST_OUTCOMES
+        has_features = bool(self.moves.features)
+        return has_features and 2 <= len(self._ends) <= MOST_OUTCOMES
 
     def propose(self, n: int, rng: Generator) -> Points:
         """Return the middle of each way."""
@@ -136,12 +138,16 @@ class Bisection(SeedSource):
         which = differ.argmax(axis=1)
         rows = np.arange(len(self._from))
         distance = np.abs(near[rows, which] - far[rows, which])
-        is_category = np.array([feature.kind == "category" for feature in moves.features])
+        is_category = moves.is_category
         # Any two levels of a category are neighbours: there is nothing between them to try.
         is_one_step = distance < ONE_STEP * moves.size[which]
         neighbours = is_category[which] | is_one_step
         done = (differ.sum(axis=1) <= 1) & neighbours & apart
-        self._edges.keep(self._from[done], self._to[done], which[done])
+        self._edges.keep(
+            near=self._from[done],
+            far=self._to[done],
+            which=which[done],
+        )
         self._keep(~done & apart)
 
     def _keep(self, kept: Flags) -> None:
@@ -194,9 +200,12 @@ class Edges(SeedSource):
 
     def keep(self, near: Points, far: Points, which: Indices) -> None:
         """Keep the newest edges, with the free feature in which their two inputs differ."""
-        self._from = np.concatenate([self._from, near])[-EDGES:]
-        self._to = np.concatenate([self._to, far])[-EDGES:]
-        self._which = np.concatenate([self._which, which])[-EDGES:]
+        all_near = np.concatenate([self._from, near])
+        all_far = np.concatenate([self._to, far])
+        all_which = np.concatenate([self._which, which])
+        self._from = all_near[-EDGES:]
+        self._to = all_far[-EDGES:]
+        self._which = all_which[-EDGES:]
 
     def propose(self, n: int, rng: Generator) -> Points:
         """Return both inputs of moved edges: the first inputs of all, then the second ones."""
@@ -205,7 +214,8 @@ class Edges(SeedSource):
         column = self.moves.positions[which]
         edges = np.arange(len(rows))
         self._chosen = self._arms.choose(len(rows), rng)
-        near = self._arms.apply(self._from[rows], self._chosen, rng)
+        starts = self._from[rows]
+        near = self._arms.apply(starts, self._chosen, rng)
         # The feature that tells the two apart stays as it was, whatever moves were chosen.
         near[edges, column] = self._from[rows, column]
         far = near.copy()

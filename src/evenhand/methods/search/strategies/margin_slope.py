@@ -41,11 +41,8 @@ class Slope:
         owner = owners(moves.probe.space, moves.probe.free)
         self._first = np.searchsorted(owner, np.arange(len(moves.features)))
         """The first column of each feature in the design matrix."""
-        is_category = np.array(
-            [feature.kind == "category" for feature in moves.features], dtype=np.bool_
-        )
-        self._numbers = np.flatnonzero(~is_category)
-        self._categories = np.flatnonzero(is_category)
+        self._numbers = np.flatnonzero(~moves.is_category)
+        self._categories = np.flatnonzero(moves.is_category)
         spans = [float(feature.high - feature.low) or 1.0 for feature in moves.features]
         self._span = np.array(spans)
         size = max(len(owner), 1)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from evenhand.methods.search.arrays import Counts, Generator, Indices, Numbers
+    from evenhand.methods.search.arrays import Counts, Flags, Generator, Indices, Numbers
     from evenhand.methods.search.probe import Probe
     from evenhand.space.feature import Feature, Points
 
@@ -56,6 +56,12 @@ class FeatureMoves:
     def nothing(self) -> Points:
         """No points at all."""
         return np.empty((0, len(self.probe.space.features)))
+
+    @cached_property
+    def is_category(self) -> Flags:
+        """Which of them are categories."""
+        flags = [feature.kind == "category" for feature in self.features]
+        return np.array(flags, dtype=np.bool_)
 
     @cached_property
     def low(self) -> Numbers:
