@@ -83,7 +83,7 @@ def folder(tmp_path, monkeypatch) -> Path:
 
 @pytest.fixture
 def run(capsys):
-    """Run the command line in this process, which saves the second that a new one takes to start."""
+    """Run the command line in this process; a new one would take a second to start."""
 
     def call(*arguments: str, expect: int) -> str:
         code = main(arguments)

@@ -20,7 +20,8 @@ from tests.support.helpers import SAID, TERMS
 
 SPACE = eh.Space([eh.category("sex", ["F", "M"]), eh.integer("age", 18, 60)], protected=["sex"])
 RNG = np.random.default_rng(4)
-PEOPLE = pd.DataFrame({"sex": RNG.choice(["F", "M"], 800), "age": RNG.integers(18, 61, 800)})
+PEOPLE = pd.DataFrame({"sex": RNG.choice(["F", "M"], 800)})
+PEOPLE["age"] = RNG.integers(18, 61, 800)
 LABELS = ["the score", "the best", "the favourable outcome", "score"]
 NONE = "none of it"
 
@@ -50,21 +51,18 @@ def mined(verb: str, label: str) -> eh.Result:
     def judge(texts: list[str]) -> list[str]:
         return [NONE if "gay" in text else label for text in texts]
 
+    over = ["sex", "age"]
     if verb == "mine_log":
-        return eh.mine_log(
-            PEOPLE.assign(got=decide(PEOPLE)), outcome="got", positive=label, over=["sex", "age"]
-        )
+        decided = PEOPLE.assign(got=decide(PEOPLE))
+        return eh.mine_log(decided, outcome="got", positive=label, over=over)
     if verb == "mine_text":
         return eh.mine_text(judge, SAID * 20, lexicon=TERMS, positive=label, progress=False)
-    return eh.mine(
-        eh.Subject(decide, SPACE, positive=label), data=PEOPLE, over=["sex", "age"], progress=False
-    )
+    subject = eh.Subject(decide, SPACE, positive=label)
+    return eh.mine(subject, data=PEOPLE, over=over, progress=False)
 
 
 def text_lines(result: eh.Result) -> list[str]:
-    """Return what is written without cases, which are aligned by how long a label is, and without what
-    it took.
-    """
+    """Return what is written without cases, which labels align, and without what it took."""
     return result.to_text(cases=0).splitlines()[:-1]
 
 
@@ -81,8 +79,11 @@ def test_a_label_is_named_as_a_label(verb, label):
     assert any(line.startswith(f"how often {who} get the outcome {label}") for line in text)
     assert not any("score on average" in line for line in text)
     plain = mined(verb, "granted")
-    assert [line.replace(label, "granted") for line in text_lines(result)] == text_lines(plain)
-    assert result.to_frame().drop(columns="claim").equals(plain.to_frame().drop(columns="claim"))
+    renamed = [line.replace(label, "granted") for line in text_lines(result)]
+    assert renamed == text_lines(plain)
+    numbers = result.to_frame().drop(columns="claim")
+    plain_numbers = plain.to_frame().drop(columns="claim")
+    assert numbers.equals(plain_numbers)
 
 
 @pytest.mark.parametrize("label", LABELS)
@@ -90,17 +91,18 @@ def test_each_of_several_labels_is_named_as_a_label(label):
     """Where no label is the favourable one, each is mined, and names its own mining."""
 
     def decide(frame: Any) -> Any:
-        return np.where(favoured(frame), label, np.where(frame["age"] < 45, "b", "c"))
+        others = np.where(frame["age"] < 45, "b", "c")
+        return np.where(favoured(frame), label, others)
 
     subject = eh.Subject(decide, SPACE, labels=[label, "b", "c"])
     result = eh.mine(subject, data=PEOPLE, over="sex", treatment="rows", progress=False)
     entries = entries_of(result)
-    assert (
-        [entry["output"] for entry in entries]
-        == [entry["favoured"] for entry in entries]
-        == [label, "b", "c"]
-    )
-    assert all((entry["counts"], entry["named"]) == (True, True) for entry in entries)
+    labels = [label, "b", "c"]
+    assert [entry["output"] for entry in entries] == labels
+    assert [entry["favoured"] for entry in entries] == labels
+    for entry in entries:
+        assert entry["counts"]
+        assert entry["named"]
     assert "score on average" not in result.to_text()
     assert f"how often people get the outcome {label}, each row as it is" in lines(result)
 
@@ -136,12 +138,10 @@ def test_a_finding_names_its_place_in_the_details(verb):
             assert entry["stories"][place.number]["text"] == str(finding.about)
         else:
             assert (place.part, finding.about.conditions) == ("rest", ())
-    again = evidence_of(json.loads(result.to_json()), where="found.json")
-    assert [finding.detail for finding in again.findings] == [
-        finding.detail for finding in result.findings
-    ]
-    assert [finding.key for finding in again.findings] == [
-        finding.key for finding in result.findings
-    ]
+    document = json.loads(result.to_json())
+    again = evidence_of(document, where="found.json")
+    for finding, read in zip(result.findings, again.findings, strict=True):
+        assert read.detail == finding.detail
+        assert read.key == finding.key
     assert again.digest == result.digest
     assert again.to_frame().equals(result.to_frame())

@@ -46,11 +46,14 @@ OVER = ["sex", "race", "age"]
 def people(rows: int = 1000) -> pd.DataFrame:
     """Return people of whom women over 42 are granted little, and of whom few are green."""
     rng = np.random.default_rng(5)
-    frame = pd.DataFrame({"sex": rng.choice(["F", "M"], rows), "age": rng.integers(18, 68, rows)})
+    sexes = rng.choice(["F", "M"], rows)
+    ages = rng.integers(18, 68, rows)
+    frame = pd.DataFrame({"sex": sexes, "age": ages})
     frame.insert(1, "race", rng.choice(["blue", "red", "green"], rows, p=[0.5, 0.48, 0.02]))
     frame["due"] = rng.integers(0, 2, rows)
     old = (frame["sex"] == "F") & (frame["age"] >= 43)
-    frame["granted"] = (rng.random(rows) < np.where(old, 0.2, 0.7)).astype(int)
+    rate = np.where(old, 0.2, 0.7)
+    frame["granted"] = (rng.random(rows) < rate).astype(int)
     return frame
 
 
@@ -148,9 +151,12 @@ def test_bars_are_the_stories_signed_with_their_rates_and_the_rest():
     (bars,) = display.bars
     frame = result.to_frame()
     assert [bar.value for bar in bars.bars] == frame["difference"].dropna().tolist()
-    worst, row = bars.bars[0], frame.iloc[0]
+    worst = bars.bars[0]
+    row = frame.iloc[0]
     assert row["rule"] == worst.label.replace("\n", " ")
-    assert (worst.low, worst.high, worst.sure) == (row["low"], row["high"], True)
+    assert worst.low == row["low"]
+    assert worst.high == row["high"]
+    assert worst.sure
     assert worst.ends == (-row["high"], -row["low"])
     rate, other_rate, rows = worst.beside
     assert rate == f"{100 * row['rate']:.1f} %"
@@ -192,7 +198,8 @@ def test_bars_are_drawn_with_intervals_columns_and_the_threshold_on_both_sides(d
         [bar.value for bar in bars.bars]
     )
     assert len(ax.containers) == 2 * len(bars.bars)  # a bar and its interval
-    threshold = sorted(line.get_xdata()[0] for line in ax.lines if line.get_linestyle() == "--")
+    dashed = [line for line in ax.lines if line.get_linestyle() == "--"]
+    threshold = sorted(line.get_xdata()[0] for line in dashed)
     assert threshold == [-0.3, 0.3]
     texts_shown = written(ax)
     for bar in bars.bars:
@@ -209,15 +216,19 @@ def test_the_heat_map_beside_the_bars_is_over_features_of_the_worst_rule_set():
     assert heat.axes == ("age", "sex")
     frame = people()
     entry = table().details["mine"][0]
-    assert (np.array(heat.rows).sum(), heat.least) == (len(frame), 0.05 * len(frame))
+    rows = np.array(heat.rows)
+    assert rows.sum() == len(frame)
+    assert heat.least == 0.05 * len(frame)
     sexes, ages = heat.labels[1], heat.labels[0]
     assert sexes == ("F", "M")
     assert len(ages) == 5
     for down, sex in enumerate(sexes):
         for across, (low, high) in enumerate(age.split(" to ") for age in ages):
-            cell = frame[(frame["sex"] == sex) & frame["age"].between(int(low), int(high))]
+            in_age = frame["age"].between(int(low), int(high))
+            cell = frame[in_age & (frame["sex"] == sex)]
+            rate = cell["granted"].mean()
             assert heat.rows[down][across] == len(cell)
-            assert heat.rates[down][across] == pytest.approx(cell["granted"].mean(), abs=1e-6)
+            assert heat.rates[down][across] == pytest.approx(rate, abs=1e-6)
     assert heat.centre == pytest.approx(frame["granted"].mean())
     inside = HeatCells.of(
         next(one for one in entry["maps"] if one["axes"] == ["sex", "age"])
@@ -241,7 +252,8 @@ def test_axes_are_the_users_choice_and_in_their_order():
 def test_few_rows_are_hatched_and_noted_and_name_no_extreme(drawn):
     display = drawn(HeatDisplay.from_result(table(), axes=("race", "sex")))
     (heat,) = display.heats
-    assert (heat.few == [[name == "green" for name in heat.labels[0]]] * 2).all()
+    green = np.array(heat.labels[0]) == "green"
+    assert (heat.few == green).all()
     assert any(note.startswith("hatched: under 50 rows (5 %)") for note in heat.notes)
     assert "green" not in heat.title
     hatched = []
@@ -253,7 +265,8 @@ def test_few_rows_are_hatched_and_noted_and_name_no_extreme(drawn):
     cells = set()
     for (down, across), rate in np.ndenumerate(np.array(heat.rates)):
         if rate is not None:
-            cells.add(f"{100 * rate:.0f} %\n{heat.rows[down][across]:,}")
+            rows = heat.rows[down][across]
+            cells.add(f"{100 * rate:.0f} %\n{rows:,}")
     assert cells <= set(written(display.ax_))
     assert not meet(display.ax_, "texts", "y")
     assert not cut(display)
@@ -265,7 +278,9 @@ def test_an_empty_cell_is_a_dash_and_of_no_rate(drawn):
     display = drawn(HeatDisplay.from_result(result, axes=("race", "sex")))
     (heat,) = display.heats
     at = heat.labels[0].index("red")
-    assert (heat.rates[0][at], heat.rows[0][at], heat.few[0][at]) == (None, 0, False)
+    assert heat.rates[0][at] is None
+    assert heat.rows[0][at] == 0
+    assert not heat.few[0][at]
     assert written(display.ax_).count("–") == 1
 
 
@@ -305,7 +320,8 @@ def test_cells_of_a_number_that_a_rule_takes_are_found_by_where_they_start_whate
     below = None if last == number - 1 else bounds[last + 1]
     high = None if below is None else below - 1
     labels = ("a bin",) * number
-    cells = HeatCells(("x",), (labels,), (starts,), np.ones(number), np.ones(number))
+    ones = np.ones(number)
+    cells = HeatCells(("x",), (labels,), (starts,), ones, ones)
     condition = Condition("x", low, high, below=below)
     met = cells.covered(Rule((condition,)))
     assert met.tolist() == [first <= at <= last for at in range(number)]
@@ -361,7 +377,8 @@ def test_changes_of_terms_are_shares_of_texts(drawn):
     frame = texts(kind="causal").to_frame()
     assert [bar.value for bar in bars.bars] == frame["value"].tolist()
     assert (bars.sides, bars.rest, bars.headers) == (None, None, ("changed", "texts"))
-    assert bars.bars[0].ends == (bars.bars[0].low, bars.bars[0].high)
+    first = bars.bars[0]
+    assert first.ends == (first.low, first.high)
     assert display.ax_.get_xlim()[0] == 0
     assert heat.centre is None
     assert heat.inside == ()
@@ -398,7 +415,8 @@ def test_several_minings_have_panels_of_their_own_and_more_are_counted(drawn):
     assert (len(fewer.bars), fewer.left_out) == (MOST_MININGS, 1)
     assert "… 1 more sets of features" in fewer.axes_[-1].get_xlabel()
     assert [None for heat in fewer.heats if heat is None]  # two cells are in the bars already
-    assert len(fewer.axes_) == sum(heat is not None for heat in fewer.heats) + MOST_MININGS
+    maps = [heat for heat in fewer.heats if heat is not None]
+    assert len(fewer.axes_) == len(maps) + MOST_MININGS
 
 
 def test_more_rule_sets_than_have_room_are_counted():
@@ -449,7 +467,9 @@ def test_what_cannot_be_drawn_is_refused_in_a_sentence():
     refused(UsageError, lambda: HeatDisplay.from_result(table(), axes=()), "axes = ()")
     refused(UsageError, lambda: HeatDisplay.from_result(texts()), "TermsDisplay")
     refused(UsageError, lambda: TermsDisplay.from_result(table()), "HeatDisplay")
-    without = replace(table(), details={"mine": [table().details["mine"][0] | {"maps": []}]})
+    (entry,) = table().details["mine"]
+    without_maps = {**entry, "maps": []}
+    without = replace(table(), details={"mine": [without_maps]})
     refused(UsageError, lambda: HeatDisplay.from_result(without), "no rates of single cells")
     assert MineDisplay.from_result(without).heats == (None,)
 
@@ -489,8 +509,10 @@ def test_very_many_bars_and_cells_long_names_and_formulas_are_drawn(drawn):
 def test_wrapped_rules_keep_every_letter_and_their_width(parts, width):
     text = ", ".join(parts)
     lines = wrapped(text, width, 10_000).split("\n")
-    assert "".join("".join(lines).replace("\\$", "$").split()) == "".join(text.split())
-    assert all(len(line.replace("\\$", "$")) <= width + 1 for line in lines)
+    plain_lines = [line.replace("\\$", "$") for line in lines]
+    letters = "".join(plain_lines).split()
+    assert "".join(letters) == "".join(text.split())
+    assert max(map(len, plain_lines)) <= width + 1
 
 
 def test_sentences_are_broken_between_words_but_not_within_brackets():

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -60,9 +61,9 @@ def mined(
     rng = np.random.default_rng(seed)
     points = SPACE.draw(rows, rng)
     points[:, 0] = rng.choice(3, rows, p=[0.7, 0.28, 0.02])
-    mean = np.clip(
-        rate + 0.3 * (points[:, 2] == 0) * (points[:, 1] > 4) - 0.2 * (points[:, 0] == 1), 0, 1
-    )
+    older_women = (points[:, 2] == 0) & (points[:, 1] > 4)
+    second_race = points[:, 0] == 1
+    mean = np.clip(rate + 0.3 * older_women - 0.2 * second_race, 0, 1)
     values = (rng.uniform(size=rows) < mean).astype(float)
     if how == "graded":
         values = np.round((values + rng.uniform(size=rows)) / 2, 2)
@@ -171,7 +172,8 @@ def test_candidates_frequent_and_examined_are_those_of_a_loop_over_all_masks(cas
     everything = all_masks(case, merged=False)
     least = case.options.support * total * (1 - 1e-9)
     assert case.mining.candidates == len(everything)
-    assert case.mining.frequent == sum(case.size[mask].sum() >= least for _, mask in everything)
+    sizes = np.array([case.size[mask].sum() for _, mask in everything])
+    assert case.mining.frequent == (sizes >= least).sum()
     least_other = case.options.other * total * (1 - 1e-9)
     there = case.size > 0
     expected = []
@@ -209,15 +211,23 @@ def test_a_rule_set_is_a_mask_over_rows(case):
         assert strength == pytest.approx(float(expected), abs=1e-9)
 
 
+def key_of(rule_set: RuleSet) -> Any:
+    """What tells a rule set from all others."""
+    return rule_set.family, rule_set.place
+
+
 def overlap(case: Case, one: Any, other: Any) -> float:
     """The part that the smaller side of a group shares with another group or with its complement,
     whichever is more.
     """
     size = case.size
-    one = ~one if 2 * size[one].sum() > size.sum() else one
+    if 2 * size[one].sum() > size.sum():
+        one = ~one
 
     def jaccard(a: Any, b: Any) -> float:
-        return float(size[a & b].sum() / size[a | b].sum())
+        shared = size[a & b].sum()
+        together = size[a | b].sum()
+        return float(shared / together)
 
     return max(jaccard(one, other), jaccard(one, ~other))
 
@@ -232,29 +242,41 @@ def test_stories_are_those_of_a_plain_loop(case, most):
     ranking.rank(case.sure)
     alive = rule_sets(case)
     found = ranking.stories(most)
-    assert len(found) == most or not any(block.alive.any() for block in ranking.blocks)
+    if len(found) < most:
+        assert not any(block.alive.any() for block in ranking.blocks)
     for story in found:
-        best = max(strength for _, strength, _ in alive)
-        first, _, mask = next(entry for entry in alive if entry[1] == best)
-        shares = [overlap(case, mask, other) for _, _, other in alive]
-        if any(abs(share - OVERLAP) < 1e-9 for share in shares):  # a rounding error either way
+        first = max(alive, key=lambda entry: entry[1])
+        shares = np.array([overlap(case, first[2], mask) for _, _, mask in alive])
+        if (np.abs(shares - OVERLAP) < 1e-9).any():  # a rounding error either way
             return
-        joins = [entry for entry, share in zip(alive, shares, strict=True) if share >= OVERLAP]
-        alive = [entry for entry, share in zip(alive, shares, strict=True) if share < OVERLAP]
+        joins = []
+        others = []
+        for entry, share in zip(alive, shares, strict=True):
+            (joins if share >= OVERLAP else others).append(entry)
+        alive = others
         assert story.rules == len(joins)
-        least = best - WITHIN * (abs(first.inside - first.outside) - best)
-        enough = [entry for entry in joins if entry[1] >= least]
-        fewest = min((len(one.family) for one, _, _ in enough), default=len(first.family))
-        simplest = [entry for entry in enough if len(entry[0].family) == fewest]
-        lead = max(simplest, key=lambda entry: entry[1])[0] if fewest < len(first.family) else first
-        assert (story.lead.family, story.lead.place) == (lead.family, lead.place)
-        others = sorted(
-            (s for one, s, _ in joins if (one.family, one.place) != (lead.family, lead.place)),
-            reverse=True,
-        )
-        strengths = {(one.family, one.place): s for one, s, _ in joins}
-        assert [strengths[one.family, one.place] for one in story.like] == others[:LIKE]
+        lead = expected_lead(first, joins)
+        assert key_of(story.lead) == key_of(lead)
+        strengths = {key_of(rule_set): strength for rule_set, strength, _ in joins}
+        like = [strengths[key_of(rule_set)] for rule_set in story.like]
+        strengths.pop(key_of(lead), None)
+        assert like == sorted(strengths.values(), reverse=True)[:LIKE]
     assert sum(story.rules for story in found) == ranking.examined - len(alive)
+
+
+def expected_lead(first: Any, joins: list[Any]) -> RuleSet:
+    """The strongest of those of fewest features that are about as strong as the first."""
+    strongest, best, _ = first
+    error = abs(strongest.inside - strongest.outside) - best
+    least = best - WITHIN * error
+    enough = [entry for entry in joins if entry[1] >= least]
+    features = [len(rule_set.family) for rule_set, _, _ in enough]
+    fewest = min(features, default=len(strongest.family))
+    if fewest >= len(strongest.family):
+        return strongest
+    simplest = [entry for entry in enough if len(entry[0].family) == fewest]
+    rule_set, _, _ = max(simplest, key=lambda entry: entry[1])
+    return rule_set
 
 
 @settings(max_examples=examples(25), deadline=None)
@@ -262,25 +284,23 @@ def test_stories_are_those_of_a_plain_loop(case, most):
 def test_the_rest_bounds_every_rule_set_that_leads_no_story(case, most):
     ranking = case.mining.ranking
     ranking.rank(case.sure)
-    leads = {(story.lead.family, story.lead.place) for story in ranking.stories(most)}
-    others = [one for one, _, _ in rule_sets(case) if (one.family, one.place) not in leads]
+    leads = {key_of(story.lead) for story in ranking.stories(most)}
+    others = [rule_set for rule_set, _, _ in rule_sets(case) if key_of(rule_set) not in leads]
     rest = ranking.rest(case.sure)
-    assert ranking.examined == len(leads) + (rest.rules if rest else 0)
     if rest is None:
+        assert ranking.examined == len(leads)
         assert not others
         return
-    sizes = np.array([one.size for one in others])
-    hits = np.array([one.hits for one in others])
-    total, missed = ranking.total, ranking.hits.sum() - hits
-    low, high = absolute(
-        *case.sure.difference(
-            hits, sizes, np.clip(missed, 0, total - sizes), np.maximum(total - sizes, 0)
-        )
-    )
+    assert ranking.examined == len(leads) + rest.rules
+    sizes = np.array([rule_set.size for rule_set in others])
+    hits = np.array([rule_set.hits for rule_set in others])
+    left = np.maximum(ranking.total - sizes, 0)
+    missed = np.clip(ranking.hits.sum() - hits, 0, left)
+    limits = case.sure.difference(hits, sizes, missed, left)
+    low, high = absolute(*limits)
     assert rest.rules == len(others)
-    assert rest.value == pytest.approx(
-        max(abs(one.inside - one.outside) for one in others), abs=1e-9
-    )
+    largest = max(abs(rule_set.inside - rule_set.outside) for rule_set in others)
+    assert rest.value == pytest.approx(largest, abs=1e-9)
     assert rest.low <= max(low.max(), 0) + 1e-9
     assert rest.low <= rest.value <= rest.high
     assert rest.high >= high.max() - 1e-9
@@ -306,7 +326,9 @@ def test_with_more_rule_sets_than_are_computed_the_rest_is_still_bounded(
     assert exact is not None
     assert bound is not None
     assert exact.high <= bound.high <= 1
-    assert (bound.rules, bound.value, bound.low) == (exact.rules, exact.value, exact.low)
+    assert bound.rules == exact.rules
+    assert bound.value == exact.value
+    assert bound.low == exact.low
 
 
 def test_whole_weights_are_repeated_rows():
@@ -323,27 +345,26 @@ def test_whole_weights_are_repeated_rows():
         case.mining.frequent,
         case.mining.ranking.examined,
     )
-    both = [case.mining.ranking, repeated.ranking]
-    for ranking in both:
+    for ranking in (case.mining.ranking, repeated.ranking):
         ranking.rank(SimultaneousIntervals(1.0))
-    for one, other in zip(*(ranking.stories(5) for ranking in both), strict=True):
-        assert (one.lead.family, one.lead.place, one.rules) == (
-            other.lead.family,
-            other.lead.place,
-            other.rules,
-        )
-        assert (one.lead.inside, one.lead.outside) == pytest.approx(
-            (other.lead.inside, other.lead.outside)
-        )
-        assert 4 * one.lead.size == pytest.approx(other.lead.size)
+    weighted_stories = case.mining.ranking.stories(5)
+    repeated_stories = repeated.ranking.stories(5)
+    for weighted, other in zip(weighted_stories, repeated_stories, strict=True):
+        assert weighted.rules == other.rules
+        lead = weighted.lead
+        other_lead = other.lead
+        assert key_of(lead) == key_of(other_lead)
+        assert lead.inside == pytest.approx(other_lead.inside)
+        assert lead.outside == pytest.approx(other_lead.outside)
+        assert 4 * lead.size == pytest.approx(other_lead.size)
 
 
 def stories_of(
     frame: dict[str, list[Any]], values: list[float], features: list[Any], **options: Any
 ) -> Any:
     space = Space(features, protected=[feature.name for feature in features])
-    records = [dict(zip(frame, row, strict=True)) for row in zip(*frame.values(), strict=True)]
-    treated = Treated(space.encode(records), np.array(values, dtype=float), "people", "rows")
+    points = space.encode(pd.DataFrame(frame))
+    treated = Treated(points, np.array(values, dtype=float), "people", "rows")
     mining = Mining.of(space, space.names, treated, RuleSetOptions(**options))
     mining.ranking.rank(SimultaneousIntervals(0.95, mining.ranking.examined))
     return mining, mining.ranking.stories(10)
@@ -357,9 +378,11 @@ def test_two_complements_are_one_story_and_the_smaller_group_leads(few, many):
             {"sex": sexes}, [sex == favoured for sex in sexes], [category("sex", ["F", "M"])]
         )
         assert len(found) == 1
-        assert mining.rule(found[0].lead).text == f"sex {few}"
-        assert found[0].rules == 2
-        assert [mining.rule(one).text for one in found[0].like] == [f"sex {many}"]
+        (story,) = found
+        (other,) = story.like
+        assert mining.rule(story.lead).text == f"sex {few}"
+        assert mining.rule(other).text == f"sex {many}"
+        assert story.rules == 2
         rest = mining.ranking.rest(SimultaneousIntervals(0.95, 2))
         assert (rest.rules, rest.value) == (1, 1)
 
@@ -383,13 +406,16 @@ def test_different_people_are_different_stories_worst_first():
     levels = list("abcdefghij")
     races = np.repeat(levels, 300)
     favoured = {"c": 0, "f": 30, "h": 75}
-    values = np.concatenate([np.arange(300) < favoured.get(level, 180) for level in levels]).astype(
-        float
-    )
+    parts = []
+    for level in levels:
+        number = favoured.get(level, 180)
+        parts.append(np.arange(300) < number)
+    values = np.concatenate(parts).astype(float)
     mining, found = stories_of(
         {"race": races.tolist()}, values.tolist(), [category("race", levels)], levels=1
     )
-    assert [mining.rule(story.lead).text for story in found[:3]] == ["race c", "race f", "race h"]
+    leads = [mining.rule(story.lead).text for story in found]
+    assert leads[:3] == ["race c", "race f", "race h"]
     assert all(story.rules == 1 for story in found)
 
 
@@ -398,7 +424,9 @@ def test_a_group_of_nearly_everybody_is_about_the_few_who_are_left():
     are in both groups.
     """
     ages = np.repeat(np.arange(10), 100)
-    values = np.select([ages == 9, (ages == 4) | (ages == 5)], [0.0, 1.0], np.arange(1000) % 2)
+    values = np.arange(1000.0) % 2
+    values[ages == 9] = 0.0
+    values[(ages == 4) | (ages == 5)] = 1.0
     mining, found = stories_of(
         {"age": ages.tolist()},
         values.tolist(),
@@ -422,7 +450,8 @@ def test_neighbouring_intervals_tell_one_story():
 def test_sums_of_weights_that_meet_the_support_but_for_rounding_are_frequent():
     points = np.array([[0.0]] * 10 + [[1.0]] * 30)
     space = Space([category("sex", ["F", "M"])], protected=["sex"])
-    treated = Treated(points, np.zeros(40), "", "rows", np.array([0.1] * 10 + [0.1] * 30))
+    weights = np.full(40, 0.1)
+    treated = Treated(points, np.zeros(40), "", "rows", weights)
     mining = Mining.of(space, ["sex"], treated, RuleSetOptions(support=0.25))
     assert (mining.candidates, mining.frequent, mining.ranking.examined) == (2, 2, 2)
 
@@ -461,7 +490,9 @@ def test_what_cannot_be_mined_is_refused_before_anybody_is_asked():
     no(UsageError, "bins names 'rate'", bins={"rate": 4})
     no(UsageError, "levels = 0", levels=0)
     # No single feature has a rule set, since all leave too few, but two of them together do.
-    rows = np.array([[0.0, 0, 0, 0]] * 60 + [[1.0, 0, 0, 0]] * 20 + [[0.0, 0, 1, 0]] * 20)
+    rows = np.zeros((100, 4))
+    rows[60:80, 0] = 1
+    rows[80:, 2] = 1
     options = RuleSetOptions(support=0.55, complement=0.3)
     assert not Mining.of(
         SPACE,

@@ -1,6 +1,4 @@
-"""mine_log: the same findings in frames of any engine, those of mine on rows, and rows left out
-that lack something.
-"""
+"""mine_log: the same findings in frames of any engine, and rows left out that lack something."""
 
 from __future__ import annotations
 
@@ -74,20 +72,21 @@ def test_it_says_who_was_treated_differently():
     mining = entry(result)
     assert str(result.worst.about) == "sex F, age at least 45"
     mask = (LOG["sex"] == "F") & (LOG["age"] >= 45)
-    inside, outside = LOG["ok"][mask].mean(), LOG["ok"][~mask].mean()
+    inside = LOG["ok"][mask].mean()
+    outside = LOG["ok"][~mask].mean()
     assert result.worst.estimate.value == pytest.approx(outside - inside)
     assert result.worst.claim.startswith(
         f"people with sex F, age at least 45 get the outcome 1 {100 * inside:.1f} % of the time,"
         f" everyone else {100 * outside:.1f} %"
     )
-    assert (mining["method"], mining["rows"], mining["queries"]) == ("recorded", 2000, 0)
+    assert mining["method"] == "recorded"
+    assert mining["rows"] == 2000
+    assert mining["queries"] == 0
     assert mining["candidates"] == (2 + 1) * (6 + 1) * (54 + 1) - 1
-    assert (result.job, result.verdict, result.spent.queries, result.notes) == (
-        "mine_log",
-        "fail",
-        0,
-        (),
-    )
+    assert result.job == "mine_log"
+    assert result.verdict == "fail"
+    assert result.spent.queries == 0
+    assert result.notes == ()
     assert result.worst.estimate.population == "decisions like the recorded ones"
     assert not any(finding.cases for finding in result.findings)
     assert [feature["name"] for feature in result.space["features"]] == OVER
@@ -116,20 +115,22 @@ def test_a_result_survives_json(tmp_path):
 )
 def test_it_finds_what_mine_finds_on_the_same_rows(how):
     space = eh.Space.from_frame(LOG[OVER], OVER)
-    decided = dict(zip(LOG[OVER].itertuples(index=False, name=None), LOG["ok"], strict=True))
-    frame = LOG.drop_duplicates(
-        OVER, keep="last"
-    )  # one decision for each kind of people, as software has
-    frame = frame.assign(
-        ok=[decided[row] for row in frame[OVER].itertuples(index=False, name=None)]
-    )
+
+    def kinds(people: Any) -> list[Any]:
+        return list(people[OVER].itertuples(index=False, name=None))
+
+    decided = dict(zip(kinds(LOG), LOG["ok"], strict=True))
+    # One decision for each kind of people, as software has.
+    frame = LOG.drop_duplicates(OVER, keep="last")
+    frame = frame.assign(ok=[decided[row] for row in kinds(frame)])
 
     def decide(people: Any) -> Any:
-        return [decided.get(row, 0) for row in people[OVER].itertuples(index=False, name=None)]
+        return [decided.get(row, 0) for row in kinds(people)]
 
     asked = eh.mine(eh.Subject(decide, space, positive=1), data=frame, treatment="rows", **how)
     recorded = eh.mine_log(frame, outcome="ok", over=OVER, **how)
-    one, other = entry(asked), entry(recorded)
+    one = entry(asked)
+    other = entry(recorded)
     for key in ("candidates", "frequent", "examined", "depth", "stories", "rest", "maps"):
         asked_text = json.dumps(one[key]).replace(one["population"], "")
         recorded_text = json.dumps(other[key]).replace(other["population"], "")
@@ -185,25 +186,30 @@ def test_rows_with_something_missing_are_left_out_and_counted():
     ],
 )
 def test_any_outcome_may_be_the_favourable_one(outcomes, positive, favoured):
-    frame = LOG.assign(ok=[outcomes[0] if ok else outcomes[1] for ok in LOG["ok"]])
+    good, bad = outcomes
+    frame = LOG.assign(ok=[good if ok else bad for ok in LOG["ok"]])
     found = entry(eh.mine_log(frame, positive=positive, **HOW))
     assert found["favoured"] == favoured
     plain = entry(eh.mine_log(LOG, **HOW))
     assert found["stories"] == plain["stories"]
     other = eh.mine_log(frame, positive=outcomes[1], **HOW)
-    assert other.worst.estimate.value == pytest.approx(abs(plain["stories"][0]["difference"]))
+    worst = plain["stories"][0]
+    assert other.worst.estimate.value == pytest.approx(abs(worst["difference"]))
 
 
 def test_true_outcomes_give_gaps_in_error_rates():
     result = eh.mine_log(LOG, outcome="ok", over=OVER, truth="paid", score=["tpr", "fpr"])
     space = eh.Space.from_dict(result.space)
-    for mining, kept in zip(
-        result.details["mine"], [LOG["paid"] == 1, LOG["paid"] == 0], strict=True
-    ):
+    points = space.encode(LOG)
+    paid = LOG["paid"] == 1
+    for mining, kept in zip(result.details["mine"], [paid, ~paid], strict=True):
         assert mining["rows"] == kept.sum()
         for story in mining["stories"]:
-            mask = Rule.from_dict(story["rule"]).mask(space.encode(LOG), space)
-            gap = LOG["ok"][mask & kept].mean() - LOG["ok"][~mask & kept].mean()
+            rule = Rule.from_dict(story["rule"])
+            mask = rule.mask(points, space)
+            inside = LOG["ok"][mask & kept].mean()
+            outside = LOG["ok"][~mask & kept].mean()
+            gap = inside - outside
             assert story["difference"] == pytest.approx(gap)
             assert story["rows"] == (mask & kept).sum()
     both = {finding.claim.partition(", ")[0] for finding in result.findings}
@@ -219,13 +225,15 @@ def test_several_sets_share_one_level():
     alone = eh.mine_log(LOG, outcome="ok", over=["sex", "age"])
     first, second = both.details["mine"]
     assert (first["over"], second["over"]) == (["sex", "age"], ["race"])
-    assert first["stories"][0]["difference"] == entry(alone)["stories"][0]["difference"]
-    assert first["stories"][0]["low"] < entry(alone)["stories"][0]["low"]
+    worst = first["stories"][0]
+    worst_alone = entry(alone)["stories"][0]
+    assert worst["difference"] == worst_alone["difference"]
+    assert worst["low"] < worst_alone["low"]
     assert eh.mine_log(LOG, outcome="ok", over="race").details["mine"][0]["over"] == ["race"]
 
 
 def test_the_bound_on_all_others_comes_last_however_little_is_known():
-    """Also where no rule set is sure to differ, and some small group among the others differs most."""
+    """Also where no rule set is sure to differ, and a small group of the others differs most."""
     for seed in range(12):
         rng = np.random.default_rng(seed)
         noise = LOG[:200].assign(ok=rng.integers(0, 2, 200))

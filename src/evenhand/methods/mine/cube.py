@@ -263,8 +263,8 @@ class Cube:
         for family in cube.families(depth):
             covered = cube.sums(family, sizes)
             enough = covered >= enough_rows
-            copies = cube.copies(family)
-            rules += int(copies[enough].sum())
+            copies = cube.copies(family)[enough]
+            rules += int(copies.sum())
         return rules
 
     def _features(self, family: Family) -> list[Choices]:
@@ -282,11 +282,13 @@ class Cube:
         """Refuse a family of more rule sets or cells than memory holds."""
         rule_sets = self.size(family)
         choices = self._features(family)
-        cells = math.prod(feature.width for feature in choices)
+        widths = [feature.width for feature in choices]
+        cells = math.prod(widths)
         if max(rule_sets, cells) <= MOST_ENTRIES:
             return
         names = [feature.feature.name for feature in choices]
-        features = clip(", ".join(names), 300)
+        listed = ", ".join(names)
+        features = clip(listed, 300)
         most = number_text.count(MOST_ENTRIES)
         if rule_sets > MOST_ENTRIES:
             raise SpaceError(

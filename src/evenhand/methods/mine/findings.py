@@ -286,7 +286,12 @@ class FindingWriter:
         value = abs(entry["difference"])
         estimate = self._estimate(value, entry["low"], entry["high"], n, "melded")
         difference = points_apart(estimate)
-        claim = self.words.claim(entry["text"], lead.inside, lead.outside, difference)
+        claim = self.words.claim(
+            entry["text"],
+            lead.inside,
+            lead.outside,
+            difference,
+        )
         return Finding(
             claim,
             self.mining.rule(lead),

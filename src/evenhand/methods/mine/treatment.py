@@ -77,7 +77,8 @@ class TreatmentRun:
         self.partial = False
         self.done = 0
         # A prefix of one random order: rows that a budget leaves out are missing at random.
-        self.order = stream(self.seed, "mine", "order").permutation(len(self.points))
+        rng = stream(self.seed, "mine", "order")
+        self.order = rng.permutation(len(self.points))
 
     def level(self, level: float) -> float:
         """Return the confidence level of rates: 1 where all that there is was asked."""

@@ -121,7 +121,8 @@ def test_families_are_the_categories_that_enough_texts_name_together(texts, supp
     found = families(matches, support, depth, seed)
     assert [family.categories for family in found] == list(expected)
     for family in found:
-        assert sorted(texts[row] for row in family.rows) == sorted(expected[family.categories])
+        named = [texts[row] for row in family.rows]
+        assert sorted(named) == sorted(expected[family.categories])
         assert len(set(family.rows.tolist())) == len(family.rows) == family.texts
         assert len(family.terms) == family.rules == len(set(family.terms))
         for terms in family.terms:
@@ -141,8 +142,13 @@ def test_rows_are_shuffled_by_the_seed_alone():
 
 def test_categories_that_are_never_named_together_are_not_combined():
     """Forty categories have 2**40 combinations, which are never listed."""
-    lexicon = Lexicon.from_dict({f"c{at}": [f"one{at}", f"two{at}"] for at in range(40)})
-    matches = find([f"one{at} two{(at + 1) % 40}" for at in range(40)] * 2, lexicon)
+    terms = {}
+    texts = []
+    for at in range(40):
+        terms[f"c{at}"] = [f"one{at}", f"two{at}"]
+        after = (at + 1) % 40
+        texts.append(f"one{at} two{after}")
+    matches = find(texts * 2, Lexicon.from_dict(terms))
     found = families(matches, 0.02, None, 0)
     assert len(found) == 80
     assert {len(family.categories) for family in found} == {1, 2}
@@ -165,6 +171,14 @@ def test_combinations_that_nobody_could_ask_about_are_not_listed():
     assert len(notes) == MOST_NOTES + 2
 
 
+def cost_of(found: Any, standing: Any) -> int:
+    """Return how many texts are asked about with all texts of some families."""
+    cost = 0
+    for family in found:
+        cost += len(family.rows) * (family.rules + standing)
+    return cost
+
+
 @settings(deadline=None)
 @given(sentences, st.integers(1, 400), st.booleans())
 def test_a_budget_is_kept_and_used(texts, most, standing):
@@ -180,12 +194,12 @@ def test_a_budget_is_kept_and_used(texts, most, standing):
         )
         return
     kept, notes = affordable(found, most, standing=standing)
-    cost = sum(len(family.rows) * (family.rules + standing) for family in kept)
+    cost = cost_of(kept, standing)
     assert cost <= most
     assert [family.categories for family in kept[: len(single)]] == [
         family.categories for family in single
     ]
-    whole = sum(len(family.rows) * (family.rules + standing) for family in found)
+    whole = cost_of(found, standing)
     assert (whole <= most) == (not notes)
     if whole <= most:
         assert cost == whole
@@ -195,11 +209,9 @@ def test_a_budget_is_kept_and_used(texts, most, standing):
     for family in kept:
         assert family.rows.tolist() == before[family.categories].rows.tolist()[:rows]
         assert family.texts == len(before[family.categories].rows)
-    more = sum(
-        min(len(before[family.categories].rows), rows + 1) * (family.rules + standing)
-        for family in kept
-    )
-    assert more > most or rows == max(len(family.rows) for family in single)
+    one_more = [before[family.categories].only(rows + 1) for family in kept]
+    most_rows = max(len(family.rows) for family in single)
+    assert rows == most_rows or cost_of(one_more, standing) > most
 
 
 def test_the_most_expensive_combinations_go_first_and_are_noted():
@@ -208,7 +220,8 @@ def test_the_most_expensive_combinations_go_first_and_are_noted():
     sizes = {family.categories: len(family.rows) * family.rules for family in found}
     most = sum(LEAST * family.rules for family in found) - 1
     kept, notes = affordable(found, most)
-    most_expensive = max((each for each in sizes if len(each) > 1), key=lambda each: sizes[each])
+    several = [categories for categories in sizes if len(categories) > 1]
+    most_expensive = max(several, key=lambda categories: sizes[categories])
     assert most_expensive == ("gender", "faith", "time")
     assert [family.categories for family in kept] == [
         each for each in sizes if each != most_expensive
@@ -236,16 +249,18 @@ def test_outcomes_are_those_of_each_text_with_each_combination(texts, standing):
     # A batch of 5 texts cuts families into parts.
     asked = ask(TextSubject(odd, batch=5), matches, found, meter, standing=standing)
     assert asked.stop is None
-    assert meter.queries == sum(len(family.rows) * (family.rules + standing) for family in found)
+    assert meter.queries == cost_of(found, standing)
     assert len(asked.decided) == len(found)
     for decided in asked.decided:
         family = decided.family
         for place, row in enumerate(family.rows.tolist()):
             for at, terms in enumerate(family.terms):
                 variant = replaced(texts[row], terms_by_category(family, terms))
-                assert bool(decided.outcomes[place, at]) == odd([variant])[0]
+                (outcome,) = odd([variant])
+                assert bool(decided.outcomes[place, at]) == outcome
             if standing:
-                assert bool(decided.standing[place, 0]) == odd([texts[row]])[0]
+                (outcome,) = odd([texts[row]])
+                assert bool(decided.standing[place, 0]) == outcome
         assert decided.standing.shape == (len(family.rows), standing)
 
 
@@ -362,8 +377,10 @@ def test_every_rule_set_is_in_one_story_or_in_the_rest(texts, most):
         values.append(rest["value"])
         highs.append(rest["high"])
     assert len(leads) + left == rules
-    assert max(values) == pytest.approx(max(float(np.abs(one.difference).max()) for one in scored))
-    assert max(highs) == pytest.approx(max(float(one.high.max()) for one in scored))
+    differences = np.concatenate([one.difference for one in scored])
+    upper_limits = np.concatenate([one.high for one in scored])
+    assert max(values) == pytest.approx(np.abs(differences).max())
+    assert max(highs) == pytest.approx(upper_limits.max())
     lows = [story["low"] for story in stories]
     assert lows == sorted(lows, reverse=True)
     for number, lead in enumerate(leads[1:], start=1):
@@ -476,7 +493,8 @@ def test_an_interrupt_keeps_what_was_asked_before_it():
     with pytest.raises(KeyboardInterrupt):
         tested(0)
     # Ten texts of three terms at once, then fifteen of two, then five of six.
-    for after, kept in ((1, [10]), (2, [20]), (3, [20, 15]), (4, [20, 20]), (5, [20, 20, 5])):
+    kept_after = {1: [10], 2: [20], 3: [20, 15], 4: [20, 20], 5: [20, 20, 5]}
+    for after, kept in kept_after.items():
         asked = tested(after)
         assert asked.stop is StopReason.INTERRUPTED
         assert [len(one.family.rows) for one in asked.decided] == kept

@@ -138,7 +138,8 @@ class _Categories:
 def families(matches: Matches, support: float, depth: int | None, seed: int) -> list[Family]:
     """Return the families that enough texts name (Equation 3), single categories first."""
     names = matches.lexicon.categories
-    order = stream(seed, "mine", "texts").permutation(len(matches.texts))
+    rng = stream(seed, "mine", "texts")
+    order = rng.permutation(len(matches.texts))
     least = support * len(order) * (1 - _SLACK)
     largest = min(len(names), depth or len(names))
     found: list[Family] = []
@@ -229,6 +230,7 @@ def _too_expensive(found: Sequence[Family], most: int, *, standing: bool) -> lis
     least = min(LEAST, most_texts)
     cost = _cost(found, least, standing=standing)
     several = [family for family in found if len(family.categories) > 1]
+    # The most expensive first; those that cost as much stay in order.
     several.sort(key=lambda family: -_full_cost(family, standing=standing))
     left_out: list[Family] = []
     for family in several:
