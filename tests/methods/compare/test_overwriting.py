@@ -143,7 +143,8 @@ def people(n: int, labels: int, groups: int, seed: int) -> CountedPeople:
 
 def rising(number: int) -> Any:
     """Return chances in proportion to 1, 2, 3 and so on."""
-    return np.arange(1, number + 1) / (number * (number + 1) / 2)
+    total = number * (number + 1) / 2
+    return np.arange(1, number + 1) / total
 
 
 def rate(predicted: Any, rows: Any, positive: int) -> Any:
@@ -187,10 +188,12 @@ def test_linear_scores_are_the_mean_over_rows(label, labels, degree):
     way = Overwriting((0.0, degree, 1.0), label)
     accuracy = (drawn == rows.truth).mean(axis=1)
     for name in ("spd", "aod", "eod", "fpr"):
-        bias, performance = curve(way, rows.table(), rows.scores(name, "accuracy", 1))
+        scores = rows.scores(name, "accuracy", 1)
+        bias, performance = curve(way, rows.table(), scores)
         original = rows.predicted[None, :]
         start = float(signed(name, original, rows, 1)[0])
-        within(signed(name, drawn, rows, 1), float(np.sign(start) * bias[1]))
+        expected = np.sign(start) * bias[1]
+        within(signed(name, drawn, rows, 1), float(expected))
         shares_left = 1 - np.array(way.degrees)
         assert bias == pytest.approx(abs(start) * shares_left, abs=1e-12)
         within(accuracy, float(performance[1]))
@@ -203,8 +206,12 @@ def test_balanced_accuracy_is_the_mean_over_rows(label, labels, degree):
     rows = people(90, labels, 2, 5)
     drawn = rows.overwritten(degree, label, 800, np.random.default_rng(1))
     way = Overwriting((0.0, degree, 1.0), label)
-    _, balanced = curve(way, rows.table(), rows.scores("spd", "balanced accuracy", 1))
-    recalls = [rate(drawn, rows.truth == true_label, true_label) for true_label in range(labels)]
+    scores = rows.scores("spd", "balanced accuracy", 1)
+    _, balanced = curve(way, rows.table(), scores)
+    recalls = []
+    for true_label in range(labels):
+        has_label = rows.truth == true_label
+        recalls.append(rate(drawn, has_label, true_label))
     mean_recall = np.mean(recalls, axis=0)
     within(mean_recall, float(balanced[1]))
     of_scikit_learn = metrics.balanced_accuracy_score(rows.truth, drawn[0])
@@ -224,8 +231,9 @@ def test_other_scores_are_the_mean_over_rows_of_a_large_test_set(label, degree):
         assert performance[0] == pytest.approx(oracle(rows.truth, rows.predicted))
         expected = np.array([oracle(rows.truth, row) for row in drawn])
         within(expected, float(performance[1]), 1e-3)
-    rates = np.stack([rate(drawn, rows.group == group, 1) for group in (0, 1)])
-    ratio = rates.min(axis=0) / rates.max(axis=0)
+    first = rate(drawn, rows.group == 0, 1)
+    second = rate(drawn, rows.group == 1, 1)
+    ratio = np.minimum(first, second) / np.maximum(first, second)
     within(1 - ratio, float(bias[1]), 1e-3)
 
 
@@ -245,7 +253,8 @@ def test_scores_of_several_labels_are_those_of_rows(name, oracle):
     rows = people(6_000, 4, 3, 7)
     drawn = rows.overwritten(0.4, 3, 25, np.random.default_rng(3))
     way = Overwriting((0.0, 0.4), 3)
-    _, performance = curve(way, rows.table(), rows.scores("spd", name, None))
+    scores = rows.scores("spd", name, None)
+    _, performance = curve(way, rows.table(), scores)
     assert performance[0] == pytest.approx(oracle(rows.truth, rows.predicted))
     expected = np.array([oracle(rows.truth, row) for row in drawn])
     within(expected, float(performance[1]), 1e-3)
@@ -269,7 +278,8 @@ def test_drawn_tables_have_the_distribution_of_choosing_rows():
     drawn = overwriting.drawn(rows.table(), times, np.random.default_rng(4))
     seen = Counter(table.tobytes() for table in drawn[:, 0])
     assert set(seen) == set(ways)
-    expected = np.array(list(ways.values())) / ways.total() * times
+    number_of_ways = np.array(list(ways.values()))
+    expected = number_of_ways / ways.total() * times
     observed = np.array([seen[table] for table in ways])
     statistic = float((np.square(observed - expected) / expected).sum())
     assert chi2.sf(statistic, len(ways) - 1) > 1e-4
@@ -281,13 +291,16 @@ def test_random_labels_have_the_distribution_of_choosing_rows():
     times = 4000
     chosen = rows.overwritten(0.5, None, times, rng)
     by_rows = np.array([rows.table(row) for row in chosen])
-    drawn = Overwriting((0.5,), None).drawn(rows.table(), times, rng)[:, 0]
-    assert (drawn.sum(axis=-1) == by_rows[0].sum(axis=-1)).all()
+    overwriting = Overwriting((0.5,), None)
+    drawn = overwriting.drawn(rows.table(), times, rng)[:, 0]
+    people_by_label = by_rows[0].sum(axis=-1)
+    assert (drawn.sum(axis=-1) == people_by_label).all()
     drawn_cells = drawn.reshape(times, -1)
     row_cells = by_rows.reshape(times, -1)
     assert drawn_cells.mean(axis=0) == pytest.approx(row_cells.mean(axis=0), abs=0.1)
     assert drawn_cells.std(axis=0) == pytest.approx(row_cells.std(axis=0), abs=0.1)
-    assert np.cov(drawn_cells.T) == pytest.approx(np.cov(row_cells.T), abs=0.15)
+    drawn_covariance = np.cov(drawn_cells.T)
+    assert drawn_covariance == pytest.approx(np.cov(row_cells.T), abs=0.15)
 
 
 def test_repeated_is_the_mean_of_what_is_drawn():

@@ -18,7 +18,10 @@ shapely = pytest.importorskip(
     "shapely", reason="shapely is the independent geometry, and it is not installed"
 )
 
-LINE = OverwritingLine.through(np.array([0.5, 1 / 6, 0.0]), np.array([0.8, 0.6, 0.5]))
+LINE = OverwritingLine.through(
+    bias=np.array([0.5, 1 / 6, 0.0]),
+    performance=np.array([0.8, 0.6, 0.5]),
+)
 """The line of the paper's Table 2."""
 VECTORS = [
     (0.75, 0.30, "good trade-off", 0.0272222),
@@ -57,7 +60,7 @@ def test_the_paper_s_vectors(performance, bias, expected, area):
 
 
 GROUP = np.array(["g1"] * 180 + ["g2"] * 120)
-TRUTH = np.concatenate([np.repeat([0, 1], 90), np.repeat([1, 0], 60)])
+TRUTH = np.array([0] * 90 + [1] * 90 + [1] * 60 + [0] * 60)
 """The people of Table 2, 30 times over."""
 
 
@@ -75,8 +78,18 @@ def predictions(fp1: int, fp2: int, fn: int) -> Any:
     return found
 
 
-ERRORS = [(0, 18, 57), (0, 6, 84), (0, 36, 129), (9, 6, 150), (0, 30, 30)]
-ERRORS += [(0, 18, 42), (0, 0, 90), (0, 30, 45), (0, 30, 15), (0, 10, 110)]
+ERRORS = [
+    (0, 18, 57),
+    (0, 6, 84),
+    (0, 36, 129),
+    (9, 6, 150),
+    (0, 30, 30),
+    (0, 18, 42),
+    (0, 0, 90),
+    (0, 30, 45),
+    (0, 30, 15),
+    (0, 10, 110),
+]
 """The errors that make the vectors, one after the other."""
 
 
@@ -87,7 +100,8 @@ def test_the_paper_s_vectors_as_predictions():
     found = eh.compare(outcomes, TRUTH, GROUP, bias="fpr")
     assert found.start[0].value == pytest.approx(0.8)
     assert found.start[1].value == pytest.approx(0.5)
-    for standing, (performance, bias, expected, area) in zip(found.standings, VECTORS, strict=True):
+    for standing, vector in zip(found.standings, VECTORS, strict=True):
+        performance, bias, expected, area = vector
         assert standing.performance.value == pytest.approx(performance)
         assert standing.bias.value == pytest.approx(bias)
         assert standing.region == expected
@@ -131,7 +145,10 @@ def ends_and_zero(interval: list[float]) -> list[float]:
     return [low, 0.0, high] if low <= 0 <= high else [low, high]
 
 
-@given(*[st.tuples(COARSE, COARSE).map(sorted) for _ in range(3)])
+INTERVALS = st.tuples(COARSE, COARSE).map(sorted)
+
+
+@given(INTERVALS, INTERVALS, INTERVALS)
 def test_plausible_lists_the_region_of_every_point_within_limits(performance, bias, height):
     found = plausible(tuple(performance), tuple(bias), tuple(height))
     corners = product(ends_and_zero(performance), ends_and_zero(bias), height)
@@ -147,12 +164,14 @@ def lines(draw: Any) -> tuple[Any, Any]:
     step = st.integers(0, 5).map(lambda part: part / 16)
     bias = np.cumsum([draw(step) for _ in range(number)])
     performance = np.cumsum([draw(step) for _ in range(number)])
-    assume(bias[-1] > bias[0] and performance[-1] > performance[0])
+    assume(bias[-1] > bias[0])
+    assume(performance[-1] > performance[0])
     return bias[::-1].copy(), performance[::-1].copy()
 
 
 FAR = 100.0
-POINTS = st.tuples(*[st.floats(-0.5, 2.5, width=32)] * 2)
+PLACES = st.floats(-0.5, 2.5, width=32)
+POINTS = st.tuples(PLACES, PLACES)
 
 
 def above(bias: Any, performance: Any) -> Any:
@@ -160,7 +179,12 @@ def above(bias: Any, performance: Any) -> Any:
     x = bias[::-1]
     y = np.maximum.accumulate(performance[::-1])
     line = zip(x.tolist(), y.tolist(), strict=True)
-    corners = [(-FAR, y[0]), *line, (x[-1], FAR), (-FAR, FAR)]
+    corners = [
+        (-FAR, y[0]),
+        *line,
+        (x[-1], FAR),
+        (-FAR, FAR),
+    ]
     return shapely.make_valid(shapely.Polygon(corners))
 
 
@@ -206,7 +230,7 @@ def test_regions_are_those_of_polygons(points, point):
     assert REGIONS[int(found)] == expected
 
 
-@given(lines(), st.lists(st.floats(-0.5, 2.5, width=32), min_size=1, max_size=5))
+@given(lines(), st.lists(PLACES, min_size=1, max_size=5))
 def test_a_line_is_read_as_by_interpolation(points, where):
     bias, performance = points
     line = OverwritingLine.through(bias, performance)
@@ -216,9 +240,10 @@ def test_a_line_is_read_as_by_interpolation(points, where):
     assert found == pytest.approx(expected, abs=1e-7)
 
 
-@given(
-    st.lists(st.tuples(*[st.floats(0, 1, width=16) | st.just(np.nan)] * 2), min_size=2, max_size=6)
-)
+SCORES = st.floats(0, 1, width=16) | st.just(np.nan)
+
+
+@given(st.lists(st.tuples(SCORES, SCORES), min_size=2, max_size=6))
 def test_any_points_make_a_line_that_is_nowhere_worse_and_never_falls(points):
     bias, performance = np.array(points).T
     known = ~np.isnan(bias + performance)
@@ -242,9 +267,8 @@ def test_many_lines_and_points_at_once_are_each_by_itself(many, points):
     areas = together.area(x[None, :], y[None, :])
     for at, (bias, performance) in enumerate(many):
         alone = OverwritingLine.through(bias, performance)
-        for place, point in enumerate(points):
-            assert heights[at, place] == pytest.approx(float(alone.height(*point)))
-            assert areas[at, place] == pytest.approx(float(alone.area(*point)))
+        assert heights[at] == pytest.approx(alone.height(x, y))
+        assert areas[at] == pytest.approx(alone.area(x, y))
 
 
 def padded(values: Any, size: int) -> Any:
@@ -252,7 +276,10 @@ def padded(values: Any, size: int) -> Any:
     return np.pad(values, (0, size - len(values)), mode="edge")
 
 
-@given(lines(), POINTS, st.floats(0.1, 10), st.floats(0.1, 10), st.floats(-1, 1))
+FACTORS = st.floats(0.1, 10)
+
+
+@given(lines(), POINTS, FACTORS, FACTORS, st.floats(-1, 1))
 def test_areas_do_not_depend_on_units(points, point, wide, high, up):
     bias, performance = points
     area = float(OverwritingLine.through(bias, performance).area(*point))
@@ -301,13 +328,22 @@ def story(found: eh.Comparison) -> dict[str, Any]:
     return standings
 
 
+OTHER_LABELS = [
+    ("no", "yes"),
+    ("refused", "given"),
+    (False, True),
+    (2, -1),
+    (1.5, 0.5),
+]
+
+
 @pytest.mark.parametrize("bias", ["spd", "aod", "aod-abs", "eod", "di"])
 @pytest.mark.parametrize("performance", ["accuracy", "f1", "mcc"])
 def test_names_of_labels_and_orders_do_not_matter(bias, performance):
     outcomes, truth, sex = cases(1)
     options: dict[str, Any] = {"bias": bias, "performance": performance, "resamples": 100}
     expected = eh.compare(outcomes, truth, sex, **options)
-    for no, yes in (("no", "yes"), ("refused", "given"), (False, True), (2, -1), (1.5, 0.5)):
+    for no, yes in OTHER_LABELS:
         words = np.array([no, yes], dtype=object)
         renamed = {name: words[predicted] for name, predicted in outcomes.items()}
         letters = np.array(["m", "f"])[sex]

@@ -48,6 +48,11 @@ def hired_by(over: Any, frame: Any = HIRED, **options: Any) -> Result:
     return impact(frame, outcome="hired", over=over, **options)
 
 
+def with_sexes(number: int) -> pd.DataFrame:
+    """Return the same people with so many labels of their sex."""
+    return HIRED.assign(sex=[f"s{i % number}" for i in range(1000)])
+
+
 def table(result: Result, *over: str) -> Any:
     (found,) = [table for table in tables_of(result) if tuple(table["over"]) == over]
     return found
@@ -99,7 +104,8 @@ def test_a_finding_is_the_lowest_ratio_of_a_set(result):
 def test_intervals_share_the_error_over_three_families_of_each_set(result):
     women = category(table(result, "sex"), sex="F")
     ratio = women["ratio"]
-    low, high = ratios.ratios_to_best([105, 241], [450, 550], 1 - 0.05 / 9)
+    shared_level = 1 - 0.05 / 9
+    low, high = ratios.ratios_to_best([105, 241], [450, 550], shared_level)
     assert ratio["low"] == pytest.approx(low[0], abs=1e-4)
     assert ratio["high"] == pytest.approx(high[0], abs=1e-4)
     assert women["rate"]["level"] == 0.95
@@ -142,7 +148,7 @@ def test_a_category_of_exactly_the_smallest_share_is_compared():
     "label", [None, np.nan, "", "  ", "Unknown", "PREFER NOT TO SAY", "prefer-not-to-say", "?"]
 )
 def test_unknown_people_are_counted_and_left_out(label):
-    extra = pd.DataFrame({"sex": [label] * 30, "race": ["green"] * 30, "hired": [1] * 30})
+    extra = pd.DataFrame([(label, "green", 1)] * 30, columns=["sex", "race", "hired"])
     found = hired_by(BOTH, pd.concat([HIRED, extra], ignore_index=True))
     by_sex = table(found, "sex")
     assert by_sex["rows"] == 1030
@@ -252,11 +258,15 @@ ENGINES = {
 def people() -> pd.DataFrame:
     rng = np.random.default_rng(1)
     n = 900
-    sex = rng.choice(np.array(["F", "M", None, "declined"]), n, p=[0.4, 0.5, 0.06, 0.04])
+    labels = np.array(["F", "M", None, "declined"])
+    sex = rng.choice(labels, n, p=[0.4, 0.5, 0.06, 0.04])
     frame = pd.DataFrame({"sex": sex, "race": rng.choice(["green", "purple"], n)})
     gone = rng.uniform(size=n)
-    frame["ok"] = np.where(gone < 0.03, np.nan, rng.integers(0, 2, n))
-    return frame.assign(points=np.where(gone > 0.95, np.nan, rng.normal(size=n)))
+    decisions = rng.integers(0, 2, n)
+    frame["ok"] = np.where(gone < 0.03, np.nan, decisions)
+    points = rng.normal(size=n)
+    frame["points"] = np.where(gone > 0.95, np.nan, points)
+    return frame
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -375,11 +385,11 @@ def test_bad_data_gets_one_sentence(call, words):
         ),
         ({"frame": HIRED.assign(hired=HIRED.race)}, ("not 0 and 1", "the option positive")),
         (
-            {"frame": pd.concat([HIRED.assign(sex=[f"s{i}" for i in range(1000)])] * 2 + [HIRED])},
+            {"frame": pd.concat([with_sexes(1000), with_sexes(1000), HIRED])},
             ("1,002 categories",),
         ),
         (
-            {"frame": HIRED.assign(sex=[f"s{i % 300}" for i in range(1000)]), "support": 0},
+            {"frame": with_sexes(300), "support": 0},
             ("300", "support=0.02"),
         ),
     ],
@@ -420,8 +430,11 @@ def counted_people(counts: list[tuple[int, int]], lost: int) -> pd.DataFrame:
     return pd.DataFrame(people, columns=["g", "ok"])
 
 
+PEOPLE = st.integers(0, 40)
+
+
 @given(
-    counts=st.lists(st.tuples(st.integers(0, 40), st.integers(0, 40)), min_size=2, max_size=5),
+    counts=st.lists(st.tuples(PEOPLE, PEOPLE), min_size=2, max_size=5),
     lost=st.integers(0, 9),
     support=st.sampled_from([0.0, 0.02, 0.2]),
 )
@@ -501,7 +514,8 @@ def ax():
 def test_the_display_has_ratios_lowest_first_and_what_is_left_out_last(result, ax):
     display = ImpactDisplay.from_result(result)
     race = display.panels[1]
-    assert [bar.label.partition(",")[0] for bar in race.bars] == ["purple", "green", "teal"]
+    labels = [bar.label.partition(",")[0] for bar in race.bars]
+    assert labels == ["purple", "green", "teal"]
     assert race.bars[0].verdict == "undecided"
     assert race.bars[2].instead == "left out: under 2 % of the rows"
     assert race.limit == 0.8

@@ -27,7 +27,13 @@ if TYPE_CHECKING:
 LOSE_LOSE, POOR, INVERTED, GOOD, WIN_WIN = range(5)
 REGIONS = ("lose-lose", "poor trade-off", "inverted trade-off", "good trade-off", "win-win")
 """The five regions, in the order of the paper's Table 4."""
-SHORT = dict(zip(REGIONS, ("lose-lose", "poor", "inverted", "good", "win-win"), strict=True))
+SHORT = {
+    "lose-lose": "lose-lose",
+    "poor trade-off": "poor",
+    "inverted trade-off": "inverted",
+    "good trade-off": "good",
+    "win-win": "win-win",
+}
 """What a region is called where there is little room."""
 CLOSE = 1e-9
 """Scores that are nearer than this are equal."""
@@ -211,7 +217,9 @@ class OverwritingLine:
 
 def _rise(values: Floats) -> Floats:
     """Return by how much the last value exceeds the first, along the last axis."""
-    return np.asarray(values[..., -1] - values[..., 0])
+    first = values[..., 0]
+    last = values[..., -1]
+    return np.asarray(last - first)
 
 
 def _area_over(
@@ -368,10 +376,10 @@ def choose(
     places = range(len(labels))
     candidates = [Overwriting(steps, place) for place in places]
     curves = [curve(candidate, table, scores) for candidate in candidates]
-    lowest = [float(np.nanmin(performance)) for _, performance in curves]
-    worst = min(lowest)
+    worst = min(float(np.nanmin(performance)) for _, performance in curves)
     tightness = [_tightness(bias, performance, worst) for bias, performance in curves]
-    return candidates[tightness.index(max(tightness))]
+    tightest = tightness.index(max(tightness))
+    return candidates[tightest]
 
 
 def _check_strategy(
