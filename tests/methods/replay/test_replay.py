@@ -1,11 +1,10 @@
-"""Replay: the tests and cases of one version, asked of another; what changed, and how sure the new
-score is.
-"""
+"""Replay: tests and cases of one version, asked of another; what changed, and how sure that is."""
 
 from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -24,10 +23,9 @@ from evenhand.statistics.confidence_sequences import mixture, mixture_spread
 from evenhand.statistics.estimate import Estimate, StopReason
 from tests.support.helpers import refused
 
-SPACE = Space(
-    [category("sex", ["F", "M", "X"]), category("race", ["a", "b"]), integer("age", 18, 90)],
-    protected=["sex"],
-)
+RACE = category("race", ["a", "b"])
+AGE = integer("age", 18, 90)
+SPACE = Space([category("sex", ["F", "M", "X"]), RACE, AGE], protected=["sex"])
 
 
 def biased(people):
@@ -51,37 +49,55 @@ def drawn(
     over: tuple[str, ...] = ("sex",),
     seed: int = 0,
 ) -> test_suite.Tests:
-    """The suite of a causal score over n draws: each draw, then its other valid variants."""
-    points = space.draw(n, np.random.default_rng(seed))
+    """Return the suite of a causal score: each of n draws, then its other valid variants."""
+    rng = np.random.default_rng(seed)
+    points = space.draw(n, rng)
     rows = np.concatenate([points, space.variants(points, over)])
     draw = np.tile(np.arange(n), len(rows) // n)
     own = np.arange(len(rows)) < n
-    kept = own | (space.valid(rows) & (rows != points[draw]).any(axis=1))
+    is_variant = (rows != points[draw]).any(axis=1)
+    kept = own | (space.valid(rows) & is_variant)
     rows = np.asfortranarray(rows[kept])
+    outcomes = answers(decide, rows, space)
+    return test_suite.Tests("causal", over, rows, outcomes, draw[kept], own[kept])
+
+
+def answers(decide, points, space: Space = SPACE):
+    """Return what the software answers to some points."""
+    return np.asarray(decide(space.decode(points)))
+
+
+def part_of(tests: test_suite.Tests, kept) -> test_suite.Tests:
+    """Return some of the tests of a suite."""
     return test_suite.Tests(
-        "causal",
-        over,
-        rows,
-        np.asarray(decide(space.decode(rows))),
-        draw[kept],
-        own[kept],
+        tests.kind,
+        tests.over,
+        tests.points[kept],
+        tests.outcomes[kept],
+        tests.draw[kept],
+        tests.own[kept],
     )
 
 
 def brute(tests: test_suite.Tests, decide, space: Space = SPACE) -> list[bool]:
-    """Which draws are hit, one at a time."""
-    outcomes = np.asarray(decide(space.decode(tests.points))).tolist()
+    """Return which draws are hit, one at a time."""
+    outcomes = answers(decide, tests.points, space).tolist()
     by_draw: dict[int, set[object]] = {}
     for number, outcome in zip(tests.draw.tolist(), outcomes, strict=True):
-        by_draw.setdefault(number, set()).add(outcome)
-    return [len(found) > 1 for _, found in sorted(by_draw.items())]
+        outcomes_of_draw = by_draw.setdefault(number, set())
+        outcomes_of_draw.add(outcome)
+    hits = []
+    for number in sorted(by_draw):
+        hits.append(len(by_draw[number]) > 1)
+    return hits
 
 
 @pytest.fixture
 def saved(tmp_path):
     def write(*parts: test_suite.Tests, space: Space = SPACE, name: str = "sex.parquet"):
-        test_suite.write_suite(tmp_path / name, space, parts)
-        return tmp_path / name
+        file = tmp_path / name
+        test_suite.write_suite(file, space, parts)
+        return file
 
     return write
 
@@ -106,16 +122,18 @@ def test_another_version_is_scored_on_the_same_draws_with_an_interval_for_any_si
     hits = brute(tests, milder)
     estimate = result.worst.estimate
     low, high = mixture(sum(hits), len(hits), 0.9)
-    assert [estimate.low, estimate.high] == pytest.approx([float(low), float(high)])
-    assert (estimate.n, estimate.method, estimate.level) == (300, "anytime", 0.9)
+    assert estimate.low == pytest.approx(float(low))
+    assert estimate.high == pytest.approx(float(high))
+    assert estimate.n == 300
+    assert estimate.method == "anytime"
+    assert estimate.level == 0.9
     assert "the suite sex.parquet" in estimate.population
-    changed = sum(np.asarray(milder(SPACE.decode(tests.points))) != tests.outcomes)
+    now = 100 * sum(hits) / 300
     was = 100 * sum(brute(tests, biased)) / 300
-    assert (
-        result.worst.claim
-        == f"changing only sex changes the outcome of {100 * sum(hits) / 300:.1f} % of inputs "
-        f"(it was {was:.1f} %); {changed} of {len(tests.points)} outcomes changed"
-    )
+    changed = sum(answers(milder, tests.points) != tests.outcomes)
+    score = f"changing only sex changes the outcome of {now:.1f} % of inputs (it was {was:.1f} %)"
+    changes = f"{changed} of {len(tests.points)} outcomes changed"
+    assert result.worst.claim == f"{score}; {changes}"
     assert result.verdict == "pass"
     assert result.notes == ()
 
@@ -125,30 +143,33 @@ def test_cases_are_twins_of_this_version(saved):
     assert result.verdict == "fail"
     assert len(result.worst.cases) == 3
     for case in result.worst.cases:
+        own, twin = case.outcomes
         assert case.changed == ("sex",)
-        assert case.outcomes[0] != case.outcomes[1]
+        assert own != twin
         assert int(case.individual["age"]) >= 60
 
 
 def test_a_fair_version_passes_and_csv_is_the_same_as_parquet(saved):
     tests = drawn(biased)
-    results = [
-        replay(saved(tests, name=name), fair, SPACE, limit=0.1)
-        for name in ("s.csv", "s.parquet", "s.csv.gz")
-    ]
-    assert {result.verdict for result in results} == {"pass"}
-    assert len({result.worst.claim for result in results}) == 1
-    assert results[0].worst.estimate.value == 0
+    claims = set()
+    for name in ("s.csv", "s.parquet", "s.csv.gz"):
+        file = saved(tests, name=name)
+        result = replay(file, fair, SPACE, limit=0.1)
+        assert result.verdict == "pass"
+        assert result.worst.estimate.value == 0
+        claims.add(result.worst.claim)
+    assert len(claims) == 1
 
 
 def test_several_sets_hold_together(saved):
     parts = [drawn(biased), drawn(biased, over=("race",), seed=1)]
     result = replay(saved(*parts), milder, SPACE)
-    by = {finding.about: finding.estimate for finding in result.findings}
-    high = mixture(0, 300, 0.975)[1]
-    assert by["race",].high == pytest.approx(float(high))
-    assert by["race",].level == 0.95
-    assert "simultaneous over 2" in by["race",].method
+    by_set = {finding.about: finding.estimate for finding in result.findings}
+    of_race = by_set["race",]
+    _, high = mixture(0, 300, 0.975)
+    assert of_race.high == pytest.approx(float(high))
+    assert of_race.level == 0.95
+    assert "simultaneous over 2" in of_race.method
     assert set(result.details["was"]) == {"causal sex", "causal race"}
 
 
@@ -156,33 +177,22 @@ def test_missing_variants_make_the_score_a_lower_limit(saved):
     tests = drawn(biased)
     # Of a draw that flips, keep only itself and the variants that differ, as a search for flips
     # would.
-    own = {
-        number: outcome
-        for number, outcome, mine in zip(tests.draw, tests.outcomes, tests.own, strict=True)
-        if mine
-    }
-    flips = np.array(
-        [own[number] != outcome for number, outcome in zip(tests.draw, tests.outcomes, strict=True)]
-    )
+    own_outcomes = np.empty(300, dtype=bool)
+    own_outcomes[tests.draw[tests.own]] = tests.outcomes[tests.own]
+    flips = own_outcomes[tests.draw] != tests.outcomes
     hit = np.isin(tests.draw, tests.draw[flips])
-    kept = tests.own | flips | ~hit
-    first = test_suite.Tests(
-        "causal",
-        ("sex",),
-        tests.points[kept],
-        tests.outcomes[kept],
-        tests.draw[kept],
-        tests.own[kept],
-    )
-    assert (
-        replay(saved(first), biased, SPACE).notes == ()
-    )  # every draw that lacks variants still flips
-    result = replay(saved(first), fair, SPACE, limit=0.2)
+    first = part_of(tests, tests.own | flips | ~hit)
+    file = saved(first)
+    # Every draw that lacks variants still flips.
+    assert replay(file, biased, SPACE).notes == ()
+    result = replay(file, fair, SPACE, limit=0.2)
     estimate = result.worst.estimate
-    missing = int((np.bincount(first.draw) < 3).sum())
+    tested = np.bincount(first.draw)
+    missing = int((tested < 3).sum())
     assert missing > 50
     assert estimate.value == 0
-    assert estimate.high == pytest.approx(float(mixture(missing, 300, 0.95)[1]))
+    _, high = mixture(missing, 300, 0.95)
+    assert estimate.high == pytest.approx(float(high))
     assert result.verdict == "undecided"
     assert "of inputs, at least (it was" in result.worst.claim
     assert f"{missing} of 300 draws of sex" in result.notes[0]
@@ -190,16 +200,10 @@ def test_missing_variants_make_the_score_a_lower_limit(saved):
 
 def test_draws_without_any_variants_are_no_evidence(saved):
     tests = drawn(biased)
-    alone = test_suite.Tests(
-        "causal",
-        ("sex",),
-        tests.points[tests.own],
-        tests.outcomes[tests.own],
-        tests.draw[tests.own],
-        tests.own[tests.own],
-    )
+    alone = part_of(tests, tests.own)
     result = replay(saved(alone), fair, SPACE, limit=0.99)
-    assert (result.worst.estimate.high, result.verdict) == (1.0, "undecided")
+    assert result.worst.estimate.high == 1.0
+    assert result.verdict == "undecided"
 
 
 def test_variants_that_break_constraints_are_not_missed(saved):
@@ -221,33 +225,26 @@ def test_binned_features_have_draws_that_are_no_variant(saved):
 def test_inputs_that_are_each_others_twins_are_a_population_of_their_own(saved):
     small = Space([category("sex", ["F", "M"]), integer("age", 0, 9)])
     points = small.enumerate()
+    ages = points[:, 1].astype(int)
+    outcomes = np.zeros(len(points), dtype=int)
     every = np.ones(len(points), dtype=np.bool_)
-    tests = test_suite.Tests(
-        "causal",
-        ("sex",),
-        points,
-        np.zeros(len(points), dtype=int),
-        points[:, 1].astype(int),
-        every,
-    )
-    result = replay(
-        saved(tests, space=small),
-        lambda p: (p["sex"] == "M") & (p["age"] > 6),
-        small,
-        limit=0.0,
-    )
+    tests = test_suite.Tests("causal", ("sex",), points, outcomes, ages, every)
+    file = saved(tests, space=small)
+
+    def older(people):
+        return people["age"] > 6
+
+    def older_men(people):
+        return older(people) & (people["sex"] == "M")
+
+    result = replay(file, older_men, small, limit=0.0)
     estimate = result.worst.estimate
-    assert (estimate.value, estimate.method, estimate.n, estimate.level) == (
-        0.3,
-        "enumerated",
-        20,
-        1.0,
-    )
+    assert estimate.value == 0.3
+    assert estimate.method == "enumerated"
+    assert estimate.n == 20
+    assert estimate.level == 1.0
     assert result.verdict == "fail"
-    assert (
-        replay(saved(tests, space=small), lambda p: p["age"] > 6, small, limit=0.0).verdict
-        == "pass"
-    )
+    assert replay(file, older, small, limit=0.0).verdict == "pass"
 
 
 def test_graded_distances_take_the_farthest_variant(saved):
@@ -258,10 +255,9 @@ def test_graded_distances_take_the_farthest_variant(saved):
         differs=lambda a, b: np.abs(a - b),
     )
     result = replay(saved(tests), subject)
-    own = tests.points[tests.own, 0]
-    assert result.worst.estimate.value == pytest.approx(
-        np.choose(own.astype(int), [0.4, 0.3, 0.4]).mean()
-    )
+    sex = tests.points[tests.own, 0].astype(int)
+    farthest = np.choose(sex, [0.4, 0.3, 0.4])
+    assert result.worst.estimate.value == pytest.approx(farthest.mean())
 
 
 def grouped(decide, sizes=(150, 100, 50)) -> test_suite.Tests:
@@ -273,54 +269,46 @@ def grouped(decide, sizes=(150, 100, 50)) -> test_suite.Tests:
         parts.append(points)
     points = np.concatenate(parts)
     numbers = np.concatenate([np.arange(size) for size in sizes])
-    outcomes = np.asarray(decide(SPACE.decode(points)))
-    return test_suite.Tests(
-        "group",
-        ("sex",),
-        points,
-        outcomes,
-        numbers,
-        np.ones(len(points), dtype=np.bool_),
-    )
+    outcomes = answers(decide, points)
+    own = np.ones(len(points), dtype=np.bool_)
+    return test_suite.Tests("group", ("sex",), points, outcomes, numbers, own)
 
 
 def test_a_group_score_is_the_spread_over_the_groups_of_the_suite(saved):
     tests = grouped(biased)
     result = replay(saved(tests), milder, SPACE, limit=0.05)
-    now = np.asarray(milder(SPACE.decode(tests.points)))
-    hits = [int(now[tests.points[:, 0] == code].sum()) for code in range(3)]
+    now = answers(milder, tests.points)
+    sex = tests.points[:, 0]
+    hits = [int(now[sex == code].sum()) for code in range(3)]
     low, high = mixture_spread(hits, [150, 100, 50], 0.95)
     estimate = result.worst.estimate
     assert estimate.value == pytest.approx(hits[1] / 100)
-    assert [estimate.low, estimate.high] == pytest.approx([float(low), float(high)])
-    assert [group.estimate.n for group in result.worst.groups] == [150, 100, 50]
+    assert estimate.low == pytest.approx(float(low))
+    assert estimate.high == pytest.approx(float(high))
+    sizes = [group.estimate.n for group in result.worst.groups]
+    assert sizes == [150, 100, 50]
     assert "% apart (it was" in result.worst.claim
     assert result.details["was"]["group sex"] > estimate.value
 
 
-def test_groups_that_a_suite_lacks_are_told(saved):
-    result = replay(saved(grouped(biased, (50, 50, 0))), biased, SPACE)
+def test_groups_that_a_suite_lacks_are_noted(saved):
+    two_groups = saved(grouped(biased, (50, 50, 0)))
+    result = replay(two_groups, biased, SPACE)
     assert "1 of 3 groups of sex are not in the suite" in result.notes[0]
-    refused(
-        UsageError,
-        lambda: replay(saved(grouped(biased, (50, 0, 0))), biased, SPACE),
-        "nothing to compare",
-    )
+    one_group = saved(grouped(biased, (50, 0, 0)))
+    refused(UsageError, lambda: replay(one_group, biased, SPACE), "nothing to compare")
 
 
 def test_a_group_suite_of_every_input_is_exact(saved):
     points = SPACE.enumerate()
     every = np.ones(len(points), dtype=np.bool_)
-    tests = test_suite.Tests(
-        "group",
-        ("sex",),
-        points,
-        np.zeros(len(points), dtype=bool),
-        np.arange(len(points)),
-        every,
-    )
+    outcomes = np.zeros(len(points), dtype=bool)
+    numbers = np.arange(len(points))
+    tests = test_suite.Tests("group", ("sex",), points, outcomes, numbers, every)
     estimate = replay(saved(tests), biased, SPACE).worst.estimate
-    assert (estimate.value, estimate.low, estimate.high) == (31 / 73, 31 / 73, 31 / 73)
+    assert estimate.value == 31 / 73
+    assert estimate.low == estimate.value
+    assert estimate.high == estimate.value
 
 
 def test_every_output_has_a_finding(saved):
@@ -329,46 +317,45 @@ def test_every_output_has_a_finding(saved):
 
     subject = eh.Subject(loan, SPACE, outputs=["grant", "rate"])
     tests = drawn(biased)
-    packed = subject.decide(tests.points)
-    file = saved(
-        test_suite.Tests(tests.kind, tests.over, tests.points, packed, tests.draw, tests.own)
-    )
+    both = replace(tests, outcomes=subject.decide(tests.points))
+    file = saved(both)
     result = replay(file, subject)
-    assert {finding.output: finding.estimate.value > 0 for finding in result.findings} == {
-        "grant": True,
-        "rate": False,
-    }
+    values = {finding.output: finding.estimate.value for finding in result.findings}
+    assert set(values) == {"grant", "rate"}
+    assert values["grant"] > 0
+    assert values["rate"] == 0
     refused(UsageError, lambda: replay(file, biased, SPACE), "'grant', 'rate'", "outputs")
 
 
 def test_a_subject_that_answers_twice_otherwise_is_refused(saved):
     rng = np.random.default_rng(0)
+
+    def fickle(people):
+        return rng.random(len(people)) < 0.5
+
     with pytest.raises(NotDeterministic):
-        replay(saved(drawn(biased)), lambda people: rng.random(len(people)) < 0.5, SPACE)
+        replay(saved(drawn(biased)), fickle, SPACE)
 
 
 def result_of(tmp_path, *findings: Finding):
-    Result("measure", findings, 0, Spent(1, 1, 0.0), StopReason.MARGIN, SPACE.to_dict()).to_json(
-        tmp_path / "r.json"
-    )
-    return tmp_path / "r.json"
+    spent = Spent(1, 1, 0.0)
+    result = Result("measure", findings, 0, spent, StopReason.MARGIN, SPACE.to_dict())
+    file = tmp_path / "r.json"
+    result.to_json(file)
+    return file
 
 
 def case(age: int, sex: str = "F", twin: str = "M") -> Case:
     return Case(
-        {"sex": sex, "race": "a", "age": age}, {"sex": twin, "race": "a", "age": age}, (False, True)
+        {"sex": sex, "race": "a", "age": age},
+        {"sex": twin, "race": "a", "age": age},
+        (False, True),
     )
 
 
 def finding(*cases: Case, output: str = "") -> Finding:
-    return Finding(
-        "x",
-        ("sex",),
-        Estimate(0.1, 0.0, 0.2, 50, 0.95, "exact"),
-        None,
-        cases,
-        output=output,
-    )
+    estimate = Estimate(0.1, 0.0, 0.2, 50, 0.95, "exact")
+    return Finding("x", ("sex",), estimate, None, cases, output=output)
 
 
 def test_cases_of_a_result_that_still_differ_fail(tmp_path):
@@ -376,37 +363,45 @@ def test_cases_of_a_result_that_still_differ_fail(tmp_path):
     result = replay(file, milder, SPACE)
     assert result.worst.claim == "1 of 3 cases of sex still differ"
     assert result.worst.estimate.population == "the cases of r.json"
-    assert [kept.individual["age"] for kept in result.worst.cases] == [85]
-    assert (result.verdict, result.exit_code) == ("fail", 1)
+    (kept,) = result.worst.cases
+    assert kept.individual["age"] == 85
+    assert result.verdict == "fail"
+    assert result.exit_code == 1
     assert result.details == {"changed": 2, "of": 6}
     assert replay(file, fair, SPACE).verdict == "pass"
     json.loads(result.to_json())
 
 
-def test_findings_are_told_apart_by_what_was_replayed(saved, tmp_path):
-    both = replay(saved(drawn(biased), grouped(biased, (50, 50, 50))), biased, SPACE)
-    assert {finding.key for finding in both.findings} == {
-        "replayed causal of sex",
-        "replayed group of sex",
-    }
-    assert {finding.score for finding in both.findings} == {"replayed"}
+def keys_of(result):
+    return {finding.key for finding in result.findings}
+
+
+def test_findings_have_keys_by_what_was_replayed(saved, tmp_path):
+    suite = saved(drawn(biased), grouped(biased, (50, 50, 50)))
+    both = replay(suite, biased, SPACE)
+    assert keys_of(both) == {"replayed causal of sex", "replayed group of sex"}
+    scores = {finding.score for finding in both.findings}
+    assert scores == {"replayed"}
     checks: list[dict[str, Any]] = [
         {"job": "measure", "over": ["sex"]},
         {"job": "search", "over": ["sex"], "queries": 400},
     ]
-    eh.audit(biased, SPACE, checks=checks).to_json(tmp_path / "audit.json")
-    again = replay(tmp_path / "audit.json", biased, SPACE)
-    assert {finding.key for finding in again.findings} == {
-        "replayed causal of sex",
-        "replayed witnesses of sex",
-    }
+    audit = eh.audit(biased, SPACE, checks=checks)
+    file = tmp_path / "audit.json"
+    audit.to_json(file)
+    again = replay(file, biased, SPACE)
+    assert keys_of(again) == {"replayed causal of sex", "replayed witnesses of sex"}
 
 
 def test_a_seed_is_kept_and_changes_nothing_else(saved, tmp_path):
-    for file in (saved(drawn(biased)), result_of(tmp_path, finding(case(65)))):
-        one, other = replay(file, milder, SPACE), replay(file, milder, SPACE, seed=7)
-        assert (one.seed, other.seed) == (0, 7)
-        assert one.findings == other.findings
+    suite = saved(drawn(biased))
+    result = result_of(tmp_path, finding(case(65)))
+    for file in (suite, result):
+        without = replay(file, milder, SPACE)
+        with_seed = replay(file, milder, SPACE, seed=7)
+        assert without.seed == 0
+        assert with_seed.seed == 7
+        assert without.findings == with_seed.findings
 
 
 def test_results_that_cannot_be_replayed(tmp_path):
@@ -416,21 +411,13 @@ def test_results_that_cannot_be_replayed(tmp_path):
         "r.json",
         "no cases",
     )
-    other = Space(
-        [category("gender", ["F", "M"]), category("race", ["a", "b"]), integer("age", 18, 90)]
-    )
+    other = Space([category("gender", ["F", "M"]), RACE, AGE])
     file = result_of(tmp_path, finding(case(60)))
     refused(UsageError, lambda: replay(file, fair, other), "r.json", "'sex' is not a feature")
-    younger = Space(
-        [category("sex", ["F", "M"]), category("race", ["a", "b"]), integer("age", 18, 50)]
-    )
+    younger = Space([category("sex", ["F", "M"]), RACE, integer("age", 18, 50)])
     refused(UsageError, lambda: replay(file, fair, younger), "r.json", "'age' = 60")
-    refused(
-        UsageError,
-        lambda: replay(file, fair, Space([*SPACE.features, integer("zip", 0, 9)])),
-        "r.json",
-        "'zip'",
-    )
+    larger = Space([*SPACE.features, integer("zip", 0, 9)])
+    refused(UsageError, lambda: replay(file, fair, larger), "r.json", "'zip'")
     refused(UsageError, lambda: replay(file, fair, SPACE, limit=0.1), "limit", "suite")
     named = result_of(tmp_path, finding(case(60), output="grant"))
     refused(UsageError, lambda: replay(named, fair, SPACE), "no output 'grant'")
@@ -477,8 +464,10 @@ def mined(tmp_path):
     """The file of a result about the texts."""
 
     def written(**options):
-        eh.mine_text(rude, TEXTS, **options).to_json(tmp_path / "texts.json")
-        return tmp_path / "texts.json"
+        file = tmp_path / "texts.json"
+        result = eh.mine_text(rude, TEXTS, **options)
+        result.to_json(file)
+        return file
 
     return written
 
@@ -486,7 +475,8 @@ def mined(tmp_path):
 @pytest.mark.parametrize("kind", ["group", "causal"])
 def test_texts_of_a_result_that_still_differ_fail(mined, kind):
     file = mined(kind=kind, top=1)
-    cases = eh.Result.from_json(file).worst.cases
+    before = eh.Result.from_json(file)
+    cases = before.worst.cases
     assert len(cases) == 3
     asked: list[str] = []
 
@@ -495,44 +485,41 @@ def test_texts_of_a_result_that_still_differ_fail(mined, kind):
         return rude(texts)
 
     again = replay(file, keeping)
-    assert (again.verdict, again.exit_code) == ("fail", 1)
+    assert again.verdict == "fail"
+    assert again.exit_code == 1
     about = "gender gay" if kind == "group" else "gender"
     assert again.worst.claim == f"3 of 3 cases of {about} still differ"
     assert again.worst.estimate.population == "the cases of texts.json"
-    assert [case.individual for case in again.worst.cases] == [case.individual for case in cases]
-    assert [case.outcomes for case in again.worst.cases] == [case.outcomes for case in cases]
-    of = sum(2 * len(finding.cases) for finding in eh.Result.from_json(file).findings)
-    assert again.details == {"changed": 0, "of": of}
-    assert again.spent.queries == of + 2 * min(of, 32)
+    for case_before, case_after in zip(cases, again.worst.cases, strict=True):
+        assert case_after.individual == case_before.individual
+        assert case_after.outcomes == case_before.outcomes
+    texts = sum(2 * len(finding.cases) for finding in before.findings)
+    assert again.details == {"changed": 0, "of": texts}
+    assert again.spent.queries == texts + 2 * min(texts, 32)
     # What was asked is the text itself: without our marks, and with those of its own.
-    assert all(
-        "⟦" not in text or "⟦gay⟧" in text or "⟦straight⟧" in text or "⟦lesbian⟧" in text
-        for text in asked
-    )
-    assert again.space == eh.Result.from_json(file).space
+    marked = [text for text in asked if "⟦" in text]
+    for text in marked:
+        assert re.search("⟦(gay|straight|lesbian)⟧", text)
+    assert again.space == before.space
     json.loads(again.to_json())
 
 
 def test_texts_of_a_result_that_differ_no_longer_pass(mined):
     file = mined(top=1)
     result = replay(file, polite)
-    assert (result.verdict, result.exit_code) == ("pass", 0)
+    assert result.verdict == "pass"
+    assert result.exit_code == 0
     assert result.worst.claim == "0 of 3 cases of gender gay still differ"
     assert result.worst.cases == ()
-    cases = eh.Result.from_json(file).worst.cases
-    new = polite(
-        [
-            re.sub("[⟦⟧]", "", str(person["text"]))
-            for case in cases
-            for person in (case.individual, case.twin)
-        ]
-    )
-    old = [outcome for case in cases for outcome in case.outcomes]
-    assert (
-        result.details["changed"]
-        == sum(one != other for one, other in zip(new, old, strict=True))
-        == 3
-    )
+    changed = 0
+    for case_before in eh.Result.from_json(file).worst.cases:
+        people = (case_before.individual, case_before.twin)
+        texts = [re.sub("[⟦⟧]", "", str(person["text"])) for person in people]
+        new = polite(texts)
+        changed += new[0] != case_before.outcomes[0]
+        changed += new[1] != case_before.outcomes[1]
+    assert changed == 3
+    assert result.details["changed"] == changed
     some = replay(file, ruder_to_men)
     assert some.verdict == "fail"
     assert 0 < len(some.worst.cases) < 3
@@ -545,7 +532,8 @@ def test_texts_are_replayed_on_pipelines_and_subjects(mined, tmp_path):
     from sklearn.pipeline import make_pipeline
 
     file = mined()
-    learnt = make_pipeline(CountVectorizer(), LogisticRegression(C=100)).fit(TEXTS, rude(TEXTS))
+    pipeline = make_pipeline(CountVectorizer(), LogisticRegression(C=100))
+    learnt = pipeline.fit(TEXTS, rude(TEXTS))
     assert replay(file, learnt).verdict == "fail"
     with eh.TextSubject(rude, positive=True, ledger=tmp_path / "l.db") as subject:
         first = replay(file, subject)
@@ -556,11 +544,13 @@ def test_texts_are_replayed_on_pipelines_and_subjects(mined, tmp_path):
     def scores(texts):
         return [0.5 + 0.1 * (not yes) for yes in rude(texts)]
 
-    assert replay(file, eh.TextSubject(scores, output="score", differs=0.2)).verdict == "pass"
-    assert replay(file, eh.TextSubject(scores, output="score", differs=0.05)).verdict == "fail"
+    tolerant = eh.TextSubject(scores, output="score", differs=0.2)
+    assert replay(file, tolerant).verdict == "pass"
+    strict = eh.TextSubject(scores, output="score", differs=0.05)
+    assert replay(file, strict).verdict == "fail"
 
 
-def test_texts_that_cannot_be_replayed(mined, tmp_path, saved):
+def test_texts_that_cannot_be_replayed(mined, tmp_path):
     file = mined()
     refused(
         UsageError,
@@ -579,42 +569,31 @@ def test_texts_that_cannot_be_replayed(mined, tmp_path, saved):
     refused(UsageError, lambda: replay(file, rude, limit=0.1), "limit", "suite")
     refused(UsageError, lambda: replay(file, None), "None")
     rng = np.random.default_rng(0)
-    refused(
-        NotDeterministic,
-        lambda: replay(file, lambda texts: rng.random(len(texts)) < 0.5),
-        "asked again",
-    )
-    eh.mine_text(polite, TEXTS).to_json(tmp_path / "none.json")
+
+    def fickle(texts):
+        return rng.random(len(texts)) < 0.5
+
+    refused(NotDeterministic, lambda: replay(file, fickle), "asked again")
+    nothing_found = tmp_path / "none.json"
+    eh.mine_text(polite, TEXTS).to_json(nothing_found)
     refused(
         UsageError,
-        lambda: replay(tmp_path / "none.json", rude),
+        lambda: replay(nothing_found, rude),
         "none.json",
         "no outcome changes with any term",
     )
     table = json.loads(file.read_text(encoding="utf-8"))
-    del table["findings"][0]["cases"][0]["twin"]["text"]
-    (tmp_path / "bad.json").write_text(json.dumps(table), encoding="utf-8")
-    refused(
-        UsageError,
-        lambda: replay(tmp_path / "bad.json", rude),
-        "bad.json",
-        "damaged",
-        "no text",
-    )
-    # And tables are no texts.
+    first_case = table["findings"][0]["cases"][0]
+    del first_case["twin"]["text"]
+    damaged = tmp_path / "bad.json"
+    damaged.write_text(json.dumps(table), encoding="utf-8")
+    refused(UsageError, lambda: replay(damaged, rude), "bad.json", "damaged", "no text")
+
+
+def test_tables_are_no_texts(tmp_path, saved):
     subject = eh.TextSubject(rude)
-    refused(
-        UsageError,
-        lambda: replay(saved(drawn(biased, 5)), subject),
-        "holds no texts",
-        "Subject",
-    )
-    refused(
-        UsageError,
-        lambda: replay(result_of(tmp_path, finding(case(65))), subject),
-        "r.json",
-        "holds no texts",
-    )
-    refused(
-        UsageError, lambda: replay(result_of(tmp_path, finding(case(65))), rude), "has no space"
-    )
+    suite = saved(drawn(biased, 5))
+    refused(UsageError, lambda: replay(suite, subject), "holds no texts", "Subject")
+    result = result_of(tmp_path, finding(case(65)))
+    refused(UsageError, lambda: replay(result, subject), "r.json", "holds no texts")
+    refused(UsageError, lambda: replay(result, rude), "has no space")
