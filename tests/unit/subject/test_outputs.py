@@ -306,7 +306,10 @@ def test_a_ledger_of_other_outputs_is_refused(tmp_path):
     ask(BOTH)
     for other in (["rate", "decision"], None):
         refused(
-            LedgerError, lambda: ask(other), "another subject", "outputs 'decision', 'rate' of x"  # noqa: B023
+            LedgerError,
+            lambda: ask(other),
+            "another subject",
+            "outputs 'decision', 'rate' of x",  # noqa: B023
         )
 
 

@@ -1,6 +1,4 @@
-"""Subjects in this process: functions and estimators as they are, memo, ledger, counters, and every
-wrong answer.
-"""
+"""Subjects in this process: functions, estimators, memo, ledger, counters, and wrong answers."""
 
 # mypy: disable-error-code="arg-type,list-item,func-returns-value"
 # Wrong arguments are what these tests are about.
@@ -55,7 +53,22 @@ def rng(seed: int = 0) -> np.random.Generator:
     return np.random.default_rng(seed)
 
 
-POINTS = rng().permutation(np.unique(SPACE.draw(300, rng()), axis=0))[:200]
+DISTINCT = np.unique(SPACE.draw(300, rng()), axis=0)
+POINTS = rng().permutation(DISTINCT)[:200]
+AGES = POINTS[:, 1]
+
+
+def decided(model: Any, space: eh.Space = SPACE, points: Any = POINTS, **options: Any) -> Any:
+    """Return what a model decides about these points."""
+    return Subject(model, space, **options).decide(points)
+
+
+def identity(model: Any, space: eh.Space = SPACE, **options: Any) -> str:
+    return Subject(model, space, **options).adapter.identity
+
+
+def older_men(frame: pd.DataFrame) -> Any:
+    return (frame["age"] > 40) & (frame["sex"] == "M")
 
 
 class Counting:
@@ -63,7 +76,7 @@ class Counting:
 
     def __init__(self, answer: Any = None, seconds: float = 0.0) -> None:
         self.calls: list[int] = []
-        self.answer = answer or (lambda frame: (frame["age"] > 40) & (frame["sex"] == "M"))
+        self.answer = answer or older_men
         self.seconds = seconds
 
     def __call__(self, frame: pd.DataFrame) -> Any:
@@ -77,9 +90,12 @@ class Counting:
 
 def test_a_function_sees_the_users_columns_and_labels():
     seen = []
-    Subject(lambda frame: seen.append(frame) or frame["age"], SPACE).decide(
-        [{"sex": "M", "age": 20, "rate": 0.3}]
-    )
+
+    def look(frame: pd.DataFrame) -> Any:
+        seen.append(frame)
+        return frame["age"]
+
+    Subject(look, SPACE).decide([{"sex": "M", "age": 20, "rate": 0.3}])
     expected = pd.DataFrame({"sex": ["M"], "age": [20], "rate": [0.3]})
     pd.testing.assert_frame_equal(seen[0], expected)
 
@@ -89,7 +105,12 @@ def test_a_function_sees_the_engine_of_the_space(engine):
     frame = engine({"sex": ["F", "M"], "age": [20, 30]})
     space = eh.Space.from_frame(frame)
     seen = []
-    Subject(lambda people: seen.append(people) or [1, 2], space).decide(frame)
+
+    def look(people: Any) -> Any:
+        seen.append(people)
+        return [1, 2]
+
+    Subject(look, space).decide(frame)
     assert type(seen[0]) is type(frame)
 
 
@@ -110,7 +131,9 @@ def test_a_function_may_write_to_its_frame():
     space = eh.Space([eh.real("a", 0, 1), eh.real("b", 0, 1)])
     points = space.draw(50, rng())
     before = points.copy()
-    assert Subject(meddle, space).decide(points).tolist() == (before[:, 1] > 0.5).tolist()
+    expected = before[:, 1] > 0.5
+    found = Subject(meddle, space).decide(points)
+    assert found.tolist() == expected.tolist()
     assert np.array_equal(points, before)
 
 
@@ -128,31 +151,34 @@ def test_a_function_may_write_to_its_frame():
     ],
 )
 def test_outcomes_may_come_in_any_vector(answer):
-    expected = POINTS[:, 1] > 40
+    expected = AGES > 40
     for memo in (False, True):
-        found = Subject(answer, SPACE, memo=memo).decide(POINTS)
-        assert found.dtype == np.bool_ and np.array_equal(found, expected)
+        found = decided(answer, memo=memo)
+        assert found.dtype == np.bool_
+        assert np.array_equal(found, expected)
 
 
-TEXTS = ["yes", "no"]
+def yes_or_no(frame: pd.DataFrame) -> Any:
+    return np.where(frame["age"] > 40, "yes", "no")
 
 
 @pytest.mark.parametrize(
     "answer",
     [
-        lambda frame: np.where(frame["age"] > 40, *TEXTS),
-        lambda frame: pd.Series(np.where(frame["age"] > 40, *TEXTS)),
-        lambda frame: pd.Series(np.where(frame["age"] > 40, *TEXTS), dtype="category"),
-        lambda frame: np.where(frame["age"] > 40, *TEXTS).tolist(),
-        lambda frame: pa.array(np.where(frame["age"] > 40, *TEXTS).tolist()),
-        lambda frame: np.where(frame["age"] > 40, *TEXTS).astype(object),
+        yes_or_no,
+        lambda frame: pd.Series(yes_or_no(frame)),
+        lambda frame: pd.Series(yes_or_no(frame), dtype="category"),
+        lambda frame: yes_or_no(frame).tolist(),
+        lambda frame: pa.array(yes_or_no(frame).tolist()),
+        lambda frame: yes_or_no(frame).astype(object),
     ],
 )
 def test_texts_may_come_in_any_vector(answer):
     subject = Subject(answer, SPACE, positive="yes")
     found = subject.decide(POINTS)
-    assert found.tolist() == np.where(POINTS[:, 1] > 40, *TEXTS).tolist()
-    assert np.array_equal(subject.favourable(found), POINTS[:, 1] > 40)
+    expected = np.where(AGES > 40, "yes", "no")
+    assert found.tolist() == expected.tolist()
+    assert np.array_equal(subject.favourable(found), AGES > 40)
 
 
 @pytest.mark.parametrize(
@@ -180,9 +206,8 @@ def test_texts_may_come_in_any_vector(answer):
 )
 @pytest.mark.parametrize("memo", [False, True])
 def test_what_is_no_outcome_is_named(answer, words, memo):
-    refused(
-        BadOutcome, lambda: Subject(answer, SPACE, memo=memo).decide(POINTS), "<lambda>", *words
-    )
+    subject = Subject(answer, SPACE, memo=memo)
+    refused(BadOutcome, lambda: subject.decide(POINTS), "<lambda>", *words)
 
 
 def test_a_function_that_raises():
@@ -196,14 +221,14 @@ def test_a_function_that_raises():
         "200 inputs",
     )
     assert "Traceback" not in message
-    refused(
-        SubjectCrashed, lambda: Subject(lambda f: 1 / 0, SPACE).decide(POINTS), "ZeroDivisionError"
-    )
+    dividing = Subject(lambda frame: 1 / 0, SPACE)
+    refused(SubjectCrashed, lambda: dividing.decide(POINTS), "ZeroDivisionError")
 
     def crash(frame: pd.DataFrame) -> None:
         raise RuntimeError("first line\nsecond line " + "x" * 500)
 
-    refused(SubjectCrashed, lambda: Subject(crash, SPACE).decide(POINTS), "first line second line")
+    crashing = Subject(crash, SPACE)
+    refused(SubjectCrashed, lambda: crashing.decide(POINTS), "first line second line")
 
 
 def test_labels_list_every_outcome_there_is():
@@ -212,11 +237,8 @@ def test_labels_list_every_outcome_there_is():
 
     subject = Subject(answer, SPACE, labels=["yes", "no"])
     refused(BadOutcome, lambda: subject.decide(POINTS), "'noo'", "did you mean 'no'?")
-    assert (
-        Subject(answer, SPACE, labels=["yes", "noo", "maybe"], positive="yes")
-        .decide(POINTS)
-        .tolist()
-    )
+    found = decided(answer, labels=["yes", "noo", "maybe"], positive="yes")
+    assert found.tolist()
     refused(
         UsageError,
         lambda: Subject(answer, SPACE, labels=["yes", "no"], positive="yess"),
@@ -228,14 +250,13 @@ def test_labels_list_every_outcome_there_is():
 
 def test_the_favourable_outcome():
     plain = Subject(Counting(), SPACE)
-    assert plain.favourable(np.array([True, False])).tolist() == [True, False]
-    assert plain.favourable(np.array([1, 0])).tolist() == [True, False]
+    for outcomes in ([True, False], [1, 0]):
+        favourable = plain.favourable(np.array(outcomes))
+        assert favourable.tolist() == [True, False]
     refused(UsageError, lambda: plain.favourable(np.array(["yes"])), "favourable", "positive=")
     refused(UsageError, lambda: plain.favourable(np.array([1, 2])), "positive=")
-    assert Subject(Counting(), SPACE, positive=2).favourable(np.array([1, 2])).tolist() == [
-        False,
-        True,
-    ]
+    second_class = Subject(Counting(), SPACE, positive=2)
+    assert second_class.favourable(np.array([1, 2])).tolist() == [False, True]
     wrong = Subject(Counting(), SPACE, positive="yes")
     refused(BadOutcome, lambda: wrong.decide(POINTS), "positive = 'yes'", "text")
 
@@ -245,14 +266,15 @@ def test_the_favourable_outcome():
 
 def people(n: int = 300, seed: int = 1) -> tuple[pd.DataFrame, np.ndarray]:
     frame = SPACE.decode(SPACE.draw(n, rng(seed)))
-    return frame, (
-        (frame["age"] > 50) & (frame["sex"] == "M") | (frame["rate"] > 0.9)
-    ).to_numpy().astype(int)
+    is_older_man = (frame["age"] > 50) & (frame["sex"] == "M")
+    accepted = is_older_man | (frame["rate"] > 0.9)
+    return frame, accepted.to_numpy().astype(int)
 
 
 def named_pipeline(frame: Any, y: Any) -> Any:
     encoder = make_column_transformer((OneHotEncoder(), ["sex"]), remainder=StandardScaler())
-    return make_pipeline(encoder, DecisionTreeClassifier(max_depth=4, random_state=0)).fit(frame, y)
+    tree = DecisionTreeClassifier(max_depth=4, random_state=0)
+    return make_pipeline(encoder, tree).fit(frame, y)
 
 
 @pytest.mark.parametrize("dtype", ["str", object, "category", "string[python]"])
@@ -262,9 +284,10 @@ def test_a_pipeline_on_named_text_columns_works_untouched(dtype):
     model = named_pipeline(frame, y)
     space = eh.Space.from_frame(frame, protected=["sex"])
     points = space.draw(500, rng())
+    expected = model.predict(space.decode(points))
     for memo in (None, False, True):
         subject = Subject(model, space, memo=memo)
-        assert np.array_equal(subject.decide(points), model.predict(space.decode(points)))
+        assert np.array_equal(subject.decide(points), expected)
         assert np.array_equal(subject.decide(frame), model.predict(frame))
 
 
@@ -273,7 +296,8 @@ def test_a_pipeline_trained_on_polars():
     trained = pl.from_pandas(frame)
     model = named_pipeline(trained, y)
     space = eh.Space.from_frame(trained, protected=["sex"])
-    assert np.array_equal(Subject(model, space).decide(trained), model.predict(trained))
+    found = decided(model, space, trained)
+    assert np.array_equal(found, model.predict(trained))
 
 
 def test_columns_are_given_in_the_order_of_training_and_hidden_ones_are_not():
@@ -281,8 +305,9 @@ def test_columns_are_given_in_the_order_of_training_and_hidden_ones_are_not():
     model = named_pipeline(frame[["rate", "sex", "age"]], y)
     space = eh.Space([*SPACE.features, eh.category("zip", ["1", "2"], passed=False)])
     points = space.draw(100, rng())
-    expected = model.predict(space.decode(points)[["rate", "sex", "age"]])
-    assert np.array_equal(Subject(model, space).decide(points), expected)
+    columns = space.decode(points)[["rate", "sex", "age"]]
+    found = decided(model, space, points)
+    assert np.array_equal(found, model.predict(columns))
 
 
 def test_columns_that_do_not_match_the_training_are_named():
@@ -292,7 +317,11 @@ def test_columns_that_do_not_match_the_training_are_named():
     refused(UsageError, lambda: Subject(model, fewer), "'rate'", "does not pass", "'sex', 'age'")
     more = eh.Space([*SPACE.features, eh.category("zip", ["1", "2"])])
     refused(
-        UsageError, lambda: Subject(model, more), "'zip'", "not an input of Pipeline", "passed=False"
+        UsageError,
+        lambda: Subject(model, more),
+        "'zip'",
+        "not an input of Pipeline",
+        "passed=False",
     )
     renamed = eh.Space([eh.category("gender", ["F", "M"]), *SPACE.features[1:]])
     refused(UsageError, lambda: Subject(model, renamed), "'sex'")
@@ -302,26 +331,28 @@ def test_a_model_trained_on_arrays_without_names():
     x = NUMBERS.draw(300, rng(1))
     model = DecisionTreeClassifier(random_state=0).fit(x, x[:, 0] > 0)
     points = NUMBERS.draw(100, rng())
-    assert np.array_equal(Subject(model, NUMBERS).decide(points), model.predict(points))
+    found = decided(model, NUMBERS, points)
+    assert np.array_equal(found, model.predict(points))
     wider = eh.Space([*NUMBERS.features, eh.integer("d", 0, 1)])
     refused(UsageError, lambda: Subject(model, wider), "trained with 3 columns", "passes 4")
     texts = eh.Space([eh.category("sex", ["F", "M"]), eh.category("grade", [1, 2])])
-    encoder = make_pipeline(OneHotEncoder(), LogisticRegression()).fit(
-        [["F", 1], ["M", 2], ["M", 1]], [0, 1, 1]
-    )
-    assert Subject(encoder, texts).decide(texts.enumerate()).shape == (4,)
+    rows = [["F", 1], ["M", 2], ["M", 1]]
+    encoder = make_pipeline(OneHotEncoder(), LogisticRegression()).fit(rows, [0, 1, 1])
+    found = decided(encoder, texts, texts.enumerate())
+    assert found.shape == (4,)
 
 
 def test_a_model_that_works_in_place_cannot_change_the_inputs():
     x = NUMBERS.draw(300, rng(1))
+    labels = x[:, 0] > 0
     frame = NUMBERS.decode(x).astype(float)
     for data, space in ((np.array(x), NUMBERS), (frame, eh.Space.from_frame(frame))):
-        model = make_pipeline(StandardScaler(copy=False), DecisionTreeClassifier()).fit(
-            data.copy(), x[:, 0] > 0
-        )
+        pipeline = make_pipeline(StandardScaler(copy=False), DecisionTreeClassifier())
+        model = pipeline.fit(data.copy(), labels)
         points = np.asfortranarray(space.encode(frame))
         before = points.copy()
-        assert np.array_equal(Subject(model, space).decide(points), x[:, 0] > 0)
+        found = decided(model, space, points)
+        assert np.array_equal(found, labels)
         assert np.array_equal(points, before)
 
 
@@ -331,15 +362,16 @@ def test_a_model_that_works_in_place_cannot_change_the_inputs():
 )
 def test_outcomes_of_every_kind_are_kept(labels):
     frame, y = people()
-    named = np.asarray(labels)[(y + (frame["age"] < 30)) % len(labels)]
-    model = named_pipeline(frame, named)
+    codes = (y + (frame["age"] < 30)) % len(labels)
+    model = named_pipeline(frame, np.asarray(labels)[codes])
+    expected = model.predict(SPACE.decode(POINTS)).tolist()
+    positive = labels[-1]
     for memo in (False, True):
-        subject = Subject(model, SPACE, positive=labels[-1], memo=memo)
+        subject = Subject(model, SPACE, positive=positive, memo=memo)
         found = subject.decide(POINTS)
-        assert found.tolist() == model.predict(SPACE.decode(POINTS)).tolist()
-        assert subject.favourable(found).tolist() == [
-            outcome == labels[-1] for outcome in found.tolist()
-        ]
+        assert found.tolist() == expected
+        favourable = [outcome == positive for outcome in expected]
+        assert subject.favourable(found).tolist() == favourable
         assert set(map(type, found.tolist())) == {type(labels[0])}
 
 
@@ -348,40 +380,40 @@ def test_threshold_and_scores():
     encoder = make_column_transformer((OneHotEncoder(), ["sex"]), remainder=StandardScaler())
     model = make_pipeline(encoder, LogisticRegression()).fit(frame, np.where(y, "yes", "no"))
     inputs = SPACE.decode(POINTS)
-    proba = model.predict_proba(inputs)
-    assert np.array_equal(Subject(model, SPACE, output="score").decide(POINTS), proba[:, 1])
-    assert np.array_equal(
-        Subject(model, SPACE, output="score", positive="no").decide(POINTS), proba[:, 0]
-    )
-    half = Subject(model, SPACE, threshold=0.5).decide(POINTS)
+    no, yes = model.predict_proba(inputs).T
+    scores_of_yes = decided(model, output="score")
+    assert np.array_equal(scores_of_yes, yes)
+    scores_of_no = decided(model, output="score", positive="no")
+    assert np.array_equal(scores_of_no, no)
+    half = decided(model, threshold=0.5)
     assert np.array_equal(half, model.predict(inputs))
-    strict = Subject(model, SPACE, threshold=0.9, positive="yes").decide(POINTS)
-    assert strict.tolist() == np.where(proba[:, 1] >= 0.9, "yes", "no").tolist()
-    other = Subject(model, SPACE, threshold=0.9, positive="no").decide(POINTS)
-    assert other.tolist() == np.where(proba[:, 0] >= 0.9, "no", "yes").tolist()
+    strict = decided(model, threshold=0.9, positive="yes")
+    assert strict.tolist() == np.where(yes >= 0.9, "yes", "no").tolist()
+    other = decided(model, threshold=0.9, positive="no")
+    assert other.tolist() == np.where(no >= 0.9, "no", "yes").tolist()
     scored = Subject(model, SPACE, output="score", positive="yes")
     refused(UsageError, lambda: scored.favourable(scored.decide(POINTS)), "scores", "threshold")
     ridge = make_pipeline(encoder, RidgeClassifier()).fit(frame, y)
-    assert np.array_equal(
-        Subject(ridge, SPACE, output="score").decide(POINTS), ridge.decision_function(inputs)
-    )
-    assert np.array_equal(
-        Subject(ridge, SPACE, output="score", positive=0).decide(POINTS),
-        -ridge.decision_function(inputs),
-    )
+    distances = ridge.decision_function(inputs)
+    scores = decided(ridge, output="score")
+    assert np.array_equal(scores, distances)
+    scores_of_0 = decided(ridge, output="score", positive=0)
+    assert np.array_equal(scores_of_0, -distances)
 
 
 def test_regression():
     x = NUMBERS.draw(100, rng())
-    model = LinearRegression().fit(x, x @ [1, 2, 3])
-    assert np.allclose(Subject(model, NUMBERS, differs=0.5).decide(x), x @ [1, 2, 3])
+    y = x @ [1, 2, 3]
+    model = LinearRegression().fit(x, y)
+    found = decided(model, NUMBERS, x, differs=0.5)
+    assert np.allclose(found, y)
 
 
 def fitted(labels: Any = (0, 1)) -> Any:
     x = NUMBERS.draw(60, rng())
-    return DecisionTreeClassifier(max_depth=2, random_state=0).fit(
-        x, np.asarray(labels)[np.arange(60) % len(labels)]
-    )
+    codes = np.arange(60) % len(labels)
+    tree = DecisionTreeClassifier(max_depth=2, random_state=0)
+    return tree.fit(x, np.asarray(labels)[codes])
 
 
 class Predictor:
@@ -394,10 +426,22 @@ class Predictor:
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (lambda: Subject(DecisionTreeClassifier(), NUMBERS), ["DecisionTreeClassifier", "not fitted", "fit"]),
-        (lambda: Subject(make_pipeline(StandardScaler(), LogisticRegression()), NUMBERS), ["Pipeline", "not fitted"]),
-        (lambda: Subject(GridSearchCV(LogisticRegression(), {}), NUMBERS), ["GridSearchCV", "not fitted"]),
-        (lambda: Subject(DecisionTreeClassifier, NUMBERS), ["DecisionTreeClassifier is a class", "instance"]),
+        (
+            lambda: Subject(DecisionTreeClassifier(), NUMBERS),
+            ["DecisionTreeClassifier", "not fitted", "fit"],
+        ),
+        (
+            lambda: Subject(make_pipeline(StandardScaler(), LogisticRegression()), NUMBERS),
+            ["Pipeline", "not fitted"],
+        ),
+        (
+            lambda: Subject(GridSearchCV(LogisticRegression(), {}), NUMBERS),
+            ["GridSearchCV", "not fitted"],
+        ),
+        (
+            lambda: Subject(DecisionTreeClassifier, NUMBERS),
+            ["DecisionTreeClassifier is a class", "instance"],
+        ),
         (lambda: Subject(dict, NUMBERS), ["dict is a class"]),
         (lambda: Subject("model.onnx", NUMBERS), ["'model.onnx'", "neither", "Subject.command"]),
         (lambda: Subject(None, NUMBERS), ["None", "neither"]),
@@ -408,37 +452,59 @@ class Predictor:
         (lambda: Subject(fitted(), NUMBERS, threshold=1.5), ["threshold = 1.5", "between 0 and 1"]),
         (lambda: Subject(fitted(), NUMBERS, threshold="0.5"), ["threshold = '0.5'"]),
         (lambda: Subject(fitted(), NUMBERS, threshold=math.nan), ["threshold = nan"]),
-        (lambda: Subject(fitted(), NUMBERS, output="scores"), ["'scores'", "did you mean 'score'?"]),
+        (
+            lambda: Subject(fitted(), NUMBERS, output="scores"),
+            ["'scores'", "did you mean 'score'?"],
+        ),
         (lambda: Subject(fitted((0, 1, 2)), NUMBERS, threshold=0.5), ["3 classes", "needs two"]),
-        (lambda: Subject(LinearRegression().fit([[0, 0, 0]], [0]), NUMBERS, output="score"), ["no predict_proba"]),
+        (
+            lambda: Subject(LinearRegression().fit([[0, 0, 0]], [0]), NUMBERS, output="score"),
+            ["no predict_proba"],
+        ),
         (lambda: Subject(lambda frame: 1, NUMBERS, threshold=0.5), ["threshold", "for estimators"]),
         (lambda: Subject(lambda frame: 1, NUMBERS, output="score"), ["output", "for estimators"]),
         (lambda: Subject(lambda frame: 1, NUMBERS, differs=-1), ["differs = -1"]),
-        (lambda: Subject(lambda frame: 1, NUMBERS, postive=1), [  # type: ignore[call-arg]
-            "'postive'", "did you mean 'positive'?"]),
-        (lambda: as_subject(lambda frame: 1, NUMBERS, ledgr="x"), ["'ledgr'", "did you mean 'ledger'?"]),
-        (lambda: Subject.stream([sys.executable], NUMBERS, timout=1), ["'timout'", "did you mean 'timeout'?"]),
-        (lambda: Subject.stream([sys.executable], NUMBERS, memmo=True), ["'memmo'", "did you mean 'memo'?"]),
-        (lambda: Subject(lambda frame: 1, eh.Space([eh.integer("a", 0, 1, passed=False)])), ["no feature", "passed"]),
+        (
+            lambda: Subject(lambda frame: 1, NUMBERS, postive=1),
+            [  # type: ignore[call-arg]
+                "'postive'",
+                "did you mean 'positive'?",
+            ],
+        ),
+        (
+            lambda: as_subject(lambda frame: 1, NUMBERS, ledgr="x"),
+            ["'ledgr'", "did you mean 'ledger'?"],
+        ),
+        (
+            lambda: Subject.stream([sys.executable], NUMBERS, timout=1),
+            ["'timout'", "did you mean 'timeout'?"],
+        ),
+        (
+            lambda: Subject.stream([sys.executable], NUMBERS, memmo=True),
+            ["'memmo'", "did you mean 'memo'?"],
+        ),
+        (
+            lambda: Subject(lambda frame: 1, eh.Space([eh.integer("a", 0, 1, passed=False)])),
+            ["no feature", "passed"],
+        ),
     ],
-)  # fmt: skip
+)
 def test_every_wrong_argument_is_named(make, words):
     refused(UsageError, make, *words)
 
 
 def test_anything_with_predict_is_a_model():
-    assert Subject(Predictor(), NUMBERS).decide(NUMBERS.draw(9, rng())).dtype == np.bool_
+    found = decided(Predictor(), NUMBERS, NUMBERS.draw(9, rng()))
+    assert found.dtype == np.bool_
 
 
 def test_a_model_that_raises():
     model = make_pipeline(FunctionTransformer(lambda x: x), fitted())
-    model.steps[0][1].func = lambda x: 1 / 0
-    refused(
-        SubjectCrashed,
-        lambda: Subject(model, NUMBERS).decide(NUMBERS.draw(5, rng())),
-        "Pipeline",
-        "ZeroDivision",
-    )
+    _, transformer = model.steps[0]
+    transformer.func = lambda x: 1 / 0
+    subject = Subject(model, NUMBERS)
+    points = NUMBERS.draw(5, rng())
+    refused(SubjectCrashed, lambda: subject.decide(points), "Pipeline", "ZeroDivision")
 
 
 # A Subject or a bare model
@@ -456,12 +522,9 @@ def test_as_subject():
 
 @pytest.mark.parametrize("wrong", [np.zeros((2, 5)), np.zeros((2, 0))])
 def test_points_of_another_space(wrong):
-    refused(
-        UsageError,
-        lambda: Subject(Counting(), SPACE).decide(wrong),
-        f"{wrong.shape[1]} columns",
-        "3 features",
-    )
+    subject = Subject(Counting(), SPACE)
+    columns = f"{wrong.shape[1]} columns"
+    refused(UsageError, lambda: subject.decide(wrong), columns, "3 features")
 
 
 # Counting, memo and ledger
@@ -478,11 +541,14 @@ def test_asked_and_executed_without_a_memo():
 def test_a_memo_asks_nothing_twice():
     function = Counting()
     subject = Subject(function, SPACE, memo=True)
-    first = subject.decide(np.concatenate([POINTS, POINTS[::-1], POINTS[:7]]))
+    repeated = np.concatenate([POINTS, POINTS[::-1], POINTS[:7]])
+    first = subject.decide(repeated)
     again = subject.decide(POINTS)
     assert (subject.asked, subject.executed, sum(function.calls)) == (607, 200, 200)
-    assert np.array_equal(first[:200], again) and np.array_equal(first[200:400], again[::-1])
-    assert np.array_equal(again, Subject(Counting(), SPACE, memo=False).decide(POINTS))
+    assert np.array_equal(first[:200], again)
+    assert np.array_equal(first[200:400], again[::-1])
+    without_memo = decided(Counting(), memo=False)
+    assert np.array_equal(again, without_memo)
 
 
 def test_negative_zero_is_zero():
@@ -497,20 +563,24 @@ def test_large_batches_are_split_and_put_together_again(monkeypatch):
     monkeypatch.setattr("evenhand.subject.subject.ROWS_AT_ONCE", 64)
     for memo in (False, True):
         function = Counting(lambda frame: frame["age"])
-        assert Subject(function, SPACE, memo=memo).decide(POINTS).tolist() == POINTS[:, 1].tolist()
-        assert max(function.calls) == 64 and len(function.calls) == 4
+        found = decided(function, memo=memo)
+        assert found.tolist() == AGES.tolist()
+        assert max(function.calls) == 64
+        assert len(function.calls) == 4
     assert ROWS_AT_ONCE > 10_000
 
 
 def test_no_inputs_no_questions():
     function = Counting()
     for memo in (False, True):
-        assert len(Subject(function, SPACE, memo=memo).decide([])) == 0
+        found = decided(function, points=[], memo=memo)
+        assert len(found) == 0
     assert function.calls == []
 
 
 def test_the_memo_switches_itself_on_for_a_slow_function_only():
-    slow, fast = Counting(seconds=0.11), Counting()
+    slow = Counting(seconds=0.11)
+    fast = Counting()
     for function, remembers in ((slow, True), (fast, False)):
         subject = Subject(function, SPACE)
         for _ in range(4):
@@ -523,7 +593,7 @@ def test_the_memo_switches_itself_on_for_a_slow_function_only():
 def test_a_full_memo_still_answers(monkeypatch):
     monkeypatch.setattr("evenhand.subject.memo.MOST_REMEMBERED", 10)
     subject = Subject(Counting(), SPACE, memo=True)
-    expected = Subject(Counting(), SPACE, memo=False).decide(POINTS)
+    expected = decided(Counting(), memo=False)
     for _ in range(2):
         assert np.array_equal(subject.decide(POINTS), expected)
     assert len(subject._memo.answers) <= 10
@@ -532,7 +602,9 @@ def test_a_full_memo_still_answers(monkeypatch):
 class Shuffled(Adapter):
     """An adapter that answers in any order and in parts, as a pool of processes does."""
 
-    kind, identity, expensive = "shuffled", "shuffled", True
+    kind = "shuffled"
+    identity = "shuffled"
+    expensive = True
 
     def __init__(self, parts: int) -> None:
         self.parts = parts
@@ -546,8 +618,9 @@ class Shuffled(Adapter):
 @pytest.mark.parametrize("parts", [1, 3])
 @pytest.mark.parametrize("memo", [False, True])
 def test_answers_in_any_order_find_their_inputs(parts, memo):
-    subject = Subject(Shuffled(parts), SPACE, memo=memo)
-    assert subject.decide(POINTS).tolist() == POINTS[:, 1].astype(int).tolist()
+    found = decided(Shuffled(parts), memo=memo)
+    expected = AGES.astype(int)
+    assert found.tolist() == expected.tolist()
 
 
 @pytest.mark.parametrize(
@@ -558,7 +631,8 @@ def test_a_second_subject_on_the_same_ledger_executes_nothing(tmp_path, outcomes
     def answer(frame: pd.DataFrame) -> Any:
         return [outcomes[age > 50] for age in frame["age"]]
 
-    first, second = Counting(answer), Counting(answer)
+    first = Counting(answer)
+    second = Counting(answer)
     options: dict[str, Any] = {"memo": memo, "ledger": tmp_path / "a.db"}
     with Subject(Counting.__call__.__get__(first), SPACE, memo=memo) as bare:
         expected = bare.decide(POINTS)
@@ -567,7 +641,8 @@ def test_a_second_subject_on_the_same_ledger_executes_nothing(tmp_path, outcomes
         assert subject.executed == 200
     with Subject(answer, SPACE, **options) as subject:
         found = subject.decide(POINTS)
-        assert found.tolist() == expected.tolist() and found.dtype == expected.dtype
+        assert found.tolist() == expected.tolist()
+        assert found.dtype == expected.dtype
         assert (subject.asked, subject.executed) == (200, 0)
     assert second.calls == []
 
@@ -602,9 +677,9 @@ def test_a_ledger_of_another_subject_or_space_is_refused(tmp_path):
     Subject(older, SPACE, ledger=path).close()
     Subject(older, SPACE, ledger=path).close()
     refused(LedgerError, lambda: Subject(newer, SPACE, ledger=path), "another subject")
-    Subject(
-        older, eh.Space(SPACE.features), ledger=path
-    ).close()  # what is protected does not change an answer
+    # What is protected does not change an answer.
+    unprotected = eh.Space(SPACE.features)
+    Subject(older, unprotected, ledger=path).close()
     recoded = eh.Space([eh.category("sex", ["M", "F"]), *SPACE.features[1:]])
     refused(LedgerError, lambda: Subject(older, recoded, ledger=path), "another space")
 
@@ -646,11 +721,11 @@ def test_functions_that_differ_in_anything_have_different_identities():
         lambda frame: frame["sex"].isin({"F"}),
         lambda frame: frame["sex"].isin({"M"}),
     ]
-    identities = [Subject(function, SPACE).adapter.identity for function in functions]
+    identities = [identity(function) for function in functions]
     assert len(set(identities)) == len(functions)
-    assert identities == [Subject(function, SPACE).adapter.identity for function in functions]
-    assert Subject(enclosed(3), SPACE).adapter.identity == identities[0]
-    assert Subject(Limit(3), SPACE).adapter.identity == identities[7]
+    assert identities == [identity(function) for function in functions]
+    assert identity(enclosed(3)) == identities[0]
+    assert identity(Limit(3)) == identities[7]
 
 
 def test_identities_are_the_same_in_another_process(tmp_path, monkeypatch, capsys):
@@ -690,24 +765,30 @@ def test_identities_are_the_same_in_another_process(tmp_path, monkeypatch, capsy
 
 
 def test_estimators_asked_in_other_ways_are_other_subjects():
-    model, twin = fitted(), fitted()
+    model = fitted()
+    twin = fitted()
     ways: list[dict[str, Any]] = [
-        {}, {"threshold": 0.5}, {"threshold": 0.6}, {"threshold": 0.6, "positive": 0}, {"output": "score"},
+        {},
+        {"threshold": 0.5},
+        {"threshold": 0.6},
+        {"threshold": 0.6, "positive": 0},
+        {"output": "score"},
         {"output": "score", "positive": 0},
-    ]  # fmt: skip
-    identities = [Subject(model, NUMBERS, **way).adapter.identity for way in ways]
+    ]
+    identities = [identity(model, NUMBERS, **way) for way in ways]
     assert len(set(identities)) == len(ways)
-    assert Subject(model, NUMBERS, positive=1).adapter.identity == identities[0], (
-        "positive alone changes no outcome"
-    )
-    assert Subject(twin, NUMBERS).adapter.identity == identities[0]
-    other = DecisionTreeClassifier(max_depth=1).fit(NUMBERS.draw(60, rng()), np.arange(60) % 2)
-    assert Subject(other, NUMBERS).adapter.identity not in identities
+    with_positive = identity(model, NUMBERS, positive=1)
+    assert with_positive == identities[0], "positive alone changes no outcome"
+    assert identity(twin, NUMBERS) == identities[0]
+    x = NUMBERS.draw(60, rng())
+    other = DecisionTreeClassifier(max_depth=1).fit(x, np.arange(60) % 2)
+    assert identity(other, NUMBERS) not in identities
 
 
 def test_a_model_that_cannot_be_pickled_cannot_have_a_ledger(tmp_path):
     model = make_pipeline(FunctionTransformer(lambda x: x), fitted())
-    assert len(Subject(model, NUMBERS).decide(NUMBERS.draw(3, rng()))) == 3
+    found = decided(model, NUMBERS, NUMBERS.draw(3, rng()))
+    assert len(found) == 3
     refused(
         UsageError,
         lambda: Subject(model, NUMBERS, ledger=tmp_path / "a.db"),
@@ -760,28 +841,29 @@ def test_a_subject_travels_without_its_memory(tmp_path):
     ) as subject:
         expected = subject.decide(POINTS)
         with pickle.loads(pickle.dumps(subject)) as again:
-            assert isinstance(again._memo, Memo) and not again._memo.answers
+            assert isinstance(again._memo, Memo)
+            assert not again._memo.answers
             executed = again.executed
             assert np.array_equal(again.decide(POINTS), expected)
             assert again.executed == executed, "the ledger travels by its path"
-    bare = pickle.loads(pickle.dumps(Subject(with_default, SPACE, memo=True)))
-    assert bare.decide(POINTS).all() and bare.space == SPACE
+    sent = pickle.dumps(Subject(with_default, SPACE, memo=True))
+    bare = pickle.loads(sent)
+    assert bare.decide(POINTS).all()
+    assert bare.space == SPACE
 
 
 def test_a_subject_reads_well():
-    assert repr(Subject(with_default, SPACE)).startswith(
-        "Subject(with_default, space of 3 features"
-    )
+    text = repr(Subject(with_default, SPACE))
+    assert text.startswith("Subject(with_default, space of 3 features")
     assert Subject(fitted(), NUMBERS).name == "DecisionTreeClassifier"
 
 
 def test_forests_and_searches_are_models_too():
     frame, y = people(120)
-    pipeline = make_pipeline(
-        make_column_transformer((OneHotEncoder(), ["sex"]), remainder="passthrough"),
-        RandomForestClassifier(3, random_state=0),
-    )
-    search = GridSearchCV(pipeline, {"randomforestclassifier__max_depth": [2]}, cv=2).fit(frame, y)
-    assert np.array_equal(
-        Subject(search, SPACE).decide(POINTS), search.predict(SPACE.decode(POINTS))
-    )
+    encoder = make_column_transformer((OneHotEncoder(), ["sex"]), remainder="passthrough")
+    forest = RandomForestClassifier(3, random_state=0)
+    pipeline = make_pipeline(encoder, forest)
+    grid = {"randomforestclassifier__max_depth": [2]}
+    search = GridSearchCV(pipeline, grid, cv=2).fit(frame, y)
+    expected = search.predict(SPACE.decode(POINTS))
+    assert np.array_equal(decided(search), expected)
