@@ -108,7 +108,10 @@ def test_the_story_of_one_does_not_tell_of_another(found):
 
 
 def standing(
-    name: str, region: str, plausible: tuple[str, ...], gain: tuple[float, float, float]
+    name: str,
+    region: str,
+    plausible: tuple[str, ...],
+    gain: tuple[float, float, float],
 ) -> Standing:
     some = eh.Estimate(0.5, 0.4, 0.6, 100, 0.95, "bootstrap")
     area = gain[0] if region == "good trade-off" else math.nan
@@ -325,8 +328,12 @@ def test_files_that_cannot_be_read(found, tmp_path):
     refused(UsageError, lambda: Comparison.from_json(tmp_path / "a.json"), "not a JSON file")
     (tmp_path / "b.json").write_text("[1]")
     refused(
-        UsageError, lambda: Comparison.from_json(tmp_path / "b.json"), "not an evenhand comparison"
+        UsageError,
+        lambda: Comparison.from_json(tmp_path / "b.json"),
+        "not an evenhand comparison",
     )
     refused(
-        UsageError, lambda: found.to_json(tmp_path / "no" / "a.json"), "cannot write the comparison"
+        UsageError,
+        lambda: found.to_json(tmp_path / "no" / "a.json"),
+        "cannot write the comparison",
     )

@@ -29,10 +29,17 @@ WORDS = np.array(["no", "yes"])
 
 
 def run(
-    outcomes: Any = None, truth: Any = TRUTH, protected: Any = SEX, **options: Any
+    outcomes: Any = None,
+    truth: Any = TRUTH,
+    protected: Any = SEX,
+    **options: Any,
 ) -> eh.Comparison:
     return eh.compare(
-        OUTCOMES if outcomes is None else outcomes, truth, protected, resamples=100, **options
+        OUTCOMES if outcomes is None else outcomes,
+        truth,
+        protected,
+        resamples=100,
+        **options,
     )
 
 
@@ -204,12 +211,16 @@ def test_options(options, words):
 
 def test_too_few_resamples():
     refused(
-        UsageError, lambda: eh.compare(OUTCOMES, TRUTH, SEX, resamples=5), "resamples = 5", "100"
+        UsageError,
+        lambda: eh.compare(OUTCOMES, TRUTH, SEX, resamples=5),
+        "resamples = 5",
+        "100",
     )
 
 
 @pytest.mark.parametrize(
-    "option", [{"bias": "eod"}, {"bias": "fpr"}, {"bias": "di"}, {"performance": "f1"}]
+    "option",
+    [{"bias": "eod"}, {"bias": "fpr"}, {"bias": "di"}, {"performance": "f1"}],
 )
 def test_a_score_of_one_side_needs_the_favourable_label(option):
     outcomes = {name: WORDS[predicted] for name, predicted in OUTCOMES.items()}

@@ -15,7 +15,8 @@ from evenhand.methods.compare.regions import CLOSE, REGIONS, OverwritingLine, pl
 from tests.support.helpers import examples
 
 shapely = pytest.importorskip(
-    "shapely", reason="shapely is the independent geometry, and it is not installed"
+    "shapely",
+    reason="shapely is the independent geometry, and it is not installed",
 )
 
 LINE = OverwritingLine.through(
@@ -328,7 +329,7 @@ def story(found: eh.Comparison) -> dict[str, Any]:
     return standings
 
 
-OTHER_LABELS = [
+OTHER_LABELS: list[tuple[Any, Any]] = [
     ("no", "yes"),
     ("refused", "given"),
     (False, True),

@@ -102,7 +102,10 @@ def test_resampled_scores_are_those_of_the_rows_drawn(monkeypatch):
     rng = stream(5, "compare", "numbers")
     weights = rng.multinomial(n, np.full(n, 1 / n), size=100)
     for resample, performance, line in zip(
-        weights, found.performance, line_performance, strict=True
+        weights,
+        found.performance,
+        line_performance,
+        strict=True,
     ):
         rows = np.repeat(np.arange(n), resample)
         drawn = true[rows]

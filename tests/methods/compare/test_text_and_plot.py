@@ -66,7 +66,9 @@ def region_codes(bias: Any, performance: Any) -> Any:
 
 
 def near(
-    value: float, half: float = 0.02, method: str = "bootstrap, simultaneous over 4"
+    value: float,
+    half: float = 0.02,
+    method: str = "bootstrap, simultaneous over 4",
 ) -> Estimate:
     low = max(0.0, value - half)
     high = min(1.0, value + half)
@@ -74,7 +76,11 @@ def near(
 
 
 def standing(
-    name: str, performance: float, bias: float, *plausible: str, half: float = 0.02
+    name: str,
+    performance: float,
+    bias: float,
+    *plausible: str,
+    half: float = 0.02,
 ) -> Standing:
     code = int(region_codes(bias, performance))
     region = REGIONS[code]
@@ -531,8 +537,10 @@ def test_the_plane_is_drawn_with_all_that_belongs_to_it(drawn):
 def test_each_region_is_shaded_where_points_of_it_fall_and_named_in_it(drawn):
     ax = drawn(TradeoffDisplay.from_comparison(FIVE)).ax_
     rng = np.random.default_rng(1)
-    x = rng.uniform(*ax.get_xlim(), 300)
-    y = rng.uniform(*ax.get_ylim(), 300)
+    left, right = ax.get_xlim()
+    bottom, top = ax.get_ylim()
+    x = rng.uniform(left, right, 300)
+    y = rng.uniform(bottom, top, 300)
     points = np.column_stack([x, y])
     inside = []
     for shade in polygons(ax):

@@ -39,7 +39,11 @@ def rows(**counts: tuple[int, int]) -> pd.DataFrame:
 
 
 HIRED = rows(
-    F_green=(60, 300), F_purple=(45, 150), M_green=(150, 300), M_purple=(90, 240), M_teal=(1, 10)
+    F_green=(60, 300),
+    F_purple=(45, 150),
+    M_green=(150, 300),
+    M_purple=(90, 240),
+    M_teal=(1, 10),
 )
 BOTH: Any = [("sex",), ("race",)]
 
@@ -145,7 +149,8 @@ def test_a_category_of_exactly_the_smallest_share_is_compared():
 
 
 @pytest.mark.parametrize(
-    "label", [None, np.nan, "", "  ", "Unknown", "PREFER NOT TO SAY", "prefer-not-to-say", "?"]
+    "label",
+    [None, np.nan, "", "  ", "Unknown", "PREFER NOT TO SAY", "prefer-not-to-say", "?"],
 )
 def test_unknown_people_are_counted_and_left_out(label):
     extra = pd.DataFrame([(label, "green", 1)] * 30, columns=["sex", "race", "hired"])
