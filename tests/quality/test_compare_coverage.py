@@ -337,7 +337,11 @@ def test_runs_over_splits_hold_for_new_data(gap):
         size: (
             np.array(
                 [
-                    kept(runs(*data(600, rng, gap), 10, rng), truth, IntervalMethod(LEVEL, 10, "", size))
+                    kept(
+                        runs(*data(600, rng, gap), 10, rng),
+                        truth,
+                        IntervalMethod(LEVEL, 10, "", size),
+                    )
                     for _ in range(100)
                 ]
             ).sum(axis=0)

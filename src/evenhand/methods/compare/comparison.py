@@ -130,6 +130,9 @@ class Standing:
 class Comparison(Evidence):
     """How mitigations stand against blindly overwriting predictions of an original.
 
+    It is what `compare` returns. `standings` has one entry for each mitigation, which a name gives
+    as well: ``found["reweighing"]``.
+
     See Also
     --------
     See docs/how-to/compare.md
@@ -160,6 +163,16 @@ class Comparison(Evidence):
 
     def __getitem__(self, name: str) -> Standing:
         """Return the standing of one mitigation.
+
+        Parameters
+        ----------
+        name
+            The name under which its predictions were given.
+
+        Returns
+        -------
+        Standing
+            Its region, the regions that are plausible, and its scores.
 
         Raises
         ------
@@ -236,6 +249,11 @@ class Comparison(Evidence):
         ----------
         name
             The mitigation that must beat it; by default all of them.
+
+        Returns
+        -------
+        Comparison
+            The comparison itself, so that calls can be chained.
 
         Raises
         ------

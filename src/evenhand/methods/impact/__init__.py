@@ -43,7 +43,7 @@ IMPACT = Verb(
             "outcomes are scores: rates over the median",
             toml=False,  # where software decides, it says itself whether it gives scores
         ),
-        Option("population", TEXT, "whom the rates speak of, in words", toml=False, command=False),
+        Option("population", TEXT, "whom the rates describe, in words", toml=False, command=False),
         given=("frame", "outcome", "positive", "seed"),
     ),
     run=Deferred("evenhand.methods.impact.check:impact"),
