@@ -362,7 +362,9 @@ def test_wrong_options_are_one_sentence(options, words):
 def test_a_configuration_declares_its_own_space_and_texts_need_one(project):
     file = project()
     refused(
-        UsageError, lambda: eh.audit(file, SPACE), "space cannot be combined with a configuration file"
+        UsageError,
+        lambda: eh.audit(file, SPACE),
+        "space cannot be combined with a configuration file",
     )
     refused(UsageError, lambda: eh.audit(file, data=people()), "data does not go with")
     refused(UsageError, lambda: eh.audit(str(file), checks=[]), "checks is empty")

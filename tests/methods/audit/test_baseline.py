@@ -1,6 +1,4 @@
-"""Baselines: only what surely got worse fails, whatever the finding is about, and nothing else is
-made to fail.
-"""
+"""Baselines: only what surely got worse fails, whatever the finding is about, and nothing else."""
 
 from __future__ import annotations
 
@@ -41,11 +39,17 @@ from evenhand.statistics.estimate import Amount, Estimate, StopReason, Verdict, 
 from tests.support.helpers import examples, refused
 
 SPACE = eh.Space(
-    [eh.category("sex", ["F", "M"]), eh.category("race", ["a", "b"]), eh.integer("income", 0, 50)],
+    [
+        eh.category("sex", ["F", "M"]),
+        eh.category("race", ["a", "b"]),
+        eh.integer("income", 0, 50),
+    ],
     protected=["sex", "race"],
 )
 MEASURE = [{"job": "measure", "over": ["sex"], "limit": 0.05}]
 TPR = "of those whose true outcome is favourable, "
+CLAIM = "a claim of ('sex',)"
+"""The claim of a finding about sex."""
 
 
 def rate(low: float, high: float, n: int = 500) -> Estimate:
@@ -67,10 +71,18 @@ def result(*findings: Finding, job: str = "measure") -> Result:
 
 
 def audit(*results: Any, names: tuple[str, ...] = ("one", "two", "three"), **fields: Any) -> Audit:
-    checks = [
-        CheckResult(name, "measure", {}, found) for name, found in zip(names, results, strict=False)
-    ]
+    checks = []
+    for name, found in zip(names, results, strict=False):
+        checks.append(CheckResult(name, "measure", {}, found))
     return Audit(tuple(checks), 0, Spent(0, 0, 0.0), **fields)
+
+
+def audited(*findings: Finding) -> Audit:
+    return audit(result(*findings))
+
+
+def rule_finding(claim: str, about: Rule, low: float, high: float, **more: Any) -> Finding:
+    return Finding(claim, about, rate(low, high), 0.1, **more)
 
 
 def rule(name: str, *levels: str) -> Rule:
@@ -100,33 +112,35 @@ def bound(low: float, high: float, claim: str = "none of the others", **more: An
 )
 def test_a_score_is_held_against_the_one_before(now, before, state, verdict):
     old = None if before is None else finding(*before)
-    one = held(finding(*now), old)
-    assert (one.state, one.verdict) == (state, verdict)
-    assert one.before == ("" if old is None else str(old.estimate))
+    comparison = held(finding(*now), old)
+    assert comparison.state == state
+    assert comparison.verdict == verdict
+    before_text = "" if old is None else str(old.estimate)
+    assert comparison.before == before_text
 
 
 def test_of_a_ratio_a_lower_one_is_worse():
     def ratio(low: float, high: float) -> Finding:
         return finding(low, high, 0.8, least=True)
 
-    assert held(ratio(0.5, 0.6), ratio(0.7, 0.75)) == BaselineComparison(
-        "a claim of ('sex',)", WORSE, Verdict.FAIL, str(rate(0.7, 0.75))
-    )
+    before = str(rate(0.7, 0.75))
+    lower = held(ratio(0.5, 0.6), ratio(0.7, 0.75))
+    assert lower == BaselineComparison(CLAIM, WORSE, Verdict.FAIL, before)
     assert held(ratio(0.7, 0.75), ratio(0.5, 0.6)).state == BETTER
-    assert held(ratio(0.81, 0.85), ratio(0.9, 0.95)) == BaselineComparison(
-        "a claim of ('sex',)", ROSE, Verdict.PASS, str(rate(0.9, 0.95))
-    )
+    before = str(rate(0.9, 0.95))
+    still_above = held(ratio(0.81, 0.85), ratio(0.9, 0.95))
+    assert still_above == BaselineComparison(CLAIM, ROSE, Verdict.PASS, before)
     assert held(ratio(0.5, 0.6), ratio(0.55, 0.7)).verdict == "pass"
 
 
 def test_what_has_no_limit_fails_only_where_it_is_surely_worse():
-    assert held(finding(0.3, 0.4, None), None) == BaselineComparison(
-        "a claim of ('sex',)", NEW, None
-    )
-    assert held(finding(0.3, 0.4, None), finding(0.1, 0.2, None)).verdict == "fail"
-    assert held(finding(0.3, 0.4, None), finding(0.3, 0.4, None)).verdict is None
+    high = finding(0.3, 0.4, None)
+    low = finding(0.1, 0.2, None)
+    assert held(high, None) == BaselineComparison(CLAIM, NEW, None)
+    assert held(high, low).verdict == "fail"
+    assert held(high, high).verdict is None
     # A limit that is new has nothing before it that was held against it.
-    assert held(finding(0.3, 0.4), finding(0.3, 0.4, None)).verdict == "undecided"
+    assert held(finding(0.3, 0.4), high).verdict == "undecided"
 
 
 @pytest.mark.parametrize(
@@ -144,19 +158,19 @@ def test_what_has_no_limit_fails_only_where_it_is_surely_worse():
     ],
 )
 def test_witnesses_are_worse_where_none_were_known(now, before, limit, state, verdict):
-    new, old = (
-        Finding("found", ("sex",), Witnesses.of(count, 100, "adaptive"), limit) for count in (now, before)
-    )  # fmt: skip
-    one = held(new, old)
-    assert (one.state, one.verdict) == (state, verdict)
+    new = Finding("found", ("sex",), Witnesses.of(now, 100, "adaptive"), limit)
+    old = Finding("found", ("sex",), Witnesses.of(before, 100, "adaptive"), limit)
+    comparison = held(new, old)
+    assert comparison.state == state
+    assert comparison.verdict == verdict
 
 
 def test_what_was_not_observed_before_is_new_and_what_is_not_any_more_is_not_excused():
     nothing = Finding("not measured", ("sex",), unknown(), 0.05)
-    assert held(finding(0.3, 0.4), nothing) == BaselineComparison(
-        "a claim of ('sex',)", NEW, Verdict.FAIL, str(unknown())
-    )
-    assert held(nothing, finding(0.3, 0.4)).verdict == "undecided"
+    something = finding(0.3, 0.4)
+    before = str(unknown())
+    assert held(something, nothing) == BaselineComparison(CLAIM, NEW, Verdict.FAIL, before)
+    assert held(nothing, something).verdict == "undecided"
     assert held(nothing, nothing).verdict == "pass"  # as it was accepted
     none = Finding("not searched", ("sex",), Witnesses.of(0, 0, "adaptive"))
     some = Finding("found", ("sex",), Witnesses.of(4, 100, "adaptive"))
@@ -177,10 +191,10 @@ def test_features_are_matched_in_any_order_and_outputs_and_ratios_apart():
         finding(0.1, 0.2, 0.8, about=("sex",), least=True, score="rate ratio"),
         finding(0.1, 0.2, about=("sex",)),
     )
-    states = {
-        (one.about, one.output, one.least): how.state
-        for one, how in zip(new.findings, hold(new, old), strict=True)
-    }
+    states = {}
+    for found, comparison in zip(new.findings, hold(new, old), strict=True):
+        key = (found.about, found.output, found.least)
+        states[key] = comparison.state
     assert states == {
         (("race", "sex"), "", False): WORSE,
         (("sex",), "loan", False): SAME,
@@ -195,18 +209,19 @@ def mined(*findings: Finding) -> Result:
 
 
 def states(new: Result, old: Result) -> dict[str, tuple[str, str | None]]:
-    return {
-        one.claim: (how.state, how.verdict)
-        for one, how in zip(new.findings, hold(new, old), strict=True)
-    }
+    by_claim = {}
+    for found, comparison in zip(new.findings, hold(new, old), strict=True):
+        by_claim[found.claim] = (comparison.state, comparison.verdict)
+    return by_claim
 
 
 def test_a_rule_that_was_not_reported_is_among_those_that_were_bounded():
-    women, young = rule("sex", "F"), rule("age", "young")
-    old = mined(Finding("women", women, rate(0.3, 0.4), 0.1), bound(0.02, 0.08))
+    women = rule("sex", "F")
+    young = rule("age", "young")
+    old = mined(rule_finding("women", women, 0.3, 0.4), bound(0.02, 0.08))
     new = mined(
-        Finding("women", women, rate(0.35, 0.45), 0.1),
-        Finding("young", young, rate(0.2, 0.3), 0.1),
+        rule_finding("women", women, 0.35, 0.45),
+        rule_finding("young", young, 0.2, 0.3),
         bound(0, 0.05),
     )
     assert states(new, old) == {
@@ -214,37 +229,41 @@ def test_a_rule_that_was_not_reported_is_among_those_that_were_bounded():
         "young": (WORSE, "fail"),
         "none of the others": (SAME, "pass"),
     }
-    milder = mined(Finding("young", young, rate(0.11, 0.3), 0.1))
-    assert states(milder, mined(bound(0.02, 0.2))) == {"young": (SAME, "pass")}
-    assert states(milder, mined(Finding("women", women, rate(0.3, 0.4), 0.1))) == {
-        "young": (NEW, "fail")
-    }
+    milder = mined(rule_finding("young", young, 0.11, 0.3))
+    loosely_bounded = mined(bound(0.02, 0.2))
+    assert states(milder, loosely_bounded) == {"young": (SAME, "pass")}
+    without_bound = mined(rule_finding("women", women, 0.3, 0.4))
+    assert states(milder, without_bound) == {"young": (NEW, "fail")}
 
 
 def test_a_rule_that_was_reported_may_be_among_those_that_are_bounded_now():
-    old = mined(Finding("women", rule("sex", "F"), rate(0.3, 0.4), 0.1), bound(0.02, 0.08))
-    assert states(mined(bound(0.2, 0.35)), old) == {"none of the others": (SAME, "pass")}
-    assert states(mined(bound(0.41, 0.5)), old) == {"none of the others": (WORSE, "fail")}
+    women = rule_finding("women", rule("sex", "F"), 0.3, 0.4)
+    old = mined(women, bound(0.02, 0.08))
+    within = mined(bound(0.2, 0.35))
+    assert states(within, old) == {"none of the others": (SAME, "pass")}
+    beyond = mined(bound(0.41, 0.5))
+    assert states(beyond, old) == {"none of the others": (WORSE, "fail")}
 
 
 def test_scores_and_outputs_of_rules_are_held_apart():
     women = rule("sex", "F")
+    men = rule("sex", "M")
     old = mined(
-        Finding(f"{TPR}women", women, rate(0.3, 0.4), 0.1, score="tpr"),
-        Finding("women", women, rate(0.0, 0.05), 0.1),
+        rule_finding(f"{TPR}women", women, 0.3, 0.4, score="tpr"),
+        rule_finding("women", women, 0.0, 0.05),
         bound(0.0, 0.5, f"{TPR}none of the others", score="tpr"),
         bound(0.0, 0.05),
         bound(0.0, 0.9, "none of the cards", output="card"),
     )
-    men = rule("sex", "M")
     new = mined(
-        Finding(f"{TPR}women", women, rate(0.3, 0.4), 0.1, score="tpr"),
-        Finding("women", women, rate(0.2, 0.3), 0.1),
-        Finding(f"{TPR}men", men, rate(0.3, 0.4), 0.1, score="tpr"),
-        Finding("men", men, rate(0.3, 0.4), 0.1),
-        Finding("men of cards", men, rate(0.3, 0.4), 0.1, output="card"),
+        rule_finding(f"{TPR}women", women, 0.3, 0.4, score="tpr"),
+        rule_finding("women", women, 0.2, 0.3),
+        rule_finding(f"{TPR}men", men, 0.3, 0.4, score="tpr"),
+        rule_finding("men", men, 0.3, 0.4),
+        rule_finding("men of cards", men, 0.3, 0.4, output="card"),
     )
-    assert {claim: state for claim, (state, _) in states(new, old).items()} == {
+    state_of = {claim: state for claim, (state, _) in states(new, old).items()}
+    assert state_of == {
         f"{TPR}women": SAME,
         "women": WORSE,
         f"{TPR}men": SAME,
@@ -254,9 +273,11 @@ def test_scores_and_outputs_of_rules_are_held_apart():
 
 
 def test_of_several_bounds_the_loosest_counts():
-    young = Finding("young", rule("age", "young"), rate(0.2, 0.3), 0.1)
-    for bounds in ((bound(0.0, 0.05), bound(0.0, 0.25)), (bound(0.0, 0.25), bound(0.0, 0.05))):
-        assert states(mined(young), mined(*bounds)) == {"young": (SAME, "pass")}
+    young = mined(rule_finding("young", rule("age", "young"), 0.2, 0.3))
+    tight = bound(0.0, 0.05)
+    loose = bound(0.0, 0.25)
+    assert states(young, mined(tight, loose)) == {"young": (SAME, "pass")}
+    assert states(young, mined(loose, tight)) == {"young": (SAME, "pass")}
 
 
 def test_what_follows_from_the_border_of_sets_was_known_before():
@@ -270,46 +291,48 @@ def test_what_follows_from_the_border_of_sets_was_known_before():
     part = finding(0.06, 0.1, about=("race",))  # it is part of one that was cleared
     other = finding(0.06, 0.1, about=("hours",))
     comparisons = hold(result(more, part, other, job="subsets"), old)
-    assert [(one.state, one.verdict) for one in comparisons] == [
-        (SAME, "pass"),
-        (WORSE, "fail"),
-        (NEW, "fail"),
-    ]
+    assert [comparison.state for comparison in comparisons] == [SAME, WORSE, NEW]
+    assert [comparison.verdict for comparison in comparisons] == ["pass", "fail", "fail"]
     untested = Finding("3 of 7 sets were not tested", (), unknown(), 0.05)
-    assert (
-        hold(result(untested, job="subsets"), result(untested, job="subsets"))[0].verdict == "pass"
-    )
+    not_reached = result(untested, job="subsets")
+    (excused,) = hold(not_reached, not_reached)
+    assert excused.verdict == "pass"
+    # Of a measure, each of those was measured for itself.
     alone = result(more, job="measure")
-    assert (
-        hold(alone, replace(old, job="measure"))[0].state == NEW
-    )  # each of those was measured for itself
+    (measured,) = hold(alone, replace(old, job="measure"))
+    assert measured.state == NEW
 
 
 def standing(name: str, *places: int) -> Standing:
     gain = Amount(0.1, 0.0, 0.2, 100, 0.95, "bootstrap")
-    where = tuple(REGIONS[place] for place in places)
-    return Standing(
-        name, rate(0.7, 0.8), rate(0.1, 0.2), where[0], where, float("nan"), gain, {where[0]: 1.0}
-    )
+    regions = tuple(REGIONS[place] for place in places)
+    first = regions[0]
+    performance = rate(0.7, 0.8)
+    bias = rate(0.1, 0.2)
+    nothing = float("nan")
+    return Standing(name, performance, bias, first, regions, nothing, gain, {first: 1.0})
 
 
 def comparison(*standings: Standing) -> Comparison:
     line = Baseline((0.0, 1.0), (0.8, 0.5), (0.2, 0.0), 0, "tightest", "exact")
-    return Comparison(
-        "original", (rate(0.7, 0.8), rate(0.1, 0.2)), standings, line, "spd", "accuracy", 0.95, 0, 1
-    )
+    start = (rate(0.7, 0.8), rate(0.1, 0.2))
+    return Comparison("original", start, standings, line, "spd", "accuracy", 0.95, 0, 1)
 
 
-BETTER_PLACES = [
-    place for place, region in enumerate(REGIONS) if standing("x", place).verdict == "pass"
-]
-WORSE_PLACES = [place for place in range(len(REGIONS)) if place not in BETTER_PLACES]
+PLACES = range(len(REGIONS))
+BETTER_PLACES = [place for place in PLACES if standing("x", place).verdict == "pass"]
+WORSE_PLACES = [place for place in PLACES if place not in BETTER_PLACES]
 
 
 def test_a_mitigation_is_worse_where_it_surely_was_better_and_surely_is_not():
-    good, bad = BETTER_PLACES[0], WORSE_PLACES[0]
-    passing, failing, either = standing("x", good), standing("x", bad), standing("x", good, bad)
-    assert [one.verdict for one in (passing, failing, either)] == ["pass", "fail", "undecided"]
+    good = BETTER_PLACES[0]
+    bad = WORSE_PLACES[0]
+    passing = standing("x", good)
+    failing = standing("x", bad)
+    either = standing("x", good, bad)
+    assert passing.verdict == "pass"
+    assert failing.verdict == "fail"
+    assert either.verdict == "undecided"
     cases = [
         (failing, passing, WORSE, "fail"),
         (failing, failing, SAME, "pass"),
@@ -319,23 +342,24 @@ def test_a_mitigation_is_worse_where_it_surely_was_better_and_surely_is_not():
         (passing, failing, BETTER, "pass"),
     ]
     for new, old, state, verdict in cases:
-        (one,) = hold(comparison(new), comparison(old))
-        assert (one.state, one.verdict) == (state, verdict), (new.claim, old.claim)
-    assert hold(comparison(failing), comparison(standing("y", good)))[0] == BaselineComparison(
-        failing.claim, NEW, Verdict.FAIL
-    )
-    assert hold(comparison(failing), result(finding(0.1, 0.2)))[0].state == NEW
+        (against,) = hold(comparison(new), comparison(old))
+        assert (against.state, against.verdict) == (state, verdict), (new.claim, old.claim)
+    new = comparison(failing)
+    (of_another,) = hold(new, comparison(standing("y", good)))
+    assert of_another == BaselineComparison(failing.claim, NEW, Verdict.FAIL)
+    (of_another_job,) = hold(new, result(finding(0.1, 0.2)))
+    assert of_another_job.state == NEW
 
 
 ends = st.tuples(st.floats(0, 1), st.floats(0, 1))
-rates = st.one_of(
-    ends.map(lambda pair: rate(min(pair), max(pair))),
-    st.floats(0, 1).map(lambda value: Estimate(value, value, value, 40, 1.0, "enumerated")),
-    st.just(unknown()),
+sampled_rates = ends.map(lambda pair: rate(min(pair), max(pair)))
+exact_rates = st.floats(0, 1).map(
+    lambda value: Estimate(value, value, value, 40, 1.0, "enumerated")
 )
-counts = st.tuples(st.integers(0, 5), st.booleans()).map(
-    lambda pair: Witnesses.of(pair[0], 5 if pair[1] else 9, "x", complete=pair[1])
-)
+rates = st.one_of(sampled_rates, exact_rates, st.just(unknown()))
+some_witnesses = st.integers(0, 5).map(lambda count: Witnesses.of(count, 9, "x"))
+all_witnesses = st.integers(0, 5).map(lambda count: Witnesses.of(count, 5, "x", complete=True))
+counts = st.one_of(some_witnesses, all_witnesses)
 abouts = st.one_of(
     st.sampled_from([("sex",), ("race",), ("sex", "race"), ()]),
     st.sampled_from([Rule(()), rule("sex", "F"), rule("race", "a")]),
@@ -343,31 +367,43 @@ abouts = st.one_of(
 
 
 @st.composite
-def found(draw: Any, *, search: bool = False) -> Finding:
-    least = False if search else draw(st.booleans())
-    estimate = draw(counts if search else rates)
-    limit = draw(st.none() | (st.integers(0, 3) if search else st.floats(0, 1)))
-    score = draw(
-        st.sampled_from(["witnesses"] if search else ["rate ratio"] if least else ["rate", "tpr"])
-    )
+def rate_findings(draw: Any) -> Finding:
+    least = draw(st.booleans())
+    estimate = draw(rates)
+    limit = draw(st.none() | st.floats(0, 1))
+    score = draw(st.sampled_from(["rate ratio"] if least else ["rate", "tpr"]))
     claim = f"{TPR}a claim" if score == "tpr" else "a claim"
-    about = draw(st.sampled_from([("sex",), ("race",)]) if search else abouts)
+    about = draw(abouts)
     output = draw(st.sampled_from(["", "card"]))
     return Finding(claim, about, estimate, limit, output=output, least=least, score=score)
 
 
 @st.composite
+def search_findings(draw: Any) -> Finding:
+    estimate = draw(counts)
+    limit = draw(st.none() | st.integers(0, 3))
+    about = draw(st.sampled_from([("sex",), ("race",)]))
+    output = draw(st.sampled_from(["", "card"]))
+    return Finding("a claim", about, estimate, limit, output=output, score="witnesses")
+
+
+@st.composite
 def results(draw: Any) -> Result:
-    search = draw(st.booleans())
-    job = "search" if search else draw(st.sampled_from(["measure", "mine", "subsets"]))
-    return result(*draw(st.lists(found(search=search), max_size=4)), job=job)
+    if draw(st.booleans()):
+        found = draw(st.lists(search_findings(), max_size=4))
+        return result(*found, job="search")
+    job = draw(st.sampled_from(["measure", "mine", "subsets"]))
+    found = draw(st.lists(rate_findings(), max_size=4))
+    return result(*found, job=job)
 
 
 @st.composite
 def comparisons(draw: Any) -> Comparison:
-    places = st.lists(st.sampled_from(range(len(REGIONS))), min_size=1, max_size=3, unique=True)
+    any_place = st.sampled_from(PLACES)
+    places = st.lists(any_place, min_size=1, max_size=3, unique=True)
     names = draw(st.lists(st.sampled_from("xyz"), min_size=1, max_size=3, unique=True))
-    return comparison(*(standing(name, *draw(places)) for name in names))
+    standings = [standing(name, *draw(places)) for name in names]
+    return comparison(*standings)
 
 
 anything = st.one_of(results(), comparisons())
@@ -379,59 +415,68 @@ def test_nothing_fails_that_is_not_new_or_surely_worse_and_no_pass_is_made_to_fa
     parts = new.standings if isinstance(new, Comparison) else new.findings
     comparisons = hold(new, old)
     assert len(comparisons) == len(parts)
-    for part, one in zip(parts, comparisons, strict=True):
-        assert one.claim == part.claim
-        assert one.state in STATES
-        if one.verdict is Verdict.FAIL:
-            assert one.state in (NEW, WORSE)
-        if one.state == NEW:
-            assert one.verdict == part.verdict
+    for part, comparison in zip(parts, comparisons, strict=True):
+        assert comparison.claim == part.claim
+        assert comparison.state in STATES
+        if comparison.verdict is Verdict.FAIL:
+            assert comparison.state in (NEW, WORSE)
+        if comparison.state == NEW:
+            assert comparison.verdict == part.verdict
         if part.verdict is Verdict.PASS:
-            assert one.verdict is Verdict.PASS
+            assert comparison.verdict is Verdict.PASS
         if part.verdict is None:
-            assert one.verdict in (None, Verdict.FAIL)
-        assert BaselineComparison.from_dict(json.loads(json.dumps(one.to_dict()))) == one
+            assert comparison.verdict in (None, Verdict.FAIL)
+        document = json.dumps(comparison.to_dict())
+        assert BaselineComparison.from_dict(json.loads(document)) == comparison
 
 
 @given(new=anything)
 @settings(max_examples=examples(200), deadline=None)
 def test_an_audit_held_against_itself_never_fails(new):
     parts = new.findings if isinstance(new, Result) else ()
-    keys = [one.key for one in parts]
+    keys = [part.key for part in parts]
     whole = audit(new)
     itself = whole.against(whole, name="old.json")
     assert itself.verdict is not Verdict.FAIL
     assert itself.exit_code != 1
     if len(keys) == len(set(keys)):
-        assert {one.state for one in itself.checks[0].held} <= {SAME}
+        states = {comparison.state for comparison in itself.checks[0].held}
+        assert states <= {SAME}
         assert itself.verdict in (Verdict.PASS, None)
 
 
 @given(now=rates, before=rates, least=st.booleans())
 @settings(max_examples=examples(300), deadline=None)
 def test_of_two_scores_at_most_one_is_surely_worse(now, before, least):
-    assert not (worse(now, before, least=least) and worse(before, now, least=least))
-    if worse(now, before, least=least):
-        assert (now.value < before.value) if least else (now.value > before.value)
+    is_worse = worse(now, before, least=least)
+    was_worse = worse(before, now, least=least)
+    assert not (is_worse and was_worse)
+    if is_worse and least:
+        assert now.value < before.value
+    elif is_worse:
+        assert now.value > before.value
 
 
 @given(new=results(), old=results())
 @settings(max_examples=examples(100), deadline=None)
 def test_what_is_held_reads_back_and_is_shown_statement_by_statement(new, old):
-    audited = audit(new).against(audit(old))
-    again = Audit.from_dict(json.loads(audited.to_json()))
-    assert again.to_json() == audited.to_json()
-    assert again.exit_code == audited.exit_code
+    against = audit(new).against(audit(old))
+    document = against.to_json()
+    again = Audit.from_dict(json.loads(document))
+    assert again.to_json() == document
+    assert again.exit_code == against.exit_code
+    (check,) = again.checks
+    assert check.found is not None
     statements = all_statements(again)
-    assert [one.held for one in statements] == list(audited.checks[0].held)
-    assert [one.alone for one in statements] == [
-        one.verdict for one in again.checks[0].found.findings
-    ]  # type: ignore[union-attr]
+    assert [statement.held for statement in statements] == list(against.checks[0].held)
+    verdicts = [found.verdict for found in check.found.findings]
+    assert [statement.alone for statement in statements] == verdicts
 
 
 def test_the_story_tells_what_does_not_pass_against_the_baseline_and_nothing_else():
-    old = audit(result(finding(0.2, 0.3, about=("sex",)), finding(0.0, 0.01, about=("race",))))
-    new = audit(result(finding(0.2, 0.3, about=("sex",)), finding(0.2, 0.3, about=("race",))))
+    by_sex = finding(0.2, 0.3, about=("sex",))
+    old = audited(by_sex, finding(0.0, 0.01, about=("race",)))
+    new = audited(by_sex, finding(0.2, 0.3, about=("race",)))
     story = new.against(old).story()
     assert "('race',)" in story
     assert "against the baseline: worse" in story
@@ -440,12 +485,16 @@ def test_the_story_tells_what_does_not_pass_against_the_baseline_and_nothing_els
     assert excused.check() is excused
     with pytest.raises(AssertionError, match="audit: fail"):
         old.check()
-    open_ = audit(result(finding(0.03, 0.1))).against(audit(result(finding(0.0, 0.049))))
-    assert open_.story().splitlines()[:2] == ["audit: undecided", "one: undecided"]
+    passing = audited(finding(0.0, 0.049))
+    undecided = audited(finding(0.03, 0.1)).against(passing)
+    first, second, *_ = undecided.story().splitlines()
+    assert first == "audit: undecided"
+    assert second == "one: undecided"
 
 
 def test_checks_that_are_gone_or_new_and_another_space_are_noted():
-    first, second = result(finding(0.2, 0.3)), result(finding(0.0, 0.01))
+    first = result(finding(0.2, 0.3))
+    second = result(finding(0.0, 0.01))
     old = audit(first, second, names=("kept", "gone"), space={"a": 1})
     new = audit(first, first, names=("kept", "added"), space={"a": 2})
     seen = new.against(old, name="old.json")
@@ -455,15 +504,18 @@ def test_checks_that_are_gone_or_new_and_another_space_are_noted():
         "the baseline is of another space of inputs, so that its scores may speak of others",
         "the baseline has a check that this audit has not: gone",
     )
-    assert {check.name: check.verdict for check in seen.checks} == {"kept": "pass", "added": "fail"}
+    kept, added = seen.checks
+    assert (kept.name, kept.verdict) == ("kept", "pass")
+    assert (added.name, added.verdict) == ("added", "fail")
     assert seen.exit_code == 1
     assert new.against(old).digest != new.digest
     refused(UsageError, lambda: new.against(first), "a Result is not a baseline")  # type: ignore[arg-type]
 
 
 def test_checks_that_crashed_then_or_now_are_not_excused():
-    crashed = Audit((CheckResult("one", "measure", {}, error="gone"),), 0, Spent(0, 0, 0.0))
-    fine = audit(result(finding(0.2, 0.3)))
+    check = CheckResult("one", "measure", {}, error="gone")
+    crashed = Audit((check,), 0, Spent(0, 0, 0.0))
+    fine = audited(finding(0.2, 0.3))
     assert crashed.against(fine).exit_code == 4
     assert fine.against(crashed).exit_code == 1
     assert fine.against(crashed).checks[0].held[0].state == NEW
@@ -472,7 +524,7 @@ def test_checks_that_crashed_then_or_now_are_not_excused():
 
 
 def test_a_file_with_more_or_fewer_statements_held_than_found_is_damaged():
-    old = audit(result(finding(0.2, 0.3)))
+    old = audited(finding(0.2, 0.3))
     table = json.loads(old.against(old).to_json())
     table["checks"][0]["held"] *= 2
     refused(UsageError, lambda: Audit.from_dict(table, where="a.json"), "a.json", "damaged")
@@ -487,35 +539,42 @@ def test_an_older_version_excuses_what_it_did_as_well(tmp_path):
     old.to_json(tmp_path / "old.json")
     assert old.exit_code == 1
     same = eh.audit(biased(5, 1), SPACE, checks=MEASURE, baseline=tmp_path / "old.json")
-    assert (same.verdict, same.exit_code) == ("pass", 0)
+    assert same.verdict == "pass"
+    assert same.exit_code == 0
     assert same.held_against.startswith("old.json, digest ")
-    assert statements(same.checks[0])[0].alone == "fail"
+    (statement,) = statements(same.checks[0])
+    assert statement.alone == "fail"
     risen = eh.audit(biased(20), SPACE, checks=MEASURE, baseline=old)
     assert risen.exit_code == 1
     assert risen.checks[0].held[0].state == WORSE
     less = eh.audit(biased(0), SPACE, checks=MEASURE, baseline=str(tmp_path / "old.json"))
-    assert (less.exit_code, less.checks[0].held[0].state) == (0, BETTER)
+    assert less.exit_code == 0
+    assert less.checks[0].held[0].state == BETTER
     assert risen.held_against.startswith("an older audit, digest ")
 
 
 def test_real_subgroups_of_the_same_rows_are_excused_and_new_ones_are_not():
     rng = np.random.default_rng(0)
-    rows = pd.DataFrame({"sex": rng.choice(["F", "M"], 900), "race": rng.choice(["a", "b"], 900)})
+    rows = pd.DataFrame()
+    rows["sex"] = rng.choice(["F", "M"], 900)
+    rows["race"] = rng.choice(["a", "b"], 900)
     rows["income"] = rng.integers(0, 51, 900)
     check = [{"job": "mine", "over": ["sex", "race"], "limit": 0.1}]
-    old = eh.audit(eh.Subject(biased(20), SPACE, positive=True), checks=check, data=rows)
+    by_sex = eh.Subject(biased(20), SPACE, positive=True)
+    old = eh.audit(by_sex, checks=check, data=rows)
     assert old.verdict == "fail"
+    shuffled = rows.sample(frac=1)
     again = eh.audit(
-        eh.Subject(biased(20), SPACE, positive=True),
-        checks=check,
-        data=rows.sample(frac=1),
-        baseline=old,
+        eh.Subject(biased(20), SPACE, positive=True), checks=check, data=shuffled, baseline=old
     )
     assert again.exit_code == 0, again.story()
-    by_race = eh.Subject(
-        lambda people: people["income"] + 40 * (people["race"] == "a") > 25, SPACE, positive=True
-    )
-    assert eh.audit(by_race, checks=check, data=rows, baseline=old).exit_code == 1
+
+    def by_race(people: Any) -> Any:
+        bonus = 40 * (people["race"] == "a")
+        return people["income"] + bonus > 25
+
+    new = eh.Subject(by_race, SPACE, positive=True)
+    assert eh.audit(new, checks=check, data=rows, baseline=old).exit_code == 1
 
 
 def test_sets_of_features_of_the_same_software_are_excused_for_any_seed():

@@ -60,7 +60,11 @@ HOSTILE = [
     "long " * 2_000,
 ]
 SPACE = eh.Space(
-    [eh.category("sex", ["F", "M"]), eh.category("race", ["a", "b"]), eh.integer("income", 0, 200)],
+    [
+        eh.category("sex", ["F", "M"]),
+        eh.category("race", ["a", "b"]),
+        eh.integer("income", 0, 200),
+    ],
     protected=["sex", "race"],
 )
 CONFIG = """\
@@ -106,21 +110,25 @@ def checked(name: str, job: str, found: Any, **table: Any) -> CheckResult:
 def audited() -> Audit:
     """All sorts of checks: they fail, pass, are undecided, have no limit, could not be run."""
     rng = np.random.default_rng(0)
-    log = pd.DataFrame({"sex": rng.choice(["F", "M"], 300), "age": rng.integers(20, 70, 300)})
-    log["ok"] = (rng.random(300) + 0.3 * (log["sex"] == "M") > 0.6).astype(int)
-    truth, group = rng.integers(0, 2, 200), rng.choice(["f", "m"], 200)
-    guesses = {
-        name: np.where(rng.random(200) < part, truth, 1 - truth)
-        for name, part in (("original", 0.8), ("x", 0.7))
-    }
+    log = pd.DataFrame()
+    log["sex"] = rng.choice(["F", "M"], 300)
+    log["age"] = rng.integers(20, 70, 300)
+    points = rng.random(300) + 0.3 * (log["sex"] == "M")
+    log["ok"] = (points > 0.6).astype(int)
+    truth = rng.integers(0, 2, 200)
+    group = rng.choice(["f", "m"], 200)
+    guesses = {}
+    for name, accuracy in (("original", 0.8), ("x", 0.7)):
+        right = rng.random(200) < accuracy
+        guesses[name] = np.where(right, truth, 1 - truth)
     subject = eh.Subject(loan, SPACE, positive=True)
-    both, few = [["sex"], ["race"]], eh.Budget(queries=300)
+    few = eh.Budget(queries=300)
     checks = (
         checked(
             "measure sex; race",
             "measure",
             eh.measure(subject, over=[("sex",), ("race",)], limit=0.05),
-            over=both,
+            over=[["sex"], ["race"]],
             limit=0.05,
         ),
         checked(
@@ -156,28 +164,25 @@ def audited() -> Audit:
 @cache
 def hostile() -> Audit:
     """What has features, labels, outcomes and names that are meant to break something."""
-    names = HOSTILE
-    space = eh.Space(
-        [eh.category(name, [f"{name} 1", f"{name} 2"]) for name in names[:4]], protected=names[:4]
-    )
-    found = eh.measure(
-        lambda people: people.iloc[:, 0].map(lambda level: f"{level} <b>"), space, limit=0.05
-    )
-    checks = [checked(names[0], "measure", found)]
+    protected = HOSTILE[:4]
+    features = [eh.category(name, [f"{name} 1", f"{name} 2"]) for name in protected]
+    space = eh.Space(features, protected=protected)
+
+    def first_level(people: Any) -> Any:
+        return people.iloc[:, 0].map(lambda level: f"{level} <b>")
+
+    found = eh.measure(first_level, space, limit=0.05)
+    checks = [checked(HOSTILE[0], "measure", found)]
+    limits = (0.05, 0.5, None)
     for number, name in enumerate(HOSTILE):
-        verdict = [0.05, 0.5, None][number % 3]
-        case = Case(
-            {name: name, "same": name}, {name: name + "!", "same": name}, (name, name + "?")
-        )
-        one = Finding(
-            name,
-            (name,),
-            Estimate(0.2, 0.1, 0.3, 90, 0.95, name, name),
-            verdict,
-            (case,),
-            output=name,
-        )
-        checks.append(checked(name, "measure" if number else name, result(one)))
+        individual = {name: name, "same": name}
+        twin = {name: f"{name}!", "same": name}
+        case = Case(individual, twin, (name, f"{name}?"))
+        estimate = Estimate(0.2, 0.1, 0.3, 90, 0.95, name, name)
+        limit = limits[number % 3]
+        finding = Finding(name, (name,), estimate, limit, (case,), output=name)
+        job = "measure" if number else name
+        checks.append(checked(name, job, result(finding)))
     checks += [CheckResult(name, "measure", {}, error=name) for name in HOSTILE]
     file = {"file": "a b/#1%?:é.toml", "text": "\x00"}
     return Audit(
@@ -202,7 +207,12 @@ def score(
 
 
 def audit_of(*findings: Finding, **fields: Any) -> Audit:
-    return Audit((checked("measure", "measure", result(*findings)),), **{**FIELDS, **fields})
+    check = checked("measure", "measure", result(*findings))
+    return Audit((check,), **{**FIELDS, **fields})
+
+
+def scores_of_features(number: int, low: float, high: float) -> list[Finding]:
+    return [score(low, high, about=f"feature {place}") for place in range(number)]
 
 
 AUDITS = {"audited": audited, "hostile": hostile, "empty": lambda: Audit((), **FIELDS)}
@@ -240,7 +250,8 @@ def test_junit_has_the_structure_that_jenkins_and_gitlab_read(made):
     assert root.tag == "testsuites"
     for element in root.iter():
         assert set(element.keys()) <= ATTRIBUTES[element.tag]
-        assert {child.tag for child in element} <= INSIDE.get(element.tag, set())
+        inside = {child.tag for child in element}
+        assert inside <= INSIDE.get(element.tag, set())
         if element.tag == "testsuite":
             assert {"name", "tests", "failures", "errors"} <= set(element.keys())
             assert re.fullmatch(r"\d+\.\d{3}", element.get("time", ""))
@@ -250,36 +261,41 @@ def test_junit_has_the_structure_that_jenkins_and_gitlab_read(made):
 def test_the_totals_of_junit_are_right(made):
     audit = made()
     root = parsed(audit)
-    assert [suite.get("tests") for suite in root] == [str(len(suite)) for suite in root]
+    for suite in root:
+        assert suite.get("tests") == str(len(suite))
     for element in root.iter():
-        if element.tag in ("testsuite", "testsuites"):
-            cases = list(element.iter("testcase"))
-            assert element.get("tests") == str(len(cases))
-            for key, tag in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
-                found = sum(case.find(tag) is not None for case in cases)
-                assert element.get(key, str(found)) == str(found)
-            seconds = sum(float(case.get("time", 0)) for case in cases)
-            assert float(element.get("time", 0)) == pytest.approx(
-                seconds, abs=0.0006 * max(1, len(cases))
-            )
-    assert len(list(root.iter("testcase"))) == len(all_statements(audit))
+        if element.tag not in ("testsuite", "testsuites"):
+            continue
+        cases = list(element.iter("testcase"))
+        assert element.get("tests") == str(len(cases))
+        for key, tag in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
+            with_tag = [case for case in cases if case.find(tag) is not None]
+            count = str(len(with_tag))
+            assert element.get(key, count) == count
+        seconds = sum(float(case.get("time", 0)) for case in cases)
+        rounding = 0.0006 * max(1, len(cases))
+        assert float(element.get("time", 0)) == pytest.approx(seconds, abs=rounding)
+    every_case = list(root.iter("testcase"))
+    assert len(every_case) == len(all_statements(audit))
 
 
 def test_each_verdict_has_its_place_in_junit():
-    root, statements = parsed(audited()), all_statements(audited())
-    for case, one in zip(root.iter("testcase"), statements, strict=True):
-        failure, skipped = case.find("failure"), case.find("skipped")
-        if one.check.found is None:
+    root = parsed(audited())
+    statements = all_statements(audited())
+    for case, statement in zip(root.iter("testcase"), statements, strict=True):
+        failure = case.find("failure")
+        skipped = case.find("skipped")
+        if statement.check.found is None:
             error = case.find("error")
             assert error is not None
-            assert error.get("message") == one.check.error
-        elif one.verdict in (Verdict.FAIL, Verdict.UNDECIDED):
+            assert error.get("message") == statement.check.error
+        elif statement.verdict in (Verdict.FAIL, Verdict.UNDECIDED):
             assert failure is not None
-            assert failure.get("type") == one.word
+            assert failure.get("type") == statement.word
         else:
             assert failure is None
-            assert case.findtext("system-out", "").startswith(one.claim)
-        assert (skipped is not None) == (one.verdict is None)
+            assert case.findtext("system-out", "").startswith(statement.claim)
+        assert (skipped is not None) == (statement.verdict is None)
         if skipped is not None:
             assert skipped.get("message") == messages.NO_LIMIT_WAS_GIVEN
     kinds = [error.get("type") for error in root.iter("error")]
@@ -289,7 +305,8 @@ def test_each_verdict_has_its_place_in_junit():
 def test_a_failure_tells_the_claim_the_interval_the_limit_the_case_and_how_to_run_it_again():
     case = next(parsed(audited()).iter("testcase"))
     body = case.findtext("failure", "").splitlines()
-    assert (case.get("name"), case.get("classname")) == ("sex", "evenhand.measure sex; race")
+    assert case.get("name") == "sex"
+    assert case.get("classname") == "evenhand.measure sex; race"
     assert body[0] == "changing only sex changes the outcome of 14.9 % of inputs"
     assert body[1].startswith("estimate: 14.9 % (n = 804, enumerated")
     assert body[2:4] == ["engineering threshold: 0.05", "simplest case:"]
@@ -300,29 +317,31 @@ def test_a_failure_tells_the_claim_the_interval_the_limit_the_case_and_how_to_ru
 
 
 def test_names_of_test_cases_are_unlike_each_other_and_hold_no_values():
-    pairs = [
-        (case.get("classname"), case.get("name")) for case in parsed(audited()).iter("testcase")
-    ]
+    pairs = []
+    for case in parsed(audited()).iter("testcase"):
+        pairs.append((case.get("classname"), case.get("name")))
     assert len(set(pairs)) == len(pairs)
     assert ("evenhand.log", "sex") in pairs
     assert ("evenhand.log", "sex (2)") in pairs
-    assert not any("." in str(kind).removeprefix("evenhand.") for kind, _ in pairs)
+    for class_name, _ in pairs:
+        assert "." not in str(class_name).removeprefix("evenhand.")
 
 
 def test_an_interrupted_check_is_an_error_even_if_what_it_found_passes():
     stopped = result(score(0.0, 0.05), stop=StopReason.INTERRUPTED)
-    root = parsed(Audit((checked("measure", "measure", stopped),), **FIELDS))
-    assert (root.get("tests"), root.get("errors"), root.get("failures")) == ("2", "1", "0")
+    check = checked("measure", "measure", stopped)
+    root = parsed(Audit((check,), **FIELDS))
+    assert root.get("tests") == "2"
+    assert root.get("errors") == "1"
+    assert root.get("failures") == "0"
 
 
 def test_long_names_are_cut_and_stay_apart():
     about = "x" * 10_000
-    cases = list(
-        parsed(
-            audit_of(score(0.2, 0.3, about=about + "a"), score(0.2, 0.3, about=about + "b"))
-        ).iter("testcase")
-    )
-    names = [str(case.get("name")) for case in cases]
+    first = score(0.2, 0.3, about=f"{about}a")
+    second = score(0.2, 0.3, about=f"{about}b")
+    root = parsed(audit_of(first, second))
+    names = [str(case.get("name")) for case in root.iter("testcase")]
     assert len(set(names)) == 2
     assert max(map(len, names)) <= NAME + 4
     assert len(to_junit(hostile())) < 200_000
@@ -339,22 +358,26 @@ def test_hostile_names_stay_text_in_junit():
 @settings(max_examples=examples(40), deadline=None)
 @given(TEXTS, TEXTS)
 def test_any_text_survives_every_format(name, other):
-    case = Case({name: other}, {name: other + "x"}, (name, other))
-    one = Finding(
-        name, (name,), Estimate(0.2, 0.1, 0.3, 9, 0.95, "exact", other), 0.05, (case,), output=other
-    )
-    audit = Audit(
-        (checked(name, "measure", result(one)),), **{**FIELDS, "subject": name, "command": other}
-    )
+    case = Case({name: other}, {name: f"{other}x"}, (name, other))
+    estimate = Estimate(0.2, 0.1, 0.3, 9, 0.95, "exact", other)
+    finding = Finding(name, (name,), estimate, 0.05, (case,), output=other)
+    check = checked(name, "measure", result(finding))
+    fields = {**FIELDS, "subject": name, "command": other}
+    audit = Audit((check,), **fields)
     root = parsed(audit)
     assert [suite.get("name") for suite in root] == [cut(name, NAME)]
     sarif = json.loads(to_sarif(audit))
     assert SCHEMA.is_valid(sarif)
-    assert [len(line.splitlines()) for line in github.annotations(audit)] == [1]
+    (annotation,) = github.annotations(audit)
+    assert len(annotation.splitlines()) == 1
     assert tags(to_markdown(audit)) <= OURS
 
 
 # SARIF
+
+
+def results_of(audit: Audit, **how: Any) -> Any:
+    return run_of(audit, **how)["results"]
 
 
 def run_of(audit: Audit, **how: Any) -> Any:
@@ -368,11 +391,14 @@ def test_sarif_is_valid_by_its_schema(made):
     audit = made()
     run = run_of(audit)
     assert len(run["results"]) == len(all_statements(audit))
-    marks = [one["partialFingerprints"]["primaryLocationLineHash"] for one in run["results"]]
-    assert len(set(marks)) == len(marks)
-    rules = [rule["id"] for rule in run["tool"]["driver"]["rules"]]
-    assert all(one["ruleId"] == rules[one["ruleIndex"]] for one in run["results"])
-    assert "informationUri" not in run["tool"]["driver"]
+    driver = run["tool"]["driver"]
+    rules = [rule["id"] for rule in driver["rules"]]
+    marks = set()
+    for found in run["results"]:
+        marks.add(found["partialFingerprints"]["primaryLocationLineHash"])
+        assert found["ruleId"] == rules[found["ruleIndex"]]
+    assert len(marks) == len(run["results"])
+    assert "informationUri" not in driver
 
 
 def test_the_schema_itself_refuses_what_is_no_sarif():
@@ -389,22 +415,23 @@ def test_levels_and_kinds_follow_the_verdicts():
         None: ("informational", "none"),
     }
     statements = all_statements(audited())
-    assert {one.verdict for one in statements} == set(kinds)
-    for one, found in zip(statements, run_of(audited())["results"], strict=True):
-        assert (found["kind"], found["level"]) == kinds[one.verdict]
-        assert found["properties"]["verdict"] == one.word
-        if one.estimate is not None:
-            assert found["properties"]["n"] == one.estimate.n
-            assert {"value", "low", "high", "level", "limit"} <= set(found["properties"])
+    assert {statement.verdict for statement in statements} == set(kinds)
+    for statement, found in zip(statements, results_of(audited()), strict=True):
+        assert (found["kind"], found["level"]) == kinds[statement.verdict]
+        properties = found["properties"]
+        assert properties["verdict"] == statement.word
+        if statement.estimate is not None:
+            assert properties["n"] == statement.estimate.n
+            assert {"value", "low", "high", "level", "limit"} <= set(properties)
 
 
 def test_only_what_does_not_pass_can_be_asked_for():
-    levels = {found["level"] for found in run_of(audited(), every=False)["results"]}
+    levels = {found["level"] for found in results_of(audited(), every=False)}
     assert levels == {"error", "warning"}
 
 
 def test_a_message_begins_with_the_claim_and_tells_how_sure_it_is():
-    text = run_of(audited())["results"][0]["message"]["text"]
+    text = results_of(audited())[0]["message"]["text"]
     assert text.startswith(
         "changing only sex changes the outcome of 14.9 % of inputs. estimate: 14.9 % (n = 804"
     )
@@ -413,13 +440,16 @@ def test_a_message_begins_with_the_claim_and_tells_how_sure_it_is():
 
 
 def test_a_result_is_where_its_check_is_declared():
-    places = [found["locations"][0]["physicalLocation"] for found in run_of(audited())["results"]]
-    assert {place["artifactLocation"]["uri"] for place in places} == {"loans/evenhand.toml"}
-    lines = [place["region"]["startLine"] for place in places]
+    lines = []
+    for found in results_of(audited()):
+        place = found["locations"][0]["physicalLocation"]
+        assert place["artifactLocation"]["uri"] == "loans/evenhand.toml"
+        lines.append(place["region"]["startLine"])
     assert lines[:2] == [10, 5]
-    names = [one.check.name for one in all_statements(audited())]
-    where = {name: line for name, line in zip(names, lines, strict=True) if "search" in name}
-    assert where == {"search sex": 15, "search sex (2)": 20}
+    names = [statement.check.name for statement in all_statements(audited())]
+    line_of = dict(zip(names, lines, strict=True))
+    assert line_of["search sex"] == 15
+    assert line_of["search sex (2)"] == 20
 
 
 @pytest.mark.parametrize(
@@ -447,45 +477,52 @@ def test_paths_begin_where_ci_runs(tmp_path, monkeypatch):
         (tmp_path.parent / "x.toml", "x.toml"),
         ("", ""),
     ):
-        assert Places.of(audit_of(config={"file": str(file), "text": ""})).file == shown
-    uri = run_of(hostile())["results"][0]["locations"][0]["physicalLocation"]["artifactLocation"][
-        "uri"
-    ]
-    assert uri == "a%20b/%231%25%3F%3A%C3%A9.toml"
-    assert "locations" not in run_of(audit_of(score(0.2, 0.3)))["results"][0]
+        audit = audit_of(config={"file": str(file), "text": ""})
+        assert Places.of(audit).file == shown
+    place = results_of(hostile())[0]["locations"][0]["physicalLocation"]
+    assert place["artifactLocation"]["uri"] == "a%20b/%231%25%3F%3A%C3%A9.toml"
+    (without_file,) = results_of(audit_of(score(0.2, 0.3)))
+    assert "locations" not in without_file
 
 
 def test_fingerprints_stay_when_values_change_and_differ_by_what_is_asked():
-    def marks(audit: Audit) -> list[str]:
-        return [found["partialFingerprints"]["evenhand/v1"] for found in run_of(audit)["results"]]
+    def marks(*findings: Finding) -> list[str]:
+        results = results_of(audit_of(*findings))
+        return [found["partialFingerprints"]["evenhand/v1"] for found in results]
 
-    before = marks(audit_of(score(0.2, 0.3), score(0.0, 0.05, about="race")))
-    assert before == marks(audit_of(score(0.5, 0.6, 0.7, n=10), score(0.0, 0.01, about="race")))
-    assert len({*before, *marks(audit_of(score(0.2, 0.3, output="rate")))}) == 3
-    assert not {*before} & {*marks(audit_of(score(0.2, 0.3, least=True, score="rate ratio")))}
+    before = marks(score(0.2, 0.3), score(0.0, 0.05, about="race"))
+    after = marks(score(0.5, 0.6, 0.7, n=10), score(0.0, 0.01, about="race"))
+    assert after == before
+    (of_output,) = marks(score(0.2, 0.3, output="rate"))
+    assert len({*before, of_output}) == 3
+    (of_ratio,) = marks(score(0.2, 0.3, least=True, score="rate ratio"))
+    assert of_ratio not in before
 
 
 def test_how_the_run_went_is_apart_from_what_it_found():
     (whole,) = run_of(audit_of(score(0.2, 0.3)))["invocations"]
-    assert (whole["executionSuccessful"], whole["exitCode"], whole["commandLine"]) == (
-        True,
-        1,
-        FIELDS["command"],
-    )
+    assert whole["executionSuccessful"] is True
+    assert whole["exitCode"] == 1
+    assert whole["commandLine"] == FIELDS["command"]
     (broken,) = run_of(audited())["invocations"]
-    assert (broken["executionSuccessful"], broken["exitCode"]) == (False, audited().exit_code)
-    notifications = [
-        (note["level"], note["message"]["text"]) for note in broken["toolExecutionNotifications"]
-    ]
-    assert notifications[0] == ("error", "crashed: the software crashed on input 7")
-    assert notifications[-1] == ("note", "a note")
+    assert broken["executionSuccessful"] is False
+    assert broken["exitCode"] == audited().exit_code
+    first, *_, last = broken["toolExecutionNotifications"]
+    assert first["level"] == "error"
+    assert first["message"]["text"] == "crashed: the software crashed on input 7"
+    assert last["level"] == "note"
+    assert last["message"]["text"] == "a note"
 
 
 def test_a_baseline_is_shown_by_states_and_by_its_identity():
-    old = audit_of(score(0.2, 0.3), score(0.2, 0.3, about="race"))
-    new = audit_of(score(0.2, 0.3), score(0.4, 0.5, about="race"), score(0.2, 0.3, about="age"))
+    by_sex = score(0.2, 0.3)
+    old = audit_of(by_sex, score(0.2, 0.3, about="race"))
+    new = audit_of(by_sex, score(0.4, 0.5, about="race"), score(0.2, 0.3, about="age"))
     run = run_of(new.against(old, name="old.json"))
-    states = {found["properties"]["about"]: found["baselineState"] for found in run["results"]}
+    states = {}
+    for found in run["results"]:
+        about = found["properties"]["about"]
+        states[about] = found["baselineState"]
     assert states == {"sex": "unchanged", "race": "updated", "age": "new"}
     assert run["baselineGuid"] == run_of(old)["automationDetails"]["guid"]
     assert "baselineGuid" not in run_of(old)
@@ -493,18 +530,18 @@ def test_a_baseline_is_shown_by_states_and_by_its_identity():
 
 @pytest.mark.parametrize("state", STATES)
 def test_every_state_of_a_baseline_has_a_name_in_sarif(state):
-    check = replace(
-        audit_of(score(0.2, 0.3)).checks[0],
-        held=(BaselineComparison("a", state, Verdict.PASS, "12 %"),),
-    )
-    (found,) = run_of(Audit((check,), **FIELDS))["results"]
+    comparison = BaselineComparison("a", state, Verdict.PASS, "12 %")
+    (check,) = audit_of(score(0.2, 0.3)).checks
+    held = replace(check, held=(comparison,))
+    (found,) = results_of(Audit((held,), **FIELDS))
     assert found["baselineState"] in ("new", "updated", "unchanged")
     assert f"against the baseline: {state}; it was 12 %" in found["message"]["text"]
 
 
 def test_braces_and_links_are_no_placeholders_in_sarif():
-    one = replace(score(0.2, 0.3), claim="{0} [x](y)")
-    assert run_of(audit_of(one))["results"][0]["message"]["text"].startswith("{{0}} \\[x\\](y). ")
+    finding = replace(score(0.2, 0.3), claim="{0} [x](y)")
+    (found,) = results_of(audit_of(finding))
+    assert found["message"]["text"].startswith("{{0}} \\[x\\](y). ")
 
 
 @EACH
@@ -514,7 +551,10 @@ def test_braces_and_links_are_no_placeholders_in_sarif():
 def test_the_same_audit_gives_the_same_bytes_also_from_its_file(made, write, tmp_path):
     audit = made()
     audit.to_json(tmp_path / "audit.json")
-    assert write(Audit.from_json(tmp_path / "audit.json")) == write(audit) == write(audit)
+    document = write(audit)
+    assert write(audit) == document
+    read_back = Audit.from_json(tmp_path / "audit.json")
+    assert write(read_back) == document
 
 
 # GitHub Actions
@@ -524,27 +564,34 @@ def command(line: str) -> tuple[str, dict[str, str], str]:
     """Read a workflow command as the runner does."""
     found = re.fullmatch(r"::(\w+) (.*?)::(.*)", line)
     assert found, line
+    kind, escaped_properties, message = found.groups()
+    properties = {}
+    for part in escaped_properties.split(","):
+        key, value = part.split("=", 1)
+        properties[key] = unescaped(value)
+    return kind, properties, unescaped(message)
 
-    def plain(text: str) -> str:
-        for code, letter in (
-            ("%0D", "\r"),
-            ("%0A", "\n"),
-            ("%3A", ":"),
-            ("%2C", ","),
-            ("%25", "%"),
-        ):
-            text = text.replace(code, letter)
-        return text
 
-    properties = dict(part.split("=", 1) for part in found[2].split(","))
-    return found[1], {key: plain(value) for key, value in properties.items()}, plain(found[3])
+def unescaped(text: str) -> str:
+    for code, letter in (
+        ("%0D", "\r"),
+        ("%0A", "\n"),
+        ("%3A", ":"),
+        ("%2C", ","),
+        ("%25", "%"),
+    ):
+        text = text.replace(code, letter)
+    return text
 
 
 @EACH
 def test_annotations_are_commands_of_one_line_and_few_of_a_kind(made):
-    kinds = Counter(command(line)[0] for line in github.annotations(made()))
-    assert set(kinds) <= {"error", "warning", "notice"}
-    assert all(number <= MOST for number in kinds.values())
+    number_of: Counter[str] = Counter()
+    for line in github.annotations(made()):
+        kind, _, _ = command(line)
+        number_of[kind] += 1
+    assert set(number_of) <= {"error", "warning", "notice"}
+    assert max(number_of.values(), default=0) <= MOST
 
 
 def test_annotations_tell_what_does_not_pass_where_it_is_declared():
@@ -559,19 +606,19 @@ def test_annotations_tell_what_does_not_pass_where_it_is_declared():
     lines = message.splitlines()
     assert lines[0] == "changing only sex changes the outcome of 14.9 % of inputs"
     assert lines[-1].startswith("for example sex F → M")
-    assert [kind for kind, _, _ in found] == sorted(
-        (kind for kind, _, _ in found), key="error warning notice".index
-    )
+    kinds = [kind for kind, _, _ in found]
+    assert kinds == sorted(kinds, key="error warning notice".index)
     titles = [properties["title"] for _, properties, _ in found]
     assert "evenhand not run: crashed" in titles
     assert titles[-1] == "evenhand pass"
 
 
 def test_more_annotations_than_github_shows_end_with_how_many_there_are():
-    many = audit_of(*(score(0.2, 0.3, about=f"feature {number}") for number in range(40)))
+    many = audit_of(*scores_of_features(40, 0.2, 0.3))
     found = [command(line) for line in github.annotations(many)]
     assert [kind for kind, _, _ in found] == ["error"] * MOST
-    assert found[-1][2] == "31 more like these are in the report"
+    _, _, last_message = found[-1]
+    assert last_message == "31 more like these are in the report"
 
 
 def test_hostile_names_give_no_commands_and_no_properties():
@@ -579,9 +626,8 @@ def test_hostile_names_give_no_commands_and_no_properties():
         _, properties, _ = command(line)
         assert set(properties) <= {"file", "line", "title"}
     name = "a,b::c%d\ne"
-    (line,) = github.annotations(
-        Audit((CheckResult(name, "measure", {}, error="100 %\n::error::x"),), **FIELDS)
-    )
+    check = CheckResult(name, "measure", {}, error="100 %\n::error::x")
+    (line,) = github.annotations(Audit((check,), **FIELDS))
     assert line == "::error title=evenhand not run%3A a%2Cb%3A%3Ac%25d\\ne::100 %25\\n::error::x"
 
 
@@ -603,11 +649,15 @@ def test_the_summary_of_a_step_is_appended(tmp_path):
 def test_a_summary_keeps_to_the_size_that_github_takes(before, tmp_path):
     file = tmp_path / "summary.md"
     file.write_bytes(b"x" * before)
-    many = audit_of(*(score(0.2, 0.3, about=f"{number} {'é' * 300}") for number in range(2_000)))
-    written = write_summary(many, {"GITHUB_STEP_SUMMARY": str(file)})
-    assert (written is None) == (before == SUMMARY - 10)
-    assert file.stat().st_size <= SUMMARY
-    assert (file.stat().st_size == before) == (written is None)
+    long = "é" * 300
+    findings = [score(0.2, 0.3, about=f"{number} {long}") for number in range(2_000)]
+    written = write_summary(audit_of(*findings), {"GITHUB_STEP_SUMMARY": str(file)})
+    is_written = written is not None
+    has_room = before < SUMMARY - 10
+    assert is_written == has_room
+    size = file.stat().st_size
+    assert size <= SUMMARY
+    assert (size > before) == is_written
 
 
 def test_a_summary_that_cannot_be_written_is_a_sentence(tmp_path):
@@ -653,15 +703,20 @@ class Reader(HTMLParser):
     def handle_data(self, data: str) -> None:
         self.texts.append(data)
 
+    @property
+    def text(self) -> str:
+        """What is read, without the letters that keep links from being made."""
+        return "".join(self.texts).replace(JOINER, "")
+
     def handle_comment(self, data: str) -> None:
         raise AssertionError(data)
 
 
 def read(text: str) -> Reader:
+    markdown = MarkdownIt("commonmark", {"html": True})
+    markdown.enable(["table", "strikethrough"])
     reader = Reader()
-    reader.feed(
-        MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"]).render(text)
-    )
+    reader.feed(markdown.render(text))
     return reader
 
 
@@ -678,7 +733,8 @@ def test_markdown_has_only_our_own_tags(made):
 def test_hostile_names_stay_text_in_markdown(name):
     reader = read(f"| a |\n| - |\n| **{text_of(name)}** |")
     assert reader.tags == {"table", "thead", "tbody", "tr", "th", "td", "strong"}
-    assert "".join(reader.texts).replace(JOINER, "").strip().splitlines()[-1] == cut(name, 400)
+    last_line = reader.text.strip().splitlines()[-1]
+    assert last_line == cut(name, 400)
 
 
 @settings(max_examples=examples(60), deadline=None)
@@ -686,13 +742,14 @@ def test_hostile_names_stay_text_in_markdown(name):
     st.lists(TEXTS | st.text("|\\`*_[]()<>&#@!$~:/.- \t1aw", max_size=12), min_size=1, max_size=3)
 )
 def test_cells_of_a_table_stay_what_they_are(cells):
+    headings = " | ".join("h" * len(cells))
+    marks = " | ".join("-" * len(cells))
     line = " | ".join(text_of(cell) for cell in cells)
-    reader = read(
-        f"| {' | '.join('h' * len(cells))} |\n| {' | '.join('-' * len(cells))} |\n| {line} |"
-    )
+    reader = read(f"| {headings} |\n| {marks} |\n| {line} |")
     assert reader.tags == {"table", "thead", "tbody", "tr", "th", "td"}
-    shown = [text.replace(JOINER, "") for text in "".join(reader.texts).split("\n") if text.strip()]
-    assert shown[len(cells) :] == [cut(cell, 400) for cell in cells if cut(cell, 400)]
+    shown = [text for text in reader.text.split("\n") if text.strip()]
+    expected = [cut(cell, 400) for cell in cells]
+    assert shown[len(cells) :] == [text for text in expected if text]
 
 
 @pytest.mark.parametrize(
@@ -707,13 +764,13 @@ def test_nothing_becomes_a_link_by_itself(text):
 def test_a_summary_tells_the_verdict_how_sure_it_is_and_how_to_run_it_again():
     text = to_markdown(audited())
     assert text.startswith("## evenhand: fail\n\n")
-    words = Counter(
-        "not run" if one.check.found is None else one.word for one in all_statements(audited())
-    )
-    counts = ", ".join(
-        f"{words[word]} {word}" for word in ("fail", "not run", "undecided", "no limit", "pass")
-    )
-    assert f"statements of function loan: {counts}." in text
+    number_of: Counter[str] = Counter()
+    for statement in all_statements(audited()):
+        word = "not run" if statement.check.found is None else statement.word
+        number_of[word] += 1
+    words = ("fail", "not run", "undecided", "no limit", "pass")
+    counts = [f"{number_of[word]} {word}" for word in words]
+    assert f"statements of function loan: {', '.join(counts)}." in text
     assert f"at a level of at least {100 * audited().level:.6g} %." in text
     assert f"\n    {FIELDS['command']}\n" in text
     assert "- note: a note" in text
@@ -739,10 +796,9 @@ def test_the_two_people_of_a_case_stand_side_by_side_and_what_differs_is_marked(
 
 
 def test_long_lists_are_folded():
-    few = audit_of(*(score(0.0, 0.01, about=f"feature {number}") for number in range(FEW)))
-    many = audit_of(
-        score(0.2, 0.3), *(score(0.0, 0.01, about=f"feature {number}") for number in range(FEW))
-    )
+    passing = scores_of_features(FEW, 0.0, 0.01)
+    few = audit_of(*passing)
+    many = audit_of(score(0.2, 0.3), *passing)
     assert "<details>" not in to_markdown(few)
     assert f"<summary>{FEW} more statements that pass</summary>" in to_markdown(many)
 
@@ -750,18 +806,15 @@ def test_long_lists_are_folded():
 @pytest.mark.parametrize("number", [1, 30, 1_000])
 def test_a_summary_has_room_in_a_comment(number):
     long = "x" * 10_000
-    audit = audit_of(
-        *(score(0.2, 0.3, about=f"{number} {long}") for number in range(number)),
-        subject=long,
-        command=long,
-    )
+    findings = [score(0.2, 0.3, about=f"{place} {long}") for place in range(number)]
+    audit = audit_of(*findings, subject=long, command=long)
     text = to_markdown(audit)
     assert len(text.encode()) <= ROOM
     rows = [line for line in text.splitlines() if line.startswith("| **fail**")]
     assert 1 <= len(rows) <= number
-    assert (f"{number - len(rows):,} more statements are in the report." in text) == (
-        len(rows) < number
-    )
+    left_out = number - len(rows)
+    says_so = f"{left_out:,} more statements are in the report." in text
+    assert says_so == (left_out > 0)
     assert tags(text) <= OURS
 
 
@@ -778,14 +831,15 @@ def test_how_sure_all_of_it_is_together_is_a_sentence(findings, words):
 
 
 def test_levels_that_say_nothing_together_are_not_shown_as_a_level():
-    checks = tuple(
-        replace(audit_of(score(0.2, 0.3)).checks[0], name=str(number)) for number in range(30)
-    )
-    assert "nothing is known of all of them together" in to_markdown(Audit(checks, **FIELDS))
+    (check,) = audit_of(score(0.2, 0.3)).checks
+    checks = [replace(check, name=str(number)) for number in range(30)]
+    text = to_markdown(Audit(tuple(checks), **FIELDS))
+    assert "nothing is known of all of them together" in text
 
 
 def test_a_baseline_is_in_the_summary_and_in_each_row():
-    old, new = audit_of(score(0.2, 0.3)), audit_of(score(0.2, 0.3))
+    old = audit_of(score(0.2, 0.3))
+    new = audit_of(score(0.2, 0.3))
     text = to_markdown(new.against(old, name="old.json"))
     assert text.startswith("## evenhand: pass")
     assert f"Held against a baseline: old.json, digest {old.digest}." in text
@@ -802,14 +856,13 @@ def test_of_many_features_those_that_differ_are_shown_first():
 
 def test_of_long_texts_the_part_that_differs_is_shown():
     words = "word " * 200
-    case = Case(
-        {"text": f"{words}gay {words}"}, {"text": f"{words}straight {words}"}, ("rude", "fine")
-    )
-    (_, one, other, apart), _ = rows_of(case)
-    assert "gay" in one
-    assert "straight" in other
-    assert max(len(one), len(other)) <= 102
-    assert apart
+    individual = {"text": f"{words}gay {words}"}
+    twin = {"text": f"{words}straight {words}"}
+    row, _ = rows_of(Case(individual, twin, ("rude", "fine")))
+    assert "gay" in row.individual
+    assert "straight" in row.twin
+    assert max(len(row.individual), len(row.twin)) <= 102
+    assert row.differs
 
 
 # The page
@@ -817,15 +870,14 @@ def test_of_long_texts_the_part_that_differs_is_shown():
 
 def test_the_examples_of_the_page_are_valid_yaml():
     yaml = pytest.importorskip("yaml")
-    blocks = re.findall(
-        r"^```yaml\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL
-    )
-    found = [yaml.safe_load(block) for block in blocks]
-    assert len(found) >= 3
-    steps = next(one["jobs"]["fairness"]["steps"] for one in found if "jobs" in one)
-    assert any(
-        step.get("uses", "").startswith("github/codeql-action/upload-sarif") for step in steps
-    )
+    page = PAGE.read_text(encoding="utf-8")
+    blocks = re.findall(r"^```yaml\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    documents = [yaml.safe_load(block) for block in blocks]
+    assert len(documents) >= 3
+    workflow = next(document for document in documents if "jobs" in document)
+    steps = workflow["jobs"]["fairness"]["steps"]
+    actions = [step.get("uses", "") for step in steps]
+    assert any(action.startswith("github/codeql-action/upload-sarif") for action in actions)
 
 
 def test_the_page_has_lines_of_a_width_and_parses_as_it_is_shown():
