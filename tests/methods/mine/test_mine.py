@@ -56,7 +56,8 @@ def score(frame: Any) -> Any:
     """Women from 48 on get much less, and jobs and rates matter a little."""
     judge = frame["job"].to_numpy() == "judge"
     rate = frame["rate"].to_numpy()
-    base = frame["income"].to_numpy() / 45 + 0.05 * judge + 0.05 * rate
+    income = frame["income"].to_numpy() / 45
+    base = income + 0.05 * judge + 0.05 * rate
     woman = frame["sex"].to_numpy() == "F"
     older = frame["age"].to_numpy() >= 48
     return np.clip(base - 0.4 * (woman & older), 0, 1)
@@ -82,7 +83,9 @@ def entry(result: eh.Result) -> Any:
 
 def gap_of(values: Any, mask: Any) -> float:
     """Return the mean of values inside a group less that outside."""
-    return float(values[mask].mean() - values[~mask].mean())
+    inside = values[mask].mean()
+    outside = values[~mask].mean()
+    return float(inside - outside)
 
 
 def by_hand(frame: pd.DataFrame, decide: Any = loan, space: eh.Space = SPACE) -> Any:
@@ -154,8 +157,10 @@ def test_every_story_is_what_a_loop_over_neighbours_finds(result, means):
 def check_groups(finding, mask, means):
     """Check that the groups of a finding are those inside and outside of its rule."""
     group, others = finding.groups
-    assert group.estimate.value == pytest.approx(means[mask].mean(), abs=1e-9)
-    assert others.estimate.value == pytest.approx(means[~mask].mean(), abs=1e-9)
+    inside = means[mask].mean()
+    outside = means[~mask].mean()
+    assert group.estimate.value == pytest.approx(inside, abs=1e-9)
+    assert others.estimate.value == pytest.approx(outside, abs=1e-9)
     assert group.estimate.n == mask.sum()
     assert others.estimate.n == (~mask).sum()
     assert str(group) == f"rule {finding.about}"
@@ -195,7 +200,9 @@ def test_the_last_finding_bounds_all_other_rule_sets(result):
     mining = entry(result)
     rest = mining["rest"]
     last = result.findings[-1]
-    assert (str(last.about), last.groups, last.cases) == ("everybody", (), ())
+    assert str(last.about) == "everybody"
+    assert last.groups == ()
+    assert last.cases == ()
     assert rest["rules"] == mining["examined"] - len(mining["stories"])
     assert f"none of the {rest['rules']:,} other rule sets" in last.claim
     assert last.estimate.value == rest["value"]
@@ -443,7 +450,8 @@ def test_an_estimator_on_real_people(adult, pipeline):
         assert worst["difference"] == pytest.approx(expected, abs=1e-9)
         assert mining["rows"] == kept.sum()
         assert worst["rows"] == (mask & kept).sum()
-    around = eh.mine(subject, data=some[:300], budget=eh.Budget(queries=5000), over="sex")
+    budget = eh.Budget(queries=5000)
+    around = eh.mine(subject, data=some[:300], budget=budget, over="sex")
     assert entry(around)["method"] == "drawn"
     assert around.spent.queries <= 5000
 
@@ -454,8 +462,12 @@ sex, age, income = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 print("yes" if income > 4 and not (sex == "F" and age > 40) else "no")
 """
 SMALL = eh.Space(
-    [eh.category("sex", ["F", "M"]), eh.integer("age", 20, 59), eh.integer("income", 0, 9)],
-    ["sex", "age"],
+    [
+        eh.category("sex", ["F", "M"]),
+        eh.integer("age", 20, 59),
+        eh.integer("income", 0, 9),
+    ],
+    protected=["sex", "age"],
 )
 
 
@@ -498,8 +510,12 @@ def test_a_program_that_fails_is_reported(tmp_path):
     def raises(frame: Any) -> Any:
         raise RuntimeError("out of order")
 
-    refused(SubjectCrashed, lambda: eh.mine(raises, SMALL, people(9, space=SMALL)), "out of order")
-    refused(BadOutcome, lambda: eh.mine(lambda frame: [1], SMALL, people(9, space=SMALL)))
+    def too_few(frame: Any) -> Any:
+        return [1]
+
+    nine = people(9, space=SMALL)
+    refused(SubjectCrashed, lambda: eh.mine(raises, SMALL, nine), "out of order")
+    refused(BadOutcome, lambda: eh.mine(too_few, SMALL, nine))
 
 
 @pytest.mark.parametrize("treatment", ["neighbours", "drawn", "rows"])
@@ -534,7 +550,8 @@ def test_frames_of_other_engines_give_the_same():
     for data in (other, other.lazy(), records):
         found = eh.mine(subject(), data=data, **few)
         assert found.digest == expected.digest
-    own = eh.mine(eh.Subject(asked, space, positive=True), data=other, treatment="rows", **few)
+    tested = eh.Subject(asked, space, positive=True)
+    own = eh.mine(tested, data=other, treatment="rows", **few)
     assert str(own.worst.about).startswith("sex F, age at least")
 
 
@@ -560,7 +577,8 @@ def test_given_rows_are_everybody_and_a_frame_is_a_sample():
 @pytest.mark.parametrize("scale", [1.0, 1e-4, 1e4])
 def test_weights_count_rows_as_often_as_they_say(scale, means):
     weights = np.random.default_rng(1).choice([0.0, 1.0, 3.0], len(PEOPLE))
-    result = eh.mine(subject(), data=eh.rows(PEOPLE, weights=scale * weights))
+    given = eh.rows(PEOPLE, weights=scale * weights)
+    result = eh.mine(subject(), data=given)
     points = SPACE.encode(PEOPLE)
     rows = entry(result)["rows"]
     for finding, story in zip(stories(result), entry(result)["stories"], strict=True):
@@ -650,7 +668,8 @@ def test_scores_are_compared_by_their_mean(adult, pipeline):
     scores = pipeline.predict_proba(some)[:, column]
     points = space.encode(some)
     mask = result.worst.about.mask(points, space)
-    assert result.worst.estimate.value == pytest.approx(abs(gap_of(scores, mask)))
+    expected = abs(gap_of(scores, mask))
+    assert result.worst.estimate.value == pytest.approx(expected)
     assert f"score {scores[mask].mean():.3f} on average" in result.worst.claim
     assert not any(finding.cases for finding in result.findings)
     targets = adult.frame.loc[some.index, adult.target]
@@ -705,7 +724,8 @@ def test_constraints_are_kept_in_neighbours_and_cases():
     assert space.valid(everything_asked).all()
     expected = by_hand(frame, decide, space)
     mask = result.worst.about.mask(space.encode(frame), space)
-    assert result.worst.estimate.value == pytest.approx(abs(gap_of(expected, mask)))
+    gap_by_hand = abs(gap_of(expected, mask))
+    assert result.worst.estimate.value == pytest.approx(gap_by_hand)
     assert any(finding.cases for finding in result.findings)
     broken = pd.DataFrame([{"sex": "F", "age": 30, "income": 9}])
     refused(
@@ -719,7 +739,8 @@ def test_constraints_are_kept_in_neighbours_and_cases():
 @given(spaces(most=4, constrained=True, continuous=True), st.integers(0, 99), st.data())
 def test_any_space_gives_a_sound_result_or_a_sentence(space, seed, data):
     rng = np.random.default_rng(seed)
-    frame = space.decode(space.draw(data.draw(st.integers(2, 80)), rng))
+    rows = data.draw(st.integers(2, 80))
+    frame = space.decode(space.draw(rows, rng))
     weights = rng.normal(size=len(space.features))
 
     def decide(rows: Any) -> Any:
@@ -727,7 +748,8 @@ def test_any_space_gives_a_sound_result_or_a_sentence(space, seed, data):
         return np.abs(waves) > 0.5
 
     tested = eh.Subject(decide, space, positive=True)
-    over = data.draw(st.lists(st.sampled_from(space.names), min_size=1, unique=True))
+    names = st.sampled_from(space.names)
+    over = data.draw(st.lists(names, min_size=1, unique=True))
     queries = data.draw(st.sampled_from([None, 40, 500]))
     options: dict[str, Any] = {
         "support": data.draw(st.sampled_from([0.01, 0.1, 0.3])),
@@ -744,7 +766,8 @@ def test_any_space_gives_a_sound_result_or_a_sentence(space, seed, data):
         assert "\n" not in str(error)
         assert "no rule set over" in str(error) or "queries are left" in str(error)
         return
-    assert eh.Result.from_dict(json.loads(result.to_json())).digest == result.digest
+    document = json.loads(result.to_json())
+    assert eh.Result.from_dict(document).digest == result.digest
     assert tested.asked == result.spent.queries <= (queries or 10**9)
     assert result.worst.about.conditions
     for finding in stories(result):
@@ -790,7 +813,9 @@ def test_depth_levels_and_bins():
     examined = first["examined"] + second["examined"]
     assert two.worst.estimate.method.endswith(f"over {examined} rule sets")
     more = eh.mine(subject(), **options, support=0.3)
-    assert all(0.3 <= story["support"] <= 0.7 for story in entry(more)["stories"])
+    supports = [story["support"] for story in entry(more)["stories"]]
+    assert min(supports) >= 0.3
+    assert max(supports) <= 0.7
 
 
 def test_many_continuous_features_are_taken_a_few_at_a_time():
@@ -905,7 +930,8 @@ def test_algorithm_2_keeps_to_the_budget_or_refuses():
     )
     assert "5,000" in message
     assert tested.asked == 0
-    assert eh.mine(tested, **how, budget=eh.Budget(queries=6148)).spent.queries <= 6148
+    enough = eh.mine(tested, **how, budget=eh.Budget(queries=6148))
+    assert enough.spent.queries <= 6148
     refused(
         UsageError,
         lambda: eh.mine(tested, **how, budget=eh.Budget(seconds=1e-9)),
@@ -953,8 +979,11 @@ def test_a_limit_passes_only_if_all_rule_sets_do():
     assert max(highs[1:]) > highs[0]
     one = eh.mine(subject(), **options, top=1, limit=highs[0] + 1e-6)
     assert [finding.verdict for finding in stories(one)] == ["pass"]
-    assert (one.verdict, str(one.findings[-1].about)) == ("undecided", "everybody")
-    assert one.findings[-1].estimate.high >= max(highs[1:]) - 1e-9
+    assert one.verdict == "undecided"
+    last = one.findings[-1]
+    highest_other = max(highs[1:])
+    assert str(last.about) == "everybody"
+    assert last.estimate.high >= highest_other - 1e-9
 
 
 def gap(finding: eh.Finding, got: Any, kept: Any) -> float:
@@ -966,7 +995,8 @@ def gap(finding: eh.Finding, got: Any, kept: Any) -> float:
     "form", ["column", "numbers", "floats", "texts", "values", "series", "polars"]
 )
 def test_true_outcomes_in_any_form(form):
-    true = np.random.default_rng(0).uniform(size=len(PEOPLE)) < score(PEOPLE)
+    rng = np.random.default_rng(0)
+    true = rng.uniform(size=len(PEOPLE)) < score(PEOPLE)
     words = np.where(true, "yes", "no")
     data: Any = PEOPLE.assign(paid=words)
     truth: Any = "paid"
@@ -995,7 +1025,8 @@ def test_true_outcomes_in_any_form(form):
     for score_name, kept in (("tpr", true), ("fpr", ~true)):
         findings = [finding for finding in stories(result) if finding.score == score_name]
         (finding,) = findings
-        assert finding.estimate.value == pytest.approx(gap(finding, loan(PEOPLE), kept))
+        expected = gap(finding, loan(PEOPLE), kept)
+        assert finding.estimate.value == pytest.approx(expected)
         assert finding.claim.startswith("of those whose true outcome is ")
         assert "whose true outcome is " in finding.estimate.population
 
@@ -1013,7 +1044,8 @@ def test_truth_values_of_outcomes_that_are_truth_values():
 def no(kind: Any, *words: str, **options: Any) -> None:
     """Check that options are refused in a sentence with these words before anything is asked."""
     tested = subject()
-    refused(kind, lambda: eh.mine(tested, **{"data": PEOPLE, **options}), *words)
+    given = {"data": PEOPLE, **options}
+    refused(kind, lambda: eh.mine(tested, **given), *words)
     assert tested.asked == 0
 
 
@@ -1110,8 +1142,8 @@ def test_functions_need_a_space_protected_features_and_a_favourable_outcome():
     refused(UsageError, lambda: eh.mine(loan, data=PEOPLE), "has no space")
     plain = eh.Space(SPACE.features)
     refused(UsageError, lambda: eh.mine(loan, plain, PEOPLE), "no protected features", "over=")
-    refused(
-        UsageError,
-        lambda: eh.mine(lambda f: np.where(loan(f), "y", "n"), SPACE, PEOPLE),
-        "positive=",
-    )
+
+    def labels(frame: Any) -> Any:
+        return np.where(loan(frame), "y", "n")
+
+    refused(UsageError, lambda: eh.mine(labels, SPACE, PEOPLE), "positive=")

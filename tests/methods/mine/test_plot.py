@@ -49,7 +49,8 @@ def people(rows: int = 1000) -> pd.DataFrame:
     sexes = rng.choice(["F", "M"], rows)
     ages = rng.integers(18, 68, rows)
     frame = pd.DataFrame({"sex": sexes, "age": ages})
-    frame.insert(1, "race", rng.choice(["blue", "red", "green"], rows, p=[0.5, 0.48, 0.02]))
+    races = rng.choice(["blue", "red", "green"], rows, p=[0.5, 0.48, 0.02])
+    frame.insert(1, "race", races)
     frame["due"] = rng.integers(0, 2, rows)
     old = (frame["sex"] == "F") & (frame["age"] >= 43)
     rate = np.where(old, 0.2, 0.7)
@@ -139,9 +140,11 @@ def meet(axes: Any, *kinds: str) -> list[tuple[str, str]]:
 
 def lie_over(box: Any, other: Any) -> bool:
     """Return whether two boxes share more than a line of pixels."""
-    wide = min(box.x1, other.x1) - max(box.x0, other.x0)
-    high = min(box.y1, other.y1) - max(box.y0, other.y0)
-    return wide > 1 and high > 1
+    left = max(box.x0, other.x0)
+    right = min(box.x1, other.x1)
+    bottom = max(box.y0, other.y0)
+    top = min(box.y1, other.y1)
+    return right - left > 1 and top - bottom > 1
 
 
 def test_bars_are_the_stories_signed_with_their_rates_and_the_rest():
@@ -150,7 +153,8 @@ def test_bars_are_the_stories_signed_with_their_rates_and_the_rest():
     assert isinstance(display, MineDisplay)
     (bars,) = display.bars
     frame = result.to_frame()
-    assert [bar.value for bar in bars.bars] == frame["difference"].dropna().tolist()
+    differences = frame["difference"].dropna()
+    assert [bar.value for bar in bars.bars] == differences.tolist()
     worst = bars.bars[0]
     row = frame.iloc[0]
     assert row["rule"] == worst.label.replace("\n", " ")
@@ -180,13 +184,15 @@ def test_bars_are_the_stories_signed_with_their_rates_and_the_rest():
 
 
 def test_what_may_be_chance_or_under_the_threshold_is_not_sure():
-    free, held = table(), table(limit=0.6)
-    sure = [bar.sure for bar in MineDisplay.from_result(free).bars[0].bars]
-    assert sure == [
-        finding.estimate.low > 0 for finding in free.findings if finding.about.conditions
-    ]
+    free = table()
+    held = table(limit=0.6)
+    free_bars = MineDisplay.from_result(free).bars[0]
+    sure = [bar.sure for bar in free_bars.bars]
+    stories = [finding for finding in free.findings if finding.about.conditions]
+    assert sure == [finding.estimate.low > 0 for finding in stories]
     assert True in sure
-    assert not any(bar.sure for bar in MineDisplay.from_result(held).bars[0].bars)
+    held_bars = MineDisplay.from_result(held).bars[0]
+    assert not any(bar.sure for bar in held_bars.bars)
 
 
 def test_bars_are_drawn_with_intervals_columns_and_the_threshold_on_both_sides(drawn):
@@ -223,7 +229,8 @@ def test_the_heat_map_beside_the_bars_is_over_features_of_the_worst_rule_set():
     assert sexes == ("F", "M")
     assert len(ages) == 5
     for down, sex in enumerate(sexes):
-        for across, (low, high) in enumerate(age.split(" to ") for age in ages):
+        for across, age in enumerate(ages):
+            low, high = age.split(" to ")
             in_age = frame["age"].between(int(low), int(high))
             cell = frame[in_age & (frame["sex"] == sex)]
             rate = cell["granted"].mean()
@@ -240,9 +247,10 @@ def test_axes_are_the_users_choice_and_in_their_order():
     one = HeatDisplay.from_result(table(), axes=("race", "sex")).heats[0]
     other = HeatDisplay.from_result(table(), axes=["sex", "race"]).heats[0]
     assert (one.axes, other.axes) == (("race", "sex"), ("sex", "race"))
-    assert np.array_equal(np.array(one.rates), np.array(other.rates).T)
-    assert np.array_equal(np.array(one.rows), np.array(other.rows).T)
-    assert np.array_equal(np.array(one.few), np.array(other.few).T)
+    for name in ("rates", "rows", "few"):
+        cells = np.array(getattr(one, name))
+        other_cells = np.array(getattr(other, name))
+        assert np.array_equal(cells, other_cells.T)
     alone = HeatDisplay.from_result(table(over="age")).heats[0]
     assert alone.axes == ("age",)
     assert np.array(alone.rates).shape == (1, 5)
@@ -392,22 +400,25 @@ def test_scores_are_no_percentages(drawn):
     frame = people()[OVER]
     space = eh.Space.from_frame(frame, protected=["sex", "age"])
     subject = eh.Subject(ScoringWomenHigher(), space, output="score", positive=1)
-    display = drawn(display_of(eh.mine(subject, data=eh.rows(frame), treatment="rows")))
+    mined = eh.mine(subject, data=eh.rows(frame), treatment="rows")
+    display = drawn(display_of(mined))
     bars = display.bars[0]
     assert not bars.percent
     assert sorted(bars.bars[0].beside[:2]) == ["0.300", "0.500"]
     assert bars.notes[0] == "difference from everyone else"
     assert "at 95 %" not in " ".join(bars.notes)  # all rows are the population
-    assert all("%" not in text for text in written(display.axes_[1]) if "hatched" not in text)
+    shown = [text for text in written(display.axes_[1]) if "hatched" not in text]
+    assert "%" not in " ".join(shown)
 
 
 def test_several_minings_have_panels_of_their_own_and_more_are_counted(drawn):
     scores = table(truth="due", score=("tpr", "fpr"), top=2)
     display = MineDisplay.from_result(scores)
     assert len(display.bars) == len(display.heats) == 2
-    assert [heat.title.partition(", ")[0] for heat in display.heats if heat] == [
-        bars.title.partition(", ")[0] for bars in display.bars
-    ]
+    for heat, bars in zip(display.heats, display.bars, strict=True):
+        assert heat is not None
+        who, _, _ = heat.title.partition(", ")
+        assert bars.title.startswith(f"{who}, ")
     sets = eh.mine_log(
         people(), outcome="granted", over=[("sex",), ("race",), ("age",), ("sex", "race")], top=2
     )
@@ -431,8 +442,10 @@ def test_a_result_from_a_file_is_drawn_the_same(tmp_path):
     for number, result in enumerate((table(), texts(), texts(kind="causal"))):
         result.to_json(tmp_path / f"{number}.json")
         again = eh.Result.from_json(tmp_path / f"{number}.json")
-        one, other = MineDisplay.from_result(result), MineDisplay.from_result(again)
-        assert (one.bars, one.heats) == (other.bars, other.heats)
+        one = MineDisplay.from_result(result)
+        other = MineDisplay.from_result(again)
+        assert one.bars == other.bars
+        assert one.heats == other.heats
 
 
 def test_axes_given_get_the_bars_and_leave_the_global_state_alone():
@@ -443,7 +456,9 @@ def test_axes_given_get_the_bars_and_leave_the_global_state_alone():
     left, right = figure.subplots(1, 2)
     display = table().plot(ax=left)
     HeatDisplay.from_result(table()).plot(ax=right)
-    assert (display.ax_, display.axes_, display.figure_) == (left, (left,), figure)
+    assert display.ax_ is left
+    assert display.axes_ == (left,)
+    assert display.figure_ is figure
     render(display)
     assert not meet(left, "y", "texts")
     assert (dict(matplotlib.rcParams), pyplot.get_fignums()) == before

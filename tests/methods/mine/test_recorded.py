@@ -31,7 +31,8 @@ def log(n: int = 2000, seed: int = 0) -> pd.DataFrame:
             "age": rng.integers(20, 70, n),
         }
     )
-    rate = 0.6 - 0.3 * ((frame["sex"] == "F") & (frame["age"] >= 45))
+    older_women = (frame["sex"] == "F") & (frame["age"] >= 45)
+    rate = 0.6 - 0.3 * older_women
     return frame.assign(
         ok=(rng.uniform(size=n) < rate).astype(int),
         paid=(rng.uniform(size=n) < 0.5).astype(int),
@@ -47,7 +48,8 @@ def holes() -> pd.DataFrame:
     rng = np.random.default_rng(1)
     frame = LOG.astype({"age": float, "ok": float, "paid": float})
     for name, share in {"sex": 0.05, "age": 0.1, "ok": 0.02, "paid": 0.03}.items():
-        frame.loc[rng.uniform(size=len(frame)) < share, name] = None
+        missing = rng.uniform(size=len(frame)) < share
+        frame.loc[missing, name] = None
     return frame
 
 
@@ -127,7 +129,8 @@ def test_it_finds_what_mine_finds_on_the_same_rows(how):
     def decide(people: Any) -> Any:
         return [decided.get(row, 0) for row in kinds(people)]
 
-    asked = eh.mine(eh.Subject(decide, space, positive=1), data=frame, treatment="rows", **how)
+    tested = eh.Subject(decide, space, positive=1)
+    asked = eh.mine(tested, data=frame, treatment="rows", **how)
     recorded = eh.mine_log(frame, outcome="ok", over=OVER, **how)
     one = entry(asked)
     other = entry(recorded)
@@ -155,10 +158,9 @@ def test_frames_of_any_engine_give_the_same(engine, expected):
     found = eh.mine_log(ENGINES[engine](holes()), **TRUE)
     assert found.notes == some.notes
     assert found.details == some.details
-    assert [str(finding) for finding in found.findings] == [
-        str(finding) for finding in some.findings
-    ]
-    assert eh.mine_log(ENGINES[engine](LOG), **HOW).details == whole.details
+    assert list(map(str, found.findings)) == list(map(str, some.findings))
+    complete = eh.mine_log(ENGINES[engine](LOG), **HOW)
+    assert complete.details == whole.details
 
 
 def test_rows_with_something_missing_are_left_out_and_counted():
@@ -229,7 +231,8 @@ def test_several_sets_share_one_level():
     worst_alone = entry(alone)["stories"][0]
     assert worst["difference"] == worst_alone["difference"]
     assert worst["low"] < worst_alone["low"]
-    assert eh.mine_log(LOG, outcome="ok", over="race").details["mine"][0]["over"] == ["race"]
+    single = eh.mine_log(LOG, outcome="ok", over="race")
+    assert entry(single)["over"] == ["race"]
 
 
 def test_the_bound_on_all_others_comes_last_however_little_is_known():

@@ -201,8 +201,11 @@ def heat_of(entry: Entry, worst: Entry, axes: Sequence[str] | None) -> Heat | No
     """
     rule = Rule.from_dict(worst.get("rule", {"conditions": []}))
     cells = cells_of(entry)
-    best = _best_cells(cells, rule, worst)
-    chosen = best if axes is None else _cells_over(cells, axes)
+    chosen = None
+    if axes is not None:
+        chosen = _cells_over(cells, axes)
+    elif cells:
+        chosen = _best_cells(cells, rule, worst)
     if chosen is None:
         return None
     return _heat(entry, worst, rule, chosen)
@@ -216,10 +219,8 @@ def _cells_over(cells: Sequence[HeatCells], axes: Sequence[str]) -> HeatCells | 
     return None
 
 
-def _best_cells(cells: Sequence[HeatCells], rule: Rule, worst: Entry) -> HeatCells | None:
+def _best_cells(cells: Sequence[HeatCells], rule: Rule, worst: Entry) -> HeatCells:
     """Return the cells that show the worst rule set best: over its features, or most of them."""
-    if not cells:
-        return None
     features = {condition.feature for condition in rule.conditions}
     features.update(worst.get("categories", ()))
 
