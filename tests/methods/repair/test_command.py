@@ -305,7 +305,10 @@ def test_texts_are_refused_in_a_sentence(more, words):
         ('output = "no/repaired.skops"', "no folder"),
         ('output = "model.joblib"', "would overwrite the model"),
         ('estimator = "training_rules"', "must be written"),
-        ('estimator = "training_rules:number"', "is 3, which neither is an estimator nor makes one"),
+        (
+            'estimator = "training_rules:number"',
+            "is 3, which neither is an estimator nor makes one",
+        ),
         ('estimator = "training_rules:fails"', "raised RuntimeError: out of order"),
         ('estimator = "training_rules:train"', "calling it raised TypeError"),
         ('fit = "training_rules:trian"', "did you mean 'train'"),
@@ -346,7 +349,10 @@ def test_data_that_are_not_there_are_refused(line, words):
         ('estimator = "model.joblib"', "allow_pickle = true"),
         ('estimator = "modl.joblib"\nallow_pickle = true', "model.joblib"),
         ("estimator = 3", "must be a text"),
-        ('estimator = "model.joblib"\nthreshold = 0.3', "threshold = 0.3 cannot be combined with repair"),
+        (
+            'estimator = "model.joblib"\nthreshold = 0.3',
+            "threshold = 0.3 cannot be combined with repair",
+        ),
         ('estimator = "model.joblib"\ntreshold = 0.3', "did you mean 'threshold'"),
     ],
 )

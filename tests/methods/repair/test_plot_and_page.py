@@ -24,21 +24,14 @@ from matplotlib.text import Text
 
 from evenhand.methods.compare.compare import compare
 from evenhand.methods.compare.plot import TradeoffDisplay
+from evenhand.methods.repair import messages
 from evenhand.methods.repair.change import PairedChange
 from evenhand.methods.repair.paired import paired
-from evenhand.methods.repair.plot import (
-    _LOOKS,
-    NO_STEPS,
-    NOT_COMPARED,
-    UNCHANGED,
-    RepairDisplay,
-    ScorePanel,
-    judged,
-)
+from evenhand.methods.repair.plot import _LOOKS, RepairDisplay, ScorePanel
 from evenhand.methods.repair.plot_steps import Course
 from evenhand.methods.repair.repair_result import NO_HELP, NOTHING, REPAIRED, Repair
 from evenhand.methods.repair.section import STYLE, whole_section
-from evenhand.methods.repair.steps import RepairCheck, Step
+from evenhand.methods.repair.steps import RepairCheck, Step, judged
 from evenhand.runtime.budget import Spent
 from evenhand.runtime.errors import MissingExtra, UsageError
 from evenhand.space.rule import Condition, Rule
@@ -283,7 +276,7 @@ def test_a_row_tells_both_values_and_how_sure_the_change_is():
     (aim,) = rows(display(FULL).panels[0])["what the repair is about"]
     assert aim.before == (CLAIM.before.value, CLAIM.before.low, CLAIM.before.high)
     assert aim.after == (CLAIM.after.value, CLAIM.after.low, CLAIM.after.high)
-    assert (aim.judged, aim.limit, aim.told) == ("better", 0.05, "12.6 % → 1.1 %\nn = 2,000")
+    assert (aim.judged, aim.limit, aim.beside) == ("better", 0.05, "12.6 % → 1.1 %\nn = 2,000")
     race, country = rows(display(FULL).panels[0])["other protected features"]
     assert (race.judged, country.judged, country.limit) == ("not sure", "worse", None)
     assert [row.judged for row in rows(display(FULL).panels[2])["performance"]] == [
@@ -305,8 +298,8 @@ def test_what_was_left_as_it_is_has_no_change():
 
 def test_scores_without_data_are_said_and_not_drawn():
     first, second = (group[0] for group in rows(display(GAPS).panels[0]).values())
-    assert (first.before, first.after, first.told) == (None, None, "no data, undecided\nn = 0")
-    assert (second.after, second.told, second.judged) == (
+    assert (first.before, first.after, first.beside) == (None, None, "no data, undecided\nn = 0")
+    assert (second.after, second.beside, second.judged) == (
         None,
         "20.0 % → no data\nn = 0",
         "not judged",
@@ -318,7 +311,7 @@ def test_numbers_have_an_axis_of_their_own_without_a_unit():
     assert [panel.percent for panel in (gap, amounts, scores)] == [True, False, False]
     assert gap.axis == amounts.axis == "gap between groups: ← less is better"
     (row,) = rows(scores)["performance"]
-    assert (row.label, row.told) == ("R²", "0.6 → −0.2\nn = 900")
+    assert (row.label, row.beside) == ("R²", "0.6 → −0.2\nn = 900")
 
 
 bounded = st.floats(-1, 1, allow_subnormal=False)
@@ -381,8 +374,8 @@ def test_the_trade_off_is_that_of_the_comparison():
     assert isinstance(found, TradeoffDisplay)
     named = replace(FULL.comparisons["aim"], bias="share of discriminatory inputs")
     assert found == TradeoffDisplay.from_comparison(named)
-    assert display(UNTOUCHED, "trade-off").instead == UNCHANGED
-    assert display(repaired(comparisons={}), "trade-off").instead == NOT_COMPARED
+    assert display(UNTOUCHED, "trade-off").instead == messages.MODEL_UNCHANGED
+    assert display(repaired(comparisons={}), "trade-off").instead == messages.NOT_COMPARED
 
 
 def test_a_drawing_that_does_not_exist_is_refused():
@@ -437,7 +430,9 @@ def test_kept_steps_are_filled_and_the_legend_names_what_is_seen():
     ]
 
 
-@pytest.mark.parametrize(("kind", "said"), [("history", NO_STEPS), ("trade-off", UNCHANGED)])
+@pytest.mark.parametrize(
+    ("kind", "said"), [("history", messages.NO_STEPS), ("trade-off", messages.MODEL_UNCHANGED)]
+)
 def test_where_there_is_nothing_to_draw_a_sentence_says_so(kind, said, drawn):
     found = drawn(display(UNTOUCHED, kind))
     assert [text.get_text() for text in found.ax_.texts] == [said]
@@ -687,7 +682,7 @@ def test_every_check_and_step_has_a_row(name):
     assert counted == (len(repair.checks) + 1, len(repair.history) + bool(repair.history))
     assert "nan" not in found.text.split("How it was made")[0].replace("unan", "")
     assert ("no data, undecided" in found.text) == (name == "gaps")
-    assert (NO_STEPS in found.text) == (not repair.history)
+    assert (messages.NO_STEPS in found.text) == (not repair.history)
 
 
 def test_what_is_read_stands_out_from_its_ground():

@@ -311,11 +311,11 @@ class TestPipeline:
     @pytest.mark.parametrize(
         ("change", "words"),
         [
-            ({"job": "measure"}, "no evenhand repair"),
+            ({"job": "measure"}, "not an evenhand repair"),
             ({"format": 9}, "format 9"),
             ({"outcome": "repared"}, "did you mean 'repaired'"),
             ({"history": [{}]}, "damaged"),
-            ({"change": {}}, "no change"),
+            ({"change": {}}, "not a recorded change"),
             ({"sizes": None, "checks": [3]}, "damaged"),
         ],
     )
@@ -634,7 +634,7 @@ class TestSteps:
             DataError,
             lambda: scripted(0.5, 0.0, labelling=lambda frame: [7] * len(frame), **wrong),
             "7",
-            "no label",
+            "not a label",
         )
         refused(
             UsageError,
@@ -933,14 +933,17 @@ class TestNumbers:
         assert found.performance.name == "r2"
         assert found.accuracy_before == pytest.approx(1)
         refused(
-            DataError, lambda: mend(fit, truth=truth, positive=None), "no label of y", "differs=…"
+            DataError,
+            lambda: mend(fit, truth=truth, positive=None),
+            "not a label of y",
+            "differs=…",
         )
 
     def test_labels_that_are_none_are_refused(self):
         def fit(rows: Any, labels: Any) -> Any:
             return lambda frame: np.where(frame["income"] > 50, "Yes", "no")
 
-        message = refused(DataError, lambda: mend(fit), "fit answers 'Yes'", "no label of y")
+        message = refused(DataError, lambda: mend(fit), "fit answers 'Yes'", "not a label of y")
         assert "did you mean 'yes'?" in message
 
     def test_texts_are_no_numbers(self):
@@ -1283,7 +1286,7 @@ class TestRefused:
             ("test", (CODED,), "(X, y)"),
             ("validate", 0, "share of the rows between 0 and 1"),
             ("positive", "ja", "'no', 'yes'"),
-            ("positive", ["yes", "ja"], "'ja' is no label of y"),
+            ("positive", ["yes", "ja"], "'ja' is not a label of y"),
             ("differs", -1, "a number of 0 or more"),
             ("limit", 2, "between 0 and 1"),
             ("level", 1, "between 0 and 1"),
@@ -1300,7 +1303,7 @@ class TestRefused:
             ("over", [("sex",), ("race",)], "repair takes one, such as ['sex', 'race']"),
             ("rule", Rule((Condition("sex", low=1),)), "'subgroup'"),
             ("lexicon", "words.toml", "is for texts"),
-            ("space", "loans.toml", "no Space"),
+            ("space", "loans.toml", "not a Space"),
             ("space", None, "Space.from_frame"),
             ("sample_weight", [1, 2], "800 rows"),
             ("overs", "sex", "did you mean 'over'?"),

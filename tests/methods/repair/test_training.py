@@ -238,7 +238,10 @@ class TestWeights:
     )
     def test_weights_that_are_none_are_refused(self, weights):
         refused(
-            DataError, lambda: LabelledRows.of(ROWS, TRUTH, SPACE, weights), "sample_weight", "40 rows"
+            DataError,
+            lambda: LabelledRows.of(ROWS, TRUTH, SPACE, weights),
+            "sample_weight",
+            "40 rows",
         )
 
     def test_generated_rows_weigh_as_much_as_the_mean_or_as_they_are_told(self):
@@ -246,7 +249,9 @@ class TestWeights:
         for given_, weights in ((None, [20.5, 20.5]), (np.array([3.0, 4.0]), [3, 4])):
             joined = data.joined(data.points[:2], TRUTH[:2], given_)
             assert np.array_equal(joined.weights, [*range(1, 41), *weights])  # type: ignore[arg-type]
-        assert LabelledRows.of(ROWS, TRUTH, SPACE).joined(data.points[:2], TRUTH[:2]).weights is None
+        assert (
+            LabelledRows.of(ROWS, TRUTH, SPACE).joined(data.points[:2], TRUTH[:2]).weights is None
+        )
 
 
 ENGINES = {
@@ -308,9 +313,14 @@ class TestRows:
 
     def test_an_array_needs_a_column_for_each_feature(self):
         refused(
-            DataError, lambda: LabelledRows.of(np.ones((4, 2)), [0] * 4, SPACE), "(4, 2)", "3 features"
+            DataError,
+            lambda: LabelledRows.of(np.ones((4, 2)), [0] * 4, SPACE),
+            "(4, 2)",
+            "3 features",
         )
-        refused(DataError, lambda: LabelledRows.of(np.ones(4), [0] * 4, SPACE), "(4,)", "3 features")
+        refused(
+            DataError, lambda: LabelledRows.of(np.ones(4), [0] * 4, SPACE), "(4,)", "3 features"
+        )
 
     def test_columns_may_stand_in_any_order_and_are_asked_for_in_that(self):
         """A function that goes by the places of columns must see the same ones when it is trained
@@ -354,20 +364,26 @@ class TestRows:
             DataError,
             lambda: LabelledRows.of(ROWS.assign(height=1), TRUTH, SPACE),
             "'height'",
-            "no feature",
+            "not a feature",
         )
         refused(DataError, lambda: LabelledRows.of(ROWS.drop(columns="age"), TRUTH, SPACE), "'age'")
         refused(
-            DataError, lambda: LabelledRows.of(ROWS.assign(age=999), TRUTH, SPACE), "999", "20 to 59"
+            DataError,
+            lambda: LabelledRows.of(ROWS.assign(age=999), TRUTH, SPACE),
+            "999",
+            "20 to 59",
         )
 
     @pytest.mark.parametrize("space", ["sex", 5, {"sex": ["F", "M"]}])
     def test_a_space_must_be_one(self, space):
-        refused(UsageError, lambda: LabelledRows.of(ROWS, TRUTH, space), repr(space), "no Space")
+        refused(UsageError, lambda: LabelledRows.of(ROWS, TRUTH, space), repr(space), "not a Space")
 
     def test_without_a_space_it_is_said_how_to_make_one(self):
         refused(
-            UsageError, lambda: LabelledRows.of(ROWS, TRUTH, None), "space is None", "Space.from_frame"
+            UsageError,
+            lambda: LabelledRows.of(ROWS, TRUTH, None),
+            "space is None",
+            "Space.from_frame",
         )
 
     @pytest.mark.parametrize("dtype", [int, float, bool, str, object])
@@ -489,7 +505,7 @@ class TestSettingApart:
             DataError,
             lambda: split(data, (ROWS, ["0", "1"] * 20), 0.2, 0, stratify=True),
             "test",
-            "'0' is no outcome",
+            "'0' is not an outcome",
         )
         assert "did you mean 0?" in message
 

@@ -419,3 +419,4 @@ REPLAY = (
 BY_ITS_CONFIGURATION = "By its configuration:"
 REPLAY_IN_PYTHON = "The same repair in Python"
 REPLAY_BY_CONFIGURATION = "The same repair by its configuration"
+REPLAY_IMPORT = "import evenhand as eh"

@@ -55,7 +55,8 @@ class LabelledRows:
         if len(features) == len(space.features):
             space = replace(space, features=features)
         layout = layout_of(table).fitted(space.features)
-        return cls._of_frame(table, outcomes, replace(space, layout=layout), weights)
+        space = replace(space, layout=layout)
+        return cls._of_frame(table, outcomes, space, weights)
 
     def alike(self, rows: Any, truth: Any) -> LabelledRows:
         """Read other rows, with their columns in the order of these."""
@@ -68,20 +69,29 @@ class LabelledRows:
     def _of_frame(cls, table: Any, truth: Any, space: Space, weights: Any) -> LabelledRows:
         points = space.encode(table.to_native())
         taken = [space.names[position] for position in space.passed]
-        outcomes = _checked_outcomes(truth, len(points))
-        checked = _checked_weights(weights, len(points))
-        return cls(space, table.select(taken), points, outcomes, checked)
+        return cls(
+            space=space,
+            inputs=table.select(taken),
+            points=points,
+            truth=_checked_outcomes(truth, len(points)),
+            weights=_checked_weights(weights, len(points)),
+        )
 
     @classmethod
     def _of_array(cls, rows: NDArray[Any], truth: Any, space: Space, weights: Any) -> LabelledRows:
-        if rows.ndim != 2 or rows.shape[1] != len(space.features):
-            message = messages.ARRAY_SHAPE.format(shape=rows.shape, features=len(space.features))
+        features = len(space.features)
+        if rows.ndim != 2 or rows.shape[1] != features:
+            message = messages.ARRAY_SHAPE.format(shape=rows.shape, features=features)
             raise DataError(message)
         points = space.encode(named_frame(rows, space.names))
-        taken = rows[:, list(space.passed)]
-        outcomes = _checked_outcomes(truth, len(points))
-        checked = _checked_weights(weights, len(points))
-        return cls(space, taken, points, outcomes, checked)
+        taken = list(space.passed)
+        return cls(
+            space=space,
+            inputs=rows[:, taken],
+            points=points,
+            truth=_checked_outcomes(truth, len(points)),
+            weights=_checked_weights(weights, len(points)),
+        )
 
     def __len__(self) -> int:
         return len(self.points)
@@ -91,8 +101,13 @@ class LabelledRows:
         weights = self.weights
         if weights is not None:
             weights = weights[rows]
-        points = np.asfortranarray(self.points[rows])
-        return LabelledRows(self.space, self.inputs[rows], points, self.truth[rows], weights)
+        return LabelledRows(
+            space=self.space,
+            inputs=self.inputs[rows],
+            points=np.asfortranarray(self.points[rows]),
+            truth=self.truth[rows],
+            weights=weights,
+        )
 
     @property
     def native(self) -> Any:
@@ -141,15 +156,18 @@ class LabelledRows:
 
     def _inputs_with(self, points: Points) -> Any:
         """Return the inputs with generated ones after them, in the form of these rows."""
-        if isinstance(self.inputs, np.ndarray):
-            columns = np.asarray(self.space.decode(points))
-            taken = columns[:, list(self.space.passed)]
-            return np.concatenate([self.inputs, taken.astype(self.inputs.dtype)])
+        space = self.space
+        inputs = self.inputs
+        if isinstance(inputs, np.ndarray):
+            columns = np.asarray(space.decode(points))
+            taken = columns[:, list(space.passed)]
+            generated = taken.astype(inputs.dtype)
+            return np.concatenate([inputs, generated])
         import narwhals as nw
 
-        order = [self.space.index(name) for name in self.inputs.columns]
-        generated = eager(self.space.layout.build(self.space.features, order, points))
-        joined = nw.concat([self.inputs, generated], how="vertical")
+        order = [space.index(name) for name in inputs.columns]
+        frame = space.layout.build(space.features, order, points)
+        joined = nw.concat([inputs, eager(frame)], how="vertical")
         # An index of pandas would have values twice.
         return nw.maybe_reset_index(joined)
 
@@ -202,21 +220,25 @@ def _outcomes(truth: Any) -> NDArray[Any]:
     """Return true outcomes as one column of their own type, none of which is missing."""
     import pandas as pd
 
+    if hasattr(truth, "to_list"):
+        truth = truth.to_list()
     if not isinstance(truth, np.ndarray):
-        values = truth.to_list() if hasattr(truth, "to_list") else truth
         # As objects first: among texts, numpy would write a missing value out as the text "nan".
-        truth = np.asarray(values, dtype=object)
-    one_column = truth.ndim == 2 and truth.shape[1] == 1
-    column = truth.ravel() if one_column else truth
+        truth = np.asarray(truth, dtype=object)
+    column = truth
+    if truth.ndim == 2 and truth.shape[1] == 1:
+        column = truth.ravel()
     missing = int(np.sum(pd.isna(column)))
     if missing:
-        raise DataError(messages.TRUTH_HAS_GAPS.format(missing=number_text.count(missing)))
+        shown = number_text.count(missing)
+        raise DataError(messages.TRUTH_HAS_GAPS.format(missing=shown))
     if column.dtype != object or column.ndim != 1:
         return np.asarray(column)
-    kinds = {isinstance(value, str) for value in column.tolist()}
+    values = column.tolist()
+    kinds = {isinstance(value, str) for value in values}
     if len(kinds) > 1:
         raise DataError(messages.TRUTH_OF_TWO_KINDS)
-    return np.asarray(column.tolist())
+    return np.asarray(values)
 
 
 def split(
@@ -243,16 +265,22 @@ def _apart(
         raise UsageError(messages.PART_NEITHER_SHARE_NOR_ROWS.format(option=option))
     rows, truth = part
     held = data.alike(rows, truth)
-    outcomes = held.truth.tolist()
-    known = data.truth.tolist()
-    if stratify and not set(outcomes) & set(known):
+    if stratify:
+        _check_same_outcomes(held.truth, data.truth, option)
+    return data, held
+
+
+def _check_same_outcomes(outcomes: NDArray[Any], known: NDArray[Any], option: str) -> None:
+    """Refuse outcomes of which none is known, such as texts where the others are numbers."""
+    given = outcomes.tolist()
+    labels = np.unique(known).tolist()
+    if set(given).isdisjoint(labels):
         message = messages.PART_WITH_OTHER_OUTCOMES.format(
             option=option,
-            outcome=clip(repr(outcomes[0])),
-            choices=nearest(outcomes[0], np.unique(data.truth).tolist()),
+            outcome=clip(repr(given[0])),
+            choices=nearest(given[0], labels),
         )
         raise DataError(message)
-    return data, held
 
 
 def parted(
@@ -264,19 +292,21 @@ def parted(
     >>> len(kept), len(apart)
     (16, 4)
     """
+    size = len(truth)
     rng = stream(seed, "repair", "split", name)
-    order = rng.permutation(len(truth))
+    order = rng.permutation(size)
     if stratify:
         _, codes = np.unique(truth[order], return_inverse=True)
-        order = order[np.argsort(codes, kind="stable")]
+        by_outcome = np.argsort(codes, kind="stable")
+        order = order[by_outcome]
     # Every so many rows of those in the order of their outcomes, one is set apart: where the share
     # of the rows so far passes the next whole number.
-    so_far = np.arange(1, len(order) + 1) * share
-    before = np.arange(len(order)) * share
-    marks = np.floor(so_far) > np.floor(before)
+    with_row = np.arange(1, size + 1) * share
+    before_row = np.arange(size) * share
+    marks = np.floor(with_row) > np.floor(before_row)
     if not marks.any() or marks.all():
         message = messages.TOO_FEW_ROWS.format(
-            rows=number_text.count(len(order)),
+            rows=number_text.count(size),
             share=number_text.figures(share),
             name=name,
         )

@@ -275,7 +275,7 @@ def _replay(repair: Repair) -> str:
     data = "texts, y" if of_texts else "X, y, space=space"
     arguments = [f"{name}={value!r}" for name, value in _options_again(repair).items()]
     call = [
-        "import evenhand as eh",
+        messages.REPLAY_IMPORT,
         "",
         f"again = eh.repair(estimator, {data}, {', '.join(arguments)})",
         f"assert again.digest == {repair.digest!r}",

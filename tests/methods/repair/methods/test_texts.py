@@ -17,14 +17,16 @@ from sklearn.svm import LinearSVC
 
 from evenhand.methods.mine.texts.mine_text import mine_text
 from evenhand.methods.repair.methods.text_additions import (
-    TermGap,
-    gap_of,
     opposite,
     pool,
     split_texts,
+    twins,
+)
+from evenhand.methods.repair.methods.text_gap import (
+    TermGap,
+    gap_of,
     term_change,
     terms_of,
-    twins,
 )
 from evenhand.methods.repair.methods.texts import repair_texts
 from evenhand.methods.repair.repair_result import NO_HELP, NOTHING, REPAIRED, Repair
@@ -285,8 +287,8 @@ def test_mistakes_are_refused_in_one_sentence(options, words):
 
 def test_wrong_data_and_models_are_refused_in_one_sentence():
     refused(DataError, lambda: mended(y=LABELS[:-1]), "800 texts", "(799,)")
-    refused(DataError, lambda: mended(y=[None, *LABELS[1:]]), "None", "no label")
-    refused(DataError, lambda: mended(y=np.linspace(0, 1, 800)), "no label")
+    refused(DataError, lambda: mended(y=[None, *LABELS[1:]]), "None", "not a label")
+    refused(DataError, lambda: mended(y=np.linspace(0, 1, 800)), "not a label")
     refused(
         BadOutcome, lambda: mended(lambda texts, labels: lambda some: ["bad"] * len(some)), "'bad'"
     )

@@ -207,9 +207,11 @@ class Labeller:
     @property
     def free(self) -> tuple[int, ...]:
         """Positions of the features that the model takes and that are not protected."""
-        names = (*self.names, *self.space.protected)
-        protected = {self.space.index(name) for name in names}
-        return tuple(position for position in self.space.passed if position not in protected)
+        space = self.space
+        names = (*self.names, *space.protected)
+        protected = {space.index(name) for name in names}
+        free = [position for position in space.passed if position not in protected]
+        return tuple(free)
 
     @cached_property
     def classes(self) -> Labels:
@@ -258,11 +260,14 @@ class Labeller:
     def _by_variants(self, points: Points) -> Labels:
         """Label inputs by all their valid protected variants."""
         size = len(points)
-        columns = list(self.space.sets(self.names))
-        variants = self.space.under(points, self.names, self._table)
-        rows = np.tile(np.arange(size), len(self._table))
-        differs = (variants[:, columns] != points[rows][:, columns]).any(axis=1)
-        counts = differs & self.space.valid(variants)
+        space = self.space
+        table = self._table
+        columns = list(space.sets(self.names))
+        variants = space.under(points, self.names, table)
+        rows = np.tile(np.arange(size), len(table))
+        own = points[rows]
+        differs = (variants[:, columns] != own[:, columns]).any(axis=1)
+        counts = differs & space.valid(variants)
         # An input itself always counts; it comes first of its variants, and once.
         counts[:size] = True
         asked = np.asfortranarray(variants[counts])
@@ -382,10 +387,12 @@ class Labeller:
         if self.regression:
             totals = np.bincount(place, weight * target)
             return totals / np.bincount(place, weight)
-        size = len(self.classes)
-        cells = place * size + target
-        votes = np.bincount(cells, weight, len(points) * size)
-        return _largest(votes.reshape(len(points), size), self._rank)
+        labels = len(self.classes)
+        size = len(points)
+        cells = place * labels + target
+        counted = np.bincount(cells, weight, size * labels)
+        votes = counted.reshape(size, labels)
+        return _largest(votes, self._rank)
 
     def _by_function(self, function: Callable[[Any], Any], points: Points) -> Labels:
         """Label inputs by a function of the user."""

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from sklearn.base import is_classifier, is_regressor
-
 
 def scorer_of(model: Any) -> str | None:
     """Return the method of a model that scores its labels, if it has one."""
@@ -17,6 +15,8 @@ def scorer_of(model: Any) -> str | None:
 
 def kind_of(model: Any) -> str | None:
     """Return "classifier" or "regressor"; None for a function, and for what is neither."""
+    from sklearn.base import is_classifier, is_regressor
+
     try:
         classifier = is_classifier(model)
         regressor = is_regressor(model)

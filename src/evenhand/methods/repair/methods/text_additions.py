@@ -60,8 +60,9 @@ give a label for each
         count = number_text.count(len(found))
         if labels is None:
             raise UsageError(messages.LABELS_MISSING.format(texts=count, where=where))
-        values = labels.to_list() if hasattr(labels, "to_list") else labels
-        column = np.asarray(values)
+        if hasattr(labels, "to_list"):
+            labels = labels.to_list()
+        column = np.asarray(labels)
         if column.shape != (len(found),):
             message = messages.LABELS_OF_TEXTS_SHAPE.format(
                 texts=count,
@@ -71,7 +72,8 @@ give a label for each
             raise DataError(message)
         for label in column.tolist():
             if not isinstance(label, str | int) and not _is_whole(label):
-                raise DataError(messages.NOT_A_LABEL.format(label=clip(repr(label))))
+                shown = clip(repr(label))
+                raise DataError(messages.NOT_A_LABEL.format(label=shown))
         return cls(found, column)
 
     def take(self, rows: Places) -> LabelledTexts:
@@ -132,26 +134,35 @@ def twins(gap: TermGap, truth: Labels, n: int, rng: np.random.Generator) -> Text
     """
     family = gap.family
     matches = gap.matches
+    # Each draw is a text with a combination of terms.
     every = len(family.rows) * family.rules
-    drawn = rng.choice(every, min(SPARE_DRAWS * n, every), replace=False)
-    rows = family.rows[drawn // family.rules]
+    draws = min(SPARE_DRAWS * n, every)
+    drawn = rng.choice(every, draws, replace=False)
+    place = drawn // family.rules
     chosen = drawn % family.rules
-    other = np.flatnonzero(chosen != _own_terms(family, matches, rows))[:n]
+    rows = family.rows[place]
+    own = _own_terms(family, matches, rows)
+    other = np.flatnonzero(chosen != own)[:n]
     rows = rows[other]
     chosen = chosen[other]
     texts = np.empty(len(rows), dtype=object)
     for combination in np.unique(chosen).tolist():
         places = np.flatnonzero(chosen == combination)
-        terms = family.terms[combination]
-        texts[places] = matches.write(rows[places], family.categories, terms)
+        texts[places] = matches.write(
+            rows[places],
+            family.categories,
+            family.terms[combination],
+        )
     return texts.tolist(), truth[rows]
 
 
 def _own_terms(family: Family, matches: Matches, rows: Places) -> Places:
     """Return which combination of terms each text has itself, -1 where it has no single one."""
-    own = np.array([matches.own(name)[rows] for name in family.categories])
+    by_category = [matches.own(name)[rows] for name in family.categories]
+    own = np.array(by_category)
     sizes = [len(known) for known in family.choices]
-    combination = np.ravel_multi_index(tuple(np.maximum(own, 0)), sizes)
+    known_terms = tuple(np.maximum(own, 0))
+    combination = np.ravel_multi_index(known_terms, sizes)
     unknown = (own < 0).any(axis=0)
     return np.where(unknown, -1, combination)
 
@@ -184,24 +195,30 @@ def opposite(
     label = _wanted_label(subject, truth, up=up)
     texts = gap.written()
     outcomes = subject.decide(texts)
-    has = subject.meaning.favourable(outcomes) == up
+    favourable = subject.meaning.favourable(outcomes)
+    has = favourable == up
+    with_outcome = np.flatnonzero(has)
     rest = np.flatnonzero(~has)
     rest_texts = [texts[place] for place in rest.tolist()]
     scores = _scores(subject.model, label.item(), rest_texts)
-    nearest_first = rest[np.argsort(-scores, kind="stable")]
-    order = np.concatenate([np.flatnonzero(has), nearest_first])[:n]
-    labels = np.where(has[order], outcomes[order], label)
+    by_score = np.argsort(-scores, kind="stable")
+    order = np.concatenate([with_outcome, rest[by_score]])
+    order = order[:n]
     added = [texts[place] for place in order.tolist()]
-    return (added, labels.astype(truth.dtype)), int(has[order].sum())
+    own = has[order]
+    labels = np.where(own, outcomes[order], label)
+    return (added, labels.astype(truth.dtype)), int(own.sum())
 
 
 def _wanted_label(subject: TextSubject, truth: Labels, *, up: bool) -> Any:
     """Return the most common training label that is favourable, or that is not."""
     labels, counts = np.unique(truth, return_counts=True)
-    wanted = subject.meaning.favourable(labels) == up
+    favourable = subject.meaning.favourable(labels)
+    wanted = favourable == up
     if wanted.any():
+        candidates = labels[wanted]
         most_common = np.argmax(counts[wanted])
-        return labels[wanted][most_common]
+        return candidates[most_common]
     choices = nearest("", labels.tolist())
     if up:
         raise UsageError(messages.NO_LABEL_IS_FAVOURABLE.format(choices=choices))
@@ -210,12 +227,14 @@ def _wanted_label(subject: TextSubject, truth: Labels, *, up: bool) -> Any:
 
 def _scores(model: Any, label: Any, texts: Sequence[str]) -> Floats:
     """Return how near to a label a model takes texts to be; all alike where it has no scores."""
-    two = len(getattr(model, "classes_", ())) == 2
+    classes = getattr(model, "classes_", ())
+    two = len(classes) == 2
     scored = hasattr(model, "predict_proba") or hasattr(model, "decision_function")
     if not texts or not two or not scored:
         return np.zeros(len(texts))
     scorer = TextSubject(model, positive=label, output="score")
-    return scorer.decide(texts).astype(np.float64)
+    scores = scorer.decide(texts)
+    return scores.astype(np.float64)
 
 
 def pool(
@@ -252,7 +271,8 @@ def pool(
         texts, labels = twins(gap, truth, n, rng)
         places += range(0, 2 * len(texts), 2)
     if add != "twins":
-        (more_texts, more_labels), own = opposite(gap, subject, truth, n, up=up)
+        added, own = opposite(gap, subject, truth, n, up=up)
+        more_texts, more_labels = added
         texts = texts + more_texts
         labels = np.concatenate([labels, more_labels])
         places += range(1, 2 * len(more_texts) + 1, 2)

@@ -197,23 +197,31 @@ class TermGap:
 
         The gap is the mean of the column, or that of the first minus that of the second.
         """
+        matches = self.matches
         if self.against == "terms":
-            answers = ask(subject, self.matches, [self.family], Meter())
-            return (answers.decided[0].apart[self.at],)
-        lexicon = self.matches.lexicon
-        terms = [lexicon.terms.index(term) for term in self.family.terms[self.at]]
-        names_all = self.matches.names[:, terms].all(axis=1)
+            answers = ask(subject, matches, [self.family], Meter())
+            decided = answers.decided[0]
+            return (decided.apart[self.at],)
+        all_terms = matches.lexicon.terms
+        positions = [all_terms.index(term) for term in self.family.terms[self.at]]
+        names_all = matches.names[:, positions].all(axis=1)
         others = np.flatnonzero(~names_all)
-        other_texts = [self.matches.texts[row] for row in others.tolist()]
-        with_terms = subject.amount(subject.decide(self.written()))
-        without_terms = subject.amount(subject.decide(other_texts))
-        return with_terms, without_terms
+        other_texts = [matches.texts[row] for row in others.tolist()]
+        with_terms = subject.decide(self.written())
+        without_terms = subject.decide(other_texts)
+        return subject.amount(with_terms), subject.amount(without_terms)
 
 
 def gap_of(columns: Columns) -> float:
     """Return how much more favourably texts are treated with the terms; below 0 where less so."""
-    means = [float(column.mean()) if len(column) else 0.0 for column in columns]
+    means = [_mean(column) for column in columns]
     return means[0] - sum(means[1:])
+
+
+def _mean(column: Floats) -> float:
+    if not len(column):
+        return 0.0
+    return float(column.mean())
 
 
 def term_change(before: Columns, after: Columns, *, level: float, population: str) -> PairedChange:
@@ -254,14 +262,33 @@ def term_change(before: Columns, after: Columns, *, level: float, population: st
 
 def _fall_limits(before: Columns, after: Columns, least: float, error: float) -> Ends:
     """Return limits of the fall of the size of a gap."""
-    differences = [old - new for old, new in zip(before, after, strict=True)]
-    sums = [old + new for old, new in zip(before, after, strict=True)]
-    moved_low, moved_high = _mean_limits(differences, error / 4, least - 1.0, 1.0 - least)
-    total_low, total_high = _mean_limits(sums, error / 12, 2 * least, 2.0)
+    differences = []
+    sums = []
+    for old, new in zip(before, after, strict=True):
+        differences.append(old - new)
+        sums.append(old + new)
+    moved_low, moved_high = _mean_limits(
+        differences,
+        tail=error / 4,
+        low=least - 1.0,
+        high=1.0 - least,
+    )
+    total_low, total_high = _mean_limits(
+        sums,
+        tail=error / 12,
+        low=2 * least,
+        high=2.0,
+    )
     # |x| - |y| is the smaller of x - y and x + y, or of both with the other sign: whichever is
     # larger.
-    low = max(min(moved_low, total_low), min(-moved_high, -total_high))
-    high = max(min(moved_high, total_high), min(-moved_low, -total_low))
+    low = max(
+        min(moved_low, total_low),
+        min(-moved_high, -total_high),
+    )
+    high = max(
+        min(moved_high, total_high),
+        min(-moved_low, -total_low),
+    )
     return low, high
 
 
@@ -269,7 +296,12 @@ def _mean_limits(columns: Sequence[Floats], tail: float, low: float, high: float
     """Return limits of the mean of a column, or of that of the first minus that of the second."""
     limits = []
     for column in columns:
-        below, above = bet(column, tail / len(columns), low=low, high=high)
+        below, above = bet(
+            column,
+            tail / len(columns),
+            low=low,
+            high=high,
+        )
         limits.append((float(below[0]), float(above[0])))
     if len(limits) == 1:
         return limits[0]
@@ -279,8 +311,9 @@ def _mean_limits(columns: Sequence[Floats], tail: float, low: float, high: float
 
 def _size_limits(ends: Ends) -> Ends:
     """Return limits of the size of a gap, which is 1 at most, from those of the gap."""
-    low, high = absolute(np.array(ends[0]), np.array(ends[1]))
-    return min(float(low), 1.0), min(float(high), 1.0)
+    low, high = ends
+    least, most = absolute(np.array(low), np.array(high))
+    return min(float(least), 1.0), min(float(most), 1.0)
 
 
 def _around(value: float, ends: Ends) -> Ends:

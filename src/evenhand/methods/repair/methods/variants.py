@@ -70,8 +70,10 @@ class FrameRows:
         """Return rows with the values of these assignments; other columns stay as they are."""
         import narwhals as nw
 
-        table = nw.maybe_reset_index(self.table[rows])
-        assigned = nw.maybe_reset_index(self.assigned[which])
+        table = self.table[rows]
+        assigned = self.assigned[which]
+        table = nw.maybe_reset_index(table)
+        assigned = nw.maybe_reset_index(assigned)
         columns = [assigned[name] for name in assigned.columns]
         return table.with_columns(*columns).to_native()
 
@@ -157,7 +159,9 @@ def _array_rows(
 def _typed_labels(feature: Feature, codes: Floats, dtype: np.dtype[Any]) -> NDArray[Any]:
     """Return the labels of encoded values, for an array of a type that can hold them."""
     values = feature.labels(codes)
-    labels: NDArray[Any] = np.array(values, dtype=object if dtype.kind == "O" else None)
+    # Of an array of objects, labels keep their own types.
+    own_type = object if dtype.kind == "O" else None
+    labels: NDArray[Any] = np.array(values, dtype=own_type)
     if dtype.kind in "biuf" and labels.dtype.kind not in "biuf":
         levels = ", ".join(map(repr, feature.levels))
         message = messages.LEVELS_ARE_NOT_NUMBERS.format(
@@ -225,7 +229,8 @@ class Variants:
         values = answers.astype(np.float64)
         weight = self.weight
         total = self._sums(weight)
-        mean = self._sums(weight * values) / total
+        weighted_sum = self._sums(weight * values)
+        mean = weighted_sum / total
         # Rounded relative to the size of the answers, not of their mean: that of answers that
         # cancel each other out is rounding error in all its digits.
         sizes = np.abs(values)
@@ -304,7 +309,8 @@ def variants_of(
 def _tied_columns(rows: Rows, ties: Space | None, names: Sequence[str]) -> Points:
     """Return the encoded features that constraints tie to those at issue."""
     features = ties.features if ties else ()
-    tied: Points = np.zeros((len(rows), len(features)), dtype=np.float64, order="F")
+    shape = (len(rows), len(features))
+    tied: Points = np.zeros(shape, dtype=np.float64, order="F")
     for position, feature in enumerate(features):
         # What rows have themselves in the features at issue is never read.
         if feature.name not in names:
@@ -349,14 +355,22 @@ def counted_weights(rows: Rows, features: Sequence[Feature], table: Points) -> F
     index = np.zeros(len(rows), dtype=np.intp)
     for feature in features:
         values = feature.values()
-        cuts = (values[1:] + values[:-1]) / 2
-        if math.isinf(feature.size):
-            cuts = feature.edges()[1:-1]
-        column = rows.column(feature)
-        code = np.searchsorted(cuts, column, side="right")
+        code = np.searchsorted(
+            _cuts(feature),
+            rows.column(feature),
+            side="right",
+        )
         index = index * len(values) + code
     counts = np.bincount(index, minlength=len(table))
     return counts.astype(np.float64)
+
+
+def _cuts(feature: Feature) -> Floats:
+    """Return what lies between neighbouring values of a feature, or between its bins."""
+    if math.isinf(feature.size):
+        return feature.edges()[1:-1]
+    values = feature.values()
+    return (values[1:] + values[:-1]) / 2
 
 
 def named_weights(given: Any, features: Sequence[Feature], table: Points) -> Floats:
@@ -368,8 +382,12 @@ def named_weights(given: Any, features: Sequence[Feature], table: Points) -> Flo
     [0.0, 2.0]
     """
     if not isinstance(given, Mapping):
-        raise UsageError(messages.WEIGHTS_OF_UNKNOWN_KIND.format(weights=clip(repr(given))))
-    columns = [feature.labels(codes) for feature, codes in zip(features, table.T, strict=True)]
+        shown = clip(repr(given))
+        raise UsageError(messages.WEIGHTS_OF_UNKNOWN_KIND.format(weights=shown))
+    columns = []
+    for feature, codes in zip(features, table.T, strict=True):
+        labels_of_feature = feature.labels(codes)
+        columns.append(labels_of_feature)
     labels = list(zip(*columns, strict=True))
     weights = {}
     for key, weight in given.items():
