@@ -688,7 +688,7 @@ def test_sets_are_searched_alike_whatever_else_is_searched():
 # Interruptions and crashes.
 
 
-class Until:
+class RaisesAtCall:
     """Decides until it was called so often, then raises, once."""
 
     def __init__(self, calls: int, error: type[BaseException]) -> None:
@@ -705,7 +705,7 @@ class Until:
 def test_an_interrupted_run_returns_what_it_has(strategy):
     options: dict[str, Any] = {"over": [("sex",), ("race",)], "strategy": strategy, "limit": 0}
     result = eh.search(
-        Until(6, KeyboardInterrupt), PEOPLE, budget=eh.Budget(queries=4000), **options
+        RaisesAtCall(6, KeyboardInterrupt), PEOPLE, budget=eh.Budget(queries=4000), **options
     )
     assert result.stop is eh.StopReason.INTERRUPTED
     assert len(result.findings) == 2
@@ -731,13 +731,15 @@ def proven_first(result: Any) -> int:
 
 
 def test_interrupting_at_any_call_loses_nothing_that_was_found():
-    whole = Until(10**9, KeyboardInterrupt)
+    whole = RaisesAtCall(10**9, KeyboardInterrupt)
     eh.search(whole, PEOPLE, over="sex", budget=FEW)
     total = 10**9 - whole.left
     stopped = []
     for calls in range(3, total + 1):
         try:
-            result = eh.search(Until(calls, KeyboardInterrupt), PEOPLE, over="sex", budget=FEW)
+            result = eh.search(
+                RaisesAtCall(calls, KeyboardInterrupt), PEOPLE, over="sex", budget=FEW
+            )
         except KeyboardInterrupt:
             stopped.append(calls)
             continue
@@ -751,7 +753,7 @@ def test_a_crash_is_reported_and_the_ledger_keeps_what_was_answered(tmp_path):
     ledger = tmp_path / "answers.ledger"
     with pytest.raises(SubjectCrashed, match="no more"):
         eh.search(
-            eh.Subject(Until(6, RuntimeError), PEOPLE, ledger=ledger, identity="loan"),
+            eh.Subject(RaisesAtCall(6, RuntimeError), PEOPLE, ledger=ledger, identity="loan"),
             over="sex",
             budget=FEW,
         )

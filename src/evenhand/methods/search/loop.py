@@ -70,7 +70,7 @@ class StrategyRun:
 
 
 @dataclass(slots=True)
-class _Progress:
+class _RunProgress:
     """What a run has found and spent so far."""
 
     found: Found
@@ -141,7 +141,7 @@ def run_strategy(
     task: str = "search",
 ) -> StrategyRun:
     """Try what the strategy proposes until the budget ends, enough is found, or nothing is left."""
-    progress = _Progress(Found(probe, meter.budget.findings), meter, task)
+    progress = _RunProgress(Found(probe, meter.budget.findings), meter, task)
     wave, largest = _waves(probe, meter)
     stop: StopReason | None = None
     try:
@@ -156,7 +156,7 @@ def run_strategy(
 def _one_wave(
     strategy: Strategy,
     probe: Probe,
-    progress: _Progress,
+    progress: _RunProgress,
     wave: int,
 ) -> StopReason | None:
     """Try one wave of classes, and return why to end after it, None for no reason."""

@@ -128,8 +128,8 @@ REGIONS_TABLE = (
 DRIVERS_TABLE = (
     "What they rest on: how often another value of one feature ends it, among the inputs found."
 )
-REGIONS_HEADINGS = ("region", "share", "interval", "n", "of those found")
-DRIVERS_HEADINGS = ("feature", "ends it", "interval", "n", "as this did")
+OF_THOSE_FOUND = "of those found"
+AS_THIS_DID = "as this did"
 CASES_SHEET = (
     "Every input that was found, {inputs} in all: an individual, its outcome, what its twin has"
     " instead."

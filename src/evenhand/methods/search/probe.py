@@ -127,7 +127,7 @@ class Tried:
 
 
 @dataclass(frozen=True, slots=True)
-class _Answers:
+class _MemberAnswers:
     """What the software answered for the members of classes, one row for each assignment."""
 
     outcomes: Outcomes
@@ -300,11 +300,11 @@ class Probe:
             members[:, position] = self.table[flat, column_at_issue]
         return members
 
-    def _answers(self, members: Points, shape: tuple[int, ...]) -> _Answers:
+    def _answers(self, members: Points, shape: tuple[int, ...]) -> _MemberAnswers:
         """Return the outcomes of members, which of them are valid, and their margins if known."""
         if not self.space.constraints:
             outcomes, margins = self._decide(members)
-            return _Answers(
+            return _MemberAnswers(
                 outcomes=outcomes.reshape(shape),
                 valid=np.ones(shape, dtype=np.bool_),
                 margins=None if margins is None else margins.reshape(shape),
@@ -322,14 +322,14 @@ class Probe:
             margins = np.zeros(len(members))
             margins[asked] = known_margins
             margins = margins.reshape(shape)
-        return _Answers(outcomes.reshape(shape), valid, margins)
+        return _MemberAnswers(outcomes.reshape(shape), valid, margins)
 
     def _decide(self, points: Points) -> tuple[Outcomes, Numbers | None]:
         if self.margins is not None and self.margins.bounded:
             return self.margins.decide(points)
         return self.view.decide(points), None
 
-    def _nearness(self, answers: _Answers) -> _Nearness:
+    def _nearness(self, answers: _MemberAnswers) -> _Nearness:
         """Return how near classes are to a hit, by their margins or else by their numbers."""
         if answers.margins is not None:
             return _nearness_of_margins(answers.margins, answers.valid)
@@ -346,7 +346,7 @@ class Probe:
             share = np.nan_to_num(gap / threshold, nan=0.0, posinf=1.0)
         return _Nearness(np.clip(share, 0.0, 1.0), nothing, nothing)
 
-    def _differing(self, assigned: Indices, answers: _Answers) -> _Differing:
+    def _differing(self, assigned: Indices, answers: _MemberAnswers) -> _Differing:
         """Return which classes have two members that differ, in the fewest features."""
         outcomes = answers.outcomes
         asked, classes = outcomes.shape
@@ -369,7 +369,7 @@ class Probe:
     def _compared(
         self,
         assigned: Indices,
-        answers: _Answers,
+        answers: _MemberAnswers,
         pairs: list[tuple[int, int]],
         left: Indices,
     ) -> _Differing:
@@ -393,7 +393,7 @@ class Probe:
             left = left[~found.hits[left]]
         return found
 
-    def _first_apart(self, assigned: Indices, answers: _Answers) -> _Differing:
+    def _first_apart(self, assigned: Indices, answers: _MemberAnswers) -> _Differing:
         """Return the same without comparing all pairs.
 
         The first member that differs from any is compared with all. Of labels, the first of all

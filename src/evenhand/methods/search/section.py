@@ -55,7 +55,7 @@ def _search(finding: Finding, entry: Mapping[str, Any], name: str) -> Iterator[s
         yield table(
             f"{name}-regions",
             messages.REGIONS_TABLE,
-            messages.REGIONS_HEADINGS,
+            ("region", "share", "interval", "n", messages.OF_THOSE_FOUND),
             [("", [_region_row(region) for region in regions])],
         )
     drivers = entry.get("drivers")
@@ -63,7 +63,7 @@ def _search(finding: Finding, entry: Mapping[str, Any], name: str) -> Iterator[s
         yield table(
             f"{name}-drivers",
             messages.DRIVERS_TABLE,
-            messages.DRIVERS_HEADINGS,
+            ("feature", "ends it", "interval", "n", messages.AS_THIS_DID),
             [("", [_driver_row(driver) for driver in drivers])],
         )
 

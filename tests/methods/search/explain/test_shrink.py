@@ -10,7 +10,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from evenhand.methods.search.explain.diversity import typical
-from evenhand.methods.search.explain.shrink import _rounded, shrink, unusual
+from evenhand.methods.search.explain.shrink import shrink, unusual
+from evenhand.methods.search.explain.shrinking_cases import _rounded
 from evenhand.methods.search.hits import Found
 from evenhand.methods.search.probe import Probe
 from evenhand.space.feature import category, integer, real

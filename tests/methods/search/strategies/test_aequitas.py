@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 BLOCK = 1024
 
 
-class Plain:
+class PlainAequitas:
     """Algorithms 1 to 4, line by line; `judge` gives the outcome of encoded points."""
 
     def __init__(
@@ -265,7 +265,7 @@ def test_every_accepted_input_is_that_of_the_algorithms(case, update):
     space, names, judge, gamma = CASES[case]
     options: dict[str, Any] = {"dv": 0.02, "dpr": 0.03, "global_trials": 40, "local_trials": 50}
     probe = probe_of(space, names, judge, gamma)
-    plain = Plain(space, names, judge, gamma or 0.0)
+    plain = PlainAequitas(space, names, judge, gamma or 0.0)
     seed = 10 * UPDATES.index(update) + [*CASES].index(case)
     wanted = list(itertools.islice(plain.search(seed, update, **options), 400))
     assert len(set(wanted)) > 60
@@ -279,7 +279,7 @@ def test_every_accepted_input_is_that_of_the_algorithms(case, update):
         assert accepted(strategy, probe, classes, sizes, cut)[0] == wanted[:classes]
 
 
-def pad(plain: Plain, row: Row) -> Row:
+def pad(plain: PlainAequitas, row: Row) -> Row:
     point = [0.0] * len(plain.space.features)
     for at, value in zip(plain.free, row, strict=True):
         point[at] = value
@@ -316,7 +316,7 @@ def test_any_space_gives_the_walk_of_the_algorithms_for_any_batches(
     start = space.draw(4, np.random.default_rng(seed)) if data.draw(st.booleans()) else None
     wanted = list(
         itertools.islice(
-            Plain(space, names, judge).search(seed, update, start=start, **options), 36
+            PlainAequitas(space, names, judge).search(seed, update, start=start, **options), 36
         )
     )
     strategy = Aequitas(update, ahead=ahead, **options).started(Setting(probe, seed, start))
@@ -398,7 +398,7 @@ def test_without_a_free_feature_one_trial_is_all():
 @pytest.mark.parametrize("update", UPDATES)
 def test_what_a_hunt_finds_is_discriminatory_and_valid(update):
     space, names, judge, _ = CASES["constraints"]
-    probe, plain = probe_of(space, names, judge), Plain(space, names, judge)
+    probe, plain = probe_of(space, names, judge), PlainAequitas(space, names, judge)
     went = run_strategy(
         Aequitas(update, global_trials=50).started(Setting(probe, 1)),
         probe,

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand.methods.search import messages
-from evenhand.methods.search.explain.boxes import Boxes, least_share, score
+from evenhand.methods.search.explain.box_axis import least_share, score
+from evenhand.methods.search.explain.boxes import Boxes
 from evenhand.population.samplers import Uniform
 from evenhand.runtime.errors import SpaceError
 from evenhand.runtime.random_streams import stream
