@@ -213,7 +213,7 @@ def test_weights_are_no_part_of_an_input():
     assert found.settings["sample_weight"].tolist() == heavy["weight"].tolist()
 
 
-def test_rows_that_are_no_inputs_are_left_out_and_told():
+def test_rows_that_are_no_inputs_are_left_out_and_reported():
     found = read(SUBJECT, SPACE, "[space.features.income]\nlow = 5\nhigh = 29\n")
     kept = people().query("income >= 5").reset_index(drop=True)
     assert found.inputs.equals(kept[["sex", "income"]])
@@ -325,7 +325,7 @@ def test_a_wrong_table_is_refused(line, words):
     refused(kind, lambda: read(SUBJECT, SPACE, f"[repair]\n{line}\n"), words)
 
 
-def test_an_extra_that_is_missing_is_told_before_the_training(monkeypatch):
+def test_an_extra_that_is_missing_is_reported_before_the_training(monkeypatch):
     monkeypatch.setattr("evenhand.config.repair.find_spec", lambda name: None)
     refused(MissingExtra, lambda: read(output="repaired.skops"), "evenhand[skops]")
     assert read(output="repaired.joblib").output == Path("repaired.joblib")
@@ -357,13 +357,13 @@ def test_data_that_are_not_there_are_refused(line, words):
     ],
 )
 def test_software_that_cannot_be_trained_is_refused_with_what_to_give(subject, words):
-    said = refused(
+    output = refused(
         ConfigError, lambda: read(f"[subject]\n{subject}\n", SPACE), "evenhand.toml", words
     )
-    assert ("fit = " in said) == ("trained again" in said)
+    assert ("fit = " in output) == ("trained again" in output)
 
 
-def test_what_is_missing_is_said():
+def test_what_is_missing_is_reported():
     refused(ConfigError, lambda: read(SPACE), "nothing to train", "model.skops", "[repair] fit")
     refused(
         ConfigError,
@@ -517,9 +517,9 @@ def test_failures_are_one_sentence(fake):
     )
     assert "did you mean 'augment'" in fake("--method", "agment", expect=2)[1]
     for option in ("--json", "--html"):
-        said = fake(option, "no/out", expect=2)
-        assert "no folder 'no'" in said[1]
-        assert not said[0]
+        output = fake(option, "no/out", expect=2)
+        assert "no folder 'no'" in output[1]
+        assert not output[0]
     assert "--output repaired.zip has the unknown suffix" in fake("-o", "repaired.zip", expect=2)[1]
 
 
@@ -568,10 +568,10 @@ def test_a_real_model_is_repaired_written_and_tested_again(capsys):
     found = Repair.from_json("out.json")
     assert (found.before.value > 0.1, found.after.value) == (True, 0.0)
     assert found.claim in done.stdout
-    said = next(
+    output = next(
         line for line in done.stdout.splitlines() if line.startswith("test it with: [subject] ")
     )
-    table = said.removeprefix("test it with: [subject] ").replace(", allow", "\nallow")
+    table = output.removeprefix("test it with: [subject] ").replace(", allow", "\nallow")
     config(f'[subject]\n{table}\npositive = "yes"\n', SPACE)
     assert main(["measure", "--limit", "0.01"]) == 0
     assert "PASS" in capsys.readouterr().out
@@ -579,9 +579,9 @@ def test_a_real_model_is_repaired_written_and_tested_again(capsys):
 
 def test_real_processes_exit_with_1_2_and_4():
     config(SPACE, '[repair]\nfit = "plain_rules:broken"\n')
-    said = real(expect=4).stderr
-    assert said.startswith("evenhand: broken raised RuntimeError when trained on")
-    assert said.count("\n") == 1
+    output = real(expect=4).stderr
+    assert output.startswith("evenhand: broken raised RuntimeError when trained on")
+    assert output.count("\n") == 1
     config('[subject]\nhttp = "http://127.0.0.1:1/"\n', SPACE)
     assert real(expect=2).stderr.startswith(
         "evenhand: evenhand.toml: [subject] http cannot be trained again"
@@ -589,16 +589,16 @@ def test_real_processes_exit_with_1_2_and_4():
     config(
         SPACE, '[repair]\nfit = "plain_rules:same"\nadd = "twins"\npositive = "yes"\npatience = 0\n'
     )
-    said = real("-o", "repaired.joblib", expect=1).stdout
-    assert said.startswith("FAIL      sex: no step helped")
-    assert said.endswith("repaired.joblib was not written, since no step helped\n")
+    output = real("-o", "repaired.joblib", expect=1).stdout
+    assert output.startswith("FAIL      sex: no step helped")
+    assert output.endswith("repaired.joblib was not written, since no step helped\n")
 
 
 def test_the_command_line_and_python_agree(capsys):
     pytest.importorskip("skops")
     config(SUBJECT, SPACE, TWINS)
     code = main(["repair", "--seed", "3", "--json", "out.json", "-o", "repaired.skops"])
-    said = capsys.readouterr().out
+    output = capsys.readouterr().out
     frame = people()
     found = eh.repair(
         DecisionTreeClassifier(max_depth=4, random_state=0),
@@ -616,7 +616,7 @@ def test_the_command_line_and_python_agree(capsys):
     assert written.history == found.history
     assert written.table().equals(found.table())
     assert found.changed
-    types = said[said.rindex("trusted = ") :].splitlines()[0]
+    types = output[output.rindex("trusted = ") :].splitlines()[0]
     loaded = read(f'[subject]\nestimator = "repaired.skops"\n{types}\n', SPACE).estimator
     rows = frame[["sex", "income"]]
     assert loaded.predict(rows).tolist() == found.model.predict(rows).tolist()

@@ -12,7 +12,7 @@ from tests.support.format_1 import OLD, read_old, runs_of
 
 
 @pytest.mark.parametrize("name", runs_of("repair"))
-def test_it_is_told_and_shown_as_it_was(name, monkeypatch):
+def test_it_is_written_and_shown_as_it_was(name, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)  # drawings take a second each
     document = OLD[name]["document"]
     found = read_old(name)

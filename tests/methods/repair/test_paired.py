@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 import evenhand as eh
 from evenhand.methods.repair import paired as module
-from evenhand.methods.repair.methods.augment import decide
 from evenhand.methods.repair.change import PairedChange
+from evenhand.methods.repair.methods.augment import decide
 from evenhand.methods.repair.paired import gap_change, hits, paired
 from evenhand.runtime.errors import DataError, UsageError
 from evenhand.space.feature import category, integer
@@ -32,7 +32,7 @@ from tests.support.strategies import every
 COUNTS = st.tuples(*(st.integers(0, 40) | st.sampled_from([0, 0, 1]) for _ in range(4)))
 
 
-def told(gone: int, come: int, both: int, neither: int = 0) -> tuple[Any, Any]:
+def hit_columns(gone: int, come: int, both: int, neither: int = 0) -> tuple[Any, Any]:
     """Hits before and after, of so many inputs that are hits before alone, after alone, of both and
     of neither.
     """
@@ -45,7 +45,7 @@ def told(gone: int, come: int, both: int, neither: int = 0) -> tuple[Any, Any]:
 
 
 def change(*counts: int, level: float = 0.95, scale: float = 1.0) -> PairedChange:
-    old, new = told(*counts)
+    old, new = hit_columns(*counts)
     return paired(scale * old, scale * new, level=level, population="all inputs")
 
 
@@ -144,7 +144,7 @@ def test_corner_cases(counts, verdict, fewer):
     assert math.isnan(found.before.value) == (sum(counts) == 0)
 
 
-def test_a_change_is_said_in_a_line():
+def test_a_change_is_written_in_a_line():
     assert str(change(30, 0, 0, 970)).startswith("fell: 3 % before, 0 % after, 100 % fewer (81")
     assert "rose: 0 % before, 3 % after (at least 4" in str(change(0, 30, 0, 970))
     assert "more to" in str(change(10, 20, 20, 950))
@@ -157,7 +157,7 @@ def test_a_change_is_said_in_a_line():
 
 
 def test_every_input_asked_leaves_no_interval():
-    old, new = told(3, 1, 2, 4)
+    old, new = hit_columns(3, 1, 2, 4)
     found = paired(old, new, level=0.95, population="all inputs", exact=True)
     assert numbers(found) == [[x] * 3 for x in (0.5, 0.3, 0.2, pytest.approx(0.4))]
     assert found.verdict == "fell"
@@ -173,7 +173,7 @@ def test_every_input_asked_leaves_no_interval():
 
 
 def test_nothing_changed():
-    estimate = paired(*told(3, 0, 9, 400), level=0.95, population="p").before
+    estimate = paired(*hit_columns(3, 0, 9, 400), level=0.95, population="p").before
     found = PairedChange.none(estimate)
     assert found.before == found.after == estimate
     assert numbers(found)[2:] == [[0.0] * 3] * 2
@@ -201,7 +201,7 @@ def test_nothing_changed():
         ),
     ],
 )
-def test_wrong_columns_are_told(call, words):
+def test_wrong_columns_are_refused(call, words):
     refused(DataError, call, words)
 
 
@@ -209,19 +209,19 @@ def test_wrong_columns_are_told(call, words):
     ("call", "words"),
     [
         (lambda: paired([0, 1], [1, 1], level=1, population=""), "level is 1"),
-        (lambda: decide(lambda a, b: told(1, 0, 0, b - a - 1), level=0.9, looks=[], population=""), "looks = []"),
-        (lambda: decide(lambda a, b: told(1, 0, 0), level=0.9, looks=[9, 9], population=""), "looks = [9, 9] must be"),
+        (lambda: decide(lambda a, b: hit_columns(1, 0, 0, b - a - 1), level=0.9, looks=[], population=""), "looks = []"),
+        (lambda: decide(lambda a, b: hit_columns(1, 0, 0), level=0.9, looks=[9, 9], population=""), "looks = [9, 9] must be"),
         (lambda: PairedChange.from_dict({"before": 3}), "this is not a recorded change"),
         (lambda: PairedChange.from_dict(dict.fromkeys(["before", "after", "fall", "fewer"], Estimate.exact(1, 2).to_dict())),
          "fall and fewer must be amounts"),
     ],
 )  # fmt: skip
-def test_wrong_arguments_are_told(call, words):
+def test_wrong_arguments_are_refused(call, words):
     refused(UsageError, call, words)
 
 
-def test_looking_ends_as_soon_as_it_can_be_told_and_asks_no_draw_twice():
-    old, new = told(400, 20, 30, 9550)
+def test_looking_ends_as_soon_as_it_is_sure_and_asks_no_draw_twice():
+    old, new = hit_columns(400, 20, 30, 9550)
     asked = []
 
     def count(start: int, stop: int) -> tuple[Any, Any]:

@@ -73,11 +73,11 @@ def compared(bias: str) -> Comparison:
     man = rng.random(rows) < 0.6
     due = rng.random(rows) < np.where(man, 0.45, 0.2)
     score = 2 * due + rng.normal(size=rows)
-    told = {
+    predictions = {
         "original": (score + man > 1.4).astype(int),
         "repaired": (score + 0.2 * man > 1.2).astype(int),
     }
-    return compare(told, due.astype(int), np.where(man, "m", "f"), bias=bias, resamples=100)
+    return compare(predictions, due.astype(int), np.where(man, "m", "f"), bias=bias, resamples=100)
 
 
 def accuracy(before: float, after: float) -> RepairCheck:
@@ -296,7 +296,7 @@ def test_what_was_left_as_it_is_has_no_change():
     assert all(row.before == row.after for row in found)
 
 
-def test_scores_without_data_are_said_and_not_drawn():
+def test_scores_without_data_are_reported_and_not_drawn():
     first, second = (group[0] for group in rows(display(GAPS).panels[0]).values())
     assert (first.before, first.after, first.beside) == (None, None, "no data, undecided\nn = 0")
     assert (second.after, second.beside, second.judged) == (
@@ -431,11 +431,11 @@ def test_kept_steps_are_filled_and_the_legend_names_what_is_seen():
 
 
 @pytest.mark.parametrize(
-    ("kind", "said"), [("history", messages.NO_STEPS), ("trade-off", messages.MODEL_UNCHANGED)]
+    ("kind", "sentence"), [("history", messages.NO_STEPS), ("trade-off", messages.MODEL_UNCHANGED)]
 )
-def test_where_there_is_nothing_to_draw_a_sentence_says_so(kind, said, drawn):
+def test_where_there_is_nothing_to_draw_a_sentence_says_so(kind, sentence, drawn):
     found = drawn(display(UNTOUCHED, kind))
-    assert [text.get_text() for text in found.ax_.texts] == [said]
+    assert [text.get_text() for text in found.ax_.texts] == [sentence]
     assert not cut(found)
 
 
@@ -518,14 +518,14 @@ def test_a_section_tells_the_claim_the_scores_the_steps_and_how_to_make_it_again
         "section",
         {"class": "repair", "id": "repair", "aria-labelledby": "repair-heading"},
     )
-    for said in (
+    for sentence in (
         FULL.claim,
         "a note",
         "training 24,000; validation 6,000; test 10,000",
         FULL.digest,
         "numpy 2.0",
     ):
-        assert said in found.text
+        assert sentence in found.text
     assert "The score after is under the limit of 0.05." in found.text
     assert (
         "Discrimination over country has surely risen, from 10.5 % to 21 %; repair sex, country"
@@ -608,7 +608,7 @@ def test_a_page_needs_nothing_and_is_the_same_bytes_whatever_the_user_draws_like
     check_page(text)
 
 
-def test_a_page_that_cannot_be_written_is_said(tmp_path, monkeypatch):
+def test_a_page_that_cannot_be_written_is_reported(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     refused(
         UsageError,
@@ -639,7 +639,7 @@ def test_names_stay_text_in_drawings_too():
 
 @settings(max_examples=examples(60))
 @given(name=TEXTS, detail=TEXTS, note=TEXTS, why=TEXTS)
-def test_any_text_is_told_as_it_is(name, detail, note, why):
+def test_any_text_is_shown_as_it_is(name, detail, note, why):
     odd = repaired(
         checks=(RepairCheck(name, "aim", near(0.2), near(0.1), None, detail), *CHECKS[:1]),
         about=(name,),
@@ -657,9 +657,9 @@ def test_any_text_is_told_as_it_is(name, detail, note, why):
     assert text.encode().decode() == text
     assert all(letter.isprintable() or letter == "\n" for letter in text)
     assert "evenhand[plot]" in found.text
-    for said in (name, detail, note, why):
-        if said.isprintable():
-            assert said in found.text
+    for sentence in (name, detail, note, why):
+        if sentence.isprintable():
+            assert sentence in found.text
 
 
 @cache

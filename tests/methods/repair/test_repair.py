@@ -20,8 +20,8 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import evenhand as eh
-from evenhand.methods.repair.job import FINER, ValidationScore, sweep
 from evenhand.methods.repair.change import PairedChange
+from evenhand.methods.repair.job import FINER, ValidationScore, sweep
 from evenhand.methods.repair.paired import hits
 from evenhand.methods.repair.repair_result import NO_HELP, NOTHING, REPAIRED, Repair
 from evenhand.methods.repair.steps import KINDS, RepairCheck, Step
@@ -226,7 +226,7 @@ class TestPipeline:
         assert set(mended.comparisons) == {"aim", "spd", "aod", "eod", "worst subgroup"}
         assert mended.region == mended.regions["aim"] in mended.plausible
 
-    def test_groups_of_a_handful_of_people_are_not_compared_and_this_is_said(self, mended):
+    def test_groups_of_a_handful_of_people_are_not_compared_and_this_is_reported(self, mended):
         assert not any("left out" in note for note in mended.notes)
         few = PEOPLE.assign(race=np.where(np.arange(len(PEOPLE)) % 80 == 0, "few", PEOPLE["race"]))
         space = eh.Space.from_frame(few, protected=["sex", "race"])
@@ -578,10 +578,10 @@ class TestSteps:
         n = found.sizes["training"]
         (first, labels), *more = fits()
         assert len(first) == n == 240
-        for step, (rows, told) in zip(found.history, more, strict=True):
+        for step, (rows, trained_labels) in zip(found.history, more, strict=True):
             assert len(rows) == n + step.added
             assert rows.iloc[:n].reset_index(drop=True).equals(first.reset_index(drop=True))
-            assert np.array_equal(told[:n], labels)
+            assert np.array_equal(trained_labels[:n], labels)
 
     def test_twins_are_training_rows_of_another_sex_with_their_own_label(self):
         found = scripted(0.6, 0.1)
@@ -591,10 +591,10 @@ class TestSteps:
             number: (row, label)
             for number, row, label in zip(first["number"], first.values, labels, strict=True)
         }
-        for rows, told in more:
+        for rows, trained_labels in more:
             made = rows.iloc[n:]
             assert made["number"].is_unique
-            for row, label in zip(made.values, told[n:], strict=True):
+            for row, label in zip(made.values, trained_labels[n:], strict=True):
                 origin, own = known[row[-1]]
                 assert label == own
                 assert row[0] == 1 - origin[0]
@@ -743,7 +743,7 @@ class TestNothingIsLeaked:
 
 class TestNothingToRepair:
     @pytest.mark.parametrize("method", ["augment", "aequitas", "evened"])
-    def test_a_fair_subject_is_left_alone_and_this_is_said(self, method):
+    def test_a_fair_subject_is_left_alone_and_this_is_reported(self, method):
         found = scripted(0.0, 0.5, method=method, add=None, budget=eh.Budget(queries=500))
         assert found.outcome == "nothing to repair"
         assert found.model is found.original
@@ -980,10 +980,10 @@ class Deaf(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self.tree_.predict(X)
 
 
-class TestWeights:
+class TestRepairWeights:
     WEIGHTS = np.random.default_rng(0).uniform(0.2, 3.0, len(CODED))
 
-    def test_weights_that_are_ignored_are_told(self):
+    def test_weights_that_are_ignored_are_reported(self):
         found = mend(Deaf(), sample_weight=self.WEIGHTS, patience=0)
         assert any("Deaf" in note and "ignore" in note for note in found.notes)
 
@@ -1183,7 +1183,7 @@ class TestSizes:
         meter, notes = Meter(checked_budget(None)), list[str]()
         return tried, sweep("original", sizes, recipes, attempt, meter, notes)
 
-    def test_between_the_best_and_the_next_that_is_too_dear_finer_sizes_are_tried(self):
+    def test_between_the_best_and_the_next_that_is_too_expensive_finer_sizes_are_tried(self):
         tried, mended = self.swept(170)
         assert tried[:6] == [(size, recipe) for size in (50, 100, 200) for recipe in ("one", "two")]
         assert tried[6:] == [(141, "two"), (168, "two"), (183, "two")]
@@ -1198,7 +1198,7 @@ class TestSizes:
         assert len(tried) == 6
         assert mended.model == (200, "two")
 
-    def test_where_all_are_too_dear_the_original_is_left(self):
+    def test_where_all_are_too_expensive_the_original_is_left(self):
         tried, mended = self.swept(10)
         assert len(tried) == 6
         assert (mended.model, mended.outcome) == ("original", NO_HELP)

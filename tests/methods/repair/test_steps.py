@@ -27,12 +27,12 @@ def risen(repair: Repair, name: str | None = None) -> Repair:
 
 
 @pytest.mark.parametrize("name", [None, "Übersetzung", "race, all inputs, all inputs"])
-def test_where_discrimination_has_moved_is_told_by_the_feature(name):
+def test_where_discrimination_has_moved_is_named_by_the_feature(name):
     found = risen(made("repair"), name)
     assert found.moved == ("race",)
-    (said,) = found.side_effects
-    assert said.startswith("discrimination over race has surely risen")
-    assert said.endswith("repair sex, race together")
+    (sentence,) = found.side_effects
+    assert sentence.startswith("discrimination over race has surely risen")
+    assert sentence.endswith("repair sex, race together")
     again = Repair.from_dict(found.to_dict())
     assert (again.moved, again.side_effects) == (found.moved, found.side_effects)
 

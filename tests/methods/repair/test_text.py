@@ -45,10 +45,14 @@ def accuracy(before: int, after: int) -> RepairCheck:
     return check("accuracy", "performance", change(before, after, "people like the held-out rows"))
 
 
-def compared(told: list[Any], bias: str) -> eh.Comparison:
+def compared(predictions: list[Any], bias: str) -> eh.Comparison:
     truth, sex = [0, 1, 0, 1, 1] * 60, ["f", "f", "f", "m", "m"] * 60
     return eh.compare(
-        {"original": [0, 0, 0, 1, 1] * 60, "repaired": told}, truth, sex, bias=bias, resamples=100
+        {"original": [0, 0, 0, 1, 1] * 60, "repaired": predictions},
+        truth,
+        sex,
+        bias=bias,
+        resamples=100,
     )
 
 
@@ -106,7 +110,7 @@ def unchanged(outcome: str, **other: Any) -> Repair:
     return made(**settings, comparisons={}, **other)
 
 
-def told(repair: Repair) -> str:
+def text_of(repair: Repair) -> str:
     return "\n".join(repair_lines(repair))
 
 
@@ -157,36 +161,36 @@ def test_every_step_has_a_row_that_says_why():
     ]
 
 
-def test_what_speaks_against_a_repair_is_said_in_words():
-    assert "surely risen" not in told(made())
-    moved = told(
+def test_what_speaks_against_a_repair_is_written_in_words():
+    assert "surely risen" not in text_of(made())
+    moved = text_of(
         made(checks=(*MADE["checks"], check("age, all inputs", "other", change(20, 200), "age")))
     )
     assert (
         "discrimination over age has surely risen, from 1 % to 10 %; repair sex, age together"
         in moved
     )
-    people = told(
+    people = text_of(
         made(checks=(*MADE["checks"], check("sex, held-out people", "people", change(20, 200))))
     )
     assert (
         "of held-out people, more now get another outcome with another sex alone: from 1 % to 10 %"
         in people
     )
-    unsure = told(made(change=change(400, 395)))
+    unsure = text_of(made(change=change(400, 395)))
     assert unsure.startswith("UNDECIDED")
     assert "too small to tell" in unsure
-    poor = told(made(comparisons=POOR))
+    poor = text_of(made(comparisons=POOR))
     assert poor.startswith("FAIL")
     assert "poor trade-off by what was repaired" in poor
     assert "it is no better than giving up as much accuracy" in poor
-    costly = told(made(checks=(*MADE["checks"][:-1], accuracy(1700, 1500))))
+    costly = text_of(made(checks=(*MADE["checks"][:-1], accuracy(1700, 1500))))
     assert costly.startswith("FAIL")
     assert "accuracy has surely fallen by more than is tolerated, which is 1 point" in costly
-    perhaps = told(made(checks=(*MADE["checks"][:-1], accuracy(1700, 1679))))
+    perhaps = text_of(made(checks=(*MADE["checks"][:-1], accuracy(1700, 1679))))
     assert perhaps.startswith("UNDECIDED")
     assert "accuracy has perhaps fallen" in perhaps
-    rose = told(made(change=change(10, 400)))
+    rose = text_of(made(change=change(10, 400)))
     assert rose.startswith("FAIL")
     assert "% more (" in rose
 
@@ -194,32 +198,32 @@ def test_what_speaks_against_a_repair_is_said_in_words():
 @pytest.mark.parametrize(
     ("limit", "words"), [(0.1, "is under"), (0.001, "is not under"), (0.005, "may not be under")]
 )
-def test_a_limit_is_told(limit, words):
-    assert f"the score after {words} the limit of {limit:g}" in told(made(limit=limit))
+def test_a_limit_is_written(limit, words):
+    assert f"the score after {words} the limit of {limit:g}" in text_of(made(limit=limit))
 
 
 def test_a_region_that_is_open_is_not_claimed():
     standing = replace(WIN["aim"].standings[0], plausible=("good trade-off", "poor trade-off"))
-    found = told(made(comparisons={"aim": replace(WIN["aim"], standings=[standing])}))
+    found = text_of(made(comparisons={"aim": replace(WIN["aim"], standings=[standing])}))
     assert found.startswith("UNDECIDED")
     assert "undecided: good or poor by what was repaired" in found
     assert "it may be no better" in found
-    assert "against blind overwriting: not compared" in told(made(comparisons={}))
+    assert "against blind overwriting: not compared" in text_of(made(comparisons={}))
 
 
-def test_nothing_to_repair_and_no_help_are_said_plainly():
+def test_nothing_to_repair_and_no_help_are_written_plainly():
     nothing = repair_lines(unchanged(NOTHING))
     assert nothing[0].startswith("PASS      sex: nothing to repair")
     assert nothing[1].strip().startswith("share of discriminatory inputs: 0.00 % (")
     assert nothing[2].split() == ["check", "score", "n"]
     assert not any("steps kept" in line for line in nothing)
-    no_help = told(unchanged(NO_HELP))
+    no_help = text_of(unchanged(NO_HELP))
     assert no_help.startswith("FAIL      sex: no step helped")
     assert "0 of 1 steps kept" in no_help
     assert "change" not in no_help.split("validation rows")[0].split("check")[1]
 
 
-def test_a_subgroup_is_told_as_a_gap():
+def test_a_subgroup_is_written_as_a_gap():
     inside = np.arange(N) % 2 == 0
     gap = gap_change(1.0 * inside, np.ones(N), inside, level=0.95, population="people like these")
     rule = Rule((Condition("sex", levels=("F",)),))
@@ -229,13 +233,13 @@ def test_a_subgroup_is_told_as_a_gap():
     assert lines[1].strip().startswith("gap between the subgroup and others: 100.00 % (")
 
 
-def test_numbers_are_told_as_they_are():
+def test_numbers_are_written_as_they_are():
     r2 = [
         Amount(value, value - 0.01, value + 0.01, 500, 0.95, "bootstrap") for value in (0.85, 0.8)
     ]
     moved = Amount(-0.05, -0.055, -0.045, 500, 0.95, "bootstrap")
     steps = (replace(STEPS[1], accuracy=0.8),)
-    found = told(
+    found = text_of(
         made(
             checks=(*MADE["checks"][:-1], RepairCheck("r2", "performance", r2[0], r2[1], moved)),
             history=steps,
@@ -247,7 +251,7 @@ def test_numbers_are_told_as_they_are():
     assert "R² on validation rows" in found
     assert "0.800  kept" in found
     assert "R² has surely fallen by more than is tolerated, which is 0.01" in found
-    open_ = told(
+    open_ = text_of(
         made(checks=(RepairCheck("r2", "performance", r2[0], r2[1]),), tolerance=0.02, history=())
     )
     assert "R² has perhaps fallen by more than is tolerated, which is 0.02" in open_
@@ -255,11 +259,11 @@ def test_numbers_are_told_as_they_are():
 
 def test_empty_groups_and_scores_that_began_at_nothing():
     empty = Estimate(math.nan, 0.0, 1.0, 0, 0.95, "exact")
-    found = told(made(checks=(RepairCheck("spd", "group", empty, empty), MADE["checks"][-1])))
+    found = text_of(made(checks=(RepairCheck("spd", "group", empty, empty), MADE["checks"][-1])))
     row = next(line for line in found.splitlines() if line.startswith("spd"))
     assert row.count("no data, undecided") == 2
-    assert "there was none before" in told(made(change=change(0, 300)))
-    few = told(made(change=change(3, 3)))
+    assert "there was none before" in text_of(made(change=change(0, 300)))
+    few = text_of(made(change=change(3, 3)))
     assert "0 % fewer (" in few
 
 
@@ -282,7 +286,7 @@ def test_lines_fit_and_no_number_is_lost(width):
 
 @settings(max_examples=examples(60))
 @given(st.integers(0, N), st.integers(0, N), st.integers(0, N), st.integers(0, N))
-def test_any_change_can_be_told(before, after, right, still):
+def test_any_change_can_be_written(before, after, right, still):
     aim = change(before, after)
     found = made(change=aim, checks=(check("sex, all inputs", "aim", aim), accuracy(right, still)))
     claim, *lines = repair_lines(found)
@@ -304,18 +308,18 @@ def test_what_to_do_with_the_model(tmp_path):
     assert "-o MODEL.skops" in written(made(model=LogisticRegression()), None)
     path = tmp_path / "model.skops"
     sio.dump(LogisticRegression().fit([[0.0], [1.0]], [0, 1]), path)
-    said = written(made(model=LogisticRegression()), path)
-    assert said.startswith(f"wrote {path}: the repaired model (LogisticRegression)\n")
-    assert f"skops.io.load({str(path)!r})" in said
+    output = written(made(model=LogisticRegression()), path)
+    assert output.startswith(f"wrote {path}: the repaired model (LogisticRegression)\n")
+    assert f"skops.io.load({str(path)!r})" in output
     model = DecisionTreeClassifier().fit([[0.0], [1.0]], [0, 1])
     sio.dump(model, path)
-    said = written(made(model=model), path)
+    output = written(made(model=model), path)
     types = sio.get_untrusted_types(file=path)
-    assert f"trusted={types!r}" in said
-    assert f"trusted = {types!r}" in said
-    said = written(made(model=model), tmp_path / "model.joblib")
-    assert "joblib.load(" in said
-    assert "allow_pickle = true" in said
+    assert f"trusted={types!r}" in output
+    assert f"trusted = {types!r}" in output
+    output = written(made(model=model), tmp_path / "model.joblib")
+    assert "joblib.load(" in output
+    assert "allow_pickle = true" in output
 
 
 def test_a_model_that_was_left_as_it_is_is_not_written():
@@ -329,6 +333,6 @@ def test_a_model_that_was_left_as_it_is_is_not_written():
     assert written(unchanged(NO_HELP), None).strip() == ""
 
 
-def test_a_repair_read_from_json_is_told_alike(tmp_path):
+def test_a_repair_read_from_json_reads_alike(tmp_path):
     made().to_json(tmp_path / "out.json")
     assert repair_lines(Repair.from_json(tmp_path / "out.json")) == repair_lines(made())

@@ -147,7 +147,7 @@ class TestTrainer:
         assert Trainer.of(make_pipeline(StandardScaler(), LinearRegression()), 0).regression
         assert not Trainer.of(make_pipeline(StandardScaler(), LogisticRegression()), 0).regression
 
-    def test_a_training_that_crashes_is_told_in_a_sentence(self):
+    def test_a_training_that_crashes_is_reported_in_a_sentence(self):
         def train(rows, truth):
             raise ValueError("no\nmemory")
 
@@ -181,7 +181,7 @@ class TestTrainer:
         )
 
 
-class TestWeights:
+class TestRowWeights:
     @pytest.mark.parametrize(
         ("model", "keyword"),
         [
@@ -244,7 +244,7 @@ class TestWeights:
             "40 rows",
         )
 
-    def test_generated_rows_weigh_as_much_as_the_mean_or_as_they_are_told(self):
+    def test_generated_rows_weigh_as_much_as_the_mean_or_as_given(self):
         data = LabelledRows.of(ROWS, TRUTH, SPACE, np.arange(1.0, 41.0))
         for given_, weights in ((None, [20.5, 20.5]), (np.array([3.0, 4.0]), [3, 4])):
             joined = data.joined(data.points[:2], TRUTH[:2], given_)
@@ -378,7 +378,7 @@ class TestRows:
     def test_a_space_must_be_one(self, space):
         refused(UsageError, lambda: LabelledRows.of(ROWS, TRUTH, space), repr(space), "not a Space")
 
-    def test_without_a_space_it_is_said_how_to_make_one(self):
+    def test_without_a_space_it_is_reported_how_to_make_one(self):
         refused(
             UsageError,
             lambda: LabelledRows.of(ROWS, TRUTH, None),

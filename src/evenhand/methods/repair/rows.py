@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     Rows = NDArray[np.intp]
     Floats = NDArray[np.float64]
+    Outcomes = NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +37,7 @@ class LabelledRows:
     inputs: Any
     """A narwhals frame of what the model takes, or an array where rows came as one."""
     points: Points
-    truth: NDArray[Any]
+    truth: Outcomes
     weights: Floats | None = None
 
     @classmethod
@@ -131,7 +132,7 @@ class LabelledRows:
         return trainer.fit(self.native, self.truth, self.weights)
 
     def joined(
-        self, points: Points, labels: NDArray[Any], weights: Floats | None = None
+        self, points: Points, labels: Outcomes, weights: Floats | None = None
     ) -> LabelledRows:
         """Return these rows with generated ones after them.
 
@@ -191,7 +192,7 @@ def _without_outcomes(rows: Any, truth: Any, space: Space) -> tuple[Any, Any]:
     return table, truth
 
 
-def _checked_outcomes(truth: Any, rows: int) -> NDArray[Any]:
+def _checked_outcomes(truth: Any, rows: int) -> Outcomes:
     """Return one true outcome for each row."""
     if truth is None or isinstance(truth, Mapping):
         raise UsageError(messages.TRUTH_MISSING)
@@ -216,7 +217,7 @@ def _checked_weights(weights: Any, rows: int) -> Floats | None:
     return column
 
 
-def _outcomes(truth: Any) -> NDArray[Any]:
+def _outcomes(truth: Any) -> Outcomes:
     """Return true outcomes as one column of their own type, none of which is missing."""
     import pandas as pd
 
@@ -270,7 +271,7 @@ def _apart(
     return data, held
 
 
-def _check_same_outcomes(outcomes: NDArray[Any], known: NDArray[Any], option: str) -> None:
+def _check_same_outcomes(outcomes: Outcomes, known: Outcomes, option: str) -> None:
     """Refuse outcomes of which none is known, such as texts where the others are numbers."""
     given = outcomes.tolist()
     labels = np.unique(known).tolist()
@@ -284,7 +285,7 @@ def _check_same_outcomes(outcomes: NDArray[Any], known: NDArray[Any], option: st
 
 
 def parted(
-    truth: NDArray[Any], share: float, seed: int, name: str, *, stratify: bool
+    truth: Outcomes, share: float, seed: int, name: str, *, stratify: bool
 ) -> tuple[Rows, Rows]:
     """Return the positions of rows that are kept, and of a share that is set apart at random.
 

@@ -134,9 +134,11 @@ def test_several_features_taken_together_and_each_of_them():
 
 def test_what_a_row_has_itself_is_never_looked_at():
     even = Evened(TREE, SPACE)
-    told = even.predict(X)
+    predicted = even.predict(X)
     for sex in ("F", "M", "unknown", None):
-        assert (even.predict(X.assign(sex=pd.Series([sex] * len(X), dtype=object))) == told).all()
+        assert (
+            even.predict(X.assign(sex=pd.Series([sex] * len(X), dtype=object))) == predicted
+        ).all()
         assert (
             even.predict_proba(X.assign(sex=pd.Series([sex] * len(X), dtype=object)))
             == even.predict_proba(X)
@@ -260,12 +262,12 @@ def test_labels_are_those_of_brute_force(data):
     rng = np.random.default_rng(data.draw(st.integers(0, 99)))
     points = np.column_stack([rng.choice(feature.values(), 6) for feature in space.features])
     even = Evened(model, space, over, how=how, weights=given_weights)
-    told = even.predict(space.decode(points)).tolist()
-    assert told == [brute_force(model, space, point, weights, over, how) for point in points]
+    predicted = even.predict(space.decode(points)).tolist()
+    assert predicted == [brute_force(model, space, point, weights, over, how) for point in points]
     moved = points.copy()
     for name in over:
         moved[:, space.index(name)] = rng.choice(space.feature(name).values(), 6)
-    assert even.predict(space.decode(moved)).tolist() == told
+    assert even.predict(space.decode(moved)).tolist() == predicted
 
 
 @settings(max_examples=examples(30), deadline=None)
@@ -277,9 +279,9 @@ def test_numbers_are_the_mean_over_all_variants(space, seed):
     def amount(rows: Any) -> Any:
         return codes(rows) / 7
 
-    told = Evened(amount, space, over).predict(space.decode(points))
+    predicted = Evened(amount, space, over).predict(space.decode(points))
     answers = amount(space.decode(space.variants(points, over))).reshape(-1, len(points))
-    assert told == pytest.approx(answers.mean(axis=0), rel=1e-8)
+    assert predicted == pytest.approx(answers.mean(axis=0), rel=1e-8)
 
 
 def test_small_batches_give_the_same_answers(monkeypatch):
@@ -500,7 +502,7 @@ def as_polars(frame: pd.DataFrame) -> pl.DataFrame:
     ids=["category", "index", "polars", "enum", "lazy"],
 )
 def test_frames_of_all_kinds(convert):
-    told = Evened(TREE, SPACE).predict(X)
+    predicted = Evened(TREE, SPACE).predict(X)
     frame = convert(X)
     seen: list[Any] = []
 
@@ -513,7 +515,7 @@ def test_frames_of_all_kinds(convert):
     assert type(seen[0]) is type(given)
     assert list(seen[0].dtypes) == list(given.dtypes)
     model_of = pipeline(DecisionTreeClassifier(random_state=0)).fit(given, Y)
-    assert (Evened(model_of, SPACE).predict(frame) == told).all()
+    assert (Evened(model_of, SPACE).predict(frame) == predicted).all()
     space = eh.Space.from_frame(given, protected=["sex"])
     assert causal(Evened(model_of, space), space) == 0
 
@@ -563,34 +565,34 @@ def test_short_texts_and_whole_numbers_in_arrays_are_not_cut():
     ]
 
 
-def test_what_is_wrong_is_said_in_one_sentence():
-    def told(
+def test_what_is_wrong_is_refused_in_one_sentence():
+    def refused_with(
         *words: str, model: Any = TREE, space: Any = SPACE, rows: Any = X, **options: Any
     ) -> str:
         return refused(UsageError, lambda: Evened(model, space, **options).predict(rows), *words)
 
-    told("unknown feature 'sexx'", "did you mean 'sex'?", over="sexx")
-    told("no protected features", "over=…", space=eh.Space(FEATURES))
-    told("over is empty", over=[])
-    told("is not a Space", space={"sex": SEXES})
-    told("how = 'mode'", "'mean', 'majority'", how="mode")
-    told(
+    refused_with("unknown feature 'sexx'", "did you mean 'sex'?", over="sexx")
+    refused_with("no protected features", "over=…", space=eh.Space(FEATURES))
+    refused_with("over is empty", over=[])
+    refused_with("is not a Space", space={"sex": SEXES})
+    refused_with("how = 'mode'", "'mean', 'majority'", how="mode")
+    refused_with(
         "'majority' is for labels",
         model=pipeline(LinearRegression()).fit(X, INCOME),
         how="majority",
     )
-    told("no predict_proba", "how = 'majority'", model=Votes(), how="mean")
-    told("answers with texts", model=lambda frame: frame["sex"], how="mean")
-    told("is a class", model=DecisionTreeClassifier)
-    told("neither an estimator nor a function", model=3)
-    told("must be None, 'rows'", weights=[1, 2])
-    told("weights name 'X'", "valid choices are 'F', 'M'", weights={"X": 1})
-    told(
+    refused_with("no predict_proba", "how = 'majority'", model=Votes(), how="mean")
+    refused_with("answers with texts", model=lambda frame: frame["sex"], how="mean")
+    refused_with("is a class", model=DecisionTreeClassifier)
+    refused_with("neither an estimator nor a function", model=3)
+    refused_with("must be None, 'rows'", weights=[1, 2])
+    refused_with("weights name 'X'", "valid choices are 'F', 'M'", weights={"X": 1})
+    refused_with(
         "weights name ('F', 'cok')", "did you mean", over=["sex", "job"], weights={("F", "cok"): 1}
     )
-    told("weights are all zero", weights={"F": 0})
+    refused_with("weights are all zero", weights={"F": 0})
     several = DecisionTreeClassifier().fit(np.eye(3), np.eye(3))
-    told("several outputs", model=several)
+    refused_with("several outputs", model=several)
     refused(
         DataError,
         lambda: Evened(TREE, SPACE).predict(X.drop(columns="sex")),
@@ -628,11 +630,11 @@ def test_pickles_keep_everything_and_do_not_change_with_use():
     space = eh.Space.from_frame(X.astype({"sex": "category"}), protected=["sex"])
     even = Evened(TREE, space, weights={("F",): 1, "M": 2})
     before = joblib.hash(even)
-    told = even.predict(X)
+    predicted = even.predict(X)
     assert causal(even, space) == 0
     assert joblib.hash(even) == before
     again = pickle.loads(pickle.dumps(even))
-    assert (again.predict(X) == told).all()
+    assert (again.predict(X) == predicted).all()
     assert again.space.layout == space.layout
     assert again.weights == even.weights
 

@@ -380,7 +380,7 @@ def test_wrong_labels_are_refused_in_one_sentence() -> None:
     three, numbers = np.array(["bad", "fair", "good", "fair", "bad"] * 2), np.arange(10.0)
     view = view_of(MIXED, TYPES["texts"])
 
-    def told(function: Any, truth: Any = three, *, regression: bool = False) -> Any:
+    def labelled_by(function: Any, truth: Any = three, *, regression: bool = False) -> Any:
         return lambda: made(function, view, points, truth, regression=regression).single(points)
 
     def raises(frame: Any) -> Any:
@@ -401,19 +401,25 @@ def test_wrong_labels_are_refused_in_one_sentence() -> None:
         lambda: made("neighbours", view_of(alone, TYPES["texts"]), points[:, :1], three),
         "not protected",
     )
-    refused(UsageError, told(raises), "raises", "RuntimeError", "no idea")
-    refused(DataError, told(lambda frame: ["bad"]), "lambda", "(1,)", "10 inputs")
-    refused(DataError, told(lambda frame: "bad"), "()")
-    refused(DataError, told(lambda frame: ["god"] * 10), "'god'", "did you mean 'good'")
-    refused(DataError, told(lambda frame: ["bad", None] * 5), "None")
-    refused(DataError, told(lambda frame: ["bad", 1] * 5), "gave 1")
-    refused(DataError, told(lambda frame: np.full(10, np.nan), numbers, regression=True), "finite")
+    refused(UsageError, labelled_by(raises), "raises", "RuntimeError", "no idea")
+    refused(DataError, labelled_by(lambda frame: ["bad"]), "lambda", "(1,)", "10 inputs")
+    refused(DataError, labelled_by(lambda frame: "bad"), "()")
+    refused(DataError, labelled_by(lambda frame: ["god"] * 10), "'god'", "did you mean 'good'")
+    refused(DataError, labelled_by(lambda frame: ["bad", None] * 5), "None")
+    refused(DataError, labelled_by(lambda frame: ["bad", 1] * 5), "gave 1")
     refused(
-        DataError, told(lambda frame: ["much"] * 10, numbers, regression=True), "finite numbers"
+        DataError,
+        labelled_by(lambda frame: np.full(10, np.nan), numbers, regression=True),
+        "finite",
     )
     refused(
         DataError,
-        told("majority", np.array(["bad", "good"] * 5)),
+        labelled_by(lambda frame: ["much"] * 10, numbers, regression=True),
+        "finite numbers",
+    )
+    refused(
+        DataError,
+        labelled_by("majority", np.array(["bad", "good"] * 5)),
         "the model gave 'fair'",
         "'good'",
     )

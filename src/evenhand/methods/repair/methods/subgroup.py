@@ -107,7 +107,7 @@ def subgroup(
     of_group = gap.inside(job.valid.points)
     mean_inside = treated[inside].mean()
     mean_outside = treated[~inside].mean()
-    members = _Members(
+    members = _SubgroupMembers(
         gap=gap,
         subject=subject,
         up=bool(mean_inside < mean_outside),
@@ -197,7 +197,7 @@ def _chances(job: RepairJob, subject: Subject, treated: Floats) -> Floats:
 
 
 @dataclass(frozen=True, eq=False)
-class _Members:
+class _SubgroupMembers:
     """People of the subgroup who are added to the training rows."""
 
     gap: Gap

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from evenhand.texts.matching import Matches
 
     Labels = NDArray[Any]
+    Generator = np.random.Generator
     Places = NDArray[np.intp]
     Texts = tuple[list[str], Labels]
     """Texts and their labels."""
@@ -116,10 +117,11 @@ def _apart(
         raise UsageError(messages.PART_NEITHER_SHARE_NOR_TEXTS.format(option=option))
     texts, labels = part
     where = "held-out texts" if name == "test" else "validation texts"
-    return data, LabelledTexts.of(texts, labels, where)
+    held = LabelledTexts.of(texts, labels, where)
+    return data, held
 
 
-def twins(gap: TermGap, truth: Labels, n: int, rng: np.random.Generator) -> Texts:
+def twins(gap: TermGap, truth: Labels, n: int, rng: Generator) -> Texts:
     """Return up to `n` texts with other terms of the rule's categories, and their own true label.
 
     What is true of a text does not depend on the term, and this is what a model is to learn.
@@ -243,7 +245,7 @@ def pool(
     truth: Labels,
     add: str,
     n: int,
-    rng: np.random.Generator,
+    rng: Generator,
     *,
     up: bool,
 ) -> tuple[list[str], Labels, str]:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
     Places = NDArray[np.intp]
+    Values = NDArray[Any]
     Label = tuple[Any, ...]
     """The values of an assignment, in the order of the features."""
 
@@ -82,8 +83,8 @@ class FrameRows:
 class ArrayRows:
     """Rows of an array of the features that a model is passed, and the assignments by column."""
 
-    values: NDArray[Any]
-    assigned: Mapping[int, NDArray[Any]]
+    values: Values
+    assigned: Mapping[int, Values]
     places: Mapping[str, int]
 
     def __len__(self) -> int:
@@ -97,7 +98,7 @@ class ArrayRows:
             values = values.tolist()
         return encode_column(feature, values, where="array")
 
-    def under(self, rows: Places, which: Places) -> NDArray[Any]:
+    def under(self, rows: Places, which: Places) -> Values:
         """Return rows with the values of these assignments; other columns stay as they are."""
         found = self.values[rows]
         for place, values in self.assigned.items():
@@ -135,7 +136,7 @@ def rows_of(given: Any, space: Space, features: Sequence[Feature], table: Points
 
 
 def _array_rows(
-    values: NDArray[Any], space: Space, features: Sequence[Feature], table: Points
+    values: Values, space: Space, features: Sequence[Feature], table: Points
 ) -> ArrayRows:
     places = {}
     for place, position in enumerate(space.passed):
@@ -156,12 +157,12 @@ def _array_rows(
     return ArrayRows(values, assigned, places)
 
 
-def _typed_labels(feature: Feature, codes: Floats, dtype: np.dtype[Any]) -> NDArray[Any]:
+def _typed_labels(feature: Feature, codes: Floats, dtype: np.dtype[Any]) -> Values:
     """Return the labels of encoded values, for an array of a type that can hold them."""
     values = feature.labels(codes)
     # Of an array of objects, labels keep their own types.
     own_type = object if dtype.kind == "O" else None
-    labels: NDArray[Any] = np.array(values, dtype=own_type)
+    labels: Values = np.array(values, dtype=own_type)
     if dtype.kind in "biuf" and labels.dtype.kind not in "biuf":
         levels = ", ".join(map(repr, feature.levels))
         message = messages.LEVELS_ARE_NOT_NUMBERS.format(
@@ -195,7 +196,7 @@ class Variants:
     place: Places
     weight: Floats
 
-    def ask(self, method: Callable[[Any], Any]) -> NDArray[Any]:
+    def ask(self, method: Callable[[Any], Any]) -> Values:
         """Return the answers to the variants, asked as many at once as memory has room for."""
         parts = []
         # A model is asked once even where there are no rows, to learn the type of its answers.
@@ -222,7 +223,7 @@ class Variants:
         table = counted.reshape(rows, labels)
         return table.astype(np.float64)
 
-    def means(self, answers: NDArray[Any]) -> Floats:
+    def means(self, answers: Values) -> Floats:
         """Return the mean of the answers to each row's variants, for each column of answers."""
         if answers.ndim == 2:
             return np.column_stack([self.means(column) for column in answers.T])
@@ -258,7 +259,7 @@ class Variants:
         )
 
 
-def _as_array(answers: Any) -> NDArray[Any]:
+def _as_array(answers: Any) -> Values:
     """Return answers as an array; in a list, numpy would turn missing values into texts."""
     if isinstance(answers, list | tuple):
         return as_outcomes(answers)
