@@ -44,7 +44,8 @@ BAD_ID = "<script>alert('1')</script>\n\"/../..\\ ::x[y] $HOME"
 LOANS = """
 import evenhand as eh
 
-space = eh.Space([eh.category("sex", ["F", "M"]), eh.integer("income", 0, 99_999)], protected=["sex"])
+features = [eh.category("sex", ["F", "M"]), eh.integer("income", 0, 99_999)]
+space = eh.Space(features, protected=["sex"])
 
 
 def unfair(people):
@@ -131,8 +132,9 @@ class TestClass:
 
 def test_shows_what_a_terminal_obeys(fairness):
     names = ["F\\x1b[31m\\n<b>", "M" * 5000 + "a", "M" * 5000 + "b"]
-    strange = eh.Space([eh.category("s\\x1b[2J", names), eh.integer("age", 1, 9)], protected=["s\\x1b[2J"])
-    found = fairness.measure(lambda people: people["s\\x1b[2J"].str.endswith("a"), strange, limit=0.05)
+    name = "s\\x1b[2J"
+    strange = eh.Space([eh.category(name, names), eh.integer("age", 1, 9)], protected=[name])
+    found = fairness.measure(lambda people: people[name].str.endswith("a"), strange, limit=0.05)
     assert found.verdict == "pass"
 
 
@@ -203,25 +205,23 @@ def section(text: str, test: str) -> str:
 
 def test_a_failure_tells_the_claim_the_estimate_the_case_and_how_to_replay(ran):
     folder, text = ran
-    told = section(text, "test_fails_plainly").splitlines()
+    lines = section(text, "test_fails_plainly").splitlines()
     assert re.fullmatch(
-        r"FAIL      measure: changing only sex changes the outcome of \d+\.\d % of inputs", told[0]
+        r"FAIL      measure: changing only sex changes the outcome of \d+\.\d % of inputs", lines[0]
     )
     assert re.search(
         r"\d % \(.* % to .* %, 95 % level, n = \d+, .*, population: all inputs, uniformly\)",
-        told[1],
+        lines[1],
     )
-    assert told[2].strip() == "engineering threshold: 0.05"
-    assert told[3].split() == ["individual", "twin"]
-    assert set(told[4].split()) == {"sex", "F", "M", "differs"}
-    assert told[5].split()[0] == "income"
-    assert set(told[6].split()) == {"outcome", "False", "True", "differs"}
-    file = told[7].removeprefix("          kept in ")
-    assert told[8].strip() == f'ask the software again: eh.replay("{file}", subject)'
-    assert (
-        told[9]
-        == "run this test again: pytest tests/test_loans.py::test_fails_plainly --fairness-seed=3"
-    )
+    assert lines[2].strip() == "engineering threshold: 0.05"
+    assert lines[3].split() == ["individual", "twin"]
+    assert set(lines[4].split()) == {"sex", "F", "M", "differs"}
+    assert lines[5].split()[0] == "income"
+    assert set(lines[6].split()) == {"outcome", "False", "True", "differs"}
+    file = lines[7].removeprefix("          kept in ")
+    assert lines[8].strip() == f'ask the software again: eh.replay("{file}", subject)'
+    command = "pytest tests/test_loans.py::test_fails_plainly --fairness-seed=3"
+    assert lines[9] == f"run this test again: {command}"
     assert file.startswith(".evenhand/tests-test_loans.py-test_fails_plainly-")
 
     kept = eh.Result.from_json(folder / file)
@@ -238,24 +238,20 @@ def test_a_failure_tells_the_claim_the_estimate_the_case_and_how_to_replay(ran):
 
 
 def test_undecided_fails_and_says_why_it_ended(ran):
-    told = section(ran[1], "test_is_undecided")
-    assert told.startswith("UNDECIDED measure: changing only sex")
-    assert "measure ended because the query budget was spent" in told
-    assert "--fairness-seed=3 --fairness-queries=20" in told
+    report = section(ran[1], "test_is_undecided")
+    assert report.startswith("UNDECIDED measure: changing only sex")
+    assert "measure ended because the query budget was spent" in report
+    assert "--fairness-seed=3 --fairness-queries=20" in report
 
 
-def test_of_several_results_those_that_do_not_pass_are_told_and_kept(ran):
+def test_of_several_results_those_that_do_not_pass_are_shown_and_kept(ran):
     folder, text = ran
-    told = section(text, "test_asks_for_several")
-    assert [line.split()[1] for line in told.splitlines() if line.startswith("FAIL")] == [
-        "measure:",
-        "search:",
-    ]
-    assert told.count("run this test again") == 1
-    assert sorted(file.name[-7:] for file in (folder / ".evenhand").glob("*several*")) == [
-        "-1.json",
-        "-3.json",
-    ]
+    report = section(text, "test_asks_for_several")
+    failed = [line for line in report.splitlines() if line.startswith("FAIL")]
+    assert [line.split()[1] for line in failed] == ["measure:", "search:"]
+    assert report.count("run this test again") == 1
+    files = (folder / ".evenhand").glob("*several*")
+    assert sorted(file.name[-7:] for file in files) == ["-1.json", "-3.json"]
 
 
 def test_a_test_that_fails_for_another_reason_tells_of_its_results_too(ran):
@@ -284,10 +280,10 @@ def test_the_summary_counts_verdicts_and_names_tests_that_passed_over_one(ran):
 
 def test_verdicts_and_files_are_properties_in_junit_xml(ran):
     cases = ElementTree.parse(ran[0] / "junit.xml").iter("testcase")
-    found = {
-        case.get("name"): [tuple(one.attrib.values()) for one in case.iter("property")]
-        for case in cases
-    }
+    found = {}
+    for case in cases:
+        properties = [tuple(entry.attrib.values()) for entry in case.iter("property")]
+        found[case.get("name")] = properties
     assert found["test_passes"] == [("evenhand.verdict", "measure: pass")]
     first, (name, file) = found["test_fails_plainly"]
     assert (first, name) == (("evenhand.verdict", "measure: fail"), "evenhand.evidence")
@@ -317,10 +313,10 @@ def test_strange_names_make_safe_files_and_commands_that_run(ran):
 def test_values_are_printable_and_cut_around_what_differs(ran):
     text = ran[1]
     assert "\x1b" not in text
-    told = section(text, "test_shows_what_a_terminal_obeys")
-    assert r"s\x1b[2J" in told
-    assert max(map(len, told.splitlines())) < 250
-    assert re.search(r"(…M+a +…M+b|F\\x1b\[31m\\n<b> +M+…|M+… +F)", told)
+    report = section(text, "test_shows_what_a_terminal_obeys")
+    assert r"s\x1b[2J" in report
+    assert max(map(len, report.splitlines())) < 250
+    assert re.search(r"(…M+a +…M+b|F\\x1b\[31m\\n<b> +M+…|M+… +F)", report)
 
 
 def test_a_wrong_marker_is_one_sentence(ran):
@@ -395,16 +391,16 @@ def test_after_it():
     assert "KeyboardInterrupt" in text
     assert "test_after_it" not in text
     assert "evenhand: seed 5, at most 900 queries a check\n" in text
-    told = section(text, "test_it")
-    assert told.startswith("FAIL      measure: changing only sex")
-    assert "this result cannot be kept as a file:" in told
-    assert "pytest ../test_loans.py::test_it --fairness-seed=5 --fairness-queries=900" in told
+    report = section(text, "test_it")
+    assert report.startswith("FAIL      measure: changing only sex")
+    assert "this result cannot be kept as a file:" in report
+    assert "pytest ../test_loans.py::test_it --fairness-seed=5 --fairness-queries=900" in report
     assert "fairness: 1 failed in 1 check\n" in text
     assert (tmp_path / "taken").read_text() == "a file"
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (
             ["--fairness-queries=0"],
@@ -418,9 +414,9 @@ def test_after_it():
         (["-o", "fairness_queries=x"], "fairness_queries must be a whole number of 1 or more"),
     ],
 )
-def test_bad_options_end_the_run_before_it_begins(tmp_path, arguments, said):
+def test_bad_options_end_the_run_before_it_begins(tmp_path, arguments, message):
     text = run(tmp_path, *arguments, expect=4)
-    assert said in text
+    assert message in text
     assert "Traceback" not in text
 
 
@@ -488,12 +484,12 @@ def test_check_takes_results_or_all_of_them_and_nothing_else():
             asked.check(*results)
 
 
-def test_audits_of_a_file_are_told_check_by_check(ran):
-    told = section(ran[1], "test_audits_a_file")
-    assert told.startswith("FAIL      measure sex: changing only sex changes the outcome")
+def test_audits_of_a_file_are_shown_check_by_check(ran):
+    report = section(ran[1], "test_audits_a_file")
+    assert report.startswith("FAIL      measure sex: changing only sex changes the outcome")
     (file,) = (ran[0] / ".evenhand").glob("*audits*.json")
-    assert f"evenhand replay .evenhand/{file.name} evenhand.toml\n" in told
-    assert "audit it again: evenhand audit evenhand.toml --queries 500 --seed 3\n" in told
+    assert f"evenhand replay .evenhand/{file.name} evenhand.toml\n" in report
+    assert "audit it again: evenhand audit evenhand.toml --queries 500 --seed 3\n" in report
 
 
 @given(st.lists(st.text(max_size=300), min_size=2, max_size=2, unique=True))

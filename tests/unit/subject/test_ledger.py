@@ -273,13 +273,14 @@ def test_what_cannot_be_written_is_refused_at_opening(case):
         if case != "new file":
             opened(path).close()
             path.chmod(0o444 if case == "read-only file" else 0o666)
-        folder.chmod({"read-only file": 0o777, "unreachable folder": 0o000}.get(case, 0o555))
-        said, trouble = script(OPEN_UNPRIVILEGED, path).communicate(timeout=60)
+        modes = {"read-only file": 0o777, "unreachable folder": 0o000}
+        folder.chmod(modes.get(case, 0o555))
+        message, trouble = script(OPEN_UNPRIVILEGED, path).communicate(timeout=60)
         folder.chmod(0o777)
     assert trouble == ""
-    assert said.count("\n") == 1
-    assert str(path) in said
-    assert "cannot be written: check the permissions" in said
+    assert message.count("\n") == 1
+    assert str(path) in message
+    assert "cannot be written: check the permissions" in message
 
 
 FILL = """
@@ -302,9 +303,9 @@ with Ledger(sys.argv[1], space="space-1", subject="model-1") as ledger:
 @needs_posix
 def test_a_write_that_fails_midway_is_one_sentence_and_loses_nothing(tmp_path):
     path = tmp_path / "a.db"
-    said, trouble = script(FILL, path).communicate(timeout=60)
+    output, trouble = script(FILL, path).communicate(timeout=60)
     assert trouble == ""
-    *batches, last = said.splitlines()
+    *batches, last = output.splitlines()
     assert batches
     assert last.startswith(f"refused: the ledger '{path}' cannot be ")
     assert integrity(path) == "ok"
@@ -337,7 +338,9 @@ def test_kill_9_loses_nothing_that_was_committed(tmp_path, pause):
     process.communicate(timeout=60)
     assert process.returncode == -signal.SIGKILL
     with opened(path) as ledger:
-        keys = [b"%d-%d" % (batch, i) for batch in printed for i in range(200)]
+        keys = []
+        for batch in printed:
+            keys.extend(b"%d-%d" % (batch, i) for i in range(200))
         assert len(ledger.known(keys)) == len(keys)
         # The batch in flight is there as a whole or not at all.
         assert len(ledger) in {len(keys), len(keys) + 200}

@@ -28,43 +28,47 @@ from evenhand.subject.outcome_meaning import check_differs, distance
 from tests.support.helpers import refused
 
 
-def test_labels_differ_or_do_not():
-    assert distance(None, np.array(["a", "b"]), np.array(["a", "c"])).tolist() == [False, True]
-    assert distance(None, np.array([1, 2], object), np.array([1, "2"], object)).tolist() == [
-        False,
-        True,
-    ]
-    assert distance(None, np.array(["1"]), np.array([1])).tolist() == [True]
-    assert distance(None, np.array([[1, 2], [3, 4]]), np.array([1, 4])).tolist() == [
-        [False, True],
-        [True, False],
-    ]
+@pytest.mark.parametrize(
+    ("first", "second", "expected"),
+    [
+        (np.array(["a", "b"]), np.array(["a", "c"]), [False, True]),
+        (np.array([1, 2], object), np.array([1, "2"], object), [False, True]),
+        (np.array(["1"]), np.array([1]), [True]),
+        (np.array([[1, 2], [3, 4]]), np.array([1, 4]), [[False, True], [True, False]]),
+    ],
+)
+def test_labels_differ_or_do_not(first, second, expected):
+    assert distance(None, first, second).tolist() == expected
 
 
-def test_gamma_is_a_strict_bound_for_every_kind_of_number():
-    assert distance(1, np.array([0, 0, 0]), np.array([1, 2, -2])).tolist() == [False, True, True]
-    assert distance(0, np.array([True, True]), np.array([True, False])).tolist() == [False, True]
-    small = np.array([0, 255], np.uint8)
-    assert distance(2, small, small[::-1]).tolist() == [True, True]
-    assert distance(0.5, np.array([math.inf]), np.array([0.0])).tolist() == [True]
+@pytest.mark.parametrize(
+    ("gamma", "first", "second", "expected"),
+    [
+        (1, np.array([0, 0, 0]), np.array([1, 2, -2]), [False, True, True]),
+        (0, np.array([True, True]), np.array([True, False]), [False, True]),
+        (2, np.array([0, 255], np.uint8), np.array([255, 0], np.uint8), [True, True]),
+        (0.5, np.array([math.inf]), np.array([0.0]), [True]),
+    ],
+)
+def test_gamma_is_a_strict_bound_for_every_kind_of_number(gamma, first, second, expected):
+    assert distance(gamma, first, second).tolist() == expected
 
 
 def test_a_distance_function_is_graded():
-    half = distance(
-        lambda a, b: np.where(a == b, 0, 0.5), np.array(["x", "y"]), np.array(["x", "x"])
-    )
-    assert half.tolist() == [0.0, 0.5] and half.dtype == np.float64
-    assert distance(lambda a, b: a != b, np.array([1]), np.array([2])).dtype == np.bool_
+    def half_apart(a, b):
+        return np.where(a == b, 0, 0.5)
+
+    found = distance(half_apart, np.array(["x", "y"]), np.array(["x", "x"]))
+    assert found.tolist() == [0.0, 0.5]
+    assert found.dtype == np.float64
+    truth_values = distance(lambda a, b: a != b, np.array([1]), np.array([2]))
+    assert truth_values.dtype == np.bool_
 
 
 @pytest.mark.parametrize("differs", [-1, math.nan, True, "0.1", [0.1]])
 def test_a_wrong_rule_is_named(differs):
-    refused(
-        UsageError,
-        lambda: check_differs(differs),
-        f"differs = {differs!r}",
-        "None, a number of 0 or more",
-    )
+    words = (f"differs = {differs!r}", "None, a number of 0 or more")
+    refused(UsageError, lambda: check_differs(differs), *words)
 
 
 def test_a_right_rule_is_kept():
@@ -86,22 +90,15 @@ def test_a_right_rule_is_kept():
     ],
 )
 def test_a_distance_function_that_gives_no_distance(function, words):
-    refused(
-        UsageError,
-        lambda: distance(function, np.array([1, 2]), np.array([1, 3])),
-        "differs",
-        *words,
-    )
+    first = np.array([1, 2])
+    second = np.array([1, 3])
+    refused(UsageError, lambda: distance(function, first, second), "differs", *words)
 
 
 def test_gamma_needs_numbers():
-    refused(
-        UsageError,
-        lambda: distance(0.1, np.array(["a"]), np.array(["b"])),
-        "0.1",
-        "numeric",
-        "texts",
-    )
+    first = np.array(["a"])
+    second = np.array(["b"])
+    refused(UsageError, lambda: distance(0.1, first, second), "0.1", "numeric", "texts")
 
 
 @pytest.mark.parametrize(
@@ -134,12 +131,23 @@ def test_missing_values_of_pandas_are_missing():
         )
 
 
-def test_objects_are_unpacked_and_labels_kept_apart():
-    assert Answers("x").check(np.array([1, 2], object), 2).dtype == np.int64
-    assert Answers("x").check(np.array([np.int64(1), 2], object), 2).dtype == np.int64
-    assert Answers("x").check(np.array([np.True_, False], object), 2).dtype == np.bool_
-    assert Answers("x").check(np.array([1, 2.5], object), 2).dtype == np.float64
-    assert Answers("x").check(np.array([2**70, 1], object), 2).tolist() == [2**70, 1]
+@pytest.mark.parametrize(
+    ("values", "dtype"),
+    [
+        ([1, 2], np.int64),
+        ([np.int64(1), 2], np.int64),
+        ([np.True_, False], np.bool_),
+        ([1, 2.5], np.float64),
+    ],
+)
+def test_objects_are_unpacked_and_labels_kept_apart(values, dtype):
+    found = Answers("x").check(np.array(values, object), 2)
+    assert found.dtype == dtype
+
+
+def test_large_whole_numbers_are_kept():
+    found = Answers("x").check(np.array([2**70, 1], object), 2)
+    assert found.tolist() == [2**70, 1]
 
 
 def test_labels_and_positive_are_compared_with_the_answers():
@@ -182,7 +190,8 @@ def test_labels_and_positive_are_compared_with_the_answers():
 )
 def test_printed_outcomes(text, value):
     found = parse_outcome(text)
-    assert found == value and type(found) is type(value)
+    assert found == value
+    assert type(found) is type(value)
 
 
 def test_outcomes_are_packed_without_being_changed():
@@ -213,13 +222,17 @@ def test_a_meter_counts_and_reports():
     meter = Meter(Budget(queries=10, seconds=1e-9), seen.append)
     meter.queries += 4
     meter.report("measure", 0.4, "note")
-    assert meter.left == 6 and meter.late
+    assert meter.left == 6
+    assert meter.late
     assert seen == [Progress("measure", 0.4, "note")]
-    assert Meter().left == math.inf and not Meter().late
+    unbounded = Meter()
+    assert unbounded.left == math.inf
+    assert not unbounded.late
 
 
 def test_a_memo_tells_the_cost_of_an_answer_from_the_cost_of_a_call():
-    cheap, expensive = Memo(wanted=None, expensive=False), Memo(wanted=None, expensive=False)
+    cheap = Memo(wanted=None, expensive=False)
+    expensive = Memo(wanted=None, expensive=False)
     for memo, seconds in ((cheap, 0.005), (expensive, 0.5)):
         for _ in range(5):
             memo.observe(seconds, 64)
@@ -227,33 +240,35 @@ def test_a_memo_tells_the_cost_of_an_answer_from_the_cost_of_a_call():
     cheap.observe(0.05, 100_000)
     cheap.observe(10.0, 64)
     assert not cheap.on, "decided once"
-    assert (
-        Memo(wanted=None, expensive=True).on
-        and Memo(wanted=True, expensive=False).on
-        and not Memo(wanted=False, expensive=True).on
-    )
+    assert Memo(wanted=None, expensive=True).on
+    assert Memo(wanted=True, expensive=False).on
+    assert not Memo(wanted=False, expensive=True).on
 
 
 def test_a_pickled_memo_forgets():
     memo = Memo(wanted=True, expensive=False)
     memo.add({b"1": 1})
-    assert memo.answers and pickle.loads(pickle.dumps(memo)).answers == {}
+    assert memo.answers
+    again = pickle.loads(pickle.dumps(memo))
+    assert again.answers == {}
 
 
 def every_error() -> list[type[EvenhandError]]:
-    return [
-        kind
-        for kind in vars(errors).values()
-        if isinstance(kind, type) and issubclass(kind, EvenhandError)
-    ]
+    kinds = []
+    for kind in vars(errors).values():
+        if isinstance(kind, type) and issubclass(kind, EvenhandError):
+            kinds.append(kind)
+    return kinds
 
 
 @pytest.mark.parametrize("kind", every_error())
 def test_every_error_survives_a_pickle_and_has_an_exit_code(kind):
     error = kind("onnx", "onnx") if kind is MissingExtra else kind("what went wrong")
     again = pickle.loads(pickle.dumps(error))
-    assert type(again) is kind and str(again) == str(error)
-    assert kind.exit_code == (4 if issubclass(kind, errors.SubjectError) else 2)
+    assert type(again) is kind
+    assert str(again) == str(error)
+    expected = 4 if issubclass(kind, errors.SubjectError) else 2
+    assert kind.exit_code == expected
     assert kind.__name__ in (errors.__doc__ or ""), "the tree in the docstring names every error"
 
 
@@ -269,4 +284,6 @@ def test_nearest_offers_one_choice_and_shows_a_dozen():
 
 def test_clip_keeps_one_line():
     assert clip("a\n  b\tc") == "a b c"
-    assert len(clip("x" * 500)) == 120 and clip("x" * 500).endswith("…")
+    clipped = clip("x" * 500)
+    assert len(clipped) == 120
+    assert clipped.endswith("…")

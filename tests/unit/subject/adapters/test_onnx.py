@@ -59,30 +59,30 @@ def truth(points: Any) -> Any:
 
 
 def save(model: Any, path: Path, types: Any, **options: Any) -> Path:
-    path.write_bytes(
-        skl2onnx.convert_sklearn(model, initial_types=types, **options).SerializeToString()
-    )
+    exported = skl2onnx.convert_sklearn(model, initial_types=types, **options)
+    path.write_bytes(exported.SerializeToString())
     return path
 
 
 def answers(adapter: OnnxAdapter, points: Any, space: Space) -> Any:
-    seen = list(adapter.run(points, space))
-    rows = np.concatenate([rows for rows, _ in seen])
+    parts = list(adapter.run(points, space))
+    rows = np.concatenate([rows for rows, _ in parts])
+    outcomes = np.concatenate([outcomes for _, outcomes in parts])
     assert sorted(rows) == list(range(len(points)))
-    return np.concatenate([outcomes for _, outcomes in seen])[np.argsort(rows)]
+    return outcomes[np.argsort(rows)]
 
 
 @pytest.fixture(scope="module")
 def tree():
     points = drawn(NUMERIC)
-    return DecisionTreeClassifier(random_state=0, max_depth=4).fit(points, truth(points))
+    model = DecisionTreeClassifier(random_state=0, max_depth=4)
+    return model.fit(points, truth(points))
 
 
 @pytest.fixture(scope="module")
 def tree_file(tree, tmp_path_factory):
-    return save(
-        tree, tmp_path_factory.mktemp("onnx") / "tree.onnx", [("X", FloatTensorType([None, 3]))]
-    )
+    path = tmp_path_factory.mktemp("onnx") / "tree.onnx"
+    return save(tree, path, [("X", FloatTensorType([None, 3]))])
 
 
 @pytest.fixture(scope="module")
@@ -92,9 +92,8 @@ def pipeline():
         [("cat", OneHotEncoder(), ["sex"]), ("num", StandardScaler(), ["age", "rate"])]
     )
     labels = np.where(truth(points) == 1, "approve", "deny")
-    return Pipeline([("encode", encode), ("model", LogisticRegression())]).fit(
-        frame(NAMED, points), labels
-    )
+    model = Pipeline([("encode", encode), ("model", LogisticRegression())])
+    return model.fit(frame(NAMED, points), labels)
 
 
 @pytest.fixture(scope="module")
@@ -124,37 +123,40 @@ def test_named_columns_give_the_labels_of_the_pipeline(pipeline, pipeline_file):
 def test_order_of_the_features_does_not_matter_for_named_columns(pipeline, pipeline_file):
     space = Space(NAMED.features[::-1])
     points = drawn(NAMED)
-    assert (
-        answers(OnnxAdapter(pipeline_file), points[:, ::-1], space)
-        == pipeline.predict(frame(NAMED, points))
-    ).all()
+    outcomes = answers(OnnxAdapter(pipeline_file), points[:, ::-1], space)
+    expected = pipeline.predict(frame(NAMED, points))
+    assert (outcomes == expected).all()
 
 
 def test_features_that_are_not_passed_are_not_sent(tree, tree_file):
     space = Space([category("race", ["a", "b"], passed=False), *NUMERIC.features])
     points = drawn(space)
-    assert (answers(OnnxAdapter(tree_file), points, space) == tree.predict(points[:, 1:])).all()
+    outcomes = answers(OnnxAdapter(tree_file), points, space)
+    assert (outcomes == tree.predict(points[:, 1:])).all()
 
 
 def test_numeric_levels_are_sent_as_their_numbers(tmp_path):
     space = Space([category("grade", [10, 30, 20]), integer("age", 18, 90)])
     points = drawn(space)
     native = frame(space, points).to_numpy(float)
-    model = DecisionTreeClassifier(random_state=0).fit(native, native[:, 0] + native[:, 1] > 70)
+    labels = native[:, 0] + native[:, 1] > 70
+    model = DecisionTreeClassifier(random_state=0).fit(native, labels)
     path = save(model, tmp_path / "m.onnx", [("X", FloatTensorType([None, 2]))])
-    assert (answers(OnnxAdapter(path), points, space).astype(bool) == model.predict(native)).all()
+    outcomes = answers(OnnxAdapter(path), points, space)
+    assert (outcomes.astype(bool) == model.predict(native)).all()
 
 
 def test_scores_by_name_of_the_class(pipeline, pipeline_file):
     points = drawn(NAMED)
     shares = pipeline.predict_proba(frame(NAMED, points))
     for place, name in enumerate(pipeline.classes_):
-        outcomes = answers(OnnxAdapter(pipeline_file, output="score", positive=name), points, NAMED)
+        adapter = OnnxAdapter(pipeline_file, output="score", positive=name)
+        outcomes = answers(adapter, points, NAMED)
         assert outcomes == pytest.approx(shares[:, place], abs=1e-5)
-    with pytest.raises(
-        UsageError, match=r"positive = 'aprove' is not a class.*did you mean 'approve'"
-    ):
-        answers(OnnxAdapter(pipeline_file, output="score", positive="aprove"), points, NAMED)
+    misspelt = OnnxAdapter(pipeline_file, output="score", positive="aprove")
+    message = r"positive = 'aprove' is not a class.*did you mean 'approve'"
+    with pytest.raises(UsageError, match=message):
+        answers(misspelt, points, NAMED)
 
 
 @pytest.mark.parametrize("positive", ["approve", "deny", None])
@@ -162,40 +164,44 @@ def test_scores_in_a_tensor_are_matched_to_the_labels(pipeline, tmp_path, positi
     path = save(pipeline, tmp_path / "m.onnx", NAMED_TYPES, options={"zipmap": False})
     points = drawn(NAMED)
     place = 0 if positive == "approve" else 1
-    expected = pipeline.predict_proba(frame(NAMED, points))[:, place]
+    people = frame(NAMED, points)
+    expected = pipeline.predict_proba(people)[:, place]
     adapter = OnnxAdapter(path, output="score", positive=positive)
     assert answers(adapter, points, NAMED) == pytest.approx(expected, abs=1e-5)
-    for label in (0, 1):  # batches in which only one class is predicted
-        some = (pipeline.predict(frame(NAMED, points)) == "approve") == label
-        assert answers(adapter, points[some], NAMED) == pytest.approx(expected[some], abs=1e-5)
+    approved = pipeline.predict(people) == "approve"
+    for batch in (~approved, approved):  # in which only one class is predicted
+        outcomes = answers(adapter, points[batch], NAMED)
+        assert outcomes == pytest.approx(expected[batch], abs=1e-5)
 
 
 def test_an_unknown_class_of_a_tensor_is_refused(pipeline, tmp_path):
     path = save(pipeline, tmp_path / "m.onnx", NAMED_TYPES, options={"zipmap": False})
-    with pytest.raises(
-        UsageError, match="does not say which of its 2 probability columns is class 'granted'"
-    ):
-        answers(OnnxAdapter(path, output="score", positive="granted"), drawn(NAMED), NAMED)
+    adapter = OnnxAdapter(path, output="score", positive="granted")
+    message = "does not say which of its 2 probability columns is class 'granted'"
+    with pytest.raises(UsageError, match=message):
+        answers(adapter, drawn(NAMED), NAMED)
 
 
 def test_a_regressor_gives_its_number(tmp_path):
     points = drawn(NUMERIC)
     model = DecisionTreeRegressor(max_depth=3, random_state=0).fit(points, points[:, 1] / 7)
     path = save(model, tmp_path / "m.onnx", [("X", FloatTensorType([None, 3]))])
+    expected = model.predict(points)
     for output in ("label", "score"):
-        assert answers(OnnxAdapter(path, output=output), points, NUMERIC) == pytest.approx(
-            model.predict(points)
-        )
+        outcomes = answers(OnnxAdapter(path, output=output), points, NUMERIC)
+        assert outcomes == pytest.approx(expected)
 
 
 def test_a_fixed_batch_size_is_kept(tree, tmp_path):
     path = save(tree, tmp_path / "m.onnx", [("X", FloatTensorType([4, 3]))])
     points = drawn(NUMERIC, 11)
-    assert (answers(OnnxAdapter(path), points, NUMERIC) == tree.predict(points)).all()
+    outcomes = answers(OnnxAdapter(path), points, NUMERIC)
+    assert (outcomes == tree.predict(points)).all()
 
 
 def test_no_inputs_give_no_outcomes(tree_file):
-    assert list(OnnxAdapter(tree_file).run(np.empty((0, 3)), NUMERIC)) == []
+    nobody = np.empty((0, 3))
+    assert list(OnnxAdapter(tree_file).run(nobody, NUMERIC)) == []
 
 
 def test_it_can_be_pickled_and_used_after_closing(tree, tree_file):
@@ -204,7 +210,9 @@ def test_it_can_be_pickled_and_used_after_closing(tree, tree_file):
     copy = pickle.loads(pickle.dumps(adapter))
     assert copy.identity == adapter.identity
     adapter.close()
-    assert (answers(adapter, points, NUMERIC) == answers(copy, points, NUMERIC)).all()
+    outcomes = answers(adapter, points, NUMERIC)
+    outcomes_of_copy = answers(copy, points, NUMERIC)
+    assert (outcomes == outcomes_of_copy).all()
 
 
 def test_the_identity_tells_models_and_outputs_apart(tree_file, pipeline_file):

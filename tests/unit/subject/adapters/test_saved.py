@@ -243,7 +243,7 @@ def test_what_skops_cannot_keep_is_offered_as_joblib(tmp_path):
     assert sorted(file.name for file in tmp_path.iterdir()) == ["m.joblib", "n.skops"]
 
 
-def test_what_cannot_be_saved_is_said_in_one_sentence(model, tmp_path):
+def test_what_cannot_be_saved_is_refused_in_one_sentence(model, tmp_path):
     refused(
         UsageError,
         lambda: save_model(model, tmp_path / "m.skop"),

@@ -213,7 +213,7 @@ def test_program_that_cannot_start(program):
     assert "No module named 'no_such_module'" in sentence(error)
 
 
-def test_hang_is_told_from_slowness(program):
+def test_hang_is_not_slowness(program):
     slow = program("time.sleep(0.4)\nprint(age, flush=True)", timeout=1.5)
     assert collect(slow, people(*range(5))) == ({row: row for row in range(5)}, None)
     hangs = program(
@@ -245,7 +245,7 @@ def test_time_that_the_caller_takes_is_not_counted(program):
     assert seen == [0, 1, 2]
 
 
-def test_program_that_holds_its_answers_back_is_told_to_flush(program):
+def test_program_that_holds_its_answers_back_must_flush(program):
     for body in ("print(age)", "print(age, flush=number < 3)"):
         found, error = collect(program(body, timeout=1), people(4, 5, 6, 7, 8))
         assert type(error) is SubjectTimeout
