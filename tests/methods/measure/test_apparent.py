@@ -158,15 +158,10 @@ def test_all_rows_are_asked_where_the_budget_allows_it_and_sampled_where_not(kin
 @pytest.mark.parametrize("kind", ["causal", "group"])
 def test_weighted_rows_are_drawn_as_often_as_they_weigh(kind):
     is_heavy = MANY["income"].between(50, 59) & (MANY["age"] >= 40)
-    heavy = 1 + 5 * is_heavy.to_numpy()
-    whole = score(kind, eh.rows(MANY, weights=heavy)).worst.estimate
-    drawn = score(
-        kind,
-        eh.rows(MANY, weights=heavy),
-        exact=False,
-        level=0.999,
-        margin=0.03,
-    ).worst.estimate
+    weights = 1 + 5 * is_heavy.to_numpy()
+    rows = eh.rows(MANY, weights=weights)
+    whole = score(kind, rows).worst.estimate
+    drawn = score(kind, rows, exact=False, level=0.999, margin=0.03).worst.estimate
     # So that drawing without weights would be seen.
     assert abs(whole.value - truth(MANY, kind)) > 0.06
     assert drawn.low <= whole.value <= drawn.high
@@ -357,14 +352,11 @@ def test_a_profile_is_sampled_as_it_says():
 def test_a_profile_keeps_the_constraints():
     space = eh.Space(SPACE.features, ["sex"], ["not (sex == 'M' and income < 50)"])
     sampler = eh.profile({"income": [(0, 49, 0.5), (50, 99, 0.5)]})
-    found = score(
-        "group",
-        sampler,
-        lambda p: p["income"] >= 50,
-        space,
-        margin=0.03,
-        level=0.999,
-    ).worst
+
+    def earns_50(people):
+        return people["income"] >= 50
+
+    found = score("group", sampler, earns_50, space, margin=0.03, level=0.999).worst
     assert found.estimate.low <= 0.5 <= found.estimate.high
     assert found.groups[1].estimate.value == 1
 

@@ -363,23 +363,22 @@ def test_findings_have_keys_of_their_own_that_stay_the_same():
 def test_the_tests_behind_a_score_are_written_to_a_suite(tmp_path, suffix):
     pytest.importorskip("pyarrow")
     options: dict[str, Any] = {"over": [("sex",), ("race",)], "margin": 0.05}
-    plain, kept = (eh.measure(biased, SPACE, **options, keep_tests=keep) for keep in (False, True))
+    plain = eh.measure(biased, SPACE, **options)
+    kept = eh.measure(biased, SPACE, **options, keep_tests=True)
     assert kept.findings == plain.findings
     file = tmp_path / f"tests{suffix}"
     kept.to_suite(file)
     again = eh.replay(file, biased, SPACE)
     assert again.details["changed"] == 0
-    told = {finding.about: finding.estimate.value for finding in kept.findings}
-    assert {finding.about: finding.estimate.value for finding in again.findings} == pytest.approx(
-        told
-    )
-    refused(
-        UsageError, lambda: plain.to_suite(file), "this measure kept no tests", "keep_tests=True"
-    )
-    refused(
-        UsageError, lambda: kept.to_suite(tmp_path / "tests.xls"), "'.xls'", "did you mean '.csv'"
-    )
-    refused(UsageError, lambda: kept.to_suite(tmp_path / "none" / "tests.csv"), "no folder")
+    before = {finding.about: finding.estimate.value for finding in kept.findings}
+    after = {finding.about: finding.estimate.value for finding in again.findings}
+    assert after == pytest.approx(before)
+    words = ("this measure kept no tests", "keep_tests=True")
+    refused(UsageError, lambda: plain.to_suite(file), *words)
+    unknown_suffix = tmp_path / "tests.xls"
+    refused(UsageError, lambda: kept.to_suite(unknown_suffix), "'.xls'", "did you mean '.csv'")
+    no_folder = tmp_path / "none" / "tests.csv"
+    refused(UsageError, lambda: kept.to_suite(no_folder), "no folder")
     read_back = eh.Result.from_dict(json.loads(kept.to_json()))
     refused(UsageError, lambda: read_back.to_suite(file), "this measure kept no tests")
 
@@ -444,8 +443,9 @@ CAMPAIGN = """
     import sys
     import evenhand as eh
     space = eh.Space([eh.category("sex", ["F", "M"]), eh.integer("age", 18, 90)], protected=["sex"])
+    command = ["/bin/sh", sys.argv[1], "{sex}", "{age}"]
     subject = eh.Subject.command(
-        ["/bin/sh", sys.argv[1], "{sex}", "{age}"], space, positive="yes", workers=WORKERS, ledger=sys.argv[2]
+        command, space, positive="yes", workers=WORKERS, ledger=sys.argv[2]
     )
     result = eh.measure(subject, margin=0.08, seed=5)
     print(result.digest, subject.executed)

@@ -287,12 +287,7 @@ def _outputs_text(names: Iterable[str]) -> str:
     return ", ".join(map(repr, names)) or messages.UNNAMED_OUTPUT
 
 
-def _replay_cases(
-    file: Path,
-    recorded: Recorded,
-    subject: Subject,
-    seed: int,
-) -> Result:
+def _replay_cases(file: Path, recorded: Recorded, subject: Subject, seed: int) -> Result:
     """Ask the cases of a result again."""
     findings = _with_cases(file, recorded)
     # Of groups, each class may have findings of its own.

@@ -109,7 +109,7 @@ class Replayed(ABC):
             changed=number_text.count(int(self.changed.sum())),
             outcomes=number_text.count(len(self.changed)),
         )
-        estimate = terms.said(score.estimate)
+        estimate = terms.shared(score.estimate)
         over = self.part.over
         output = self.view.title
         return Finding(
@@ -211,11 +211,7 @@ class CausalTests(Replayed):
             counts.append(self._distinct(some_points, table))
         return np.concatenate(counts)
 
-    def _distinct(
-        self,
-        points: Points,
-        table: Points,
-    ) -> NDArray[Any]:
+    def _distinct(self, points: Points, table: Points) -> NDArray[Any]:
         """Return how many valid variants points have, none of them counted twice.
 
         An assignment of NaN keeps the point's own value, which may be among the others too.

@@ -205,14 +205,7 @@ class Judge:
         level = 1 - self.error
         low, high = _floats(mixture(total, n, level))
         alone = _floats(mixture(total, n, self.level))
-        return self.interval(
-            total / n,
-            low,
-            high,
-            n,
-            alone=alone,
-            whole=whole,
-        )
+        return self.interval(total / n, low, high, n, alone=alone, whole=whole)
 
     def interval(
         self,

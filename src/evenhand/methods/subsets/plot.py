@@ -235,11 +235,7 @@ def _minimal(entries: Entries) -> list[frozenset[str]]:
     return minimal
 
 
-def _nodes(
-    among: Names,
-    entries: Entries,
-    minimal: set[frozenset[str]],
-) -> Iterator[Node]:
+def _nodes(among: Names, entries: Entries, minimal: set[frozenset[str]]) -> Iterator[Node]:
     """Yield every set of the features, smaller ones first."""
     for size in range(1, len(among) + 1):
         for names in itertools.combinations(among, size):
@@ -251,12 +247,7 @@ def _is_tested(entry: Entry) -> bool:
     return bool(entry["because"] == TESTED)
 
 
-def _node(
-    names: Names,
-    entry: Entry | None,
-    *,
-    minimal: set[frozenset[str]],
-) -> Node:
+def _node(names: Names, entry: Entry | None, *, minimal: set[frozenset[str]]) -> Node:
     if entry is None:
         return Node(names, "not tested")
     state = entry["state"]
@@ -335,11 +326,7 @@ def _size_of_set(node: Node) -> int:
     return len(node.about)
 
 
-def _lines_under(
-    node: Node,
-    short: Mapping[str, str],
-    room: int,
-) -> list[str]:
+def _lines_under(node: Node, short: Mapping[str, str], room: int) -> list[str]:
     """Return the lines of the label under a set."""
     short_names_of_set = [short[name] for name in node.about]
     if len(node.about) > 1:
@@ -463,11 +450,7 @@ def _draw_levels(lattice: LatticePanel, ax: Any) -> None:
     ax.set_title(lattice.title, loc="left", fontsize="medium")
 
 
-def _draw_bars(
-    lattice: LatticePanel,
-    ax: Any,
-    sizes: Sequence[int],
-) -> int:
+def _draw_bars(lattice: LatticePanel, ax: Any, sizes: Sequence[int]) -> int:
     """Draw the parts of all bars, state by state, and return how many states there are."""
     widths = [bar_widths(level) for level in lattice.levels]
     left = [0.0] * len(sizes)
@@ -495,12 +478,7 @@ def _draw_bars(
     return states
 
 
-def _draw_number(
-    ax: Any,
-    middle: float,
-    size: int,
-    number: int,
-) -> None:
+def _draw_number(ax: Any, middle: float, size: int, number: int) -> None:
     ax.text(
         middle,
         size,

@@ -38,11 +38,7 @@ def section(
         yield _lattice(lattice, output, f"{name}-lattice{number}")
 
 
-def _lattice(
-    lattice: Mapping[str, Any],
-    output: str,
-    name: str,
-) -> str:
+def _lattice(lattice: Mapping[str, Any], output: str, name: str) -> str:
     """Return the table of all sets in a lattice."""
     rows = [_row(entry) for entry in lattice["sets"]]
     caption = messages.TABLE

@@ -28,12 +28,7 @@ _NARROW = 90
 _ALWAYS = ("discriminating", "cleared", "undecided")
 
 
-def lines(
-    result: Result,
-    *,
-    cases: int = 1,
-    width: int | None = None,
-) -> Iterator[Line]:
+def lines(result: Result, *, cases: int = 1, width: int | None = None) -> Iterator[Line]:
     """Yield the lattice of each output, then what else there is to say."""
     lattices = lattices_of(result)
     if not lattices:
@@ -87,16 +82,12 @@ def _heading(table: Table, findings: Sequence[Finding]) -> str:
     )
 
 
-def _minimal(
-    findings: Sequence[Finding],
-    cases: int,
-    width: int | None,
-) -> Iterator[Line]:
+def _minimal(findings: Sequence[Finding], cases: int, width: int | None) -> Iterator[Line]:
     minimal = [finding for finding in findings if finding.verdict is Verdict.FAIL]
+    heading = messages.NO_MINIMAL_SET
     if minimal:
-        yield Line(messages.MINIMAL_SETS.format(sets=len(minimal)))
-    else:
-        yield Line(messages.NO_MINIMAL_SET)
+        heading = messages.MINIMAL_SETS.format(sets=len(minimal))
+    yield Line(heading)
     for finding in minimal[:MOST_SETS]:
         yield from finding_lines(finding, cases, width)
     yield from _more(len(minimal))
@@ -166,10 +157,7 @@ def _score(entry: Entry) -> str:
     return messages.SCORE.format(score=score, interval=interval, n=n)
 
 
-def _levels(
-    levels: Sequence[Mapping[str, int]],
-    width: int | None,
-) -> list[str]:
+def _levels(levels: Sequence[Mapping[str, int]], width: int | None) -> list[str]:
     """Return a table of how many sets of each size are in which state.
 
     Columns of zeros are left out but for the main ones.
@@ -190,7 +178,8 @@ def _levels(
     if width is not None and width < _NARROW:
         names = [name.replace("discriminating", "discrimi-\nnating") for name in names]
     headings = ("size", "sets", *names)
-    return table_of(headings, rows, width, right=range(len(headings)))
+    all_columns = range(len(headings))
+    return table_of(headings, rows, width, right=all_columns)
 
 
 def _pruned(table: Table) -> str:
@@ -208,11 +197,7 @@ def _pruned(table: Table) -> str:
     return messages.SOME_NOT_TESTED.format(sentence=sentence, sets=not_tested)
 
 
-def _tested_and_implied(
-    tests: int,
-    supersets: int,
-    subsets: int,
-) -> str:
+def _tested_and_implied(tests: int, supersets: int, subsets: int) -> str:
     tests_text = number_text.count(tests)
     implied_text = number_text.count(supersets + subsets)
     supersets_text = number_text.count(supersets)

@@ -90,12 +90,15 @@ class CausalSets(Evaluator):
             if self.variants(mask) <= NOT_MANY:
                 whole_look = few_look
             n = looks[few_look]
-            n_whole = looks[whole_look] if self.enumerable(mask) else 0
+            n_whole = 0
+            if self.enumerable(mask):
+                n_whole = looks[whole_look]
             if not self._look(mask, n, n_whole, meter):
                 return None
             guess = self._guess(mask, n, n_whole)
+            few_done = few_look == last_look
             whole_done = whole_look == last_look or not n_whole
-            last = few_look == last_look and whole_done
+            last = few_done and whole_done
             tested = self._judged(mask, n, n_whole, guess, last=last)
             if tested is not None:
                 return replace(tested, shown=self._cases(mask))
@@ -103,7 +106,7 @@ class CausalSets(Evaluator):
                 return None
             # Only all variants can clear a set, but they cost most: they are asked of more draws
             # when there is nothing else left to ask, or the few variants suggest it is worth it.
-            worth_it = few_look == last_look or self._is_likely_not_above(guess, n)
+            worth_it = few_done or self._is_likely_not_above(guess, n)
             if not whole_done and worth_it:
                 whole_look += 1
                 few_look = max(few_look, whole_look)
@@ -138,7 +141,9 @@ class CausalSets(Evaluator):
                 is_above = tested.state is State.ABOVE
                 if is_above or not n_whole:
                     return tested
-        whole_suffices = n_whole >= ENOUGH_DRAWS or n_whole in (0, n)
+        # Without any such draws, or with no others, more of them are not to be had.
+        no_more_whole = n_whole in (0, n)
+        whole_suffices = no_more_whole or n_whole >= ENOUGH_DRAWS
         stays_undecided = whole_suffices and self.judge.near(guess, n)
         if not last and not stays_undecided:
             return None
@@ -160,13 +165,7 @@ class CausalSets(Evaluator):
             missed = (n - n_whole) * late_flips / n_whole
         return min(1.0, (hits + missed) / n)
 
-    def _look(
-        self,
-        mask: int,
-        n: int,
-        n_whole: int,
-        meter: Meter,
-    ) -> bool:
+    def _look(self, mask: int, n: int, n_whole: int, meter: Meter) -> bool:
         """Ask a few variants of the first n draws, and all of the first `n_whole`.
 
         Return False where the budget ends first. Where an answer is cheap, and a call is what
@@ -198,33 +197,24 @@ class CausalSets(Evaluator):
         is_unknown = known[:n_whole] == UNKNOWN
         return not is_unknown.any()
 
-    def _ask_few(
-        self,
-        mask: int,
-        known: Known,
-        meter: Meter,
-    ) -> bool:
+    def _ask_few(self, mask: int, known: Known, meter: Meter) -> bool:
         """Note in `known` which new draws a few variants flip; False where the budget ends."""
         unknown = np.flatnonzero(known == UNKNOWN)
-        seen_before = len(self._known.get(mask, ()))
-        rows = unknown[unknown >= seen_before]
+        known_before = self._known.get(mask, ())
+        rows = unknown[unknown >= len(known_before)]
         trials = self._few(mask, rows)
         flips = self._find_flips(mask, rows, trials, meter)
         if flips is None:
             return False
-        known[rows[flips.found]] = FLIPPED
+        flipped = rows[flips.found]
+        others = rows[~flips.found]
+        known[flipped] = FLIPPED
         few_are_all = self.variants(mask) <= FEW
         if few_are_all and self.enumerable(mask):
-            known[rows[~flips.found]] = NO_FLIP
+            known[others] = NO_FLIP
         return True
 
-    def _ask_others(
-        self,
-        mask: int,
-        known: Known,
-        n_whole: int,
-        meter: Meter,
-    ) -> bool:
+    def _ask_others(self, mask: int, known: Known, n_whole: int, meter: Meter) -> bool:
         """Note in `known` which first draws any variant flips; False where the budget ends."""
         first = known[:n_whole]
         rows = np.flatnonzero(first == UNKNOWN)
@@ -349,7 +339,8 @@ class CausalSets(Evaluator):
         """
         trials = []
         for mask, rows_of_set in zip(masks, rows, strict=True):
-            first_stages = itertools.islice(self._few(mask, rows_of_set), 2)
+            few = self._few(mask, rows_of_set)
+            first_stages = itertools.islice(few, 2)
             trials.append(list(first_stages))
         lengths = [len(rows_of_set) for rows_of_set in rows]
         all_rows = np.concatenate(rows)
@@ -364,7 +355,8 @@ class CausalSets(Evaluator):
 
     def _cases(self, mask: int) -> tuple[Case, ...]:
         """Return flips found for the set, or for sets within it."""
-        cases = list(self._cases_of.get(mask, []))
+        own_cases = self._cases_of.get(mask, [])
+        cases = list(own_cases)
         for other, cases_of_other in self._cases_of.items():
             is_subset = other & mask == other
             if is_subset and other != mask:

@@ -92,12 +92,7 @@ class GradedSets(CausalSets):
         distances = self._distances_to_own(variants, rows, trial.size)
         return np.asarray(distances.max(axis=0))
 
-    def _distances_to_own(
-        self,
-        variants: Points,
-        rows: Rows,
-        copies: int,
-    ) -> NDArray[Any]:
+    def _distances_to_own(self, variants: Points, rows: Rows, copies: int) -> NDArray[Any]:
         """Return the distance of each variant (row) of each draw (column) to the draw itself."""
         own_outcomes = self.pool.outcomes[rows]
         own_outcomes = np.tile(own_outcomes, copies)

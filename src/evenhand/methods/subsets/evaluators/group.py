@@ -83,12 +83,7 @@ class GroupSets(Evaluator):
             return Tested(State.BELOW, self.judge.nothing())
         return self._measured(names, people, meter, whole=whole)
 
-    def _people(
-        self,
-        names: Names,
-        *,
-        whole: bool,
-    ) -> _SharedPeople | _OwnPeople | None:
+    def _people(self, names: Names, *, whole: bool) -> _SharedPeople | _OwnPeople | None:
         """Return whom the groups of a set are asked about; None where it has too many groups."""
         if self._separate(names):
             table = self._table(names, whole=whole)
@@ -148,7 +143,8 @@ class GroupSets(Evaluator):
             return np.unique(values, axis=0)
         table = self.space.assignments(names)
         if not isinstance(self.sampler, Uniform):
-            is_empty = self.sampler.empty(Groups(self.space, names))
+            groups = Groups(self.space, names)
+            is_empty = self.sampler.empty(groups)
             return table[~is_empty]
         # Constraints among these features alone make some groups impossible, whoever the people
         # are, so one person is enough to find them.
@@ -195,7 +191,8 @@ class GroupSets(Evaluator):
         error = self.judge.error
         if flipped is not None:
             error = error / 2
-        value = float(np.ptp(hits) / n)
+        spread = np.ptp(hits)
+        value = float(spread / n)
         lowest, highest = _spread(hits, n, error)
         because = TESTED
         if flipped is not None:
@@ -203,7 +200,8 @@ class GroupSets(Evaluator):
             if ceiling < self.judge.limit <= highest:
                 because = messages.GROUP_SCORE_BELOW_CAUSAL
             highest = max(min(highest, ceiling), value)
-        alone = _spread(hits, n, 1 - self.judge.level)
+        error_alone = 1 - self.judge.level
+        alone = _spread(hits, n, error_alone)
         return self.judge.interval(
             value,
             lowest,
