@@ -69,8 +69,11 @@ def test_a_function_answers_in_any_form(form, memo):
     assert found.dtype.names == ("decision", "rate")
     assert found.tolist() == EXPECTED
     assert found["rate"].dtype == np.float64
-    assert found.reshape(2, -1)[1, 0].item() == EXPECTED[15]
-    assert np.concatenate([found, found])[np.array([1, 30])].tolist() == [EXPECTED[1], EXPECTED[0]]
+    second_half = found.reshape(2, -1)[1]
+    assert second_half[0].item() == EXPECTED[15]
+    twice = np.concatenate([found, found])
+    assert twice[1].item() == EXPECTED[1]
+    assert twice[30].item() == EXPECTED[0]
     assert subject.decide(POINTS[:0]).dtype.names == ("decision", "rate")
     assert (subject.asked, subject.executed) == (30, 30)
 
@@ -87,8 +90,10 @@ def test_large_batches_and_types_that_change_between_them(monkeypatch):
 
     for memo in (False, True):
         found = Subject(answer, SPACE, outputs=BOTH, memo=memo).decide(POINTS)
-        assert found["decision"].tolist() == [age > 20 for age in AGES]
-        assert found["rate"].tolist() == [age / 4 if age < 7 else age for age in AGES]
+        decisions = [age > 20 for age in AGES]
+        rates = [age / 4 if age < 7 else age for age in AGES]
+        assert found["decision"].tolist() == decisions
+        assert found["rate"].tolist() == rates
 
 
 @pytest.mark.parametrize(
@@ -218,27 +223,39 @@ def test_views_know_the_options_of_their_output():
     )
     decision, rate = views_of(subject)
     assert [view.name for view in (decision, rate)] == BOTH
-    assert decision.differs is None and rate.differs == 0.9
-    assert decision.positive == "yes" and callable(rate.positive)
-    assert (
-        decision.labels == decision.classes == ("yes", "no") and rate.labels is rate.classes is None
-    )
-    yes, rates = decision.decide(POINTS), rate.decide(POINTS)
-    assert yes.flags.c_contiguous and rates.flags.c_contiguous and rates.dtype == np.float64
-    assert decision.favourable(yes).tolist() == [age > 20 for age in AGES]
-    assert decision.only("no").favourable(yes).tolist() == [age <= 20 for age in AGES]
-    assert rate.amount(rates).tolist() == [float(age / 2 < 5) for age in AGES]
-    assert rate.distance(rates[:-1], rates[1:]).any() == np.False_
+    assert decision.differs is None
+    assert rate.differs == 0.9
+    assert decision.positive == "yes"
+    assert callable(rate.positive)
+    assert decision.labels == ("yes", "no")
+    assert decision.classes == ("yes", "no")
+    assert rate.labels is None
+    assert rate.classes is None
+    decisions = decision.decide(POINTS)
+    rates = rate.decide(POINTS)
+    assert decisions.flags.c_contiguous
+    assert rates.flags.c_contiguous
+    assert rates.dtype == np.float64
+    is_yes = np.array(AGES) > 20
+    assert decision.favourable(decisions).tolist() == is_yes.tolist()
+    assert decision.only("no").favourable(decisions).tolist() == (~is_yes).tolist()
+    low_rates = [float(age / 2 < 5) for age in AGES]
+    assert rate.amount(rates).tolist() == low_rates
+    # Rates are half a year's step apart, and differ where they are more than 0.9 apart.
+    assert not rate.distance(rates[:-1], rates[1:]).any()
     assert rate.distance(rates[:-2], rates[2:]).all()
-    assert decision.distance(yes[:-1], yes[1:]).sum() == 1
-    refused(
-        UsageError, lambda: subject.favourable(subject.decide(POINTS)), "several outputs", "view"
-    )
-    graded = View(
-        Subject(loan, SPACE, outputs=BOTH, differs={"rate": lambda a, b: np.abs(a - b) / 50}),
-        "rate",
-    )
-    assert graded.graded and not View(graded.subject, "decision").graded
+    assert decision.distance(decisions[:-1], decisions[1:]).sum() == 1
+    answers = subject.decide(POINTS)
+    refused(UsageError, lambda: subject.favourable(answers), "several outputs", "view")
+
+
+def test_a_distance_makes_an_output_graded():
+    def far(a: Any, b: Any) -> Any:
+        return np.abs(a - b) / 50
+
+    subject = Subject(loan, SPACE, outputs=BOTH, differs={"rate": far})
+    assert View(subject, "rate").graded
+    assert not View(subject, "decision").graded
 
 
 def test_views_of_the_same_points_ask_the_software_once():
@@ -269,7 +286,9 @@ def test_the_second_answer_is_a_fresh_one_and_the_output_that_moved_is_named(mem
 
     def moody(frame: Any) -> Any:
         calls.append(1)
-        return {**loan(frame), "rate": np.where(frame["age"] == 3, len(calls), frame["age"])}
+        answer = loan(frame)
+        answer["rate"] = np.where(frame["age"] == 3, len(calls), frame["age"])
+        return answer
 
     subject = Subject(moody, SPACE, outputs=BOTH, memo=memo)
     subject.decide(POINTS)
@@ -280,14 +299,39 @@ def test_the_second_answer_is_a_fresh_one_and_the_output_that_moved_is_named(mem
 
 @pytest.mark.parametrize("memo", [None, True])
 def test_a_ledger_keeps_records_exactly(tmp_path, memo):
-    values = [True, 1, 1.0, "1", "é\n", 2**70, 0.1, float("inf"), -0.0, "\ud800", False, '["a"]']
+    values = [
+        True,
+        1,
+        1.0,
+        "1",
+        "é\n",
+        2**70,
+        0.1,
+        float("inf"),
+        -0.0,
+        "\ud800",
+        False,
+        '["a"]',
+    ]
 
     def answer(frame: Any) -> Any:
         ages = frame["age"].tolist()
-        return {"decision": [ages[0] * 2] * len(ages), "rate": [values[ages[0]]] * len(ages)}
+        first = ages[0]
+        return {
+            "decision": [first * 2] * len(ages),
+            "rate": [values[first]] * len(ages),
+        }
 
     def ask(subject: Subject) -> list[Any]:
-        return [subject.decide(POINTS[age : age + 1]).tolist()[0] for age in range(len(values))]
+        records = []
+        for age in range(len(values)):
+            (record,) = subject.decide(POINTS[age : age + 1]).tolist()
+            records.append(record)
+        return records
+
+    def exactly(records: list[Any]) -> list[Any]:
+        """Return records with their types, as 1, 1.0 and True are equal."""
+        return [(type(first), type(second), str(second)) for first, second in records]
 
     with Subject(answer, SPACE, outputs=BOTH, ledger=tmp_path / "a.db", memo=memo) as subject:
         first = ask(subject)
@@ -295,9 +339,7 @@ def test_a_ledger_keeps_records_exactly(tmp_path, memo):
         assert first == [(2 * age, values[age]) for age in range(len(values))]
     with Subject(answer, SPACE, outputs=BOTH, ledger=tmp_path / "a.db", memo=memo) as subject:
         again = ask(subject)
-        assert [(type(a), type(b), str(b)) for a, b in again] == [
-            (type(a), type(b), str(b)) for a, b in first
-        ]
+        assert exactly(again) == exactly(first)
         subject.need_deterministic(POINTS[1:2])
         assert subject.executed == 0
 
@@ -363,15 +405,14 @@ def test_a_command_prints_json(tmp_path, form):
     with Subject.command(
         argv, SPACE, outputs=BOTH, positive={"decision": "yes"}, ledger=tmp_path / "a.db"
     ) as subject:
-        assert subject.decide(points).tolist() == [EXPECTED[age] for age in (1, 20, 21, 29)]
-        assert views_of(subject)[0].favourable(subject.decide(points)["decision"]).tolist() == [
-            False,
-            False,
-            True,
-            True,
-        ]
+        found = subject.decide(points)
+        assert found.tolist() == [EXPECTED[age] for age in (1, 20, 21, 29)]
+        decision, _ = views_of(subject)
+        favourable = decision.favourable(found["decision"])
+        assert favourable.tolist() == [False, False, True, True]
     with Subject.command(argv, SPACE, outputs=BOTH, ledger=tmp_path / "a.db") as subject:
-        assert views_of(subject)[1].decide(points).tolist() == [0.5, 10.0, 10.5, 14.5]
+        _, rate = views_of(subject)
+        assert rate.decide(points).tolist() == [0.5, 10.0, 10.5, 14.5]
         assert subject.executed == 0
 
 
@@ -504,9 +545,9 @@ def test_services_that_answer_something_else(service, answer, words):
 
 NUMBERS = eh.Space([eh.integer("age", 18, 90), eh.integer("income", 0, 99)])
 X = NUMBERS.draw(200, np.random.default_rng(0))
-GRADES = np.column_stack(
-    [np.where(X[:, 0] > 50, "yes", "no"), np.array(["A", "B", "C"])[(X[:, 1] // 34).astype(int)]]
-)
+DECISIONS = np.where(X[:, 0] > 50, "yes", "no")
+INCOME_GRADES = np.array(["A", "B", "C"])[(X[:, 1] // 34).astype(int)]
+GRADES = np.column_stack([DECISIONS, INCOME_GRADES])
 
 
 @pytest.mark.parametrize(
@@ -522,12 +563,14 @@ def test_classifiers_with_several_outputs(model):
     refused(UsageError, lambda: Subject(model, NUMBERS, outputs=["a", "b", "c"]), "2 outputs")
     subject = Subject(model, NUMBERS, outputs=["decision", "grade"], positive={"grade": ["A", "B"]})
     decision, grade = views_of(subject)
-    expected = model.predict(X)
-    assert np.array_equal(decision.decide(X), expected[:, 0]) and np.array_equal(
-        grade.decide(X), expected[:, 1]
-    )
-    assert decision.classes == ("no", "yes") and grade.classes == ("A", "B", "C")
-    assert np.array_equal(grade.favourable(grade.decide(X)), np.isin(expected[:, 1], ["A", "B"]))
+    expected_decisions, expected_grades = model.predict(X).T
+    grades = grade.decide(X)
+    assert np.array_equal(decision.decide(X), expected_decisions)
+    assert np.array_equal(grades, expected_grades)
+    assert decision.classes == ("no", "yes")
+    assert grade.classes == ("A", "B", "C")
+    good = np.isin(expected_grades, ["A", "B"])
+    assert np.array_equal(grade.favourable(grades), good)
     refused(
         UsageError,
         lambda: Subject(model, NUMBERS, outputs=["decision", "grade"], positive={"grade": "a"}),
@@ -553,10 +596,13 @@ def test_a_scored_model_has_one_output():
 
 
 def test_a_regressor_with_two_targets():
-    model = LinearRegression().fit(X, np.column_stack([X[:, 0] * 2, X.sum(axis=1)]))
+    limits = X[:, 0] * 2
+    rates = X.sum(axis=1)
+    model = LinearRegression().fit(X, np.column_stack([limits, rates]))
     subject = Subject(model, NUMBERS, outputs=["limit", "rate"], differs={"limit": 10.0})
     limit, rate = views_of(subject)
-    assert np.allclose(limit.decide(X), X[:, 0] * 2) and np.allclose(rate.decide(X), X.sum(axis=1))
+    assert np.allclose(limit.decide(X), limits)
+    assert np.allclose(rate.decide(X), rates)
     assert limit.classes is None
     refused(
         BadOutcome,
@@ -595,10 +641,10 @@ def test_an_onnx_model_by_tensor_or_by_column(tmp_path):
     halves = helper.make_node("Split", ["X"], ["limit", "rate"], axis=1)
     two = save("two.onnx", ["limit", "rate"], [halves], 1)
     one = save("one.onnx", ["Y"], [helper.make_node("Neg", ["X"], ["Y"])], 2)
-    assert np.array_equal(
-        Subject.onnx(two, NUMBERS, outputs=["rate", "limit"]).decide(X)["rate"], X[:, 1]
-    )
-    assert np.array_equal(Subject.onnx(one, NUMBERS, outputs=["a", "b"]).decide(X)["b"], -X[:, 1])
+    by_tensor = Subject.onnx(two, NUMBERS, outputs=["rate", "limit"]).decide(X)
+    assert np.array_equal(by_tensor["rate"], X[:, 1])
+    by_column = Subject.onnx(one, NUMBERS, outputs=["a", "b"]).decide(X)
+    assert np.array_equal(by_column["b"], -X[:, 1])
     refused(
         UsageError,
         lambda: Subject.onnx(two, NUMBERS, outputs=["rat"]),

@@ -43,10 +43,20 @@ from evenhand.subject.subject import ROWS_AT_ONCE, Subject, as_subject
 from tests.support.helpers import refused
 
 SPACE = eh.Space(
-    [eh.category("sex", ["F", "M"]), eh.integer("age", 18, 90), eh.real("rate", 0, 1, step=0.01)],
+    [
+        eh.category("sex", ["F", "M"]),
+        eh.integer("age", 18, 90),
+        eh.real("rate", 0, 1, step=0.01),
+    ],
     protected=["sex"],
 )
-NUMBERS = eh.Space([eh.integer("a", -5, 5), eh.real("b", 0, 1), eh.integer("c", 0, 9)])
+NUMBERS = eh.Space(
+    [
+        eh.integer("a", -5, 5),
+        eh.real("b", 0, 1),
+        eh.integer("c", 0, 9),
+    ]
+)
 
 
 def rng(seed: int = 0) -> np.random.Generator:
@@ -358,7 +368,15 @@ def test_a_model_that_works_in_place_cannot_change_the_inputs():
 
 @pytest.mark.parametrize(
     "labels",
-    [[0, 1], [False, True], ["no", "yes"], [-1, 1], [0, 1, 2], ["a", "b", "c"], [0.0, 1.0]],
+    [
+        [0, 1],
+        [False, True],
+        ["no", "yes"],
+        [-1, 1],
+        [0, 1, 2],
+        ["a", "b", "c"],
+        [0.0, 1.0],
+    ],
 )
 def test_outcomes_of_every_kind_are_kept(labels):
     frame, y = people()
@@ -624,7 +642,14 @@ def test_answers_in_any_order_find_their_inputs(parts, memo):
 
 
 @pytest.mark.parametrize(
-    "outcomes", [[True, False], [0, 1], [0.5, 1.5], ["no", "yes"], ["é\n", ""]]
+    "outcomes",
+    [
+        [True, False],
+        [0, 1],
+        [0.5, 1.5],
+        ["no", "yes"],
+        ["é\n", ""],
+    ],
 )
 @pytest.mark.parametrize("memo", [None, False])
 def test_a_second_subject_on_the_same_ledger_executes_nothing(tmp_path, outcomes, memo):

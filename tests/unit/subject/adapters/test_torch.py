@@ -45,7 +45,8 @@ SPACE = Space(
 POINTS = SPACE.draw(300, np.random.default_rng(5))
 ROOMS = np.array([1.0, 2.0, 4.0])
 ROOM_CODES = POINTS[:, 1].astype(int)
-SEEN = np.column_stack([POINTS[:, 0], ROOMS[ROOM_CODES], POINTS[:, 2], POINTS[:, 3]])
+SEEN = POINTS[:, :4].copy()
+SEEN[:, 1] = ROOMS[ROOM_CODES]
 
 
 def network(outputs: int = 1, inputs: int = 4) -> Any:
@@ -245,7 +246,8 @@ def test_points_move_to_where_members_of_their_class_differ():
         assert feature.inside(column).all()
     fixed = [position for position in range(5) if position not in probe.free]
     assert np.array_equal(proposal.points[:, fixed], POINTS[:, fixed])
-    assert probe.ask(proposal.points, proposal.pairs).hits.mean() > max(0.75, 5 * blind)
+    followed = probe.ask(proposal.points, proposal.pairs)
+    assert followed.hits.mean() > max(0.75, 5 * blind)
 
 
 def test_measure_asks_a_module_here_and_in_workers():
@@ -273,18 +275,24 @@ def test_an_identity_is_that_of_weights_settings_code_and_question():
 
     assert identity(network()) == identity(network())
     assert identity(Flat()) == identity(Flat())
-    others = [network(), network(2), network().half().float(), torch.nn.Sequential(*network()[:2])]
-    others += [Flat(), Flat((20.0, 1.0, -1.0, 11.0)), Flat(shift=41.0)]
-    others[3].append(torch.nn.ReLU()).append(network()[4])
-    names = [identity(module) for module in others]
-    names += [
-        identity(Flat(), output="score"),
-        identity(Flat(), threshold=0.5),
-        identity(Flat(), identity="loan 2"),
+    other_layers = torch.nn.Sequential(*network()[:2], torch.nn.ReLU(), network()[4])
+    modules = [
+        network(),
+        network(2),
+        network().half().float(),
+        other_layers,
+        Flat(),
+        Flat((20.0, 1.0, -1.0, 11.0)),
+        Flat(shift=41.0),
     ]
-    names += [identity(Flat(), positive=0, threshold=0.5)]
+    names = [identity(module) for module in modules]
+    at_half = identity(Flat(), threshold=0.5)
+    names.append(at_half)
+    names.append(identity(Flat(), output="score"))
+    names.append(identity(Flat(), identity="loan 2"))
+    names.append(identity(Flat(), positive=0, threshold=0.5))
     assert len(set(names)) == len(names)
-    assert identity(Flat(), threshold=0.5) == identity(Flat(), positive=1, threshold=0.5)
+    assert at_half == identity(Flat(), positive=1, threshold=0.5)
 
 
 @pytest.mark.parametrize(
@@ -390,7 +398,8 @@ def test_a_search_follows_the_gradients_of_a_module_to_its_boundary(monkeypatch)
 
     monkeypatch.setattr(TorchAdapter, "gradients", counted)
     module = Narrow()
-    result = eh.search(module, wide, budget=eh.Budget(queries=3000), seed=1)
+    budget = eh.Budget(queries=3000)
+    result = eh.search(module, wide, budget=budget, seed=1)
     assert sum(followed) > 0
     frame = result.to_frame()
     assert len(frame) > 100
@@ -398,7 +407,7 @@ def test_a_search_follows_the_gradients_of_a_module_to_its_boundary(monkeypatch)
     people = frame[list(wide.names)].assign(sex=sex)
     twins = people.assign(sex=1 - sex)
     assert (accepted(module, people) != accepted(module, twins)).all()
-    again = eh.search(module, wide, budget=eh.Budget(queries=3000), seed=1)
+    again = eh.search(module, wide, budget=budget, seed=1)
     assert again.digest == result.digest
 
 
@@ -410,7 +419,12 @@ def accepted(module: Any, rows: Any) -> Any:
 
 
 LOANS = Space(
-    [integer("sex", 0, 1), integer("age", 18, 80), integer("income", 10, 120)], protected=["sex"]
+    [
+        integer("sex", 0, 1),
+        integer("age", 18, 80),
+        integer("income", 10, 120),
+    ],
+    protected=["sex"],
 )
 
 
@@ -478,8 +492,9 @@ def test_an_evened_module_decides_by_the_mean_chances_over_the_variants(classes)
     np.testing.assert_array_equal(of_women, of_men)
     assert Subject(even, SPACE).decide(POINTS).tolist() == decisions.tolist()
     original = Subject(network(classes), SPACE)
-    as_women, as_men = (
-        original.decide(SPACE.under(POINTS, ("sex",), np.array([[code]]))) for code in (0, 1)
-    )
+    women = SPACE.under(POINTS, ("sex",), np.array([[0]]))
+    men = SPACE.under(POINTS, ("sex",), np.array([[1]]))
+    as_women = original.decide(women)
+    as_men = original.decide(men)
     same = as_women == as_men
     assert decisions[same].tolist() == as_women[same].tolist()
