@@ -9,13 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenhand.methods.subsets.plot import (
-    LOOKS,
-    LatticeDisplay,
-    LatticePanel,
-    bar_widths,
-    short_names,
-)
+from evenhand.methods.subsets.panel import LatticePanel
+from evenhand.methods.subsets.plot import LOOKS, LatticeDisplay, bar_widths, short_names
 from evenhand.report.finding_text import STATES
 from evenhand.report.rates_display import RatesDisplay, display_of
 from evenhand.results.evidence import Finding
