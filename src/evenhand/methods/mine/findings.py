@@ -8,13 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand.methods.mine import messages
-from evenhand.methods.mine.conditions import is_whole
 from evenhand.results.evidence import Finding, Group
 from evenhand.runtime import number_text
-from evenhand.runtime.errors import UsageError, clip, nearest
 from evenhand.space.rule import Rule
-from evenhand.statistics.estimate import Estimate, check_limit
-from evenhand.statistics.intervals import check_level
+from evenhand.statistics.estimate import Estimate
 from evenhand.statistics.simultaneous import SimultaneousIntervals, absolute
 
 if TYPE_CHECKING:
@@ -28,10 +25,6 @@ if TYPE_CHECKING:
     Entry = dict[str, Any]
     Cases = tuple[Case, ...]
 
-SCORES = ("rate", "tpr", "fpr")
-"""What is compared: how often people are favoured, of all, of those who should be, and of those who
-should not.
-"""
 OTHERS = messages.EVERYONE_ELSE
 """Whom people are compared with."""
 OTHER_TEXTS = {
@@ -132,7 +125,7 @@ class RankedStories:
 
 
 @dataclass(frozen=True, eq=False)
-class _Comparison:
+class _ComparedRates:
     """The limits of a difference, and the two rates that it is of."""
 
     low: float
@@ -213,7 +206,7 @@ class FindingWriter:
             "like": [self._like_entry(rule_set) for rule_set in story.like],
         }
 
-    def _compared(self, lead: RuleSet, rows: int) -> _Comparison:
+    def _compared(self, lead: RuleSet, rows: int) -> _ComparedRates:
         """Return the limits of the difference and the rates of both sides (Definition 4.1)."""
         counts = np.array([lead.hits, lead.size])
         sides = self.mining.ranking.sides(counts)
@@ -222,13 +215,13 @@ class FindingWriter:
         low, high = absolute(np.asarray(lows), np.asarray(highs))
         rate = self._rate(hits, size, rows)
         other = self._rate(missed, others, self._rows - rows)
-        return _Comparison(float(low), float(high), rate, other)
+        return _ComparedRates(float(low), float(high), rate, other)
 
     @property
     def _rows(self) -> int:
         return len(self.mining.treated.points)
 
-    def _compared_by_paper(self, lead: RuleSet, paper: PaperScores) -> _Comparison:
+    def _compared_by_paper(self, lead: RuleSet, paper: PaperScores) -> _ComparedRates:
         """Return the limits of the difference and the rates that Algorithm 2 drew."""
         score = paper.scores[lead.family, lead.place]
         population = self.mining.treated.population
@@ -236,7 +229,7 @@ class FindingWriter:
         other = paper.rate(score.outside, score.n, population)
         low = max(score.value - score.half, 0.0)
         high = min(score.value + score.half, 1.0)
-        return _Comparison(low, high, rate, other)
+        return _ComparedRates(low, high, rate, other)
 
     def _like_entry(self, rule_set: RuleSet) -> Entry:
         """Return what the details hold of a rule set about nearly the same people as a story."""
@@ -415,45 +408,6 @@ def _stories_first(finding: Finding) -> tuple[bool, float, float]:
     rule: Any = finding.about
     bounds_others = not rule.conditions
     return bounds_others, -finding.estimate.low, -finding.estimate.value
-
-
-def scores_of(score: Any, truth: Any) -> tuple[str, ...]:
-    """Return the scores that are asked for, checked."""
-    scores = tuple(score) if isinstance(score, list | tuple) else (score,)
-    for name in scores:
-        if name not in SCORES:
-            raise unknown_option("score", name, SCORES)
-    shown = clip(repr(score))
-    if not scores or len(set(scores)) < len(scores):
-        valid = ", ".join(SCORES)
-        raise UsageError(messages.SCORES_NOT_DISTINCT.format(score=shown, scores=valid))
-    if scores != ("rate",) and truth is None:
-        raise UsageError(messages.SCORE_NEEDS_TRUTH.format(score=shown))
-    return scores
-
-
-def unknown_option(option: str, value: Any, valid: Sequence[str]) -> UsageError:
-    """Return the error for the value of an option that is none of the valid ones.
-
-    >>> print(unknown_option("kind", "groups", ["group", "causal"]))
-    kind = 'groups' is unknown; did you mean 'group'? Valid choices are 'group', 'causal'
-    """
-    return UsageError(
-        messages.UNKNOWN_OPTION.format(
-            option=option,
-            value=clip(repr(value)),
-            choices=nearest(value, valid),
-        )
-    )
-
-
-def check_terms(level: float, limit: float | None, top: int) -> None:
-    """Refuse a level, a limit or a number of rule sets to report that cannot be."""
-    check_level(level)
-    if limit is not None:
-        check_limit(limit)
-    if not is_whole(top, least=1):
-        raise UsageError(messages.TOP_NOT_WHOLE.format(top=clip(repr(top))))
 
 
 def among(score: str, sentence: str) -> str:

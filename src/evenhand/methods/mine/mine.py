@@ -9,15 +9,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand.methods.mine import MINE, messages
-from evenhand.methods.mine.findings import (
-    MiningPart,
+from evenhand.methods.mine.findings import MiningPart, rank, write_findings
+from evenhand.methods.mine.rule_sets import (
+    BINS,
+    Mining,
+    RuleSetOptions,
+    check_rules,
     check_terms,
-    rank,
     scores_of,
     unknown_option,
-    write_findings,
 )
-from evenhand.methods.mine.rule_sets import BINS, Mining, RuleSetOptions, check_rules
 from evenhand.methods.mine.treatment import (
     TreatmentRun,
     compared,

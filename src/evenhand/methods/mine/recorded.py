@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand.methods.mine import MINE_LOG, messages
-from evenhand.methods.mine.findings import (
-    MiningPart,
-    OutcomeWords,
+from evenhand.methods.mine.findings import MiningPart, OutcomeWords, rank, write_findings
+from evenhand.methods.mine.rule_sets import (
+    BINS,
+    Mining,
+    RuleSetOptions,
+    Treated,
     check_terms,
-    rank,
     scores_of,
-    write_findings,
 )
-from evenhand.methods.mine.rule_sets import BINS, Mining, RuleSetOptions, Treated
 from evenhand.population.recorded import favourable_of, label_of, table_of
 from evenhand.results.result import Result
 from evenhand.runtime import number_text

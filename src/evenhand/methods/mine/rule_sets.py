@@ -13,13 +13,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand.methods.mine import messages
-from evenhand.methods.mine.conditions import Choices, is_whole
+from evenhand.methods.mine.bins import is_whole
+from evenhand.methods.mine.conditions import Choices
 from evenhand.methods.mine.cube import Cube
 from evenhand.methods.mine.ranking import Ranking
 from evenhand.runtime import number_text
 from evenhand.runtime.errors import DataError, SpaceError, UsageError, clip, nearest
 from evenhand.space.feature import count, plain
 from evenhand.space.rule import Rule
+from evenhand.statistics.estimate import check_limit
+from evenhand.statistics.intervals import check_level
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,6 +38,10 @@ if TYPE_CHECKING:
     Flags = NDArray[np.bool_]
     Report = Callable[[float], None]
 
+SCORES = ("rate", "tpr", "fpr")
+"""What is compared: how often people are favoured, of all, of those who should be, and of those who
+should not.
+"""
 BINS = 10
 """The paper's number of bins (section 4.1)."""
 DEEP_RULES = 10_000_000
@@ -119,6 +126,45 @@ def check_depth(depth: Any) -> None:
     if depth is not None and not is_whole(plain(depth), least=1):
         shown = clip(repr(depth))
         raise UsageError(messages.DEPTH_NOT_WHOLE.format(depth=shown))
+
+
+def scores_of(score: Any, truth: Any) -> tuple[str, ...]:
+    """Return the scores that are asked for, checked."""
+    scores = tuple(score) if isinstance(score, list | tuple) else (score,)
+    for name in scores:
+        if name not in SCORES:
+            raise unknown_option("score", name, SCORES)
+    shown = clip(repr(score))
+    if not scores or len(set(scores)) < len(scores):
+        valid = ", ".join(SCORES)
+        raise UsageError(messages.SCORES_NOT_DISTINCT.format(score=shown, scores=valid))
+    if scores != ("rate",) and truth is None:
+        raise UsageError(messages.SCORE_NEEDS_TRUTH.format(score=shown))
+    return scores
+
+
+def unknown_option(option: str, value: Any, valid: Sequence[str]) -> UsageError:
+    """Return the error for the value of an option that is none of the valid ones.
+
+    >>> print(unknown_option("kind", "groups", ["group", "causal"]))
+    kind = 'groups' is unknown; did you mean 'group'? Valid choices are 'group', 'causal'
+    """
+    return UsageError(
+        messages.UNKNOWN_OPTION.format(
+            option=option,
+            value=clip(repr(value)),
+            choices=nearest(value, valid),
+        )
+    )
+
+
+def check_terms(level: float, limit: float | None, top: int) -> None:
+    """Refuse a level, a limit or a number of rule sets to report that cannot be."""
+    check_level(level)
+    if limit is not None:
+        check_limit(limit)
+    if not is_whole(top, least=1):
+        raise UsageError(messages.TOP_NOT_WHOLE.format(top=clip(repr(top))))
 
 
 def _is_share(value: Any, *, least: float) -> bool:

@@ -8,8 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand.methods.mine import MINE_TEXT, messages
-from evenhand.methods.mine.findings import check_terms, unknown_option
-from evenhand.methods.mine.rule_sets import check_depth, check_support
+from evenhand.methods.mine.rule_sets import (
+    check_depth,
+    check_support,
+    check_terms,
+    unknown_option,
+)
+from evenhand.methods.mine.texts.changes import TextCausal
 from evenhand.methods.mine.texts.combinations import (
     MOST,
     MOST_EXPENSIVE,
@@ -22,7 +27,6 @@ from evenhand.methods.mine.texts.combinations import (
 )
 from evenhand.methods.mine.texts.findings import (
     AGAINST,
-    TextCausal,
     TextFindingWriter,
     population,
     score_rest,

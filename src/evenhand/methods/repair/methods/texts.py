@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand.methods.mine.findings import check_terms
-from evenhand.methods.mine.rule_sets import check_support
+from evenhand.methods.mine.rule_sets import check_support, check_terms
 from evenhand.methods.mine.texts.findings import AGAINST
 from evenhand.methods.mine.texts.mine_text import mine_text
 from evenhand.methods.repair import messages

@@ -1,0 +1,196 @@
+"""Bins of a number: where users, the space, widths or quantiles cut it (TestSGD, section 4.1)."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evenhand.methods.mine import messages
+from evenhand.runtime import number_text
+from evenhand.runtime.errors import DataError, SpaceError, UsageError, clip, nearest
+from evenhand.space.distribution import Part
+from evenhand.space.feature import count, plain
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from evenhand.space.feature import Feature
+
+    Floats = NDArray[np.float64]
+    Cuts = int | list[float]
+
+BINNINGS = ("width", "quantiles")
+MOST_PICKS = 100_000_000
+"""The most entries of a table of choices and cells."""
+_DIGITS = 15
+"""A double holds that many digits; edges that need more to be told apart are left as they are."""
+_SLACK = 1e-6
+"""The part of a step by which an edge may miss a value of its feature, for rounding."""
+
+
+def check_binning(binning: Any) -> None:
+    """Refuse an unknown way to cut numbers into bins."""
+    if binning not in BINNINGS:
+        choices = nearest(binning, BINNINGS)
+        raise UsageError(
+            messages.UNKNOWN_BINNING.format(binning=clip(repr(binning)), choices=choices)
+        )
+
+
+def is_whole(value: Any, *, least: int) -> bool:
+    """Return whether a value is a whole number of `least` or more; truth values are not numbers.
+
+    >>> is_whole(2, least=1), is_whole(True, least=1), is_whole(2.5, least=1)
+    (True, False, False)
+    """
+    if isinstance(value, bool) or not isinstance(value, int):
+        return False
+    return value >= least
+
+
+def checked_bins(feature: Feature, bins: Any) -> Cuts:
+    """Return the number of bins or the cut points, checked."""
+    bins = plain(bins)
+    if is_whole(bins, least=2):
+        return int(bins)
+    cuts: list[Any] = []
+    if isinstance(bins, Iterable) and not isinstance(bins, str | bytes):
+        cuts = [plain(cut) for cut in bins]
+    finite = all(map(_is_finite, cuts))
+    if not cuts or not finite or not _is_rising(cuts):
+        shown = clip(repr(bins))
+        raise UsageError(messages.BINS_NOT_VALID.format(bins=shown))
+    if feature.kind != "category":
+        for cut in cuts:
+            _check_cut(feature, cut)
+    return cuts
+
+
+def _check_cut(feature: Feature, cut: float) -> None:
+    """Refuse a cut point outside of the range of its feature."""
+    if not feature.low <= cut <= feature.high:
+        raise UsageError(
+            messages.CUT_OUTSIDE_RANGE.format(
+                cut=repr(cut),
+                feature=repr(feature.name),
+                domain=feature.domain,
+            )
+        )
+
+
+def _is_finite(cut: Any) -> bool:
+    if isinstance(cut, bool) or not isinstance(cut, int | float):
+        return False
+    return math.isfinite(cut)
+
+
+def _is_rising(cuts: Sequence[float]) -> bool:
+    pairs = itertools.pairwise(cuts)
+    return all(lower < upper for lower, upper in pairs)
+
+
+def highest_value(feature: Feature) -> float:
+    """Return the highest value that a number takes; its step may end below its range."""
+    values = Part.uniform(0, feature)
+    return float(values.high[0, 0])
+
+
+def edges_of(feature: Feature, column: Floats, bins: Cuts, binning: str) -> tuple[float, ...]:
+    """Return the edges of a number's bins, each of which holds some of its values."""
+    if isinstance(bins, int) and binning == "width":
+        bins = _declared_bins(feature, bins)
+    cells = int(min(bins, feature.size)) if isinstance(bins, int) else len(bins) + 1
+    _check_intervals(feature, cells)
+    low = float(feature.low)
+    top = highest_value(feature)
+    if isinstance(bins, int) and feature.size <= bins:
+        # Each value has a bin of its own, and the last one an edge beyond it.
+        step = float(feature.step or 1.0)
+        return (*feature.values().tolist(), top + step)
+    cuts = _cut_points(feature, column, bins, binning)
+    above_low = cuts > low
+    below_high = cuts < feature.high
+    cuts = np.unique(cuts[above_low & below_high])
+    if feature.step is not None:
+        return _edges_on_steps(feature, cuts, float(feature.step), top)
+    edges = np.array([low, *cuts, top])
+    if isinstance(bins, int):
+        edges = _rounded(edges)
+    return tuple(edges.tolist())
+
+
+def _declared_bins(feature: Feature, bins: int) -> Cuts:
+    """Return the bins that a feature declares, which come before a number of bins."""
+    declared = feature.bins
+    if declared is None:
+        return bins
+    if isinstance(declared, int):
+        return declared
+    return list(declared)
+
+
+def _check_intervals(feature: Feature, cells: int) -> None:
+    """Refuse more intervals of bins than a table holds."""
+    intervals = cells * (cells + 1) // 2 - 1
+    if intervals * cells <= MOST_PICKS:
+        return
+    most = MOST_PICKS // cells
+    raise SpaceError(
+        messages.TOO_MANY_BINS.format(
+            feature=repr(feature.name),
+            choices=count(intervals),
+            cells=number_text.count(cells),
+            most=count(most),
+        )
+    )
+
+
+def _cut_points(feature: Feature, column: Floats, bins: Cuts, binning: str) -> Floats:
+    """Return where a number is cut: where the user says, at equal widths, or at quantiles."""
+    if not isinstance(bins, int):
+        return np.array(bins, dtype=np.float64)
+    if binning == "width":
+        # The paper's own bins, of which it takes 10 (section 4.1).
+        low = float(feature.low)
+        high = float(feature.high)
+        return np.linspace(low, high, bins + 1)
+    if not len(column):
+        name = repr(feature.name)
+        raise DataError(messages.QUANTILES_NEED_ROWS.format(feature=name))
+    shares = np.linspace(0, 1, bins + 1)
+    inner_shares = shares[1:-1]
+    return np.asarray(np.quantile(column, inner_shares))
+
+
+def _edges_on_steps(feature: Feature, cuts: Floats, step: float, top: float) -> tuple[float, ...]:
+    """Return edges that are values of a feature with steps: a cut moves up to the next value."""
+    low = float(feature.low)
+    steps = (cuts - low) / step
+    whole_steps = np.ceil(steps - _SLACK)
+    values = feature.snap(whole_steps * step + low)
+    above_low = values > low
+    up_to_top = values <= top
+    inner = np.unique(values[above_low & up_to_top])
+    # A bin of the highest value alone needs an edge beyond it.
+    last = top + step if top in inner else top
+    return (low, *inner.tolist(), last)
+
+
+def _rounded(edges: Floats) -> Floats:
+    """Return edges with only as many decimals as tell them apart.
+
+    A text is then short, and true to the last digit.
+    """
+    narrowest = np.diff(edges).min()
+    decimals = 5 - math.floor(math.log10(narrowest))
+    digits_before = math.log10(np.abs(edges).max())
+    if decimals + digits_before < _DIGITS:
+        inner_edges = edges[1:-1]
+        edges[1:-1] = np.round(inner_edges, max(decimals, 0))
+    return edges
