@@ -38,17 +38,21 @@ def sh(tmp_path):
 
 
 def test_every_input_is_answered_once_by_its_own_process(sh):
-    adapter = CommandAdapter(
-        [sh('if [ "$2" = M ] && [ "$1" -gt 50 ]; then echo approve; else echo deny; fi'), *BOTH]
-    )
+    program = sh('if [ "$2" = M ] && [ "$1" -gt 50 ]; then echo approve; else echo deny; fi')
+    adapter = CommandAdapter([program, *BOTH])
     points = people(*range(100))
     found, error = collect(adapter, points)
     assert error is None
-    assert found == {row: "approve" if row % 2 and row > 50 else "deny" for row in range(100)}
+    assert len(found) == 100
+    for row, outcome in found.items():
+        is_older_man = row % 2 and row > 50
+        assert outcome == ("approve" if is_older_man else "deny")
 
 
 def test_no_points_start_no_process(sh, tmp_path):
-    found, error = collect(CommandAdapter([sh(f"touch {tmp_path}/ran; echo 1"), *BOTH]), people())
+    program = sh(f"touch {tmp_path}/ran; echo 1")
+    adapter = CommandAdapter([program, *BOTH])
+    found, error = collect(adapter, people())
     assert (found, error) == ({}, None)
     assert not (tmp_path / "ran").exists()
 
@@ -59,7 +63,9 @@ def test_python_script_and_types_of_outcomes(tmp_path):
         "import sys; age = int(sys.argv[1])\nprint([7, 0.5, 'true', 'no', '\"7\"'][age])"
     )
     adapter = CommandAdapter([sys.executable, str(script), "{age}"], workers=1)
-    found, error = collect(adapter, people(0, 1, 2, 3, 4)[:, 1:], Space([integer("age", 0, 9)]))
+    space = Space([integer("age", 0, 9)])
+    points = people(0, 1, 2, 3, 4)[:, 1:]
+    found, error = collect(adapter, points, space)
     assert error is None
     assert [found[row] for row in range(5)] == [7, 0.5, True, "no", "7"]
 
@@ -71,7 +77,8 @@ def test_compiled_program(tmp_path):
         "#include <stdio.h>\n#include <stdlib.h>\nint main(int c, char **v) { if (atoi(v[1]) == 13)"
         ' abort(); puts(v[2][0] == \'M\' ? "1" : "0"); return 0; }'
     )
-    subprocess.run(["cc", "-o", str(tmp_path / "loan"), str(source)], check=True)
+    program = tmp_path / "loan"
+    subprocess.run(["cc", "-o", str(program), str(source)], check=True)
     adapter = CommandAdapter(["./loan", *BOTH], cwd=tmp_path, workers=1)
     assert collect(adapter, people(4, 5, 6)) == ({0: 0, 1: 1, 2: 0}, None)
     found, error = collect(adapter, people(4, 13))
@@ -84,10 +91,15 @@ def test_compiled_program(tmp_path):
 def test_template_braces_star_and_numbers(sh):
     script = sh('printf "%s|" "$@"')
     space = Space(
-        [category("a b", ["x y"]), real("rate", 0, 1, step=0.1), category("flag", [True])]
+        [
+            category("a b", ["x y"]),
+            real("rate", 0, 1, step=0.1),
+            category("flag", [True]),
+        ]
     )
     point = np.array([[0.0, 0.3, 0.0]])
-    found, _ = collect(CommandAdapter([script, "{*}", "{{{a b}}}", "--rate={rate}"]), point, space)
+    adapter = CommandAdapter([script, "{*}", "{{{a b}}}", "--rate={rate}"])
+    found, _ = collect(adapter, point, space)
     assert found[0] == "x y|0.3|True|{x y}|--rate=0.3|"
 
 
@@ -96,7 +108,8 @@ def test_features_that_are_not_passed_are_not_sent(sh):
         [Feature("race", "category", ("a", "b"), passed=False), integer("age", 0, 99)],
         protected=["race"],
     )
-    assert collect(CommandAdapter([sh("echo $#$1"), "{*}"]), people(7), space) == ({0: 17}, None)
+    adapter = CommandAdapter([sh("echo $#$1"), "{*}"])
+    assert collect(adapter, people(7), space) == ({0: 17}, None)
     with pytest.raises(UsageError, match=r"'\{race\}'.*passed=False"):
         CommandAdapter([sh("echo 1"), "{race}", "{age}"]).check(space)
 
@@ -110,7 +123,8 @@ def test_features_that_are_not_passed_are_not_sent(sh):
     ],
 )
 def test_template_that_does_not_fit_the_space(sh, argv, words):
-    found, error = collect(CommandAdapter([sh("echo 1"), *argv]), people(1, 2))
+    adapter = CommandAdapter([sh("echo 1"), *argv])
+    found, error = collect(adapter, people(1, 2))
     assert found == {}
     assert isinstance(error, UsageError)
     for word in words:
@@ -155,7 +169,8 @@ def test_file_that_is_no_program(tmp_path):
     path = tmp_path / "loan"
     path.write_bytes(b"\x00\x01 no program")
     path.chmod(0o755)
-    found, error = collect(CommandAdapter([str(path), *BOTH]), people(1))
+    adapter = CommandAdapter([str(path), *BOTH])
+    found, error = collect(adapter, people(1))
     assert isinstance(error, UsageError)
     assert "#!/bin/sh" in sentence(error)
     assert found == {}
@@ -164,9 +179,9 @@ def test_file_that_is_no_program(tmp_path):
 @pytest.mark.parametrize(("name", "word"), [("a\0b", "null"), ("a\ud800b", "surrogates")])
 def test_argument_that_no_program_can_be_given(sh, name, word):
     space = Space([category("name", ["fine", name])])
-    found, error = collect(
-        CommandAdapter([sh("echo $1"), "{name}"], workers=1), np.array([[0.0], [1.0]]), space
-    )
+    adapter = CommandAdapter([sh("echo $1"), "{name}"], workers=1)
+    points = np.array([[0.0], [1.0]])
+    found, error = collect(adapter, points, space)
     assert found == {0: "fine"}
     assert isinstance(error, UsageError)
     assert word in sentence(error)
@@ -227,13 +242,13 @@ def test_noisy_standard_error_does_not_block(sh):
         "i=0; while [ $i -lt 3000 ]; do echo 0123456789012345678901234567890123456789 >&2;"
         " i=$((i+1)); done"
     )
-    assert collect(CommandAdapter([sh(f"{noise}; echo 1"), *BOTH]), people(1)) == ({0: 1}, None)
+    adapter = CommandAdapter([sh(f"{noise}; echo 1"), *BOTH])
+    assert collect(adapter, people(1)) == ({0: 1}, None)
 
 
 def test_standard_input_is_empty_and_environment_is_given(sh):
-    adapter = CommandAdapter(
-        [sh('cat; echo "$SCORE"'), *BOTH], env={"SCORE": "7", "PATH": os.environ["PATH"]}
-    )
+    env = {"SCORE": "7", "PATH": os.environ["PATH"]}
+    adapter = CommandAdapter([sh('cat; echo "$SCORE"'), *BOTH], env=env)
     assert collect(adapter, people(1)) == ({0: 7}, None)
 
 
@@ -246,18 +261,16 @@ def test_timeout_kills_the_children_of_the_program_too(sh, tmp_path):
 
 def test_interrupt_kills_the_processes(sh, tmp_path):
     marker = tmp_path / "pid"
-    adapter = CommandAdapter(
-        [sh(f"echo $$ > {marker}.new; mv {marker}.new {marker}; sleep 300"), *BOTH], workers=1
-    )
+    program = sh(f"echo $$ > {marker}.new; mv {marker}.new {marker}; sleep 300")
+    adapter = CommandAdapter([program, *BOTH], workers=1)
 
     def interrupt():
         while not marker.exists():
             time.sleep(0.01)
         signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
 
-    before = signal.signal(
-        signal.SIGINT, signal.default_int_handler
-    )  # jobs in the background ignore it
+    # Jobs in the background ignore the signal.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         threading.Thread(target=interrupt, daemon=True).start()
         with pytest.raises(KeyboardInterrupt):
@@ -279,14 +292,17 @@ def test_interrupt_while_a_thread_is_being_started(sh, tmp_path, monkeypatch, be
 
     monkeypatch.setattr(threading.Thread, "start", interrupted)
     body = f"echo $$ > {tmp_path}/$1.new; mv {tmp_path}/$1.new {tmp_path}/$1.pid; sleep 300"
+    adapter = CommandAdapter([sh(body), *BOTH], workers=2)
     with pytest.raises(KeyboardInterrupt):
-        collect(CommandAdapter([sh(body), *BOTH], workers=2), people(1, 2))
-    assert all(gone(int(path.read_text())) for path in tmp_path.glob("*.pid"))
+        collect(adapter, people(1, 2))
+    for path in tmp_path.glob("*.pid"):
+        assert gone(int(path.read_text()))
 
 
 def test_caller_that_stops_early_leaves_no_process(sh, tmp_path):
     body = f"if [ $1 = 0 ]; then echo 0; else echo $$ > {tmp_path}/$1.pid; sleep 300; fi"
-    answers: Any = CommandAdapter([sh(body), *BOTH], workers=2).run(people(0, 1, 2), SPACE)
+    adapter = CommandAdapter([sh(body), *BOTH], workers=2)
+    answers: Any = adapter.run(people(0, 1, 2), SPACE)
     next(answers)
     while not list(tmp_path.glob("*.pid")):
         time.sleep(0.01)
@@ -296,12 +312,11 @@ def test_caller_that_stops_early_leaves_no_process(sh, tmp_path):
 
 
 def test_answers_arrive_while_others_are_under_way(sh, tmp_path):
-    """The first answer must be handed on before the second process can end, as it waits for a file
-    we write then.
-    """
+    """The second process waits for a file that is written after the first answer."""
     gate = tmp_path / "gate"
     body = f"if [ $1 = 1 ]; then while [ ! -e {gate} ]; do sleep 0.05; done; fi; echo $1"
-    answers = CommandAdapter([sh(body), *BOTH], workers=2).run(people(0, 1), SPACE)
+    adapter = CommandAdapter([sh(body), *BOTH], workers=2)
+    answers = adapter.run(people(0, 1), SPACE)
     rows, outcomes = next(answers)
     assert (rows.tolist(), outcomes.tolist()) == ([0], [0])
     gate.touch()
