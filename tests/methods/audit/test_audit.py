@@ -287,7 +287,12 @@ def test_compare_takes_recorded_outcomes_and_rows_of_a_check_of_its_own():
 
 
 def test_another_model_that_is_a_subject_stays_open():
-    argv = [sys.executable, "-c", "import sys, json\nfor line in sys.stdin: print(int(json.loads(line)['income'] > 25), flush=True)"]  # fmt: skip
+    program = (
+        "import sys, json\n"
+        "for line in sys.stdin:\n"
+        "    print(int(json.loads(line)['income'] > 25), flush=True)"
+    )
+    argv = [sys.executable, "-c", program]
     with eh.Subject.stream(argv, SPACE, positive=1, workers=1) as other:
         check = {
             "job": "compare",
@@ -366,7 +371,7 @@ def test_a_configuration_declares_its_own_space_and_texts_need_one(project):
         lambda: eh.audit(file, SPACE),
         "space cannot be combined with a configuration file",
     )
-    refused(UsageError, lambda: eh.audit(file, data=people()), "data does not go with")
+    refused(UsageError, lambda: eh.audit(file, data=people()), "data cannot be combined with")
     refused(UsageError, lambda: eh.audit(str(file), checks=[]), "checks is empty")
     refused(
         ConfigError,
@@ -624,8 +629,9 @@ def test_names_of_checks_are_unlike_and_the_same_in_every_run():
     together = planned(SPACE, [BIASED_CHECK, FAIR_CHECK, BIASED_CHECK], eh.Budget(), real=False)
     assert [plan.name for plan in together] == ["measure sex; race"]
     assert together[0].settings["over"] == [("sex",), ("race",)]
-    apart = planned(SPACE, [{"job": "search", "start": people(5)}, {"job": "search", "start": people(5)}], eh.Budget(),
-                    real=False)  # fmt: skip
+    # Frames are the same only where they are the very same object.
+    searches = [{"job": "search", "start": people(5)}, {"job": "search", "start": people(5)}]
+    apart = planned(SPACE, searches, eh.Budget(), real=False)
     assert len(apart) == 2
 
 

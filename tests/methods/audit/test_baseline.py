@@ -209,7 +209,7 @@ def mined(*findings: Finding) -> Result:
 
 
 def states(new: Result, old: Result) -> dict[str, tuple[str, str | None]]:
-    by_claim = {}
+    by_claim: dict[str, tuple[str, str | None]] = {}
     for found, comparison in zip(new.findings, hold(new, old), strict=True):
         by_claim[found.claim] = (comparison.state, comparison.verdict)
     return by_claim
@@ -344,10 +344,10 @@ def test_a_mitigation_is_worse_where_it_surely_was_better_and_surely_is_not():
     for new, old, state, verdict in cases:
         (against,) = hold(comparison(new), comparison(old))
         assert (against.state, against.verdict) == (state, verdict), (new.claim, old.claim)
-    new = comparison(failing)
-    (of_another,) = hold(new, comparison(standing("y", good)))
+    compared = comparison(failing)
+    (of_another,) = hold(compared, comparison(standing("y", good)))
     assert of_another == BaselineComparison(failing.claim, NEW, Verdict.FAIL)
-    (of_another_job,) = hold(new, result(finding(0.1, 0.2)))
+    (of_another_job,) = hold(compared, result(finding(0.1, 0.2)))
     assert of_another_job.state == NEW
 
 

@@ -138,17 +138,21 @@ SUBSETS = result(
 )
 
 
+OF_ALL_INPUTS = "exact, population: all inputs, uniformly"
+OF_ROWS = "exact, population: 2,000 rows"
+
+
 def test_a_measure():
     golden(
         MEASURE,
-        """
+        f"""
         FAIL      changing only sex changes the outcome
-                  12.0 % (10.0 % to 14.0 %, 95 % level, n = 400, exact, population: all inputs, uniformly); limit 0.05
+                  12.0 % (10.0 % to 14.0 %, 95 % level, n = 400, {OF_ALL_INPUTS}); limit 0.05
                   for example sex F → M: deny → approve (with age 30)
         UNDECIDED race was not measured
-                  unknown (0.0 % to 100.0 %, 95 % level, n = 0, exact, population: all inputs, uniformly); limit 0.05
+                  unknown (0.0 % to 100.0 %, 95 % level, n = 0, {OF_ALL_INPUTS}); limit 0.05
         PASS      changing only age changes the outcome
-                  0.0 % (0.0 % to 2.0 %, 95 % level, n = 400, exact, population: all inputs, uniformly); limit 0.05
+                  0.0 % (0.0 % to 2.0 %, 95 % level, n = 400, {OF_ALL_INPUTS}); limit 0.05
         note: a note
         2,884 inputs asked, 852 executed, 5.6 s; the limit was excluded
         """,
@@ -176,9 +180,9 @@ def test_a_group_measure_shows_its_groups():
             "measure",
             Finding("rates differ", ("sex",), estimate(0.3, 0.2, 0.4), 0.1, groups=GROUPS),
         ),
-        """
+        f"""
         FAIL      rates differ
-                  30.0 % (20.0 % to 40.0 %, 95 % level, n = 400, exact, population: all inputs, uniformly); limit 0.1
+                  30.0 % (20.0 % to 40.0 %, 95 % level, n = 400, {OF_ALL_INPUTS}); limit 0.1
                   group    rate       95 % interval      n
                   sex F  10.0 %     5.0 % to 15.0 %     80
                   sex M  40.0 %    35.0 % to 45.0 %  1,200
@@ -215,14 +219,14 @@ def test_a_log_with_a_ratio_tells_the_same_groups_once():
             ),
             details={"rows": 2000},
         ),
-        """
+        f"""
         FAIL      the lowest rate is a quarter
-                  25.0 % (10.0 % to 50.0 %, 95 % level, n = 2,000, exact, population: 2,000 rows); limit at least 0.8
+                  25.0 % (10.0 % to 50.0 %, 95 % level, n = 2,000, {OF_ROWS}); limit at least 0.8
                   group    ratio    interval      n
                   sex F  0.100 %  enumerated  1,000
                   sex M  0.400 %  enumerated  1,000
         PASS      rates differ
-                  0.30 % (0.10 % to 0.50 %, 95 % level, n = 2,000, exact, population: 2,000 rows); limit 0.1
+                  0.30 % (0.10 % to 0.50 %, 95 % level, n = 2,000, {OF_ROWS}); limit 0.1
                   groups as above
         2,000 recorded decisions, 5.6 s
         """,
@@ -242,10 +246,10 @@ def test_subsets_keep_open_and_cleared_sets_apart():
         4 sets tested, 3 implied (pruned) because {PRUNED}
         minimal discriminating sets: 1
         FAIL      sex and race discriminate
-                  90.0 % (85.0 % to 95.0 %, 95 % level, n = 400, exact, population: all inputs, uniformly); limit 0.75
+                  90.0 % (85.0 % to 95.0 %, 95 % level, n = 400, {OF_ALL_INPUTS}); limit 0.75
                   for example sex F → M: deny → approve (with age 30)
         undecided: 1
-        UNDECIDED race, age: 74.0 % (70.0 % to 78.0 %, 95 % level, n = 400, exact, population: all inputs, uniformly)
+        UNDECIDED race, age: 74.0 % (70.0 % to 78.0 %, 95 % level, n = 400, {OF_ALL_INPUTS})
         not shown to discriminate (lower bound only): 1
                   age: 20.0 % (at least 10.0 %, n = 60)
         cleared by a test: 1
@@ -350,7 +354,9 @@ def test_a_terminal_gets_coloured_verdicts_and_the_same_words():
 def test_lines_fit_the_terminal_and_words_stay_whole(width, shown):
     screen = without_codes(on(terminal(width), shown))
     assert all(len(line) <= width for line in screen.splitlines())
-    words = {word for line in lines(shown, width=width) for word in line.split()}
+    words = set()
+    for line in lines(shown, width=width):
+        words.update(line.split())
     assert set(screen.split()) <= words
     assert not any(line.strip().startswith("%") for line in screen.splitlines())
 

@@ -1,6 +1,4 @@
-"""The report of an audit as a page: parsed strictly, with every job, hostile texts, very many rows
-and no checks.
-"""
+"""The report of an audit as a page: every job, hostile texts, very many rows, and no checks."""
 
 from __future__ import annotations
 
@@ -61,22 +59,23 @@ HOSTILE = (
         LONG,
         OVERRIDE,
     ),
-    *("שלום", "</script>", "<!--", "]]>", "${x}", "$title", ""),
+    *("שלום", "</script>", "<!--", "]]>", "${x}", "$title", "{{ 7 * 7 }}", "{% if %}", ""),
 )
 HALF = "\ud800"
 """Half a character, which no frame and no file can hold, but a message of the software can."""
 ANY = st.text(max_size=20) | st.sampled_from([*HOSTILE, HALF])
 
 
+Attributes = dict[str, str]
+
+
 class Page(HTMLParser):
-    """Parses a page strictly: every element that is opened is closed, in order; what is read is
-    apart from data.
-    """
+    """Parses a page strictly: every element that is opened is closed, in order."""
 
     def __init__(self, html: str) -> None:
         super().__init__()
         self.open: list[str] = []
-        self.elements: list[tuple[str, dict[str, str]]] = []
+        self.elements: list[tuple[str, Attributes]] = []
         self.scripts: list[str] = []
         self.text = ""
         self.rows: list[list[str]] = []
@@ -85,8 +84,9 @@ class Page(HTMLParser):
         assert self.open == []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        assert len({name for name, _ in attrs}) == len(attrs)
-        self.elements.append((tag, {name: value or "" for name, value in attrs}))
+        attributes = {name: value or "" for name, value in attrs}
+        assert len(attributes) == len(attrs)  # no attribute is given twice
+        self.elements.append((tag, attributes))
         if tag == "script":
             self.scripts.append("")
         if tag == "tr":
@@ -119,45 +119,63 @@ class Page(HTMLParser):
 
     def data(self, name: str) -> dict[str, Any]:
         """Return what a block of data of the page holds."""
-        places = [attributes.get("id") for attributes in self.all("script")]
-        return dict(json.loads(self.scripts[places.index(f"{name}-data")]))
+        ids = [attributes.get("id") for attributes in self.all("script")]
+        place = ids.index(f"{name}-data")
+        return dict(json.loads(self.scripts[place]))
 
 
 def whole(html: str) -> Page:
-    """Parse a page and check what holds of every one: nothing from elsewhere, and everything that
-    is named is there.
-    """
+    """Parse a page and check what holds of every one: it is complete, and needs nothing else."""
     assert html.startswith("<!DOCTYPE html>\n<html lang")
     html.encode()
     assert all(letter.isprintable() or letter == "\n" for letter in html)
     found = Page(html.removeprefix("<!DOCTYPE html>"))
-    ids = Counter(one["id"] for _, one in found.elements if "id" in one)
+    check_references(found)
+    check_that_nothing_is_loaded(found, html)
+    check_policy(found)
+    return found
+
+
+def check_references(found: Page) -> None:
+    """Everything that is named is there, once."""
+    ids: Counter[str] = Counter()
+    for _, attributes in found.elements:
+        if "id" in attributes:
+            ids[attributes["id"]] += 1
     assert set(ids.values()) == {1}
-    for _, one in found.elements:
+    for _, attributes in found.elements:
         for key in ("for", "aria-labelledby", "aria-describedby"):
-            assert one.get(key) is None or one[key] in ids, one
-        assert not any(
-            key.startswith("on") or key in ("src", "srcset", "action", "formaction") for key in one
-        ), one
+            if key in attributes:
+                assert attributes[key] in ids, attributes
         for key in ("href", "xlink:href"):
-            assert one.get(key, "#").startswith("#"), one
-            assert key not in one or one[key][1:] in ids, one
+            if key in attributes:
+                sign, target = attributes[key][:1], attributes[key][1:]
+                assert sign == "#", attributes
+                assert target in ids, attributes
+
+
+def check_that_nothing_is_loaded(found: Page, html: str) -> None:
     tags = {tag for tag, _ in found.elements}
     assert not {"img", "link", "iframe", "object", "embed", "base", "form", "audio", "video"} & tags
-    outside = re.findall(
-        r"url\((?!#)[^)]*\)|@import", "".join(re.findall(r"<style>.*?</style>", html, re.DOTALL))
-    )
-    assert outside == []
-    policy = next(one["content"] for one in found.all("meta") if "http-equiv" in one)
-    code = [
-        one
-        for one, about in zip(found.scripts, found.all("script"), strict=True)
-        if "type" not in about
-    ]
+    for _, attributes in found.elements:
+        assert not {"src", "srcset", "action", "formaction"} & set(attributes), attributes
+        handlers = [key for key in attributes if key.startswith("on")]
+        assert handlers == [], attributes
+    styles = "".join(re.findall(r"<style>.*?</style>", html, re.DOTALL))
+    assert re.findall(r"url\((?!#)[^)]*\)|@import", styles) == []
+
+
+def check_policy(found: Page) -> None:
+    """The page allows its one script by its hash, and no other."""
+    (policy,) = [meta["content"] for meta in found.all("meta") if "http-equiv" in meta]
+    code = []
+    for script, attributes in zip(found.scripts, found.all("script"), strict=True):
+        if "type" not in attributes:
+            code.append(script)
     assert len(code) == 1
-    digest = b64encode(hashlib.sha256(code[0].encode()).digest()).decode()
-    assert f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'" in policy
-    return found
+    digest = hashlib.sha256(code[0].encode()).digest()
+    encoded = b64encode(digest).decode()
+    assert f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{encoded}'" in policy
 
 
 @pytest.fixture
@@ -179,7 +197,13 @@ SPACE = eh.Space(
 
 
 def biased(rows: Any) -> Any:
-    return np.where((rows["age"] > 40) & (rows["sex"] == "M"), "grant", "deny")
+    granted = (rows["age"] > 40) & (rows["sex"] == "M")
+    return np.where(granted, "grant", "deny")
+
+
+def with_rates(people: Any) -> Any:
+    rates = people["age"] + (people["town"] == "x")
+    return {"grant": biased(people), "rates": rates}
 
 
 def fair(rows: Any) -> Any:
@@ -199,8 +223,12 @@ def audit_of(*checks: CheckResult, **fields: Any) -> Audit:
     return Audit(checks, 0, NO_TIME, **fields)
 
 
-def result(job: str, findings: Any, **rest: Any) -> Result:
-    return Result(job, findings, 0, NO_TIME, StopReason.QUERIES, rest.pop("space", {}), **rest)
+def result(job: str, findings: Any, space: Any = None, **rest: Any) -> Result:
+    return Result(job, findings, 0, NO_TIME, StopReason.QUERIES, space or {}, **rest)
+
+
+def page_of(*findings: Finding) -> str:
+    return page(audit_of(checked("measure", result("measure", findings))))
 
 
 @cache
@@ -208,7 +236,7 @@ def every() -> dict[str, CheckResult]:
     """One check of every kind there is."""
     model = eh.Subject(biased, SPACE, positive="grant")
     kept = eh.Subject(
-        lambda people: {"grant": biased(people), "rates": people["age"] + (people["town"] == "x")},
+        with_rates,
         SPACE,
         outputs=["grant", "rates"],
         positive={"grant": "grant"},
@@ -222,13 +250,15 @@ def every() -> dict[str, CheckResult]:
         }
     )
     hired["hired"] = hired["points"] % 3 == 0
-    truth = (rows()["age"] > 35).to_numpy().astype(int)
+    old_enough = rows()["age"] > 35
+    truth = old_enough.to_numpy().astype(int)
     predictions = {
         "original": (biased(rows()) == "grant").astype(int),
         "blind <b>": (fair(rows()) == "grant").astype(int),
     }
     few = eh.Budget(queries=120)
-    small = eh.Space([eh.category("sex", ["F", "M"]), eh.integer("age", 38, 43)], protected=["sex"])
+    features = [eh.category("sex", ["F", "M"]), eh.integer("age", 38, 43)]
+    small = eh.Space(features, protected=["sex"])
     loud = eh.TextSubject(
         lambda texts: ["rude" if "gay" in one else "fine" for one in texts], positive="fine"
     )
@@ -252,11 +282,10 @@ def every() -> dict[str, CheckResult]:
         "compare": eh.compare(predictions, truth, rows()["sex"], resamples=100),
         "repair": FULL,
     }
-    made = {name: checked(name, one) for name, one in found.items()}
-    made["failed"] = CheckResult(
-        "it fails", "measure", {"over": ["sex"]}, error="the program ended with code 3, <oops>"
-    )
-    return made
+    checks = {name: checked(name, evidence) for name, evidence in found.items()}
+    error = "the program ended with code 3, <oops>"
+    checks["failed"] = CheckResult("it fails", "measure", {"over": ["sex"]}, error=error)
+    return checks
 
 
 def section_of(name: str) -> Page:
@@ -268,17 +297,15 @@ def section_of(name: str) -> Page:
 
 def test_a_page_of_every_job_is_whole_and_links_to_all_of_them(undrawn):
     found = whole(page(audit_of(*every().values())))
-    assert [one["id"] for one in found.all("section")] == [
-        "summary",
-        *(f"check{number}" for number in range(1, len(every()) + 1)),
-        "method",
-        "again",
-    ]
-    linked = [one["href"] for one in found.all("a")]
-    assert all(linked.count(f"#check{number}") >= 2 for number in range(1, len(every()) + 1))
+    checks = [f"check{number + 1}" for number in range(len(every()))]
+    sections = [section["id"] for section in found.all("section")]
+    assert sections == ["summary", *checks, "method", "again"]
+    links = Counter(link["href"] for link in found.all("a"))
+    assert all(links[f"#{check}"] >= 2 for check in checks)
     assert "evenhand[plot]" in found.text
     assert "nan" not in re.findall(r"\w+", found.text)
-    assert not any(cell in ("None", "nan") for cells in found.rows for cell in cells)
+    for cells in found.rows:
+        assert not {"None", "nan"} & set(cells)
 
 
 WORDS = {
@@ -320,9 +347,9 @@ WORDS = {
 @pytest.mark.parametrize("name", WORDS)
 def test_a_section_tells_what_its_job_found(name, undrawn):
     found = section_of(name)
-    shown = found.text + "".join(
-        one["aria-label"] for _, one in found.elements if "aria-label" in one
-    )
+    shown = found.text
+    for _, attributes in found.elements:
+        shown += attributes.get("aria-label", "")
     for words in WORDS[name]:
         assert words in shown
 
@@ -332,23 +359,20 @@ def test_every_found_input_is_in_the_data_as_in_the_frame(undrawn):
     frame = every()["search"].found.to_frame()  # type: ignore[union-attr]
     data = found.data("check1-cases")
     assert data["rows"] == len(frame)
-    for column in data["columns"]:
-        values = (
-            [column["levels"][at] for at in column["values"]]
-            if "levels" in column
-            else column["values"]
-        )
+    columns = data["columns"]
+    for column in columns:
+        values = column["values"]
+        if "levels" in column:
+            values = [column["levels"][place] for place in values]
         assert values == frame[column["name"]].tolist()
-    assert [one["name"] for one in data["columns"] if one["feature"]] == ["sex", "age", "town"]
-    cells = [
-        cells
-        for cells in found.rows
-        if cells[0] in ("F", "M") and len(cells) == len(data["columns"])
-    ]
-    assert cells == [
-        [str(value) for value in row]
-        for row in frame.head(html_tables.WRITTEN).itertuples(index=False)
-    ]
+    features = [column["name"] for column in columns if column["feature"]]
+    assert features == ["sex", "age", "town"]
+    written = []
+    for cells in found.rows:
+        if cells[0] in ("F", "M") and len(cells) == len(columns):
+            written.append(cells)
+    first_rows = frame.head(html_tables.WRITTEN)
+    assert written == first_rows.astype(str).to_numpy().tolist()
 
 
 def test_what_was_replayed_is_shown(tmp_path, undrawn):
@@ -365,23 +389,28 @@ def test_notes_of_a_repair_are_shown_once(undrawn):
     assert section_of("repair").text.count("a note") == 1
 
 
+def titles_of_figures(found: Page) -> list[str]:
+    svgs = found.all("svg")
+    return [svg["aria-labelledby"] for svg in svgs if "aria-labelledby" in svg]
+
+
 def test_a_figure_of_each_kind_is_in_the_page():
-    found = whole(
-        page(
-            audit_of(
-                every()["measure"], every()["subsets"], every()["selection"], every()["compare"]
-            )
-        )
-    )
-    pictures = [one["aria-labelledby"] for one in found.all("svg") if "aria-labelledby" in one]
-    assert pictures == ["check2-picture-title", "check3-picture-title", "check4-plane-title"]
+    names = ("measure", "subsets", "selection", "compare")
+    checks = [every()[name] for name in names]
+    found = whole(page(audit_of(*checks)))
+    assert titles_of_figures(found) == [
+        "check2-picture-title",
+        "check3-picture-title",
+        "check4-plane-title",
+    ]
     assert "evenhand[plot]" not in found.text
 
 
 def test_the_same_audit_gives_the_same_bytes_also_from_its_file(tmp_path, undrawn):
     audit = audit_of(*every().values(), subject="loan.py", command="evenhand audit")
     html = audit.to_html(tmp_path / "report.html")
-    assert (tmp_path / "report.html").read_text(encoding="utf-8") == html == page(audit)
+    assert html == page(audit)
+    assert (tmp_path / "report.html").read_text(encoding="utf-8") == html
     audit.to_json(tmp_path / "audit.json")
     assert Audit.from_json(tmp_path / "audit.json").to_html() == html
 
@@ -406,28 +435,27 @@ def test_one_statement_is_no_statements(undrawn):
 
 
 def test_checks_of_the_same_name_have_sections_and_links_of_their_own(tmp_path, undrawn):
-    for name, one in (("a.json", "measure"), ("b.json", "failed")):
-        audit_of(replace(every()[one], name="same")).to_json(tmp_path / name)
-    found = whole(page(gathered([tmp_path / "a.json", tmp_path / "b.json"])))
-    assert [one["href"] for one in found.all("a") if "check" in one["href"]] == [
-        "#check1",
-        "#check2",
-    ] * 2
+    files = []
+    for name in ("measure", "failed"):
+        check = replace(every()[name], name="same")
+        file = tmp_path / f"{name}.json"
+        audit_of(check).to_json(file)
+        files.append(file)
+    found = whole(page(gathered(files)))
+    links = [link["href"] for link in found.all("a")]
+    to_checks = [link for link in links if "check" in link]
+    assert to_checks == ["#check1", "#check2", "#check1", "#check2"]
 
 
 def test_the_summary_begins_with_what_fails(undrawn):
-    def findings(*shares: float) -> Result:
-        scores = [
-            Estimate(share, share - 0.01, share + 0.01, 900, 0.95, "exact") for share in shares
-        ]
-        return result(
-            "measure",
-            [Finding(f"it is {100 * one.value:.0f}", ("a",), one, 0.05) for one in scores],
-        )
+    def check(*shares: float) -> CheckResult:
+        findings = []
+        for share in shares:
+            estimate = Estimate(share, share - 0.01, share + 0.01, 900, 0.95, "exact")
+            findings.append(Finding(f"it is {100 * share:.0f}", ("a",), estimate, 0.05))
+        return checked("measure", result("measure", findings))
 
-    audit = audit_of(
-        checked("measure", findings(0.05)), checked("measure", findings(0.01, 0.2, 0.3, 0.4, 0.5))
-    )
+    audit = audit_of(check(0.05), check(0.01, 0.2, 0.3, 0.4, 0.5))
     listed = page(audit).partition("<ul>\n<li><span")[2].partition("</ul>")[0]
     assert re.findall("it is (\\d+)|(1 more) of", listed) == [
         ("50", ""),
@@ -439,48 +467,51 @@ def test_the_summary_begins_with_what_fails(undrawn):
 
 
 def test_a_check_held_against_a_baseline_says_how_it_stands(undrawn):
-    mild = result(
-        "measure",
-        [Finding("sex matters", ("sex",), Estimate(0.1, 0.08, 0.12, 900, 0.95, "exact"), 0.05)],
-    )
-    bad = result(
-        "measure",
-        [Finding("sex matters", ("sex",), Estimate(0.3, 0.25, 0.35, 900, 0.95, "exact"), 0.05)],
-    )
-    held = audit_of(checked("measure", bad)).against(
-        audit_of(checked("measure", mild)), name="old.json"
-    )
-    found = whole(page(held))
+    def audit(value: float, low: float, high: float) -> Audit:
+        estimate = Estimate(value, low, high, 900, 0.95, "exact")
+        finding = Finding("sex matters", ("sex",), estimate, 0.05)
+        return audit_of(checked("measure", result("measure", [finding])))
+
+    mild = audit(0.1, 0.08, 0.12)
+    bad = audit(0.3, 0.25, 0.35)
+    found = whole(page(bad.against(mild, name="old.json")))
     assert "Held against a baseline: old.json, digest" in found.text
     assert "Only what surely got worse, or is new, fails." in found.text
     assert "Against the baseline: worse. It was: 10.0 % (8.0 % to 12.0 %" in found.text
-    assert next(cells for cells in found.rows if cells[0] == "fail")[-2:] == ["5 %", "worse"]
+    row_that_fails = next(cells for cells in found.rows if cells[0] == "fail")
+    assert row_that_fails[-2:] == ["5 %", "worse"]
 
 
 def test_how_sure_all_statements_are_is_in_words_that_fit(undrawn):
-    sampled = result("measure", [Finding("a", ("a",), Estimate(0.1, 0.05, 0.2, 90, 0.95, "exact"))])
-    exact = result("measure", [Finding("a", ("a",), Estimate.exact(1, 4))])
-    one = checked("measure", sampled)
-    assert "with at least 90&nbsp;% confidence" in page(audit_of(one, one))
-    assert "too many to say that all of them hold together" in page(audit_of(*[one] * 21))
-    assert "How sure: Nothing here depends on which inputs" in page(
-        audit_of(checked("measure", exact))
-    )
+    estimate = Estimate(0.1, 0.05, 0.2, 90, 0.95, "exact")
+    sampled = Finding("a", ("a",), estimate)
+    check = checked("measure", result("measure", [sampled]))
+    assert "with at least 90&nbsp;% confidence" in page(audit_of(check, check))
+    many = [check] * 21
+    assert "too many to say that all of them hold together" in page(audit_of(*many))
+    exact = Finding("a", ("a",), Estimate.exact(1, 4))
+    assert "How sure: Nothing here depends on which inputs" in page_of(exact)
 
 
 def test_numbers_are_sorted_as_they_are_read(undrawn):
+    rate = Estimate(0.117, 0.052, 0.215, 247, 0.95, "anytime")
     amount = Amount(3.5, 3.0, 4.0, 90, 0.95, "bootstrap")
-    findings = [
-        Finding("a rate", ("a",), Estimate(0.117, 0.052, 0.215, 247, 0.95, "anytime"), 0.05),
+    unknown = Estimate(float("nan"), 0.0, 1.0, 0, 0.95, "exact")
+    html = page_of(
+        Finding("a rate", ("a",), rate, 0.05),
         Finding("a score", ("b",), amount),
-        Finding("nothing seen", ("c",), Estimate(float("nan"), 0.0, 1.0, 0, 0.95, "exact"), 0.05),
-    ]
-    found = whole(page(audit_of(checked("measure", result("measure", findings)))))
-    scores = {cells[2]: cells[3:] for cells in found.rows if len(cells) == 7}
+        Finding("nothing seen", ("c",), unknown, 0.05),
+    )
+    found = whole(html)
+    scores = {}
+    for cells in found.rows:
+        if len(cells) == 7:
+            _, _, claim, *score = cells
+            scores[claim] = score
     assert scores["a rate"] == ["11.7 %", "5.2 % to 21.5 %", "247", "5 %"]
     assert scores["a score"] == ["3.5", "3 to 4", "90", ""]
     assert scores["nothing seen"] == ["no data, undecided", "", "0", "5 %"]
-    values = [one["data-value"] for one in found.all("td") if "data-value" in one]
+    values = [cell["data-value"] for cell in found.all("td") if "data-value" in cell]
     assert values == ["11.7", "5.2", "247", "5", "", "", "", "5", "3.5", "3", "90", ""]
 
 
@@ -502,9 +533,8 @@ def hostile() -> Audit:
     )
 
     def decide(rows: Any) -> Any:
-        return np.where(
-            rows[TAG].isin(HOSTILE[:7]) & (rows["age"] > 30), "<b>yes</b>${x}", "no\x00"
-        )
+        favoured = rows[TAG].isin(HOSTILE[:7]) & (rows["age"] > 30)
+        return np.where(favoured, "<b>yes</b>${x}", "no\x00")
 
     subject = eh.Subject(decide, space, positive="<b>yes</b>${x}")
     checks: list[dict[str, Any]] = [
@@ -518,19 +548,18 @@ def hostile() -> Audit:
     data = space.decode(space.draw(400, np.random.default_rng(0)))
     found = eh.audit(subject, checks=checks, data=data)
     truth = np.arange(400) % 2
-    predictions = {
-        "original": truth,
-        **{name or "empty": np.roll(truth, at) for at, name in enumerate(HOSTILE, start=1)},
-    }
+    predictions = {"original": truth}
+    for number, name in enumerate(HOSTILE, start=1):
+        predictions[name or "empty"] = np.roll(truth, number)
     compared = eh.compare(predictions, truth, data["$title"], resamples=100)
-    claims = [
-        Finding(f"{one}{HALF}", (one,), Estimate.exact(1, 9), cases=(_odd(one),)) for one in HOSTILE
-    ]
+    claims = []
+    for name in HOSTILE:
+        estimate = Estimate.exact(1, 9)
+        claims.append(Finding(f"{name}{HALF}", (name,), estimate, cases=(_odd(name),)))
+    claimed = result("measure", claims, notes=[*HOSTILE, HALF])
     more = (
         checked("compare", compared),
-        CheckResult(
-            HALF + TAG, "measure", {TAG: HOSTILE}, result("measure", claims, notes=[*HOSTILE, HALF])
-        ),
+        CheckResult(HALF + TAG, "measure", {TAG: HOSTILE}, claimed),
         CheckResult(LONG, TAG, {}, error=f"{TAG}{HALF}\n"),
         replace(checked("repair", FULL), found=replace(FULL, notes=HOSTILE)),
     )
@@ -564,8 +593,8 @@ def test_hostile_texts_stay_text_everywhere(undrawn):
     kinds = [one.get("type", "the script") for one in found.all("script")]
     assert Counter(kinds) == {"application/json": 2, "the script": 1}
     assert not {"b", "img"} & {tag for tag, _ in found.elements}
-    for one in HOSTILE:
-        assert text_of(one) in found.text
+    for hostile_text in HOSTILE:
+        assert text_of(hostile_text) in found.text
     assert "${x}" in found.text
     assert found.text.count("$title") > 5
     assert r"\u202e" in found.text
@@ -578,32 +607,38 @@ def test_hostile_texts_stay_text_everywhere(undrawn):
 
 
 def test_hostile_names_can_be_drawn():
-    checks = [one for one in hostile().checks if one.job in ("subsets", "search", "impact")]
+    drawn = ("subsets", "search", "impact")
+    checks = [check for check in hostile().checks if check.job in drawn]
     found = whole(page(audit_of(*checks)))
-    assert len([one for one in found.all("svg") if "aria-labelledby" in one]) == 3
+    assert len(titles_of_figures(found)) == 3
 
 
 @settings(max_examples=examples(100), deadline=None)
 @given(ANY, ANY, ANY)
 def test_pieces_of_a_page_keep_any_text_as_text(one, other, third):
-    case = Case({one: other, "text": third}, {one: third, "text": other}, (one, third))
+    individual = {one: other, "text": third}
+    twin = {one: third, "text": other}
+    case = Case(individual, twin, (one, third))
     columns = [
         Column(one, [other, third, None]),
         Column("n", [1, 2.5, None]),
         Column(third, [1, "2", True]),
     ]
+    headings = [other, "n"]
+    row: list[str] = [text(one), boxed(other)]
+    cells = [Cell(boxed(third)), Cell("1", 1.0, number=True)]
+    block = data_block("block", {one: other, "rows": [third]})
+    long = long_sheet("long", one, columns, cases=True)
     pieces = [
         f"<p>{text(one)}</p>",
         f"<p>{boxed(one)}</p>",
-        data_block("block", {one: other, "rows": [third]}),
+        block,
         people(case, one),
         facts({one: other}),
         quoted([one, other], third),
-        table("table", one, [other, "n"], [(third, [[text(one), boxed(other)]])]),
-        short_sheet(
-            "short", one, [other, "n"], [[Cell(boxed(third)), Cell("1", 1.0, number=True)]]
-        ),
-        long_sheet("long", one, columns, cases=True),
+        table("table", one, headings, [(third, [row])]),
+        short_sheet("short", one, headings, [cells]),
+        long,
     ]
     known = {
         "p",
@@ -624,18 +659,21 @@ def test_pieces_of_a_page_keep_any_text_as_text(one, other, third):
     known |= {"table", "caption", "thead", "tbody", "tr", "th", "td"}
     for piece in pieces:
         found = Page(piece)
-        assert {tag for tag, _ in found.elements} <= known
-        assert all(
-            letter.isprintable() or letter == "\n" for letter in piece.partition("<script")[0]
-        )
+        tags = {tag for tag, _ in found.elements}
+        assert tags <= known
+        before_data = piece.partition("<script")[0]
+        assert all(letter.isprintable() or letter == "\n" for letter in before_data)
         piece.encode()
         for attributes in found.all("script"):
             assert attributes["type"] == "application/json"
     assert Page(pieces[0]).text == printable(one)
-    assert json.loads(Page(pieces[2]).scripts[0]) == {one: other, "rows": [third]}
-    data = Page(pieces[-1]).data("long")
-    assert [column["name"] for column in data["columns"]] == [text_of(one), "n", text_of(third)]
-    assert data["columns"][1]["values"] == [1, 2.5, None]
+    (script,) = Page(block).scripts
+    assert json.loads(script) == {one: other, "rows": [third]}
+    first, numbers, last = Page(long).data("long")["columns"]
+    assert first["name"] == text_of(one)
+    assert numbers["name"] == "n"
+    assert last["name"] == text_of(third)
+    assert numbers["values"] == [1, 2.5, None]
 
 
 def test_marks_around_a_term_are_seen():
@@ -647,7 +685,8 @@ def test_marks_around_a_term_are_seen():
 
 def test_outcomes_that_are_equal_are_not_marked():
     html = people(Case({"a": 1}, {"a": 2}, ("no", "no")), "")
-    assert [cells[-1] for cells in Page(html).rows] == ["what differs", "differs", ""]
+    last_cells = [cells[-1] for cells in Page(html).rows]
+    assert last_cells == ["what differs", "differs", ""]
 
 
 # Very many rows
@@ -672,8 +711,9 @@ def test_of_a_long_sheet_the_page_has_the_first_rows_and_the_data_all():
 
 
 def test_a_sheet_that_would_be_too_large_is_cut_and_says_so():
-    columns = [Column("name", [f"{number} é<" + "漢" * 20 for number in range(4000)])]
-    html = long_sheet("many", "People.", columns, room=20_000)
+    wide = "漢" * 20
+    names = [f"{number} é<{wide}" for number in range(4000)]
+    html = long_sheet("many", "People.", [Column("name", names)], room=20_000)
     found = Page(html)
     kept = found.data("many")["rows"]
     assert 10_000 < len(found.scripts[0].encode()) <= 20_000
@@ -682,30 +722,41 @@ def test_a_sheet_that_would_be_too_large_is_cut_and_says_so():
 
 def test_one_huge_value_is_cut_and_the_caption_says_so():
     html = long_sheet("one", "People.", [Column("name", ["b" * 5_000, "c…"])])
-    assert Page(html).data("one")["columns"][0]["levels"] == ["b" * 1000 + "…", "c…"]
+    (column,) = Page(html).data("one")["columns"]
+    assert column["levels"] == ["b" * 1000 + "…", "c…"]
     assert "Values are cut after 1,000 letters." in html
     assert "Values are cut" not in long_sheet("one", "People.", [Column("name", ["c…"])])
 
 
 def test_whole_numbers_that_scripts_would_round_are_texts():
-    def columns(*values: Any) -> Any:
-        return Page(long_sheet("n", "", [Column("n", values)])).data("n")["columns"][0]
+    def packed(*values: Any) -> Any:
+        html = long_sheet("n", "", [Column("n", values)])
+        (column,) = Page(html).data("n")["columns"]
+        return column
 
-    assert columns(2**53, None, -0.5)["values"] == [2**53, None, -0.5]
-    assert columns(2**53 + 1, 3)["levels"] == ["9007199254740993", "3"]
-    assert columns(float("inf"), float("nan"))["values"] == [None, None]
+    assert packed(2**53, None, -0.5)["values"] == [2**53, None, -0.5]
+    assert packed(2**53 + 1, 3)["levels"] == ["9007199254740993", "3"]
+    assert packed(float("inf"), float("nan"))["values"] == [None, None]
 
 
 def test_a_short_sheet_of_very_many_rows_becomes_a_long_one():
-    lines = [
-        [Cell(Markup(f"<b>{number}</b>")), Cell(f"{number} %", float(number), number=True)]
-        for number in range(501)
-    ]
+    lines = []
+    for number in range(501):
+        bold = Cell(Markup("<b>{}</b>").format(number))
+        share = Cell(f"{number} %", float(number), number=True)
+        lines.append([bold, share])
     assert counted(short_sheet("few", "", ["a", "b"], lines[:500])) == 500
     html = short_sheet("many", "", ["a", "b"], lines)
     first, second = Page(html).data("many")["columns"]
     assert counted(html) == html_tables.WRITTEN
-    assert (first["levels"][7], second["levels"][7], second["keys"][7]) == ("7", "7 %", 7)
+    assert first["levels"][7] == "7"
+    assert second["levels"][7] == "7 %"
+    assert second["keys"][7] == 7
+
+
+def test_a_cell_that_is_no_markup_is_escaped():
+    html = short_sheet("few", "", ["a"], [[Cell("<b>bold</b>")]])
+    assert "<td>&lt;b&gt;bold&lt;/b&gt;</td>" in html
 
 
 def test_few_rows_have_no_filter():
@@ -716,58 +767,64 @@ def test_few_rows_have_no_filter():
 
 @cache
 def many(number: int, rules: int) -> Audit:
-    """A search that found very many inputs and a mining with many rules, as their files would hold
-    them.
-    """
-    space = eh.Space(
-        [
-            eh.category("sex", ["Female", "Male"]),
-            eh.integer("age", 18, 60),
-            eh.integer("id", 0, number),
-        ]
+    """A search that found very many inputs and a mining with many rules, as files hold them."""
+    features = [
+        eh.category("sex", ["Female", "Male"]),
+        eh.integer("age", 18, 60),
+        eh.integer("id", 0, number),
+    ]
+    space = eh.Space(features).to_dict()
+    return audit_of(
+        checked("search", search_of_many(number, space)),
+        checked("mine", mining_of_many(rules, space)),
     )
+
+
+def search_of_many(number: int, space: Any) -> Result:
     places = np.arange(number)
-    ages = " ".join(str(18 + at % 43) for at in places)
+
+    def codes(values: Any) -> str:
+        return " ".join(map(str, values))
+
+    sexes = codes(places % 2)
+    other_sexes = codes(1 - places % 2)
+    ages = codes(18 + places % 43)
     inputs = {
         "rows": number,
-        "features": {
-            "sex": " ".join(str(at % 2) for at in places),
-            "age": ages,
-            "id": " ".join(map(str, places)),
-        },
-        "twins": {"sex": " ".join(str(1 - at % 2) for at in places)},
-        "outcomes": {
-            "values": ["no", "yes"],
-            "individual": " ".join(str(at % 2) for at in places),
-            "twin": " ".join(str(1 - at % 2) for at in places),
-        },
+        "features": {"sex": sexes, "age": ages, "id": codes(places)},
+        "twins": {"sex": other_sexes},
+        "outcomes": {"values": ["no", "yes"], "individual": sexes, "twin": other_sexes},
     }
     entry = {"about": ["sex"], "output": "", "found": number, "curve": [], "inputs": inputs}
-    one = Finding(
-        "changing only sex changes the outcome",
-        ("sex",),
-        eh.Witnesses.of(number, 2 * number, "adaptive"),
-    )
-    found = result("search", [one], space=space.to_dict(), details={"search": [entry]})
-    findings, stories = [], []
-    for at in range(rules):
-        rule = Rule((Condition("id", low=at, high=at + 1),))
-        share = (at % 997) / 1000
-        rate = Estimate(0.5, 0.4, 0.6, 100, 0.95, "exact", "rows").to_dict()
-        estimate = Estimate(share, share / 2, min(1.0, share + 0.1), 100, 0.95, "exact", "rows")
-        claim = f"people with id {at} get it less often than everyone else"
-        findings.append(
-            Finding(claim, rule, estimate, 0.1, score="rate", detail=Place(0, "story", at))
+    witnesses = eh.Witnesses.of(number, 2 * number, "adaptive")
+    finding = Finding("changing only sex changes the outcome", ("sex",), witnesses)
+    return result("search", [finding], space=space, details={"search": [entry]})
+
+
+def mining_of_many(rules: int, space: Any) -> Result:
+    rate = Estimate(0.5, 0.4, 0.6, 100, 0.95, "exact", "rows").to_dict()
+    findings = []
+    stories = []
+    for number in range(rules):
+        rule = Rule((Condition("id", low=number, high=number + 1),))
+        share = (number % 997) / 1000
+        high = min(1.0, share + 0.1)
+        estimate = Estimate(share, share / 2, high, 100, 0.95, "exact", "rows")
+        claim = f"people with id {number} get it less often than everyone else"
+        place = Place(0, "story", number)
+        findings.append(Finding(claim, rule, estimate, 0.1, score="rate", detail=place))
+        stories.append(
+            {
+                "text": rule.text,
+                "difference": -share,
+                "rate": rate,
+                "other": rate,
+                "rows": 100,
+                "support": 0.1,
+                "rules": 1,
+                "ratio": None,
+            }
         )
-        story = {
-            "text": rule.text,
-            "difference": -share,
-            "rate": rate,
-            "other": rate,
-            "rows": 100,
-            "support": 0.1,
-        }
-        stories.append(story | {"rules": 1, "ratio": None})
     entry = {
         "stories": stories,
         "output": "",
@@ -775,10 +832,12 @@ def many(number: int, rules: int) -> Audit:
         "score": "rate",
         "over": ["id"],
         "favoured": "yes",
+        "counts": True,
+        "named": True,
+        "maps": [],
+        "examined": rules,
     }
-    entry |= {"counts": True, "named": True, "maps": [], "examined": rules}
-    mined = result("mine", findings, space=space.to_dict(), details={"mine": [entry]})
-    return audit_of(checked("search", found), checked("mine", mined))
+    return result("mine", findings, space=space, details={"mine": [entry]})
 
 
 def test_very_many_inputs_and_rules_make_a_page_that_can_be_opened(undrawn):
@@ -819,7 +878,7 @@ def test_scales_end_where_everything_is_in_sight():
 def test_results_show_themselves_in_notebooks(name):
     found: Any = every()[name].found
     shown = Page(found._repr_html_())
-    assert [one for one, _ in shown.elements].count("table") == 1
+    assert len(shown.all("table")) == 1
     assert len(found._repr_html_()) < 30_000
     assert "verdict" in shown.rows[0]
 
@@ -859,7 +918,9 @@ def test_an_audit_draws_the_scores_of_all_checks():
 
     audit = audit_of(*every().values())
     display = AuditDisplay.from_audit(audit)
-    labels = [row.label for panel in display.rates.scores for row in panel.rows]
+    labels = []
+    for panel in display.rates.scores:
+        labels += [row.label for row in panel.rows]
     assert any(label.startswith("measure sex") for label in labels)
     assert not any(label.startswith("search") for label in labels)
     ax: Any = Figure().subplots()
@@ -867,12 +928,14 @@ def test_an_audit_draws_the_scores_of_all_checks():
     drawn = audit_of(every()["measure"]).plot()
     assert drawn.axes_ == tuple(drawn.figure_.axes)
     pyplot.close(drawn.figure_)
-    assert audit_of(every()["search"]).plot(ax=Figure().subplots()).rates.scores == ()
+    without_rates = audit_of(every()["search"]).plot(ax=Figure().subplots())
+    assert without_rates.rates.scores == ()
 
 
 @pytest.mark.slow
 def test_several_searches_share_the_room_of_a_page(undrawn):
-    one = next(check for check in many(50_000, 100).checks if check.job == "search")
-    html = page(audit_of(*(replace(one, name=f"search {number}") for number in range(9))))
+    search, _ = many(50_000, 100).checks
+    checks = [replace(search, name=f"search {number}") for number in range(9)]
+    html = page(audit_of(*checks))
     assert len(html.encode()) < 10_000_000
     assert len(re.findall(r"The first [\d,]+ of 50,000 are here", html)) == 9
