@@ -1,6 +1,4 @@
-"""How much two models differ on the same inputs: limits, corner cases, looks, gaps, JSON, and what
-counts as a hit.
-"""
+"""How much two models differ on the same inputs: limits, corner cases, looks, gaps and hits."""
 
 from __future__ import annotations
 
@@ -33,13 +31,10 @@ COUNTS = st.tuples(*(st.integers(0, 40) | st.sampled_from([0, 0, 1]) for _ in ra
 
 
 def hit_columns(gone: int, come: int, both: int, neither: int = 0) -> tuple[Any, Any]:
-    """Hits before and after, of so many inputs that are hits before alone, after alone, of both and
-    of neither.
-    """
-    old, new = (
-        np.repeat([1, 0, 1, 0], [gone, come, both, neither]),
-        np.repeat([0, 1, 1, 0], [gone, come, both, neither]),
-    )
+    """Hits before and after: so many before alone, after alone, of both and of neither."""
+    sizes = [gone, come, both, neither]
+    old = np.repeat([1, 0, 1, 0], sizes)
+    new = np.repeat([0, 1, 1, 0], sizes)
     order = np.random.default_rng(0).permutation(len(old))
     return old[order], new[order]
 
@@ -49,22 +44,30 @@ def change(*counts: int, level: float = 0.95, scale: float = 1.0) -> PairedChang
     return paired(scale * old, scale * new, level=level, population="all inputs")
 
 
+def estimates(found: PairedChange) -> tuple[Estimate, ...]:
+    return found.before, found.after, found.fall, found.fewer
+
+
 def numbers(found: PairedChange) -> list[list[float]]:
-    return [
-        [one.value, one.low, one.high]
-        for one in (found.before, found.after, found.fall, found.fewer)
-    ]
+    """The value and limits of each score."""
+    rows = []
+    for estimate in estimates(found):
+        rows.append([estimate.value, estimate.low, estimate.high])
+    return rows
 
 
 @settings(deadline=None, max_examples=examples(60))
 @given(COUNTS, st.sampled_from([1.0, 0.5]))
 def test_every_change_reads_well_whatever_was_seen(counts, scale):
     found = change(*counts, scale=scale)
+    gone, come, both, _ = counts
     n = sum(counts)
-    assert {one.n for one in (found.before, found.after, found.fall, found.fewer)} == {n}
+    assert {estimate.n for estimate in estimates(found)} == {n}
     if n:
-        assert found.fall.value == pytest.approx(scale * (counts[0] - counts[1]) / n)
-        assert found.before.value == pytest.approx(scale * (counts[0] + counts[2]) / n)
+        fall = scale * (gone - come) / n
+        before = scale * (gone + both) / n
+        assert found.fall.value == pytest.approx(fall)
+        assert found.before.value == pytest.approx(before)
     # What is gone and by how much the score fell are never said to have different signs.
     assert (found.fall.low > 0) == (found.fewer.low > 0)
     assert (found.fall.high < 0) == (found.fewer.high < 0)
@@ -72,20 +75,28 @@ def test_every_change_reads_well_whatever_was_seen(counts, scale):
     again = PairedChange.from_dict(json.loads(text))
     assert json.dumps(again.to_dict()) == text
     assert numbers(again)[2:] == numbers(found)[2:]
-    assert "\n" not in str(found)
-    assert not {"nan", "inf"} & set(str(found).replace("%", " ").split())
+    sentence = str(found)
+    assert "\n" not in sentence
+    words = sentence.replace("%", " ").split()
+    assert "nan" not in words
+    assert "inf" not in words
 
 
 @settings(deadline=None, max_examples=examples(40))
 @given(COUNTS.filter(lambda counts: sum(counts) > 0))
 def test_models_that_change_places_change_signs(counts):
     gone, come, both, neither = counts
-    one, other = change(gone, come, both, neither), change(come, gone, both, neither)
-    assert numbers(one)[0] == pytest.approx(numbers(other)[1])
-    assert one.fall.low == pytest.approx(-other.fall.high, abs=1e-9)
-    if math.isfinite(one.fewer.low) and one.fewer.low < 1:
-        assert 1 - one.fewer.low == pytest.approx(1 / (1 - other.fewer.high), rel=1e-6)
-    assert {one.verdict, other.verdict} in ({"unsure"}, {"fell", "rose"})
+    found = change(gone, come, both, neither)
+    swapped = change(come, gone, both, neither)
+    before = numbers(found)[0]
+    after_swapped = numbers(swapped)[1]
+    assert before == pytest.approx(after_swapped)
+    assert found.fall.low == pytest.approx(-swapped.fall.high, abs=1e-9)
+    low = found.fewer.low
+    if math.isfinite(low) and low < 1:
+        left = 1 - swapped.fewer.high
+        assert 1 - low == pytest.approx(1 / left, rel=1e-6)
+    assert {found.verdict, swapped.verdict} in ({"unsure"}, {"fell", "rose"})
 
 
 @settings(deadline=None, max_examples=examples(40))
@@ -94,20 +105,27 @@ def test_inputs_that_neither_discriminates_against_do_not_matter_for_what_part_i
     counts, more
 ):
     tail = 0.00625
-    least = hits_ratio_above(counts[0], counts[1], counts[2], tail)
-    assert least <= (counts[1] + counts[2]) / max(counts[0] + counts[2], 1e-9) + 1e-9
-    one, other = change(*counts), change(*counts[:3], counts[3] + more)
-    if one.verdict == other.verdict == "unsure":  # else they are also limited by the fall
-        assert numbers(one)[3][1:] == pytest.approx(numbers(other)[3][1:])
+    gone, come, both, neither = counts
+    least = hits_ratio_above(gone, come, both, tail)
+    before = max(gone + both, 1e-9)
+    assert least <= (come + both) / before + 1e-9
+    found = change(gone, come, both, neither)
+    with_more = change(gone, come, both, neither + more)
+    # Else they are also limited by the fall.
+    if found.verdict == with_more.verdict == "unsure":
+        assert found.fewer.low == pytest.approx(with_more.fewer.low)
+        assert found.fewer.high == pytest.approx(with_more.fewer.high)
 
 
 def test_limits_are_those_of_one_share_where_nothing_else_can_happen():
     # Nothing comes in or stays: the fall is one binomial share, and its limit that of Clopper and
     # Pearson's union.
-    low, high = clopper_pearson(0, 500, 1 - 2 * 0.01)
-    assert fall_above(0, 0, 500, 0.01) == pytest.approx(-high)
-    assert fall_above(0, 30, 500, 0.01) == pytest.approx(-clopper_pearson(30, 500, 1 - 2 * 0.01)[1])
+    level = 1 - 2 * 0.01
+    low, high = clopper_pearson(0, 500, level)
     assert low == 0
+    assert fall_above(0, 0, 500, 0.01) == pytest.approx(-high)
+    _, high = clopper_pearson(30, 500, level)
+    assert fall_above(0, 30, 500, 0.01) == pytest.approx(-high)
     # All inputs that are ever hits come: their share is 0.01^(1/30) at least, and the ratio its
     # odds.
     share = 0.01 ** (1 / 30)
@@ -116,12 +134,14 @@ def test_limits_are_those_of_one_share_where_nothing_else_can_happen():
 
 def test_limits_are_narrow_where_hits_are_rare():
     for counts in ((320, 0, 80), (400, 80, 0), (360, 40, 40)):
-        found = change(*counts, 80_000 - sum(counts))
+        neither = 80_000 - sum(counts)
+        found = change(*counts, neither)
         assert found.fewer.low > 0.72, found
         assert found.fewer.high < 0.87, found
         # Clopper and Pearson's limits of both shares alone say much less.
-        assert found.fewer.low > 1 - found.after.high / found.before.low + 0.02
-        graded = change(*counts, 80_000 - sum(counts), scale=0.5)
+        unpaired = 1 - found.after.high / found.before.low
+        assert found.fewer.low > unpaired + 0.02
+        graded = change(*counts, neither, scale=0.5)
         assert graded.fewer.low > 0.68, graded
         assert graded.before.method == "betting"
 
@@ -140,26 +160,36 @@ def test_limits_are_narrow_where_hits_are_rare():
 def test_corner_cases(counts, verdict, fewer):
     found = change(*counts)
     assert found.verdict == verdict
-    assert [found.fewer.value, found.fewer.low, found.fewer.high] == pytest.approx(fewer, rel=0.02)
+    part = numbers(found)[3]
+    assert part == pytest.approx(fewer, rel=0.02)
     assert math.isnan(found.before.value) == (sum(counts) == 0)
 
 
 def test_a_change_is_written_in_a_line():
-    assert str(change(30, 0, 0, 970)).startswith("fell: 3 % before, 0 % after, 100 % fewer (81")
-    assert "rose: 0 % before, 3 % after (at least 4" in str(change(0, 30, 0, 970))
-    assert "more to" in str(change(10, 20, 20, 950))
-    assert "unsure: unknown before, unknown after (at most 100 % fewer, 95 % level, n = 0, " in str(
-        change(0, 0, 0, 0)
+    fell = str(change(30, 0, 0, 970))
+    rose = str(change(0, 30, 0, 970))
+    unsure = str(change(10, 20, 20, 950))
+    nothing = str(change(0, 0, 0, 0))
+    no_hits = str(change(0, 0, 0, 9))
+    assert fell.startswith("fell: 3 % before, 0 % after, 100 % fewer (81")
+    assert "rose: 0 % before, 3 % after (at least 4" in rose
+    assert "more to" in unsure
+    assert (
+        "unsure: unknown before, unknown after (at most 100 % fewer, 95 % level, n = 0, " in nothing
     )
-    assert "unsure: 0 % before, 0 % after, 0 % fewer (at most 100 % fewer" in str(
-        change(0, 0, 0, 9)
-    )
+    assert "unsure: 0 % before, 0 % after, 0 % fewer (at most 100 % fewer" in no_hits
 
 
 def test_every_input_asked_leaves_no_interval():
     old, new = hit_columns(3, 1, 2, 4)
     found = paired(old, new, level=0.95, population="all inputs", exact=True)
-    assert numbers(found) == [[x] * 3 for x in (0.5, 0.3, 0.2, pytest.approx(0.4))]
+    part = pytest.approx(0.4)
+    assert numbers(found) == [
+        [0.5, 0.5, 0.5],
+        [0.3, 0.3, 0.3],
+        [0.2, 0.2, 0.2],
+        [part, part, part],
+    ]
     assert found.verdict == "fell"
     assert found.fall.method == "enumerated"
     assert (
@@ -173,11 +203,22 @@ def test_every_input_asked_leaves_no_interval():
 
 
 def test_nothing_changed():
-    estimate = paired(*hit_columns(3, 0, 9, 400), level=0.95, population="p").before
+    old, new = hit_columns(3, 0, 9, 400)
+    estimate = paired(old, new, level=0.95, population="p").before
     found = PairedChange.none(estimate)
-    assert found.before == found.after == estimate
-    assert numbers(found)[2:] == [[0.0] * 3] * 2
+    assert found.before == estimate
+    assert found.after == estimate
+    zero = [0.0, 0.0, 0.0]
+    assert numbers(found)[2:] == [zero, zero]
     assert PairedChange.from_dict(found.to_dict()) == found
+
+
+def one_hit(start: int, stop: int) -> tuple[Any, Any]:
+    return hit_columns(1, 0, 0, stop - start - 1)
+
+
+HALF = Estimate.exact(1, 2).to_dict()
+ONLY_SHARES = {"before": HALF, "after": HALF, "fall": HALF, "fewer": HALF}
 
 
 @pytest.mark.parametrize(
@@ -208,14 +249,28 @@ def test_wrong_columns_are_refused(call, words):
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda: paired([0, 1], [1, 1], level=1, population=""), "level is 1"),
-        (lambda: decide(lambda a, b: hit_columns(1, 0, 0, b - a - 1), level=0.9, looks=[], population=""), "looks = []"),
-        (lambda: decide(lambda a, b: hit_columns(1, 0, 0), level=0.9, looks=[9, 9], population=""), "looks = [9, 9] must be"),
-        (lambda: PairedChange.from_dict({"before": 3}), "this is not a recorded change"),
-        (lambda: PairedChange.from_dict(dict.fromkeys(["before", "after", "fall", "fewer"], Estimate.exact(1, 2).to_dict())),
-         "fall and fewer must be amounts"),
+        (
+            lambda: paired([0, 1], [1, 1], level=1, population=""),
+            "level is 1",
+        ),
+        (
+            lambda: decide(one_hit, level=0.9, looks=[], population=""),
+            "looks = []",
+        ),
+        (
+            lambda: decide(one_hit, level=0.9, looks=[9, 9], population=""),
+            "looks = [9, 9] must be",
+        ),
+        (
+            lambda: PairedChange.from_dict({"before": 3}),
+            "this is not a recorded change",
+        ),
+        (
+            lambda: PairedChange.from_dict(ONLY_SHARES),
+            "fall and fewer must be amounts",
+        ),
     ],
-)  # fmt: skip
+)
 def test_wrong_arguments_are_refused(call, words):
     refused(UsageError, call, words)
 
@@ -233,27 +288,28 @@ def test_looking_ends_as_soon_as_it_is_sure_and_asks_no_draw_twice():
     assert found.verdict == "fell"
     each = paired(old[:500], new[:500], level=1 - 0.05 / 3, population="p")
     assert numbers(found) == numbers(each)
-    assert {one.level for one in (found.before, found.after, found.fall, found.fewer)} == {0.95}
-    still = decide(
-        lambda start, stop: (old[start:stop], old[start:stop]),
-        level=0.95,
-        looks=[50, 500],
-        population="p",
-    )
-    assert (still.verdict, still.fall.n) == ("unsure", 500)
+    assert {estimate.level for estimate in estimates(found)} == {0.95}
+
+    def unchanged(start: int, stop: int) -> tuple[Any, Any]:
+        return old[start:stop], old[start:stop]
+
+    still = decide(unchanged, level=0.95, looks=[50, 500], population="p")
+    assert still.verdict == "unsure"
+    assert still.fall.n == 500
 
 
 def rows(
     inside: tuple[float, float], outside: tuple[float, float], n: int = 4000
 ) -> tuple[Any, Any, Any]:
-    """Who is favoured before and after, with these rates inside and outside a subgroup; as few
-    change as can be.
+    """Who is favoured before and after, with these rates inside and outside a subgroup.
+
+    As few change as can be.
     """
-    group, chance = np.arange(n) % 4 == 0, np.random.default_rng(3).random(n)
-    return (
-        *(chance < np.where(group, one, other) for one, other in zip(inside, outside, strict=True)),
-        group,
-    )
+    group = np.arange(n) % 4 == 0
+    chance = np.random.default_rng(3).random(n)
+    before = chance < np.where(group, inside[0], outside[0])
+    after = chance < np.where(group, inside[1], outside[1])
+    return before, after, group
 
 
 @pytest.mark.parametrize("scale", [1.0, 0.7])
@@ -263,11 +319,8 @@ def rows(
         ((0.2, 0.4), (0.5, 0.5), "fell"),
         ((0.8, 0.5), (0.5, 0.5), "fell"),
         ((0.5, 0.2), (0.5, 0.5), "rose"),
-        (
-            (0.3, 0.7),
-            (0.5, 0.5),
-            "unsure",
-        ),  # it turned: those who were behind are now ahead by as much
+        # It turned: those who were behind are now ahead by as much.
+        ((0.3, 0.7), (0.5, 0.5), "unsure"),
         ((0.3, 0.3), (0.5, 0.5), "unsure"),
         ((0.3, 0.6), (0.7, 0.65), "fell"),
     ],
@@ -276,26 +329,29 @@ def test_gaps_fall_and_rise_and_turn(inside, outside, verdict, scale):
     old, new, group = rows(inside, outside)
     found = gap_change(scale * old, scale * new, group, level=0.95, population="people")
     assert found.verdict == verdict
-    truth = [scale * abs(inside[when] - outside[when]) for when in (0, 1)]
-    assert found.before.low <= truth[0] <= found.before.high
-    assert found.after.low <= truth[1] <= found.after.high
-    assert found.fall.low <= truth[0] - truth[1] <= found.fall.high
-    assert found.fewer.low <= 1 - truth[1] / truth[0] <= found.fewer.high if truth[0] else True
+    gap_before = scale * abs(inside[0] - outside[0])
+    gap_after = scale * abs(inside[1] - outside[1])
+    assert found.before.low <= gap_before <= found.before.high
+    assert found.after.low <= gap_after <= found.after.high
+    assert found.fall.low <= gap_before - gap_after <= found.fall.high
+    if gap_before:
+        part = 1 - gap_after / gap_before
+        assert found.fewer.low <= part <= found.fewer.high
     # Rows are paired: what changed is known better than what was.
     if inside[0] == inside[1]:
-        assert found.fall.high - found.fall.low < 0.5 * (found.before.high - found.before.low)
+        width_of_fall = found.fall.high - found.fall.low
+        width_of_gap = found.before.high - found.before.low
+        assert width_of_fall < 0.5 * width_of_gap
 
 
 def test_the_gap_of_nobody_is_not_known():
     for inside in (np.zeros(9), np.ones(9)):
         found = gap_change(np.ones(9), np.zeros(9), inside, level=0.95, population="people")
         assert math.isnan(found.before.value)
-        assert (found.verdict, found.fall.low, found.fall.high, found.before.n) == (
-            "unsure",
-            -1.0,
-            1.0,
-            0,
-        )
+        assert found.verdict == "unsure"
+        assert found.fall.low == -1.0
+        assert found.fall.high == 1.0
+        assert found.before.n == 0
         assert json.dumps(found.to_dict(), allow_nan=False)
 
 
@@ -308,20 +364,24 @@ ENDS = st.tuples(st.integers(-10, 10), st.integers(0, 8)).map(
 @given(ENDS, ENDS, st.integers(0, 8), st.integers(0, 8), st.integers(0, 99))
 def test_limits_of_sizes_are_those_of_all_that_is_allowed(first, second, less, more, seed):
     means = [sum(first) / 2, sum(second) / 2]
-    moved = means[0] - means[1] - less / 10, means[0] - means[1] + more / 10
-    fall, fewer = module._size_limits(means, first, second, moved)
+    apart = means[0] - means[1]
+    least_apart = apart - less / 10
+    most_apart = apart + more / 10
+    fall, fewer = module._size_limits(means, first, second, (least_apart, most_apart))
     # A fine grid of what the limits allow, by brute force.
-    x, y = (
-        part.ravel()
-        for part in np.meshgrid(*(np.linspace(one[0], one[1], 81) for one in (first, second)))
-    )
-    held = (x - y >= moved[0] - 1e-9) & (x - y <= moved[1] + 1e-9)
-    x, y = np.abs(x[held]), np.abs(y[held])
-    assert (x - y).min() >= fall[0] - 1e-9
-    assert (x - y).max() <= fall[1] + 1e-9
-    assert (x - y).min() <= fall[0] + 0.05
-    assert (x - y).max() >= fall[1] - 0.05
-    parts = 1 - y[x > 1e-9] / x[x > 1e-9]
+    first_grid = np.linspace(first[0], first[1], 81)
+    second_grid = np.linspace(second[0], second[1], 81)
+    x, y = np.meshgrid(first_grid, second_grid)
+    allowed = (x - y >= least_apart - 1e-9) & (x - y <= most_apart + 1e-9)
+    before = np.abs(x[allowed])
+    after = np.abs(y[allowed])
+    falls = before - after
+    assert falls.min() >= fall[0] - 1e-9
+    assert falls.max() <= fall[1] + 1e-9
+    assert falls.min() <= fall[0] + 0.05
+    assert falls.max() >= fall[1] - 0.05
+    some = before > 1e-9
+    parts = 1 - after[some] / before[some]
     assert parts.min(initial=np.inf) >= fewer[0] - 1e-9
     assert parts.max(initial=-np.inf) <= fewer[1] + 1e-9
 
@@ -330,11 +390,10 @@ SMALL = [category("sex", ["F", "M"]), category("race", ["a", "b", "c"]), integer
 
 
 def score(people: Any) -> Any:
-    return (
-        people["age"]
-        + 3.0 * (people["sex"] == "M") * (people["age"] % 3)
-        + 2 * (people["race"] == "b")
-    )
+    age = people["age"]
+    men = people["sex"] == "M"
+    of_race_b = people["race"] == "b"
+    return age + 3.0 * men * (age % 3) + 2 * of_race_b
 
 
 @pytest.mark.parametrize("names", [("sex",), ("sex", "race"), ("age",)])

@@ -426,19 +426,15 @@ class TestForms:
         assert found.model.predict(CODED).dtype.kind == truth.dtype.kind
 
     def test_the_favourable_label_may_come_first_in_order(self, plain):
-        """A list of one label means that label; its rate of true positives is not that of the
-        other.
-        """
-        one, other = (mend(positive=positive) for positive in ("no", ["no"]))
-        assert one.changed
-        assert [check.to_dict() for check in one.checks] == [
-            check.to_dict() for check in other.checks
-        ]
-        by_name = [
-            {check.name: check.before.value for check in found.checks} for found in (one, plain)
-        ]
-        assert by_name[0]["eod"] != by_name[1]["eod"]
-        assert by_name[0]["accuracy"] == by_name[1]["accuracy"]
+        """A list of one label means that label; its true positives are not those of the other."""
+        of_label = mend(positive="no")
+        of_list = mend(positive=["no"])
+        assert of_label.changed
+        assert of_label.checks == of_list.checks
+        before = {check.name: check.before.value for check in of_label.checks}
+        plain_before = {check.name: check.before.value for check in plain.checks}
+        assert before["eod"] != plain_before["eod"]
+        assert before["accuracy"] == plain_before["accuracy"]
 
     def test_several_labels_without_a_favourable_one(self):
         truth = np.array(["low", "mid", "high"])[
@@ -525,9 +521,7 @@ class TestSteps:
         assert found.history[-1].percent == 100
         assert all(step.kept and step.why == "kept" for step in found.history)
 
-    def test_the_published_method_stops_at_the_first_step_that_does_not_help_and_keeps_the_better_model(
-        self,
-    ):
+    def test_the_published_method_stops_at_the_first_step_that_does_not_help(self):
         found = scripted(
             0.6, 0.4, 0.5, 0.0, method="aequitas", add=None, budget=eh.Budget(queries=1000)
         )
@@ -684,6 +678,14 @@ class TestSteps:
         assert not scripted({"share": 0.1}, {"share": 0.3, "on": "race"}, tolerance=0.02).changed
 
 
+def numbers_asked(events: Any) -> set[int]:
+    """The numbers of all rows that a model was trained on or asked about."""
+    numbers: set[int] = set()
+    for _, rows, _ in events:
+        numbers.update(rows["number"])
+    return numbers
+
+
 class TestNothingIsLeaked:
     @pytest.mark.parametrize(
         "options",
@@ -696,7 +698,7 @@ class TestNothingIsLeaked:
         last = max(at for at, (kind, _, _) in enumerate(EVENTS) if kind == "fit")
         # Validation rows are asked about before the last training, and are not among the training
         # rows.
-        early = {number for _, rows, _ in EVENTS[:last] for number in rows["number"]} & everyone
+        early = numbers_asked(EVENTS[:last]) & everyone
         valid = early - trained
         assert len(trained) == n
         assert len(valid) == found.sizes["validation"]
@@ -704,7 +706,7 @@ class TestNothingIsLeaked:
         for rows, _ in fits():
             assert not set(rows["number"]) & (everyone - trained)
         # At the end they are asked about.
-        late = {number for _, rows, _ in EVENTS[last:] for number in rows["number"]} & everyone
+        late = numbers_asked(EVENTS[last:]) & everyone
         assert everyone - early <= late
 
     def test_the_claim_rests_on_inputs_that_nothing_has_seen(self):
@@ -715,7 +717,7 @@ class TestNothingIsLeaked:
         last = max(at for at, (kind, _, _) in enumerate(EVENTS) if kind == "fit")
         # The last step is judged after its training: the better model and this one, at up to three
         # looks.
-        before = {number for _, rows, _ in EVENTS[:last] for number in rows["number"]} - people
+        before = numbers_asked(EVENTS[:last]) - people
         after = [set(rows["number"]) - people for _, rows, _ in EVENTS[last + 1 :]]
         claims = [numbers for numbers in after if len(numbers) >= found.change.before.n - 5]
         assert len(claims) >= 4  # sex and race, of both models
@@ -1102,16 +1104,23 @@ class TestSubgroup:
         assert np.array_equal(one, other)
 
     def test_a_rule_about_a_feature_that_is_not_protected_keeps_its_people(self):
-        """Neighbours must not leave the subgroup: with a step of 1, some of those at its border
-        would.
-        """
+        """With a step of 1, some of the neighbours at its border would leave the subgroup."""
         rule = Rule((Condition("income", low=50, below=52),))
         SCRIPT[:] = [{"share": 0.3}]
         EVENTS.clear()
         eh.repair(
-            Scripted(), CITIZENS, RICH, space=WORLD, over="sex", method="subgroup", rule=rule, steps=1, add="members",
-            validate=0.4, progress=False,
-        )  # fmt: skip
+            Scripted(),
+            CITIZENS,
+            RICH,
+            space=WORLD,
+            over="sex",
+            method="subgroup",
+            rule=rule,
+            steps=1,
+            add="members",
+            validate=0.4,
+            progress=False,
+        )
         n = len(fits()[0][0])
         made = pd.concat([rows.iloc[n:] for rows, _ in fits()[1:]])
         assert made["income"].between(50, 51).all()
@@ -1185,7 +1194,14 @@ class TestSizes:
 
     def test_between_the_best_and_the_next_that_is_too_expensive_finer_sizes_are_tried(self):
         tried, mended = self.swept(170)
-        assert tried[:6] == [(size, recipe) for size in (50, 100, 200) for recipe in ("one", "two")]
+        assert tried[:6] == [
+            (50, "one"),
+            (50, "two"),
+            (100, "one"),
+            (100, "two"),
+            (200, "one"),
+            (200, "two"),
+        ]
         assert tried[6:] == [(141, "two"), (168, "two"), (183, "two")]
         assert len(tried) == 6 + FINER
         assert mended.model == (168, "two")

@@ -273,15 +273,14 @@ def test_lines_fit_and_no_number_is_lost(width):
         lines = terminal(repair, width)
         assert max(map(len, lines)) <= width
         words = " ".join(" ".join(lines).split())
-        for one in repair.checks:
-            assert one.name in words
+        for check in repair.checks:
+            assert check.name in words
         assert "not kept: the share did not surely fall" in words
-        plain = {
-            word for line in repair_lines(repair) for word in line.split() if word.endswith(")")
-        }
-        assert plain <= set(words.replace(";", "").replace(",", "").split()) | {
-            word for word in plain if "," in word
-        }
+        shown = set(words.replace(";", "").replace(",", "").split())
+        for line in repair_lines(repair):
+            numbers = [word for word in line.split() if word.endswith(")")]
+            whole = {word for word in numbers if "," not in word}
+            assert whole <= shown
 
 
 @settings(max_examples=examples(60))

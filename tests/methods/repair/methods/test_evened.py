@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import pickle
 import zlib
 from collections import defaultdict
@@ -249,11 +250,9 @@ def test_labels_are_those_of_brute_force(data):
         if hasattr(model, "predict_proba")
         else "majority"
     )
-    columns = [space.feature(name).labels(space.feature(name).values()) for name in over]
-    every = [
-        tuple(column[i] for column, i in zip(columns, at, strict=True))
-        for at in np.ndindex(*map(len, columns))
-    ]
+    features = [space.feature(name) for name in over]
+    columns = [feature.labels(feature.values()) for feature in features]
+    every = list(itertools.product(*columns))
     weights = dict.fromkeys(every, 1)
     given_weights = None
     if data.draw(st.booleans()):

@@ -88,10 +88,12 @@ def repaired() -> Repair:
 
 def by_hand(model: Any, texts: list[str]) -> float:
     """The gap of "gay" in texts that all name a gender."""
-    gay, *others = (
-        np.mean(model.predict([ANY.sub(term, text) for text in texts]) == "fine")
-        for term in TERMS["gender"]
-    )
+    rates = []
+    for term in TERMS["gender"]:
+        written = [ANY.sub(term, text) for text in texts]
+        fine = model.predict(written) == "fine"
+        rates.append(np.mean(fine))
+    gay, *others = rates
     return abs(float(gay - np.mean(others)))
 
 
@@ -352,9 +354,9 @@ COLUMNS = st.integers(0, 2**31).map(lambda seed: np.random.default_rng(seed))
 @settings(max_examples=examples(20), deadline=None)
 def test_limits_of_a_change_hold_their_values_and_agree(rng, n, parts):
     low = -1.0 if parts == 1 else 0.0
-    before, after = (
-        tuple(rng.uniform(low, 1, n) ** rng.choice([1, 3]) for _ in range(parts)) for _ in range(2)
-    )
+    columns = [rng.uniform(low, 1, n) ** rng.choice([1, 3]) for _ in range(2 * parts)]
+    before = tuple(columns[:parts])
+    after = tuple(columns[parts:])
     change = term_change(before, after, level=0.95, population="texts")
     assert change.before.value == pytest.approx(abs(gap_of(before)))
     assert change.fall.value == pytest.approx(change.before.value - change.after.value)
