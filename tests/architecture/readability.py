@@ -84,7 +84,9 @@ class Module:
         places = []
         for node in ast.walk(self.tree):
             if isinstance(node, FUNCTIONS) and _length(node) > LONGEST_FUNCTION:
-                places.append(Place(self.path, node.lineno, f"{node.name}: {_length(node)} lines"))
+                places.append(
+                    Place(self.path, node.lineno, f"{node.name}: {_length(node)} lines")
+                )
         return places
 
     @property
@@ -96,7 +98,9 @@ class Module:
                 continue
             count = _arguments(node)
             if count > MOST_ARGUMENTS:
-                places.append(Place(self.path, node.lineno, f"{node.name}: {count} arguments"))
+                places.append(
+                    Place(self.path, node.lineno, f"{node.name}: {count} arguments")
+                )
         return places
 
     @property
@@ -263,7 +267,9 @@ def _print(path: Path) -> None:
     print(f"{path}: {measures}")
     densest = sorted(modules, key=lambda module: module.density, reverse=True)
     for module in densest[:SHOWN]:
-        print(f"  {module.density:5.1f} nodes a line, {module.code_lines:4d} lines: {module.path}")
+        print(
+            f"  {module.density:5.1f} nodes a line, {module.code_lines:4d} lines: {module.path}"
+        )
     nested = _all(module.nested_comprehensions for module in modules)
     groups = (
         nested,

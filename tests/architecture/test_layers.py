@@ -23,7 +23,16 @@ if TYPE_CHECKING:
 SOURCE = ROOT / "src"
 MOST_LINES = 500
 MOST_MODULES = 15
-KERNEL = ("runtime", "space", "statistics", "results", "population", "subject", "texts", "scores")
+KERNEL = (
+    "runtime",
+    "space",
+    "statistics",
+    "results",
+    "population",
+    "subject",
+    "texts",
+    "scores",
+)
 ALLOWED = {
     "runtime": (),
     "space": ("runtime",),
@@ -34,7 +43,13 @@ ALLOWED = {
     "texts": ("runtime", "space", "statistics", "results", "population", "subject"),
     "scores": ("runtime", "space", "statistics", "results", "population", "subject"),
     "report": ("runtime", "space", "statistics", "results"),
-    "methods.repair": (*KERNEL, "report", "methods.search", "methods.mine", "methods.compare"),
+    "methods.repair": (
+        *KERNEL,
+        "report",
+        "methods.search",
+        "methods.mine",
+        "methods.compare",
+    ),
     "mitigation": (*KERNEL, "report", "methods.compare"),
     "study": (*KERNEL, "report", "methods.compare", "mitigation"),
     "datasets": ("runtime",),
@@ -98,7 +113,9 @@ def imports(text: str, module: str, known: frozenset[str], *, lazy: bool) -> set
     def visit(node: ast.AST) -> None:
         if is_type_checking(node):
             return
-        if not lazy and isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+        if not lazy and isinstance(
+            node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+        ):
             return
         if isinstance(node, ast.Import):
             found.update(alias.name for alias in node.names)
@@ -142,13 +159,19 @@ def test_a_module_imports_only_what_its_layer_allows(module):
     [
         ("evenhand.runtime.budget", "from evenhand.space.feature import Feature"),
         ("evenhand.space.rule", "from evenhand.statistics.estimate import Estimate"),
-        ("evenhand.results.result", "def late():\n    from evenhand.report.lines import show"),
+        (
+            "evenhand.results.result",
+            "def late():\n    from evenhand.report.lines import show",
+        ),
         ("evenhand.results.result", 'TABLE = import_module("evenhand.methods.mine.table")'),
         ("evenhand.report.lines", 'SHOW = Deferred("evenhand.methods.search.text:lines")'),
         ("evenhand.methods.mine.mine", "from evenhand.methods.search.search import search"),
         ("evenhand.methods.audit.audit", "from evenhand.methods.mine.mine import mine"),
         ("evenhand.methods.measure.measure", "import evenhand.config.file"),
-        ("evenhand.mitigation.base", "from evenhand.methods.repair.training import Trainer"),
+        (
+            "evenhand.mitigation.base",
+            "from evenhand.methods.repair.training import Trainer",
+        ),
         ("evenhand.verbs", "from evenhand.results.result import Result"),
         ("evenhand.runtime.registry", "from evenhand.verbs import VERBS"),
     ],
@@ -225,7 +248,9 @@ def test_every_part_of_the_house_has_a_place_in_the_table():
     assert parts - verbs <= {*ALLOWED, *REGISTRIES, *TOP}
     architecture = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
     for part in parts - {"", "__main__"}:
-        assert f"`{part.replace('.', '/')}" in architecture or part.startswith("methods."), part
+        assert f"`{part.replace('.', '/')}" in architecture or part.startswith(
+            "methods."
+        ), part
 
 
 @pytest.mark.parametrize("module", FILES)

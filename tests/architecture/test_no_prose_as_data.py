@@ -99,7 +99,9 @@ class Readings:
             case ast.Call(func=ast.Attribute(attr=name, value=value)) if name in SAME:
                 return self.is_sentence(value)
             case ast.JoinedStr(values=parts):
-                values = [part.value for part in parts if isinstance(part, ast.FormattedValue)]
+                values = [
+                    part.value for part in parts if isinstance(part, ast.FormattedValue)
+                ]
                 return any(self._is_spoken(value) for value in values)
         return False
 
@@ -135,13 +137,16 @@ class Readings:
         if isinstance(node, ast.Compare):
             pairs = zip(node.ops, node.comparators, strict=True)
             return any(
-                isinstance(op, ast.In | ast.NotIn) and self.is_sentence(one) for op, one in pairs
+                isinstance(op, ast.In | ast.NotIn) and self.is_sentence(one)
+                for op, one in pairs
             )
         if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
             return False
         if node.func.attr in READS and self.is_sentence(node.func.value):
             return True
-        return node.func.attr in PATTERNS and any(self.is_sentence(value) for value in node.args)
+        return node.func.attr in PATTERNS and any(
+            self.is_sentence(value) for value in node.args
+        )
 
 
 def scopes(tree: ast.Module) -> Iterator[tuple[str, list[ast.AST]]]:
@@ -149,7 +154,9 @@ def scopes(tree: ast.Module) -> Iterator[tuple[str, list[ast.AST]]]:
     of the module.
     """
     functions = [
-        node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
     ]
     inside: set[int] = set()
     for function in functions:
@@ -172,7 +179,9 @@ def violations(code: str, module: str = "") -> list[int]:
             for node in nodes:
                 readings.learn(node)
         found |= {
-            node.lineno for node in nodes if readings.reads(node) and isinstance(node, ast.expr)
+            node.lineno
+            for node in nodes
+            if readings.reads(node) and isinstance(node, ast.expr)
         }
     return sorted(found)
 
@@ -272,7 +281,9 @@ def test_what_is_exempt_is_still_there():
     for module, function in EXEMPT:
         code = (SOURCE / module).read_text(encoding="utf-8")
         names = {
-            node.name for node in ast.walk(ast.parse(code)) if isinstance(node, ast.FunctionDef)
+            node.name
+            for node in ast.walk(ast.parse(code))
+            if isinstance(node, ast.FunctionDef)
         }
         assert function in names
         assert violations(code), f"{module}: {function} reads no sentence any more"

@@ -124,7 +124,9 @@ def test_the_module_that_writes_them_is_one_of_those_seen():
 def test_a_planted_percentage_is_found(tmp_path, monkeypatch):
     planted = tmp_path / "scores" / "planted.py"
     planted.parent.mkdir()
-    planted.write_text('def told(share):\n    return f"{100 * share:.1f} %"\n', encoding="utf-8")
+    planted.write_text(
+        'def told(share):\n    return f"{100 * share:.1f} %"\n', encoding="utf-8"
+    )
     monkeypatch.setattr(f"{__name__}.SOURCE", tmp_path)
     assert modules() == ["scores/planted.py"]
     with pytest.raises(AssertionError, match=r"scores/planted.py, lines \[2\]"):

@@ -83,7 +83,9 @@ def test_nested_comprehensions_are_seen(tmp_path: Path, source: str) -> None:
 
 
 def test_flat_comprehensions_are_not_nested(tmp_path: Path) -> None:
-    assert written(tmp_path, "x = [a for a in y]\nz = [b for b in x]\n").nested_per_1000 == 0
+    assert (
+        written(tmp_path, "x = [a for a in y]\nz = [b for b in x]\n").nested_per_1000 == 0
+    )
 
 
 def test_long_functions_are_seen_without_their_docstring(tmp_path: Path) -> None:
@@ -108,7 +110,8 @@ def test_classes_of_one_name_are_seen(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "source", ["told = 1", "def _said(): ...", "def f(told): ...", "for x, said_2 in y: ..."]
+    "source",
+    ["told = 1", "def _said(): ...", "def f(told): ...", "for x, said_2 in y: ..."],
 )
 def test_vague_names_are_seen(tmp_path: Path, source: str) -> None:
     assert written(tmp_path, source).vague_names

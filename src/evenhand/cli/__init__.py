@@ -22,7 +22,13 @@ from evenhand.verbs import VERBS, Command, Verb
 if TYPE_CHECKING:
     from evenhand.formats import Format
 
-PURPOSES = ("Start", "Test software", "Test recorded decisions", "Improve a model", "Look closer")
+PURPOSES = (
+    "Start",
+    "Test software",
+    "Test recorded decisions",
+    "Improve a model",
+    "Look closer",
+)
 """The headings of `evenhand --help`, in this order: what a person wants to do."""
 CONFIG = Option(
     "config",
@@ -31,10 +37,15 @@ CONFIG = Option(
     positional=True,
 )
 SEED = Option("seed", WHOLE, "the seed of all that is drawn (default: 0)", default=0)
-N_JOBS = Option("n_jobs", WHOLE, "how many processes share the work (default: 1)", default=1)
+N_JOBS = Option(
+    "n_jobs", WHOLE, "how many processes share the work (default: 1)", default=1
+)
 JSON = Option("json", TEXT, "write the result here", metavar="FILE")
 RUNS = Option(
-    "json", TEXT, "write the result here; FILE-2 and so on where there are several", metavar="FILE"
+    "json",
+    TEXT,
+    "write the result here; FILE-2 and so on where there are several",
+    metavar="FILE",
 )
 RECORDS = Options.of(
     Option(
@@ -136,7 +147,13 @@ OWN = (
         example="evenhand init loans.csv model.skops --target approved --protected sex,race",
         purpose="Start",
         options=Options.of(
-            Option("data", FILE, "a CSV or Parquet file of inputs", positional=True, required=True),
+            Option(
+                "data",
+                FILE,
+                "a CSV or Parquet file of inputs",
+                positional=True,
+                required=True,
+            ),
             Option(
                 "model",
                 TEXT,
@@ -144,8 +161,18 @@ OWN = (
                 positional=True,
             ),
             Option("target", TEXT, "the column to leave out", metavar="COLUMN"),
-            Option("positive", LABEL, "the favourable outcome (default: a guess)", metavar="LABEL"),
-            Option("protected", TEXTS, "protected features, separated by commas", metavar="NAMES"),
+            Option(
+                "positive",
+                LABEL,
+                "the favourable outcome (default: a guess)",
+                metavar="LABEL",
+            ),
+            Option(
+                "protected",
+                TEXTS,
+                "protected features, separated by commas",
+                metavar="NAMES",
+            ),
             Option(
                 "output",
                 TEXT,
@@ -165,7 +192,11 @@ OWN = (
         purpose="Start",
         options=Options.of(
             Option(
-                "output", TEXT, "write the report here, one .html file", metavar="FILE", short="-o"
+                "output",
+                TEXT,
+                "write the report here, one .html file",
+                metavar="FILE",
+                short="-o",
             ),
             JSON,
             SEED,
@@ -245,7 +276,9 @@ OWN = (
                 metavar="FILE",
                 default="explored.json",
             ),
-            Option("no_browser", FLAG, "print the address, and do not open it", default=False),
+            Option(
+                "no_browser", FLAG, "print the address, and do not open it", default=False
+            ),
         ),
         run=Deferred("evenhand.explore.session:explore"),
     ),
@@ -256,7 +289,9 @@ OWN = (
 def commands() -> list[tuple[Command, Verb | None]]:
     """Return all commands, those of registered verbs with the verb that they belong to."""
     every: list[tuple[Command, Verb | None]] = [(command, None) for command in OWN]
-    every.extend((verb.command, verb) for verb in VERBS.values() if verb.command is not None)
+    every.extend(
+        (verb.command, verb) for verb in VERBS.values() if verb.command is not None
+    )
     return every
 
 
@@ -306,7 +341,9 @@ def formats() -> list[Format]:
     """Return the formats that an audit can be written in, without those whose option is taken."""
     from evenhand.formats import FORMATS
 
-    return [form for form in FORMATS.values() if form.flag and form.key not in MORE["audit"]]
+    return [
+        form for form in FORMATS.values() if form.flag and form.key not in MORE["audit"]
+    ]
 
 
 def broken_formats() -> dict[str, str]:

@@ -77,7 +77,9 @@ def run_demo(options: Namespace) -> int:
         command=f"evenhand demo --seed {options.seed}",
     )
     code = _finish(found, options)
-    print(f"\nA gate would exit with {code} ({MEANING[code]}); this demonstration exits with 0.")
+    print(
+        f"\nA gate would exit with {code} ({MEANING[code]}); this demonstration exits with 0."
+    )
     if options.output is None:
         print("For the report, run: evenhand demo -o report.html")
     return 0

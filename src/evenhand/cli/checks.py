@@ -31,7 +31,9 @@ def run_checks(verb: Verb, options: Namespace) -> int:
     return run_plans(config, verb, given(options, dict.fromkeys(names)), options)
 
 
-def run_plans(config: Config, verb: Verb, settings: dict[str, Any], options: Namespace) -> int:
+def run_plans(
+    config: Config, verb: Verb, settings: dict[str, Any], options: Namespace
+) -> int:
     """Run all checks of a job with some settings, and write the files that were asked for."""
     plans = plans_of_job(config, verb.name, settings)
     files = _requested_files(verb, options)

@@ -17,7 +17,9 @@ def run(options: Namespace) -> int:
     if options.action == "fetch":
         if options.name is None:
             names = [info.name for info in datasets.available()]
-            raise UsageError(f"data fetch needs the name of a data set; {nearest('', names)}")
+            raise UsageError(
+                f"data fetch needs the name of a data set; {nearest('', names)}"
+            )
         print(datasets.fetch(options.name))
         return 0
     if options.name is not None:

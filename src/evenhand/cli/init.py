@@ -61,4 +61,7 @@ def _try_out(file: Path) -> None:
         positive = clip(repr(config.table["subject"]["positive"]), 40)
         print(f"The software answers {answers}; favourable is {positive}.")
     except EvenhandError as error:
-        print(f"evenhand: the software could not be asked yet: {one_line(error)}", file=sys.stderr)
+        print(
+            f"evenhand: the software could not be asked yet: {one_line(error)}",
+            file=sys.stderr,
+        )

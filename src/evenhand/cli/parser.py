@@ -87,7 +87,9 @@ def build(chosen: str | None = None) -> Parser:
     """
     parser = Parser(prog="evenhand", description=DESCRIPTION, epilog=CODES)
     parser.add_argument("--version", action="store_true", help="print the version and exit")
-    subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=Parser)
+    subparsers = parser.add_subparsers(
+        dest="command", metavar="COMMAND", parser_class=Parser
+    )
     known = []
     broken = VERBS.broken
     for command, verb in commands():
@@ -110,7 +112,9 @@ def build(chosen: str | None = None) -> Parser:
     return parser
 
 
-def _add_broken(subparsers: Any, broken: Mapping[str, str], known: Sequence[Command]) -> None:
+def _add_broken(
+    subparsers: Any, broken: Mapping[str, str], known: Sequence[Command]
+) -> None:
     """Add commands that cannot be run, which exit with the reason."""
     names = [command.name for command in known]
     for name, reason in broken.items():

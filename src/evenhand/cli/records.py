@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 def run_records(verb: Verb, options: Namespace) -> int:
     """Run a verb on a file of recorded decisions, with the options that were given."""
     frame = read_frame(options.data)
-    names = [option.name for option in verb.options if option.command and option.name != "over"]
+    names = [
+        option.name for option in verb.options if option.command and option.name != "over"
+    ]
     settings = given(options, names)
     if options.positive is not None:
         settings["positive"] = label_of(frame, options.outcome, options.positive)

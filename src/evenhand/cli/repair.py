@@ -31,7 +31,11 @@ def run(options: Namespace) -> int:
     common = {"seed": options.seed, "n_jobs": options.n_jobs}
     try:
         found = repair(
-            declared.estimator, declared.inputs, declared.truth, **declared.settings, **common
+            declared.estimator,
+            declared.inputs,
+            declared.truth,
+            **declared.settings,
+            **common,
         )
     except DataError as error:
         raise DataError(f"{declared.data}: {error}") from error

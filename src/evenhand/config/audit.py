@@ -69,7 +69,9 @@ class FileSource:
     def other(self, model: Any, subject: Subject) -> Subject:
         """Return another model, which is tested like the one of the file."""
         if not isinstance(model, str):
-            return Subject(model, subject.space, positive=subject.positive, differs=subject.differs)
+            return Subject(
+                model, subject.space, positive=subject.positive, differs=subject.differs
+            )
         declared = self.config.table.get("subject", {})
         options = {key: declared[key] for key in LOADING if key in declared}
         path = self.config.file.parent / model

@@ -68,7 +68,9 @@ def plans_of_job(config: Config, job: str, given: Mapping[str, Any]) -> list[Che
         # A check that names no kind of score has the usual one of its verb.
         usual_kind = verb_for(job, texts=config.of_texts).usual_kind
         kind = overrides["kind"]
-        checks = [check for check in checks if check.settings.get("kind", usual_kind) == kind]
+        checks = [
+            check for check in checks if check.settings.get("kind", usual_kind) == kind
+        ]
     if sets is not None:
         checks = _over_sets(checks, sets, job)
     if not checks:
@@ -86,7 +88,9 @@ def plans_of_job(config: Config, job: str, given: Mapping[str, Any]) -> list[Che
     return plans
 
 
-def _over_sets(checks: Sequence[Check], sets: Sequence[Sequence[str]], job: str) -> list[Check]:
+def _over_sets(
+    checks: Sequence[Check], sets: Sequence[Sequence[str]], job: str
+) -> list[Check]:
     """Return the checks of these sets of features; a set without a check has the defaults."""
     chosen: list[Check] = []
     for names in sets:

@@ -13,7 +13,13 @@ import numpy as np
 
 from evenhand.population.rows import Rows, population_from_table, rows
 from evenhand.population.source import Real
-from evenhand.runtime.errors import ConfigError, DataError, EvenhandError, UsageError, nearest
+from evenhand.runtime.errors import (
+    ConfigError,
+    DataError,
+    EvenhandError,
+    UsageError,
+    nearest,
+)
 from evenhand.runtime.options import FILE, FOLDER, PLACE
 from evenhand.runtime.table_file import read_frame
 from evenhand.space.space_file import read_themis, read_toml, space_from_table
@@ -68,7 +74,9 @@ class Config:
                 " commands need a [space]"
             )
         if "space" not in self.table:
-            raise ConfigError(f"{self.file}: has no [space] table; declare what an input can be")
+            raise ConfigError(
+                f"{self.file}: has no [space] table; declare what an input can be"
+            )
         return space_from_table(self.table["space"], self.file)
 
     def population(self) -> Sampler | None:
@@ -91,7 +99,9 @@ class Config:
     @cached_property
     def texts(self) -> Texts:
         """The texts that the file declares."""
-        from evenhand.texts.real_texts import texts_from_table  # imported where there are texts
+        from evenhand.texts.real_texts import (
+            texts_from_table,
+        )  # imported where there are texts
 
         return texts_from_table(self.table["texts"], self.file)
 
@@ -138,7 +148,9 @@ class Config:
         left_out = len(frame) - len(fitting)
         note = f"real rows are those of {name}"
         if left_out:
-            note += f" but for {left_out:,} of {len(frame):,} that are no inputs of the space"
+            note += (
+                f" but for {left_out:,} of {len(frame):,} that are no inputs of the space"
+            )
         return Real(path, fitting, [note])
 
     def software(self) -> Subject | TextSubject:
@@ -176,7 +188,9 @@ class Config:
         """
         table = self.table.get("subject")
         if table is None:
-            raise ConfigError(f"{self.file}: has no [subject] table; name the software to test")
+            raise ConfigError(
+                f"{self.file}: has no [subject] table; name the software to test"
+            )
         kind = self._kind(table)
         adapter = ADAPTERS[kind]
         own_options = _text_options(adapter) if self.of_texts else adapter.options
@@ -210,7 +224,9 @@ class Config:
             )
         return kind
 
-    def _check(self, options: Mapping[str, Any], schema: Options, allowed: Sequence[str]) -> None:
+    def _check(
+        self, options: Mapping[str, Any], schema: Options, allowed: Sequence[str]
+    ) -> None:
         """Refuse unknown keys, and values of another kind."""
         for key, value in options.items():
             if key not in allowed:
@@ -280,7 +296,9 @@ def imported(where: str, name: str, folder: Path) -> Any:
     for part in attribute.split("."):
         if not hasattr(found, part):
             names = [public for public in dir(found) if not public.startswith("_")]
-            raise ConfigError(f"{where}: {module!r} has no {part!r}; {nearest(part, names)}")
+            raise ConfigError(
+                f"{where}: {module!r} has no {part!r}; {nearest(part, names)}"
+            )
         found = getattr(found, part)
     return found
 

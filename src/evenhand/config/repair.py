@@ -11,7 +11,14 @@ from evenhand.config.file import imported
 from evenhand.methods.repair import REPAIR
 from evenhand.population.source import need_columns
 from evenhand.runtime.budget import Budget
-from evenhand.runtime.errors import ConfigError, DataError, MissingExtra, UsageError, clip, nearest
+from evenhand.runtime.errors import (
+    ConfigError,
+    DataError,
+    MissingExtra,
+    UsageError,
+    clip,
+    nearest,
+)
 from evenhand.runtime.table_file import read_frame
 from evenhand.space.dataframes import check_missing, eager
 from evenhand.space.rule import Rule
@@ -122,7 +129,9 @@ def _settings(config: Config, table: Mapping[str, Any]) -> dict[str, Any]:
             labelling = imported(where, labelling, config.file.parent)
         settings["labelling"] = labelling
     if "queries" in table or "seconds" in table:
-        settings["budget"] = Budget(queries=table.get("queries"), seconds=table.get("seconds"))
+        settings["budget"] = Budget(
+            queries=table.get("queries"), seconds=table.get("seconds")
+        )
     subject = config.table.get("subject", {})
     for key in ("positive", "differs"):
         if key in table:
@@ -132,7 +141,9 @@ def _settings(config: Config, table: Mapping[str, Any]) -> dict[str, Any]:
     return settings
 
 
-def _output(config: Config, written: Mapping[str, Any], given: Mapping[str, Any]) -> Path | None:
+def _output(
+    config: Config, written: Mapping[str, Any], given: Mapping[str, Any]
+) -> Path | None:
     """Return the file that the model is written to, refused here before anything is trained."""
     if "output" in given:
         path = Path(given["output"])

@@ -70,7 +70,11 @@ def config_schema(*, own: bool = False) -> Schema:
         # Software takes tables or texts, and the options of other tables depend on which.
         "if": _has("texts"),
         "then": {
-            "properties": {**_about(texts=True, own=own), "space": False, "population": False}
+            "properties": {
+                **_about(texts=True, own=own),
+                "space": False,
+                "population": False,
+            }
         },
         "else": {"properties": _about(texts=False, own=own)},
     }
@@ -142,7 +146,10 @@ def _space() -> Schema:
 def _feature() -> Schema:
     """Return a feature: a category has levels, and a number a range."""
     category = {
-        "anyOf": [_has("levels"), {"properties": {"kind": {"const": "category"}}, **_has("kind")}]
+        "anyOf": [
+            _has("levels"),
+            {"properties": {"kind": {"const": "category"}}, **_has("kind")},
+        ]
     }
     no_range = dict.fromkeys(("low", "high", "step", "bins"), False)
     return {
@@ -184,7 +191,10 @@ def _checks(*, texts: bool, own: bool) -> Schema:
 def _check(job: str, options: Options) -> Schema:
     table = {"description": VERBS[job].question, **options.table_schema()}
     table["properties"] = {"job": True, **table["properties"]}
-    return {"if": {"properties": {"job": {"const": job}}, "required": ["job"]}, "then": table}
+    return {
+        "if": {"properties": {"job": {"const": job}}, "required": ["job"]},
+        "then": table,
+    }
 
 
 def _repair(*, texts: bool) -> Schema:

@@ -13,11 +13,20 @@ from evenhand.config.file import imported
 from evenhand.methods.compare.axes import as_bias, as_performance
 from evenhand.mitigation.catalogue import METHODS
 from evenhand.runtime.errors import ConfigError, MissingExtra, UsageError, clip, nearest
-from evenhand.runtime.options import LABEL, NUMBER, TABLE, TEXT, TEXTS, WHOLE, Option, Options
+from evenhand.runtime.options import (
+    LABEL,
+    NUMBER,
+    TABLE,
+    TEXT,
+    TEXTS,
+    WHOLE,
+    Option,
+    Options,
+)
 from evenhand.runtime.table_file import beside, read_frame
 from evenhand.space.space_file import read_toml
 from evenhand.study.models import MODELS, model
-from evenhand.study.study import Entry, Model, Study, Task
+from evenhand.study.study import StudyMethod, Model, Study, Task
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -34,7 +43,9 @@ STUDY_TABLE = Options.of(
     Option("seed", WHOLE, "the seed of the splits"),
     Option("bias", TEXTS, "biases to judge by", wanted=_TEXTS_WANTED),
     Option("performance", TEXT, "the performance to judge by"),
-    Option("missing", TEXT, "what to do where a library is missing", choices=("refuse", "skip")),
+    Option(
+        "missing", TEXT, "what to do where a library is missing", choices=("refuse", "skip")
+    ),
 )
 """What can be set in the [study] table."""
 LISTED_TABLES = {
@@ -43,7 +54,9 @@ LISTED_TABLES = {
         Option("from", TEXT, "a file of rows"),
         Option("target", TEXT, "the column of true outcomes"),
         Option("positive", LABEL, "the favourable outcome"),
-        Option("protected", TABLE, "the privileged value of each column", wanted=_TABLE_WANTED),
+        Option(
+            "protected", TABLE, "the privileged value of each column", wanted=_TABLE_WANTED
+        ),
         Option("drop", TEXTS, "columns that are no inputs", wanted=_TEXTS_WANTED),
     ),
     "models": Options.of(
@@ -79,7 +92,7 @@ class StudyFile:
 
     def __post_init__(self) -> None:
         # Refuse unknown scores now: the first data set is enough to know them.
-        ground = self.study.tasks[0].ground
+        ground = self.study.tasks[0].info
         frame = ground.frame(tuple(ground.protected)[:1])
         try:
             for name in self.bias:
@@ -145,7 +158,9 @@ def _study(file: Path, table: Mapping[str, Any], settings: Mapping[str, Any]) ->
     tasks = []
     for number, entry in enumerate(table["data"], start=1):
         tasks.append(_task(f"{file}: [[data]] {number}", entry, folder, own_models))
-    sampling = {key: settings[key] for key in ("splits", "test_size", "seed") if key in settings}
+    sampling = {
+        key: settings[key] for key in ("splits", "test_size", "seed") if key in settings
+    }
     try:
         return Study(tasks, models, methods, **sampling, notes=notes)
     except UsageError as error:
@@ -162,7 +177,9 @@ def _check_tables(file: Path, table: Mapping[str, Any]) -> None:
     for name, options in LISTED_TABLES.items():
         entries = table.get(name, [])
         if not isinstance(entries, list) or not entries:
-            raise ConfigError(f"{file}: has no [[{name}]] table; a study needs at least one")
+            raise ConfigError(
+                f"{file}: has no [[{name}]] table; a study needs at least one"
+            )
         for number, entry in enumerate(entries, start=1):
             _check_table(f"{file}: [[{name}]] {number}", entry, options)
 
@@ -185,7 +202,7 @@ def _listed(value: Any) -> list[Any]:
 
 def _methods(
     file: Path, tables: Sequence[Mapping[str, Any]], *, skip: bool
-) -> tuple[list[Entry], list[str]]:
+) -> tuple[list[StudyMethod], list[str]]:
     """Return the methods, and notes on those that are left out since a library is missing."""
     entries = []
     notes = []
@@ -193,14 +210,18 @@ def _methods(
         where = f"{file}: [[methods]] {number}"
         key = table.get("name")
         if key not in METHODS:
-            raise ConfigError(f"{where} has name = {clip(repr(key))}; {nearest(key, METHODS)}")
+            raise ConfigError(
+                f"{where} has name = {clip(repr(key))}; {nearest(key, METHODS)}"
+            )
         name = table.get("as", key)
         try:
-            entry = Entry(name, key=key, settings=table.get("settings", {}))
+            entry = StudyMethod(name, key=key, settings=table.get("settings", {}))
             entry.check()
         except MissingExtra as error:
             if not skip:
-                raise MissingExtra(f"{where}: the method {key!r}", METHODS[key].extra) from error
+                raise MissingExtra(
+                    f"{where}: the method {key!r}", METHODS[key].extra
+                ) from error
             notes.append(f"{name} was skipped: {error}")
             continue
         except UsageError as error:
@@ -236,7 +257,9 @@ def _model(where: str, table: Mapping[str, Any], folder: Path) -> Model:
     return Model(table.get("name", function_name), estimator)
 
 
-def _task(where: str, table: Mapping[str, Any], folder: Path, models: Sequence[str]) -> Task:
+def _task(
+    where: str, table: Mapping[str, Any], folder: Path, models: Sequence[str]
+) -> Task:
     data = _loaded(where, table, folder)
     frame = data.frame
     dropped = _listed(table.get("drop", []))
@@ -320,7 +343,9 @@ def _loaded(where: str, table: Mapping[str, Any], folder: Path) -> _LoadedData:
 def _loaded_file(where: str, table: Mapping[str, Any], folder: Path) -> _LoadedData:
     for key in ("target", "positive", "protected"):
         if key not in table:
-            raise ConfigError(f"{where} has from = {table['from']!r} and no {key!r}; add it")
+            raise ConfigError(
+                f"{where} has from = {table['from']!r} and no {key!r}; add it"
+            )
     path = Path(table["from"])
     stem = path.name.partition(".")[0]
     return _LoadedData(

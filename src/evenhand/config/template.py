@@ -72,7 +72,9 @@ def write_config(
     frame = read_frame(data)
     columns = [str(name) for name in frame.columns]
     if target is not None and target not in columns:
-        raise DataError(f"{data}: --target {target!r} is not a column; {nearest(target, columns)}")
+        raise DataError(
+            f"{data}: --target {target!r} is not a column; {nearest(target, columns)}"
+        )
     if protected is None:
         protected = _guess_protected(columns, target, data)
     for name in protected:

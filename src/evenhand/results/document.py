@@ -59,7 +59,9 @@ def findings_of(table: Mapping[str, Any]) -> list[Finding]:
     from evenhand.results.evidence import Finding
 
     read_detail = verb_of(table["job"]).detail
-    return [Finding.from_dict(finding, read_detail=read_detail) for finding in table["findings"]]
+    return [
+        Finding.from_dict(finding, read_detail=read_detail) for finding in table["findings"]
+    ]
 
 
 def spent_of(table: Mapping[str, Any]) -> Spent:

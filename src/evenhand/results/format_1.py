@@ -248,7 +248,9 @@ def _about(about: Any) -> Any:
     return about
 
 
-def _score(table: Mapping[str, Any], finding: Mapping[str, Any], place: Place | None) -> str:
+def _score(
+    table: Mapping[str, Any], finding: Mapping[str, Any], place: Place | None
+) -> str:
     """Return what a finding measures, from the job, the details and the kind of its groups."""
     job = table["job"]
     details = table.get("details", {})

@@ -106,7 +106,9 @@ class ResultFields(EvidenceFields):
 
 CHOICES = {"stop": get_args(StopName), "verdict": get_args(VerdictName)}
 """The valid values of the fields that have few of them."""
-_PROBLEM = re.compile(r"(?P<problem>.*?)(?: - at (?:`key` in )?`\$\.?(?P<path>.*)`)?", re.DOTALL)
+_PROBLEM = re.compile(
+    r"(?P<problem>.*?)(?: - at (?:`key` in )?`\$\.?(?P<path>.*)`)?", re.DOTALL
+)
 _MISSING = re.compile(r"Object missing required field `(?P<field>.*)`")
 _TYPES = re.compile(r"Expected `(?P<expected>[^`]*)`(?:, got `(?P<actual>[^`]*)`)")
 _STEP = re.compile(r"([^.\[\]]+)|\[(\d+)\]")

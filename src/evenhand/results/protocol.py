@@ -245,7 +245,12 @@ class Evidence(ABC):
         """
         table = self.content()
         del table["queries"]  # they are in "spent" as well
-        return {**table, **self.extra(), "spent": self.spent.to_dict(), "digest": self.digest}
+        return {
+            **table,
+            **self.extra(),
+            "spent": self.spent.to_dict(),
+            "digest": self.digest,
+        }
 
     def to_json(self, path: str | PathLike[str] | None = None) -> str:
         """Return the evidence as JSON, and write it to `path` if given.

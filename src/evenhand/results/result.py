@@ -8,7 +8,14 @@ from dataclasses import dataclass, field
 from importlib import resources
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from evenhand.results.document import FORMAT, RANK, findings_of, read_stop, spent_of, versions
+from evenhand.results.document import (
+    FORMAT,
+    RANK,
+    findings_of,
+    read_stop,
+    spent_of,
+    versions,
+)
 from evenhand.results.evidence import is_rule
 from evenhand.results.layout import ResultFields
 from evenhand.results.protocol import Evidence

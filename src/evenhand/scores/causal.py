@@ -51,7 +51,9 @@ class CausalQuestion(Question):
         """Return the inputs asked per given row: with twins from the rows, only itself."""
         return 1 if sampler.twins == "rows" else self.cost
 
-    def enumerated(self, points: Points, population: str, meter: Meter, *, keep: bool) -> Score:
+    def enumerated(
+        self, points: Points, population: str, meter: Meter, *, keep: bool
+    ) -> Score:
         """Answer from every input there is, which are counted as spent."""
         return self._among(points, None, population, keep=keep)
 
@@ -111,10 +113,14 @@ class CausalQuestion(Question):
     def sampled(self, terms: Terms, meter: Meter, workers: Workers, *, keep: bool) -> Score:
         """Answer by drawing until the plan stops."""
         population = terms.sampler.population(self.space)
-        plan = Plan(terms.share, terms.margin, terms.limit, self._interval(terms), population)
+        plan = Plan(
+            terms.share, terms.margin, terms.limit, self._interval(terms), population
+        )
         draws = Draws(terms.sampler, self.space, terms.seed, *self.stream)
         count = self._count(draws, whole=keep)
-        found = sample(plan, count, cost=count.cost, meter=meter, workers=workers, task=self.task)
+        found = sample(
+            plan, count, cost=count.cost, meter=meter, workers=workers, task=self.task
+        )
         tests = [self._kept(draws.take(0, found.draws))] if keep else []
         return Score(found.estimate, found.stop, found.cases, tests=tests)
 
@@ -143,7 +149,9 @@ class CausalQuestion(Question):
         repeats = np.zeros(len(variants), dtype=np.bool_)
         repeats[n:] = (twins.variants == points[draw[n:]]).all(axis=1)
         wanted = self.space.valid(variants) & ~repeats
-        return tests_of(self, np.asfortranarray(variants[wanted]), draw[wanted], own[wanted])
+        return tests_of(
+            self, np.asfortranarray(variants[wanted]), draw[wanted], own[wanted]
+        )
 
     def claim(self, estimate: Estimate, groups: tuple[Group, ...]) -> str:
         """Return what was found, as a sentence."""

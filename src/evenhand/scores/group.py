@@ -57,7 +57,9 @@ class GroupQuestion(Question):
         """Return the inputs asked per given row."""
         return 1
 
-    def enumerated(self, points: Points, population: str, meter: Meter, *, keep: bool) -> Score:
+    def enumerated(
+        self, points: Points, population: str, meter: Meter, *, keep: bool
+    ) -> Score:
         """Answer from every input there is, which are counted as spent."""
         return self._exact(points, None, population, meter, keep=keep)
 
@@ -82,7 +84,9 @@ class GroupQuestion(Question):
             self._lost(tally, points, amounts, meter),
             tally.listed(terms.level, population, method=method),
             self._kept(points, keep=keep),
-            self._unseen(unseen, "may be treated in any way, which leaves the score undecided"),
+            self._unseen(
+                unseen, "may be treated in any way, which leaves the score undecided"
+            ),
         )
 
     def _exact(
@@ -144,9 +148,16 @@ class GroupQuestion(Question):
         population = terms.sampler.population(self.space)
         interval = terms.interval if self.view.counts or terms.interval else "anytime"
         plan = SpreadPlan(
-            terms.share, terms.margin, terms.limit, interval, population, groups=len(members)
+            terms.share,
+            terms.margin,
+            terms.limit,
+            interval,
+            population,
+            groups=len(members),
         )
-        outcome = sample(plan, count, cost=count.cost, meter=meter, workers=workers, task=self.task)
+        outcome = sample(
+            plan, count, cost=count.cost, meter=meter, workers=workers, task=self.task
+        )
         hits = np.asarray(outcome.hits, dtype=float)
         sizes = np.full(len(members), outcome.draws)
         tally = Tally(self.groups, members, hits, sizes.astype(float))

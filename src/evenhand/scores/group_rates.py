@@ -173,7 +173,9 @@ class Tally:
         value = self.spread
         return Estimate(value, value, value, total, 1.0, "enumerated", population)
 
-    def sampled(self, level: float, population: str, *, graded: bool, empty: int = 0) -> Estimate:
+    def sampled(
+        self, level: float, population: str, *, graded: bool, empty: int = 0
+    ) -> Estimate:
         """Return the spread where the tally is of a sample.
 
         The size of the sample must not depend on what was seen. `empty` is how many groups nobody
@@ -228,7 +230,9 @@ class Tally:
             rate = float(self.rates[number])
             low = min(float(lows[number]), rate)
             high = max(float(highs[number]), rate)
-            estimate = Estimate(rate, low, high, int(sizes[number]), level, name, population)
+            estimate = Estimate(
+                rate, low, high, int(sizes[number]), level, name, population
+            )
             groups.append(Group(self.groups.label(member), estimate))
         return tuple(groups)
 

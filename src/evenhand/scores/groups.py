@@ -184,7 +184,9 @@ class Groups:
     def move(self, points: Points, group: int) -> Points:
         """Return the points with the values of a group in place of their own."""
         moved = points.copy(order="F")
-        for column, cells, cell in zip(self.columns, self._cells, self.cells(group), strict=True):
+        for column, cells, cell in zip(
+            self.columns, self._cells, self.cells(group), strict=True
+        ):
             moved[:, column] = cells.middle(cell)
         return moved
 
@@ -195,7 +197,9 @@ class Groups:
     def within(self, group: int) -> tuple[Block, ...] | None:
         """Return how to draw a group's inputs, block by block; None where it has none."""
         features = list(self.space.features)
-        for column, cells, cell in zip(self.columns, self._cells, self.cells(group), strict=True):
+        for column, cells, cell in zip(
+            self.columns, self._cells, self.cells(group), strict=True
+        ):
             narrowed = cells.narrowed(cell)
             if narrowed is None:
                 return None
@@ -217,7 +221,9 @@ class Groups:
         blocks = self.within(group)
         if blocks is None:
             raise SpaceError(f"no input is in the group {self.label(group)}")
-        points: Points = np.empty((n, len(self.space.features)), dtype=np.float64, order="F")
+        points: Points = np.empty(
+            (n, len(self.space.features)), dtype=np.float64, order="F"
+        )
         for block in blocks:
             block.draw(rng, points)
         for column in self.columns:

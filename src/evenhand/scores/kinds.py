@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 KINDS = ("causal", "group")
 
 
-def questions_of(subject: Subject, kind: str, sets: Sequence[tuple[str, ...]]) -> list[Question]:
+def questions_of(
+    subject: Subject, kind: str, sets: Sequence[tuple[str, ...]]
+) -> list[Question]:
     """Return a question for each output and set."""
     questions = []
     for view in views_for(subject, kind):

@@ -132,7 +132,9 @@ class Neighbours:
             # A view of the column: what is written there is written to the neighbours.
             column = neighbours[:, position].reshape(self.cost, len(points))
             turns = np.arange(count)[:, None]
-            column[start : start + count] = self._turned(position, points[:, position], turns)
+            column[start : start + count] = self._turned(
+                position, points[:, position], turns
+            )
             start += count
         return self._kept(neighbours, points)
 
@@ -176,7 +178,9 @@ class Neighbours:
             means[start : start + rows] = _averaged(amounts, counts)
         return means
 
-    def _numbered(self, start: int, size: int, draws: int, seed: int) -> list[NDArray[np.intp]]:
+    def _numbered(
+        self, start: int, size: int, draws: int, seed: int
+    ) -> list[NDArray[np.intp]]:
         """Return the random choices of `size` rows from number `start` on.
 
         Each block of rows has its own stream.
@@ -201,7 +205,9 @@ class Neighbours:
         turns = rng.integers(0, self.counts[which], dtype=np.intp)
         return which, turns
 
-    def _chosen(self, points: Points, which: NDArray[np.intp], turns: NDArray[np.intp]) -> Points:
+    def _chosen(
+        self, points: Points, which: NDArray[np.intp], turns: NDArray[np.intp]
+    ) -> Points:
         """Return the points once for each row of choices, each with its chosen feature changed."""
         neighbours = _repeated(points, len(which))
         which = which.ravel()
@@ -237,7 +243,9 @@ class Neighbours:
 
 
 def _repeated(points: Points, times: int) -> Points:
-    out: Points = np.empty((times * len(points), points.shape[1]), dtype=np.float64, order="F")
+    out: Points = np.empty(
+        (times * len(points), points.shape[1]), dtype=np.float64, order="F"
+    )
     for position in range(points.shape[1]):
         out[:, position].reshape(times, len(points))[:] = points[:, position]
     return out

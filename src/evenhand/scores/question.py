@@ -103,7 +103,9 @@ class Question(ABC):
         """Return the inputs asked per given row."""
 
     @abstractmethod
-    def enumerated(self, points: Points, population: str, meter: Meter, *, keep: bool) -> Score:
+    def enumerated(
+        self, points: Points, population: str, meter: Meter, *, keep: bool
+    ) -> Score:
         """Answer from every input there is, which are counted as spent."""
 
     @abstractmethod

@@ -280,7 +280,9 @@ class _Pace:
         self._ahead = min(wanted, GROWTH * draws)
 
 
-def _wave(count: Count, start: int, stop: int, workers: Workers, pace: _Pace) -> list[Counted]:
+def _wave(
+    count: Count, start: int, stop: int, workers: Workers, pace: _Pace
+) -> list[Counted]:
     began = time.perf_counter()
     if pace.spread(stop - start):
         edges = np.linspace(start, stop, workers.width + 1).astype(int).tolist()

@@ -74,7 +74,9 @@ class Tests:
     own: NDArray[np.bool_]
 
 
-def check_suite(path: str | PathLike[str], space: Space, outputs: Sequence[str] = ()) -> Path:
+def check_suite(
+    path: str | PathLike[str], space: Space, outputs: Sequence[str] = ()
+) -> Path:
     """Return the path if a suite of this space can be written there.
 
     It is asked before a long run, so that none ends in an error.
@@ -85,7 +87,9 @@ def check_suite(path: str | PathLike[str], space: Space, outputs: Sequence[str] 
     'tests.csv'
     """
     if not isinstance(path, str | os.PathLike):
-        raise UsageError(f"suite = {clip(repr(path))} must be the path of a .csv or .parquet file")
+        raise UsageError(
+            f"suite = {clip(repr(path))} must be the path of a .csv or .parquet file"
+        )
     file = Path(path)
     if suffix_of(file) == ".parquet":
         need_arrow(f"writing '{file}'")
@@ -255,7 +259,11 @@ def _checked_names(file: Path, space: Space, names: Sequence[str]) -> list[str]:
 
 
 def _parts(
-    file: Path, space: Space, columns: Mapping[str, Column], outcomes: Sequence[str], suffix: str
+    file: Path,
+    space: Space,
+    columns: Mapping[str, Column],
+    outcomes: Sequence[str],
+    suffix: str,
 ) -> list[Tests]:
     points = _points(file, space, columns, suffix)
     if OUTCOME in outcomes:
@@ -301,13 +309,17 @@ def _points(file: Path, space: Space, columns: Mapping[str, Column], suffix: str
     return points
 
 
-def _matched(file: Path, name: str, column: Column, choices: Sequence[Any]) -> NDArray[np.intp]:
+def _matched(
+    file: Path, name: str, column: Column, choices: Sequence[Any]
+) -> NDArray[np.intp]:
     """Return which of the choices each row has."""
     if not isinstance(column, Coded):
         values, codes = np.unique(column, return_inverse=True)
         column = Coded(codes, values.tolist())
     # True and 1 are equal as keys, and are two choices.
-    places = {(isinstance(choice, bool), choice): place for place, choice in enumerate(choices)}
+    places = {
+        (isinstance(choice, bool), choice): place for place, choice in enumerate(choices)
+    }
     matches = [places.get((isinstance(value, bool), value), -1) for value in column.values]
     found: NDArray[np.intp] = np.array(matches, dtype=np.intp)[column.codes]
     unknown = found < 0
@@ -330,7 +342,9 @@ def _whole(file: Path, name: str, column: NDArray[Any]) -> NDArray[np.int64]:
     whole &= column == np.floor(column)
     if not whole.all():
         row = int(np.argmin(whole))
-        raise DataError(f"'{file}': {name!r} = {column[row]:g} in row {row} is not a whole number")
+        raise DataError(
+            f"'{file}': {name!r} = {column[row]:g} in row {row} is not a whole number"
+        )
     return column.astype(np.int64)
 
 
@@ -358,7 +372,9 @@ def _check_draws(file: Path, space: Space, part: Tests) -> None:
     own_row[draw[part.own]] = np.flatnonzero(part.own)
     if (own_row < 0).any():
         number = numbers[int(np.argmin(own_row))]
-        raise DataError(f"'{file}': no row of draw {number} has {OWN!r}; mark the drawn input")
+        raise DataError(
+            f"'{file}': no row of draw {number} has {OWN!r}; mark the drawn input"
+        )
     at_issue = space.sets(part.over)
     for column, name in enumerate(space.names):
         if column in at_issue:

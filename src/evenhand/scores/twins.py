@@ -175,7 +175,9 @@ class Causal:
         cases = []
         for row in np.flatnonzero(flips.found)[:most].tolist():
             outcomes = (base[row], flips.outcomes[row])
-            cases.append((row, case_of(self.space, points[row], flips.twins[row], outcomes)))
+            cases.append(
+                (row, case_of(self.space, points[row], flips.twins[row], outcomes))
+            )
         return flips.found, flips.asked + 1, cases
 
     def _case(self, points: Points, twins: Twins, row: int) -> Case:
@@ -187,7 +189,12 @@ class Causal:
 
 
 def stages(
-    points: Points, space: Space, names: tuple[str, ...], *, start: int = 0, stop: int | None = None
+    points: Points,
+    space: Space,
+    names: tuple[str, ...],
+    *,
+    start: int = 0,
+    stop: int | None = None,
 ) -> Iterator[Trial]:
     """Yield all variants of the points in stages that grow, the extremes of the features first.
 
@@ -382,7 +389,9 @@ def decide_valid(view: View, variants: Points) -> tuple[NDArray[Any], NDArray[np
     return outcomes, valid
 
 
-def case_of(space: Space, individual: Points, twin: Points, outcomes: tuple[Any, Any]) -> Case:
+def case_of(
+    space: Space, individual: Points, twin: Points, outcomes: tuple[Any, Any]
+) -> Case:
     """Return a pair of points as a case, in the user's labels."""
     record, twin_record = space.records(np.stack([individual, twin]))
     return Case(record, twin_record, (plain(outcomes[0]), plain(outcomes[1])))

@@ -11,7 +11,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evenhand.statistics.intervals import TINY, check_level, checked, ordered_pairs, share_of
+from evenhand.statistics.intervals import (
+    TINY,
+    check_level,
+    checked,
+    ordered_pairs,
+    share_of,
+)
 from evenhand.statistics.numerics import halve
 
 if TYPE_CHECKING:
@@ -77,7 +83,9 @@ def mixture(k: ArrayLike, n: ArrayLike, level: float) -> Limits:
     return low[()], high[()]
 
 
-def log_mixture_difference(k1: Floats, n1: Floats, k2: Floats, n2: Floats, d: ArrayLike) -> Floats:
+def log_mixture_difference(
+    k1: Floats, n1: Floats, k2: Floats, n2: Floats, d: ArrayLike
+) -> Floats:
     """Return the log of the product of two mixture martingales at the best rates with p1 - p2 = d.
 
     >>> ten = np.array(10.0)
@@ -96,7 +104,9 @@ def log_mixture_difference(k1: Floats, n1: Floats, k2: Floats, n2: Floats, d: Ar
         with np.errstate(divide="ignore", invalid="ignore"):
             q = p + gap
             up = np.nan_to_num(k1 / q) + np.nan_to_num(k2 / p)
-            slope = up - np.nan_to_num((n1 - k1) / (1 - q)) - np.nan_to_num((n2 - k2) / (1 - p))
+            slope = (
+                up - np.nan_to_num((n1 - k1) / (1 - q)) - np.nan_to_num((n2 - k2) / (1 - p))
+            )
         return np.asarray(slope > 0)
 
     far = lowest
@@ -131,7 +141,9 @@ def mixture_difference(
     return low[()], high[()]
 
 
-def mixture_difference_below(k1: Floats, n1: Floats, k2: Floats, n2: Floats, rate: float) -> Floats:
+def mixture_difference_below(
+    k1: Floats, n1: Floats, k2: Floats, n2: Floats, rate: float
+) -> Floats:
     """Return the upper limit of p1 - p2.
 
     It is over all pairs of rates at which the product martingale is below 1/rate.
@@ -181,7 +193,9 @@ def mixture_tails(groups: int, alpha: float) -> tuple[float, float]:
     return alpha / 2 / others, alpha / 2
 
 
-def mixture_spread(k: ArrayLike, n: ArrayLike, level: float, *, among: int | None = None) -> Limits:
+def mixture_spread(
+    k: ArrayLike, n: ArrayLike, level: float, *, among: int | None = None
+) -> Limits:
     """Return a confidence sequence for max p - min p over the groups on the last axis.
 
     The two extreme groups of `among` samples of equal size may be given alone, as for

@@ -49,7 +49,9 @@ def check_limit(limit: float) -> float:
     0.1
     """
     if not isinstance(limit, Real) or not 0 <= limit <= 1:
-        raise UsageError(f"limit is {limit!r}; it must lie between 0 and 1, for example 0.1")
+        raise UsageError(
+            f"limit is {limit!r}; it must lie between 0 and 1, for example 0.1"
+        )
     return float(limit)
 
 
@@ -164,7 +166,9 @@ class Estimate:
         word = str(found.get("unit", Estimate.unit))
         unit = _OLD_UNITS.get(word, word)
         if unit == Amount.unit:
-            return Amount(*(found[key] for key in ("value", "low", "high", "n", "level", "method")))
+            return Amount(
+                *(found[key] for key in ("value", "low", "high", "n", "level", "method"))
+            )
         if unit == Witnesses.unit:
             return Witnesses.counted(found)
         if unit != Estimate.unit:
@@ -261,7 +265,9 @@ class Witnesses(Estimate):
             )
 
     @classmethod
-    def of(cls, found: int, tried: int, method: str, *, complete: bool = False) -> Witnesses:
+    def of(
+        cls, found: int, tried: int, method: str, *, complete: bool = False
+    ) -> Witnesses:
         """Count the inputs that were found; `complete` says that every input was tried."""
         return cls(found, found, found if complete else math.inf, tried, 1.0, method)
 
@@ -314,9 +320,7 @@ class Witnesses(Estimate):
 
     def __str__(self) -> str:
         every = "every one of " if self.high == self.value else ""
-        return (
-            f"{self.value_text} by trying {every}{number_text.count(self.n)} inputs ({self.method})"
-        )
+        return f"{self.value_text} by trying {every}{number_text.count(self.n)} inputs ({self.method})"
 
 
 @dataclass(frozen=True, slots=True)

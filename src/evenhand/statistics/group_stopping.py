@@ -94,7 +94,9 @@ class SpreadPlan(Plan):
             return np.zeros(deviation.shape, dtype=bool)
         # A look too wide even for Wald's formula is not worth the integral; the rule stays a
         # function of the hits.
-        near = np.asarray(intervals.z_score(1 - self.error_margin) * deviation < self.margin)
+        near = np.asarray(
+            intervals.z_score(1 - self.error_margin) * deviation < self.margin
+        )
         if self.method == "wald" or not near.any():
             return near
         hits = counts[near]
@@ -130,7 +132,9 @@ class SpreadPlan(Plan):
         pairs = _pairs_of_extremes(counts, size)
         bars = np.broadcast_to(bar[..., None], pairs[0].shape)
         if anytime or self.method == "anytime":
-            error, _ = always.mixture_tails(self.groups, self.error_decide or 1 - self.level)
+            error, _ = always.mixture_tails(
+                self.groups, self.error_decide or 1 - self.level
+            )
             is_apart = _difference(pairs) > bars
             log_mixture = always.log_mixture_difference(*pairs, np.clip(bars, 0, 1))
             over = is_apart & (log_mixture >= SLACK - math.log(error))
@@ -149,7 +153,9 @@ class SpreadPlan(Plan):
         pairs = _pairs_of_extremes(counts, size)
         bars = np.broadcast_to(np.minimum(bar, 1.0)[..., None], pairs[0].shape)
         if anytime or self.method == "anytime":
-            _, error = always.mixture_tails(self.groups, self.error_decide or 1 - self.level)
+            _, error = always.mixture_tails(
+                self.groups, self.error_decide or 1 - self.level
+            )
             is_near = _difference(pairs) < bars
             log_mixture = always.log_mixture_difference(*pairs, bars)
             under = is_near & (log_mixture >= SLACK - math.log(error))
@@ -164,7 +170,9 @@ def _extremes(counts: Floats) -> Floats:
     return np.stack([counts.max(axis=-1), counts.min(axis=-1)], axis=-1)
 
 
-def _pairs_of_extremes(counts: Floats, size: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+def _pairs_of_extremes(
+    counts: Floats, size: Floats
+) -> tuple[Floats, Floats, Floats, Floats]:
     """Return k1, n1, k2, n2 of the two ordered pairs of the groups with most and fewest hits."""
     hits = _extremes(counts)
     return intervals.ordered_pairs(hits, np.broadcast_to(size[..., None], hits.shape))

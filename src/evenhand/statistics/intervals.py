@@ -41,7 +41,9 @@ def check_level(level: float) -> float:
     0.95
     """
     if not isinstance(level, Real) or not 0 < level < 1:
-        raise UsageError(f"level is {level!r}; it must lie between 0 and 1, for example 0.95")
+        raise UsageError(
+            f"level is {level!r}; it must lie between 0 and 1, for example 0.95"
+        )
     return float(level)
 
 
@@ -148,7 +150,9 @@ def wald(k: ArrayLike, n: ArrayLike, level: float) -> Limits:
     return low[()], high[()]
 
 
-def difference(k1: ArrayLike, n1: ArrayLike, k2: ArrayLike, n2: ArrayLike, level: float) -> Limits:
+def difference(
+    k1: ArrayLike, n1: ArrayLike, k2: ArrayLike, n2: ArrayLike, level: float
+) -> Limits:
     """Return the melded exact interval for p1 - p2 of two independent samples.
 
     It is that of Fay, Proschan and Brittain (2015). Square-and-add (MOVER, Newcombe) on
@@ -296,7 +300,9 @@ def spread(k: ArrayLike, n: ArrayLike, level: float, *, among: int | None = None
     return low[()], np.where(has_empty, 1.0, high)[()]
 
 
-def _extreme(pairs: tuple[Floats, Floats, Floats, Floats], tail: float, *, largest: bool) -> Floats:
+def _extreme(
+    pairs: tuple[Floats, Floats, Floats, Floats], tail: float, *, largest: bool
+) -> Floats:
     """Return the largest or smallest melded lower limit over the pairs on the last axis."""
     k1, n1, k2, n2 = pairs
 

@@ -38,7 +38,9 @@ if TYPE_CHECKING:
 _STEPS = 8
 
 
-def ratio(k1: ArrayLike, n1: ArrayLike, k2: ArrayLike, n2: ArrayLike, level: float) -> Limits:
+def ratio(
+    k1: ArrayLike, n1: ArrayLike, k2: ArrayLike, n2: ArrayLike, level: float
+) -> Limits:
     """Return the melded exact interval for p1 / p2 of two independent samples.
 
     It is that of Fay, Proschan and Brittain (2015). The upper limit is infinite where the second
@@ -108,7 +110,9 @@ def _log_brackets(k1: Floats, n1: Floats, k2: Floats, n2: Floats, tail: float) -
     return log_ratio(tail / 2), log_ratio(tail**0.5)
 
 
-def _melded_ratio(k1: Floats, n1: Floats, k2: Floats, n2: Floats) -> Callable[[Floats], Floats]:
+def _melded_ratio(
+    k1: Floats, n1: Floats, k2: Floats, n2: Floats
+) -> Callable[[Floats], Floats]:
     """Return r -> P(L / U <= r).
 
     L and U are the confidence variables of the lower limit of p1 and the upper limit of p2, as in
@@ -186,7 +190,9 @@ def ratios_to_best(k: ArrayLike, n: ArrayLike, level: float) -> Limits:
     others = hits.shape[-1] - 1
     half_error = (1 - check_level(level)) / 2
     # Pairs are ordered by their first group: one row of pairs for each group.
-    k1, n1, k2, n2 = (count.reshape(*hits.shape, others) for count in ordered_pairs(hits, size))
+    k1, n1, k2, n2 = (
+        count.reshape(*hits.shape, others) for count in ordered_pairs(hits, size)
+    )
     low = _smallest(k1, n1, k2, n2, half_error / others)
     high = 1 / _largest(k2, n2, k1, n1, half_error / others**2)
     return low, high
@@ -304,13 +310,17 @@ class Contrast:
         taken = np.append(somebody, nobody[:1])
         return self.hits[taken], self.size[taken]
 
-    def _each(self, values: Floats, low: Floats, high: Floats, method: str) -> list[Estimate]:
+    def _each(
+        self, values: Floats, low: Floats, high: Floats, method: str
+    ) -> list[Estimate]:
         estimates = []
         for value, least, most, n in zip(values, low, high, self.size, strict=True):
             estimates.append(self._estimate(value, least, most, n, method))
         return estimates
 
-    def _estimate(self, value: float, low: float, high: float, n: float, method: str) -> Estimate:
+    def _estimate(
+        self, value: float, low: float, high: float, n: float, method: str
+    ) -> Estimate:
         method = f"{method}, simultaneous over {self.together or self._family()}"
         if math.isnan(value):
             return Estimate(math.nan, 0.0, 1.0, 0, self.level, method, self.population)
@@ -318,7 +328,9 @@ class Contrast:
         # the value.
         low = min(float(low), float(value))
         high = max(float(high), float(value))
-        return Estimate(float(value), low, high, int(n), self.level, method, self.population)
+        return Estimate(
+            float(value), low, high, int(n), self.level, method, self.population
+        )
 
     def _family(self) -> str:
         """Return what the intervals hold together over, in words."""

@@ -69,7 +69,9 @@ class SimultaneousIntervals:
         more = np.ceil(hits - _ROUNDING)
         return fewer, more
 
-    def difference(self, k1: ArrayLike, n1: ArrayLike, k2: ArrayLike, n2: ArrayLike) -> Limits:
+    def difference(
+        self, k1: ArrayLike, n1: ArrayLike, k2: ArrayLike, n2: ArrayLike
+    ) -> Limits:
         """Return the limits of the rate of the first group minus that of the second."""
         hits1, size1 = checked(k1, n1)
         hits2, size2 = checked(k2, n2)

@@ -127,7 +127,9 @@ class Plan:
         if self.limit is not None:
             check_limit(self.limit)
         if self.interval is not None and self.interval not in METHODS:
-            raise UsageError(f"interval is {self.interval!r}; {nearest(self.interval, METHODS)}")
+            raise UsageError(
+                f"interval is {self.interval!r}; {nearest(self.interval, METHODS)}"
+            )
 
     @property
     def method(self) -> str:
@@ -189,7 +191,13 @@ class Plan:
         method = "anytime" if bool(anytime) else self.method
         value = float(self._value(counts, size)) if n else math.nan
         estimate = Estimate(
-            value, float(low), float(high), self._total(n), self.level, method, self.population
+            value,
+            float(low),
+            float(high),
+            self._total(n),
+            self.level,
+            method,
+            self.population,
         )
         if n and bool(self._excluded(counts, size)):
             return Judgement(estimate, StopReason.DECIDED)
@@ -318,7 +326,9 @@ class Plan:
             return np.asarray((low_ok | (under <= 0)) & (high_ok | (over >= 1)))
         return self._excludes_both(counts, sizes, under, over)
 
-    def _excludes_both(self, counts: Floats, sizes: Floats, under: Floats, over: Floats) -> Flags:
+    def _excludes_both(
+        self, counts: Floats, sizes: Floats, under: Floats, over: Floats
+    ) -> Flags:
         """Return where the interval of Clopper and Pearson lies between two rates."""
         from scipy.special import betainc, betaincc
 

@@ -23,7 +23,12 @@ def people(n: int = 1500) -> pd.DataFrame:
     race = rng.choice(["a", "b"], n)
     income = rng.normal(size=n) + 0.7 * (sex == "m")
     return pd.DataFrame(
-        {"sex": sex, "race": race, "income": income.round(3), "debt": rng.normal(size=n).round(3)}
+        {
+            "sex": sex,
+            "race": race,
+            "income": income.round(3),
+            "debt": rng.normal(size=n).round(3),
+        }
     )
 
 
@@ -36,7 +41,9 @@ def folder(tmp_path: Path, monkeypatch: Any) -> Path:
     truth = (score + rng.normal(size=len(frame)) * 0.5 > 0.4).astype(int)
     original = (score > 0.4).astype(int)
     even = (score - 0.7 * (frame["sex"] == "m") > 0.0).astype(int)
-    worse = np.where(rng.random(len(frame)) < 0.5, original, (frame["sex"] == "m").astype(int))
+    worse = np.where(
+        rng.random(len(frame)) < 0.5, original, (frame["sex"] == "m").astype(int)
+    )
     predictions = frame.assign(truth=truth, original=original, even=even, worse=worse)
     predictions.to_csv("predictions.csv", index=False)
     return tmp_path
@@ -66,7 +73,13 @@ def test_recorded_predictions_are_compared_as_in_python(folder, capsys):
     assert eh.Comparison.from_json("out.json").digest == found.digest
     assert found.region["worse"] == "lose-lose"
     assert found["even"].verdict == "pass"
-    for word in ("even", "worse", "lose-lose", "blind overwriting of original", "1,500 rows"):
+    for word in (
+        "even",
+        "worse",
+        "lose-lose",
+        "blind overwriting of original",
+        "1,500 rows",
+    ):
         assert word in printed
 
 
@@ -156,7 +169,15 @@ def test_a_favourable_label_is_asked_for_by_its_option(folder, capsys):
 
 def test_help_is_light():
     done = subprocess.run(
-        [sys.executable, "-X", "importtime", "-m", "evenhand.cli.main", "compare", "--help"],
+        [
+            sys.executable,
+            "-X",
+            "importtime",
+            "-m",
+            "evenhand.cli.main",
+            "compare",
+            "--help",
+        ],
         capture_output=True,
         text=True,
         check=True,

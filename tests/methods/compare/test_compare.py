@@ -177,7 +177,9 @@ def test_biases_of_both_sides_do_not_depend_on_the_favourable_label(name):
 )
 @pytest.mark.parametrize("columns", [["sex"], ["race"], ["sex", "race"]])
 def test_fairlearn_says_the_same(seed, columns):
-    fairlearn = pytest.importorskip("fairlearn.metrics", reason="fairlearn is not installed")
+    fairlearn = pytest.importorskip(
+        "fairlearn.metrics", reason="fairlearn is not installed"
+    )
     some = people(seed)
     frame, table = tabled(some, *columns, over=[tuple(columns)])
     features = pd.DataFrame(some.columns(*columns))
@@ -246,7 +248,9 @@ def test_scores_of_labels_that_nobody_has():
     assert performance_of("f1", frame, table, None) == pytest.approx(macro_f1)
     with pytest.warns(UserWarning, match="not in y_true"):
         expected = metrics.balanced_accuracy_score(*rows)
-    assert performance_of("balanced accuracy", frame, table, None) == pytest.approx(expected)
+    assert performance_of("balanced accuracy", frame, table, None) == pytest.approx(
+        expected
+    )
 
 
 def test_a_combination_that_nobody_has_is_passed_over():
@@ -356,7 +360,9 @@ def test_a_scorer_by_name():
 
 @pytest.mark.slow
 def test_fairlearn_metrics_as_bias():
-    fairlearn = pytest.importorskip("fairlearn.metrics", reason="fairlearn is not installed")
+    fairlearn = pytest.importorskip(
+        "fairlearn.metrics", reason="fairlearn is not installed"
+    )
     some = people(8)
     expected = compared(some, bias="spd", degrees=[])
     found = compared(some, bias=fairlearn.demographic_parity_difference, degrees=[])
@@ -366,9 +372,13 @@ def test_fairlearn_metrics_as_bias():
     assert found.region == expected.region
 
 
-@pytest.mark.parametrize("name", ["demographic_parity_difference", "equalized_odds_difference"])
+@pytest.mark.parametrize(
+    "name", ["demographic_parity_difference", "equalized_odds_difference"]
+)
 def test_fairlearn_metrics_of_a_table_are_those_of_its_rows(name):
-    fairlearn = pytest.importorskip("fairlearn.metrics", reason="fairlearn is not installed")
+    fairlearn = pytest.importorskip(
+        "fairlearn.metrics", reason="fairlearn is not installed"
+    )
     metric = getattr(fairlearn, name)
     some = people(8)
     frame, table = tabled(some, "sex", "race", over=[("sex", "race")])
@@ -456,8 +466,12 @@ def estimate(value: float, width: float) -> eh.Estimate:
 
 def test_estimates_that_were_measured():
     some = people(10, n=800)
-    sure = compared(some, bias={"original": estimate(0.5, 0.01), "other": estimate(0.45, 0.01)})
-    unsure = compared(some, bias={"original": estimate(0.5, 0.2), "other": estimate(0.45, 0.2)})
+    sure = compared(
+        some, bias={"original": estimate(0.5, 0.01), "other": estimate(0.45, 0.01)}
+    )
+    unsure = compared(
+        some, bias={"original": estimate(0.5, 0.2), "other": estimate(0.45, 0.2)}
+    )
     assert sure.region == unsure.region
     assert set(sure.plausible["other"]) < set(unsure.plausible["other"])
     assert "at least 90 %" in sure.notes[0]

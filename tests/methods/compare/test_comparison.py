@@ -90,12 +90,16 @@ def test_verdicts(found):
     assert "better: win-win" not in text
     with pytest.raises(AssertionError, match="compare: fail\n  worse: lose-lose"):
         found.check("worse")
-    refused(UsageError, lambda: found.check("beter"), "no 'beter'", "did you mean 'better'?")
+    refused(
+        UsageError, lambda: found.check("beter"), "no 'beter'", "did you mean 'better'?"
+    )
     refused(UsageError, lambda: found["wurse"], "did you mean 'worse'?")
 
 
 def test_the_story_of_one_does_not_tell_of_another(found):
-    open_one = replace(found["better"], name="open", plausible=("poor trade-off", "good trade-off"))
+    open_one = replace(
+        found["better"], name="open", plausible=("poor trade-off", "good trade-off")
+    )
     mixed = replace(found, standings=[open_one, found["worse"]])
     text = "compare: undecided\n  open: undecided between poor trade-off and good"
     with pytest.raises(AssertionError, match=text):
@@ -150,7 +154,10 @@ def test_the_best_and_those_that_may_be(found):
     ]
     some = replace(found, standings=every, baseline=line)
     assert some.best == "b"
-    assert some.contenders == ("a", "b")  # c is under the line for sure, and d cannot reach b
+    assert some.contenders == (
+        "a",
+        "b",
+    )  # c is under the line for sure, and d cannot reach b
     only_poor = replace(some, standings=[every[2]])
     assert only_poor.best is None
     assert only_poor.contenders == ()
@@ -241,7 +248,10 @@ def number_right(true: Any, predicted: Any) -> float:
     ("options", "what"),
     [
         ({"bias": "di", "overwrite": "majority"}, "a line with undefined points"),
-        ({"bias": {name: 50.0 - at for at, name in enumerate(OUTCOMES)}}, "scores of any size"),
+        (
+            {"bias": {name: 50.0 - at for at, name in enumerate(OUTCOMES)}},
+            "scores of any size",
+        ),
         ({"performance": number_right}, "a performance over 1"),
         ({"overwrite": "random"}, "labels at random"),
         ({"bias": "aod", "performance": "mcc", "positive": 0}, "another favourable label"),
@@ -275,7 +285,9 @@ def test_a_comparison_of_format_1_reads_as_it_was(name):
     assert isinstance(found, Comparison)
     names = [table["name"] for table in document["standings"]]
     assert [standing.name for standing in found.standings] == names
-    assert [finding.key for finding in found.findings] == [f"gain of {name}" for name in names]
+    assert [finding.key for finding in found.findings] == [
+        f"gain of {name}" for name in names
+    ]
     assert {finding.unit for finding in found.findings} == {"amount"}
     assert found.baseline.strategy == document["baseline"]["strategy"]
     assert found.stop is eh.StopReason.COMPLETED
@@ -325,7 +337,9 @@ def test_files_that_cannot_be_read(found, tmp_path):
         "cannot read the comparison",
     )
     (tmp_path / "a.json").write_text("{")
-    refused(UsageError, lambda: Comparison.from_json(tmp_path / "a.json"), "not a JSON file")
+    refused(
+        UsageError, lambda: Comparison.from_json(tmp_path / "a.json"), "not a JSON file"
+    )
     (tmp_path / "b.json").write_text("[1]")
     refused(
         UsageError,

@@ -56,10 +56,16 @@ def test_these_people_can_be_compared():
 @pytest.mark.parametrize(
     ("outcomes", "words"),
     [
-        ({"original": ORIGINAL, "other": OTHER[:-1]}, ["'other' has 199 rows", "y_true 200"]),
+        (
+            {"original": ORIGINAL, "other": OTHER[:-1]},
+            ["'other' has 199 rows", "y_true 200"],
+        ),
         ({"original": ORIGINAL[:-1], "other": OTHER}, ["'original' has 199 rows"]),
         ({"original": ORIGINAL, "other": holed(OTHER)}, ["'other' has no value in row 7"]),
-        ({"original": holed(ORIGINAL), "other": OTHER}, ["'original' has no value in row 7"]),
+        (
+            {"original": holed(ORIGINAL), "other": OTHER},
+            ["'original' has no value in row 7"],
+        ),
         (
             {"original": ORIGINAL, "other": OTHER * 2},
             ["'other' predicts 2", "valid choices are 0, 1"],
@@ -80,7 +86,10 @@ def test_these_people_can_be_compared():
             {"original": ORIGINAL, "other": pd.DataFrame({"a": OTHER, "b": OTHER})},
             ["'other' has 2 columns (a, b)"],
         ),
-        ({"original": np.ones(N, int), "other": OTHER}, ["'original' predicts 1 for everyone"]),
+        (
+            {"original": np.ones(N, int), "other": OTHER},
+            ["'original' predicts 1 for everyone"],
+        ),
         (
             {"original": [ORIGINAL] * 3, "other": [OTHER] * 2},
             ["'other' has 2 runs and there are 3"],
@@ -95,7 +104,9 @@ def test_outcomes(outcomes, words):
 def test_outcomes_that_are_too_few_or_no_mapping():
     given: Any
     for given in ([ORIGINAL, OTHER], {"original": ORIGINAL}, {}, ORIGINAL):
-        refused(UsageError, partial(eh.compare, given, TRUTH, SEX), "outcomes", "at least two")
+        refused(
+            UsageError, partial(eh.compare, given, TRUTH, SEX), "outcomes", "at least two"
+        )
 
 
 @pytest.mark.parametrize(
@@ -158,7 +169,9 @@ def test_categories_that_are_all_there_are_fine():
 
 
 def test_protected_that_is_missing():
-    refused(UsageError, lambda: run(protected=None), "bias = 'spd' needs the option protected")
+    refused(
+        UsageError, lambda: run(protected=None), "bias = 'spd' needs the option protected"
+    )
     refused(UsageError, lambda: run(protected={}), "protected has no column")
 
 
@@ -169,17 +182,29 @@ def test_protected_that_is_missing():
         ({"bias": "spdd"}, ["unknown bias 'spdd'", "did you mean 'spd'?"]),
         ({"bias": None}, ["unknown bias None"]),
         ({"bias": ["spd"]}, ["unknown bias ['spd']"]),
-        ({"performance": "acuracy"}, ["unknown performance 'acuracy'", "did you mean 'accuracy'?"]),
+        (
+            {"performance": "acuracy"},
+            ["unknown performance 'acuracy'", "did you mean 'accuracy'?"],
+        ),
         ({"performance": None}, ["unknown performance None"]),
         ({"performance": ["accuracy"]}, ["unknown performance ['accuracy']"]),
         ({"performance": "roc_auc"}, ["roc_auc needs scores or probabilities"]),
         ({"performance": "neg_log_loss"}, ["neg_log_loss needs scores or probabilities"]),
-        ({"performance": "neg_brier_score"}, ["neg_brier_score needs scores or probabilities"]),
-        ({"overwrite": "majorty"}, ["unknown overwrite 'majorty'", "did you mean 'majority'?"]),
+        (
+            {"performance": "neg_brier_score"},
+            ["neg_brier_score needs scores or probabilities"],
+        ),
+        (
+            {"overwrite": "majorty"},
+            ["unknown overwrite 'majorty'", "did you mean 'majority'?"],
+        ),
         ({"overwrite": "label"}, ["overwrite = 'label' needs the option label", "0, 1"]),
         ({"overwrite": "label", "label": 3}, ["label = 3", "0, 1"]),
         ({"label": 1}, ["label = 1", "'tightest'"]),
-        ({"line": "montecarlo"}, ["unknown line 'montecarlo'", "did you mean 'monte-carlo'?"]),
+        (
+            {"line": "montecarlo"},
+            ["unknown line 'montecarlo'", "did you mean 'monte-carlo'?"],
+        ),
         ({"level": 1.0}, ["level = 1.0"]),
         ({"level": 95}, ["level = 95", "0.95"]),
         ({"level": "0.95"}, ["level = '0.95'"]),
@@ -375,12 +400,18 @@ def runs(number: int, **changed: Any) -> dict[str, Any]:
         ({"protected": [SEX] * 2}, ["y_true has 3 runs and protected 2 runs"]),
         ({"protected": SEX}, ["y_true has 3 runs and protected one run"]),
         ({"protected": [SEX, SEX, None]}, ["'protected' is None"]),
-        ({"protected": [SEX, SEX, SEX[:-1]]}, ["'protected' has 199 rows and y_true 200 in run 2"]),
+        (
+            {"protected": [SEX, SEX, SEX[:-1]]},
+            ["'protected' has 199 rows and y_true 200 in run 2"],
+        ),
         (
             {"protected": [{"sex": SEX}, {"sex": SEX}, {"race": SEX}]},
             ["run 2 has the protected columns race"],
         ),
-        ({"truth": [TRUTH, holed(TRUTH), TRUTH]}, ["y_true in run 1 has no value in row 7"]),
+        (
+            {"truth": [TRUTH, holed(TRUTH), TRUTH]},
+            ["y_true in run 1 has no value in row 7"],
+        ),
         (
             {"protected": [SEX, SEX, ["f"] * N]},
             ["test set in run 2", "undefined for protected m", "no row at all"],

@@ -11,7 +11,13 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import evenhand as eh
-from evenhand.methods.compare.regions import CLOSE, REGIONS, OverwritingLine, plausible, regions
+from evenhand.methods.compare.regions import (
+    CLOSE,
+    REGIONS,
+    OverwritingLine,
+    plausible,
+    regions,
+)
 from tests.support.helpers import examples
 
 shapely = pytest.importorskip(
@@ -34,7 +40,12 @@ VECTORS = [
     (0.80, 0.30, "good trade-off", 0.08),
     (0.70, 0.00, "good trade-off", 2 / 9),
     (0.75, 0.50, "poor trade-off", None),  # as biased, and less right
-    (0.85, 0.50, "inverted trade-off", None),  # as biased, and more right: nothing is less biased
+    (
+        0.85,
+        0.50,
+        "inverted trade-off",
+        None,
+    ),  # as biased, and more right: nothing is less biased
     (0.60, 1 / 6, "poor trade-off", None),  # on the line
 ]
 

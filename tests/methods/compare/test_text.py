@@ -21,7 +21,9 @@ from tests.support.evidence import made
     ],
 )
 @pytest.mark.parametrize("method", ["bootstrap", "corrected t over splits", "Übersetzung"])
-def test_resamples_and_splits_differ_whatever_the_method_is_called(name, sample, axis, method):
+def test_resamples_and_splits_differ_whatever_the_method_is_called(
+    name, sample, axis, method
+):
     found: Comparison = made(name)
     performance, bias = (replace(score, method=method) for score in found.start)
     again = Comparison.from_dict(replace(found, start=(performance, bias)).to_dict())

@@ -56,7 +56,9 @@ STRAIGHT = Baseline(
 """The line of the paper's Table 2: from an accuracy of 0.8 and a bias of 0.5 to 0.5 and 0."""
 
 
-STRAIGHT_LINE = OverwritingLine.through(np.array(STRAIGHT.bias), np.array(STRAIGHT.performance))
+STRAIGHT_LINE = OverwritingLine.through(
+    np.array(STRAIGHT.bias), np.array(STRAIGHT.performance)
+)
 
 
 def region_codes(bias: Any, performance: Any) -> Any:
@@ -72,7 +74,9 @@ def near(
 ) -> Estimate:
     low = max(0.0, value - half)
     high = min(1.0, value + half)
-    return Estimate(value, low, high, 1000, 0.95, method, "people like those of the test set")
+    return Estimate(
+        value, low, high, 1000, 0.95, method, "people like those of the test set"
+    )
 
 
 def standing(
@@ -298,7 +302,11 @@ def test_a_region_is_claimed_only_where_no_other_is_plausible():
             "best: reweighing, with a gain of 0.027 (0.007 to 0.047) over the line",
             "PASS      reweighing does",
         ),
-        ((POOR, LOST), "best: none lies over the line", "FAIL      noise and lost do no better"),
+        (
+            (POOR, LOST),
+            "best: none lies over the line",
+            "FAIL      noise and lost do no better",
+        ),
         (
             (OPEN,),
             "best: half overwritten, with",
@@ -326,7 +334,10 @@ def test_the_best_and_the_verdict(standings, best, verdict):
 def test_many_names_of_a_sentence_are_counted():
     standings = [replace(POOR, name=f"m{at}") for at in range(9)]
     line = compare_lines(comparison(*standings))[-2]
-    assert line == "FAIL      m0, m1, m2, m3, m4 and 4 more do no better than blind overwriting"
+    assert (
+        line
+        == "FAIL      m0, m1, m2, m3, m4 and 4 more do no better than blind overwriting"
+    )
 
 
 @pytest.mark.parametrize(
@@ -357,7 +368,10 @@ def test_rows_and_runs_are_distinguished():
     about = "less against blind overwriting of original: accuracy and spd, 600 rows (95 % level)"
     assert about in compare_lines(people())
     splits = compare_lines(people(runs=4))
-    assert "accuracy and spd, 4 runs, each with a test set of its own (95 % level)" in splits[0]
+    assert (
+        "accuracy and spd, 4 runs, each with a test set of its own (95 % level)"
+        in splits[0]
+    )
     assert splits[2].startswith("intervals: corrected t over splits")
     assert "5 runs on the same 1,000 rows" in compare_lines(replace(THREE, runs=5))[0]
 
@@ -384,7 +398,9 @@ def test_a_score_lies_in_its_interval_as_it_is_written(numbers):
 
 
 def terminal(width: int) -> Console:
-    return Console(file=io.StringIO(), force_terminal=True, width=width, color_system="standard")
+    return Console(
+        file=io.StringIO(), force_terminal=True, width=width, color_system="standard"
+    )
 
 
 def shown(console: Console) -> list[str]:
@@ -499,7 +515,11 @@ def ends_of(score: Estimate) -> tuple[float, float, float]:
 
 def test_the_plane_holds_what_was_compared():
     display = TradeoffDisplay.from_comparison(THREE)
-    assert [mark.label for mark in display.marks] == ["reweighing", "noise", "half overwritten"]
+    assert [mark.label for mark in display.marks] == [
+        "reweighing",
+        "noise",
+        "half overwritten",
+    ]
     for mark, expected in zip(display.marks, THREE.standings, strict=True):
         assert mark.bias == ends_of(expected.bias)
         assert mark.performance == ends_of(expected.performance)
@@ -563,7 +583,9 @@ def test_scaled_axes_run_from_0_to_1_along_the_line(drawn):
     display = drawn(TradeoffDisplay.from_comparison(THREE), scaled=True)
     ax = display.ax_
     (dots,) = [
-        line for line in ax.lines if line.get_marker() == "o" and len(line.get_xdata()) == 11
+        line
+        for line in ax.lines
+        if line.get_marker() == "o" and len(line.get_xdata()) == 11
     ]
     assert np.allclose(np.column_stack(dots.get_data()), STRAIGHT.scaled)
     (point,) = [line for line in ax.lines if line.get_marker() == "D"]
@@ -594,7 +616,9 @@ def test_long_intervals_leave_the_plane_and_do_not_press_it(drawn):
     assert ax.get_xlim()[1] > 0.9
 
 
-@pytest.mark.parametrize("options", [{}, {"runs": 3}, {"bias": "di", "performance": "f1"}], ids=str)
+@pytest.mark.parametrize(
+    "options", [{}, {"runs": 3}, {"bias": "di", "performance": "f1"}], ids=str
+)
 def test_comparisons_of_every_kind_are_drawn(options, drawn):
     display = drawn(TradeoffDisplay.from_comparison(people(**options)))
     assert not meet(display.ax_)
@@ -612,7 +636,9 @@ def test_points_in_one_place_keep_their_own_names(drawn):
     names = ("same", "again", "a $long$ name that goes on and on")
     same = [standing(name, 0.8, 0.5) for name in names]
     display = drawn(TradeoffDisplay.from_comparison(comparison(*same)))
-    assert {"same", "again", r"a \$long\$ name that goes on an…"} <= set(written(display.ax_))
+    assert {"same", "again", r"a \$long\$ name that goes on an…"} <= set(
+        written(display.ax_)
+    )
     assert not meet(display.ax_)
 
 
@@ -684,7 +710,11 @@ def test_shares_that_are_none_are_refused():
         "'good'",
         "'good trade-off'",
     )
-    refused(UsageError, lambda: SharesDisplay.from_shares({"a": {"win-win": 100.0}}), "add up to 1")
+    refused(
+        UsageError,
+        lambda: SharesDisplay.from_shares({"a": {"win-win": 100.0}}),
+        "add up to 1",
+    )
 
 
 def test_shares_of_runs_are_of_runs_and_others_of_resamples():
@@ -738,7 +768,12 @@ def test_a_tuning_is_drawn_with_its_best_marked(drawn):
 
 
 def test_values_that_no_axis_shows_apart_stand_at_even_distances(drawn):
-    for values in ((0, 0.001, 5), ("low", "middle", "high"), (True, False), (1.0, math.inf)):
+    for values in (
+        (0, 0.001, 5),
+        ("low", "middle", "high"),
+        (True, False),
+        (1.0, math.inf),
+    ):
         display = TuningDisplay.from_tuning(tuning(values))
         assert display.places == tuple(map(float, range(len(values))))
         assert display.axis == "eta, not to scale"

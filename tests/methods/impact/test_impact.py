@@ -205,7 +205,11 @@ def test_a_religion_called_none_is_a_category():
         ("sex", True, [("sex",)]),
         (["sex", "race"], True, [("sex", "race")]),
         (BOTH, False, [("sex",), ("race",)]),
-        ([("race",), ("sex",), ("sex", "race")], True, [("race",), ("sex",), ("sex", "race")]),
+        (
+            [("race",), ("sex",), ("sex", "race")],
+            True,
+            [("race",), ("sex",), ("sex", "race")],
+        ),
         ([("sex",), ("sex",)], True, [("sex",)]),
         (["sex", ("race",)], True, [("sex",), ("race",), ("sex", "race")]),
     ],
@@ -236,7 +240,9 @@ def test_a_scoring_rate_is_the_share_above_the_median():
     ratio = 100 * share.min() / share.max()
     claim = f"by sex, the lowest scoring rate is {ratio:.1f} % of the highest"
     assert found.worst.claim == claim
-    assert any(note.startswith(f"the median of points is {median:g}") for note in found.notes)
+    assert any(
+        note.startswith(f"the median of points is {median:g}") for note in found.notes
+    )
     assert found.worst.estimate.population == "the recorded scores"
 
 
@@ -247,7 +253,9 @@ def test_scores_that_are_missing_or_tied_are_noted():
     found = impact(frame, outcome="points", over="sex", scored=True)
     assert found.details["missing_outcomes"] == 5
     assert table(found, "sex")["rows"] == 595
-    assert any("equal to the median, which counts as not above it" in note for note in found.notes)
+    assert any(
+        "equal to the median, which counts as not above it" in note for note in found.notes
+    )
     assert any("5 of 600 rows have no points" in note for note in found.notes)
 
 
@@ -336,7 +344,9 @@ def test_one_category_of_enough_rows_decides_nothing():
 def test_where_nobody_is_selected_nothing_is_decided():
     nobody = rows(F_a=(0, 300), M_a=(0, 300), X_a=(4, 4))
     found = hired_by("sex", nobody, least_ratio=0.8)
-    assert "nobody in the categories compared has the favourable outcome" in found.worst.claim
+    assert (
+        "nobody in the categories compared has the favourable outcome" in found.worst.claim
+    )
     assert found.verdict == "undecided"
     assert list(text_lines(found, width=80))
 
@@ -360,8 +370,14 @@ def test_where_nobody_is_selected_nothing_is_decided():
             {"frame": HIRED.iloc[:0].astype({"hired": float}), "scored": True},
             ("the frame has no rows",),
         ),
-        ({"frame": HIRED.assign(hired=np.nan), "scored": True}, ("median of 'hired' is nan",)),
-        ({"frame": HIRED.assign(hired=1.5), "scored": True}, ("no hired is above the median 1.5",)),
+        (
+            {"frame": HIRED.assign(hired=np.nan), "scored": True},
+            ("median of 'hired' is nan",),
+        ),
+        (
+            {"frame": HIRED.assign(hired=1.5), "scored": True},
+            ("no hired is above the median 1.5",),
+        ),
     ],
 )
 def test_bad_data_gets_one_sentence(call, words):
@@ -383,7 +399,10 @@ def test_bad_data_gets_one_sentence(call, words):
         ({"support": -0.1}, ("support is -0.1",)),
         ({"unknown": 3}, ("unknown = 3", "list of labels")),
         ({"suport": 0.1}, ("'suport'", "did you mean 'support'")),
-        ({"frame": HIRED.assign(sex=range(1000))}, ("1,000 different numbers", "categories first")),
+        (
+            {"frame": HIRED.assign(sex=range(1000))},
+            ("1,000 different numbers", "categories first"),
+        ),
         (
             {"frame": HIRED.assign(hired=np.arange(1000) / 7)},
             ("1,000 different numbers", "scored=True"),
@@ -413,7 +432,11 @@ def test_a_seed_is_kept_and_changes_nothing_else(result):
 
 def test_findings_are_known_by_their_columns(result):
     keys = sorted(finding.key for finding in result.findings)
-    assert keys == ["impact ratio of race", "impact ratio of race, sex", "impact ratio of sex"]
+    assert keys == [
+        "impact ratio of race",
+        "impact ratio of race, sex",
+        "impact ratio of sex",
+    ]
 
 
 def test_an_intersection_without_anybody_says_how_to_leave_it_out():

@@ -14,7 +14,11 @@ from evenhand.statistics import intervals
 from tests.support.helpers import refused
 
 SPACE = eh.Space(
-    [eh.category("sex", ["F", "M"]), eh.integer("age", 18, 90), eh.integer("income", 0, 99)],
+    [
+        eh.category("sex", ["F", "M"]),
+        eh.integer("age", 18, 90),
+        eh.integer("income", 0, 99),
+    ],
     protected=["sex"],
 )
 
@@ -320,7 +324,9 @@ def test_rows_outside_the_bins_are_in_no_group():
         [eh.integer("age", 0, 99, bins=(20, 40, 60)), eh.integer("income", 0, 99)],
         protected=["age"],
     )
-    frame = pd.DataFrame({"age": [5, 20, 39, 40, 60, 61], "income": [99, 10, 90, 90, 90, 0]})
+    frame = pd.DataFrame(
+        {"age": [5, 20, 39, 40, 60, 61], "income": [99, 10, 90, 90, 90, 0]}
+    )
     found = score("group", eh.rows(frame), lambda p: p["income"] > 50, space).worst
     rates = {str(group): group.estimate.value for group in found.groups}
     assert rates == {"age 20 to under 40": 0.5, "age 40 to 60": 1.0}
@@ -379,7 +385,9 @@ def test_the_suite_of_given_rows_is_replayed(tmp_path, kind, options):
     before.to_suite(file)
     again = eh.replay(file, loan, SPACE)
     assert again.details["changed"] == 0
-    assert again.worst.estimate.value == pytest.approx(before.worst.estimate.value, abs=1e-12)
+    assert again.worst.estimate.value == pytest.approx(
+        before.worst.estimate.value, abs=1e-12
+    )
     fixed = eh.replay(file, lambda people: people["income"] >= 50, SPACE)
     if kind == "causal":
         assert fixed.worst.estimate.value == 0

@@ -317,7 +317,9 @@ def test_scores_grow_with_the_set(world, data):
 
 @given(worlds(constrained=False), st.data())
 @settings(max_examples=examples(30), deadline=None)
-def test_a_group_score_is_at_most_the_causal_one_where_features_are_independent(world, data):
+def test_a_group_score_is_at_most_the_causal_one_where_features_are_independent(
+    world, data
+):
     """Theorem 4.3."""
     over = data.draw(st.sampled_from(sets(world)))
     if world.group(over, int) is not None:
@@ -331,7 +333,10 @@ def test_under_constraints_the_group_score_can_be_the_larger():
     """
     space = eh.Space(
         [eh.category("sex", ["F", "M"]), eh.integer("height", 150, 199)],
-        constraints=["not (sex == 'M' and height < 170)", "not (sex == 'F' and height >= 180)"],
+        constraints=[
+            "not (sex == 'M' and height < 170)",
+            "not (sex == 'F' and height >= 180)",
+        ],
     )
 
     def tall(people):
@@ -441,7 +446,9 @@ def test_what_the_software_does_not_see_is_not_enumerated():
 def test_a_constraint_on_what_the_software_does_not_see_is_kept():
     diary = eh.category("diary", ["a", "b", "c"], passed=False)
     space = eh.Space([*TEN.features, diary], ["sex"], ["diary != 'a'"])
-    found = eh.measure(lambda people: people["sex"] == "M", space, over="diary", kind="group")
+    found = eh.measure(
+        lambda people: people["sex"] == "M", space, over="diary", kind="group"
+    )
     groups = [str(group) for group in found.worst.groups]
     assert groups == ["diary b", "diary c"]
     enumerated = eh.measure(few, space, exact=True)
@@ -485,9 +492,16 @@ def test_the_budget_of_an_exact_score():
 
 def test_what_cannot_be_enumerated_says_why():
     huge = sized(4_000_000)
-    refused(SpaceError, lambda: eh.measure(few, huge, exact=True), "4,000,000 inputs", "1,000,000")
+    refused(
+        SpaceError,
+        lambda: eh.measure(few, huge, exact=True),
+        "4,000,000 inputs",
+        "1,000,000",
+    )
     smooth = eh.Space([*TEN.features, eh.real("weight", 0, 1)], protected=["sex"])
-    refused(SpaceError, lambda: eh.measure(few, smooth, exact=True), "infinitely many inputs")
+    refused(
+        SpaceError, lambda: eh.measure(few, smooth, exact=True), "infinitely many inputs"
+    )
     refused(
         SpaceError,
         lambda: eh.measure(few, smooth, exact=True, kind="group"),

@@ -106,7 +106,9 @@ def test_a_group_that_constraints_leave_empty_is_named():
     assert [str(group) for group in found.worst.groups] == [
         "sex F, race a", "sex F, race b", "sex M, race a", "sex M, race b", "sex M, race c"
     ]  # fmt: skip
-    assert "1 of 6 groups of sex and race are empty, such as sex F, race c" in found.notes[0]
+    assert (
+        "1 of 6 groups of sex and race are empty, such as sex F, race c" in found.notes[0]
+    )
     assert eh.measure(subject, over="race", kind="group", margin=0.2).notes == ()
 
 
@@ -138,7 +140,12 @@ BINS = [
         "18 to under 38",
     ),
     # 8 of each 25, but for the last, which has only 99.
-    (eh.integer("age", 0, 99, bins=4), lambda p: p["age"] % 33 < 8, 7 / 25, "24.75 to under 49.5"),
+    (
+        eh.integer("age", 0, 99, bins=4),
+        lambda p: p["age"] % 33 < 8,
+        7 / 25,
+        "24.75 to under 49.5",
+    ),
     (
         eh.real("age", 0, 100, bins=(0, 25, 50, 100)),
         lambda p: p["age"] > 37.5,
@@ -163,7 +170,9 @@ BINS = [
 @pytest.mark.parametrize(("feature", "model", "spread", "label"), BINS)
 def test_bins_form_groups_of_numbers(feature, model, spread, label):
     space = eh.Space([feature, eh.integer("other", 0, 10_000)], protected=["age"])
-    found = eh.measure(model, space, kind="group", margin=0.05, level=0.999, exact=False).worst
+    found = eh.measure(
+        model, space, kind="group", margin=0.05, level=0.999, exact=False
+    ).worst
     assert found.estimate.low <= spread <= found.estimate.high
     bins = feature.bins if isinstance(feature.bins, int) else len(feature.bins) - 1
     assert len(found.groups) == bins
@@ -182,7 +191,9 @@ def test_a_bin_without_any_value_is_left_out():
 
 def test_constraints_reach_into_bins_of_continuous_features():
     space = eh.Space(
-        [SEX, eh.real("weight", 0, 100, bins=2)], ["sex"], ["not (sex == 'M' and weight < 50)"]
+        [SEX, eh.real("weight", 0, 100, bins=2)],
+        ["sex"],
+        ["not (sex == 'M' and weight < 50)"],
     )
 
     def heavy(people):
@@ -247,7 +258,9 @@ def test_the_query_budget_is_never_exceeded():
         return people["age"] + 5 * (people["sex"] == "M") > 50
 
     sets = (["sex"], [("sex",), ("race",)])
-    for interval, over, queries in itertools.product((None, "wald"), sets, (1, 5, 7, 40, 333)):
+    for interval, over, queries in itertools.product(
+        (None, "wald"), sets, (1, 5, 7, 40, 333)
+    ):
         asked = 0
         try:
             found = eh.measure(
@@ -355,7 +368,8 @@ def test_several_labels_without_a_favourable_one_have_a_finding_each(exact):
 
 
 @pytest.mark.parametrize(
-    "positive", [["good", "fair"], ("fair", "good"), {"good", "fair"}, lambda y: y != "poor"]
+    "positive",
+    [["good", "fair"], ("fair", "good"), {"good", "fair"}, lambda y: y != "poor"],
 )
 def test_the_favourable_outcome_may_be_several_or_a_function(positive):
     space = eh.Space([SEX, eh.integer("income", 0, 99)], protected=["sex"])
@@ -372,7 +386,9 @@ def test_the_favourable_outcome_may_be_several_or_a_function(positive):
 
 
 def test_what_is_favourable_must_be_declared():
-    refused(UsageError, lambda: eh.measure(loan, SPACE, kind="group"), "favourable", "positive=")
+    refused(
+        UsageError, lambda: eh.measure(loan, SPACE, kind="group"), "favourable", "positive="
+    )
     subject = eh.Subject(lambda people: people["age"] * 1.5, SPACE)
     refused(
         UsageError,
@@ -384,7 +400,9 @@ def test_what_is_favourable_must_be_declared():
 
 @pytest.mark.parametrize("exact", [None, False])
 def test_scores_are_averaged_by_group(exact):
-    space = eh.Space([eh.category("sex", [0, 1]), eh.integer("income", 0, 99)], protected=["sex"])
+    space = eh.Space(
+        [eh.category("sex", [0, 1]), eh.integer("income", 0, 99)], protected=["sex"]
+    )
     people = space.decode(space.enumerate())
     is_granted = people["income"] + 20 * people["sex"] > 60
     model = LogisticRegression().fit(people, is_granted)
@@ -414,7 +432,12 @@ def test_a_score_that_is_no_share_is_refused():
             return np.ones(len(frame))
 
     subject = eh.Subject(Scorer(), SPACE, output="score")
-    refused(UsageError, lambda: eh.measure(subject, kind="group"), "the score 4", "positive=lambda")
+    refused(
+        UsageError,
+        lambda: eh.measure(subject, kind="group"),
+        "the score 4",
+        "positive=lambda",
+    )
 
 
 def both_outputs(people):

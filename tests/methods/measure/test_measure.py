@@ -62,7 +62,9 @@ def test_the_interval_holds_the_brute_force_score(over):
 
 def test_constraints_bound_both_inputs_and_twins():
     space = eh.Space(
-        SPACE.features, ["sex"], ["not (sex == 'M' and age < 60)", "not (sex == 'F' and age > 80)"]
+        SPACE.features,
+        ["sex"],
+        ["not (sex == 'M' and age < 60)", "not (sex == 'F' and age > 80)"],
     )
 
     def any_man(people):
@@ -142,7 +144,9 @@ def test_a_warm_ledger_executes_nothing(tmp_path):
     assert run() == 0
 
 
-@given(st.integers(1, 400), st.sampled_from([["sex"], ["sex", "race"], [("sex",), ("race",)]]))
+@given(
+    st.integers(1, 400), st.sampled_from([["sex"], ["sex", "race"], [("sex",), ("race",)]])
+)
 @settings(max_examples=examples(40), deadline=None)
 def test_the_query_budget_is_never_exceeded(queries, over):
     asked = 0
@@ -190,7 +194,9 @@ def test_the_reason_given_is_the_one_that_leaves_most_open():
     def at_the_limit(people):
         return (people["rate"] < 0.505) & (people["sex"] == "M")  # 51 of 101 rates
 
-    result = eh.measure(at_the_limit, SPACE, over=[("race",), ("sex",)], limit=0.5, margin=0.1)
+    result = eh.measure(
+        at_the_limit, SPACE, over=[("race",), ("sex",)], limit=0.5, margin=0.1
+    )
     verdicts = {finding.about: finding.verdict for finding in result.findings}
     assert verdicts == {("race",): "pass", ("sex",): "undecided"}
     assert result.stop is eh.StopReason.MARGIN
@@ -203,12 +209,19 @@ def test_cases_replay_and_change_only_what_is_at_issue():
     for case in result.worst.cases:
         assert subject.decide([case.individual, case.twin]).tolist() == list(case.outcomes)
         assert case.outcomes[0] != case.outcomes[1]
-        assert case.changed == ("sex",)  # race never matters, so a minimal case leaves it alone
+        assert case.changed == (
+            "sex",
+        )  # race never matters, so a minimal case leaves it alone
 
 
 @pytest.mark.parametrize(
     ("differs", "expected"),
-    [(None, 1.0), (4.0, 1.0), (5.0, 0.0), (lambda a, b: np.minimum(np.abs(a - b) / 10, 1), 0.5)],
+    [
+        (None, 1.0),
+        (4.0, 1.0),
+        (5.0, 0.0),
+        (lambda a, b: np.minimum(np.abs(a - b) / 10, 1), 0.5),
+    ],
 )
 def test_numeric_outcomes_differ_by_gamma_or_by_a_distance(differs, expected):
     subject = eh.Subject(
@@ -221,7 +234,8 @@ def test_numeric_outcomes_differ_by_gamma_or_by_a_distance(differs, expected):
 
 def test_a_feature_that_is_not_passed_scores_zero_and_says_what_that_means():
     space = eh.Space(
-        [eh.category("sex", ["F", "M"], passed=False), eh.integer("age", 18, 90)], protected=["sex"]
+        [eh.category("sex", ["F", "M"], passed=False), eh.integer("age", 18, 90)],
+        protected=["sex"],
     )
     result = eh.measure(lambda people: people["age"] > 40, space, limit=0.05)
     assert result.worst.estimate.value == 0
@@ -238,7 +252,9 @@ def test_a_binned_continuous_feature_can_be_varied():
 
 
 def test_wald_reproduces_the_paper_and_its_failure():
-    rare = eh.Space([eh.category("sex", ["F", "M"]), eh.integer("id", 1, 1000)], protected=["sex"])
+    rare = eh.Space(
+        [eh.category("sex", ["F", "M"]), eh.integer("id", 1, 1000)], protected=["sex"]
+    )
 
     def one_in_fifty(people):
         return (people["id"] <= 20) & (people["sex"] == "M")
@@ -287,7 +303,9 @@ def test_no_protected_features_and_continuous_ones():
     with pytest.raises(UsageError, match="no protected features"):
         eh.measure(biased, eh.Space(SPACE.features))
     with pytest.raises(SpaceError, match="continuous"):
-        eh.measure(lambda people: people["w"] > 0, eh.Space([eh.real("w", 0, 1)], protected=["w"]))
+        eh.measure(
+            lambda people: people["w"] > 0, eh.Space([eh.real("w", 0, 1)], protected=["w"])
+        )
 
 
 def test_a_subject_that_changes_its_mind_is_refused():
@@ -306,7 +324,9 @@ def test_an_interrupt_keeps_what_is_known():
             raise KeyboardInterrupt
         return biased(people)
 
-    result = eh.measure(interrupted, SPACE, over=[("sex",), ("race",)], margin=0.001, limit=0.07)
+    result = eh.measure(
+        interrupted, SPACE, over=[("sex",), ("race",)], margin=0.001, limit=0.07
+    )
     assert result.stop is eh.StopReason.INTERRUPTED
     known = {finding.about: finding for finding in result.findings}
     assert known["sex",].estimate.n >= 16
@@ -376,7 +396,9 @@ def test_the_tests_behind_a_score_are_written_to_a_suite(tmp_path, suffix):
     words = ("this measure kept no tests", "keep_tests=True")
     refused(UsageError, lambda: plain.to_suite(file), *words)
     unknown_suffix = tmp_path / "tests.xls"
-    refused(UsageError, lambda: kept.to_suite(unknown_suffix), "'.xls'", "did you mean '.csv'")
+    refused(
+        UsageError, lambda: kept.to_suite(unknown_suffix), "'.xls'", "did you mean '.csv'"
+    )
     no_folder = tmp_path / "none" / "tests.csv"
     refused(UsageError, lambda: kept.to_suite(no_folder), "no folder")
     read_back = eh.Result.from_dict(json.loads(kept.to_json()))
@@ -388,7 +410,9 @@ def test_the_time_budget_ends_a_run():
         time.sleep(0.02)
         return biased(people)
 
-    result = eh.measure(slow, SPACE, over="sex", margin=0.0005, budget=eh.Budget(seconds=0.2))
+    result = eh.measure(
+        slow, SPACE, over="sex", margin=0.0005, budget=eh.Budget(seconds=0.2)
+    )
     assert result.stop is eh.StopReason.SECONDS
     assert result.worst.estimate.n > 0
 
@@ -462,7 +486,11 @@ def test_sigkill_loses_nothing_that_was_executed(tmp_path, monkeypatch, capsys):
     """Kill -9 a campaign that runs a process per input; the second run executes only what the first
     did not.
     """
-    log, program, script = tmp_path / "log", tmp_path / "decide.sh", tmp_path / "campaign.py"
+    log, program, script = (
+        tmp_path / "log",
+        tmp_path / "decide.sh",
+        tmp_path / "campaign.py",
+    )
     program.write_text(PROGRAM.format(log=log))
     script.write_text(textwrap.dedent(CAMPAIGN).replace("WORKERS", str(WORKERS)))
     ledger = tmp_path / "run.ledger"

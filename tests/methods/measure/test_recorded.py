@@ -191,7 +191,9 @@ def age_label(age):
 
 def test_groups_are_those_of_a_plain_loop():
     frame = people()
-    result = measure_log(frame, outcome="ok", over=["sex", "age"], bins={"age": [18, 40, 65, 90]})
+    result = measure_log(
+        frame, outcome="ok", over=["sex", "age"], bins={"age": [18, 40, 65, 90]}
+    )
     expected: dict[str, list[float]] = {}
     for row in frame.to_dict("records"):
         if math.isnan(row["ok"]):
@@ -465,7 +467,11 @@ def test_any_counts_give_a_valid_result(counts):
         (UsageError, {"bins": [1, 2]}, ["dictionary"]),
         (UsageError, {"over": "age", "bins": {"age": 5}}, ["rising list of edges"]),
         (SpaceError, {"over": "age", "bins": {"age": [5, 1]}}, ["'age'"]),
-        (UsageError, {"over": "age"}, ["'age' holds 1,000 different numbers", "bins={'age'"]),
+        (
+            UsageError,
+            {"over": "age"},
+            ["'age' holds 1,000 different numbers", "bins={'age'"],
+        ),
         (UsageError, {"outcome": "age"}, ["'age' holds 1,000 different numbers"]),
         (UsageError, {"groups": {"raze": ["a"]}}, ["did you mean 'race'"]),
         (SpaceError, {"groups": {"race": ["a", None]}}, ["'race'"]),

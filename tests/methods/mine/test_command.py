@@ -104,11 +104,17 @@ def config(*parts: str) -> Config:
 
 def texts(more: str = "", subject: str = "rude", checks: str = "") -> Config:
     return config(
-        f'[subject]\nfunction = "mine_rules:{subject}"\npositive = 0\n', TEXTS + more, checks
+        f'[subject]\nfunction = "mine_rules:{subject}"\npositive = 0\n',
+        TEXTS + more,
+        checks,
     )
 
 
-HOMES = {"mine": "mine.mine", "mine_log": "mine.recorded", "mine_text": "mine.texts.mine_text"}
+HOMES = {
+    "mine": "mine.mine",
+    "mine_log": "mine.recorded",
+    "mine_text": "mine.texts.mine_text",
+}
 
 
 @pytest.fixture
@@ -198,9 +204,7 @@ def test_mine_log_passes_its_options_on(fake):
 
 def test_texts_pass_their_options_on(fake):
     texts('without = ["old"]\n')
-    command = (
-        "mine --support .02 --depth 1 --kind causal --against rest --limit .3 --level .9 --top 3"
-    )
+    command = "mine --support .02 --depth 1 --kind causal --against rest --limit .3 --level .9 --top 3"
     (call,) = fake(
         *command.split(),
         "--without",
@@ -250,7 +254,9 @@ def test_what_is_not_given_is_left_to_the_function(fake):
         "seed",
         "progress",
     }
-    (call,) = fake("mine-log", "people.csv", "--outcome", "y", "--over", "sex", verb="mine_log")
+    (call,) = fake(
+        "mine-log", "people.csv", "--outcome", "y", "--over", "sex", verb="mine_log"
+    )
     assert set(call) == {"given", "outcome", "over"}
 
 
@@ -314,7 +320,10 @@ def test_kind_chooses_among_checks_of_texts():
         ("top = 1.5", "a whole number"),
         ("support = 'x'", "a number"),
         ("data = []", "data = []; it must be a text"),
-        ("kind = 'causal'", "kind = 'causal' cannot be used here, since there is no [texts] table"),
+        (
+            "kind = 'causal'",
+            "kind = 'causal' cannot be used here, since there is no [texts] table",
+        ),
         ("without = ['old']", "without = ['old'] cannot be used here"),
     ],
 )
@@ -365,7 +374,9 @@ def test_rows_of_the_space_are_a_sample_and_those_left_out_are_counted(run):
     assert "no row of people.csv is an input of the space" in run("mine", expect=2)
 
 
-@pytest.mark.parametrize(("more", "level"), [("", 1.0), ('sample_of = "applicants"\n', 0.95)])
+@pytest.mark.parametrize(
+    ("more", "level"), [("", 1.0), ('sample_of = "applicants"\n', 0.95)]
+)
 def test_rows_of_the_population_are_what_it_says(run, more, level):
     config(SUBJECT, SPACE, f'[population]\nrows = "people.csv"\n{more}')
     run("mine", "--json", "out.json", "--truth", "y", "--score", "tpr", expect=0)
@@ -374,7 +385,9 @@ def test_rows_of_the_population_are_what_it_says(run, more, level):
         found.level,
         found.population.startswith("applicants" if more else "the 800 given rows"),
     ) == (level, True)
-    assert found.value == 1.0  # no woman of 38 or more is favoured, everyone else who should be is
+    assert (
+        found.value == 1.0
+    )  # no woman of 38 or more is favoured, everyone else who should be is
     assert "did you mean 'y'" in run("mine", "--truth", "yy", "--score", "tpr", expect=2)
 
 
@@ -401,11 +414,16 @@ def test_true_outcomes_are_a_column_that_the_space_left_out(run):
     run("mine", "--truth", "y", "--score", "tpr,fpr", "--json", "out.json", expect=0)
     found = Result.from_json("out.json")
     assert [entry["score"] for entry in found.details["mine"]] == ["tpr", "fpr"]
-    assert (str(found.worst.about), found.worst.estimate.value) == ("sex F, age at least 38", 1.0)
+    assert (str(found.worst.about), found.worst.estimate.value) == (
+        "sex F, age at least 38",
+        1.0,
+    )
     for column, words in (("z", "people.csv"), ("sexx", "did you mean 'sex'")):
         assert words in run("mine", "--truth", column, "--score", "tpr", expect=2)
     PEOPLE.assign(y=PEOPLE["y"].where(PEOPLE.index != 7)).to_csv("gaps.csv", index=False)
-    assert "row 7" in run("mine", "--truth", "y", "--score", "tpr", "--data", "gaps.csv", expect=2)
+    assert "row 7" in run(
+        "mine", "--truth", "y", "--score", "tpr", "--data", "gaps.csv", expect=2
+    )
 
 
 # From end to end
@@ -428,7 +446,9 @@ def test_the_command_line_and_python_agree(run):
     space = eh.Space.from_toml("evenhand.toml")
     rules: dict[str, Any] = {}
     exec(RULES, rules)
-    here = eh.mine(eh.Subject(rules["decide"], space, positive=1), data=PEOPLE, seed=3, limit=0.2)
+    here = eh.mine(
+        eh.Subject(rules["decide"], space, positive=1), data=PEOPLE, seed=3, limit=0.2
+    )
     assert Result.from_json("out.json").digest == here.digest
 
 
@@ -452,7 +472,9 @@ def test_a_process_of_its_own_mines_and_this_one_replays(folder, run):
         "the worst: people with sex F, age at least 38 get the outcome 1 0.0 % of the time"
         in done.stdout
     )
-    assert "cases of sex F, age at least 38 still differ" in run("replay", "out.json", expect=1)
+    assert "cases of sex F, age at least 38 still differ" in run(
+        "replay", "out.json", expect=1
+    )
 
 
 def test_recorded_decisions(run):
@@ -536,14 +558,18 @@ def test_texts_from_mining_to_replay(run, folder):
     assert "⟦gay⟧" in again
     (folder / "mine_rules.py").write_text(RULES.replace('int("gay" in text.lower())', "0"))
     sys.modules.pop("mine_rules")
-    assert f"0 of {count} cases of gender gay still differ" in run("replay", "out.json", expect=0)
+    assert f"0 of {count} cases of gender gay still differ" in run(
+        "replay", "out.json", expect=0
+    )
 
 
 def _rude(given: list[str]) -> list[int]:
     return [int("gay" in text.lower()) for text in given]
 
 
-@pytest.mark.parametrize("suffix", [".joblib", pytest.param(".skops", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "suffix", [".joblib", pytest.param(".skops", marks=pytest.mark.slow)]
+)
 def test_a_pipeline_in_a_file(run, folder, suffix):
     seen = [
         "gay",
@@ -565,13 +591,17 @@ def test_a_pipeline_in_a_file(run, folder, suffix):
 
         joblib.dump(model, folder / "model.joblib")
         how = "allow_pickle = true\n"
-    subject = f'[subject]\nestimator = "model{suffix}"\npositive = 0\nledger = "texts.ledger"\n'
+    subject = (
+        f'[subject]\nestimator = "model{suffix}"\npositive = 0\nledger = "texts.ledger"\n'
+    )
     config(subject + how, TEXTS)
     run("mine", "--limit", "0.05", "--json", "out.json", expect=1)
     found = Result.from_json("out.json")
     assert str(found.worst.about) == "gender gay"
     assert (folder / "texts.ledger").exists()
-    config(subject.replace("texts.ledger", "scores.ledger") + how + 'output = "score"\n', TEXTS)
+    config(
+        subject.replace("texts.ledger", "scores.ledger") + how + 'output = "score"\n', TEXTS
+    )
     assert "how texts score on average" in run("mine", expect=0)
     if suffix == ".joblib":
         config(subject, TEXTS)
@@ -583,11 +613,16 @@ def test_causal_texts_and_another_lexicon(run, folder):
         '[orientation]\nterms = ["gay", "straight"]\n[years]\nterms = ["old", "young"]\n'
     )
     texts('lexicon = "terms.toml"\n')
-    output = run("mine", "--kind", "causal", "--limit", "0.1", "--json", "out.json", expect=1)
+    output = run(
+        "mine", "--kind", "causal", "--limit", "0.1", "--json", "out.json", expect=1
+    )
     assert "changing only the term for orientation changes the outcome of 100.0 %" in output
     assert "most often with" in output
     entry = Result.from_json("out.json").details["mine_text"][0]
-    assert [category["name"] for category in entry["categories"]] == ["orientation", "years"]
+    assert [category["name"] for category in entry["categories"]] == [
+        "orientation",
+        "years",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -680,7 +715,9 @@ def test_a_result_of_texts_is_not_replayed_on_tables(run):
 
 
 def terminal(result: Result, width: int) -> list[str]:
-    console = Console(file=io.StringIO(), force_terminal=True, width=width, color_system=None)
+    console = Console(
+        file=io.StringIO(), force_terminal=True, width=width, color_system=None
+    )
     render(result, console=console)
     assert isinstance(console.file, io.StringIO)
     return console.file.getvalue().splitlines()
@@ -689,9 +726,9 @@ def terminal(result: Result, width: int) -> list[str]:
 @pytest.fixture(scope="module")
 def mined() -> dict[str, Result]:
     rng = np.random.default_rng(0)
-    races = np.array(["White", "Black", "Asian-Pacific-Islander", "American-Indian-Eskimo"])[
-        rng.integers(0, 4, 2000)
-    ]
+    races = np.array(
+        ["White", "Black", "Asian-Pacific-Islander", "American-Indian-Eskimo"]
+    )[rng.integers(0, 4, 2000)]
     people = pd.DataFrame(
         {
             "race": races,
@@ -699,9 +736,15 @@ def mined() -> dict[str, Result]:
             "age": rng.integers(18, 80, 2000),
         }
     )
-    people["granted"] = np.where((people["sex"] == "Male") | (people["age"] < 40), "yes", "no")
+    people["granted"] = np.where(
+        (people["sex"] == "Male") | (people["age"] < 40), "yes", "no"
+    )
     people["due"] = rng.choice(["yes", "no"], 2000)
-    long = ["word " * 60 + "she is a gay woman " + "more " * 60, "old people", "nothing"] * 20
+    long = [
+        "word " * 60 + "she is a gay woman " + "more " * 60,
+        "old people",
+        "nothing",
+    ] * 20
     settings: dict[str, Any] = {
         "outcome": "granted",
         "positive": "yes",
@@ -710,7 +753,9 @@ def mined() -> dict[str, Result]:
     return {
         "log": eh.mine_log(people, **settings, limit=0.3),
         "no limit": eh.mine_log(people, **settings, top=2),
-        "odds": eh.mine_log(people, **settings, truth="due", score=["tpr", "fpr"], limit=0.3),
+        "odds": eh.mine_log(
+            people, **settings, truth="due", score=["tpr", "fpr"], limit=0.3
+        ),
         "texts": eh.mine_text(_rude, long, positive=0, limit=0.05),
         "causal": eh.mine_text(_rude, long, kind="causal", positive=0, limit=0.05),
     }
@@ -725,7 +770,9 @@ def test_lines_fit_and_rules_are_never_cut(mined, name, width):
     for finding in mined[name].findings:
         about = finding.about
         if isinstance(about, tuple) or about.conditions:
-            assert (" and ".join(about) if isinstance(about, tuple) else str(about)) in words
+            assert (
+                " and ".join(about) if isinstance(about, tuple) else str(about)
+            ) in words
 
 
 def test_the_same_numbers_stand_in_a_line_or_under_their_rule(mined):
@@ -733,7 +780,10 @@ def test_the_same_numbers_stand_in_a_line_or_under_their_rule(mined):
     about = str(mined["log"].worst.about)
     row = next(line for line in wide if f"  {about}  " in line)
     at = next(place for place, line in enumerate(narrow) if line == f"FAIL      {about}")
-    assert narrow[at + 1].split() == row.removeprefix("FAIL").strip().removeprefix(about).split()
+    assert (
+        narrow[at + 1].split()
+        == row.removeprefix("FAIL").strip().removeprefix(about).split()
+    )
 
 
 def test_a_table_of_stories_as_a_golden_text(mined):
@@ -744,7 +794,16 @@ def test_a_table_of_stories_as_a_golden_text(mined):
     assert shown[2].startswith(
         "population: decisions like the recorded ones; 95 % level, melded, simultaneous over "
     )
-    assert shown[3].split() == ["their", "everyone", "points", "95", "%", "share", "of", "rules"]
+    assert shown[3].split() == [
+        "their",
+        "everyone",
+        "points",
+        "95",
+        "%",
+        "share",
+        "of",
+        "rules",
+    ]
     story = mined["no limit"].details["mine"][0]["stories"][0]
     assert shown[5].startswith(story["text"])
     assert f"▼ {100 * abs(story['difference']):.1f}" in shown[5]
@@ -770,7 +829,9 @@ def test_long_texts_are_cut_around_the_term(mined):
 
 
 def test_marks_that_a_text_has_of_its_own_are_shown_once():
-    case = Case({"text": "⟦⟦x⟧⟧ a ⟦gay⟧ man"}, {"text": "⟦⟦x⟧⟧ a ⟦straight⟧ man"}, (0.25, 0.5))
+    case = Case(
+        {"text": "⟦⟦x⟧⟧ a ⟦gay⟧ man"}, {"text": "⟦⟦x⟧⟧ a ⟦straight⟧ man"}, (0.25, 0.5)
+    )
     found = Finding("a claim", ("gender",), Estimate.exact(1, 1), cases=(case,) * 2)
     shown = lines(Result("replay", [found], 0, RECORDED.spent, RECORDED.stop, {}), cases=2)
     assert sum(line.strip() == "0.250: ⟦x⟧ a ⟦gay⟧ man" for line in shown) == 2

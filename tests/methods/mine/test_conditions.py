@@ -106,7 +106,9 @@ def test_every_interval_but_the_whole_is_a_choice(cells):
     assert choices.copies.tolist() == [1] * len(wanted)
 
 
-@pytest.mark.parametrize("feature", [category("a", ["x"]), integer("a", 3, 3), real("a", 0.5, 0.5)])
+@pytest.mark.parametrize(
+    "feature", [category("a", ["x"]), integer("a", 3, 3), real("a", 0.5, 0.5)]
+)
 def test_one_value_leaves_no_choice(feature):
     column = drawn(feature, 0)
     sizes = np.array([60.0])
@@ -134,14 +136,26 @@ def test_bins_of_equal_width_start_at_values_that_a_whole_number_has():
 
 def test_bins_of_a_grid_that_ends_before_its_range():
     choices = Choices.of(real("x", 0, 1, step=0.3), NOTHING, bins=3)  # 0, 0.3, 0.6, 0.9
-    assert choices.edges == (0.0, 0.6, 0.9, 1.2)  # cut at 1/3 and 2/3; the highest value is alone
+    assert choices.edges == (
+        0.0,
+        0.6,
+        0.9,
+        1.2,
+    )  # cut at 1/3 and 2/3; the highest value is alone
     assert choices.labels() == ["0 to 0.3", "0.6", "0.9"]
     assert Choices.of(real("x", 0, 1, step=0.3), NOTHING, bins=[0.95]).edges == (0.0, 0.9)
 
 
 def test_bins_of_a_real_number_have_short_edges():
-    assert Choices.of(real("x", 0, 1), NOTHING).edges == tuple(place / 10 for place in range(11))
-    assert Choices.of(real("x", 0, 1), NOTHING, bins=3).edges == (0.0, 0.333333, 0.666667, 1.0)
+    assert Choices.of(real("x", 0, 1), NOTHING).edges == tuple(
+        place / 10 for place in range(11)
+    )
+    assert Choices.of(real("x", 0, 1), NOTHING, bins=3).edges == (
+        0.0,
+        0.333333,
+        0.666667,
+        1.0,
+    )
     close = Choices.of(real("x", 1.0, 1.0 + 2**-48), NOTHING, bins=4)
     assert len(close.edges) == 5
     assert all(one < other for one, other in itertools.pairwise(close.edges))
@@ -185,7 +199,11 @@ def test_cut_points_get_the_ends_that_are_missing():
     assert Choices.of(age, NOTHING, bins=[40, 60]).edges == (18, 40, 60, 90)
     array: Any = np.array([18, 40, 60, 90])
     assert Choices.of(age, NOTHING, bins=array).edges == (18, 40, 60, 90)
-    assert Choices.of(age, NOTHING, bins=(39.5, 39.9)).edges == (18, 40, 90)  # nobody is between
+    assert Choices.of(age, NOTHING, bins=(39.5, 39.9)).edges == (
+        18,
+        40,
+        90,
+    )  # nobody is between
     last = Choices.of(age, NOTHING, bins=[89.5])
     assert last.labels() == ["18 to 89", "90"]
     assert last.cells(np.array([89.0, 90.0])).tolist() == [0, 1]
@@ -195,7 +213,11 @@ def test_bins_that_the_space_declares_come_before_a_number():
     age = integer("age", 18, 90, bins=(30, 50, 70))
     assert Choices.of(age, NOTHING).edges == (18, 30, 50, 70, 90)
     assert Choices.of(age, NOTHING, bins=[40]).edges == (18, 40, 90)
-    assert Choices.of(age, np.arange(18.0, 91.0), bins=2, binning="quantiles").edges == (18, 54, 90)
+    assert Choices.of(age, np.arange(18.0, 91.0), bins=2, binning="quantiles").edges == (
+        18,
+        54,
+        90,
+    )
     assert Choices.of(real("x", 0, 1, bins=2), NOTHING, bins=7).edges == (0, 0.5, 1)
 
 
@@ -292,7 +314,13 @@ def test_the_tightest_interval_stays_and_those_at_an_end_before_others():
         "age at least 30",
         "age at least 50",
     ]
-    assert merged.copies.tolist() == [4, 4, 4, 2, 2]  # of 20; 3 cover nobody and 1 everybody
+    assert merged.copies.tolist() == [
+        4,
+        4,
+        4,
+        2,
+        2,
+    ]  # of 20; 3 cover nobody and 1 everybody
 
 
 def test_a_threshold_that_is_met_but_for_rounding_is_met():
@@ -305,7 +333,8 @@ def test_a_threshold_that_is_met_but_for_rounding_is_met():
 
 
 @pytest.mark.parametrize(
-    "bins", [1, 0, -3, True, 2.5, "ten", None, [], [40, 40], [60, 40], ["a"], [math.nan], [[1]]]
+    "bins",
+    [1, 0, -3, True, 2.5, "ten", None, [], [40, 40], [60, 40], ["a"], [math.nan], [[1]]],
 )
 def test_bins_that_are_none(bins):
     refused(
@@ -336,7 +365,12 @@ def test_unknown_ways_to_cut():
         "'quantile'",
         "did you mean 'quantiles'?",
     )
-    refused(DataError, lambda: Choices.of(age, NOTHING, binning="quantiles"), "'age'", "need rows")
+    refused(
+        DataError,
+        lambda: Choices.of(age, NOTHING, binning="quantiles"),
+        "'age'",
+        "need rows",
+    )
 
 
 @pytest.mark.parametrize("number", [0, -1, True, 1.5, "two"])
@@ -364,4 +398,6 @@ def test_more_choices_than_there_is_room_for():
         "60 levels",
         "take fewer levels",
     )
-    refused(SpaceError, lambda: Choices.of(levels(20_000), NOTHING), "'race'", "20,000 levels")
+    refused(
+        SpaceError, lambda: Choices.of(levels(20_000), NOTHING), "'race'", "20,000 levels"
+    )

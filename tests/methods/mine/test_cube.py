@@ -186,7 +186,11 @@ def test_more_possible_cells_than_whole_numbers_can_count():
 
 
 def test_features_without_choices_are_in_no_family():
-    over = [category("sex", ["F", "M"]), integer("one", 3, 3), category("race", ["a", "b", "c"])]
+    over = [
+        category("sex", ["F", "M"]),
+        integer("one", 3, 3),
+        category("race", ["a", "b", "c"]),
+    ]
     rows = np.array([[0.0, 3.0, 2.0], [1.0, 3.0, 0.0]])
     columns = list(rows.T)
     cube = cube_over(over, columns)

@@ -52,7 +52,9 @@ def test_what_was_compared_is_data():
         ("the best", "", (True, True)),
     ],
 )
-def test_scores_phrases_and_labels_of_format_1_are_distinguished(favoured, output, expected):
+def test_scores_phrases_and_labels_of_format_1_are_distinguished(
+    favoured, output, expected
+):
     document = copy.deepcopy(OLD["mine_rows"]["document"])
     (entry,) = document["details"]["mine"]
     entry["favoured"] = favoured

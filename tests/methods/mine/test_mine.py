@@ -23,7 +23,13 @@ import evenhand as eh
 from evenhand.methods.mine.rule_sets import Mining, RuleSetOptions, Treated
 from evenhand.methods.mine.treatment import MOST_EXPENSIVE
 from evenhand.results.result import schema
-from evenhand.runtime.errors import BadOutcome, DataError, SpaceError, SubjectCrashed, UsageError
+from evenhand.runtime.errors import (
+    BadOutcome,
+    DataError,
+    SpaceError,
+    SubjectCrashed,
+    UsageError,
+)
 from evenhand.scores.neighbours import Neighbours
 from evenhand.space.rule import Rule
 from evenhand.subject.view import View
@@ -181,12 +187,16 @@ def test_the_result_says_how_it_was_found(result):
     assert mining["depth"] == 3
     assert mining["candidates"] == (2 + 1) * (6 + 1) * (54 + 1) - 1
     assert mining["examined"] <= mining["frequent"] <= mining["candidates"]
-    assert mining["population"] == "people like the given rows, and their one-step neighbours"
+    assert (
+        mining["population"] == "people like the given rows, and their one-step neighbours"
+    )
     for finding in result.findings:
         estimate = finding.estimate
         assert (estimate.n, estimate.level) == (1500, 0.95)
         assert estimate.population == mining["population"]
-        assert estimate.method == f"melded, simultaneous over {mining['examined']:,} rule sets"
+        assert (
+            estimate.method == f"melded, simultaneous over {mining['examined']:,} rule sets"
+        )
     lows = [finding.estimate.low for finding in stories(result)]
     assert lows == sorted(lows, reverse=True)
     texts_of_stories = [story["text"] for story in mining["stories"]]
@@ -493,7 +503,9 @@ def test_a_program_is_asked_within_its_budget_and_never_twice(tmp_path):
         rows = eh.mine(warm, budget=eh.Budget(queries=20), **options)
     assert entry(rows)["rows"] < 60
     assert rows.spent.queries <= 20
-    assert f"{entry(rows)['rows']} of 60 rows were asked about, chosen at random" in rows.notes
+    assert (
+        f"{entry(rows)['rows']} of 60 rows were asked about, chosen at random" in rows.notes
+    )
     assert MOST_EXPENSIVE == 5000
 
 
@@ -502,7 +514,9 @@ def test_a_program_that_fails_is_reported(tmp_path):
     argv = [sys.executable, "-S", str(tmp_path / "bad.py"), "{sex}", "{age}", "{income}"]
     with eh.Subject.command(argv, SMALL, positive="yes") as broken:
         message = refused(
-            SubjectCrashed, lambda: eh.mine(broken, data=people(5, space=SMALL)), "no such table"
+            SubjectCrashed,
+            lambda: eh.mine(broken, data=people(5, space=SMALL)),
+            "no such table",
         )
     assert SubjectCrashed.exit_code == 4
     assert "Traceback" not in message
@@ -597,7 +611,8 @@ def test_weights_count_rows_as_often_as_they_say(scale, means):
 
 
 @pytest.mark.parametrize(
-    "how", [{"budget": eh.Budget(queries=100)}, {"treatment": "drawn"}, {"treatment": "paper"}]
+    "how",
+    [{"budget": eh.Budget(queries=100)}, {"treatment": "drawn"}, {"treatment": "paper"}],
 )
 @pytest.mark.parametrize("scale", [1.0, 1e-4, 1e4])
 def test_weights_need_every_row(how, scale):
@@ -710,7 +725,9 @@ def test_protected_features_that_the_software_does_not_take():
 def test_constraints_are_kept_in_neighbours_and_cases():
     asked: list[Any] = []
     space = eh.Space(
-        SMALL.features, SMALL.protected, ["not (sex == 'F' and income > 7)", "income + age < 66"]
+        SMALL.features,
+        SMALL.protected,
+        ["not (sex == 'F' and income > 7)", "income + age < 66"],
     )
 
     def decide(frame: Any) -> Any:
@@ -870,7 +887,9 @@ def test_the_budget_is_never_exceeded(queries):
     assert mining["method"] == "drawn"
     assert result.stop is eh.StopReason.QUERIES
     everybody = eh.rows(PEOPLE)
-    whole = eh.mine(subject(), data=everybody, budget=eh.Budget(queries=queries), support=0.2)
+    whole = eh.mine(
+        subject(), data=everybody, budget=eh.Budget(queries=queries), support=0.2
+    )
     # Not everything is known, though the rows are all there are.
     assert whole.worst.estimate.level == 0.95
 
@@ -889,7 +908,10 @@ def test_time_that_is_up_keeps_the_rows_that_were_asked():
     mining = entry(result)
     assert 0 < mining["rows"] < 30_000
     assert result.stop is eh.StopReason.SECONDS
-    assert f"{mining['rows']:,} of 30,000 rows were asked about, chosen at random" in result.notes
+    assert (
+        f"{mining['rows']:,} of 30,000 rows were asked about, chosen at random"
+        in result.notes
+    )
 
 
 @pytest.mark.parametrize("whole", [False, True])
@@ -973,7 +995,11 @@ def test_a_sample_of_equals_is_undecided_and_everybody_passes():
 
 def test_a_limit_passes_only_if_all_rule_sets_do():
     """One story alone would pass; those that lead none are what is left to prove."""
-    options: dict[str, Any] = {"data": PEOPLE, "over": ["sex", "age", "race"], "support": 0.01}
+    options: dict[str, Any] = {
+        "data": PEOPLE,
+        "over": ["sex", "age", "race"],
+        "support": 0.01,
+    }
     many = eh.mine(subject(), **options, top=100)
     highs = [finding.estimate.high for finding in stories(many)]
     assert max(highs[1:]) > highs[0]
@@ -1070,7 +1096,12 @@ def test_features_and_rows_that_are_wrong_are_refused_before_anything_is_asked()
 
 
 def test_options_that_are_wrong_are_refused_before_anything_is_asked():
-    no(UsageError, "treatment = 'neighbor'", "did you mean 'neighbours'", treatment="neighbor")
+    no(
+        UsageError,
+        "treatment = 'neighbor'",
+        "did you mean 'neighbours'",
+        treatment="neighbor",
+    )
     no(UsageError, "unknown binning 'quantile'", binning="quantile")
     no(UsageError, "bins names 'income'", "'age'", bins={"income": 3})
     no(UsageError, "bins", "2 or more", bins=1)
@@ -1104,11 +1135,22 @@ def test_true_outcomes_that_are_wrong_are_refused_before_anything_is_asked():
     no(DataError, "truth = 'paid' is not a column of data", score="tpr", truth="paid")
     no(UsageError, "3 outcomes for 1,500 rows", score="fpr", truth=[1, 0, 1])
     no(UsageError, "shape (1500, 2)", score="fpr", truth=np.ones((1500, 2)))
-    no(UsageError, "data is not a dataframe", score="fpr", truth="paid", data=eh.rows(PEOPLE))
+    no(
+        UsageError,
+        "data is not a dataframe",
+        score="fpr",
+        truth="paid",
+        data=eh.rows(PEOPLE),
+    )
     no(DataError, "no outcome in row 0", score="fpr", truth=[None] * 1500)
     no(DataError, "no outcome in row 1", score="fpr", truth=["yes", float("nan")] * 750)
     no(DataError, "no outcome in row 2", score="fpr", truth=pd.Series([1, 0, None] * 500))
-    no(DataError, "truth has no outcome that is favourable", score="fpr", truth=[[1], [1, 2]] * 750)
+    no(
+        DataError,
+        "truth has no outcome that is favourable",
+        score="fpr",
+        truth=[[1], [1, 2]] * 750,
+    )
     no(
         DataError,
         "'paid'",
@@ -1141,7 +1183,9 @@ def test_where_no_rule_set_is_frequent_a_support_is_named():
 def test_functions_need_a_space_protected_features_and_a_favourable_outcome():
     refused(UsageError, lambda: eh.mine(loan, data=PEOPLE), "has no space")
     plain = eh.Space(SPACE.features)
-    refused(UsageError, lambda: eh.mine(loan, plain, PEOPLE), "no protected features", "over=")
+    refused(
+        UsageError, lambda: eh.mine(loan, plain, PEOPLE), "no protected features", "over="
+    )
 
     def labels(frame: Any) -> Any:
         return np.where(loan(frame), "y", "n")

@@ -18,7 +18,9 @@ from evenhand.report.terminal import lines
 from evenhand.results.reading import evidence_of
 from tests.support.helpers import SAID, TERMS
 
-SPACE = eh.Space([eh.category("sex", ["F", "M"]), eh.integer("age", 18, 60)], protected=["sex"])
+SPACE = eh.Space(
+    [eh.category("sex", ["F", "M"]), eh.integer("age", 18, 60)], protected=["sex"]
+)
 RNG = np.random.default_rng(4)
 PEOPLE = pd.DataFrame({"sex": RNG.choice(["F", "M"], 800)})
 PEOPLE["age"] = RNG.integers(18, 61, 800)
@@ -108,7 +110,9 @@ def test_each_of_several_labels_is_named_as_a_label(label):
 
 
 def test_a_function_describes_the_favourable_outcome_and_scores_have_none():
-    subject = eh.Subject(lambda frame: frame["age"] * 1.0, SPACE, positive=lambda age: age < 30)
+    subject = eh.Subject(
+        lambda frame: frame["age"] * 1.0, SPACE, positive=lambda age: age < 30
+    )
     described = eh.mine(subject, data=PEOPLE, over="sex", treatment="rows", progress=False)
     (entry,) = entries_of(described)
     assert (entry["favoured"], entry["counts"], entry["named"]) == (
@@ -116,12 +120,18 @@ def test_a_function_describes_the_favourable_outcome_and_scores_have_none():
         True,
         False,
     )
-    assert "how often people get the favourable outcome, each row as it is" in lines(described)
+    assert "how often people get the favourable outcome, each row as it is" in lines(
+        described
+    )
 
     subject = eh.Subject(ScoringBySex(), SPACE, positive="yes", output="score")
     scored = eh.mine(subject, data=PEOPLE, over="sex", treatment="rows", progress=False)
     (entry,) = entries_of(scored)
-    assert (entry["favoured"], entry["counts"], entry["named"]) == ("the score", False, False)
+    assert (entry["favoured"], entry["counts"], entry["named"]) == (
+        "the score",
+        False,
+        False,
+    )
     assert scores(entry)
     assert "how people score on average, each row as it is" in lines(scored)
 

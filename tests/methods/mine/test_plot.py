@@ -61,7 +61,9 @@ def people(rows: int = 1000) -> pd.DataFrame:
 @cache
 def table(**options: Any) -> eh.Result:
     return eh.mine_log(
-        people(), outcome="granted", **{"over": ("sex", "race", "age"), "bins": 5, **options}
+        people(),
+        outcome="granted",
+        **{"over": ("sex", "race", "age"), "bins": 5, **options},
     )
 
 
@@ -312,9 +314,9 @@ def test_the_outline_follows_the_rule_and_is_broken_where_it_holds_in_part(drawn
 
 
 @given(
-    bounds=st.lists(st.integers(-2_000_000, 2_000_000), min_size=4, max_size=8, unique=True).map(
-        sorted
-    ),
+    bounds=st.lists(
+        st.integers(-2_000_000, 2_000_000), min_size=4, max_size=8, unique=True
+    ).map(sorted),
     data=st.data(),
 )
 def test_cells_of_a_number_that_a_rule_takes_are_found_by_where_they_start_whatever_they_are_called(
@@ -420,12 +422,17 @@ def test_several_minings_have_panels_of_their_own_and_more_are_counted(drawn):
         who, _, _ = heat.title.partition(", ")
         assert bars.title.startswith(f"{who}, ")
     sets = eh.mine_log(
-        people(), outcome="granted", over=[("sex",), ("race",), ("age",), ("sex", "race")], top=2
+        people(),
+        outcome="granted",
+        over=[("sex",), ("race",), ("age",), ("sex", "race")],
+        top=2,
     )
     fewer = drawn(display_of(sets))
     assert (len(fewer.bars), fewer.left_out) == (MOST_MININGS, 1)
     assert "… 1 more sets of features" in fewer.axes_[-1].get_xlabel()
-    assert [None for heat in fewer.heats if heat is None]  # two cells are in the bars already
+    assert [
+        None for heat in fewer.heats if heat is None
+    ]  # two cells are in the bars already
     maps = [heat for heat in fewer.heats if heat is not None]
     assert len(fewer.axes_) == len(maps) + MOST_MININGS
 
@@ -485,7 +492,9 @@ def test_what_cannot_be_drawn_is_refused_in_a_sentence():
     (entry,) = table().details["mine"]
     without_maps = {**entry, "maps": []}
     without = replace(table(), details={"mine": [without_maps]})
-    refused(UsageError, lambda: HeatDisplay.from_result(without), "no rates of single cells")
+    refused(
+        UsageError, lambda: HeatDisplay.from_result(without), "no rates of single cells"
+    )
     assert MineDisplay.from_result(without).heats == (None,)
 
 
@@ -509,7 +518,12 @@ def test_very_many_bars_and_cells_long_names_and_formulas_are_drawn(drawn):
     products = np.multiply.outer(np.arange(20), np.arange(40))
     rates = tuple(map(tuple, (products % 7 / 7).tolist()))
     heat = Heat(
-        "$many$", ("$a$", "b" * 90), (names, names[:20]), rates, centre=0.4, notes=("a note " * 40,)
+        "$many$",
+        ("$a$", "b" * 90),
+        (names, names[:20]),
+        rates,
+        centre=0.4,
+        notes=("a note " * 40,),
     )
     display = drawn(MineDisplay((ranked,), (heat,)))
     assert max(display.figure_.get_size_inches()) < 45

@@ -81,8 +81,12 @@ def mined(
 
 
 @st.composite
-def cases(draw: Any, *, how: Any = ("counts", "graded", "weights"), some: bool = True) -> Case:
-    names = draw(st.lists(st.sampled_from(SPACE.names), min_size=1, max_size=3, unique=True))
+def cases(
+    draw: Any, *, how: Any = ("counts", "graded", "weights"), some: bool = True
+) -> Case:
+    names = draw(
+        st.lists(st.sampled_from(SPACE.names), min_size=1, max_size=3, unique=True)
+    )
     found = mined(
         draw(st.integers(2, 90)),
         draw(st.integers(0, 9999)),
@@ -95,7 +99,9 @@ def cases(draw: Any, *, how: Any = ("counts", "graded", "weights"), some: bool =
         bins=draw(st.sampled_from([2, 3, 4])),
         levels=draw(st.sampled_from([None, 1])),
     )
-    return found if found.mining.ranking.examined or not some else mined(40, 0, ["sex", "age"])
+    return (
+        found if found.mining.ranking.examined or not some else mined(40, 0, ["sex", "age"])
+    )
 
 
 def conditions(case: Case, name: str) -> list[Condition]:
@@ -183,7 +189,9 @@ def test_candidates_frequent_and_examined_are_those_of_a_loop_over_all_masks(cas
         if inside >= least and outside >= least_other and outside > 0:
             expected.append((family, mask[there].tobytes()))
     case.mining.ranking.rank(case.sure)
-    found = [(rule_set.family, mask[there].tobytes()) for rule_set, _, mask in rule_sets(case)]
+    found = [
+        (rule_set.family, mask[there].tobytes()) for rule_set, _, mask in rule_sets(case)
+    ]
     assert sorted(found) == sorted(expected)
     assert case.mining.ranking.examined == len(expected)
 
@@ -285,7 +293,9 @@ def test_the_rest_bounds_every_rule_set_that_leads_no_story(case, most):
     ranking = case.mining.ranking
     ranking.rank(case.sure)
     leads = {key_of(story.lead) for story in ranking.stories(most)}
-    others = [rule_set for rule_set, _, _ in rule_sets(case) if key_of(rule_set) not in leads]
+    others = [
+        rule_set for rule_set, _, _ in rule_sets(case) if key_of(rule_set) not in leads
+    ]
     rest = ranking.rest(case.sure)
     if rest is None:
         assert ranking.examined == len(leads)
@@ -375,7 +385,9 @@ def test_two_complements_are_one_story_and_the_smaller_group_leads(few, many):
     for favoured in (few, many):
         sexes = [few] * 40 + [many] * 60
         mining, found = stories_of(
-            {"sex": sexes}, [sex == favoured for sex in sexes], [category("sex", ["F", "M"])]
+            {"sex": sexes},
+            [sex == favoured for sex in sexes],
+            [category("sex", ["F", "M"])],
         )
         assert len(found) == 1
         (story,) = found
@@ -434,7 +446,10 @@ def test_a_group_of_nearly_everybody_is_about_the_few_who_are_left():
         support=0.15,
         complement=0.1,
     )
-    assert [mining.rule(story.lead).text for story in found[:2]] == ["age < 9", "4 <= age < 6"]
+    assert [mining.rule(story.lead).text for story in found[:2]] == [
+        "age < 9",
+        "4 <= age < 6",
+    ]
 
 
 def test_neighbouring_intervals_tell_one_story():

@@ -104,7 +104,9 @@ def test_a_result_survives_json(tmp_path):
     nothing = eh.Subject(
         lambda frame: frame["age"] > 0, eh.Space.from_dict(result.space), positive=True
     )
-    refused(UsageError, lambda: eh.replay(tmp_path / "log.json", nothing), "no cases to replay")
+    refused(
+        UsageError, lambda: eh.replay(tmp_path / "log.json", nothing), "no cases to replay"
+    )
 
 
 @pytest.mark.parametrize(
@@ -258,7 +260,9 @@ def test_few_decisions_are_undecided_and_never_fair():
 def test_what_is_wrong_is_refused():
     def no(kind: Any, *words: str, frame: Any = LOG, **options: Any) -> None:
         refused(
-            kind, lambda: eh.mine_log(frame, **{"outcome": "ok", "over": OVER, **options}), *words
+            kind,
+            lambda: eh.mine_log(frame, **{"outcome": "ok", "over": OVER, **options}),
+            *words,
         )
 
     no(DataError, "outcome = 'okk'", "did you mean 'ok'", outcome="okk")
@@ -298,13 +302,20 @@ def test_what_is_wrong_is_refused():
     no(DataError, "no row has all of sex, race, age, ok", frame=LOG.assign(ok=np.nan))
     no(DataError, "no dataframe", frame=[1, 2])
     no(DataError, "no rule set over sex", frame=LOG.assign(sex="F"), over="sex")
-    no(DataError, "cannot sample", frame=LOG.assign(sex=pd.Timestamp("2020-01-01")), over="sex")
+    no(
+        DataError,
+        "cannot sample",
+        frame=LOG.assign(sex=pd.Timestamp("2020-01-01")),
+        over="sex",
+    )
     names = LOG.assign(sex=[f"person {number}" for number in range(len(LOG))])
     no(DataError, "no rule set over sex", frame=names, over="sex")
     no(
         SpaceError,
         "'sex' has",
         "take fewer levels",
-        frame=pd.concat([names] * 6).assign(sex=[f"person {number}" for number in range(12_000)]),
+        frame=pd.concat([names] * 6).assign(
+            sex=[f"person {number}" for number in range(12_000)]
+        ),
         over="sex",
     )

@@ -49,7 +49,9 @@ def people(rows: int = 800) -> pd.DataFrame:
     groups.
     """
     rng = np.random.default_rng(3)
-    frame = pd.DataFrame({"sex": rng.choice(["F", "M"], rows), "age": rng.integers(18, 68, rows)})
+    frame = pd.DataFrame(
+        {"sex": rng.choice(["F", "M"], rows), "age": rng.integers(18, 68, rows)}
+    )
     frame["due"] = rng.integers(0, 2, rows)
     frame["granted"] = (
         ~((frame["sex"] == "F") & (frame["age"] >= 43)) & (rng.random(rows) < 0.8)
@@ -68,7 +70,12 @@ def mined(kind: str) -> eh.Result:
         return eh.mine_log(frame, outcome="granted", over=over, limit=0.1)
     if kind == "scores":
         return eh.mine_log(
-            frame, outcome="granted", truth="due", score=["rate", "tpr", "fpr"], over=over, top=3
+            frame,
+            outcome="granted",
+            truth="due",
+            score=["rate", "tpr", "fpr"],
+            over=over,
+            top=3,
         )
     if kind == "sets":
         return eh.mine_log(frame, outcome="granted", over=[("sex",), ("sex", "age")])
@@ -80,18 +87,23 @@ def mined(kind: str) -> eh.Result:
             eh.rows(frame[over]),
             treatment="rows",
         )
-    options: dict[str, Any] = {"causal": {"kind": "causal"}, "rest": {"against": "rest"}}.get(
-        kind, {}
-    )
+    options: dict[str, Any] = {
+        "causal": {"kind": "causal"},
+        "rest": {"against": "rest"},
+    }.get(kind, {})
     return eh.mine_text(toxic, SAID * 20, lexicon=TERMS, positive=False, **options)
 
 
-@pytest.mark.parametrize("kind", ["log", "scores", "sets", "whole", "texts", "rest", "causal"])
+@pytest.mark.parametrize(
+    "kind", ["log", "scores", "sets", "whole", "texts", "rest", "causal"]
+)
 def test_a_result_from_a_file_gives_the_same_table(kind, tmp_path):
     result = mined(kind)
     result.to_json(tmp_path / "mined.json")
     table = result.to_frame()
-    pd.testing.assert_frame_equal(table, eh.Result.from_json(tmp_path / "mined.json").to_frame())
+    pd.testing.assert_frame_equal(
+        table, eh.Result.from_json(tmp_path / "mined.json").to_frame()
+    )
     assert len(table) == len(result.findings)
     assert sorted(table["claim"]) == sorted(finding.claim for finding in result.findings)
 
@@ -223,9 +235,13 @@ def test_changes_of_terms_have_a_table_of_their_own():
         *["population", "limit", "verdict", "output", "claim"],
     ]
     assert set(table["about"]) >= {"gender", "religion"}
-    np.testing.assert_allclose(table["value"], table["changed"] / table["texts"].astype(float))
+    np.testing.assert_allclose(
+        table["value"], table["changed"] / table["texts"].astype(float)
+    )
     gender = table[table["about"] == "gender"].iloc[0]
-    assert gender["value"] == 1.0  # every text has a term that changes it: to gay, or from it
+    assert (
+        gender["value"] == 1.0
+    )  # every text has a term that changes it: to gay, or from it
     assert gender["most"] == "gender gay"
 
 

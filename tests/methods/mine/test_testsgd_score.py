@@ -86,7 +86,9 @@ def algorithm_2(
     least=st.sampled_from([0, 1, 20, 100]),
     level=st.sampled_from([0.8, 0.95]),
 )
-def test_blocks_give_exactly_what_a_check_after_every_draw_gives(shares, margin, least, level):
+def test_blocks_give_exactly_what_a_check_after_every_draw_gives(
+    shares, margin, least, level
+):
     neighbours = neighbours_by(*shares)
     inside = ROWS[:, 0] == 0
     options: dict[str, Any] = {"level": level, "margin": margin, "least": least}

@@ -413,7 +413,9 @@ def test_results_that_cannot_be_replayed(tmp_path):
     )
     other = Space([category("gender", ["F", "M"]), RACE, AGE])
     file = result_of(tmp_path, finding(case(60)))
-    refused(UsageError, lambda: replay(file, fair, other), "r.json", "'sex' is not a feature")
+    refused(
+        UsageError, lambda: replay(file, fair, other), "r.json", "'sex' is not a feature"
+    )
     younger = Space([category("sex", ["F", "M"]), RACE, integer("age", 18, 50)])
     refused(UsageError, lambda: replay(file, fair, younger), "r.json", "'age' = 60")
     larger = Space([*SPACE.features, integer("zip", 0, 9)])

@@ -37,13 +37,13 @@ low = 18
 high = 90
 """
 WIDE = SPACE.replace("high = 90", "high = 100000000")
-COMMAND = '[subject]\ncommand = ["./decide", "{sex}", "{race}", "{age}"]\npositive = "yes"\n'
+COMMAND = (
+    '[subject]\ncommand = ["./decide", "{sex}", "{race}", "{age}"]\npositive = "yes"\n'
+)
 FUNCTION = '[subject]\nfunction = "search_rules:decide"\n'
 BIASED = 'if [ "$1" = M ] && [ "$3" -gt 60 ]; then echo yes; else echo no; fi'
 FAIR = 'if [ "$3" -gt 60 ]; then echo yes; else echo no; fi'
-RULES = (
-    "def decide(people):\n    return ((people['sex'] == 'M') & (people['age'] > 60)).astype(int)\n"
-)
+RULES = "def decide(people):\n    return ((people['sex'] == 'M') & (people['age'] > 60)).astype(int)\n"
 
 
 HOMES = {"search": "search.search", "prevalence": "measure.measure"}
@@ -101,7 +101,12 @@ def fake(monkeypatch, run):
             calls.append(settings)
             found = Finding("found", ("sex",), Witnesses.of(1, 9, "adaptive"))
             return Result(
-                "search", [found], 0, Spent(1, 1, 0.0), StopReason.QUERIES, subject.space.to_dict()
+                "search",
+                [found],
+                0,
+                Spent(1, 1, 0.0),
+                StopReason.QUERIES,
+                subject.space.to_dict(),
             )
 
         monkeypatch.setattr(f"evenhand.methods.{HOMES[arguments[0]]}.{arguments[0]}", verb)
@@ -165,7 +170,10 @@ def test_prevalence_passes_its_options_on(fake, project):
 def test_what_is_not_given_is_left_to_the_function(fake, project):
     project(FUNCTION)
     (call,) = fake("search")
-    assert (set(call), call["start"]) == ({"start", "budget", "seed", "n_jobs", "progress"}, None)
+    assert (set(call), call["start"]) == (
+        {"start", "budget", "seed", "n_jobs", "progress"},
+        None,
+    )
     (call,) = fake("prevalence")
     assert set(call) == {"budget", "seed", "n_jobs", "progress"}
 
@@ -249,13 +257,21 @@ def test_real_rows_of_a_file_must_all_be_inputs(project, tmp_path):
     assert config.start() == (None, [])
     people = tmp_path / "people.csv"
     people.write_text("sex,race,age\nF,a,30\nM,b,17\n")
-    refused(DataError, lambda: config.start(str(people)), "people.csv", "'age' = 17", "row 1")
+    refused(
+        DataError, lambda: config.start(str(people)), "people.csv", "'age' = 17", "row 1"
+    )
     people.write_text("sex,rce,age\nF,a,30\n")
     refused(
-        DataError, lambda: config.start(str(people)), "people.csv", "'race'", "did you mean 'rce'"
+        DataError,
+        lambda: config.start(str(people)),
+        "people.csv",
+        "'race'",
+        "did you mean 'rce'",
     )
     refused(
-        DataError, lambda: config.start(str(tmp_path / "peple.csv")), "did you mean 'people.csv'"
+        DataError,
+        lambda: config.start(str(tmp_path / "peple.csv")),
+        "did you mean 'people.csv'",
     )
 
 
@@ -288,7 +304,9 @@ high = 90
 
 def test_real_rows_are_those_of_the_space_as_far_as_they_fit(project, tmp_path):
     people = tmp_path / "people.csv"
-    people.write_text(PEOPLE.replace("M,,50,0\n", "M,c,50,0\n").replace("X,b,40,1\n", "F,b,91,1\n"))
+    people.write_text(
+        PEOPLE.replace("M,,50,0\n", "M,c,50,0\n").replace("X,b,40,1\n", "F,b,91,1\n")
+    )
     config = Config.load(project(space=inferred()) / "evenhand.toml")
     found, notes = config.start()
     assert ages(found, tmp_path) == [30, 40, 50, 60]
@@ -343,7 +361,9 @@ def test_from_search_to_replay_with_a_shell_script(run, project, tmp_path):
     assert (found["sex"] != found["twin.sex"]).all()
 
     cases = len(result.worst.cases)
-    assert f"{cases} of {cases} cases of sex still differ" in run("replay", "out.json", expect=1)
+    assert f"{cases} of {cases} cases of sex still differ" in run(
+        "replay", "out.json", expect=1
+    )
     program(folder, FAIR)
     assert f"0 of {cases} cases of sex still differ" in run("replay", "out.json", expect=0)
 
@@ -397,7 +417,9 @@ def test_the_command_line_and_python_agree(run, project, tmp_path):
     rules: dict[str, Any] = {}
     exec(RULES, rules)
     start = pd.read_csv(tmp_path / "people.csv")
-    here = eh.search(rules["decide"], space, budget=eh.Budget(queries=2000), seed=3, start=start)
+    here = eh.search(
+        rules["decide"], space, budget=eh.Budget(queries=2000), seed=3, start=start
+    )
     assert Result.from_json(tmp_path / "out.json").digest == here.digest
 
 
@@ -412,7 +434,9 @@ def test_prevalence_is_a_rate_with_its_interval(run, project, tmp_path):
 
 
 def test_rows_that_were_left_out_are_reported(run, project, tmp_path):
-    (tmp_path / "people.csv").write_text(PEOPLE.replace("M,,50,0\n", "").replace("X,b,40,1\n", ""))
+    (tmp_path / "people.csv").write_text(
+        PEOPLE.replace("M,,50,0\n", "").replace("X,b,40,1\n", "")
+    )
     project(FUNCTION, space=inferred())
     done = run("search", "--queries", "500", "--no-explain", expect=0)
     assert (

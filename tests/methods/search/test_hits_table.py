@@ -14,7 +14,14 @@ from hypothesis import strategies as st
 
 import evenhand as eh
 from evenhand.methods.search.hits import Found
-from evenhand.methods.search.hits_table import Inputs, check_columns, frame, pack, save, unpack
+from evenhand.methods.search.hits_table import (
+    Inputs,
+    check_columns,
+    frame,
+    pack,
+    save,
+    unpack,
+)
 from evenhand.methods.search.probe import Probe
 from evenhand.runtime.column_file import names_of, read_columns
 from evenhand.runtime.errors import UsageError
@@ -141,7 +148,15 @@ def test_several_sets_and_outputs_are_kept_apart():
     two = found_of(lambda people: people["member"] * people["rate"], ("member",), n=30)
     both = found_of(lambda people: people["age"] > 50, ("sex", "age"), n=10)
     made = frame([entry(one, "grant"), entry(two, "rate"), entry(both, "grant")], SPACE)
-    added = ["outcome", "twin.sex", "twin.member", "twin.age", "twin.outcome", "over", "output"]
+    added = [
+        "outcome",
+        "twin.sex",
+        "twin.member",
+        "twin.age",
+        "twin.outcome",
+        "over",
+        "output",
+    ]
     assert list(made.columns) == [*SPACE.names, *added]
     sizes = [40, len(two), 10]
     assert made["over"].tolist() == np.repeat(["sex", "member", "sex, age"], sizes).tolist()
@@ -165,7 +180,9 @@ def test_no_rows_have_the_same_columns(given, tmp_path):
     full = frame([entry(found_of(men))], SPACE)
     assert len(made) == 0
     wanted = (
-        list(full.columns) if entries else [name for name in full.columns if name != "twin.sex"]
+        list(full.columns)
+        if entries
+        else [name for name in full.columns if name != "twin.sex"]
     )
     assert list(made.columns) == wanted
     assert made.dtypes["age"] == full.dtypes["age"]
@@ -192,7 +209,8 @@ def test_the_users_own_dtypes_come_back():
     polars = pytest.importorskip("polars")
     other = Space.from_frame(polars.DataFrame({"sex": ["F", "M"], "age": [20, 90]}))
     assert isinstance(
-        frame([entry(found_of(lambda rows: rows["sex"] == "M", space=other))], other), pd.DataFrame
+        frame([entry(found_of(lambda rows: rows["sex"] == "M", space=other))], other),
+        pd.DataFrame,
     )
 
 
@@ -271,11 +289,15 @@ def test_mistakes_are_refused(tmp_path):
     wrong: Any = 3
     refused(UsageError, lambda: save(made, wrong), "3 must be the path")
     refused(UsageError, lambda: save(made, tmp_path / "nowhere" / "found.csv"), "nowhere")
-    refused(UsageError, lambda: save(made, tmp_path / "nowhere" / "found.parquet"), "nowhere")
+    refused(
+        UsageError, lambda: save(made, tmp_path / "nowhere" / "found.parquet"), "nowhere"
+    )
     assert list(tmp_path.iterdir()) == []
     space = Space([category("sex", ["F", "M"]), integer("over", 0, 9)])
     check_columns(space, [("sex",)])
-    refused(UsageError, lambda: check_columns(space, [("sex",), ("over",)]), "'over'", "rename")
+    refused(
+        UsageError, lambda: check_columns(space, [("sex",), ("over",)]), "'over'", "rename"
+    )
     refused(
         UsageError,
         lambda: check_columns(Space([category("outcome", [1])]), [("outcome",)]),
@@ -289,7 +311,9 @@ def test_mistakes_are_refused(tmp_path):
         lambda table: table.pop("outcomes"),
         lambda table: table["features"].pop("age"),
         lambda table: table["features"].update(age="20 30"),
-        lambda table: table["features"].update(sex=table["features"]["sex"].replace("0", "7")),
+        lambda table: table["features"].update(
+            sex=table["features"]["sex"].replace("0", "7")
+        ),
         lambda table: table["outcomes"].update(individual="x"),
         lambda table: table["twins"].update(sex=None, age=[]),
         lambda table: table.update(rows="many"),
@@ -307,7 +331,13 @@ def test_a_result_read_from_a_file_gives_the_same_frame(tmp_path):
     details = {"search": [entry(found)]}
     path = tmp_path / "result.json"
     kept = eh.Result(
-        result.job, result.findings, 0, result.spent, result.stop, result.space, details=details
+        result.job,
+        result.findings,
+        0,
+        result.spent,
+        result.stop,
+        result.space,
+        details=details,
     )
     kept.to_json(path)
     read = eh.Result.from_json(path)

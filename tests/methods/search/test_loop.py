@@ -8,7 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from evenhand.methods.search.loop import EXPENSIVE_WAVE, FIRST_WAVE, IDLE, WAVE, run_strategy
+from evenhand.methods.search.loop import (
+    EXPENSIVE_WAVE,
+    FIRST_WAVE,
+    IDLE,
+    WAVE,
+    run_strategy,
+)
 from evenhand.methods.search.probe import Probe
 from evenhand.methods.search.strategies.base import Proposal, Strategy
 from evenhand.runtime.budget import Budget, Meter

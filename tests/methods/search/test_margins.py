@@ -79,7 +79,9 @@ def margins_of(
         (DecisionTreeClassifier(max_depth=4, random_state=0), "predict_proba"),
         (RandomForestClassifier(10, random_state=0), "predict_proba"),
         (
-            make_pipeline(StandardScaler(), MLPClassifier((8,), solver="lbfgs", random_state=0)),
+            make_pipeline(
+                StandardScaler(), MLPClassifier((8,), solver="lbfgs", random_state=0)
+            ),
             "predict_proba",
         ),
         (LOGISTIC, "predict_proba"),
@@ -180,7 +182,11 @@ def test_a_scorer_that_crashes_is_passed_over_and_later_crashes_are_reported():
         (LinearRegression(), POINTS[:, 1] * 2.5, {}),
         (LOGISTIC, YES, {"memo": True}),
         (LOGISTIC, YES, {"output": "score"}),
-        (LOGISTIC, YES, {"output": "score", "differs": lambda one, other: abs(one - other)}),
+        (
+            LOGISTIC,
+            YES,
+            {"output": "score", "differs": lambda one, other: abs(one - other)},
+        ),
         (LOGISTIC, YES, {"outputs": ["grant"]}),
     ],
 )
@@ -305,7 +311,9 @@ def test_pairs_of_assignments_stay_with_their_points():
     frame = pd.DataFrame(space.labels(points))
     encode = make_column_transformer((OneHotEncoder(), ["race"]), remainder="passthrough")
     labels = points[:, 1] + 0.1 * points[:, 0] > 0.6
-    model = make_pipeline(encode, LogisticRegression(C=1000, max_iter=5000)).fit(frame, labels)
+    model = make_pipeline(encode, LogisticRegression(C=1000, max_iter=5000)).fit(
+        frame, labels
+    )
     view = View(Subject(model, space))
     margins = Margins.of(view, points)
     probe = Probe(view, ("race",))

@@ -125,8 +125,12 @@ class PlainClasses:
     st.booleans(),
     st.data(),
 )
-def test_a_class_is_a_hit_where_two_of_its_valid_members_differ(space, salt, kind, some, data):
-    names = data.draw(st.lists(st.sampled_from(space.names), min_size=1, max_size=2, unique=True))
+def test_a_class_is_a_hit_where_two_of_its_valid_members_differ(
+    space, salt, kind, some, data
+):
+    names = data.draw(
+        st.lists(st.sampled_from(space.names), min_size=1, max_size=2, unique=True)
+    )
     plain = PlainClasses(space, names, kind, salt)
     assignments = len(plain.table)
     assume(assignments > 1)
@@ -365,7 +369,9 @@ def test_the_order_of_columns_matters_and_the_sign_of_zero_does_not():
     assert mixed([], 3).tolist() == [0, 0, 0]
 
 
-KEYS = st.lists(st.lists(st.integers(0, 30) | st.integers(0, 2**64 - 1), max_size=25), max_size=6)
+KEYS = st.lists(
+    st.lists(st.integers(0, 30) | st.integers(0, 2**64 - 1), max_size=25), max_size=6
+)
 
 
 @settings(deadline=None)

@@ -43,7 +43,9 @@ SURROGATE = (
 )
 STRATEGIES = ["adaptive", *SURROGATE, *PUBLISHED]
 TWO_FIRST = [
-    name if name in ("adaptive", "fully-directed") else pytest.param(name, marks=pytest.mark.slow)
+    name
+    if name in ("adaptive", "fully-directed")
+    else pytest.param(name, marks=pytest.mark.slow)
     for name in STRATEGIES
 ]
 """The same, for what no strategy does in a way of its own: two of them are not slow."""
@@ -71,7 +73,9 @@ def few(strategy: str) -> eh.Budget:
 
 def score(people: Any) -> Any:
     """Women with a low rate, older people and the last races get less, at some incomes and jobs."""
-    sex, race, age, income, job, rate, height = (people[name].to_numpy() for name in PEOPLE.names)
+    sex, race, age, income, job, rate, height = (
+        people[name].to_numpy() for name in PEOPLE.names
+    )
     value = income / 250 + 0.1 * (job == "judge") + 0.05 * (height > 1.9)
     value = value - 0.25 * ((sex == "F") & (rate < 0.4))
     value = value - 0.2 * (((race == "d") | (race == "e")) & (income > 80))
@@ -200,8 +204,14 @@ SETS: list[tuple[str, Any]] = [
 def test_no_false_positives(strategy, kind, over):
     function, differs, apart = OUTCOMES[kind]
     subject = eh.Subject(function, PEOPLE, differs=differs)
-    budget = eh.Budget(queries=1500) if over == "age" and strategy in PUBLISHED else few(strategy)
-    result = eh.search(subject, over=over, strategy=strategy, budget=budget, explain=over == "sex")
+    budget = (
+        eh.Budget(queries=1500)
+        if over == "age" and strategy in PUBLISHED
+        else few(strategy)
+    )
+    result = eh.search(
+        subject, over=over, strategy=strategy, budget=budget, explain=over == "sex"
+    )
     assert proven(result, function, apart) > 1
     assert result.spent.queries <= (budget.queries or 0)
     assert len(result.findings) == (2 if isinstance(over[0], tuple) else 1)
@@ -212,11 +222,17 @@ def test_no_false_positives_of_several_outputs(strategy):
     def both(people):
         return {"grant": granted(people), "told": worded(people)}
 
-    subject = eh.Subject(both, PEOPLE, outputs=["grant", "told"], positive={"told": "granted"})
-    result = eh.search(subject, over="sex", strategy=strategy, budget=few(strategy), explain=False)
+    subject = eh.Subject(
+        both, PEOPLE, outputs=["grant", "told"], positive={"told": "granted"}
+    )
+    result = eh.search(
+        subject, over="sex", strategy=strategy, budget=few(strategy), explain=False
+    )
     assert proven(result, both) > 3
     assert sorted(finding.output for finding in result.findings) == ["grant", "told"]
-    finding_of_words = next(finding for finding in result.findings if finding.output == "told")
+    finding_of_words = next(
+        finding for finding in result.findings if finding.output == "told"
+    )
     assert "for told" in finding_of_words.claim
 
 
@@ -266,7 +282,9 @@ def test_features_that_are_not_passed_may_decide_what_is_comparable():
         ["sex"],
         ["not (sex == 'M' and town == 'A')"],
     )
-    result = eh.search(lambda people: (people["sex"] == "M") & (people["age"] > 6), space, limit=2)
+    result = eh.search(
+        lambda people: (people["sex"] == "M") & (people["age"] > 6), space, limit=2
+    )
     assert (result.worst.estimate.value, result.worst.estimate.high, result.verdict) == (
         3,
         3,
@@ -278,7 +296,11 @@ def test_features_that_are_not_passed_may_decide_what_is_comparable():
 # The same through every kind of software.
 
 SMALL = eh.Space(
-    [eh.category("sex", ["F", "M"]), eh.integer("age", 18, 90), eh.integer("income", 0, 100_000)],
+    [
+        eh.category("sex", ["F", "M"]),
+        eh.integer("age", 18, 90),
+        eh.integer("income", 0, 100_000),
+    ],
     protected=["sex"],
 )
 DEAR = eh.Budget(queries=120)
@@ -287,7 +309,9 @@ DEAR = eh.Budget(queries=120)
 def rule(people: Any) -> Any:
     raised = np.where(people["sex"] == "M", 20_000, 0)
     return np.where(
-        people["income"] + raised > 60_000, "yes", np.where(people["age"] > 80, "no", "later")
+        people["income"] + raised > 60_000,
+        "yes",
+        np.where(people["age"] > 80, "no", "later"),
     )
 
 
@@ -318,7 +342,8 @@ def test_a_program_that_is_a_process_each(strategy, tmp_path):
         (first["twin.sex"], first["twin.outcome"]),
     ):
         process = subprocess.run(
-            [str(script), side, str(first["age"]), str(first["income"])], capture_output=True
+            [str(script), side, str(first["age"]), str(first["income"])],
+            capture_output=True,
         )
         assert process.stdout.decode().strip() == outcome
 
@@ -333,7 +358,11 @@ def test_a_program_that_stays(strategy, tmp_path):
     def ask(people):
         lines = "".join(f"{json.dumps(person)}\n" for person in people.to_dict("records"))
         process = subprocess.run(
-            [sys.executable, str(script)], input=lines, capture_output=True, text=True, check=True
+            [sys.executable, str(script)],
+            input=lines,
+            capture_output=True,
+            text=True,
+            check=True,
         )
         return np.array(process.stdout.split())
 
@@ -350,7 +379,9 @@ def service():
         disable_nagle_algorithm = True
 
         def do_POST(self):
-            people = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["inputs"]
+            people = json.loads(self.rfile.read(int(self.headers["Content-Length"])))[
+                "inputs"
+            ]
             content = json.dumps(rule(pd.DataFrame(people)).tolist()).encode()
             self.send_response(200)
             self.send_header("Content-Length", str(len(content)))
@@ -374,7 +405,9 @@ def service():
 def test_a_service(strategy, service):
     def ask(people):
         body = json.dumps({"inputs": people.to_dict("records")}).encode()
-        request = urllib.request.Request(service, body, {"Content-Type": "application/json"})
+        request = urllib.request.Request(
+            service, body, {"Content-Type": "application/json"}
+        )
         with urllib.request.urlopen(request) as answer:
             return np.array(json.load(answer))
 
@@ -402,9 +435,9 @@ def fitted():
         ),
         "linear": make_pipeline(encode, LogisticRegression()).fit(people, labels),
         "forest": (
-            make_pipeline(encode, RandomForestClassifier(8, max_depth=6, random_state=0)).fit(
-                people, granted(people)
-            )
+            make_pipeline(
+                encode, RandomForestClassifier(8, max_depth=6, random_state=0)
+            ).fit(people, granted(people))
         ),
     }
 
@@ -413,7 +446,12 @@ def fitted():
 @pytest.mark.parametrize("name", ["tree", pytest.param("linear", marks=pytest.mark.slow)])
 def test_fitted_models(fitted, name, strategy):
     result = eh.search(
-        fitted[name], PEOPLE, over="sex", strategy=strategy, budget=few(strategy), explain=False
+        fitted[name],
+        PEOPLE,
+        over="sex",
+        strategy=strategy,
+        budget=few(strategy),
+        explain=False,
     )
     assert proven(result, fitted[name].predict) > 3
     assert result.spent.queries <= MOST
@@ -421,14 +459,25 @@ def test_fitted_models(fitted, name, strategy):
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_scores_of_a_fitted_model(fitted, strategy):
-    subject = eh.Subject(fitted["linear"], PEOPLE, output="score", positive="granted", differs=0.1)
+    subject = eh.Subject(
+        fitted["linear"], PEOPLE, output="score", positive="granted", differs=0.1
+    )
     result = eh.search(subject, over="race", strategy=strategy, budget=few(strategy))
     shares = fitted["linear"].predict_proba
-    assert proven(result, lambda people: shares(people)[:, 0], lambda a, b: np.abs(a - b) > 0.1) > 3
+    assert (
+        proven(
+            result, lambda people: shares(people)[:, 0], lambda a, b: np.abs(a - b) > 0.1
+        )
+        > 3
+    )
 
 
 NUMBERS = eh.Space(
-    [eh.category("sex", [0, 1]), eh.integer("age", 18, 90), eh.real("rate", 0, 1, step=0.01)],
+    [
+        eh.category("sex", [0, 1]),
+        eh.integer("age", 18, 90),
+        eh.real("rate", 0, 1, step=0.01),
+    ],
     protected=["sex"],
 )
 
@@ -445,7 +494,9 @@ def onnx_file(tmp_path_factory):
     )
     path = tmp_path_factory.mktemp("onnx") / "model.onnx"
     types = [("X", FloatTensorType([None, 3]))]
-    path.write_bytes(skl2onnx.convert_sklearn(model, initial_types=types).SerializeToString())
+    path.write_bytes(
+        skl2onnx.convert_sklearn(model, initial_types=types).SerializeToString()
+    )
     return path
 
 
@@ -457,7 +508,9 @@ def test_onnx_models(strategy, onnx_file):
     def ask(people):
         return session.run(None, {"X": people.to_numpy(np.float32)})[0]
 
-    result = eh.search(eh.Subject.onnx(onnx_file, NUMBERS), strategy=strategy, budget=few(strategy))
+    result = eh.search(
+        eh.Subject.onnx(onnx_file, NUMBERS), strategy=strategy, budget=few(strategy)
+    )
     assert proven(result, ask) > 3
 
 
@@ -465,7 +518,10 @@ class Torn(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """A model whose label does not follow from its score for one person in seven."""
 
     def fit(self, people, labels):
-        self.classes_, self.feature_names_in_ = np.array([False, True]), np.array(SMALL.names)
+        self.classes_, self.feature_names_in_ = (
+            np.array([False, True]),
+            np.array(SMALL.names),
+        )
         return self
 
     def predict_proba(self, people):
@@ -480,7 +536,9 @@ class Torn(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
 
 @pytest.mark.parametrize("queries", [200, 1000])
-def test_what_scores_say_is_never_reported_where_the_label_says_otherwise(queries, monkeypatch):
+def test_what_scores_say_is_never_reported_where_the_label_says_otherwise(
+    queries, monkeypatch
+):
     """Where the check of scores against labels misses something, asking again does not."""
     from evenhand.methods.search.margins import Margins
 
@@ -497,7 +555,11 @@ def test_what_scores_say_is_never_reported_where_the_label_says_otherwise(querie
 
 def test_every_input_is_tried_where_the_budget_reaches(tmp_path):
     space = eh.Space(
-        [eh.category("sex", ["F", "M"]), eh.category("race", RACES), eh.integer("age", 18, 90)],
+        [
+            eh.category("sex", ["F", "M"]),
+            eh.category("race", RACES),
+            eh.integer("age", 18, 90),
+        ],
         protected=["sex"],
     )
 
@@ -513,7 +575,11 @@ def test_every_input_is_tried_where_the_budget_reaches(tmp_path):
     )
     assert "every one of" in str(result.worst.estimate)
     fair = eh.search(lambda people: people["age"] > 60, space, limit=0)
-    assert (fair.verdict, fair.exit_code, fair.stop) == ("pass", 0, eh.StopReason.ENUMERATED)
+    assert (fair.verdict, fair.exit_code, fair.stop) == (
+        "pass",
+        0,
+        eh.StopReason.ENUMERATED,
+    )
     assert fair.check() is fair
     assert fair.worst.estimate.n == 73 * 5
     for queries in (
@@ -523,7 +589,10 @@ def test_every_input_is_tried_where_the_budget_reaches(tmp_path):
         1000,
     ):  # wherever the budget begins to suffice, no answer is wrong
         found = eh.search(
-            lambda people: people["age"] > 60, space, limit=0, budget=eh.Budget(queries=queries)
+            lambda people: people["age"] > 60,
+            space,
+            limit=0,
+            budget=eh.Budget(queries=queries),
         )
         assert found.verdict == ("pass" if found.worst.estimate.n == 365 else "undecided")
         assert found.spent.queries <= queries
@@ -533,7 +602,9 @@ def test_every_input_is_tried_where_the_budget_reaches(tmp_path):
 @settings(max_examples=examples(25), deadline=None)
 @given(spaces(constrained=True), st.integers(0, 999), st.data())
 def test_enumeration_agrees_with_brute_force(space, salt, data):
-    names = data.draw(st.lists(st.sampled_from(space.names), min_size=1, max_size=2, unique=True))
+    names = data.draw(
+        st.lists(st.sampled_from(space.names), min_size=1, max_size=2, unique=True)
+    )
     rest = [at for at, name in enumerate(space.names) if name not in names]
     numbers = {point: hash((salt, point)) % 5 == 0 for point in every(space)}
     found = set()
@@ -558,14 +629,19 @@ def test_enumeration_agrees_with_brute_force(space, salt, data):
 def test_spaces_with_nothing_but_the_feature_at_issue():
     for space, queries in (
         (eh.Space([eh.category("sex", ["F", "M"])], ["sex"]), None),
-        (eh.Space([eh.category("sex", ["F", "M"]), eh.category("town", ["A"])], ["sex"]), None),
+        (
+            eh.Space([eh.category("sex", ["F", "M"]), eh.category("town", ["A"])], ["sex"]),
+            None,
+        ),
         (eh.Space([eh.real("sex", 0, 1, bins=4)], ["sex"]), None),
         (eh.Space([eh.real("sex", 0, 1, bins=40)], ["sex"]), 30),
     ):
         for strategy in STRATEGIES:
             budget = eh.Budget(queries=queries or 400)
             result = eh.search(
-                lambda people: people["sex"].isin(["M"]) | (people["sex"] == people["sex"].max()),
+                lambda people: (
+                    people["sex"].isin(["M"]) | (people["sex"] == people["sex"].max())
+                ),
                 space,
                 strategy=strategy,
                 budget=budget,
@@ -647,7 +723,9 @@ def bytes_of(model: Any, strategy: str, **options: Any) -> Any:
 def test_the_same_seed_gives_the_same_bytes(strategy, tmp_path):
     first = bytes_of(granted, strategy, memo=False)
     assert bytes_of(granted, strategy, seed=6).digest != first.digest
-    cold, warm = (bytes_of(granted, strategy, ledger=tmp_path / "answers.ledger") for _ in range(2))
+    cold, warm = (
+        bytes_of(granted, strategy, ledger=tmp_path / "answers.ledger") for _ in range(2)
+    )
     assert cold.digest == warm.digest == first.digest
     if strategy != "surrogate":
         assert bytes_of(granted, strategy, memo=True).digest == first.digest
@@ -659,7 +737,8 @@ def test_the_same_seed_gives_the_same_bytes_where_scores_are_asked(fitted, tmp_p
     first, again = (bytes_of(fitted["forest"], "adaptive") for _ in range(2))
     assert first.digest == again.digest
     cold, warm = (
-        bytes_of(fitted["forest"], "adaptive", ledger=tmp_path / "answers.ledger") for _ in range(2)
+        bytes_of(fitted["forest"], "adaptive", ledger=tmp_path / "answers.ledger")
+        for _ in range(2)
     )
     assert cold.digest == warm.digest
     assert warm.spent.executed == 0
@@ -669,9 +748,13 @@ def test_the_same_seed_gives_the_same_bytes_where_scores_are_asked(fitted, tmp_p
 def test_the_number_of_workers_changes_nothing(fitted, monkeypatch):
     from evenhand.subject import parallel_view
 
-    monkeypatch.setattr(parallel_view, "LEAST", 50)  # so that even these questions are shared
+    monkeypatch.setattr(
+        parallel_view, "LEAST", 50
+    )  # so that even these questions are shared
     runs = [
-        eh.search(fitted["forest"], PEOPLE, over="sex", budget=eh.Budget(queries=1000), n_jobs=n)
+        eh.search(
+            fitted["forest"], PEOPLE, over="sex", budget=eh.Budget(queries=1000), n_jobs=n
+        )
         for n in (1, 2)
     ]
     assert len({result.digest for result in runs}) == 1
@@ -703,9 +786,16 @@ class RaisesAtCall:
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_an_interrupted_run_returns_what_it_has(strategy):
-    options: dict[str, Any] = {"over": [("sex",), ("race",)], "strategy": strategy, "limit": 0}
+    options: dict[str, Any] = {
+        "over": [("sex",), ("race",)],
+        "strategy": strategy,
+        "limit": 0,
+    }
     result = eh.search(
-        RaisesAtCall(6, KeyboardInterrupt), PEOPLE, budget=eh.Budget(queries=4000), **options
+        RaisesAtCall(6, KeyboardInterrupt),
+        PEOPLE,
+        budget=eh.Budget(queries=4000),
+        **options,
     )
     assert result.stop is eh.StopReason.INTERRUPTED
     assert len(result.findings) == 2
@@ -726,7 +816,9 @@ def proven_first(result: Any) -> int:
     assert len(frame) == finding.estimate.value
     assert finding.cases
     for case in finding.cases:
-        assert granted(pd.DataFrame([case.individual, case.twin])).tolist() == list(case.outcomes)
+        assert granted(pd.DataFrame([case.individual, case.twin])).tolist() == list(
+            case.outcomes
+        )
     return len(frame)
 
 
@@ -753,12 +845,16 @@ def test_a_crash_is_reported_and_the_ledger_keeps_what_was_answered(tmp_path):
     ledger = tmp_path / "answers.ledger"
     with pytest.raises(SubjectCrashed, match="no more"):
         eh.search(
-            eh.Subject(RaisesAtCall(6, RuntimeError), PEOPLE, ledger=ledger, identity="loan"),
+            eh.Subject(
+                RaisesAtCall(6, RuntimeError), PEOPLE, ledger=ledger, identity="loan"
+            ),
             over="sex",
             budget=FEW,
         )
     cold = eh.search(
-        eh.Subject(granted, PEOPLE, ledger=tmp_path / "other.ledger"), over="sex", budget=FEW
+        eh.Subject(granted, PEOPLE, ledger=tmp_path / "other.ledger"),
+        over="sex",
+        budget=FEW,
     )
     subject = eh.Subject(granted, PEOPLE, ledger=ledger, identity="loan")
     result = eh.search(subject, over="sex", budget=FEW)
@@ -769,7 +865,9 @@ def test_a_crash_is_reported_and_the_ledger_keeps_what_was_answered(tmp_path):
 def test_software_that_answers_at_random_is_refused():
     rng = np.random.default_rng(0)
     with pytest.raises(eh.SubjectError, match="asked again"):
-        eh.search(lambda people: rng.random(len(people)) > 0.5, PEOPLE, over="sex", budget=FEW)
+        eh.search(
+            lambda people: rng.random(len(people)) > 0.5, PEOPLE, over="sex", budget=FEW
+        )
 
 
 # Budgets.
@@ -805,7 +903,9 @@ def test_a_model_that_nearly_always_says_the_same_is_charged_in_full():
             return True
 
         def predict_proba(self, people):
-            share = np.where(people["income"] + 5 * (people["sex"] == "M") > 99_999, 0.9, 0.1)
+            share = np.where(
+                people["income"] + 5 * (people["sex"] == "M") > 99_999, 0.9, 0.1
+            )
             return np.stack([1 - share, share], axis=1)
 
         def predict(self, people):
@@ -819,7 +919,11 @@ def test_a_model_that_nearly_always_says_the_same_is_charged_in_full():
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_as_many_findings_as_are_wanted(strategy):
     result = eh.search(
-        granted, PEOPLE, over="sex", strategy=strategy, budget=eh.Budget(findings=10, queries=2000)
+        granted,
+        PEOPLE,
+        over="sex",
+        strategy=strategy,
+        budget=eh.Budget(findings=10, queries=2000),
     )
     assert proven(result, granted) == 10 == result.worst.estimate.value
     assert result.stop is eh.StopReason.FINDINGS
@@ -827,7 +931,10 @@ def test_as_many_findings_as_are_wanted(strategy):
 
 def test_a_budget_of_findings_alone_ends_where_there_are_none():
     result = eh.search(
-        lambda people: people["income"] > 100, PEOPLE, over="sex", budget=eh.Budget(findings=10)
+        lambda people: people["income"] > 100,
+        PEOPLE,
+        over="sex",
+        budget=eh.Budget(findings=10),
     )
     assert result.stop is eh.StopReason.QUERIES
     assert result.spent.queries <= 100_000
@@ -841,7 +948,9 @@ def test_time_is_a_budget_too(strategy):
         time.sleep(len(people) / 2000)
         return granted(people)
 
-    result = eh.search(slow, PEOPLE, over="sex", strategy=strategy, budget=eh.Budget(seconds=0.4))
+    result = eh.search(
+        slow, PEOPLE, over="sex", strategy=strategy, budget=eh.Budget(seconds=0.4)
+    )
     assert result.stop is eh.StopReason.SECONDS
     assert result.spent.executed - 2 * len(result.to_frame()) < 1200
     proven(result, granted)
@@ -852,7 +961,11 @@ def test_time_is_a_budget_too(strategy):
 
 def test_a_result_survives_its_file(tmp_path):
     jsonschema = pytest.importorskip("jsonschema")
-    for function, over in ((granted, "sex"), (worded, [("sex",), ("race",)]), (score, "race")):
+    for function, over in (
+        (granted, "sex"),
+        (worded, [("sex",), ("race",)]),
+        (score, "race"),
+    ):
         subject = eh.Subject(function, PEOPLE, differs=0.1 if function is score else None)
         result = eh.search(subject, over=over, limit=0, budget=FEW)
         text = result.to_json(tmp_path / "result.json")
@@ -886,9 +999,12 @@ def test_found_inputs_are_written_as_the_frame_has_them(tmp_path):
             ]
         )
         assert (
-            read_back.astype(object).to_numpy().tolist() == frame.astype(object).to_numpy().tolist()
+            read_back.astype(object).to_numpy().tolist()
+            == frame.astype(object).to_numpy().tolist()
         )
-    nothing = eh.search(lambda people: people["income"] > 100, PEOPLE, over="sex", budget=FEW)
+    nothing = eh.search(
+        lambda people: people["income"] > 100, PEOPLE, over="sex", budget=FEW
+    )
     write_found(nothing, str(tmp_path / "none.csv"))
     assert len(pd.read_csv(tmp_path / "none.csv")) == len(nothing.to_frame()) == 0
 
@@ -899,7 +1015,10 @@ def test_found_inputs_keep_the_dtypes_of_the_users_frame():
     people["income"] = people["income"].astype("int16")
     space = eh.Space.from_frame(people, protected=["sex"])
     frame = eh.search(granted, space, start=people, budget=FEW).to_frame()
-    assert frame[list(space.names)].dtypes.tolist() == people[list(space.names)].dtypes.tolist()
+    assert (
+        frame[list(space.names)].dtypes.tolist()
+        == people[list(space.names)].dtypes.tolist()
+    )
 
 
 def test_what_is_reported_adds_up():
@@ -914,7 +1033,11 @@ def test_what_is_reported_adds_up():
     frame = result.to_frame()
     assert entry["found"] == len(frame) == entry["inputs"]["rows"]
     assert entry["tried"] >= entry["found"]
-    assert (entry["strategy"], entry["prefer"], entry["about"]) == ("adaptive", "many", ["sex"])
+    assert (entry["strategy"], entry["prefer"], entry["about"]) == (
+        "adaptive",
+        "many",
+        ["sex"],
+    )
     curve = np.array(entry["curve"])
     assert len(curve) <= 200
     assert curve[0].tolist() == [0, 0, 0]
@@ -940,13 +1063,22 @@ def test_what_is_reported_adds_up():
         <= 5
     )
     json.dumps(result.details)
-    plain = eh.search(granted, PEOPLE, over="sex", budget=FEW, explain=False).details["search"][0]
+    plain = eh.search(granted, PEOPLE, over="sex", budget=FEW, explain=False).details[
+        "search"
+    ][0]
     assert (plain["regions"], plain["drivers"], plain["map"]) == ([], [], None)
 
 
 def test_cases_are_simpler_than_what_was_found():
     result = eh.search(granted, PEOPLE, over="sex", budget=eh.Budget(queries=3000))
-    middle = {"race": "a", "age": 54, "income": 100, "job": "none", "rate": 0.5, "height": 1.75}
+    middle = {
+        "race": "a",
+        "age": 54,
+        "income": 100,
+        "job": "none",
+        "rate": 0.5,
+        "height": 1.75,
+    }
 
     def odd(person):
         return sum(person[name] != value for name, value in middle.items())
@@ -995,7 +1127,9 @@ def test_diverse_inputs_lie_in_more_cells_and_further_apart():
 
 
 def test_realistic_inputs_lie_nearer_to_real_rows():
-    rows = pd.DataFrame({"sex": ["F", "M"] * 20, **{name: np.arange(30, 70) for name in "abcde"}})
+    rows = pd.DataFrame(
+        {"sex": ["F", "M"] * 20, **{name: np.arange(30, 70) for name in "abcde"}}
+    )
 
     def near(prefer, **options):
         return eh.search(
@@ -1005,7 +1139,9 @@ def test_realistic_inputs_lie_nearer_to_real_rows():
     many, realistic = near("many", start=rows), near("realistic", start=rows)
     assert realistic["spread"]["real"]["median"] < 0.7 * many["spread"]["real"]["median"]
     assert realistic["found"] > 100
-    result = eh.search(patchy, PLACES, prefer="realistic", start=rows, budget=PLENTY, explain=False)
+    result = eh.search(
+        patchy, PLACES, prefer="realistic", start=rows, budget=PLENTY, explain=False
+    )
     proven(result, patchy)
     frame = result.to_frame()
     distances = Distances(PLACES, (1, 2, 3, 4, 5)).nearest(
@@ -1117,7 +1253,11 @@ def test_features_named_like_columns_of_the_table_are_refused_before_anything_is
         subject = eh.Subject(unasked, space, outputs=outputs)
         refused(UsageError, partial(eh.search, subject, over=over), repr(name), "rename")
     space = eh.Space(
-        [eh.category("sex", ["F", "M"]), eh.integer("output", 0, 9), eh.integer("over", 0, 9)],
+        [
+            eh.category("sex", ["F", "M"]),
+            eh.integer("output", 0, 9),
+            eh.integer("over", 0, 9),
+        ],
         ["sex"],
     )
     assert len(eh.search(lambda people: people["sex"] == "M", space).to_frame()) == 100
@@ -1126,7 +1266,10 @@ def test_features_named_like_columns_of_the_table_are_refused_before_anything_is
 def test_a_feature_with_one_value_has_nothing_to_compare():
     space = eh.Space([eh.category("sex", ["F"]), eh.integer("age", 0, 9)], ["sex"])
     refused(
-        SpaceError, lambda: eh.search(lambda people: people["age"] > 3, space), "sex", "one value"
+        SpaceError,
+        lambda: eh.search(lambda people: people["age"] > 3, space),
+        "sex",
+        "one value",
     )
 
 
@@ -1147,7 +1290,12 @@ def test_parameters_of_the_paper():
 
 
 def test_prevalence_is_the_causal_score_with_a_finer_margin():
-    cases: list[dict[str, Any]] = [{}, {"margin": 0.02}, {"limit": 0.05}, {"level": 0.9, "seed": 3}]
+    cases: list[dict[str, Any]] = [
+        {},
+        {"margin": 0.02},
+        {"limit": 0.05},
+        {"level": 0.9, "seed": 3},
+    ]
     for options in cases:
         given: dict[str, Any] = {"over": "sex", "kind": "causal", **options}
         if "margin" not in options and "limit" not in options:

@@ -38,10 +38,13 @@ from evenhand.verbs import VERBS
 matplotlib.use("Agg")
 
 SPACE = Space(
-    [category("sex", ["F", "M"]), category("race", ["a", "b"]), integer("age", 18, 90)], ["sex"]
+    [category("sex", ["F", "M"]), category("race", ["a", "b"]), integer("age", 18, 90)],
+    ["sex"],
 )
 CASE = Case(
-    {"sex": "F", "race": "a", "age": 61}, {"sex": "M", "race": "a", "age": 61}, ("deny", "approve")
+    {"sex": "F", "race": "a", "age": 61},
+    {"sex": "M", "race": "a", "age": 61},
+    ("deny", "approve"),
 )
 LONG = (
     "education Bachelors or Masters or Doctorate or Prof-school, hours-per-week 40 to 99,"
@@ -61,7 +64,12 @@ def share(
 
 
 def region(text: str, found: int, value: float) -> dict[str, Any]:
-    return {"rule": {"conditions": []}, "text": text, "found": found, "estimate": share(value)}
+    return {
+        "rule": {"conditions": []},
+        "text": text,
+        "found": found,
+        "estimate": share(value),
+    }
 
 
 def entry(about: str = "sex", output: str = "", **changed: Any) -> dict[str, Any]:
@@ -77,7 +85,10 @@ def entry(about: str = "sex", output: str = "", **changed: Any) -> dict[str, Any
         "queries": 100_000,
         "curve": [[asked, int(asked * 0.4123), int(asked * 0.31402)] for asked in queries],
         "spread": {"cells": 31_402, "clusters": 57, "distance": 0.4312, "real": None},
-        "regions": [region("age at least 60", 30_000, 0.41), region("everybody", 41_230, 0.06)],
+        "regions": [
+            region("age at least 60", 30_000, 0.41),
+            region("everybody", 41_230, 0.06),
+        ],
         "drivers": [
             {
                 "feature": "age",
@@ -108,10 +119,14 @@ NOTHING: dict[str, Any] = {
 }
 
 
-def finding(about: str = "sex", output: str = "", found: int = 41_230, **settings: Any) -> Finding:
+def finding(
+    about: str = "sex", output: str = "", found: int = 41_230, **settings: Any
+) -> Finding:
     limit, cases = settings.get("limit"), settings.get("cases", (CASE,) if found else ())
     claim = f"changing only {about} changes the outcome of {found:,} inputs that were found"
-    count = Witnesses.of(found, 50_000, "adaptive", complete=settings.get("complete", False))
+    count = Witnesses.of(
+        found, 50_000, "adaptive", complete=settings.get("complete", False)
+    )
     return Finding(claim, tuple(about.split()), count, limit, cases, output=output)
 
 
@@ -141,9 +156,7 @@ def test_a_search_is_written_from_what_to_how_spread():
         "sex: 41,230 discriminatory inputs found in 31,402 coarse cells"
         " (adaptive, 50,000 inputs tried, 100,000 queries); limit 0"
     )
-    not_a_rate = (
-        "not a rate: a search goes where it finds; for the share of all inputs use prevalence"
-    )
+    not_a_rate = "not a rate: a search goes where it finds; for the share of all inputs use prevalence"
     share = "the share of discriminatory inputs among fresh uniform inputs that meet a rule"
     how_spread = (
         "31,402 coarse cells, 57 clusters,"
@@ -187,7 +200,9 @@ def test_nothing_found_is_no_proof_of_absence_unless_every_input_was_tried():
 
 def test_without_a_limit_there_is_no_verdict_and_one_is_one():
     text_lines = lines(result((finding(found=1), entry(found=1, cells=1, spread=None))))
-    assert text_lines[0].startswith("sex: 1 discriminatory input found in 1 coarse cell (adaptive")
+    assert text_lines[0].startswith(
+        "sex: 1 discriminatory input found in 1 coarse cell (adaptive"
+    )
     assert "limit" not in text_lines[0]
     assert not any("how spread" in line for line in text_lines)
 
@@ -207,7 +222,9 @@ def test_three_cases_are_shown_and_others_or_none_on_request():
 def test_no_rule_and_very_many_drivers_are_written():
     drivers = [{"feature": f"x{i}", "estimate": share(0.5)} for i in range(11)]
     text_lines = lines(
-        result((finding(), entry(regions=[region("everybody", 41_230, 0.4)], drivers=drivers)))
+        result(
+            (finding(), entry(regions=[region("everybody", 41_230, 0.4)], drivers=drivers))
+        )
     )
     assert any("no rule was found" in line for line in text_lines)
     assert sum(line.strip().startswith("x") for line in text_lines) == 8
@@ -231,7 +248,10 @@ def test_lines_fit_the_terminal(width):
     console = Console(file=io.StringIO(), force_terminal=True, width=width)
     render(
         result(
-            (finding(limit=0), entry(regions=[region(LONG, 9, 0.4), region("everybody", 9, 0.1)]))
+            (
+                finding(limit=0),
+                entry(regions=[region(LONG, 9, 0.4), region("everybody", 9, 0.1)]),
+            )
         ),
         console=console,
     )
@@ -314,7 +334,9 @@ def test_what_has_no_data_is_left_out(plotted):
     (curve,) = display.panels
     assert curve.title == "sex: nothing found"
     alone = display_of(
-        result((finding(), entry(regions=[region("everybody", 9, 0.1)], drivers=[], map=None)))
+        result(
+            (finding(), entry(regions=[region("everybody", 9, 0.1)], drivers=[], map=None))
+        )
     )
     assert isinstance(alone, SearchDisplay)
     assert len(alone.panels) == 1
@@ -357,7 +379,9 @@ def test_long_rules_are_wrapped_and_literal_and_bars_beyond_twelve_counted(plott
         for i in range(15)
     ]
     regions = [region(f"{LONG} and $more$ {LONG}", 9, 0.4), region("everybody", 9, 0.0)]
-    display = plotted(result((finding(), entry(regions=regions, drivers=drivers, map=None))))
+    display = plotted(
+        result((finding(), entry(regions=regions, drivers=drivers, map=None)))
+    )
     _, rules, bars = display.panels
     assert isinstance(rules, ShareBars)
     assert isinstance(bars, ShareBars)
@@ -368,12 +392,17 @@ def test_long_rules_are_wrapped_and_literal_and_bars_beyond_twelve_counted(plott
     assert not cut(display.figure_)
     labels = display.axes_[1].get_yticklabels() + display.axes_[2].get_yticklabels()
     boxes = [label.get_window_extent() for label in labels]
-    assert not [pair for pair in itertools.combinations(boxes, 2) if pair[0].overlaps(pair[1])]
+    assert not [
+        pair for pair in itertools.combinations(boxes, 2) if pair[0].overlaps(pair[1])
+    ]
 
 
 def test_findings_beyond_four_are_counted(plotted):
     shown = result(
-        *((finding(f"x{i}", found=0), entry(f"x{i}", **NOTHING)) for i in range(MOST_SEARCHES + 2))
+        *(
+            (finding(f"x{i}", found=0), entry(f"x{i}", **NOTHING))
+            for i in range(MOST_SEARCHES + 2)
+        )
     )
     display = plotted(shown)
     assert len(display.panels) == MOST_SEARCHES
@@ -382,7 +411,8 @@ def test_findings_beyond_four_are_counted(plotted):
 
 def test_a_result_read_from_json_is_written_and_drawn_alike(tmp_path):
     shown = result(
-        (finding(limit=0), entry()), (finding("race", found=0, limit=0), entry("race", **NOTHING))
+        (finding(limit=0), entry()),
+        (finding("race", found=0, limit=0), entry("race", **NOTHING)),
     )
     text = shown.to_json(tmp_path / "result.json")
     jsonschema.validate(json.loads(text), schema())
@@ -407,7 +437,11 @@ def test_the_schema_keeps_counts_and_rates_apart():
         found | {"estimate": found["estimate"] | {"value": 0.5}},
         found | {"estimate": found["estimate"] | {"unit": "people"}},
         found
-        | {"estimate": {key: value for key, value in found["estimate"].items() if key != "unit"}},
+        | {
+            "estimate": {
+                key: value for key, value in found["estimate"].items() if key != "unit"
+            }
+        },
         rate | {"limit": 2},
         rate | {"estimate": rate["estimate"] | {"high": None}},
     ):
@@ -419,7 +453,13 @@ def test_a_set_that_an_interrupted_run_did_not_come_to_is_written():
     missed = Finding("race was not searched", ("race",), Witnesses.of(0, 0, "adaptive"), 0)
     spent, entries = Spent(1, 1, 0.0), {"search": [entry()]}
     shown = Result(
-        "search", [missed, finding(limit=0)], 0, spent, StopReason.INTERRUPTED, {}, details=entries
+        "search",
+        [missed, finding(limit=0)],
+        0,
+        spent,
+        StopReason.INTERRUPTED,
+        {},
+        details=entries,
     )
     text_lines = lines(shown)
     assert text_lines[0].startswith("FAIL      sex: 41,230")
@@ -430,7 +470,9 @@ def test_a_set_that_an_interrupted_run_did_not_come_to_is_written():
 
 
 def test_a_search_whose_details_are_gone_is_written_by_its_findings():
-    shown = Result("search", [finding(limit=0)], 0, Spent(1, 1, 0.0), StopReason.QUERIES, {})
+    shown = Result(
+        "search", [finding(limit=0)], 0, Spent(1, 1, 0.0), StopReason.QUERIES, {}
+    )
     assert (
         lines(shown)[0]
         == "FAIL      changing only sex changes the outcome of 41,230 inputs that were found"

@@ -19,7 +19,9 @@ from evenhand.subject.view import View
 from tests.support.evidence import LOANS, lend, made
 
 
-@pytest.mark.parametrize("method", ["exact, lower bound", "Übersetzung", "eine untere Schranke"])
+@pytest.mark.parametrize(
+    "method", ["exact, lower bound", "Übersetzung", "eine untere Schranke"]
+)
 @pytest.mark.parametrize("lower_bound", [False, True])
 def test_a_lower_bound_is_a_field_whatever_the_method_is_called(method, lower_bound):
     lattice = Lattice(("sex", "race"))

@@ -759,7 +759,9 @@ def test_a_causal_score_bounds_nothing_where_features_are_correlated(how):
 # More variants than are asked
 
 
-MANY = eh.Space([eh.category("a", [0, 1]), eh.integer("x", 0, 999), eh.integer("y", 0, 99_999)])
+MANY = eh.Space(
+    [eh.category("a", [0, 1]), eh.integer("x", 0, 999), eh.integer("y", 0, 99_999)]
+)
 
 
 def hidden(result):
@@ -968,7 +970,12 @@ def test_too_few_queries_for_enumeration_are_refused():
 
 @pytest.mark.parametrize(
     "options",
-    [{"exact": False}, {"exact": False, "kind": "group"}, {"interval": "wald"}, {"exact": True}],
+    [
+        {"exact": False},
+        {"exact": False, "kind": "group"},
+        {"interval": "wald"},
+        {"exact": True},
+    ],
     ids=["causal", "group", "wald", "enumerated"],
 )
 def test_the_time_budget_ends_a_search(options):
@@ -1020,7 +1027,9 @@ def test_an_interrupt_keeps_what_is_known(run):
         try:
             result, stopped = search(at)
         except KeyboardInterrupt:
-            message = f"call {at} of {software.calls} lost what was known at call {settled[:1]}"
+            message = (
+                f"call {at} of {software.calls} lost what was known at call {settled[:1]}"
+            )
             assert not settled, message
             continue
         # How far is read ahead follows the clock, and so does the number of calls.
@@ -1426,7 +1435,9 @@ def check_findings(result):
         assert entry["n"] == finding.estimate.n
         for case in finding.cases:
             check_case(case, finding, subject)
-        assert len(set(map(str, finding.cases))) == len(finding.cases), "a case is shown twice"
+        assert len(set(map(str, finding.cases))) == len(finding.cases), (
+            "a case is shown twice"
+        )
         if finding.verdict == "fail" and is_causal:
             assert finding.cases
         for group in finding.groups:

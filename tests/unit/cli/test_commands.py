@@ -35,7 +35,9 @@ levels = ["a", "b", "c"]
 low = 18
 high = 90
 """
-COMMAND = '[subject]\ncommand = ["./decide", "{sex}", "{race}", "{age}"]\npositive = "yes"\n'
+COMMAND = (
+    '[subject]\ncommand = ["./decide", "{sex}", "{race}", "{age}"]\npositive = "yes"\n'
+)
 FUNCTION = '[subject]\nfunction = "verb_rules:decide"\n'
 BIASED = 'if [ "$1" = M ] && [ "$3" -gt 60 ]; then echo yes; else echo no; fi'
 FAIR = 'if [ "$3" -gt 60 ]; then echo yes; else echo no; fi'
@@ -162,7 +164,9 @@ def test_what_is_not_given_is_left_to_the_function(fake):
 
 def test_subsets_passes_its_options_on(fake):
     pytest.importorskip("evenhand.methods.subsets.subsets")
-    command = "subsets --among sex,race --depth 2 --variants 50 --limit .2 --kind causal --seed 3"
+    command = (
+        "subsets --among sex,race --depth 2 --variants 50 --limit .2 --kind causal --seed 3"
+    )
     _, (call,) = fake(*command.split())
     assert call.pop("budget") == eh.Budget()
     assert call == {
@@ -215,8 +219,14 @@ def settings_of(config: Config, job: str, given: dict[str, Any]) -> list[Any]:
                 {"limit": 0.2, "kind": "group", "queries": 50, "over": [("sex",)]},
             ],
         ),
-        ({"kind": "group"}, [{"limit": 0.2, "kind": "group", "queries": 50, "over": [("sex",)]}]),
-        ({"kind": "causal"}, [{"limit": 0.1, "kind": "causal", "over": [("sex",), ("race",)]}]),
+        (
+            {"kind": "group"},
+            [{"limit": 0.2, "kind": "group", "queries": 50, "over": [("sex",)]}],
+        ),
+        (
+            {"kind": "causal"},
+            [{"limit": 0.1, "kind": "causal", "over": [("sex",), ("race",)]}],
+        ),
         ({"over": [("race",)]}, [{"limit": 0.1, "over": [("race",)]}]),
         ({"over": [("age",)]}, [{"over": [("age",)]}]),
         (
@@ -279,14 +289,22 @@ def test_a_wrong_check_is_refused_whichever_job_runs(project, check, words):
     refused(ConfigError, lambda: checks_of(config), "evenhand.toml", "check 1", words)
     for job in ("measure", "subsets"):
         refused(
-            ConfigError, partial(plans_of_job, config, job, {}), "evenhand.toml", "check 1", words
+            ConfigError,
+            partial(plans_of_job, config, job, {}),
+            "evenhand.toml",
+            "check 1",
+            words,
         )
 
 
 def test_checks_that_are_no_tables(project):
     folder = project()
     (folder / "evenhand.toml").write_text("checks = [1]\n")
-    refused(ConfigError, lambda: checks_of(Config.load(folder / "evenhand.toml")), "check 1 is 1")
+    refused(
+        ConfigError,
+        lambda: checks_of(Config.load(folder / "evenhand.toml")),
+        "check 1 is 1",
+    )
 
 
 @pytest.mark.parametrize(
@@ -297,7 +315,9 @@ def test_the_exit_code_is_the_worst_of_all_runs_and_each_has_its_file(
     fake, tmp_path, project, estimates, code
 ):
     project(FUNCTION, checks=CHECKS)
-    found, calls = fake("measure", "--json", "out.json", "--suite", "s.csv.gz", estimates=estimates)
+    found, calls = fake(
+        "measure", "--json", "out.json", "--suite", "s.csv.gz", estimates=estimates
+    )
     assert found == code
     assert [call["suite"] for call in calls] == ["s.csv.gz", "s-2.csv.gz"]
     for name, value in zip(("out.json", "out-2.json"), estimates, strict=True):
@@ -352,7 +372,9 @@ def test_themis_search_runs_as_subsets(run, project, tmp_path):
 
 def test_from_measure_to_replay_with_a_shell_script(run, project, tmp_path):
     folder = project()
-    done = run("measure", "--margin", "0.12", "--suite", "sex.csv", "--json", "out.json", expect=0)
+    done = run(
+        "measure", "--margin", "0.12", "--suite", "sex.csv", "--json", "out.json", expect=0
+    )
     assert "changing only sex changes the outcome of" in done
     suite = pd.read_csv(tmp_path / "sex.csv", dtype=str)
     assert suite["test.over"].unique().tolist() == ['["sex"]']
@@ -396,7 +418,10 @@ def compiled(folder, limit: int) -> None:
     (folder / "decide.c").write_text(C_PROGRAM)
     (folder / "decide").unlink(missing_ok=True)
     subprocess.run(
-        ["cc", f"-DLIMIT={limit}", "-o", "decide", "decide.c"], cwd=folder, check=True, timeout=60
+        ["cc", f"-DLIMIT={limit}", "-o", "decide", "decide.c"],
+        cwd=folder,
+        check=True,
+        timeout=60,
     )
 
 
@@ -405,13 +430,25 @@ def test_from_measure_to_replay_with_a_c_program(run, project, tmp_path):
     pytest.importorskip("pyarrow")
     folder = project()
     compiled(folder, 60)
-    run("measure", "--margin", "0.12", "--suite", "sex.parquet", "--json", "out.json", expect=0)
+    run(
+        "measure",
+        "--margin",
+        "0.12",
+        "--suite",
+        "sex.parquet",
+        "--json",
+        "out.json",
+        expect=0,
+    )
     compiled(folder, 88)
     done = run("replay", "sex.parquet", "--limit", "0.2", "--json", "again.json", expect=0)
     result = Result.from_json(tmp_path / "again.json")
     assert result.details["changed"] > 0
     assert 0 <= result.worst.estimate.value < 0.1
-    assert f"{result.details['changed']:,} of {result.details['of']:,} outcomes changed" in done
+    assert (
+        f"{result.details['changed']:,} of {result.details['of']:,} outcomes changed"
+        in done
+    )
     compiled(folder, 95)
     assert "0 of 3 cases of sex still differ" in run("replay", "out.json", expect=0)
 
@@ -437,7 +474,10 @@ def test_from_measure_to_replay_with_a_c_program(run, project, tmp_path):
         (["measure-log", "data.csv"], "--outcome"),
         (["measure-log", "data.csv", "--outcome", "y"], "--over"),
         (["measure-log", "data.csv", "--outcome", "z", "--over", "sex"], "data.csv"),
-        (["measure-log", "data.csv", "--outcome", "y", "--over", "sx"], "did you mean 'sex'"),
+        (
+            ["measure-log", "data.csv", "--outcome", "y", "--over", "sx"],
+            "did you mean 'sex'",
+        ),
         (["measure-log", "none.csv", "--outcome", "y", "--over", "sex"], "none.csv"),
     ],
 )
@@ -458,7 +498,8 @@ def test_an_unknown_kind_in_the_config(run, project):
 
 
 @pytest.mark.parametrize(
-    ("positive", "values"), [("1", "01"), ("yes", ["no", "yes"]), ("True", ["False", "True"])]
+    ("positive", "values"),
+    [("1", "01"), ("yes", ["no", "yes"]), ("True", ["False", "True"])],
 )
 def test_recorded_decisions(run, tmp_path, positive, values):
     lines = ["sex,race,y"]

@@ -54,7 +54,9 @@ def test_the_kind_of_software_is_recognised_by_its_name(folder):
     assert first == 'estimator = "m.pkl"'
     # Loading it runs code, so that the user must allow it.
     assert second.startswith("# allow_pickle = true")
-    assert subject_lines("decide", here) == ['command = ["./decide", "{*}"]  # all values in order']
+    assert subject_lines("decide", here) == [
+        'command = ["./decide", "{*}"]  # all values in order'
+    ]
     assert subject_lines("loans.model:decide", here) == ['function = "loans.model:decide"']
     refused(UsageError, lambda: subject_lines("no.skops", here), "no.skops", "m.skops")
     Path("notes.txt").touch()
@@ -96,7 +98,9 @@ def test_a_model_that_fails_is_reported_and_the_file_is_kept(capsys):
 def test_the_favourable_outcome_is_a_guess_that_says_so_or_the_one_given(capsys):
     assert init() == 0
     written = Path("evenhand.toml").read_text()
-    assert 'positive = "yes"  # the favourable outcome; this is a guess, of no, yes' in written
+    assert (
+        'positive = "yes"  # the favourable outcome; this is a guess, of no, yes' in written
+    )
     assert init("--positive", "no") == 0
     assert 'positive = "no"\n' in Path("evenhand.toml").read_text()
     assert init("--positive", "nope") == 2

@@ -31,10 +31,16 @@ MODULE = (
     "def decide(people):\n    return (people['income'] + 15 * (people['sex'] == 'M') >"
     " 25).astype(int)\n"
 )
-TEXTS = (
-    '[subject]\nfunction = "checks_rules:decide"\n[texts]\nfrom = "people.csv"\ncolumn = "sex"\n'
-)
-IN_PYTHON_ALONE = {"keep_tests", "y_true", "protected", "frame", "outcome", "scored", "population"}
+TEXTS = '[subject]\nfunction = "checks_rules:decide"\n[texts]\nfrom = "people.csv"\ncolumn = "sex"\n'
+IN_PYTHON_ALONE = {
+    "keep_tests",
+    "y_true",
+    "protected",
+    "frame",
+    "outcome",
+    "scored",
+    "population",
+}
 """Keywords of verbs that the run, the rows or the software itself answer, and no check."""
 
 
@@ -86,8 +92,14 @@ def test_a_check_may_say_all_that_the_verb_of_its_job_takes(job):
     ("check", "settings"),
     [
         ('job = "impact"\nintersections = false', {"intersections": False}),
-        ('job = "impact"\nleast_ratio = 0.8\nsupport = 0.1', {"least_ratio": 0.8, "support": 0.1}),
-        ('job = "compare"\noverwrite = "label"\nlabel = 0', {"overwrite": "label", "label": 0}),
+        (
+            'job = "impact"\nleast_ratio = 0.8\nsupport = 0.1',
+            {"least_ratio": 0.8, "support": 0.1},
+        ),
+        (
+            'job = "compare"\noverwrite = "label"\nlabel = 0',
+            {"overwrite": "label", "label": 0},
+        ),
         (
             'job = "compare"\ndegrees = [0.1, 0.5]\ntest_size = 0.3',
             {"degrees": [0.1, 0.5], "test_size": 0.3},
@@ -131,17 +143,25 @@ def test_a_key_that_there_is_not_is_refused_in_the_same_words(write, check, word
 @pytest.mark.parametrize(
     ("check", "words"),
     [
-        ('job = "impact"\nintersections = 1', "intersections = 1; it must be true or false"),
+        (
+            'job = "impact"\nintersections = 1',
+            "intersections = 1; it must be true or false",
+        ),
         ('job = "impact"\nsupport = "few"', "support = 'few'; it must be a number"),
         ('job = "compare"\ndegrees = 0.5', "degrees = 0.5; it must be a list of numbers"),
         ('job = "compare"\nmodels = ["a"]', "a table of files by name"),
-        ('job = "compare"\nrepetitions = 1.5', "repetitions = 1.5; it must be a whole number"),
+        (
+            'job = "compare"\nrepetitions = 1.5',
+            "repetitions = 1.5; it must be a whole number",
+        ),
         ('job = "search"\nfindings = true', "findings = True; it must be a whole number"),
     ],
 )
 def test_a_value_of_another_kind_is_refused(write, check, words):
     file = write(f"[[checks]]\n{check}\n")
-    refused(ConfigError, lambda: checks_of(Config.load(file)), "evenhand.toml", "check 1", words)
+    refused(
+        ConfigError, lambda: checks_of(Config.load(file)), "evenhand.toml", "check 1", words
+    )
 
 
 def test_files_that_checks_name_are_seen_from_the_folder_of_the_configuration(
@@ -179,7 +199,10 @@ def test_options_that_name_files():
 def test_what_goes_with_tables_alone_is_refused_for_texts_and_the_other_way_round(write):
     texts = write('[[checks]]\njob = "mine"\nbins = 3\n', TEXTS)
     refused(
-        ConfigError, lambda: checks_of(Config.load(texts)), "bins = 3", "[texts] declares texts"
+        ConfigError,
+        lambda: checks_of(Config.load(texts)),
+        "bins = 3",
+        "[texts] declares texts",
     )
     tables = write('[[checks]]\njob = "mine"\nkind = "causal"\n')
     refused(
@@ -214,7 +237,9 @@ COMPARE = (
         (["--over", "race", "--truth", "good", "--outcomes", "other"], 0),
     ],
 )
-def test_checks_of_compare_are_run_by_its_command_as_by_an_audit(write, capsys, arguments, code):
+def test_checks_of_compare_are_run_by_its_command_as_by_an_audit(
+    write, capsys, arguments, code
+):
     write(COMPARE)
     assert main(["compare", *arguments, "--json", "compared.json"]) == code
     printed = capsys.readouterr()

@@ -34,8 +34,14 @@ if TYPE_CHECKING:
 SCHEMA = schema.config_schema()
 VALIDATOR = TomlValidator(SCHEMA)
 FENCE = re.compile(r"^```toml\n(.*?)^```", re.MULTILINE | re.DOTALL)
-PAGES = [ROOT / "README.md", ROOT / "ARCHITECTURE.md", *sorted((ROOT / "docs").rglob("*.md"))]
-FEATURES = '[space.features.sex]\nlevels = ["F", "M"]\n[space.features.age]\nlow = 18\nhigh = 90\n'
+PAGES = [
+    ROOT / "README.md",
+    ROOT / "ARCHITECTURE.md",
+    *sorted((ROOT / "docs").rglob("*.md")),
+]
+FEATURES = (
+    '[space.features.sex]\nlevels = ["F", "M"]\n[space.features.age]\nlow = 18\nhigh = 90\n'
+)
 TEXTS = '[texts]\nfrom = "comments.csv"\ncolumn = "comment"\n'
 
 
@@ -102,7 +108,9 @@ def test_the_demonstration_and_what_init_writes_are_allowed(tmp_path):
     demo = ROOT / "src" / "evenhand" / "demo"
     VALIDATOR.validate(tomllib.loads((demo / "evenhand.toml").read_text(encoding="utf-8")))
     file = tmp_path / "evenhand.toml"
-    write_config(demo / "loans.csv", "deserved", ["race", "sex"], file, "https://127.0.0.1/decide")
+    write_config(
+        demo / "loans.csv", "deserved", ["race", "sex"], file, "https://127.0.0.1/decide"
+    )
     text = file.read_text(encoding="utf-8")
     VALIDATOR.validate(tomllib.loads(text))
     # Lines that are to be switched on by taking away the mark are right, too.
@@ -130,7 +138,9 @@ def checks(texts: bool) -> list[Any]:
     return found
 
 
-@pytest.mark.parametrize(("job", "option", "texts"), [*checks(texts=False), *checks(texts=True)])
+@pytest.mark.parametrize(
+    ("job", "option", "texts"), [*checks(texts=False), *checks(texts=True)]
+)
 def test_a_check_takes_what_the_schema_allows_and_nothing_else(
     job: str, option: Option, texts: bool
 ):
@@ -138,7 +148,9 @@ def test_a_check_takes_what_the_schema_allows_and_nothing_else(
     taken = 0
     for value in (*option.choices, *VALUES):
         table = {**rest, "checks": [{"job": job, option.name: value}]}
-        takes = accepted(lambda table=table: checks_of(Config(Path("evenhand.toml"), table)))
+        takes = accepted(
+            lambda table=table: checks_of(Config(Path("evenhand.toml"), table))
+        )
         assert allows(table) == takes, value
         taken += takes
     assert (taken > 0) == option.toml
@@ -192,7 +204,9 @@ def test_software_takes_what_the_schema_allows_and_nothing_else(
 def declared(table: dict[str, Any]) -> None:
     """Read what a configuration says of software, up to where it would be started."""
     config = Config(Path("evenhand.toml"), table)
-    kind, value, _ = config.declared(SHARED.without("outputs") if config.of_texts else SHARED)
+    kind, value, _ = config.declared(
+        SHARED.without("outputs") if config.of_texts else SHARED
+    )
     option = ADAPTERS[kind].value
     assert option is not None
     if not option.kind.fits(value):
@@ -205,7 +219,10 @@ def test_exactly_one_kind_of_software_is_allowed():
     assert not allows({"subject": {"positive": 1}})
     assert not allows({"subject": {"torch": "x"}})
     assert not allows(
-        {"subject": {"http": "http://127.0.0.1/"}, "texts": {"from": "x.csv", "column": "x"}}
+        {
+            "subject": {"http": "http://127.0.0.1/"},
+            "texts": {"from": "x.csv", "column": "x"},
+        }
     )
 
 
@@ -213,7 +230,9 @@ def test_exactly_one_kind_of_software_is_allowed():
 
 
 @pytest.mark.parametrize(
-    "option", list(VERBS["repair"].options.without("target")), ids=lambda option: option.name
+    "option",
+    list(VERBS["repair"].options.without("target")),
+    ids=lambda option: option.name,
 )
 def test_a_repair_takes_what_the_schema_allows_and_nothing_else(option):
     for value in (*option.choices, *VALUES):
@@ -249,7 +268,9 @@ def load(tmp_path):
     pd.DataFrame({"comment": ["a gay man"], "bad": [1]}).to_csv(
         tmp_path / "comments.csv", index=False
     )
-    (tmp_path / "terms.toml").write_text('[gender]\nterms = ["gay", "straight", "lesbian"]\n')
+    (tmp_path / "terms.toml").write_text(
+        '[gender]\nterms = ["gay", "straight", "lesbian"]\n'
+    )
 
     def call(text: str) -> None:
         file = tmp_path / "evenhand.toml"

@@ -47,13 +47,17 @@ def folder(tmp_path):
     income = rng.integers(10, 90, 200)
     score = income + 15 * (sex == "m") + rng.normal(0, 8, 200)
     approved = np.where(score > 50, "yes", "no")
-    frame = pd.DataFrame({"id": range(200), "sex": sex, "income": income, "approved": approved})
+    frame = pd.DataFrame(
+        {"id": range(200), "sex": sex, "income": income, "approved": approved}
+    )
     frame.to_csv(tmp_path / "loans.csv", index=False)
     (tmp_path / "study.toml").write_text(STUDY)
     return tmp_path
 
 
-def refused_with(folder: Path, old: str, new: str, *words: str, kind: type = ConfigError) -> None:
+def refused_with(
+    folder: Path, old: str, new: str, *words: str, kind: type = ConfigError
+) -> None:
     """Check that a study file with one change is refused with a sentence that has these words."""
     assert old in STUDY
     file = folder / "wrong.toml"
@@ -74,7 +78,9 @@ def test_a_file_declares_a_study_that_runs(folder):
     cases = run(study, declared.store)
     assert not cases.failed
     assert cases.methods["tight"].key == "reject-option-spd"
-    comparison = cases.comparison("loans", "sex", "DT", declared.bias[0], declared.performance)
+    comparison = cases.comparison(
+        "loans", "sex", "DT", declared.bias[0], declared.performance
+    )
     assert comparison.runs == 2
 
 
@@ -92,7 +98,9 @@ def test_options_of_a_command_line_replace_those_of_the_file(folder):
     assert other.study.tasks[0] is declared.study.tasks[0]
     same = declared.changed()
     assert (same.study.splits, same.bias) == (2, ("spd",))
-    refused(ConfigError, lambda: declared.changed(bias=["spdd"]), "study.toml", "spdd", "'spd'")
+    refused(
+        ConfigError, lambda: declared.changed(bias=["spdd"]), "study.toml", "spdd", "'spd'"
+    )
 
 
 def test_estimators_of_the_users_own(folder):
@@ -103,7 +111,9 @@ def test_estimators_of_the_users_own(folder):
         "def odd():\n    return 3\n"
     )
     file = folder / "own.toml"
-    file.write_text(STUDY.replace('name = "DT"', 'name = "guess"\nestimator = "mine_here:make"'))
+    file.write_text(
+        STUDY.replace('name = "DT"', 'name = "guess"\nestimator = "mine_here:make"')
+    )
     cases = run(read_study(file).study)
     assert not cases.failed
     assert cases.models == ("guess",)
@@ -127,28 +137,46 @@ def test_estimators_of_the_users_own(folder):
 def test_errors_name_file_table_key_and_value(folder):
     refused_with(folder, "[study]", "[stduy]", "wrong.toml", "[stduy]", "'study'")
     refused_with(folder, "splits", "split", "[study]", "'split'", "'splits'")
-    refused_with(folder, "splits = 2", 'splits = "2"', "[study]", "splits = '2'", "a whole number")
+    refused_with(
+        folder, "splits = 2", 'splits = "2"', "[study]", "splits = '2'", "a whole number"
+    )
     refused_with(folder, "splits = 2", "splits = true", "splits = True", "a whole number")
     refused_with(folder, "splits = 2", "splits = 0", "wrong.toml", "splits = 0")
     refused_with(folder, "splits = 2", "test_size = 2", "test_size = 2", "between 0 and 1")
     refused_with(folder, 'bias = "spd"', 'bias = ["spd", 3]', "bias = ['spd', 3]", "texts")
     refused_with(folder, 'bias = "spd"', 'bias = "sdp"', "wrong.toml", "'sdp'", "'spd'")
     refused_with(
-        folder, "balanced accuracy", "balanced acuracy", "'balanced acuracy'", "'balanced accuracy'"
+        folder,
+        "balanced accuracy",
+        "balanced acuracy",
+        "'balanced acuracy'",
+        "'balanced accuracy'",
     )
     refused_with(folder, "seed = 3", 'missing = "skipp"', "missing = 'skipp'", "'skip'")
     refused_with(folder, "[[models]]", "[models]", "[[models]]")
     refused_with(folder, '[[models]]\nname = "DT"', "", "no [[models]] table")
     refused_with(folder, '"DT"', '"RF"', "[[models]] 1", "'RF'", "'LR'", "estimator")
     refused_with(
-        folder, '"reweighing"', '"reweighting"', "[[methods]] 1", "'reweighting'", "'reweighing'"
+        folder,
+        '"reweighing"',
+        '"reweighting"',
+        "[[methods]] 1",
+        "'reweighting'",
+        "'reweighing'",
     )
     refused_with(folder, "bound", "bond", "[[methods]] 2", "'bond'", "'bound'")
     refused_with(folder, "bound = 0.01", 'over = "sex"', "[[methods]] 2", "'over'")
-    refused_with(folder, 'as = "tight"', 'as = "reweighing"', "'reweighing'", "more than one")
+    refused_with(
+        folder, 'as = "tight"', 'as = "reweighing"', "'reweighing'", "more than one"
+    )
     refused_with(folder, "loans.csv", "loan.csv", "loan.csv", "'loans.csv'", kind=DataError)
     refused_with(
-        folder, 'target = "approved"', 'target = "aproved"', "[[data]] 1", "'aproved'", "'approved'"
+        folder,
+        'target = "approved"',
+        'target = "aproved"',
+        "[[data]] 1",
+        "'aproved'",
+        "'approved'",
     )
     refused_with(folder, 'target = "approved"', "", "[[data]] 1", "no 'target'")
     refused_with(folder, '"yes"', '"Yes"', "[[data]] 1", "'Yes'", "'yes'")
@@ -161,7 +189,9 @@ def test_errors_name_file_table_key_and_value(folder):
     refused_with(folder, 'from = "loans.csv"', 'name = "germann"', "[[data]] 1", "'german'")
     refused_with(folder, 'from = "loans.csv"', "", "[[data]] 1", "neither")
     refused_with(folder, "[study]", "[study", "not valid TOML")
-    refused(ConfigError, lambda: read_study(folder / "stdy.toml"), "stdy.toml", "'study.toml'")
+    refused(
+        ConfigError, lambda: read_study(folder / "stdy.toml"), "stdy.toml", "'study.toml'"
+    )
 
 
 def test_missing_numbers_are_refused_before_anything_runs(folder):
@@ -170,7 +200,11 @@ def test_missing_numbers_are_refused_before_anything_runs(folder):
     frame.to_csv(folder / "loans.csv", index=False)
     gaps = int(frame["income"].isna().sum())
     refused(
-        ConfigError, lambda: read_study(folder / "study.toml"), "'income'", f"{gaps} of 200", "DT"
+        ConfigError,
+        lambda: read_study(folder / "study.toml"),
+        "'income'",
+        f"{gaps} of 200",
+        "DT",
     )
 
 
@@ -222,7 +256,9 @@ def test_the_study_of_the_paper_is_that_of_its_table_3(data):
     shares = {}
     for task in study.tasks:
         shares[task.name] = float(np.mean(task.labels == task.positive))
-    assert shares == pytest.approx({"adult": 0.24, "compas": 0.54, "german": 0.70}, abs=0.01)
+    assert shares == pytest.approx(
+        {"adult": 0.24, "compas": 0.54, "german": 0.70}, abs=0.01
+    )
     assert len(study.units) == 50 * 3 * (3 + 2)
     assert (study.tasks[2].frame["sex"] == "female").sum() == 310
 

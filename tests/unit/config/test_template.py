@@ -104,7 +104,9 @@ def test_without_a_target_there_is_nothing_to_repair_or_compare(people):
     assert table["subject"] == {"positive": 1}
 
 
-@pytest.mark.parametrize("value", ['a "quoted" word', "{{ space }}", "# no comment", "\x7f", "é"])
+@pytest.mark.parametrize(
+    "value", ['a "quoted" word', "{{ space }}", "# no comment", "\x7f", "é"]
+)
 def test_labels_are_quoted_and_never_read_as_a_template(people, value):
     frame = pd.read_csv(people)
     frame["sex"] = frame["sex"].replace("F", value)
@@ -123,5 +125,7 @@ def test_help_and_imports_need_neither_templates_nor_schemas():
         "import sys, evenhand, evenhand.results.result; from evenhand.cli.main import main;"
         " main(['--help']); print(*{'jinja2', 'msgspec'} & set(sys.modules))"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
     assert done.stdout.splitlines()[-1] == ""

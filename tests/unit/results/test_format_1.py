@@ -60,7 +60,12 @@ KEYS = {
     ],
     "compare_several_runs": ["gain of blind"],
     "audit_compared_models": ["gain of linear"],
-    "audit_checks": ["causal of sex", "group of race, sex", "causal of race", "witnesses of race"],
+    "audit_checks": [
+        "causal of sex",
+        "group of race, sex",
+        "causal of race",
+        "witnesses of race",
+    ],
 }
 
 
@@ -102,7 +107,9 @@ def test_a_count_is_still_a_count():
     finding = evidence_of(OLD["search_few"]["document"], where="search").findings[0]
     assert isinstance(finding.estimate, Witnesses)
     assert (finding.unit, finding.score) == ("count", "witnesses")
-    assert OLD["search_few"]["document"]["findings"][0]["estimate"]["unit"] == "inputs found"
+    assert (
+        OLD["search_few"]["document"]["findings"][0]["estimate"]["unit"] == "inputs found"
+    )
 
 
 def test_why_a_run_ended_is_a_name():
@@ -122,10 +129,16 @@ def test_why_a_run_ended_is_a_name():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"findings": [{}]}, "old.json: this evenhand result is damaged (KeyError: 'estimate')"),
+        (
+            {"findings": [{}]},
+            "old.json: this evenhand result is damaged (KeyError: 'estimate')",
+        ),
         ({"findings": 3}, "old.json: this evenhand result is damaged (TypeError: "),
         ({"spent": 3}, "old.json: spent: expected a table, got 3"),
-        ({"stop": "enough"}, "old.json: this evenhand result is damaged (KeyError: 'enough')"),
+        (
+            {"stop": "enough"},
+            "old.json: this evenhand result is damaged (KeyError: 'enough')",
+        ),
         ({"stop": None}, "old.json: this evenhand result is damaged (KeyError: None)"),
     ],
 )

@@ -27,8 +27,12 @@ from evenhand.space.rule import Condition, Rule
 from evenhand.statistics.estimate import Amount, Witnesses
 
 
-def finding(low: float, high: float, limit: float | None = 0.1, name: str = "sex") -> Finding:
-    estimate = eh.Estimate((low + high) / 2, low, high, 100, 0.95, "exact", "all inputs, uniformly")
+def finding(
+    low: float, high: float, limit: float | None = 0.1, name: str = "sex"
+) -> Finding:
+    estimate = eh.Estimate(
+        (low + high) / 2, low, high, 100, 0.95, "exact", "all inputs, uniformly"
+    )
     case = Case({"sex": "F", "age": 30}, {"sex": "M", "age": 30}, ("deny", "approve"))
     return Finding(
         f"changing only {name} changes the outcome",
@@ -41,7 +45,9 @@ def finding(low: float, high: float, limit: float | None = 0.1, name: str = "sex
 
 
 def result(*findings: Finding, seconds: float = 1.0, executed: int = 10) -> Result:
-    space = eh.Space([eh.category("sex", ["F", "M"]), eh.integer("age", 18, 90)], protected=["sex"])
+    space = eh.Space(
+        [eh.category("sex", ["F", "M"]), eh.integer("age", 18, 90)], protected=["sex"]
+    )
     return Result(
         "measure",
         findings,
@@ -148,8 +154,16 @@ def test_unwritable_missing_damaged_and_foreign_files(tmp_path):
         ("new.json", '{"format": 99, "findings": []}', "format 99"),
         ("old.json", '{"format": 1, "findings": [{}]}', "damaged"),
         ("damaged.json", '{"format": 2, "findings": [{}]}', "the field 'key' is missing"),
-        ("job.json", '{"format": 2, "findings": [], "job": ["measure"]}', "job: expected a text"),
-        ("other.json", '{"format": 2, "findings": [], "job": "compare"}', "not an evenhand result"),
+        (
+            "job.json",
+            '{"format": 2, "findings": [], "job": ["measure"]}',
+            "job: expected a text",
+        ),
+        (
+            "other.json",
+            '{"format": 2, "findings": [], "job": "compare"}',
+            "not an evenhand result",
+        ),
     ):
         file = tmp_path / name
         file.write_text(text)
@@ -233,7 +247,9 @@ def test_the_declared_fields_know_every_verdict_and_every_reason_to_stop():
 )
 def test_the_declared_fields_are_those_of_the_schema(name, fields):
     types = get_type_hints(fields, include_extras=True)
-    required = {field for field, kind in types.items() if get_origin(kind) is not NotRequired}
+    required = {
+        field for field, kind in types.items() if get_origin(kind) is not NotRequired
+    }
     definition = schema()["$defs"][name]
     # A finding has the unit of its estimate, which is not read again.
     assert set(definition["required"]) - {"unit"} == required
@@ -291,7 +307,9 @@ def test_a_key_says_what_was_measured_of_what(about, output, key):
 
 
 def test_a_finding_may_have_a_key_a_detail_and_a_verdict_of_its_own():
-    own = replace(finding(0.2, 0.3), key="mine", judged=eh.Verdict.PASS, detail=PlaceDetail(3))
+    own = replace(
+        finding(0.2, 0.3), key="mine", judged=eh.Verdict.PASS, detail=PlaceDetail(3)
+    )
     made = result(own)
     table = json.loads(made.to_json())
     jsonschema.validate(table, schema())
@@ -319,7 +337,9 @@ class PlaceDetail:
         (Amount(12.5, -11.0, 14.0, 300, 0.95, "bootstrap"), None, "amount"),
     ],
 )
-def test_every_unit_goes_through_json_and_the_schema_keeps_them_apart(estimate, limit, unit):
+def test_every_unit_goes_through_json_and_the_schema_keeps_them_apart(
+    estimate, limit, unit
+):
     made = result(Finding("a claim", ("sex",), estimate, limit))
     table = json.loads(made.to_json())
     jsonschema.validate(table, schema())
@@ -366,7 +386,9 @@ def test_to_frame_has_a_row_per_finding():
     frame = result(finding(0.2, 0.3), finding(0.0, 0.01, name="race")).to_frame()
     assert frame["about"].tolist() == ["sex", "race"]
     assert frame["verdict"].tolist() == ["fail", "pass"]
-    assert {"value", "low", "high", "n", "level", "method", "limit", "claim"} <= set(frame.columns)
+    assert {"value", "low", "high", "n", "level", "method", "limit", "claim"} <= set(
+        frame.columns
+    )
 
 
 def test_budget_refuses_nonsense_and_the_meter_counts():

@@ -28,7 +28,12 @@ def binned(draw: Any, feature: Feature) -> Feature:
     """
     if feature.kind == "category" or not draw(st.booleans()):
         return feature
-    ends = [feature.low, feature.high, *feature.values().tolist(), (feature.low + feature.high) / 2]
+    ends = [
+        feature.low,
+        feature.high,
+        *feature.values().tolist(),
+        (feature.low + feature.high) / 2,
+    ]
     edges = sorted(set(draw(st.lists(st.sampled_from(ends), min_size=2, max_size=4))))
     if len(edges) > 1 and draw(st.booleans()):
         return replace(feature, bins=tuple(float(edge) for edge in edges))
@@ -40,7 +45,9 @@ def grouped(draw: Any) -> Groups:
     """Groups of some features of a small space with constraints and bins."""
     space = draw(spaces(most=3, constrained=True))
     space = Space(
-        [draw(binned(feature)) for feature in space.features], space.protected, space.constraints
+        [draw(binned(feature)) for feature in space.features],
+        space.protected,
+        space.constraints,
     )
     names = draw(st.lists(st.sampled_from(space.names), min_size=1, unique=True))
     return Groups(space, tuple(names))
@@ -62,14 +69,20 @@ def cell_of(feature: Feature, value: float) -> int:
     if value == edges[-1]:
         return len(edges) - 2
     return next(
-        (cell for cell, (low, high) in enumerate(itertools.pairwise(edges)) if low <= value < high),
+        (
+            cell
+            for cell, (low, high) in enumerate(itertools.pairwise(edges))
+            if low <= value < high
+        ),
         -1,
     )
 
 
 def members(groups: Groups) -> dict[int, set[tuple[float, ...]]]:
     """The valid inputs of each group, by plain loops."""
-    found: dict[int, set[tuple[float, ...]]] = {group: set() for group in range(-1, len(groups))}
+    found: dict[int, set[tuple[float, ...]]] = {
+        group: set() for group in range(-1, len(groups))
+    }
     for point in every(groups.space):
         index = 0
         for name, size in zip(groups.names, groups.shape, strict=True):
@@ -122,7 +135,8 @@ def test_moving_changes_the_group_and_nothing_else(groups):
     for group in range(len(groups)):
         # A bin between two values of a stepped feature has nobody to move to.
         if all(
-            cell in real_cells for cell, real_cells in zip(groups.cells(group), spans, strict=True)
+            cell in real_cells
+            for cell, real_cells in zip(groups.cells(group), spans, strict=True)
         ):
             moved = groups.move(points, group)
             assert (groups.of(moved) == group).all()
@@ -136,13 +150,16 @@ def test_moving_changes_the_group_and_nothing_else(groups):
 def test_labels_are_the_users_and_tell_groups_apart(groups):
     labels = [groups.label(group) for group in range(len(groups))]
     degenerate = any(
-        groups.space.feature(name).low == groups.space.feature(name).high for name in groups.names
+        groups.space.feature(name).low == groups.space.feature(name).high
+        for name in groups.names
     )
     assume(not degenerate)
     assert len({tuple(map(repr, label.values())) for label in labels}) == len(groups)
     for group, points in members(groups).items():
         for record in (
-            groups.space.records(np.array(sorted(points)))[:3] if group >= 0 and points else []
+            groups.space.records(np.array(sorted(points)))[:3]
+            if group >= 0 and points
+            else []
         ):
             for name in groups.names:
                 if groups.space.feature(name).bins is None:
@@ -151,7 +168,11 @@ def test_labels_are_the_users_and_tell_groups_apart(groups):
 
 def test_draws_are_uniform_over_a_group_under_constraints():
     space = Space(
-        [category("sex", ["F", "M"]), integer("age", 0, 9, bins=(0, 4, 9)), integer("years", 0, 9)],
+        [
+            category("sex", ["F", "M"]),
+            integer("age", 0, 9, bins=(0, 4, 9)),
+            integer("years", 0, 9),
+        ],
         constraints=["years <= age"],
     )
     groups = Groups(
@@ -170,9 +191,19 @@ def test_draws_are_uniform_over_a_group_under_constraints():
 
 
 def test_a_continuous_feature_is_grouped_by_its_bins():
-    groups = Groups(Space([real("rate", -1, 1, bins=(-1, 0, 0.5)), integer("n", 0, 1)]), ("rate",))
-    assert groups.of(np.array([[-1.0, 0], [0, 0], [0.5, 0], [0.6, 0]])).tolist() == [0, 1, 1, -1]
-    assert [groups.label(group)["rate"] for group in range(2)] == ["-1 to under 0", "0 to 0.5"]
+    groups = Groups(
+        Space([real("rate", -1, 1, bins=(-1, 0, 0.5)), integer("n", 0, 1)]), ("rate",)
+    )
+    assert groups.of(np.array([[-1.0, 0], [0, 0], [0.5, 0], [0.6, 0]])).tolist() == [
+        0,
+        1,
+        1,
+        -1,
+    ]
+    assert [groups.label(group)["rate"] for group in range(2)] == [
+        "-1 to under 0",
+        "0 to 0.5",
+    ]
     for group, (low, high) in enumerate([(-1, 0), (0, 0.5)]):
         drawn = groups.draw(20_000, np.random.default_rng(0), group)
         assert (groups.of(drawn) == group).all()
@@ -233,7 +264,8 @@ def test_a_constraint_that_fails_is_not_an_empty_group():
         return frame["age"] > 20
 
     groups = Groups(
-        Space([category("sex", ["F", "M"]), integer("age", 18, 90)], constraints=[strict]), ("sex",)
+        Space([category("sex", ["F", "M"]), integer("age", 18, 90)], constraints=[strict]),
+        ("sex",),
     )
     assert groups.inhabited(0)
     refused(SpaceError, lambda: groups.inhabited(1), "only men")

@@ -160,11 +160,18 @@ def test_a_range_that_ends_between_two_steps_ends_at_the_last_of_them():
 
 def test_every_free_feature_counts_the_same():
     space = Space(
-        [category("sex", ["F", "M"]), category("town", ["a", "b", "c", "d"]), integer("age", 0, 9)]
+        [
+            category("sex", ["F", "M"]),
+            category("town", ["a", "b", "c", "d"]),
+            integer("age", 0, 9),
+        ]
     )
     subject = Subject(lambda people: people["town"] == "a", space, positive=True)
     neighbours = Neighbours.of(View(subject), ["sex"])
-    assert neighbours.means(np.array([[0.0, 0.0, 5.0], [0.0, 1.0, 5.0]])).tolist() == [0.5, 1 / 6]
+    assert neighbours.means(np.array([[0.0, 0.0, 5.0], [0.0, 1.0, 5.0]])).tolist() == [
+        0.5,
+        1 / 6,
+    ]
 
 
 def test_a_row_with_nothing_to_change_is_its_own_neighbour():
@@ -184,7 +191,9 @@ def test_a_row_with_nothing_to_change_is_its_own_neighbour():
 
 
 def test_a_category_of_one_level_stays_as_it_is():
-    space = Space([category("sex", ["F", "M"]), category("town", ["a"]), integer("age", 0, 9)])
+    space = Space(
+        [category("sex", ["F", "M"]), category("town", ["a"]), integer("age", 0, 9)]
+    )
     neighbours = neighbours_of(space, ["sex"])
     assert neighbours.cost == 3
     assert neighbours.every(np.array([[0.0, 0.0, 0.0]])).tolist() == [
@@ -208,10 +217,18 @@ def test_means_depend_on_no_batch(draws, options, monkeypatch):
     ]
     assert np.concatenate(parts).tobytes() == whole.tobytes()
     monkeypatch.setattr(module, "ROWS_AT_ONCE", 100)
-    assert neighbours.means(points, draws=draws, seed=3, first=10).tobytes() == whole.tobytes()
+    assert (
+        neighbours.means(points, draws=draws, seed=3, first=10).tobytes() == whole.tobytes()
+    )
     if draws is not None:
-        assert neighbours.means(points, draws=draws, seed=4, first=10).tobytes() != whole.tobytes()
-        assert neighbours.means(points, draws=draws, seed=3, first=11).tobytes() != whole.tobytes()
+        assert (
+            neighbours.means(points, draws=draws, seed=4, first=10).tobytes()
+            != whole.tobytes()
+        )
+        assert (
+            neighbours.means(points, draws=draws, seed=3, first=11).tobytes()
+            != whole.tobytes()
+        )
     assert neighbours.means(points[:0], draws=draws).tolist() == []
 
 
@@ -227,9 +244,9 @@ def test_random_neighbours_are_as_likely_as_they_count():
             other = row[0].copy()
             other[position] = value
             kept = other if MIXED.valid(other[None])[0] else row[0]
-            expected[tuple(kept)] = expected.get(tuple(kept), 0.0) + 1 / len(neighbours.free) / len(
-                beside
-            )
+            expected[tuple(kept)] = expected.get(tuple(kept), 0.0) + 1 / len(
+                neighbours.free
+            ) / len(beside)
     found, counts = np.unique(drawn, axis=0, return_counts=True)
     assert {tuple(other) for other in found} == set(expected)
     for other, count in zip(found, counts, strict=True):
@@ -240,7 +257,9 @@ def test_random_neighbours_are_as_likely_as_they_count():
 def test_means_over_random_neighbours_approach_those_over_all():
     neighbours = neighbours_of(MIXED, ["sex"], output="score")
     points = MIXED.draw(20, np.random.default_rng(2))
-    assert np.abs(neighbours.means(points, draws=4000) - neighbours.means(points)).max() < 0.04
+    assert (
+        np.abs(neighbours.means(points, draws=4000) - neighbours.means(points)).max() < 0.04
+    )
 
 
 @pytest.mark.parametrize("draws", [0, -1, 1.5, True, "2"])
@@ -337,7 +356,10 @@ def test_an_interrupted_walk_keeps_what_it_has(calls):
     assert stop is StopReason.INTERRUPTED
     assert 0 < len(rows) < 5000
     assert meter.queries == 9 * len(rows)
-    assert means.tobytes() == neighbours_of(MIXED, ["sex"]).means(points[: len(rows)]).tobytes()
+    assert (
+        means.tobytes()
+        == neighbours_of(MIXED, ["sex"]).means(points[: len(rows)]).tobytes()
+    )
 
 
 @pytest.mark.parametrize("draws", [None, 2])
@@ -361,5 +383,7 @@ def test_workers_share_a_walk_and_find_the_same(draws, monkeypatch):
     assert stop is None
     assert 2 in maps
     assert shared.tobytes() == walked(alone, points, order, draws=draws)[1].tobytes()
-    assert together.view.subject.asked == alone.view.subject.asked == 3000 * alone.asks(draws)
+    assert (
+        together.view.subject.asked == alone.view.subject.asked == 3000 * alone.asks(draws)
+    )
     assert together.view.subject.executed == alone.view.subject.executed

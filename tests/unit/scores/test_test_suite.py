@@ -60,7 +60,9 @@ def suites(draw: st.DrawFn) -> tuple[Space, list[test_suite.Tests]]:
     rng = np.random.default_rng(draw(st.integers(0, 99)))
     listed = [feature.name for feature in space.features if np.isfinite(feature.size)]
     parts = []
-    kinds = draw(st.lists(st.sampled_from(test_suite.KINDS), min_size=1, max_size=2, unique=True))
+    kinds = draw(
+        st.lists(st.sampled_from(test_suite.KINDS), min_size=1, max_size=2, unique=True)
+    )
     dtype = draw(OUTCOMES)[0]
     for kind in kinds:
         points = space.draw(draw(st.integers(1, 5)), rng)
@@ -77,7 +79,12 @@ def suites(draw: st.DrawFn) -> tuple[Space, list[test_suite.Tests]]:
             every = np.ones(len(points), dtype=np.bool_)
             parts.append(
                 test_suite.Tests(
-                    "group", space.names, points, np.resize(outcomes, len(points)), numbers, every
+                    "group",
+                    space.names,
+                    points,
+                    np.resize(outcomes, len(points)),
+                    numbers,
+                    every,
                 )
             )
     return space, (
@@ -89,7 +96,12 @@ def test_infinite_outcomes_of_one_score_leave_those_of_another_numbers(tmp_path)
     space, one = Space([integer("x", 0, 3)]), np.ones(1, dtype=np.bool_)
     parts = [
         test_suite.Tests(
-            kind, ("x",), np.zeros((1, 1)), np.array([value]), np.zeros(1, dtype=np.int64), one
+            kind,
+            ("x",),
+            np.zeros((1, 1)),
+            np.array([value]),
+            np.zeros(1, dtype=np.int64),
+            one,
         )
         for kind, value in (("causal", 1.0), ("group", -np.inf))
     ]
@@ -118,7 +130,20 @@ ODD = Space(
     [
         category(
             "a,b",
-            ["01", "1", "True", "NA", "None", "", "nan", '"1"', "a\r\nb", "\ufeffx", "é", " 1"],
+            [
+                "01",
+                "1",
+                "True",
+                "NA",
+                "None",
+                "",
+                "nan",
+                '"1"',
+                "a\r\nb",
+                "\ufeffx",
+                "é",
+                " 1",
+            ],
         ),
         category("mixed", [1, "1", "true", 2.5, "2.5"]),
         category("truth", [True, False]),
@@ -163,14 +188,28 @@ def test_a_csv_suite_reads_as_a_person_would_write_it(tmp_path):
         "test.draw",
         "test.own",
     ]
-    assert frame.iloc[0].tolist() == ["F", "02", "5", "no", "causal", '["sex"]', "0", "True"]
+    assert frame.iloc[0].tolist() == [
+        "F",
+        "02",
+        "5",
+        "no",
+        "causal",
+        '["sex"]',
+        "0",
+        "True",
+    ]
     assert frame["outcome"].tolist() == ["no", '"1"', "no"]
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
 def test_several_outputs_have_a_column_each(tmp_path, suffix):
-    outcomes = np.zeros(4, dtype=[("grant", object), ("rate", np.float64), ("ok", np.bool_)])
-    outcomes["grant"], outcomes["rate"] = ["yes", "no", "1", "no"], [0.1, 1e300, 0.1 + 0.2, -0.0]
+    outcomes = np.zeros(
+        4, dtype=[("grant", object), ("rate", np.float64), ("ok", np.bool_)]
+    )
+    outcomes["grant"], outcomes["rate"] = (
+        ["yes", "no", "1", "no"],
+        [0.1, 1e300, 0.1 + 0.2, -0.0],
+    )
     points = np.array([[0, 1], [1, 2], [0, 3], [1, 4]], dtype=np.float64)
     tests = test_suite.Tests(
         "group", ("sex",), points, outcomes, np.arange(4), np.ones(4, dtype=np.bool_)
@@ -234,16 +273,24 @@ def test_a_write_that_fails_leaves_the_old_suite_and_nothing_else(tmp_path, monk
 def test_a_path_that_cannot_be_written_is_refused(tmp_path, name, words):
     (tmp_path / "folder.csv").mkdir()
     refused(
-        UsageError, lambda: test_suite.write_suite(tmp_path / name, SPACE, [small()]), name, words
+        UsageError,
+        lambda: test_suite.write_suite(tmp_path / name, SPACE, [small()]),
+        name,
+        words,
     )
     refused(UsageError, lambda: test_suite.check_suite(tmp_path / name, SPACE), name, words)
 
 
-@pytest.mark.parametrize("name", ["outcome", "test.kind", "test.over", "test.draw", "test.own"])
+@pytest.mark.parametrize(
+    "name", ["outcome", "test.kind", "test.over", "test.draw", "test.own"]
+)
 def test_a_feature_with_the_name_of_a_column_is_refused(tmp_path, name):
     space = Space([integer(name, 0, 3)])
     refused(
-        UsageError, lambda: test_suite.check_suite(tmp_path / "x.csv", space), repr(name), "rename"
+        UsageError,
+        lambda: test_suite.check_suite(tmp_path / "x.csv", space),
+        repr(name),
+        "rename",
     )
     refused(
         UsageError,
@@ -255,7 +302,9 @@ def test_a_feature_with_the_name_of_a_column_is_refused(tmp_path, name):
 
 
 def test_of_the_same_score_for_several_outputs_the_longest_part_is_kept(tmp_path):
-    longer = causal(SPACE, np.array([[0.0, 7.0], [1.0, 8.0], [1.0, 9.0]]), ("sex",), np.array([3]))
+    longer = causal(
+        SPACE, np.array([[0.0, 7.0], [1.0, 8.0], [1.0, 9.0]]), ("sex",), np.array([3])
+    )
     test_suite.write_suite(tmp_path / "x.csv", SPACE, [small(), longer, small()])
     (found,) = test_suite.read_suite(tmp_path / "x.csv", SPACE)
     same(found, longer)
@@ -264,7 +313,9 @@ def test_of_the_same_score_for_several_outputs_the_longest_part_is_kept(tmp_path
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])
 def test_a_suite_without_tests(tmp_path, suffix):
     test_suite.write_suite(tmp_path / f"x{suffix}", SPACE, [])
-    refused(DataError, lambda: test_suite.read_suite(tmp_path / f"x{suffix}", SPACE), "no rows")
+    refused(
+        DataError, lambda: test_suite.read_suite(tmp_path / f"x{suffix}", SPACE), "no rows"
+    )
 
 
 OTHER = Space([category("sex", ["F", "X"]), integer("age", 0, 100_000)])
@@ -349,15 +400,23 @@ def test_files_that_are_no_suites(tmp_path):
         "cannot be read",
     )
     (tmp_path / "empty.csv").write_text("")
-    refused(DataError, lambda: test_suite.read_suite(tmp_path / "empty.csv", SPACE), "empty.csv")
+    refused(
+        DataError, lambda: test_suite.read_suite(tmp_path / "empty.csv", SPACE), "empty.csv"
+    )
     (tmp_path / "text.parquet").write_text("sex,age")
     refused(
-        DataError, lambda: test_suite.read_suite(tmp_path / "text.parquet", SPACE), "text.parquet"
+        DataError,
+        lambda: test_suite.read_suite(tmp_path / "text.parquet", SPACE),
+        "text.parquet",
     )
     (tmp_path / "bytes.csv").write_bytes(b"\xff\xfe\x00")
-    refused(DataError, lambda: test_suite.read_suite(tmp_path / "bytes.csv", SPACE), "bytes.csv")
+    refused(
+        DataError, lambda: test_suite.read_suite(tmp_path / "bytes.csv", SPACE), "bytes.csv"
+    )
     file = edited(tmp_path)
-    file.write_text(file.read_text().replace("True\n", "True,1\n").replace("False\n", "False,1\n"))
+    file.write_text(
+        file.read_text().replace("True\n", "True,1\n").replace("False\n", "False,1\n")
+    )
     refused(DataError, lambda: test_suite.read_suite(file, SPACE), "more cells")
 
 

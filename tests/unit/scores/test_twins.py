@@ -63,7 +63,9 @@ def test_outward_is_an_order_of_all_assignments(space, data):
     assert order[0] == 0
     if all(space.feature(name).size > 2 for name in names):
         ends = [{0.0, feature.size - 1} for feature in map(space.feature, names)]
-        places = list(itertools.product(*(range(int(space.feature(name).size)) for name in names)))
+        places = list(
+            itertools.product(*(range(int(space.feature(name).size)) for name in names))
+        )
         extreme = [
             all(at in end for at, end in zip(places[row], ends, strict=True))
             for row in order.tolist()
@@ -100,17 +102,25 @@ CONSTRAINTS: list[tuple[str, ...]] = [
 
 @pytest.mark.parametrize("constraints", CONSTRAINTS)
 @pytest.mark.parametrize("differs", [None, 2.0])
-@given(st.integers(0, 10_000), st.sampled_from([("age",), ("age", "income"), ("sex", "age")]))
+@given(
+    st.integers(0, 10_000), st.sampled_from([("age",), ("age", "income"), ("sex", "age")])
+)
 @settings(max_examples=5, deadline=None)
-def test_the_staged_search_finds_what_asking_everything_finds(constraints, differs, seed, names):
+def test_the_staged_search_finds_what_asking_everything_finds(
+    constraints, differs, seed, names
+):
     space = eh.Space(SPACE.features, constraints=constraints)
     rng = np.random.default_rng(seed)
     table = np.where(
-        rng.random((73, 2, 10)) < rng.choice([0.002, 0.05, 0.5]), rng.integers(0, 6, (73, 2, 10)), 0
+        rng.random((73, 2, 10)) < rng.choice([0.002, 0.05, 0.5]),
+        rng.integers(0, 6, (73, 2, 10)),
+        0,
     )
 
     def decide(people):
-        return table[people["age"] - 18, (people["sex"] == "M").astype(int), people["income"]]
+        return table[
+            people["age"] - 18, (people["sex"] == "M").astype(int), people["income"]
+        ]
 
     view, points = view_of(decide, space, differs=differs), space.draw(40, rng)
     base = view.decide(points)
@@ -183,7 +193,9 @@ def test_what_a_draw_costs_depends_on_nothing_but_the_draw(monkeypatch, tmp_path
 
     def run(n_jobs=1, **options):
         subject = eh.Subject(signed, SPACE, **options)
-        found = eh.measure(subject, over="age", margin=0.04, n_jobs=n_jobs, seed=1, exact=False)
+        found = eh.measure(
+            subject, over="age", margin=0.04, n_jobs=n_jobs, seed=1, exact=False
+        )
         return found.digest, found.spent.queries
 
     first = run()
@@ -200,7 +212,9 @@ def test_what_a_draw_costs_depends_on_nothing_but_the_draw(monkeypatch, tmp_path
 @given(st.integers(1, 3000), st.booleans())
 @settings(max_examples=examples(15), deadline=None)
 def test_the_query_budget_is_never_exceeded(queries, constrained):
-    space = eh.Space(SPACE.features, ["age"], ["age > 30 or sex == 'F'"] if constrained else [])
+    space = eh.Space(
+        SPACE.features, ["age"], ["age > 30 or sex == 'F'"] if constrained else []
+    )
     asked = 0
 
     def counted(people):
@@ -229,8 +243,12 @@ def test_dear_software_is_asked_less(tmp_path):
     program.write_text(
         f'echo "$1 $2" >> {log}\nif [ "$1" -gt 50 ]; then echo yes; else echo no; fi\n'
     )
-    space = eh.Space([eh.integer("age", 18, 90), eh.integer("id", 1, 1000)], protected=["age"])
-    subject = eh.Subject.command(["/bin/sh", os.fspath(program), "{age}", "{id}"], space, memo=True)
+    space = eh.Space(
+        [eh.integer("age", 18, 90), eh.integer("id", 1, 1000)], protected=["age"]
+    )
+    subject = eh.Subject.command(
+        ["/bin/sh", os.fspath(program), "{age}", "{id}"], space, memo=True
+    )
     found = eh.measure(subject, margin=0.3)
     ran = log.read_text().splitlines()
     assert found.worst.estimate.value == 1
@@ -243,7 +261,9 @@ def test_a_memo_saves_executions_and_nothing_else(monkeypatch):
     executed = {}
     for memo in (True, False):
         subject = eh.Subject(decide_by_age, SPACE, memo=memo)
-        monkeypatch.setattr(subject.adapter, "expensive", True)  # so that nothing is asked ahead
+        monkeypatch.setattr(
+            subject.adapter, "expensive", True
+        )  # so that nothing is asked ahead
         found = eh.measure(subject, over="age", margin=0.1, exact=False)
         executed[memo] = subject.executed
         assert found.spent.queries >= subject.executed
@@ -256,7 +276,9 @@ def test_a_suite_of_dear_software_stays_within_the_budget(tmp_path):
     wide = eh.Space([*SPACE.features[:2], eh.integer("income", 0, 9999)])
     people = wide.decode(wide.draw(40, np.random.default_rng(0)))
     for sampler in (None, eh.rows(people)):
-        subject = eh.Subject(lambda people: people["age"] >= people["income"] / 50, wide, memo=True)
+        subject = eh.Subject(
+            lambda people: people["age"] >= people["income"] / 50, wide, memo=True
+        )
         found = eh.measure(
             subject, over="age", margin=0.05, exact=None if sampler else False, keep_tests=True,
             budget=eh.Budget(queries=4000), sampler=sampler,
@@ -282,9 +304,14 @@ def test_a_suite_of_dear_software_stays_within_the_budget(tmp_path):
 def test_farthest_is_the_farthest_of_the_class(differs, outcomes, data):
     view = view_of(lambda people: people["age"], differs=differs)
     rows = data.draw(
-        st.lists(st.tuples(st.sampled_from(outcomes), st.integers(0, 3)), min_size=1, max_size=25)
+        st.lists(
+            st.tuples(st.sampled_from(outcomes), st.integers(0, 3)), min_size=1, max_size=25
+        )
     )
-    values, ids = np.array([value for value, _ in rows]), np.array([number for _, number in rows])
+    values, ids = (
+        np.array([value for value, _ in rows]),
+        np.array([number for _, number in rows]),
+    )
     ids = np.unique(ids, return_inverse=True)[1]
     found = farthest(view, values, ids)
     for row, number in enumerate(ids.tolist()):

@@ -34,7 +34,9 @@ def sparse(rng: np.random.Generator, shape: tuple[int, int]) -> Any:
 
 
 def mixed(rng: np.random.Generator, shape: tuple[int, int]) -> Any:
-    return np.where(rng.random(shape) < 0.7, rng.integers(0, 2, shape), rng.beta(0.5, 2, shape))
+    return np.where(
+        rng.random(shape) < 0.7, rng.integers(0, 2, shape), rng.beta(0.5, 2, shape)
+    )
 
 
 LAWS: dict[str, tuple[Callable[..., Any], float, float]] = {
@@ -80,7 +82,9 @@ def test_a_lower_limit_is_the_largest_mean_that_makes_the_gambler_rich(samples, 
     for row, limit in zip(samples, below.tolist(), strict=True):
         assert limit == 0 or one_by_one(row, limit, tail) >= -math.log(tail) - 1e-6
         higher = limit + 1e-6
-        assert higher > np.mean(row) or one_by_one(row, higher, tail) < -math.log(tail) + 1e-6
+        assert (
+            higher > np.mean(row) or one_by_one(row, higher, tail) < -math.log(tail) + 1e-6
+        )
 
 
 @settings(deadline=None, max_examples=examples(80))

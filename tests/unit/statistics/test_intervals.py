@@ -35,7 +35,11 @@ def binomial(n: int, p: Floats) -> Floats:
     p = p[:, None]
     return np.asarray(
         np.exp(
-            gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1) + xlogy(k, p) + xlog1py(n - k, -p)
+            gammaln(n + 1)
+            - gammaln(k + 1)
+            - gammaln(n - k + 1)
+            + xlogy(k, p)
+            + xlog1py(n - k, -p)
         )
     )
 
@@ -63,7 +67,9 @@ def test_clopper_pearson_against_scipy(k, n, level, low, high):
 
 
 def test_wald_is_the_papers_formula():
-    assert intervals.wald(10, 100, 0.95) == pytest.approx((0.1 - 0.0588, 0.1 + 0.0588), abs=1e-4)
+    assert intervals.wald(10, 100, 0.95) == pytest.approx(
+        (0.1 - 0.0588, 0.1 + 0.0588), abs=1e-4
+    )
     assert intervals.wald(0, 100, 0.95) == pytest.approx((0.0, 0.0), abs=0)
 
 
@@ -116,7 +122,9 @@ def test_mixture_limits_are_where_the_martingale_crosses(count, level):
     bound = -math.log(1 - level)
     for limit, end in ((low, 0), (high, 1)):
         if limit != end:
-            assert confidence_sequences.log_mixture(k, n, limit) == pytest.approx(bound, abs=1e-5)
+            assert confidence_sequences.log_mixture(k, n, limit) == pytest.approx(
+                bound, abs=1e-5
+            )
 
 
 @pytest.mark.parametrize("interval", ONE_SAMPLE)
@@ -125,7 +133,13 @@ def test_shapes_empty_samples_and_wrong_input(interval):
     assert low.shape == high.shape == (2, 2)
     assert interval(3, 10, 0.95) == pytest.approx((low[0, 1], high[0, 1]))
     assert interval(0, 0, 0.95) == (0.0, 1.0)
-    for k, n, level in ((7, 5, 0.95), (-1, 5, 0.95), (1, 5, 0.0), (1, 5, 1.0), (1, 5, math.nan)):
+    for k, n, level in (
+        (7, 5, 0.95),
+        (-1, 5, 0.95),
+        (1, 5, 0.0),
+        (1, 5, 1.0),
+        (1, 5, math.nan),
+    ):
         with pytest.raises(UsageError):
             interval(k, n, level)
 
@@ -139,7 +153,11 @@ def test_mixture_grades_are_no_wider_than_their_rounding():
 
 GRID = np.unique(
     np.concatenate(
-        [np.linspace(0, 1, 51), [0.001, 0.005, 0.01, 0.03], 1 - np.array([0.001, 0.005, 0.03])]
+        [
+            np.linspace(0, 1, 51),
+            [0.001, 0.005, 0.01, 0.03],
+            1 - np.array([0.001, 0.005, 0.03]),
+        ]
     )
 )
 
@@ -162,7 +180,9 @@ def square_and_add(k1: Floats, n1: Floats, k2: Floats, n2: Floats, tail: float) 
 
 
 @pytest.mark.parametrize("level", [0.9, 0.95, 0.999])
-@pytest.mark.parametrize(("n1", "n2"), [(1, 1), (5, 5), (5, 20), (20, 5), (20, 20), (2, 30)])
+@pytest.mark.parametrize(
+    ("n1", "n2"), [(1, 1), (5, 5), (5, 20), (20, 5), (20, 20), (2, 30)]
+)
 def test_the_difference_holds_its_level_by_enumeration(n1, n2, level):
     assert missed(n1, n2, level, intervals.difference_above) <= (1 - level) / 2
 
@@ -203,13 +223,17 @@ def test_the_product_martingale_crosses_at_the_limits_of_the_difference(one, two
 
 def test_spread_of_two_is_the_difference_folded():
     low, high = intervals.spread([30, 12], 40, 0.95)
-    assert (low, high) == pytest.approx(intervals.difference(30, 40, 12, 40, 0.95), abs=1e-9)
+    assert (low, high) == pytest.approx(
+        intervals.difference(30, 40, 12, 40, 0.95), abs=1e-9
+    )
     low, high = intervals.spread([20, 20], 40, 0.95)
     assert low == 0
     assert high == pytest.approx(intervals.difference(20, 40, 20, 40, 0.95)[1], abs=1e-9)
 
 
-@pytest.mark.parametrize("interval", [intervals.spread, confidence_sequences.mixture_spread])
+@pytest.mark.parametrize(
+    "interval", [intervals.spread, confidence_sequences.mixture_spread]
+)
 def test_spread_of_groups(interval):
     three, many = interval([30, 20, 12], 40, 0.95), interval([30, 12] + [20] * 6, 40, 0.95)
     assert 0 <= three[0] <= 18 / 40 <= three[1] <= 1
@@ -246,7 +270,9 @@ def test_by_group_is_simultaneous():
     ],
 )
 def test_verdicts(low, high, limit, verdict):
-    assert Estimate((low + high) / 2, low, high, 10, 0.95, "exact").verdict(limit) is verdict
+    assert (
+        Estimate((low + high) / 2, low, high, 10, 0.95, "exact").verdict(limit) is verdict
+    )
 
 
 def test_enumeration_is_certain():
@@ -277,7 +303,10 @@ def test_estimates_read_well():
 
 @pytest.mark.parametrize(
     "estimate",
-    [Estimate.exact(3, 8, population="all"), Estimate(math.nan, 0.0, 1.0, 0, 0.95, "exact")],
+    [
+        Estimate.exact(3, 8, population="all"),
+        Estimate(math.nan, 0.0, 1.0, 0, 0.95, "exact"),
+    ],
 )
 def test_estimates_survive_json(estimate):
     written = json.loads(json.dumps(estimate.to_dict(), allow_nan=False))

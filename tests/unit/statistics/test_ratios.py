@@ -70,7 +70,9 @@ def missed(n1, n2, tail, lower):
 
 
 @pytest.mark.parametrize("level", [0.9, 0.95, 0.999])
-@pytest.mark.parametrize(("n1", "n2"), [(1, 1), (5, 5), (4, 20), (20, 4), (15, 15), (30, 1)])
+@pytest.mark.parametrize(
+    ("n1", "n2"), [(1, 1), (5, 5), (4, 20), (20, 4), (15, 15), (30, 1)]
+)
 def test_the_ratio_holds_its_level_by_enumeration(n1, n2, level):
     assert missed(n1, n2, (1 - level) / 2, ratios.ratio_above) <= (1 - level) / 2
 
@@ -78,7 +80,12 @@ def test_the_ratio_holds_its_level_by_enumeration(n1, n2, level):
 def plug_in(k1: Any, n1: Any, k2: Any, n2: Any, tail: float) -> Any:
     """Katz's formula, with half a hit added so that it is finite."""
     k1, n1, k2, n2 = k1 + 0.5, n1 + 0.5, k2 + 0.5, n2 + 0.5
-    return k1 / n1 / (k2 / n2) * np.exp(norm.ppf(tail) * np.sqrt(1 / k1 - 1 / n1 + 1 / k2 - 1 / n2))
+    return (
+        k1
+        / n1
+        / (k2 / n2)
+        * np.exp(norm.ppf(tail) * np.sqrt(1 / k1 - 1 / n1 + 1 / k2 - 1 / n2))
+    )
 
 
 def test_the_plug_in_does_not_hold_its_level():
@@ -119,7 +126,9 @@ def test_leaving_out_hopeless_pairs_changes_nothing(found):
     pairs = list(itertools.permutations(range(m), 2))
     low, high = ratios.impact_ratio(k, n, 1 - alpha)
     high_tail, low_tail = intervals.spread_tails(m, alpha)
-    assert low == pytest.approx(min(1.0, min(limit(*pair, low_tail) for pair in pairs)), rel=1e-5)
+    assert low == pytest.approx(
+        min(1.0, min(limit(*pair, low_tail) for pair in pairs)), rel=1e-5
+    )
     assert high == pytest.approx(
         1 / max(1.0, max(limit(*pair, high_tail) for pair in pairs)), rel=1e-5
     )
@@ -128,7 +137,9 @@ def test_leaving_out_hopeless_pairs_changes_nothing(found):
         others = [h for h in range(m) if h != g]
         least = min(limit(g, h, alpha / 2 / (m - 1)) for h in others)
         most = max(limit(h, g, alpha / 2 / (m - 1) ** 2) for h in others)
-        assert (lows[g], highs[g]) == pytest.approx((min(1.0, least), 1 / max(1.0, most)), rel=1e-5)
+        assert (lows[g], highs[g]) == pytest.approx(
+            (min(1.0, least), 1 / max(1.0, most)), rel=1e-5
+        )
 
 
 def outcomes(sizes):
@@ -151,7 +162,13 @@ def worst_miss(sizes, wrong):
 
 @pytest.mark.parametrize(
     ("sizes", "level"),
-    [((12, 4), 0.8), ((12, 4), 0.95), ((4, 5, 6), 0.8), ((4, 5, 6), 0.95), ((3, 2, 2, 2), 0.8)],
+    [
+        ((12, 4), 0.8),
+        ((12, 4), 0.95),
+        ((4, 5, 6), 0.8),
+        ((4, 5, 6), 0.95),
+        ((3, 2, 2, 2), 0.8),
+    ],
 )
 def test_groups_hold_their_level_by_enumeration(sizes, level):
     k = outcomes(sizes)
@@ -238,7 +255,11 @@ def test_a_contrast_shares_its_error_and_leaves_the_unknown_open():
     assert math.isnan(contrast.to_best()[3].value)
     assert contrast.to_best()[1].value == pytest.approx(0.4)
     alone = ratios.Contrast(hits[:1], size[:1], 0.95)
-    assert (alone.difference().low, alone.difference().high, alone.difference().n) == (0.0, 1.0, 0)
+    assert (alone.difference().low, alone.difference().high, alone.difference().n) == (
+        0.0,
+        1.0,
+        0,
+    )
     never = ratios.Contrast(np.zeros(2), size[:2], 0.95)
     assert never.difference().value == 0
     assert (never.ratio().low, never.ratio().high, never.ratio().n) == (0.0, 1.0, 0)

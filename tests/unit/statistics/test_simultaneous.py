@@ -72,7 +72,9 @@ def test_the_ceiling_holds_for_every_count_of_small_groups():
                 sure = SimultaneousIntervals(0.95, among, graded=graded)
                 sizes = np.full(a.shape, float(n1)), np.full(b.shape, float(n2))
                 box = sure.box(a, sizes[0], b, sizes[1])
-                assert (box <= sure.ceiling(a / n1, sizes[0], b / n2, sizes[1]) + 1e-9).all()
+                assert (
+                    box <= sure.ceiling(a / n1, sizes[0], b / n2, sizes[1]) + 1e-9
+                ).all()
 
 
 @settings(max_examples=examples(15), deadline=None)
@@ -88,7 +90,9 @@ def test_sides_that_change_places_change_the_sign(case):
 
 def test_one_group_has_the_limits_of_a_pair_at_half_the_error():
     sure = SimultaneousIntervals(0.9)
-    assert sure.difference(30, 40, 12, 40) == pytest.approx(difference(30, 40, 12, 40, 0.95))
+    assert sure.difference(30, 40, 12, 40) == pytest.approx(
+        difference(30, 40, 12, 40, 0.95)
+    )
     assert sure.rate(3, 40) == pytest.approx(clopper_pearson(3, 40, 1 - 0.1 / 4))
 
 
@@ -102,8 +106,13 @@ def test_more_groups_more_doubt_and_graded_values_still_more():
         )
     ]
     assert widths == sorted(widths)
-    few, many = SimultaneousIntervals(0.95, 50), SimultaneousIntervals(0.95, 50, graded=True)
-    assert np.ptp(many.difference(30, 100, 50, 100)) > np.ptp(few.difference(30, 100, 50, 100))
+    few, many = (
+        SimultaneousIntervals(0.95, 50),
+        SimultaneousIntervals(0.95, 50, graded=True),
+    )
+    assert np.ptp(many.difference(30, 100, 50, 100)) > np.ptp(
+        few.difference(30, 100, 50, 100)
+    )
     assert np.ptp(many.rate(30, 100)) > np.ptp(few.rate(30, 100))
     # A sum between two whole numbers has the limits of both.
     ends = [many.difference(k, 100, 50, 100) for k in (30, 30.4, 31)]
@@ -115,7 +124,9 @@ def test_sums_that_miss_a_whole_number_by_rounding_are_whole():
     total = sum([0.1] * 30)
     assert total != 3
     assert sure.rate(total, 100) == sure.rate(3, 100)
-    assert sure.difference(total, 100, 50, 100) == pytest.approx(sure.difference(3, 100, 50, 100))
+    assert sure.difference(total, 100, 50, 100) == pytest.approx(
+        sure.difference(3, 100, 50, 100)
+    )
 
 
 @given(st.floats(0, 1), st.floats(0, 1), st.floats(1e-6, 1e6), st.floats(1e-6, 1e6))
@@ -129,11 +140,18 @@ def test_what_was_enumerated_is_what_it_is_whatever_the_weights(p1, p2, n1, n2):
     arrays = [np.array([x]) for x in (k1, n1, k2, n2)]
     assert sure.box(*arrays) == pytest.approx(abs(apart), abs=1e-12)
     rates = [np.array([x]) for x in (k1 / n1, n1, k2 / n2, n2)]
-    assert sure.ceiling(*rates) == sure.strength(*rates) == pytest.approx(abs(apart), abs=1e-12)
+    assert (
+        sure.ceiling(*rates)
+        == sure.strength(*rates)
+        == pytest.approx(abs(apart), abs=1e-12)
+    )
 
 
 def test_nobody_is_unknown_and_never_fair():
-    for sure in (SimultaneousIntervals(0.95, 4), SimultaneousIntervals(0.95, 4, graded=True)):
+    for sure in (
+        SimultaneousIntervals(0.95, 4),
+        SimultaneousIntervals(0.95, 4, graded=True),
+    ):
         assert [float(end) for end in sure.rate(0, 0)] == [0, 1]
         low, high = absolute(*map(np.asarray, sure.difference(0, 0, 3, 9)))
         assert [float(low), float(high)] == pytest.approx([0, 1], abs=0.3)
@@ -144,14 +162,18 @@ def test_nobody_is_unknown_and_never_fair():
 
 
 def test_a_single_person_tells_next_to_nothing():
-    low, high = absolute(*map(np.asarray, SimultaneousIntervals(0.95, 100).difference(1, 1, 0, 50)))
+    low, high = absolute(
+        *map(np.asarray, SimultaneousIntervals(0.95, 100).difference(1, 1, 0, 50))
+    )
     assert low == 0
     assert high == 1
 
 
 def test_impossible_counts_are_refused():
     refused(
-        UsageError, lambda: SimultaneousIntervals(0.95).difference(5, 4, 1, 2), "0 <= hits <= n"
+        UsageError,
+        lambda: SimultaneousIntervals(0.95).difference(5, 4, 1, 2),
+        "0 <= hits <= n",
     )
     refused(UsageError, lambda: SimultaneousIntervals(1.0).rate(-1, 4), "0 <= hits <= n")
 
@@ -169,7 +191,10 @@ def test_limits_of_an_absolute_value_hold_all_of_it(pairs):
 
 def test_strength_is_about_the_lower_limit():
     rng = np.random.default_rng(0)
-    n1, n2 = rng.integers(300, 3000, 200).astype(float), rng.integers(300, 3000, 200).astype(float)
+    n1, n2 = (
+        rng.integers(300, 3000, 200).astype(float),
+        rng.integers(300, 3000, 200).astype(float),
+    )
     p1, p2 = rng.uniform(0.1, 0.9, 200), rng.uniform(0.1, 0.9, 200)
     k1, k2 = np.round(p1 * n1), np.round(p2 * n2)
     sure = SimultaneousIntervals(0.95, 1000)
@@ -219,7 +244,10 @@ def test_differences_rates_and_ratios_hold_together(rates, graded):
     truth1, truth2 = (RULES * sizes) @ rates / n1, (~RULES * sizes) @ rates / n2
     if graded:
         drawn = np.stack(
-            [betas(rate, (runs, n), rng).sum(axis=1) for rate, n in zip(rates, sizes, strict=True)],
+            [
+                betas(rate, (runs, n), rng).sum(axis=1)
+                for rate, n in zip(rates, sizes, strict=True)
+            ],
             axis=1,
         )
     else:

@@ -76,7 +76,8 @@ def test_judgements_are_coherent(plan, count, last):
         assert estimate.verdict(plan.limit) is not Verdict.UNDECIDED
     if judged.stop is StopReason.MARGIN:
         assert (
-            max(estimate.high - estimate.value, estimate.value - estimate.low) <= plan.margin + 1e-9
+            max(estimate.high - estimate.value, estimate.value - estimate.low)
+            <= plan.margin + 1e-9
         )
     assert (int(plan.first_stop([hits], [n])) == 0) == (
         judged.stop in (StopReason.DECIDED, StopReason.MARGIN)
@@ -89,7 +90,8 @@ def test_the_margin_is_not_missed(count):
     plan = Plan(0.95, 0.05)
     judged = plan.judge(*count)
     reach = max(
-        judged.estimate.high - judged.estimate.value, judged.estimate.value - judged.estimate.low
+        judged.estimate.high - judged.estimate.value,
+        judged.estimate.value - judged.estimate.low,
     )
     if abs(reach - 0.05) > 1e-9:
         assert (judged.stop is StopReason.MARGIN) == (reach < 0.05)
@@ -119,7 +121,12 @@ def test_nothing_seen_is_nothing_known(plan):
 
 
 def test_the_error_is_shared_out_and_never_exceeded():
-    for plan in (Plan(limit=0.1), Plan(0.99, 0.01, 0.5), Plan(margin=None, limit=0.1), Plan()):
+    for plan in (
+        Plan(limit=0.1),
+        Plan(0.99, 0.01, 0.5),
+        Plan(margin=None, limit=0.1),
+        Plan(),
+    ):
         assert plan.error_margin + plan.error_decide <= 1 - plan.level + 1e-12
     assert Plan().error_margin == pytest.approx(0.05 * calibration(0.05))
     assert Plan(margin=None).error_margin == pytest.approx(0.05)
@@ -153,7 +160,9 @@ def test_wald_stops_where_the_paper_does():
 def test_many_runs_at_once_agree_with_one_at_a_time():
     rng = np.random.default_rng(0)
     plan, looks = Plan(0.95, 0.1, 0.2), np.array(list(look_sizes(400)))
-    hits = np.cumsum(rng.binomial(np.diff(looks, prepend=0), 0.15, (3, 20, looks.size)), axis=-1)
+    hits = np.cumsum(
+        rng.binomial(np.diff(looks, prepend=0), 0.15, (3, 20, looks.size)), axis=-1
+    )
     found = plan.first_stop(hits, looks)
     assert found.shape == (3, 20)
     for run, at in zip(hits.reshape(-1, looks.size), found.ravel(), strict=True):
@@ -187,7 +196,9 @@ SPREADS = [
 @settings(deadline=None, max_examples=examples(25))
 @given(data=st.data(), n=st.integers(1, 400), last=st.booleans())
 def test_spread_judgements_are_coherent(plan, data, n, last):
-    hits = data.draw(st.lists(st.integers(0, n), min_size=plan.groups, max_size=plan.groups))
+    hits = data.draw(
+        st.lists(st.integers(0, n), min_size=plan.groups, max_size=plan.groups)
+    )
     judged = plan.judge(hits, n, last=last)
     estimate = judged.estimate
     assert estimate.value == pytest.approx((max(hits) - min(hits)) / n)
@@ -196,7 +207,8 @@ def test_spread_judgements_are_coherent(plan, data, n, last):
         assert estimate.verdict(plan.limit) is not Verdict.UNDECIDED
     if judged.stop is StopReason.MARGIN and plan.method != "wald":
         assert (
-            max(estimate.high - estimate.value, estimate.value - estimate.low) <= plan.margin + 1e-6
+            max(estimate.high - estimate.value, estimate.value - estimate.low)
+            <= plan.margin + 1e-6
         )
     assert (int(plan.first_stop([hits], [n])) == 0) == (
         judged.stop in (StopReason.DECIDED, StopReason.MARGIN)

@@ -42,7 +42,9 @@ COMPARE = Verb(
     ),
     function=Deferred("evenhand.methods.compare.compare:compare"),
     options=Options.of(
-        Option("over", FEATURES, "columns that form groups; repeat for more sets", repeat=True),
+        Option(
+            "over", FEATURES, "columns that form groups; repeat for more sets", repeat=True
+        ),
         Option("truth", TEXT, "the column of true labels", metavar="COLUMN", python=False),
         Option(
             "data",
@@ -59,7 +61,12 @@ COMPARE = Verb(
             "columns of predictions, separated by commas, the original among them",
             python=False,
         ),
-        Option("baseline", TEXT, "the name of the original (default: original)", metavar="COLUMN"),
+        Option(
+            "baseline",
+            TEXT,
+            "the name of the original (default: original)",
+            metavar="COLUMN",
+        ),
         Option(
             "bias",
             TEXT,
@@ -80,7 +87,9 @@ COMPARE = Verb(
             "tightest, majority, label or random (default: tightest)",
             metavar="NAME",
         ),
-        Option("label", LABEL, "with --overwrite label, what predictions are overwritten with"),
+        Option(
+            "label", LABEL, "with --overwrite label, what predictions are overwritten with"
+        ),
         Option(
             "degrees",
             _NUMBERS,

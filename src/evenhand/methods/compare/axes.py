@@ -84,7 +84,9 @@ class Axes:
             biases.append(bias)
             performances.append(performance)
         leading = original.shape[:-3]
-        return np.array(biases).reshape(*leading, -1), np.array(performances).reshape(*leading, -1)
+        return np.array(biases).reshape(*leading, -1), np.array(performances).reshape(
+            *leading, -1
+        )
 
     def baseline(
         self,
@@ -206,7 +208,9 @@ def _labels_function(
 
         column = predicted.reshape(-1, 1)
         try:
-            return float(scorer(KnownPredictions(), column, true, sample_weight=sample_weight))
+            return float(
+                scorer(KnownPredictions(), column, true, sample_weight=sample_weight)
+            )
         except AttributeError:
             # The scorer asked for decision_function or predict_proba.
             message = messages.PERFORMANCE_NEEDS_SCORES.format(performance=score.__name__)
@@ -306,7 +310,9 @@ def _check_names(bias: Mapping[str, Any], names: Sequence[str]) -> None:
     for name in bias:
         if name not in names:
             choices = nearest(name, names)
-            message = messages.MEASURED_BIAS_EXTRA.format(name=clip(repr(name)), choices=choices)
+            message = messages.MEASURED_BIAS_EXTRA.format(
+                name=clip(repr(name)), choices=choices
+            )
             raise UsageError(message)
 
 

@@ -10,7 +10,13 @@ import numpy as np
 
 from evenhand.methods.compare import COMPARE, messages
 from evenhand.methods.compare import regions as blind
-from evenhand.methods.compare.axes import Axes, as_bias, as_performance, favourable, measured
+from evenhand.methods.compare.axes import (
+    Axes,
+    as_bias,
+    as_performance,
+    favourable,
+    measured,
+)
 from evenhand.methods.compare.metrics.scores import Bias, check_defined, check_scores
 from evenhand.methods.compare.resampling import resampled
 from evenhand.methods.compare.standings import IntervalMethod, Scores, check_original, judge
@@ -179,7 +185,9 @@ def compare_trials(
     """
     labels = trials.frame.labels
     scores = _checked_scores(trials, bias, performance, positive)
-    elsewhere = measured(bias, trials.names, trials.runs) if isinstance(bias, Mapping) else None
+    elsewhere = (
+        measured(bias, trials.names, trials.runs) if isinstance(bias, Mapping) else None
+    )
     original = trials.tables[0].sum(axis=0)
     way = blind.choose(overwrite, label, labels, original, scores, degrees)
     axes = Axes(*scores, way, repetitions, seed)
@@ -248,7 +256,9 @@ def _interval_method(
 ) -> IntervalMethod:
     """Return how limits come about: by resampling one test set, or from runs with one each."""
     if trials.rows is not None:
-        return IntervalMethod(level, len(trials.rows.truth), messages.PEOPLE_OF_THE_TEST_SET)
+        return IntervalMethod(
+            level, len(trials.rows.truth), messages.PEOPLE_OF_THE_TEST_SET
+        )
     population = messages.NEW_SPLITS if test_size else messages.RUNS_LIKE_THESE
     return IntervalMethod(level, trials.runs, population, test_size)
 
@@ -286,7 +296,9 @@ def _resampled(
     if not resamples:
         resamples = RESAMPLES_OF_FUNCTIONS if axes.called else RESAMPLES
     rng = stream(seed, "compare", "rows")
-    drawn = resampled(trials.frame, rows.combination, rows.truth, rows.predicted, resamples, rng)
+    drawn = resampled(
+        trials.frame, rows.combination, rows.truth, rows.predicted, resamples, rng
+    )
     parts = [axes.score(tables, ends=True).mean(weights) for tables, weights in drawn]
     return Scores(
         performance=np.concatenate([part.performance for part in parts]),

@@ -101,7 +101,9 @@ class Standing:
         """How much it gains over the line, judged by the regions that are plausible."""
         from evenhand.results.evidence import Finding
 
-        return Finding(self.claim, (self.name,), self.gain, score="gain", judged=self.verdict)
+        return Finding(
+            self.claim, (self.name,), self.gain, score="gain", judged=self.verdict
+        )
 
     @property
     def claim(self) -> str:
@@ -109,7 +111,9 @@ class Standing:
         if len(self.plausible) == 1:
             return f"{self.name}: {self.region}"
         *others, last = self.plausible
-        return messages.UNDECIDED_CLAIM.format(name=self.name, regions=", ".join(others), last=last)
+        return messages.UNDECIDED_CLAIM.format(
+            name=self.name, regions=", ".join(others), last=last
+        )
 
     def __str__(self) -> str:
         if math.isnan(self.area):
@@ -277,7 +281,9 @@ class Comparison(Evidence):
 
     @property
     def _open(self) -> list[Standing]:
-        return [standing for standing in self.standings if standing.verdict is not Verdict.PASS]
+        return [
+            standing for standing in self.standings if standing.verdict is not Verdict.PASS
+        ]
 
     def body(self) -> dict[str, Any]:
         """Return what only this kind of evidence holds, as JSON holds it."""
@@ -302,7 +308,16 @@ class Comparison(Evidence):
     def read(cls, table: Mapping[str, Any], where: str) -> Comparison:
         """Rebuild a comparison from JSON of the present format."""
         performance, bias = table["start"]
-        keys = ("bias", "performance", "level", "seed", "runs", "resampled", "notes", "versions")
+        keys = (
+            "bias",
+            "performance",
+            "level",
+            "seed",
+            "runs",
+            "resampled",
+            "notes",
+            "versions",
+        )
         return cls(
             table["original"],
             (Estimate.from_dict(performance), Estimate.from_dict(bias)),

@@ -90,12 +90,16 @@ class Frame:
         names = tuple(protected)
         is_number = isinstance(support, int | float)
         if not is_number or not 0 <= support < 1:
-            raise UsageError(messages.SUPPORT_NOT_A_SHARE.format(support=clip(repr(support))))
+            raise UsageError(
+                messages.SUPPORT_NOT_A_SHARE.format(support=clip(repr(support)))
+            )
         if not names:
             return cls(tuple(labels), (), ((),), ())
         combinations, counts = _counted_combinations(protected)
         sets = _feature_sets(over, names)
-        groupings = [_grouping(names, combinations, counts, chosen, support) for chosen in sets]
+        groupings = [
+            _grouping(names, combinations, counts, chosen, support) for chosen in sets
+        ]
         return cls(tuple(labels), names, combinations, tuple(groupings))
 
     def place(self, protected: Mapping[str, Any]) -> Codes:

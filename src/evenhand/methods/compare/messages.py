@@ -2,9 +2,7 @@
 
 # Errors: options
 
-TOO_FEW_OUTCOMES = (
-    "outcomes must hold the predictions of the original and of a mitigation by name, at least two"
-)
+TOO_FEW_OUTCOMES = "outcomes must hold the predictions of the original and of a mitigation by name, at least two"
 TOO_FEW_PREDICTIONS = (
     "predictions must hold those of the original and of a mitigation by name, at least two"
 )
@@ -34,7 +32,9 @@ UNKNOWN_MITIGATION = "this comparison has no {name}; {choices}"
 
 # Errors: a check of a configuration
 
-CHECK_NEEDS_ROWS = "{where}: compare needs rows with their true outcomes; name their file with data"
+CHECK_NEEDS_ROWS = (
+    "{where}: compare needs rows with their true outcomes; name their file with data"
+)
 CHECK_NEEDS_TRUTH = "{where}: compare has no truth; name the column of true outcomes"
 
 # Errors: columns
@@ -48,7 +48,9 @@ NO_PROTECTED_COLUMN = (
     "protected has no column; give it the column of a protected feature, or several"
 )
 NO_COLUMNS_TO_PLACE = "there are no protected columns to place rows by"
-PROTECTED_LENGTHS = "protected has {first_rows} rows of {first} and {second_rows} of {second}"
+PROTECTED_LENGTHS = (
+    "protected has {first_rows} rows of {first} and {second_rows} of {second}"
+)
 SEVERAL_COLUMNS = "{column} has {number} columns ({names}); give it a single one"
 NOT_A_COLUMN = "{column} is {value}, which is not a column; give it one value for each row"
 NOT_ONE_DIMENSIONAL = (
@@ -57,9 +59,7 @@ NOT_ONE_DIMENSIONAL = (
 MISSING_VALUE = "{column} has no value in row {row}; fill it in or leave the row out"
 NOT_NUMBERS = "{column} must be one column of numbers; these are not numbers"
 NOT_FINITE = "{column} must be one column of finite numbers; look for missing values"
-CONSTANT_TRUTH = (
-    "the true values are all the same, so that R² is undefined; give rows whose values differ"
-)
+CONSTANT_TRUTH = "the true values are all the same, so that R² is undefined; give rows whose values differ"
 NUMBER_OF_PREDICTIONS = "{name} has {predictions} predictions and truth has {values} values"
 GROUP_WITHOUT_ROWS = (
     "the protected column {column} declares the group {group}, and no row has it: add such rows,"
@@ -79,30 +79,24 @@ NOT_A_TRUE_LABEL = "{name} predicts {label}, which is not a true label; {choices
 # Errors: runs
 
 NUMBER_OF_RUNS = "{name} has {number} runs and there are {runs}; give as many of each"
-PROTECTED_RUNS = (
-    "y_true has {runs} runs and protected {number} runs; give the protected columns of each run"
-)
+PROTECTED_RUNS = "y_true has {runs} runs and protected {number} runs; give the protected columns of each run"
 PROTECTED_OF_ONE_RUN = (
     "y_true has {runs} runs and protected one run; give the protected columns of each run"
 )
 OTHER_PROTECTED_COLUMNS = "run {run} has the protected columns {names}, run 0 {first}"
 NO_TRUE_LABELS = "y_true has no rows; give it the true labels of the test set"
-NO_TRUE_LABELS_IN_RUN = "y_true has no rows in run {run}; give it the true labels of the test set"
+NO_TRUE_LABELS_IN_RUN = (
+    "y_true has no rows in run {run}; give it the true labels of the test set"
+)
 LENGTHS = "{column} has {rows} rows and y_true {true_rows}; give one value for each row"
-LENGTHS_IN_RUN = (
-    "{column} has {rows} rows and y_true {true_rows} in run {run}; give one value for each row"
-)
-ONE_RUN = (
-    "{number} run tells nothing about the next; give at least two, or one test set to resample"
-)
+LENGTHS_IN_RUN = "{column} has {rows} rows and y_true {true_rows} in run {run}; give one value for each row"
+ONE_RUN = "{number} run tells nothing about the next; give at least two, or one test set to resample"
 
 # Errors: scores
 
 UNKNOWN_BIAS = "unknown bias {bias}; {choices}"
 UNKNOWN_PERFORMANCE = "unknown performance {performance}; {choices}, or a scorer's name"
-BIAS_NEEDS_PROTECTED = (
-    "bias = {bias} needs the option protected: the column of a protected feature, or several"
-)
+BIAS_NEEDS_PROTECTED = "bias = {bias} needs the option protected: the column of a protected feature, or several"
 PERFORMANCE_NEEDS_SCORES = (
     "the performance {performance} needs scores or probabilities, and these are labels; choose one"
     " that rests on labels, such as 'precision'"
@@ -143,15 +137,11 @@ BIAS_UNDEFINED_IN_RESAMPLES = (
 MEASURED_BIAS_MISSING = "bias has no score for {name}; give one for each of {names}"
 MEASURED_BIAS_EXTRA = "bias has a score for {name}; {choices}"
 MEASURED_BIAS_BELOW_0 = "every bias must be a number of 0 or more"
-MEASURED_BIAS_RUNS = (
-    "bias has {number} scores for {name} and there are {runs} runs; give one, or one for each"
-)
+MEASURED_BIAS_RUNS = "bias has {number} scores for {name} and there are {runs} runs; give one, or one for each"
 MEASURED_BIAS_NOT_A_NUMBER = (
     "bias of {name} is {value}; give a number of 0 or more, an estimate or a result"
 )
-BIAS_OF_WITNESSES = (
-    "bias of {name} counts witnesses of a search, which is not a score; give a result of measure"
-)
+BIAS_OF_WITNESSES = "bias of {name} counts witnesses of a search, which is not a score; give a result of measure"
 
 # Errors: the original
 
@@ -175,7 +165,9 @@ ORIGINAL_NO_BETTER_THAN_RANDOM = (
 
 # Errors: shares of regions
 
-NO_SHARES = "shares is empty; give it the share of each region by name, for one name at least"
+NO_SHARES = (
+    "shares is empty; give it the share of each region by name, for one name at least"
+)
 UNKNOWN_REGION = "{name} has a share of {region}, which is not a region; {choices}"
 SHARES_NOT_1 = "{name} has shares of {shares}; they must be 0 or more and add up to 1"
 
@@ -183,7 +175,9 @@ SHARES_NOT_1 = "{name} has shares of {shares}; they must be 0 or more and add up
 
 SMALL_GROUP = "{group} has {rows} rows: its rates, and so the bias, are rough"
 GROUPS_LEFT_OUT = "{features}: {number} small groups were left out"
-WEAK_RUNS = "in {weak} of {total} runs blind overwriting was at least as right as the original"
+WEAK_RUNS = (
+    "in {weak} of {total} runs blind overwriting was at least as right as the original"
+)
 BIAS_TAKEN_AS_EXACT = "the bias of {names} came without an interval and is taken as exact"
 BIASES_HOLD_TOGETHER = (
     "the intervals of the biases given hold together at a level of at least {level}"
@@ -227,11 +221,11 @@ ORIGINAL = "{name}: {performance} {performance_score}, {bias} {bias_score}"
 
 # Text: the line
 
-BASELINE_OF_RANDOM_LABELS = "baseline: predictions overwritten with labels at random; {method}"
-BASELINE_OF_A_LABEL = "baseline: predictions overwritten with {label}; {method}"
-BASELINE_OF_A_STRATEGY = (
-    "baseline: predictions overwritten with {label}, the label of the {strategy} line; {method}"
+BASELINE_OF_RANDOM_LABELS = (
+    "baseline: predictions overwritten with labels at random; {method}"
 )
+BASELINE_OF_A_LABEL = "baseline: predictions overwritten with {label}; {method}"
+BASELINE_OF_A_STRATEGY = "baseline: predictions overwritten with {label}, the label of the {strategy} line; {method}"
 BASELINE_OF_THE_MAJORITY = (
     "baseline: predictions overwritten with {label}, the commonest true label; {method}"
 )
@@ -249,7 +243,9 @@ NONE_OVER_THE_LINE = "best: none lies over the line"
 NONE_OVER_THE_LINE_BUT = "best: none lies over the line; the best may be {names}"
 BEST = "best: {name}, with a gain of {gain} over the line"
 BEST_OF_ALL = "best: {name}, with a gain of {gain} over the line; no other may be the best"
-BEST_OR_OTHERS = "best: {name}, with a gain of {gain} over the line; it may as well be {others}"
+BEST_OR_OTHERS = (
+    "best: {name}, with a gain of {gain} over the line; it may as well be {others}"
+)
 ONE_IS_NO_BETTER = "{name} does no better than blind overwriting"
 SEVERAL_ARE_NO_BETTER = "{names} do no better than blind overwriting"
 ONE_IS_UNDECIDED = "whether {name} does better than blind overwriting is undecided"

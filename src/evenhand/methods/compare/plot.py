@@ -60,7 +60,13 @@ _LISTED = 24
 _COLUMN_WIDTH = 2.4
 _LEGEND_ENTRY = 1.2
 """Inches of a column of the legend."""
-_CORNERS = {LOSE_LOSE: (1, 0), POOR: (0, 0), INVERTED: (1, 1), GOOD: (0, 0.5), WIN_WIN: (0, 1)}
+_CORNERS = {
+    LOSE_LOSE: (1, 0),
+    POOR: (0, 0),
+    INVERTED: (1, 1),
+    GOOD: (0, 0.5),
+    WIN_WIN: (0, 1),
+}
 """Where in the plane the name of a region would best stand, in parts of its width and height."""
 _BAR_HEIGHT = 0.36
 """Inches of a bar."""
@@ -172,7 +178,9 @@ class TradeoffDisplay(Display):
             )
 
         degrees = [degree for degree, _, _ in self.line]
-        line = zip(degrees, rescaled(points[:, 0], 0), rescaled(points[:, 1], 1), strict=True)
+        line = zip(
+            degrees, rescaled(points[:, 0], 0), rescaled(points[:, 1], 1), strict=True
+        )
         bias_name, performance_name = self.axes
         return replace(
             self,
@@ -282,7 +290,9 @@ def _draw_plane(display: TradeoffDisplay, ax: Any, *, columns: int) -> None:
     for axis, percent in zip((ax.xaxis, ax.yaxis), display.percent, strict=True):
         ticks(axis, percent=percent)
     bias_name, performance_name = display.axes
-    ax.set_ylabel(messages.PERFORMANCE_AXIS.format(name=literal(performance_name)), fontsize=9)
+    ax.set_ylabel(
+        messages.PERFORMANCE_AXIS.format(name=literal(performance_name)), fontsize=9
+    )
     bias_label = messages.BIAS_AXIS.format(name=literal(bias_name))
     ax.set_xlabel(f"{bias_label}\n{flowed(display.note, inches(ax)[0], 0.9)}", fontsize=9)
     head(ax, display.title)
@@ -384,12 +394,16 @@ def _shade(ax: Any, start: tuple[float, float], line: OverwritingLine) -> None:
         (GOOD, x, y, performance),
         (WIN_WIN, [left, bias], performance, top),
     ):
-        ax.fill_between(across, low, high, color=COLOURS[code], alpha=0.14, linewidth=0, zorder=0)
+        ax.fill_between(
+            across, low, high, color=COLOURS[code], alpha=0.14, linewidth=0, zorder=0
+        )
     ax.axvline(bias, color="white", linewidth=1.5, zorder=1)
     ax.axhline(performance, color="white", linewidth=1.5, zorder=1)
 
 
-def _draw_marks(ax: Any, marks: Sequence[Mark], look: tuple[str, str, str], **more: Any) -> None:
+def _draw_marks(
+    ax: Any, marks: Sequence[Mark], look: tuple[str, str, str], **more: Any
+) -> None:
     name, colour, marker = look
     biases = np.array([mark.bias for mark in marks]).T
     performances = np.array([mark.performance for mark in marks]).T

@@ -116,7 +116,9 @@ def _predicted_columns(
     """Return the predictions of each name, one for each true value."""
     columns = {}
     for name, column in predictions.items():
-        columns[name] = _numbers(messages.PREDICTIONS_OF.format(name=clip(repr(name))), column)
+        columns[name] = _numbers(
+            messages.PREDICTIONS_OF.format(name=clip(repr(name))), column
+        )
     for name, column in columns.items():
         if len(column) != len(true):
             message = messages.NUMBER_OF_PREDICTIONS.format(

@@ -139,7 +139,9 @@ class IntervalMethod:
         method = messages.SIMULTANEOUS.format(method=self.method, names=names)
         if np.isinf(bounds).any() or most > 1:
             return Amount(value, inner_low, inner_high, self.n, self.level, method)
-        return Estimate(value, inner_low, inner_high, self.n, self.level, method, self.population)
+        return Estimate(
+            value, inner_low, inner_high, self.n, self.level, method, self.population
+        )
 
 
 @dataclass(frozen=True)
@@ -226,7 +228,9 @@ def _score_estimates(
 ) -> list[tuple[Estimate, Estimate]]:
     """Return performance and bias of each name, with limits that hold together."""
     both = np.stack([point.performance, point.bias])
-    low, high = intervals.limits(both, np.stack([replicates.performance, replicates.bias], axis=1))
+    low, high = intervals.limits(
+        both, np.stack([replicates.performance, replicates.bias], axis=1)
+    )
     names = both.shape[1]
     pairs = []
     for at in range(names):
@@ -250,9 +254,13 @@ def _plausible_regions(
     code: int,
 ) -> tuple[str, ...]:
     """Return the regions that limits of the differences allow, and that of the point itself."""
-    intervals = [(float(low[axis]), float(high[axis])) for axis in (_GAIN, _MORE_BIAS, _HEIGHT)]
+    intervals = [
+        (float(low[axis]), float(high[axis])) for axis in (_GAIN, _MORE_BIAS, _HEIGHT)
+    ]
     possible = plausible(*intervals)
-    return tuple(region for region in REGIONS if region in possible or region == REGIONS[code])
+    return tuple(
+        region for region in REGIONS if region in possible or region == REGIONS[code]
+    )
 
 
 def _region_shares(codes: Codes) -> dict[str, float]:
@@ -276,7 +284,9 @@ def _around(
     lows = []
     highs = []
     for family in (to_original_and_line, of_area):
-        family_low, family_high = intervals.limits(differences[family], replicates[:, family])
+        family_low, family_high = intervals.limits(
+            differences[family], replicates[:, family]
+        )
         lows.append(family_low)
         highs.append(family_high)
     low = np.concatenate(lows)

@@ -314,7 +314,9 @@ def _best(comparison: Comparison) -> str:
     gain = _gain(comparison[best])
     others = [name for name in contenders if name != best]
     if others:
-        return messages.BEST_OR_OTHERS.format(name=best, gain=gain, others=joined(others, "or"))
+        return messages.BEST_OR_OTHERS.format(
+            name=best, gain=gain, others=joined(others, "or")
+        )
     if len(comparison.standings) == 1:
         return messages.BEST.format(name=best, gain=gain)
     return messages.BEST_OF_ALL.format(name=best, gain=gain)
@@ -324,7 +326,11 @@ def _verdict(comparison: Comparison) -> str:
     """Return which mitigations do better than blind overwriting, and which do not or may not."""
     clauses = []
     for verdict in (Verdict.FAIL, Verdict.UNDECIDED, Verdict.PASS):
-        names = [standing.name for standing in comparison.standings if standing.verdict is verdict]
+        names = [
+            standing.name
+            for standing in comparison.standings
+            if standing.verdict is verdict
+        ]
         if names:
             clauses.append(_verdict_on(names, verdict))
     return "; ".join(clauses)

@@ -96,7 +96,9 @@ class Trials:
         predicted = self.tables[0].sum(axis=(0, 1, 2))
         if (predicted > 0).sum() == 1:
             only = self.frame.labels[int(np.argmax(predicted))]
-            message = messages.CONSTANT_ORIGINAL.format(name=repr(self.names[0]), label=repr(only))
+            message = messages.CONSTANT_ORIGINAL.format(
+                name=repr(self.names[0]), label=repr(only)
+            )
             raise DataError(message)
 
     def of_original(self) -> list[tuple[str, Floats]]:
@@ -253,7 +255,9 @@ def _check_length(
             true_rows=true_rows,
         )
         raise DataError(message)
-    message = messages.LENGTHS_IN_RUN.format(column=name, rows=rows, true_rows=true_rows, run=run)
+    message = messages.LENGTHS_IN_RUN.format(
+        column=name, rows=rows, true_rows=true_rows, run=run
+    )
     raise DataError(message)
 
 

@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from evenhand.runtime.options import FEATURES, FILE, FLAG, NUMBER, TEXT, TEXTS, Option, Options
+from evenhand.runtime.options import (
+    FEATURES,
+    FILE,
+    FLAG,
+    NUMBER,
+    TEXT,
+    TEXTS,
+    Option,
+    Options,
+)
 from evenhand.runtime.registry import Deferred
 from evenhand.verbs import Command, Verb
 
@@ -17,7 +26,12 @@ IMPACT = Verb(
     ),
     function=Deferred("evenhand.methods.impact.impact:impact"),
     options=Options.of(
-        Option("over", FEATURES, "columns that form categories; repeat for more sets", repeat=True),
+        Option(
+            "over",
+            FEATURES,
+            "columns that form categories; repeat for more sets",
+            repeat=True,
+        ),
         Option(
             "data",
             FILE,
@@ -26,9 +40,15 @@ IMPACT = Verb(
             python=False,
             command=False,
         ),
-        Option("least_ratio", NUMBER, "the engineering threshold for the lowest impact ratio"),
+        Option(
+            "least_ratio", NUMBER, "the engineering threshold for the lowest impact ratio"
+        ),
         Option("level", NUMBER, "the confidence level (default: 0.95)"),
-        Option("support", NUMBER, "leave out smaller categories than this share (default: 0.02)"),
+        Option(
+            "support",
+            NUMBER,
+            "leave out smaller categories than this share (default: 0.02)",
+        ),
         Option(
             "unknown",
             TEXTS,
@@ -36,14 +56,22 @@ IMPACT = Verb(
             metavar="LABEL",
             repeat=True,
         ),
-        Option("intersections", FLAG, "add what single columns make together (default: yes)"),
+        Option(
+            "intersections", FLAG, "add what single columns make together (default: yes)"
+        ),
         Option(
             "scored",
             FLAG,
             "outcomes are scores: rates over the median",
             toml=False,  # where software decides, it says itself whether it gives scores
         ),
-        Option("population", TEXT, "whom the rates describe, in words", toml=False, command=False),
+        Option(
+            "population",
+            TEXT,
+            "whom the rates describe, in words",
+            toml=False,
+            command=False,
+        ),
         given=("frame", "outcome", "positive", "seed"),
     ),
     run=Deferred("evenhand.methods.impact.check:impact"),

@@ -47,7 +47,9 @@ def impact(
         over, left_out = _columns_with_few_values(subject.space, frame)
         notes += [_too_many_values(name) for name in left_out]
     if not over:
-        message = messages.NO_COLUMN_WITH_FEW_VALUES.format(where=source.where, most=MOST_LEVELS)
+        message = messages.NO_COLUMN_WITH_FEW_VALUES.format(
+            where=source.where, most=MOST_LEVELS
+        )
         raise UsageError(message)
     columns = _different(over)
     need_columns(frame, columns, real.file)
@@ -70,7 +72,9 @@ def impact(
         raise DataError(f"{real.file}: {error}") from error
     executed = subject.executed - executed_before
     spent = Spent(len(frame), executed, time.monotonic() - begun)
-    return replace(with_notes_before(found, notes), space=subject.space.to_dict(), spent=spent)
+    return replace(
+        with_notes_before(found, notes), space=subject.space.to_dict(), spent=spent
+    )
 
 
 def _too_many_values(name: str) -> str:

@@ -128,7 +128,9 @@ def impact(
     'fail'
     """
     start = time.monotonic()
-    check_shares(ALLOWED, ("least_ratio",), level=level, least_ratio=least_ratio, support=support)
+    check_shares(
+        ALLOWED, ("least_ratio",), level=level, least_ratio=least_ratio, support=support
+    )
     unknown_labels = _unknown(unknown)
     table = table_of(frame)
     schema = table.collect_schema()
@@ -147,7 +149,9 @@ def impact(
     rates = []
     for features, cells in zip(sets, counted, strict=True):
         tally = tallied(cells, features, outcome, favourable, unknown_labels)
-        rates.append(CategoryRates(tally, float(support), level, len(sets), kind, population))
+        rates.append(
+            CategoryRates(tally, float(support), level, len(sets), kind, population)
+        )
     details: dict[str, Any] = {
         "impact": [of_set.table(median=median) for of_set in rates],
         "outcome": outcome,
@@ -354,7 +358,9 @@ def _check_favourable(
     if favourable in labels_of(cells, outcome):
         return
     if median is None:
-        message = messages.NONE_FAVOURABLE.format(outcome=outcome, favourable=repr(favourable))
+        message = messages.NONE_FAVOURABLE.format(
+            outcome=outcome, favourable=repr(favourable)
+        )
     else:
         message = messages.NONE_ABOVE_MEDIAN.format(
             outcome=outcome,

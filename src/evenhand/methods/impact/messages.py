@@ -12,28 +12,34 @@ POSITIVE_OF_SCORES = (
     "positive = {positive} cannot be combined with scored=True; leave one of them out"
 )
 MERGE_FIRST = "merge them into categories first"
-SCORED_OR_DECIDE_FIRST = "pass scored=True where it is a score, or make decisions of it first"
+SCORED_OR_DECIDE_FIRST = (
+    "pass scored=True where it is a score, or make decisions of it first"
+)
 
 # Errors: a check of a configuration
 
-CHECK_NEEDS_ROWS = "{where}: impact needs the rows of real people; name their file with data"
-SEVERAL_OUTPUTS = "{name} has several outputs; selection rates are those of one"
-NO_COLUMN_WITH_FEW_VALUES = (
-    "{where}: no protected feature is a column of at most {most} values; name columns with over"
+CHECK_NEEDS_ROWS = (
+    "{where}: impact needs the rows of real people; name their file with data"
 )
+SEVERAL_OUTPUTS = "{name} has several outputs; selection rates are those of one"
+NO_COLUMN_WITH_FEW_VALUES = "{where}: no protected feature is a column of at most {most} values; name columns with over"
 
 # Errors: outcomes and categories
 
-SCORES_NOT_NUMBERS = (
-    "scored=True needs a column of numbers, and {outcome} holds {dtype}; take another outcome"
-)
+SCORES_NOT_NUMBERS = "scored=True needs a column of numbers, and {outcome} holds {dtype}; take another outcome"
 NO_FINITE_MEDIAN = (
     "the median of {outcome} is {median}; a scoring rate needs a median of finite scores"
 )
 NO_ROWS_OF_SCORES = "the frame has no rows; a scoring rate needs a median of finite scores"
-OUTCOME_MISSING = "column {outcome} is missing in all {rows} rows; there is nothing to compare"
-NONE_FAVOURABLE = "no {outcome} is the favourable {favourable}; there is no rate to compare with"
-NONE_ABOVE_MEDIAN = "no {outcome} is above the median {median}; there is no rate to compare with"
+OUTCOME_MISSING = (
+    "column {outcome} is missing in all {rows} rows; there is nothing to compare"
+)
+NONE_FAVOURABLE = (
+    "no {outcome} is the favourable {favourable}; there is no rate to compare with"
+)
+NONE_ABOVE_MEDIAN = (
+    "no {outcome} is above the median {median}; there is no rate to compare with"
+)
 NO_KNOWN_CATEGORY = "no row has a known {names}; there are no categories to compare"
 NO_KNOWN_INTERSECTION = (
     "no row has a known {names}; there are no categories to compare; leave the intersection out"
@@ -78,12 +84,16 @@ RATES_AND_RATIOS_OF_SETS = "all rates and ratios of {number} sets"
 
 # Notes of a result
 
-MEDIAN = (
-    "the median of {outcome} is {median}; rates are the shares of scores above it, taken as given"
+MEDIAN = "the median of {outcome} is {median}; rates are the shares of scores above it, taken as given"
+TIED_WITH_MEDIAN = (
+    "{tied} rows have a {outcome} equal to the median, which counts as not above it"
 )
-TIED_WITH_MEDIAN = "{tied} rows have a {outcome} equal to the median, which counts as not above it"
-ROWS_WITHOUT_OUTCOME = "{lost} of {rows} rows have no {outcome}; they are left out of everything"
-TOO_MANY_VALUES = "{name} has more than {most} values, and no selection rates are told by it"
+ROWS_WITHOUT_OUTCOME = (
+    "{lost} of {rows} rows have no {outcome}; they are left out of everything"
+)
+TOO_MANY_VALUES = (
+    "{name} has more than {most} values, and no selection rates are told by it"
+)
 
 # Remarks on a table
 
@@ -98,10 +108,10 @@ UNKNOWN_ROWS_BY_LABEL = (
     "{unknown} of {rows} rows have an unknown {features} ({labels}); they are left out of the rates"
     " and ratios by {names}"
 )
-LEFT_OUT = (
-    "left out of the ratios by {names}, and nothing is decided of them, with {reason}: {categories}"
+LEFT_OUT = "left out of the ratios by {names}, and nothing is decided of them, with {reason}: {categories}"
+WITHOUT_ROWS = (
+    "without rows, which could be of any rate, so that {names} cannot pass: {categories}"
 )
-WITHOUT_ROWS = "without rows, which could be of any rate, so that {names} cannot pass: {categories}"
 UNLISTED = "{number} more categories of {names} have no rows; nothing is decided of them"
 
 # Text and tables

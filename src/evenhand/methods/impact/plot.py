@@ -136,7 +136,9 @@ def _bar(category: Mapping[str, Any], limit: float | None) -> ImpactBar:
     """Return a category as it is drawn."""
     label = _bar_label(category)
     if category["ratio"] is None:
-        return ImpactBar(label, instead=messages.LEFT_OUT_BAR.format(reason=category["left_out"]))
+        return ImpactBar(
+            label, instead=messages.LEFT_OUT_BAR.format(reason=category["left_out"])
+        )
     if not category["n"] or category["ratio"]["value"] is None:
         return ImpactBar(label, instead=NO_DATA)
     ratio = Estimate.from_dict(category["ratio"])
@@ -175,7 +177,9 @@ def _draw(panel: ImpactPanel, ax: Any) -> None:
     style = {"va": "center", "style": "italic", "color": GREY, "fontsize": 9}
     for at, bar in enumerate(bars):
         if bar.instead:
-            ax.text(0.02, at, literal(bar.instead), transform=ax.get_yaxis_transform(), **style)
+            ax.text(
+                0.02, at, literal(bar.instead), transform=ax.get_yaxis_transform(), **style
+            )
     if panel.limit is not None:
         _draw_limit(panel, panel.limit, ax)
     ax.xaxis.set_major_locator(MultipleLocator(0.2))

@@ -202,7 +202,9 @@ class CategoryRates:
             "rows": tally.rows,
             "unknown": tally.unknown,
             "unknown_as": unknown_as,
-            "categories": [self._category(place, about) for place, about in enumerate(abouts)],
+            "categories": [
+                self._category(place, about) for place, about in enumerate(abouts)
+            ],
             "unlisted": tally.unlisted,
             "best": None if self.best is None else abouts[self.best],
         }
@@ -229,7 +231,9 @@ class CategoryRates:
         """Return why a category is left out of the ratios."""
         if not size:
             return messages.NO_ROWS
-        return messages.UNDER_SUPPORT.format(support=number_text.percent_plain(self.support))
+        return messages.UNDER_SUPPORT.format(
+            support=number_text.percent_plain(self.support)
+        )
 
 
 def tables_of(result: Result) -> list[Mapping[str, Any]]:
@@ -255,7 +259,9 @@ def remarks(table: Mapping[str, Any]) -> list[str]:
     for reason, categories in _left_out(table).items():
         listed = _first_of(categories, "; ")
         if reason:
-            sentence = messages.LEFT_OUT.format(names=names, reason=reason, categories=listed)
+            sentence = messages.LEFT_OUT.format(
+                names=names, reason=reason, categories=listed
+            )
         else:
             sentence = messages.WITHOUT_ROWS.format(names=names, categories=listed)
         sentences.append(sentence)

@@ -86,7 +86,9 @@ def tallied(
     counts = _counted(cells, over, outcome, favourable, unknown_labels)
     levels = {name: _known_levels(cells, name, unknown_labels) for name in over}
     _check(over, counts.rows)
-    empty = math.prod(len(column_levels) for column_levels in levels.values()) - len(counts.rows)
+    empty = math.prod(len(column_levels) for column_levels in levels.values()) - len(
+        counts.rows
+    )
     if empty <= MOST_EMPTY:
         categories = list(product(*levels.values()))
         unlisted = 0
@@ -135,7 +137,9 @@ def _counted(
         rows = int(size)
         counts.total += rows
         labels = zip(over, category, known, strict=True)
-        absent = [(name, label) for name, label, of_column in labels if label not in of_column]
+        absent = [
+            (name, label) for name, label, of_column in labels if label not in of_column
+        ]
         # A row that lacks two characteristics counts for each of them.
         for key in absent:
             counts.unknown[key] += rows

@@ -27,7 +27,9 @@ MEASURE = Verb(
     function=Deferred("evenhand.methods.measure.measure:measure"),
     options=Options.of(
         _OVER,
-        Option("kind", TEXT, "the kind of score (default: causal)", choices=("causal", "group")),
+        Option(
+            "kind", TEXT, "the kind of score (default: causal)", choices=("causal", "group")
+        ),
         _LIMIT,
         Option("margin", NUMBER, "otherwise, how precisely to know the score"),
         _LEVEL,

@@ -162,7 +162,9 @@ def measure(
             tests += answer.tests
             notes += [note for note in answer.notes if note not in notes]
             if answer.stop is StopReason.INTERRUPTED:
-                findings += [_unmeasured(missed, terms) for missed in questions[number + 1 :]]
+                findings += [
+                    _unmeasured(missed, terms) for missed in questions[number + 1 :]
+                ]
                 break
     if kind == "causal":
         notes += unseen_notes(tested.space, sets)
@@ -281,7 +283,9 @@ def _unmeasured(question: Question, terms: Terms) -> Finding:
         claim = messages.NOT_MEASURED_FOR_OUTPUT.format(features=features, output=output)
     else:
         claim = messages.NOT_MEASURED.format(features=features)
-    return Finding(claim, question.names, estimate, terms.limit, output=output, score=question.kind)
+    return Finding(
+        claim, question.names, estimate, terms.limit, output=output, score=question.kind
+    )
 
 
 def _overall(stops: Sequence[StopReason]) -> StopReason:

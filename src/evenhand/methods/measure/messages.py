@@ -10,15 +10,21 @@ ALLOWED_SUPPORT = "from 0 to under 1, for example 0.02"
 NOT_A_DICTIONARY = "{option} = {value} must be a dictionary by column"
 COLUMN_NOT_IN_OVER = "{option} names {column}, which is not in over; {choices}"
 GROUPS_AND_BINS = "groups and bins both name {column}; give one of them"
-BINS_OF_TEXT = "bins has edges for {column}, which does not hold numbers ({dtype}); leave them out"
-EDGES_NOT_RISING = "bins[{column}] = {edges} must be a rising list of edges, such as [18, 40, 90]"
+BINS_OF_TEXT = (
+    "bins has edges for {column}, which does not hold numbers ({dtype}); leave them out"
+)
+EDGES_NOT_RISING = (
+    "bins[{column}] = {edges} must be a rising list of edges, such as [18, 40, 90]"
+)
 
 # Errors: recorded decisions
 
 COLUMN_WITHOUT_VALUES = (
     "column {column} is missing in every row; there are no groups to compare by it"
 )
-NO_DECISIONS = "column {column} is missing in all {rows} rows; there is no decision to measure"
+NO_DECISIONS = (
+    "column {column} is missing in all {rows} rows; there is no decision to measure"
+)
 TOO_MANY_GROUPS = (
     "{features} make {groups} groups with rows, but at most {most} are compared; choose fewer"
     " columns, give bins, or leave small groups out with support=0.01"
@@ -43,14 +49,14 @@ RATIO_OF_ZERO = (
 
 # Notes
 
-ROWS_WITHOUT_OUTCOME = "{lost} of {rows} rows have no {outcome}; they are left out of everything"
+ROWS_WITHOUT_OUTCOME = (
+    "{lost} of {rows} rows have no {outcome}; they are left out of everything"
+)
 ROWS_WITHOUT_VALUE = (
     "{unknown} of {rows} rows have no {column}; they are counted as unknown and left out of the"
     " comparison"
 )
-ROWS_OUTSIDE_BINS = (
-    "{outside} of {rows} rows have {column} outside its bins; they are left out of the comparison"
-)
+ROWS_OUTSIDE_BINS = "{outside} of {rows} rows have {column} outside its bins; they are left out of the comparison"
 SMALL_GROUPS = "under {share} of rows, left out of the comparison and undecided: {groups}"
 EMPTY_GROUPS = (
     "{empty} of {all} groups of {features} have no rows and could have any rate, so the comparison"

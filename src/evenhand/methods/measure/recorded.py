@@ -135,7 +135,12 @@ def measure_log(
     """
     start = time.monotonic()
     check_shares(
-        ALLOWED, OPTIONAL, level=level, limit=limit, least_ratio=least_ratio, support=support
+        ALLOWED,
+        OPTIONAL,
+        level=level,
+        limit=limit,
+        least_ratio=least_ratio,
+        support=support,
     )
     declared = groups or {}
     table = table_of(frame)
@@ -205,7 +210,9 @@ def _binned(
         if name in groups:
             raise UsageError(messages.GROUPS_AND_BINS.format(column=repr(name)))
         if not schema[name].is_numeric():
-            raise UsageError(messages.BINS_OF_TEXT.format(column=repr(name), dtype=schema[name]))
+            raise UsageError(
+                messages.BINS_OF_TEXT.format(column=repr(name), dtype=schema[name])
+            )
         is_list = isinstance(edges, Sequence | np.ndarray) and not isinstance(edges, str)
         if not is_list or len(edges) < 2:
             raise UsageError(
@@ -311,7 +318,9 @@ class RecordedGroups:
     """How many groups without rows there are, where they are too many to list."""
     notes: Sequence[str]
 
-    def findings(self, limit: float | None, least: float | None, **settings: Any) -> list[Finding]:
+    def findings(
+        self, limit: float | None, least: float | None, **settings: Any
+    ) -> list[Finding]:
         """Return what is found of the difference and of the ratio, each with its groups."""
         # One group without rows, which may have any rate, stands for all that are not listed.
         nobody = np.zeros(int(self.unlisted > 0))
@@ -450,7 +459,10 @@ def _recorded_groups(counts: GroupCounts, support: float) -> RecordedGroups:
 
 
 def _small_note(
-    about: Sequence[Mapping[str, Label]], size: Floats, small: NDArray[np.intp], support: float
+    about: Sequence[Mapping[str, Label]],
+    size: Floats,
+    small: NDArray[np.intp],
+    support: float,
 ) -> str:
     texts = []
     for at in small:

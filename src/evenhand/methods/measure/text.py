@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from evenhand.results.result import Result
 
 
-def lines_of_records(result: Result, *, cases: int = 1, width: int | None = None) -> Iterator[Line]:
+def lines_of_records(
+    result: Result, *, cases: int = 1, width: int | None = None
+) -> Iterator[Line]:
     """Yield what was measured of recorded decisions."""
     yield from all_findings(result, cases, width)
     rows = number_text.count(result.details.get("rows", 0))

@@ -23,7 +23,9 @@ _BINS = Kind(
     "a whole number, a list of cut points, or a table of either by feature",
     {"type": ["integer", "array", "object"]},
 )
-_SUPPORT = Option("support", NUMBER, "the least share of rows, or texts, that a rule covers")
+_SUPPORT = Option(
+    "support", NUMBER, "the least share of rows, or texts, that a rule covers"
+)
 _DEPTH = Option("depth", WHOLE, "the most features, or categories of terms, in a rule")
 _LIMIT = Option("limit", NUMBER, "the engineering threshold for the difference of rates")
 _LEVEL = Option("level", NUMBER, "the confidence level (default: 0.95)")
@@ -31,10 +33,15 @@ _TOP = Option("top", WHOLE, "the most rules to report (default: 10)")
 _SCORE = Option("score", TEXTS, "what is compared: rate, tpr or fpr, separated by commas")
 _FORMING = (
     _SUPPORT,
-    Option("complement", NUMBER, "the least share of rows that it leaves (default: as many)"),
+    Option(
+        "complement", NUMBER, "the least share of rows that it leaves (default: as many)"
+    ),
     Option("bins", _BINS, "into how many bins numbers are cut"),
     Option(
-        "binning", TEXT, "bins of equal width, or of as many rows", choices=("width", "quantiles")
+        "binning",
+        TEXT,
+        "bins of equal width, or of as many rows",
+        choices=("width", "quantiles"),
     ),
     Option("levels", WHOLE, "the most levels that a condition names"),
     _DEPTH,
@@ -77,7 +84,12 @@ MINE = Verb(
             "neighbours, drawn, rows or paper (default: by the cost)",
             metavar="NAME",
         ),
-        Option("truth", TEXT, "the column of true outcomes, for --score tpr,fpr", metavar="COLUMN"),
+        Option(
+            "truth",
+            TEXT,
+            "the column of true outcomes, for --score tpr,fpr",
+            metavar="COLUMN",
+        ),
         _SCORE,
         _TOP,
         Option("data", FILE, "rows to find rules in, as .csv or .parquet", metavar="FILE"),
@@ -113,7 +125,9 @@ MINE_LOG = Verb(
         *_FORMING,
         _LIMIT,
         _LEVEL,
-        Option("truth", TEXT, "the column of what decisions should have been", metavar="COLUMN"),
+        Option(
+            "truth", TEXT, "the column of what decisions should have been", metavar="COLUMN"
+        ),
         _SCORE,
         _TOP,
         given=("frame", "outcome", "over", "positive", "seed"),

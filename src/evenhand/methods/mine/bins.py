@@ -101,7 +101,9 @@ def highest_value(feature: Feature) -> float:
     return float(values.high[0, 0])
 
 
-def edges_of(feature: Feature, column: Floats, bins: Cuts, binning: str) -> tuple[float, ...]:
+def edges_of(
+    feature: Feature, column: Floats, bins: Cuts, binning: str
+) -> tuple[float, ...]:
     """Return the edges of a number's bins, each of which holds some of its values."""
     if isinstance(bins, int) and binning == "width":
         bins = _declared_bins(feature, bins)
@@ -168,7 +170,9 @@ def _cut_points(feature: Feature, column: Floats, bins: Cuts, binning: str) -> F
     return np.asarray(np.quantile(column, inner_shares))
 
 
-def _edges_on_steps(feature: Feature, cuts: Floats, step: float, top: float) -> tuple[float, ...]:
+def _edges_on_steps(
+    feature: Feature, cuts: Floats, step: float, top: float
+) -> tuple[float, ...]:
     """Return edges that are values of a feature with steps: a cut moves up to the next value."""
     low = float(feature.low)
     steps = (cuts - low) / step

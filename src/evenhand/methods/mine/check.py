@@ -41,7 +41,12 @@ def mine(
 
 
 def mine_text(
-    source: Source, subject: Any, *, without: Sequence[str] = (), n_jobs: int = 1, **settings: Any
+    source: Source,
+    subject: Any,
+    *,
+    without: Sequence[str] = (),
+    n_jobs: int = 1,
+    **settings: Any,
 ) -> Result:
     """Mine the texts that the source declares."""
     from evenhand.methods.mine.texts import mine_text as texts

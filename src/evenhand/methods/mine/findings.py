@@ -75,7 +75,9 @@ class OutcomeWords:
         """Return the sentence about all rule sets that lead no story."""
         if rules > 1:
             count = number_text.count(rules)
-            sentence = messages.OTHER_RULES_CLOSER.format(count=count, difference=difference)
+            sentence = messages.OTHER_RULES_CLOSER.format(
+                count=count, difference=difference
+            )
         else:
             sentence = messages.OTHER_RULE_CLOSER.format(difference=difference)
         return among(self.score, sentence)
@@ -150,11 +152,15 @@ class FindingWriter:
         """Return the stories to report, best evidence first, with what is known of them."""
         ranking = self.mining.ranking
         ranking.rank(self.intervals)
-        stories = [RankedStory(story, self._story_entry(story)) for story in ranking.stories(most)]
+        stories = [
+            RankedStory(story, self._story_entry(story)) for story in ranking.stories(most)
+        ]
         stories.sort(key=_evidence)
         return RankedStories(self, stories)
 
-    def write(self, ranked: RankedStories, cases: Sequence[Cases]) -> tuple[list[Finding], Entry]:
+    def write(
+        self, ranked: RankedStories, cases: Sequence[Cases]
+    ) -> tuple[list[Finding], Entry]:
         """Return a finding for each story, one for all other rule sets, and the details."""
         findings = []
         stories = zip(ranked.stories, cases, strict=True)
@@ -247,7 +253,9 @@ class FindingWriter:
         high = max(float(highs), value)
         return self._estimate(value, low, high, n, "exact")
 
-    def _estimate(self, value: float, low: float, high: float, n: int, method: str) -> Estimate:
+    def _estimate(
+        self, value: float, low: float, high: float, n: int, method: str
+    ) -> Estimate:
         population = self.mining.treated.population
         if self.paper is not None:
             # Theorem 4.2: where each of two rates has a level, their difference has the product.

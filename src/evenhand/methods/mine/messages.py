@@ -6,7 +6,9 @@ UNKNOWN_OPTION = "{option} = {value} is unknown; {choices}"
 TOP_NOT_WHOLE = "top = {top} must be a whole number of 1 or more"
 DEPTH_NOT_WHOLE = "depth is {depth}; it must be a whole number of 1 or more"
 SUPPORT_NOT_SHARE = "support is {support}; it must be over 0 and under 1, for example 0.05"
-COMPLEMENT_NOT_SHARE = "complement is {complement}; it must be from 0 to under 1, for example 0.05"
+COMPLEMENT_NOT_SHARE = (
+    "complement is {complement}; it must be from 0 to under 1, for example 0.05"
+)
 SCORES_NOT_DISTINCT = "score = {score} must name one or more of {scores}, each once"
 SCORE_NEEDS_TRUTH = "score = {score} needs true outcomes; name their column with truth=…"
 
@@ -14,7 +16,9 @@ SCORE_NEEDS_TRUTH = "score = {score} needs true outcomes; name their column with
 
 UNKNOWN_BINNING = "unknown binning {binning}; {choices}"
 LEVELS_NOT_WHOLE = "levels = {levels} must be a whole number of 1 or more"
-BINS_NOT_VALID = "bins = {bins} must be a whole number of 2 or more, or a rising list of cut points"
+BINS_NOT_VALID = (
+    "bins = {bins} must be a whole number of 2 or more, or a rising list of cut points"
+)
 BINS_OF_OTHER_FEATURE = "bins names {name}, which is not a feature of the rules; {choices}"
 CUT_OUTSIDE_RANGE = "bins has the cut point {cut}, but {feature} takes {domain}"
 QUANTILES_NEED_ROWS = "quantile bins of {feature} need rows, and there are none"
@@ -54,20 +58,20 @@ NO_ROWS_DECLARED = (
     "{where}: there are no rows to find rules in; name a file of rows with --data, or with data in"
     " a check"
 )
-NO_ROWS_BECAUSE = "{where}: {reason}; name a file of rows with --data, or with data in a check"
+NO_ROWS_BECAUSE = (
+    "{where}: {reason}; name a file of rows with --data, or with data in a check"
+)
 TREATMENT_WITH_TRUTH = (
     "treatment = {treatment} cannot be combined with true outcomes, which only the rows themselves"
     " have"
 )
-WEIGHTS_NEED_EVERY_ROW = (
-    "weights need every row to be asked about in full; raise the budget, or take treatment='rows'"
-)
-TRUTH_NEEDS_DATAFRAME = (
-    "truth = {truth} names a column, but data is not a dataframe; give the true outcomes themselves"
-)
+WEIGHTS_NEED_EVERY_ROW = "weights need every row to be asked about in full; raise the budget, or take treatment='rows'"
+TRUTH_NEEDS_DATAFRAME = "truth = {truth} names a column, but data is not a dataframe; give the true outcomes themselves"
 TRUTH_NOT_A_COLUMN = "truth = {truth} is not a column of data; {choices}"
 TRUTH_NOT_FLAT = "truth has shape {shape}; give one true outcome for each row"
-TRUTH_OF_OTHER_LENGTH = "truth has {outcomes} outcomes for {rows} rows; give one for each row"
+TRUTH_OF_OTHER_LENGTH = (
+    "truth has {outcomes} outcomes for {rows} rows; give one for each row"
+)
 TRUTH_MISSING_IN_ROW = "truth has no outcome in row {row}; leave such rows out"
 TRUTH_NEVER_FAVOURABLE = "truth has no outcome that is favourable ({favoured}); {choices}"
 TRUTH_COLUMN_NEVER_FAVOURABLE = (
@@ -76,12 +80,8 @@ TRUTH_COLUMN_NEVER_FAVOURABLE = (
 TRUTH_ALWAYS_FAVOURABLE = (
     "score = 'fpr': every true outcome is favourable; there is nobody to compare"
 )
-NO_TRUE_FAVOURABLE = (
-    "score = 'tpr': no row has a true outcome that is favourable; there is nobody to compare"
-)
-NO_TRUE_UNFAVOURABLE = (
-    "score = 'fpr': no row has a true outcome that is not favourable; there is nobody to compare"
-)
+NO_TRUE_FAVOURABLE = "score = 'tpr': no row has a true outcome that is favourable; there is nobody to compare"
+NO_TRUE_UNFAVOURABLE = "score = 'fpr': no row has a true outcome that is not favourable; there is nobody to compare"
 
 # Errors: recorded decisions.
 
@@ -111,9 +111,7 @@ PAPER_OVER_SECONDS = (
 
 # Errors: texts.
 
-JOBS_WITH_TEXTS = (
-    "--n-jobs {n_jobs} cannot be combined with [texts], which are asked about in one process"
-)
+JOBS_WITH_TEXTS = "--n-jobs {n_jobs} cannot be combined with [texts], which are asked about in one process"
 WITHOUT_NOT_A_LIST = "without = {without} must be a list of terms, such as ['black']"
 NO_FREQUENT_CATEGORY = (
     "no category of the lexicon is named in at least {support} of the {texts} texts ({shares});"
@@ -127,9 +125,7 @@ BUDGET_UNDER_ONE_TEXT_EACH = (
     "budget: {left} queries are left for texts with other terms, but one text of each category"
     " takes {needed}; raise queries"
 )
-NO_REST_AT_ALL = (
-    "every text has every term, so that there is no rest to compare with; try against='terms'"
-)
+NO_REST_AT_ALL = "every text has every term, so that there is no rest to compare with; try against='terms'"
 
 # Errors: results that are read back, and pictures of them.
 
@@ -137,9 +133,7 @@ RESULT_DAMAGED = "this evenhand result is damaged: its details do not tell of {r
 NO_MAPS_OF_TABLES = (
     "this {verb} has nothing of that kind to draw; TermsDisplay draws those of mine_text"
 )
-NO_MAPS_OF_TERMS = (
-    "this {verb} has nothing of that kind to draw; HeatDisplay draws those of mine and mine_log"
-)
+NO_MAPS_OF_TERMS = "this {verb} has nothing of that kind to draw; HeatDisplay draws those of mine and mine_log"
 NO_CELLS = "this {verb} has no rates of single cells to draw; treatment='paper' finds none"
 NO_MAP_OF_AXES = "axes = {axes} has no map; {choices}"
 
@@ -157,14 +151,14 @@ DIFFERENCE_BETWEEN = "difference {points}, {interval}"
 
 # Claims of findings.
 
-PEOPLE_RATES = (
-    "people with {rule} get {outcome} {rate} of the time, {others} {other_rate} ({difference})"
+PEOPLE_RATES = "people with {rule} get {outcome} {rate} of the time, {others} {other_rate} ({difference})"
+PEOPLE_MEANS = (
+    "people with {rule} score {mean} on average, {others} {other_mean} ({difference})"
 )
-PEOPLE_MEANS = "people with {rule} score {mean} on average, {others} {other_mean} ({difference})"
-TEXT_RATES = (
-    "texts that say {terms} get {outcome} {rate} of the time, {others} {other_rate} ({difference})"
+TEXT_RATES = "texts that say {terms} get {outcome} {rate} of the time, {others} {other_rate} ({difference})"
+TEXT_MEANS = (
+    "texts that say {terms} score {mean} on average, {others} {other_mean} ({difference})"
 )
-TEXT_MEANS = "texts that say {terms} score {mean} on average, {others} {other_mean} ({difference})"
 OTHER_RULES_CLOSER = (
     "none of the {count} other rule sets, variations of these included, is further from everyone"
     " else than this ({difference})"
@@ -173,9 +167,7 @@ OTHER_RULE_CLOSER = (
     "not even the other rule set, variations of these included, is further from everyone else than"
     " this ({difference})"
 )
-OTHER_TERMS_CLOSER = (
-    "none of the {count} other rule sets of terms is further from others than this ({difference})"
-)
+OTHER_TERMS_CLOSER = "none of the {count} other rule sets of terms is further from others than this ({difference})"
 OTHER_TERM_CLOSER = (
     "not even the other rule set of terms is further from others than this ({difference})"
 )
@@ -222,9 +214,7 @@ TEXTS_CHOSEN_AT_RANDOM = (
 )
 NO_REST_OF_SOME = "every text has {rules}, so that there is no rest to compare with"
 TERM_MATCHES = "{term} ({count} matches)"
-OTHER_MEANINGS = (
-    "these terms have other meanings: {terms}; leave them out with without=[…] where they do here"
-)
+OTHER_MEANINGS = "these terms have other meanings: {terms}; leave them out with without=[…] where they do here"
 NOT_ASKED = "not asked about, since {reason}: {categories}"
 
 # Progress of a run.
@@ -299,8 +289,12 @@ BARS_OF_MEANS = "difference from {others}"
 BARS_OF_CHANGES = "texts whose outcome changes when only the term does"
 INTERVALS = "intervals at {level}"
 INTERVALS_OVER_RULE_SETS = "intervals at {level}, simultaneous over {count} rule sets"
-INTERVALS_OVER_CATEGORIES = "intervals at {level}, simultaneous over {count} sets of categories"
-INTERVALS_OVER_CATEGORY = "intervals at {level}, simultaneous over {count} set of categories"
+INTERVALS_OVER_CATEGORIES = (
+    "intervals at {level}, simultaneous over {count} sets of categories"
+)
+INTERVALS_OVER_CATEGORY = (
+    "intervals at {level}, simultaneous over {count} set of categories"
+)
 MORE_RULE_SETS = "… {count} more rule sets"
 MORE_MININGS = "… {count} more sets of features, outputs or scores"
 OTHER_RULE_SETS_BAR = "{count} other rule sets:\nnone further than {distance}"
@@ -315,17 +309,15 @@ HIGHER = "higher →"
 
 MAP_OF_RATES = "how often people get {outcome}, by {features}: from {ends}"
 MAP_OF_MEANS = "mean of {outcome}, by {features}: from {ends}"
-MAP_OF_TERM_RATES = "how often texts get {outcome}, by the term for {categories}: from {ends}"
+MAP_OF_TERM_RATES = (
+    "how often texts get {outcome}, by the term for {categories}: from {ends}"
+)
 MAP_OF_TERM_MEANS = "mean of {outcome}, by the term for {categories}: from {ends}"
 MAP_OF_CHANGES = "texts whose outcome changes, by the term for {categories}: from {ends}"
 MAP_ENDS = "{lowest} to {highest}"
 MAP_END = "{rate} ({cell})"
-CELLS_OF_ROWS = (
-    "each cell: the rate, without an interval, and the rows; white: the rate of everybody, {rate}"
-)
-CELLS_OF_TERMS = (
-    "each cell: the same {texts} texts with these terms; white: the mean of all terms, {rate}"
-)
+CELLS_OF_ROWS = "each cell: the rate, without an interval, and the rows; white: the rate of everybody, {rate}"
+CELLS_OF_TERMS = "each cell: the same {texts} texts with these terms; white: the mean of all terms, {rate}"
 CELLS_OF_CHANGES = (
     "each cell: the share of the same {texts} texts that change outcome with the term"
 )
@@ -335,8 +327,12 @@ OUTLINED_IN_PART = "dashed, in part: {rule}"
 
 # The section of a report.
 
-PICTURE_OF_SUBGROUPS = "The subgroups that are treated most differently, with their intervals."
-PICTURE_OF_TERMS = "The terms with which texts are treated most differently, with their intervals."
+PICTURE_OF_SUBGROUPS = (
+    "The subgroups that are treated most differently, with their intervals."
+)
+PICTURE_OF_TERMS = (
+    "The terms with which texts are treated most differently, with their intervals."
+)
 RULE_SETS_TABLE = (
     "Rule sets: how much their people's rate differs from that of everyone else. They speak of:"
     " {population}."

@@ -237,7 +237,9 @@ def _given(data: Any, space: Space) -> Rows:
     given = data if isinstance(data, Rows) else rows(data, sample_of=sample_of)
     if not len(given):
         raise DataError(messages.DATA_EMPTY)
-    given.points(space)  # so that a row that does not fit is reported before anything is asked
+    given.points(
+        space
+    )  # so that a row that does not fit is reported before anything is asked
     return given
 
 
@@ -267,7 +269,9 @@ def _parts(
     return parts
 
 
-def _paper_scores(job: _MiningJob, run: TreatmentRun, level: float, meter: Meter) -> PaperScores:
+def _paper_scores(
+    job: _MiningJob, run: TreatmentRun, level: float, meter: Meter
+) -> PaperScores:
     """Score every rule set by itself with the paper's Algorithm 2."""
     from evenhand.methods.mine.testsgd_score import score_all  # imported where it is used
 
@@ -373,7 +377,9 @@ class _MiningJob:
         points = self.mined.treated.points
         inside = self.mined.inside(rule_set)
         title = self.view.title
-        rng = stream(seed, "mine", "cases", title, *names, *rule_set.family, *rule_set.place)
+        rng = stream(
+            seed, "mine", "cases", title, *names, *rule_set.family, *rule_set.place
+        )
         insiders = np.flatnonzero(inside)
         outsiders = np.flatnonzero(~inside)
         tried = min(TRIED, len(insiders))

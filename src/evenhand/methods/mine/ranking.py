@@ -360,7 +360,9 @@ class Ranking:
         missed = np.clip(missed, 0.0, others)
         return hits, size, missed, others
 
-    def _limits(self, intervals: SimultaneousIntervals, counts: Floats) -> tuple[float, float]:
+    def _limits(
+        self, intervals: SimultaneousIntervals, counts: Floats
+    ) -> tuple[float, float]:
         """Return the largest lower and the largest upper limit of rule sets."""
         sides = self.sides(counts)
         lows, highs = intervals.difference(*sides)

@@ -138,7 +138,9 @@ def mine_log(
     stop = StopReason.ENUMERATED
     notes = list(dict.fromkeys(notes))
     details = {"mine": entries}
-    return Result("mine_log", findings, seed, spent, stop, space.to_dict(), notes, details=details)
+    return Result(
+        "mine_log", findings, seed, spent, stop, space.to_dict(), notes, details=details
+    )
 
 
 def _names(sets: Sequence[tuple[str, ...]]) -> list[str]:
@@ -149,7 +151,9 @@ def _names(sets: Sequence[tuple[str, ...]]) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def _sets(over: Any, outcome: str, truth: str | None, columns: list[str]) -> list[tuple[str, ...]]:
+def _sets(
+    over: Any, outcome: str, truth: str | None, columns: list[str]
+) -> list[tuple[str, ...]]:
     """Return the sets of columns that rules are formed of, checked."""
     _check_column("outcome", outcome, columns)
     if truth is not None:
@@ -239,11 +243,15 @@ def _favourable(kept: Any, name: str, favoured: Any) -> Flags:
 
     labels = np.fromiter(kept[name].to_list(), dtype=object, count=len(kept))
     codes, values = pd.factorize(labels)
-    favourable = np.asarray([label_of(value) == favoured for value in values], dtype=np.bool_)
+    favourable = np.asarray(
+        [label_of(value) == favoured for value in values], dtype=np.bool_
+    )
     return favourable[np.asarray(codes, dtype=np.intp)]
 
 
-def _people(treated: Treated, kept: Any, truth: str | None, favoured: Any, score: str) -> Treated:
+def _people(
+    treated: Treated, kept: Any, truth: str | None, favoured: Any, score: str
+) -> Treated:
     """Return who is compared: everybody, or those with a favourable or other true outcome."""
     if score == "rate" or truth is None:
         return treated

@@ -105,7 +105,9 @@ def _check_binned(bins_of: Mapping[str, Any], names: Sequence[str]) -> None:
         if name not in names:
             shown = clip(repr(name))
             choices = nearest(name, names)
-            raise UsageError(messages.BINS_OF_OTHER_FEATURE.format(name=shown, choices=choices))
+            raise UsageError(
+                messages.BINS_OF_OTHER_FEATURE.format(name=shown, choices=choices)
+            )
 
 
 def check_support(support: Any) -> None:

@@ -63,7 +63,9 @@ PICTURES = {
 }
 
 
-def section(result: Result, statements: Sequence[Statement], name: str, room: int) -> Iterator[str]:
+def section(
+    result: Result, statements: Sequence[Statement], name: str, room: int
+) -> Iterator[str]:
     """Return what was mined as parts of a page."""
     yield from cards(statements, name, MOST_RULES)
     if not entries_of(result):

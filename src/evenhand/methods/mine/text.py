@@ -59,7 +59,10 @@ def _spent(result: Result) -> str:
 
 
 def mining_lines(
-    entry: Mapping[str, Any], findings: Sequence[MinedFinding], cases: int, width: int | None
+    entry: Mapping[str, Any],
+    findings: Sequence[MinedFinding],
+    cases: int,
+    width: int | None,
 ) -> Iterator[Line]:
     """Return one mining, of a table or of texts, with its findings.
 
@@ -128,7 +131,9 @@ def _rows_head(entry: Mapping[str, Any]) -> Iterator[Line]:
         compared = messages.PEOPLE_MEANS_COMPARED.format(treatment=treatment)
     else:
         outcome = outcome_text(entry["favoured"], named=entry["named"])
-        compared = messages.PEOPLE_RATES_COMPARED.format(outcome=outcome, treatment=treatment)
+        compared = messages.PEOPLE_RATES_COMPARED.format(
+            outcome=outcome, treatment=treatment
+        )
     yield Line(among(entry["score"], compared))
 
 
@@ -227,7 +232,9 @@ def _headings(entry: Mapping[str, Any], level: float, *, several: bool) -> list[
             headings.append(messages.HEADING_OTHER_TEXTS)
     else:
         headings.append(messages.HEADING_WHO)
-        headings.append(messages.HEADING_THEIR_SCORE if graded else messages.HEADING_THEIR_RATE)
+        headings.append(
+            messages.HEADING_THEIR_SCORE if graded else messages.HEADING_THEIR_RATE
+        )
         headings.append(messages.HEADING_EVERYONE_ELSE)
     headings.append(messages.HEADING_POINTS_APART)
     if level < 1:
@@ -283,7 +290,9 @@ def _changes(entry: Mapping[str, Any], findings: Sequence[MinedFinding]) -> _Sto
     return _StoryTable(headings, rows, below)
 
 
-def _most_changing(entry: Mapping[str, Any], story: Mapping[str, Any], digits: int) -> list[str]:
+def _most_changing(
+    entry: Mapping[str, Any], story: Mapping[str, Any], digits: int
+) -> list[str]:
     """Return the terms that change the outcome of most texts, each with its share."""
     names = [term["text"] for term in story["terms"]]
     if len(story["categories"]) == 1:

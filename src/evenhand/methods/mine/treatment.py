@@ -178,7 +178,12 @@ class TreatmentRun:
             raise UsageError(messages.WEIGHTS_NEED_EVERY_ROW)
 
     def _treated(
-        self, view: View, values: NDArray[np.float64], done: Indices, method: str, queries: int = 0
+        self,
+        view: View,
+        values: NDArray[np.float64],
+        done: Indices,
+        method: str,
+        queries: int = 0,
     ) -> TreatedView:
         weights = None
         if self.given.weights is not None:
@@ -251,7 +256,9 @@ def _truth_column(truth: str, data: Any) -> list[Any]:
     table = eager(data)
     if truth not in table.columns:
         choices = nearest(truth, table.columns)
-        raise DataError(messages.TRUTH_NOT_A_COLUMN.format(truth=repr(truth), choices=choices))
+        raise DataError(
+            messages.TRUTH_NOT_A_COLUMN.format(truth=repr(truth), choices=choices)
+        )
     check_missing(table, truth)
     return list(table[truth].to_list())
 
@@ -265,7 +272,9 @@ def _check_truth(labels: NDArray[Any], rows: int) -> None:
     if len(labels) != rows:
         outcomes = number_text.count(len(labels))
         given = number_text.count(rows)
-        raise UsageError(messages.TRUTH_OF_OTHER_LENGTH.format(outcomes=outcomes, rows=given))
+        raise UsageError(
+            messages.TRUTH_OF_OTHER_LENGTH.format(outcomes=outcomes, rows=given)
+        )
     missing = pd.isna(labels)
     if missing.any():
         row = int(missing.argmax())

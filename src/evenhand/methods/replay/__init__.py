@@ -14,7 +14,9 @@ REPLAY = Verb(
     ),
     function=Deferred("evenhand.methods.replay.replay:replay"),
     options=Options.of(
-        Option("limit", NUMBER, "the engineering threshold to decide against (for a suite)"),
+        Option(
+            "limit", NUMBER, "the engineering threshold to decide against (for a suite)"
+        ),
         Option("level", NUMBER, "the confidence level (default: 0.95)"),
         given=("path", "subject", "space", "seed"),
     ),

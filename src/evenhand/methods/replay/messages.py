@@ -2,16 +2,12 @@
 
 # Errors: arguments
 
-LIMIT_FOR_A_RESULT = (
-    "limit = {limit} is only for a suite; a case of a result passes when it differs no longer"
-)
+LIMIT_FOR_A_RESULT = "limit = {limit} is only for a suite; a case of a result passes when it differs no longer"
 UNKNOWN_SUFFIX = "'{file}' has the unknown suffix '{suffix}'; {choices}"
 SUBJECT_TAKES_TEXTS = (
     "'{file}' holds no texts, but {subject} takes texts; pass a Subject, or a space as well"
 )
-FILE_HOLDS_TEXTS = (
-    "'{file}' holds texts and not inputs of a space; pass a TextSubject, or a function of texts"
-)
+FILE_HOLDS_TEXTS = "'{file}' holds texts and not inputs of a space; pass a TextSubject, or a function of texts"
 
 # Errors: what a file holds
 
@@ -22,9 +18,7 @@ NO_CASES = (
 NO_CASES_OF_AN_AUDIT = "'{file}' has no cases to replay; none of its checks has any"
 NO_CASES_OF_A_SEARCH = "'{file}' has no cases to replay; the search found none"
 NO_CASES_OF_TEXTS = "'{file}' has no cases to replay; no outcome changes with any term"
-OTHER_OUTPUTS = (
-    "'{file}' holds the outputs {held}, but {subject} gives {given}; declare the same outputs"
-)
+OTHER_OUTPUTS = "'{file}' holds the outputs {held}, but {subject} gives {given}; declare the same outputs"
 UNNAMED_OUTPUT = "one without a name"
 NO_SUCH_OUTPUT = "'{file}': {subject} has no output {output}; {choices}"
 NO_SUCH_FEATURE = "'{file}' is of another space: {feature} is not a feature; {choices}"

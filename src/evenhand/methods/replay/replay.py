@@ -169,7 +169,9 @@ def _has_cases(part: Evidence) -> bool:
 
 def _subject(file: Path, subject: Any, space: Space | None) -> Subject:
     if isinstance(subject, TextSubject):
-        raise UsageError(messages.SUBJECT_TAKES_TEXTS.format(file=file, subject=subject.name))
+        raise UsageError(
+            messages.SUBJECT_TAKES_TEXTS.format(file=file, subject=subject.name)
+        )
     return as_subject(subject, space)
 
 
@@ -198,7 +200,9 @@ def _replay_suite(
     meter.queries += len(points)
     ends = np.cumsum([len(part.points) for part in parts])
     replayed: list[ReplayedPart] = []
-    for part, of_part, outcomes in zip(parts, questions, np.split(answers, ends[:-1]), strict=True):
+    for part, of_part, outcomes in zip(
+        parts, questions, np.split(answers, ends[:-1]), strict=True
+    ):
         scores = [_rescored(file, question, part, outcomes) for question in of_part]
         replayed.append(ReplayedPart(scores))
     return Result(
@@ -302,7 +306,9 @@ def _replay_cases(file: Path, recorded: Recorded, subject: Subject, seed: int) -
     return _again(file, findings, view_of, subject, inputs, subject.space.to_dict(), seed)
 
 
-def _replay_texts(file: Path, recorded: Recorded, subject: TextSubject, seed: int) -> Result:
+def _replay_texts(
+    file: Path, recorded: Recorded, subject: TextSubject, seed: int
+) -> Result:
     """Ask the texts of a result again."""
     findings = _with_cases(file, recorded)
     texts = []
@@ -364,7 +370,9 @@ def _again(
         start = stop
     spent = Spent(meter.queries, subject.executed - executed_before, meter.seconds)
     details = {"changed": changed, "of": len(inputs)}
-    return Result("replay", replayed, seed, spent, StopReason.ENUMERATED, space, details=details)
+    return Result(
+        "replay", replayed, seed, spent, StopReason.ENUMERATED, space, details=details
+    )
 
 
 def _text(file: Path, person: Mapping[str, Any]) -> str:

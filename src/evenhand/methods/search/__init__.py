@@ -30,10 +30,17 @@ SEARCH = Verb(
             metavar="NAME",
         ),
         Option(
-            "prefer", TEXT, "which inputs are wanted: many, diverse or realistic", metavar="NAME"
+            "prefer",
+            TEXT,
+            "which inputs are wanted: many, diverse or realistic",
+            metavar="NAME",
         ),
-        Option("limit", WHOLE, "the most discriminatory inputs that are tolerated, usually 0"),
-        Option("start", FILE, "real rows to start from, as .csv or .parquet", metavar="FILE"),
+        Option(
+            "limit", WHOLE, "the most discriminatory inputs that are tolerated, usually 0"
+        ),
+        Option(
+            "start", FILE, "real rows to start from, as .csv or .parquet", metavar="FILE"
+        ),
         Option("explain", FLAG, "ask where the inputs lie and why (default: yes)"),
         given=ASK,
     ),

@@ -13,7 +13,9 @@ if TYPE_CHECKING:
     from evenhand.results.result import Result
 
 
-def search(source: Source, subject: Any, *, start: str | None = None, **settings: Any) -> Result:
+def search(
+    source: Source, subject: Any, *, start: str | None = None, **settings: Any
+) -> Result:
     """Search from real rows, where there are any."""
     rows, notes = source.start(start)
     result = verb.search(subject, start=rows, **settings)

@@ -216,7 +216,9 @@ def _unpacked_outcomes(table: Mapping[str, Any], rows: int) -> Outcomes:
     return np.stack([values[_read(text, rows, np.intp)] for text in texts])
 
 
-def added_columns(sets: Sequence[Sequence[str]], outputs: Sequence[str] = ("",)) -> list[str]:
+def added_columns(
+    sets: Sequence[Sequence[str]], outputs: Sequence[str] = ("",)
+) -> list[str]:
     """Return the names of the columns that follow those of the space.
 
     >>> added_columns([("sex",), ("sex", "race")])
@@ -329,7 +331,10 @@ def check_path(path: str | PathLike[str]) -> tuple[Path, str]:
     >>> check_path("found.csv.gz")[1]
     '.csv.gz'
     """
-    from evenhand.runtime.column_file import need_arrow, suffix_of  # imported where it is used
+    from evenhand.runtime.column_file import (
+        need_arrow,
+        suffix_of,
+    )  # imported where it is used
 
     if not isinstance(path, str | os.PathLike):
         raise UsageError(messages.NOT_A_PATH.format(value=clip(repr(path))))

@@ -35,7 +35,9 @@ class Scorer(Protocol):
         """
         ...
 
-    def margins(self, points: Points, space: Space, scorer: str) -> tuple[Outcomes, Numbers]:
+    def margins(
+        self, points: Points, space: Space, scorer: str
+    ) -> tuple[Outcomes, Numbers]:
         """Return labels and margins from one call."""
         ...
 

@@ -157,13 +157,17 @@ class OutcomeMap:
         across, along = self.axes
         ax.set_xlabel(_x_label(across))
         ax.set_ylabel(_y_label(along))
-        ax.tick_params(labelbottom=False, labelleft=False, length=0)  # directions have no unit
+        ax.tick_params(
+            labelbottom=False, labelleft=False, length=0
+        )  # directions have no unit
         _finish(ax, self.title, pad=_legend(ax))
 
     def _draw_others(self, ax: Any) -> None:
         """Draw the points that are not hits, by their outcomes."""
         outcomes = [outcome for *_, outcome in self.others]
-        kinds = sorted(set(outcomes), key=lambda outcome: (isinstance(outcome, str), outcome))
+        kinds = sorted(
+            set(outcomes), key=lambda outcome: (isinstance(outcome, str), outcome)
+        )
         coordinates = [(x, y) for x, y, _ in self.others]
         places = np.array(coordinates, dtype=np.float64).reshape(-1, 2)
         look = {"s": 18, "linewidths": 0, "alpha": 0.6, "zorder": 2}

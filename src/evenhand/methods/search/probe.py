@@ -23,7 +23,14 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from evenhand.methods.search.arrays import Counts, Flags, Indices, Keys, Numbers, Outcomes
+    from evenhand.methods.search.arrays import (
+        Counts,
+        Flags,
+        Indices,
+        Keys,
+        Numbers,
+        Outcomes,
+    )
     from evenhand.methods.search.margins import Margins
     from evenhand.space.feature import Points
     from evenhand.space.space import Space
@@ -209,7 +216,9 @@ class Probe:
 
         These are the features that the software takes, but for those at issue.
         """
-        return tuple(position for position in self.space.passed if position not in self.over)
+        return tuple(
+            position for position in self.space.passed if position not in self.over
+        )
 
     @cached_property
     def _changes(self) -> list[tuple[int, int]]:

@@ -172,7 +172,9 @@ def _claim(kept: Found, output: str) -> str:
     if not len(kept):
         return messages.NOT_FOUND.format(features=features)
     if output:
-        return messages.FOUND_FOR_OUTPUT.format(features=features, output=output, found=found)
+        return messages.FOUND_FOR_OUTPUT.format(
+            features=features, output=output, found=found
+        )
     return messages.FOUND.format(features=features, found=found)
 
 
@@ -366,7 +368,9 @@ def _explained(
     """Return where the inputs found lie and why, by inputs that are asked for it."""
     if not terms.explain or not len(probe.found):
         return _NO_EXPLANATION
-    from evenhand.methods.search.explain.drivers import drivers  # imported where they are used
+    from evenhand.methods.search.explain.drivers import (
+        drivers,
+    )  # imported where they are used
     from evenhand.methods.search.explain.projection import project
     from evenhand.methods.search.explain.regions import regions
 

@@ -19,7 +19,9 @@ SUBSETS = Verb(
         Option("among", FEATURES, "features to form sets of, separated by commas"),
         Option("depth", WHOLE, "the most features in a set"),
         Option("variants", WHOLE, "the most variants of an input that a set may have"),
-        Option("kind", TEXT, "the kind of score (default: causal)", choices=("causal", "group")),
+        Option(
+            "kind", TEXT, "the kind of score (default: causal)", choices=("causal", "group")
+        ),
         Option("limit", NUMBER, "the engineering threshold to decide against"),
         Option("margin", NUMBER, "otherwise, how precisely to know the score"),
         Option("level", NUMBER, "the confidence level (default: 0.95)"),

@@ -30,11 +30,15 @@ def findings_of(lattice: Lattice, view: View, kind: str, judge: Judge) -> list[F
         findings += [_finding(lattice, mask, view, kind, judge, state) for mask in masks]
     untested = int(lattice.open.sum())
     if untested:
-        estimate = Estimate(math.nan, 0.0, 1.0, 0, judge.level, "not tested", judge.population)
+        estimate = Estimate(
+            math.nan, 0.0, 1.0, 0, judge.level, "not tested", judge.population
+        )
         claim = messages.NOT_TESTED.format(
             open=number_text.count(untested), total=number_text.count(lattice.total)
         )
-        findings.append(Finding(claim, (), estimate, judge.limit, output=view.title, score=kind))
+        findings.append(
+            Finding(claim, (), estimate, judge.limit, output=view.title, score=kind)
+        )
     return findings
 
 
@@ -71,9 +75,13 @@ def _claim(lattice: Lattice, mask: int, view: View, kind: str, state: State) -> 
             features=features, score=score, favoured=view.favoured
         )
     elif view.graded:
-        claim = messages.OUTCOME_MOVES.format(features=features, outcome=outcome, score=score)
+        claim = messages.OUTCOME_MOVES.format(
+            features=features, outcome=outcome, score=score
+        )
     else:
-        claim = messages.OUTCOME_CHANGES.format(features=features, outcome=outcome, score=score)
+        claim = messages.OUTCOME_CHANGES.format(
+            features=features, outcome=outcome, score=score
+        )
     if state is not State.ABOVE or mask.bit_count() == 1:
         return claim
     if _smaller_are_cleared(lattice, mask):

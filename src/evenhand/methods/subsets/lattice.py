@@ -100,7 +100,9 @@ class Lattice:
         if features > MOST_FEATURES:
             sets = number_text.count(2**features - 1)
             raise UsageError(
-                messages.TOO_MANY_FEATURES.format(features=features, sets=sets, most=MOST_FEATURES)
+                messages.TOO_MANY_FEATURES.format(
+                    features=features, sets=sets, most=MOST_FEATURES
+                )
             )
         is_whole = isinstance(self.depth, int) and not isinstance(self.depth, bool)
         if self.depth is not None and not (is_whole and self.depth >= 1):

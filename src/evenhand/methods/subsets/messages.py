@@ -3,12 +3,16 @@
 # Errors: settings
 
 UNKNOWN_KIND = "unknown kind {kind}; {choices}"
-NO_MARGIN = "margin is None; a search needs a margin to leave sets undecided, for example 0.05"
+NO_MARGIN = (
+    "margin is None; a search needs a margin to leave sets undecided, for example 0.05"
+)
 INTERVAL_NOT_FOR_A_SEARCH = (
     "interval = {interval} does not hold for a whole search; leave it out, or choose 'wald'"
 )
 TOO_FEW_VARIANTS = "variants = {variants} must be a whole number of 2 or more"
-DEPTH_NOT_WHOLE = "depth = {depth} must be a whole number of 1 or more, or None for no bound"
+DEPTH_NOT_WHOLE = (
+    "depth = {depth} must be a whole number of 1 or more, or None for no bound"
+)
 NO_FEATURES = "among is empty; name at least one of the features {features}"
 FEATURE_TWICE = "among names {feature} twice; name each feature once"
 TOO_MANY_FEATURES = (
@@ -22,10 +26,16 @@ LIMIT_NEEDS_ENUMERATION = (
 
 # Errors: the population
 
-SAMPLE_OF_A_POPULATION = "subsets scores a population, not a sample of one; leave out sample_of"
-TOO_MANY_ROWS = "there are {rows} rows to ask, but only {left} queries are left; raise queries"
+SAMPLE_OF_A_POPULATION = (
+    "subsets scores a population, not a sample of one; leave out sample_of"
+)
+TOO_MANY_ROWS = (
+    "there are {rows} rows to ask, but only {left} queries are left; raise queries"
+)
 POPULATION_IS_SAMPLED = "exact: {population} is sampled, not enumerated; leave out exact"
-TOO_MANY_INPUTS = "exact: there are {inputs} inputs to ask, but only {left} queries are left"
+TOO_MANY_INPUTS = (
+    "exact: there are {inputs} inputs to ask, but only {left} queries are left"
+)
 
 # Why a set is in its state
 
@@ -93,9 +103,7 @@ TESTED_AND_SUPERSETS = (
     "{tests} sets tested, {implied} implied (pruned) because {supersets} contain a discriminating"
     " set"
 )
-TESTED_AND_SUBSETS = (
-    "{tests} sets tested, {implied} implied (pruned) because {subsets} are part of a cleared set"
-)
+TESTED_AND_SUBSETS = "{tests} sets tested, {implied} implied (pruned) because {subsets} are part of a cleared set"
 TESTED_AND_BOTH = (
     "{tests} sets tested, {implied} implied (pruned) because {supersets} contain a discriminating"
     " set and {subsets} are part of a cleared set"
@@ -112,7 +120,9 @@ STATE_UNDECIDED = "undecided"
 STATE_NOT_SHOWN = "not shown to discriminate"
 STATE_NOT_TESTED = "not tested"
 TITLE = "{kind} score of sets of features, engineering threshold {limit}"
-TITLE_OF_OUTPUT = "{output}: {kind} score of sets of features, engineering threshold {limit}"
+TITLE_OF_OUTPUT = (
+    "{output}: {kind} score of sets of features, engineering threshold {limit}"
+)
 SIZE_AXIS = "features in a set (number of sets)"
 NO_SET_FOUND = "no set was found to discriminate"
 LISTED_SETS = "minimal discriminating sets ({sets}):"

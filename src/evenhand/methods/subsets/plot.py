@@ -50,7 +50,9 @@ class Look(NamedTuple):
 
 LOOKS = {
     "discriminating": Look(messages.STATE_DISCRIMINATING, VERMILLION, "X", ""),
-    "implied discriminating": Look(messages.STATE_IMPLIED_DISCRIMINATING, ORANGE, "s", "///"),
+    "implied discriminating": Look(
+        messages.STATE_IMPLIED_DISCRIMINATING, ORANGE, "s", "///"
+    ),
     "cleared": Look(messages.STATE_CLEARED, BLUE, "o", ""),
     "implied cleared": Look(messages.STATE_IMPLIED_CLEARED, SKY, "v", "\\\\\\"),
     "undecided": Look(messages.STATE_UNDECIDED, YELLOW, "D", "..."),

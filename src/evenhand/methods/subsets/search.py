@@ -98,7 +98,9 @@ class Search:
             from evenhand.methods.subsets.evaluators.exact import ExactSets
 
             meter.queries += len(points)
-            return ExactSets(self.view, self.kind, points, names, self.judge, weights=weights)
+            return ExactSets(
+                self.view, self.kind, points, names, self.judge, weights=weights
+            )
         self._check_can_be_sampled()
         sampler = self.options.sampler
         most = self.options.variants

@@ -187,7 +187,9 @@ def _check_settings(
     check_level(level)
     if margin is None:
         raise UsageError(messages.NO_MARGIN)
-    Plan(level, margin, check_limit(limit), interval)  # raises where these do not fit together
+    Plan(
+        level, margin, check_limit(limit), interval
+    )  # raises where these do not fit together
     if interval not in (None, "anytime", "wald"):
         raise UsageError(messages.INTERVAL_NOT_FOR_A_SEARCH.format(interval=repr(interval)))
     is_whole = isinstance(variants, int) and not isinstance(variants, bool)
@@ -223,7 +225,9 @@ def _check_bins(feature: Feature) -> None:
         return
     if feature.bins[0] > feature.low or feature.bins[-1] < feature.high:
         raise UsageError(
-            messages.BINS_LEAVE_GAPS.format(feature=repr(feature.name), domain=feature.domain)
+            messages.BINS_LEAVE_GAPS.format(
+                feature=repr(feature.name), domain=feature.domain
+            )
         )
 
 

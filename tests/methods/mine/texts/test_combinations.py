@@ -107,7 +107,9 @@ def decided_by(
     st.sampled_from([None, 1, 2, 3, 9]),
     st.integers(0, 3),
 )
-def test_families_are_the_categories_that_enough_texts_name_together(texts, support, depth, seed):
+def test_families_are_the_categories_that_enough_texts_name_together(
+    texts, support, depth, seed
+):
     expected = one_by_one(texts, support, min(depth or 3, 3))
     matches = find(texts, LEXICON)
     if not expected:
@@ -167,7 +169,10 @@ def test_combinations_that_nobody_could_ask_about_are_not_listed():
     # Fifty texts of each: 6,000 for the single categories, and 5,000 for each pair.
     assert [len(family.categories) for family in kept] == [1] * 12 + [2] * 18
     assert "100,000,000,000,000 texts are beyond the budget" in notes[0]
-    assert notes[MOST_NOTES] == f"nor were {2**12 - 1 - 30 - MOST_NOTES:,} other sets of categories"
+    assert (
+        notes[MOST_NOTES]
+        == f"nor were {2**12 - 1 - 30 - MOST_NOTES:,} other sets of categories"
+    )
     assert len(notes) == MOST_NOTES + 2
 
 
@@ -325,7 +330,8 @@ def test_scores_are_those_of_replacing_one_by_one(texts, function):
 
 def test_terms_that_change_nothing_are_never_apart():
     decided = decided_by(
-        lambda texts: [text.endswith("!") for text in texts], ["gay !", "sikh", "trans !"] * 30
+        lambda texts: [text.endswith("!") for text in texts],
+        ["gay !", "sikh", "trans !"] * 30,
     )
     for one in decided:
         scored = score_terms(one, SimultaneousIntervals(0.95, 10))
@@ -424,7 +430,9 @@ def mirrors_family(one: Any, terms: Any, lead: set[str], before: list[set[str]])
 
 def test_a_term_that_stands_out_is_one_story_and_the_others_mirror_it():
     texts = ["a gay person", "this trans person", "so straight", "nothing"] * 30
-    found, details = mined(lambda texts: ["gay" not in text.split() for text in texts], texts)
+    found, details = mined(
+        lambda texts: ["gay" not in text.split() for text in texts], texts
+    )
     assert [entry["text"] for entry in details["stories"]][:1] == ["gender gay"]
     assert details["stories"][0]["rules"] == 3
     assert [finding.estimate.value for finding in found] == pytest.approx([1.0, 0.5])
@@ -487,7 +495,10 @@ def test_an_interrupt_keeps_what_was_asked_before_it():
             return odd(some)
 
         return ask(
-            TextSubject(function, batch=30), matches, families(matches, 0.1, None, 0), Meter()
+            TextSubject(function, batch=30),
+            matches,
+            families(matches, 0.1, None, 0),
+            Meter(),
         )
 
     with pytest.raises(KeyboardInterrupt):
@@ -506,7 +517,13 @@ def test_progress_goes_from_nothing_to_all():
     shares: list[tuple[str, float | None]] = []
     meter = Meter(Budget(), lambda progress: shares.append((progress.task, progress.share)))
     matches = find(["gay sikh"] * 20, LEXICON)
-    ask(TextSubject(odd, batch=8), matches, families(matches, 0.1, None, 0), meter, standing=True)
+    ask(
+        TextSubject(odd, batch=8),
+        matches,
+        families(matches, 0.1, None, 0),
+        meter,
+        standing=True,
+    )
     reported = [share or 0.0 for _, share in shares]
     assert reported == sorted(reported)
     assert 0 < reported[0] < 0.2
@@ -524,7 +541,9 @@ def test_outcomes_that_cannot_be_weighed_are_refused_at_once():
     matches = find([f"gay sikh {at}" for at in range(50)], LEXICON)
     found = families(matches, 0.1, None, 0)
     refused(
-        UsageError, lambda: ask(TextSubject(words, batch=30), matches, found, Meter()), "positive=…"
+        UsageError,
+        lambda: ask(TextSubject(words, batch=30), matches, found, Meter()),
+        "positive=…",
     )
     assert calls == [30]
     # Whether an outcome changes is details without knowing which of them is favourable.

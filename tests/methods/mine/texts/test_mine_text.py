@@ -372,21 +372,28 @@ def test_the_fast_path_of_a_pipeline_says_what_the_texts_say(first):
     ]
     for options in asked:
         made: dict[str, Any] = {
-            name: options[name] for name in ("output", "threshold", "positive") if name in options
+            name: options[name]
+            for name in ("output", "threshold", "positive")
+            if name in options
         }
         rest = {name: value for name, value in options.items() if name not in made}
         fast = mine_text(model, texts, lexicon=TERMS, support=0.1, **options)
-        slow = mine_text(as_function(model, made), texts, lexicon=TERMS, support=0.1, **rest)
+        slow = mine_text(
+            as_function(model, made), texts, lexicon=TERMS, support=0.1, **rest
+        )
         assert written_result(fast) == written_result(slow)
 
 
 def as_function(model: Any, options: dict[str, Any]) -> eh.TextSubject:
     """The same software as a function, whose texts are all written."""
     if options.get("output") == "score":
-        return eh.TextSubject(lambda texts: model.predict_proba(texts)[:, 1], output="score")
+        return eh.TextSubject(
+            lambda texts: model.predict_proba(texts)[:, 1], output="score"
+        )
     if "threshold" in options:
         return eh.TextSubject(
-            lambda texts: model.predict_proba(texts)[:, 1] >= options["threshold"], positive=True
+            lambda texts: model.predict_proba(texts)[:, 1] >= options["threshold"],
+            positive=True,
         )
     return eh.TextSubject(lambda texts: model.predict(texts), **options)
 
@@ -420,7 +427,9 @@ def test_equal_texts_are_asked_once():
 
 
 @pytest.mark.parametrize(
-    "options", [{}, {"against": "rest"}, {"kind": "causal"}], ids=["terms", "rest", "causal"]
+    "options",
+    [{}, {"against": "rest"}, {"kind": "causal"}],
+    ids=["terms", "rest", "causal"],
 )
 @pytest.mark.parametrize("queries", [150, 400, 1000, 100_000])
 def test_budgets_are_kept(options, queries):
@@ -489,13 +498,18 @@ def test_a_budget_for_less_than_one_text_is_refused_before_anything_is_asked():
         calls.clear()
     wrong: Any = 100
     refused(
-        UsageError, lambda: mine_text(odd, TEXTS, budget=wrong), "budget", "Budget(queries=1000)"
+        UsageError,
+        lambda: mine_text(odd, TEXTS, budget=wrong),
+        "budget",
+        "Budget(queries=1000)",
     )
 
 
 def test_time_that_is_up_ends_asking_after_the_first_batch():
     subject = eh.TextSubject(odd, batch=30)
-    result = mine_text(subject, TEXTS, lexicon=TERMS, support=0.2, budget=eh.Budget(seconds=1e-9))
+    result = mine_text(
+        subject, TEXTS, lexicon=TERMS, support=0.2, budget=eh.Budget(seconds=1e-9)
+    )
     entry = entry_of(result)
     assert result.stop is StopReason.SECONDS
     assert entry["families"] == [{"categories": ["gender"], "texts": 10, "rules": 3}]
@@ -541,7 +555,8 @@ def test_same_seed_same_bytes_and_a_warm_ledger_executes_nothing(tmp_path):
         calls: list[list[str]] = []
         plain = mine_text(odd, TEXTS, **options, **more)
         subjects = [
-            eh.TextSubject(wrapped(odd, calls), identity="odd", ledger=file) for _ in range(2)
+            eh.TextSubject(wrapped(odd, calls), identity="odd", ledger=file)
+            for _ in range(2)
         ]
         cold = mine_text(subjects[0], TEXTS, **options, **more)
         warm = mine_text(subjects[1], TEXTS, **options, **more)
@@ -599,7 +614,9 @@ def differences_of(result: Result) -> dict[str, float]:
 def test_outcomes_that_do_not_fit():
     options: dict[str, Any] = {"lexicon": TERMS}
     words = lambda texts: ["yes"] * len(texts)  # noqa: E731
-    refused(UsageError, lambda: mine_text(words, TEXTS, **options), "favourable", "positive=…")
+    refused(
+        UsageError, lambda: mine_text(words, TEXTS, **options), "favourable", "positive=…"
+    )
     refused(
         UsageError,
         lambda: mine_text(graded, TEXTS, **options),
@@ -608,21 +625,36 @@ def test_outcomes_that_do_not_fit():
         "lambda y: y > 0.5",
     )
     over = lambda texts: [2.5] * len(texts)  # noqa: E731
-    refused(UsageError, lambda: mine_text(over, TEXTS, output="score", **options), "2.5", "0 to 1")
+    refused(
+        UsageError,
+        lambda: mine_text(over, TEXTS, output="score", **options),
+        "2.5",
+        "0 to 1",
+    )
     few = refused(
-        BadOutcome, lambda: mine_text(lambda texts: [True], TEXTS, **options), "returned 1 outcomes"
+        BadOutcome,
+        lambda: mine_text(lambda texts: [True], TEXTS, **options),
+        "returned 1 outcomes",
     )
     assert "one per input" in few
     for wrong in (None, float("nan"), [1, 2]):
         refused(
             BadOutcome,
-            lambda wrong=wrong: mine_text(lambda texts: [wrong] * len(texts), TEXTS, **options),
+            lambda wrong=wrong: mine_text(
+                lambda texts: [wrong] * len(texts), TEXTS, **options
+            ),
         )  # type: ignore[misc]
     failed = refused(
-        SubjectCrashed, lambda: mine_text(raising(KeyError("x")), TEXTS, **options), "KeyError"
+        SubjectCrashed,
+        lambda: mine_text(raising(KeyError("x")), TEXTS, **options),
+        "KeyError",
     )
     assert "function" in failed
-    assert (SubjectCrashed.exit_code, BadOutcome.exit_code, UsageError.exit_code) == (4, 4, 2)
+    assert (SubjectCrashed.exit_code, BadOutcome.exit_code, UsageError.exit_code) == (
+        4,
+        4,
+        2,
+    )
     refused(
         UsageError,
         lambda: mine_text(words, TEXTS, kind="causal", differs=0.1, **options),
@@ -656,7 +688,9 @@ def test_wrong_arguments():
     refused(UsageError, call(suport=0.1), "did you mean 'support'?")
     refused(UsageError, call(without="gays"), "without", "did you mean 'gay'?")
     refused(UsageError, call(without=5), "without = 5")
-    refused(UsageError, call(without=["sikh", "muslim"]), "'faith' has only the term 'taoist'")
+    refused(
+        UsageError, call(without=["sikh", "muslim"]), "'faith' has only the term 'taoist'"
+    )
     refused(UsageError, call(lexicon={"gender": []}), "'gender' has no terms")
     refused(UsageError, call(lexicon={"gender": ["gay"]}), "only the term 'gay'")
     refused(UsageError, call(lexicon=5), "lexicon = 5")
@@ -671,7 +705,11 @@ def test_wrong_arguments():
     )
     assert "60 texts" in message
     refused(UsageError, lambda: mine_text(None, TEXTS), "None")
-    refused(UsageError, lambda: mine_text(eh.TextSubject(odd), TEXTS, positive=True), "TextSubject")
+    refused(
+        UsageError,
+        lambda: mine_text(eh.TextSubject(odd), TEXTS, positive=True),
+        "TextSubject",
+    )
 
 
 def test_texts_of_any_column():
@@ -689,7 +727,9 @@ def test_terms_of_every_text_have_no_rest():
     texts = [f"gay person {at}" for at in range(40)]
     result = mine_text(odd, texts, lexicon={"gender": ["gay", "trans"]}, against="rest")
     assert [finding.about.text for finding in result.findings] == ["gender trans"]
-    assert result.notes == ("every text has gender gay, so that there is no rest to compare with",)
+    assert result.notes == (
+        "every text has gender gay, so that there is no rest to compare with",
+    )
     both = [f"gay trans {at}" for at in range(40)]
     refused(
         DataError,
@@ -727,7 +767,9 @@ def test_cases_ask_again_as_they_are_recorded(kind):
     assert len(cases) > 5
     for finding, case in cases:
         categories = [name for name in case.individual if name != "text"]
-        for person, outcome in zip((case.individual, case.twin), case.outcomes, strict=True):
+        for person, outcome in zip(
+            (case.individual, case.twin), case.outcomes, strict=True
+        ):
             assert decide([unmarked(str(person["text"]))]) == [outcome]
             for name in categories:
                 assert set(str(person[name]).split(", ")) <= terms
@@ -737,7 +779,8 @@ def test_cases_ask_again_as_they_are_recorded(kind):
         assert "text" in case.changed
         if kind == "group":
             assert {name: case.individual[name] for name in categories} == {
-                condition.feature: condition.levels[0] for condition in finding.about.conditions
+                condition.feature: condition.levels[0]
+                for condition in finding.about.conditions
             }
         else:
             assert unmarked(str(case.individual["text"])) in texts
@@ -760,7 +803,9 @@ def test_cases_are_the_shortest_texts_each_once():
         worst, *_ = mine_text(
             not_gay, texts, lexicon={"gender": ["gay", "trans"]}, kind=kind
         ).findings
-        shown = [re.sub("⟦[a-z]+⟧", "…", str(case.individual["text"])) for case in worst.cases]
+        shown = [
+            re.sub("⟦[a-z]+⟧", "…", str(case.individual["text"])) for case in worst.cases
+        ]
         assert shown == ["…", "one … two", "my … friend"]
 
 
@@ -783,7 +828,9 @@ def test_results_are_written_read_and_fit_the_schema(tmp_path, options):
 
 def test_results_read_well():
     texts = ["I am a gay man", "a straight answer", "she is a trans woman", "nothing"] * 50
-    result = mine_text(not_gay, texts, lexicon={"gender": ["gay", "straight", "trans"]}, limit=0.2)
+    result = mine_text(
+        not_gay, texts, lexicon={"gender": ["gay", "straight", "trans"]}, limit=0.2
+    )
     assert result.worst.claim.startswith(
         "texts that say “gay” get the favourable outcome 0.0 % of the time, the same texts with"
         " other terms 100.0 % (difference 100.0 points, "
@@ -797,11 +844,15 @@ def test_results_read_well():
     assert [group.estimate.value for group in result.worst.groups] == [0, 1]
     assert (result.verdict, result.exit_code) == ("fail", 1)
     with pytest.raises(
-        AssertionError, match=r"(?s)mine_text: fail.*I am a ⟦gay⟧ man → I am a ⟦straight⟧ man"
+        AssertionError,
+        match=r"(?s)mine_text: fail.*I am a ⟦gay⟧ man → I am a ⟦straight⟧ man",
     ):
         result.check()
     fair = mine_text(
-        lambda some: [True] * len(some), texts, lexicon={"gender": ["gay", "straight"]}, limit=0.2
+        lambda some: [True] * len(some),
+        texts,
+        lexicon={"gender": ["gay", "straight"]},
+        limit=0.2,
     )
     assert fair.check() is fair
     assert fair.verdict == "pass"
@@ -810,7 +861,9 @@ def test_results_read_well():
     assert two.findings[1].claim.startswith(
         "not even the other rule set of terms is further from others than this ("
     )
-    three = mine_text(not_gay, texts, lexicon={"gender": ["gay", "trans", "straight"]}, top=1)
+    three = mine_text(
+        not_gay, texts, lexicon={"gender": ["gay", "trans", "straight"]}, top=1
+    )
     assert three.findings[1].claim.startswith(
         "none of the 2 other rule sets of terms is further from others than "
     )
@@ -863,9 +916,13 @@ def test_lexicons_of_ones_own(tmp_path):
     without = mine_text(not_gay, texts, lexicon=str(file), without=["Straight"])
     assert without.notes == ()
     assert entry_of(without)["categories"][0]["texts"] == 10
-    assert mine_text(not_gay, texts, lexicon=Lexicon.from_toml(file)).digest == result.digest
+    assert (
+        mine_text(not_gay, texts, lexicon=Lexicon.from_toml(file)).digest == result.digest
+    )
     file.write_text("gender = 5\n")
-    refused(ConfigError, lambda: mine_text(not_gay, texts, lexicon=file), "words.toml", "gender")
+    refused(
+        ConfigError, lambda: mine_text(not_gay, texts, lexicon=file), "words.toml", "gender"
+    )
 
 
 def test_the_default_lexicon_without_colours():
@@ -875,7 +932,9 @@ def test_the_default_lexicon_without_colours():
     assert entry_of(both)["candidates"] == 15 * 18 * 10 * 9 - 1
     result = mine_text(odd, texts, without=["black", "white"])
     assert result.notes == ()
-    assert entry_of(result)["families"] == [{"categories": ["race"], "texts": 10, "rules": 15}]
+    assert entry_of(result)["families"] == [
+        {"categories": ["race"], "texts": 10, "rules": 15}
+    ]
     pairs = itertools.combinations([14, 17, 9, 8], 2)
     pairs_of_terms = sum(first * second for first, second in pairs)
     shallow = entry_of(mine_text(odd, texts, depth=2))
@@ -916,17 +975,21 @@ def test_wiki_comments_are_decided_as_one_by_one():
         assert matrix["rates"][at] == pytest.approx(fmean(favourable), abs=1e-6)
     for finding in result.findings:
         for case in finding.cases:
-            for person, outcome in zip((case.individual, case.twin), case.outcomes, strict=True):
+            for person, outcome in zip(
+                (case.individual, case.twin), case.outcomes, strict=True
+            ):
                 assert model.predict([unmarked(str(person["text"]))])[0] == outcome
 
 
 def test_film_reviews_change_outcome_as_one_by_one():
     frame = shared("imdb_5k.csv.gz").sample(250, random_state=1)
-    model = make_pipeline(TfidfVectorizer(ngram_range=(1, 2)), LogisticRegression(C=10)).fit(
-        frame["review"], frame["sentiment"]
-    )
+    model = make_pipeline(
+        TfidfVectorizer(ngram_range=(1, 2)), LogisticRegression(C=10)
+    ).fit(frame["review"], frame["sentiment"])
     texts = frame["review"].tolist()
-    fast = mine_text(model, texts, kind="causal", without=["old", "black", "white", "straight"])
+    fast = mine_text(
+        model, texts, kind="causal", without=["old", "black", "white", "straight"]
+    )
     slow = mine_text(
         model.predict, texts, kind="causal", without=["old", "black", "white", "straight"]
     )

@@ -242,9 +242,15 @@ def test_realistic_points_are_near_rows_and_no_copies_of_each_other():
 
 
 def test_preferences_are_checked():
-    refused(UsageError, lambda: check_prefer("divers", None), "prefer = 'divers'", "'diverse'")
+    refused(
+        UsageError, lambda: check_prefer("divers", None), "prefer = 'divers'", "'diverse'"
+    )
     refused(UsageError, lambda: order(SPACE, EVERY, draws(5), "realistic"), "start=")
-    refused(UsageError, lambda: choose(SPACE, EVERY, draws(5), 3, "realistic", draws(0)), "start=")
+    refused(
+        UsageError,
+        lambda: choose(SPACE, EVERY, draws(5), 3, "realistic", draws(0)),
+        "start=",
+    )
     check_prefer("realistic", draws(1))
 
 

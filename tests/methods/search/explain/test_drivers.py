@@ -59,7 +59,9 @@ def test_what_matters_comes_first_and_what_is_ignored_ends_nothing():
     assert [driver.feature for driver in found] == ["job", "age", "rate", "size"]
     job, age, rate, size = found
     assert job.estimate.value == 1.0  # every other job
-    assert age.estimate.low < 42 / 72 < age.estimate.high  # 42 of 72 other ages are up to 60
+    assert (
+        age.estimate.low < 42 / 72 < age.estimate.high
+    )  # 42 of 72 other ages are up to 60
     for ignored in (rate, size):
         assert ignored.estimate.value == 0.0
         assert ignored.example is None
@@ -152,7 +154,9 @@ def test_a_feature_without_another_valid_value_is_unknown_not_unimportant():
 
 def test_intervals_hold_together():
     """The true shares are known by asking every other value; all intervals hold them."""
-    space = Space([category("sex", ["F", "M"]), integer("age", 0, 9), integer("shoe", 0, 9)])
+    space = Space(
+        [category("sex", ["F", "M"]), integer("age", 0, 9), integer("shoe", 0, 9)]
+    )
 
     def decide(people: Any) -> Any:
         return (people["age"] + people["shoe"] > 12) & (people["sex"] == "F")

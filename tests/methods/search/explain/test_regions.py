@@ -216,7 +216,9 @@ def test_discrimination_that_no_rule_tells_makes_no_rule(seed):
 
 def test_intervals_hold_together():
     """Over many seeds, all true shares lie in their intervals as often as the level promises."""
-    space = Space([category("sex", ["F", "M"]), integer("age", 0, 99), integer("shoe", 0, 99)])
+    space = Space(
+        [category("sex", ["F", "M"]), integer("age", 0, 99), integer("shoe", 0, 99)]
+    )
 
     def decide(people: Any) -> Any:
         wide = (people["age"] < 30) & (people["shoe"] % 3 > 0)

@@ -133,7 +133,9 @@ def test_a_number_is_rounded_where_the_case_persists_and_never_beyond_where_it_w
     assert (income == 7100).all()
     assert (before[women, PEOPLE.index("income")] > 7100).all()
     space = Space([category("sex", ["F", "M"]), integer("income", 0, 100_000)])
-    subject = Subject(lambda people: (people["sex"] == "M") & (people["income"] > 7055), space)
+    subject = Subject(
+        lambda people: (people["sex"] == "M") & (people["income"] > 7055), space
+    )
     probe = Probe(View(subject), ("sex",))
     tried = probe.ask(np.array([[0.0, 7080.0]]))
     zero = np.array([0.0, 0.0])
@@ -187,7 +189,9 @@ def test_constraints_hold_for_both_members():
     found = found_by(Subject(biased, space, positive=True), ("sex",), 500)
     toward = typical(space)
     assert space.valid(toward[None]).all()
-    assert toward[space.index("hours")] == 50  # what no constraint forbids stays in the middle
+    assert (
+        toward[space.index("hours")] == 50
+    )  # what no constraint forbids stays in the middle
     before, after = shrunk(found, 20_000)
     for side in (0, 1):
         member = found.probe.member(after.points, after.pairs[:, side])
@@ -219,21 +223,27 @@ def test_of_several_features_at_issue_as_few_as_possible_change():
 
 
 def test_an_ordered_feature_at_issue_moves_as_little_as_possible():
-    space = Space([integer("age", 18, 60), category("sex", ["F", "M"]), integer("hours", 0, 99)])
+    space = Space(
+        [integer("age", 18, 60), category("sex", ["F", "M"]), integer("hours", 0, 99)]
+    )
     subject = Subject(lambda people: people["age"] + (people["sex"] == "M") * 3 > 44, space)
     probe = Probe(View(subject), ("age", "sex"))
     far = np.array([[0, 2 * 42 + 1]])
     tried = probe.ask(np.array([[18.0, 0.0, 7.0]]), far)
     after = shrink(probe, tried.points, far, typical(space), 1000, outcomes=tried.pair)
     pair = probe.table[after.pairs[0]]
-    assert pair[0, 0] == pair[1, 0]  # a level has no size, so it changes less than a year does
+    assert (
+        pair[0, 0] == pair[1, 0]
+    )  # a level has no size, so it changes less than a year does
     alone = Probe(View(subject), ("age",))
     far_alone = np.array([[0, 42]])
     tried = alone.ask(np.array([[18.0, 0.0, 7.0]]), far_alone)
     near = shrink(alone, tried.points, far_alone, typical(space), 1000, outcomes=tried.pair)
     assert alone.table[near.pairs[0], 0].tolist() == [44, 45]
     short = shrink(probe, tried.points, far, typical(space), 60, outcomes=tried.pair)
-    assert short.pairs.tolist() == far.tolist()  # 86 assignments cannot be asked with 60 inputs
+    assert (
+        short.pairs.tolist() == far.tolist()
+    )  # 86 assignments cannot be asked with 60 inputs
 
 
 def test_outcomes_further_apart_than_gamma_stay_so():

@@ -15,10 +15,22 @@ from evenhand.methods.search.probe import Probe
 from evenhand.methods.search.strategies import as_strategy
 from evenhand.methods.search.strategies.adaptive import Adaptive
 from evenhand.methods.search.strategies.aequitas import Aequitas, aequitas
-from evenhand.methods.search.strategies.archive import INHERITED, RECENT, STALE, Archive, HitRecords
+from evenhand.methods.search.strategies.archive import (
+    INHERITED,
+    RECENT,
+    STALE,
+    Archive,
+    HitRecords,
+)
 from evenhand.methods.search.strategies.bandit import MEMORY, MOST_MOVES, Arms
 from evenhand.methods.search.strategies.base import Setting
-from evenhand.methods.search.strategies.boundary import EDGES, ENDS, MOST_OUTCOMES, Bisection, Edges
+from evenhand.methods.search.strategies.boundary import (
+    EDGES,
+    ENDS,
+    MOST_OUTCOMES,
+    Bisection,
+    Edges,
+)
 from evenhand.methods.search.strategies.exhaustive import Everything
 from evenhand.methods.search.strategies.margin_slope import Slope
 from evenhand.methods.search.strategies.moves import FeatureMoves
@@ -226,7 +238,9 @@ def test_half_of_the_parents_come_from_any_cell_alike():
     archive.add(records(lone))
     archive.add(records(crowd))
     share = np.mean(archive.parents(20_000, rng) == 0)
-    assert share == pytest.approx(0.25, abs=0.02)  # half of one half, though it is one of 901
+    assert share == pytest.approx(
+        0.25, abs=0.02
+    )  # half of one half, though it is one of 901
     many = np.tile(crowd, (10, 1))
     archive.add(records(many[: 2 * RECENT]))
     recent = archive.parents(20_000, rng)[10_000:]
@@ -385,7 +399,9 @@ def test_bisection_ends_at_edges(decide):
 def test_every_way_of_a_continuous_feature_ends():
     """A way of between one and two steps cannot be halved in whole steps."""
     space = Space([category("sex", ["F", "M"]), real("height", 0, 1)])
-    _, _, edges, asked = ways(lambda people: people["height"] > 0.61803, space, waves=60, n=32)
+    _, _, edges, asked = ways(
+        lambda people: people["height"] > 0.61803, space, waves=60, n=32
+    )
     assert len(edges._from) > 60 * 32 / 12  # each of them within about twelve halvings
     last = np.concatenate([tried.points[:, 1] for tried in asked[-2:]])
     assert len(np.unique(last)) > 32
@@ -490,7 +506,9 @@ def test_what_is_proposed_lies_in_the_space(prefer, constrained):
         assert not seen & set(keys)  # a child that was asked is not asked again
         assert len(set(keys)) == len(keys)
         tried = probe.ask(proposal.points, proposal.pairs)
-        assert tried.asked[: len(children)].all()  # nor one that has nothing to be compared with
+        assert tried.asked[
+            : len(children)
+        ].all()  # nor one that has nothing to be compared with
         seen |= set(tried.keys.tolist())
         assert strategy.observe(tried) == len(tried)
     assert len(children) > 64
@@ -594,7 +612,9 @@ def test_slopes_learnt_from_moves_tell_changes_and_how_to_make_up_for_them():
         ],
         protected=["sex"],
     )
-    moves = FeatureMoves(Probe(View(Subject(lambda people: people["age"] > 40, space)), ("sex",)))
+    moves = FeatureMoves(
+        Probe(View(Subject(lambda people: people["age"] > 40, space)), ("sex",))
+    )
 
     def middle(points):
         jobs = np.array([0.0, 5.0, -2.0])[points[:, 1].astype(int)]

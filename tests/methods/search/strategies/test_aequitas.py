@@ -151,7 +151,9 @@ def stepped(feature: Feature, value: float, delta: int) -> float:
     return float(values[min(max(place, 0), last)])
 
 
-def probe_of(space: Space, names: Sequence[str], judge: Judge, gamma: float | None = None) -> Probe:
+def probe_of(
+    space: Space, names: Sequence[str], judge: Judge, gamma: float | None = None
+) -> Probe:
     coded = True
     for feature in space.features:
         codes = tuple(range(len(feature.levels)))
@@ -232,7 +234,11 @@ TIED = Space(
         integer("hours", 0, 30),
         category("job", [0, 1, 2, 3]),
     ],
-    constraints=["not (sex == 0 and job == 1)", "age + hours > 4", "hours != 3 or age == 7"],
+    constraints=[
+        "not (sex == 0 and job == 1)",
+        "age + hours > 4",
+        "hours != 3 or age == 7",
+    ],
 )
 SMOOTH = Space(
     [
@@ -263,7 +269,12 @@ def cases_and_updates() -> Iterator[Any]:
 @pytest.mark.parametrize(("case", "update"), list(cases_and_updates()))
 def test_every_accepted_input_is_that_of_the_algorithms(case, update):
     space, names, judge, gamma = CASES[case]
-    options: dict[str, Any] = {"dv": 0.02, "dpr": 0.03, "global_trials": 40, "local_trials": 50}
+    options: dict[str, Any] = {
+        "dv": 0.02,
+        "dpr": 0.03,
+        "global_trials": 40,
+        "local_trials": 50,
+    }
     probe = probe_of(space, names, judge, gamma)
     plain = PlainAequitas(space, names, judge, gamma or 0.0)
     seed = 10 * UPDATES.index(update) + [*CASES].index(case)
@@ -300,7 +311,9 @@ def test_any_space_gives_the_walk_of_the_algorithms_for_any_batches(
 ):
     finite = [feature.name for feature in space.features if np.isfinite(feature.size)]
     assume(finite)
-    names = data.draw(st.lists(st.sampled_from(finite), min_size=1, max_size=2, unique=True))
+    names = data.draw(
+        st.lists(st.sampled_from(finite), min_size=1, max_size=2, unique=True)
+    )
     assume(len(names) < len(space.features))
     weights = np.array([data.draw(st.integers(1, 9)) for _ in space.features])
 
@@ -316,7 +329,8 @@ def test_any_space_gives_the_walk_of_the_algorithms_for_any_batches(
     start = space.draw(4, np.random.default_rng(seed)) if data.draw(st.booleans()) else None
     wanted = list(
         itertools.islice(
-            PlainAequitas(space, names, judge).search(seed, update, start=start, **options), 36
+            PlainAequitas(space, names, judge).search(seed, update, start=start, **options),
+            36,
         )
     )
     strategy = Aequitas(update, ahead=ahead, **options).started(Setting(probe, seed, start))
@@ -370,9 +384,9 @@ def test_guidance_leads_to_the_hits():
     for seed in range(5):
         # With so large an offset one step decides: down is a hit, or up is a miss, and both say
         # down.
-        strategy = Aequitas("semi-directed", dv=0.5, global_trials=1, local_trials=600).started(
-            Setting(probe, seed, start)
-        )
+        strategy = Aequitas(
+            "semi-directed", dv=0.5, global_trials=1, local_trials=600
+        ).started(Setting(probe, seed, start))
         rows, _ = accepted(strategy, probe, 601, [100])
         assert rows[-1] == (0.0,)
 
@@ -381,7 +395,9 @@ def test_real_rows_come_first_each_once():
     space = Space([category("sex", [0, 1]), integer("x", 0, 10**9)])
     probe = probe_of(space, ("sex",), lambda points: np.zeros(len(points), dtype=np.int64))
     start = space.draw(25, np.random.default_rng(0))
-    rows, _ = accepted(Aequitas(global_trials=10).started(Setting(probe, 0, start)), probe, 60, [4])
+    rows, _ = accepted(
+        Aequitas(global_trials=10).started(Setting(probe, 0, start)), probe, 60, [4]
+    )
     given = [(x,) for x in start[:, 1].tolist()]
     assert rows[:25] != given
     assert sorted(rows[:25]) == sorted(given)
@@ -389,7 +405,9 @@ def test_real_rows_come_first_each_once():
 
 
 def test_without_a_free_feature_one_trial_is_all():
-    probe = probe_of(Space([category("sex", [0, 1])]), ("sex",), lambda points: points[:, 0])
+    probe = probe_of(
+        Space([category("sex", [0, 1])]), ("sex",), lambda points: points[:, 0]
+    )
     strategy = Aequitas().started(Setting(probe, 0))
     assert strategy.observe(probe.ask(strategy.propose(9).points)) == 9
     assert len(strategy.propose(9).points) == 0

@@ -35,7 +35,9 @@ if TYPE_CHECKING:
     Judge = Callable[[np.ndarray], np.ndarray]
 
 
-def probe_of(space: Space, names: Sequence[str], judge: Judge, gamma: float | None = None) -> Probe:
+def probe_of(
+    space: Space, names: Sequence[str], judge: Judge, gamma: float | None = None
+) -> Probe:
     subject = Subject(lambda people: judge(space.encode(people)), space, differs=gamma)
     subject.adapter.expensive = True
     return Probe(View(subject), tuple(names))
@@ -110,7 +112,11 @@ TIED = Space(
         integer("hours", 0, 30),
         category("job", [*"abcd"]),
     ],
-    constraints=["not (sex == 'F' and job == 'b')", "age + hours > 4", "hours != 3 or age == 7"],
+    constraints=[
+        "not (sex == 'F' and job == 'b')",
+        "age + hours > 4",
+        "hours != 3 or age == 7",
+    ],
 )
 SMOOTH = Space(
     [
@@ -133,7 +139,10 @@ QUICK = {"binary", "constraints", "gamma"}
 
 @pytest.mark.parametrize(
     "case",
-    [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in CASES],
+    [
+        name if name in QUICK else pytest.param(name, marks=pytest.mark.slow)
+        for name in CASES
+    ],
 )
 def test_what_is_found_is_discriminatory_and_valid_and_found_once(case):
     space, names, judge, gamma = CASES[case]
@@ -260,11 +269,18 @@ def test_more_than_two_values_are_tried_on_after_every_class_was():
 
 
 @settings(max_examples=examples(10), deadline=None)
-@given(spaces(constrained=True, continuous=True), st.data(), st.integers(0, 1000), st.booleans())
+@given(
+    spaces(constrained=True, continuous=True),
+    st.data(),
+    st.integers(0, 1000),
+    st.booleans(),
+)
 def test_any_space_can_be_searched(space, data, seed, start):
     finite = [feature.name for feature in space.features if np.isfinite(feature.size)]
     assume(finite and len(space.features) > 1)
-    names = data.draw(st.lists(st.sampled_from(finite), min_size=1, max_size=2, unique=True))
+    names = data.draw(
+        st.lists(st.sampled_from(finite), min_size=1, max_size=2, unique=True)
+    )
     weights = np.array([data.draw(st.integers(1, 9)) for _ in space.features])
 
     def judge(points: np.ndarray) -> np.ndarray:

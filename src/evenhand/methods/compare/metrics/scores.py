@@ -378,7 +378,9 @@ def check_scores(
 
 def _check_known(kind: str, score: str, name: str, values: Floats) -> None:
     if np.isnan(values).any():
-        message = messages.UNDEFINED_SCORE.format(kind=kind, score=score, name=clip(repr(name)))
+        message = messages.UNDEFINED_SCORE.format(
+            kind=kind, score=score, name=clip(repr(name))
+        )
         raise DataError(message)
 
 
@@ -387,7 +389,9 @@ def check_defined(bias: Any, table: Floats, test_set: str) -> None:
     if not isinstance(bias, Bias):
         return
     if problem := bias.undefined(table):
-        message = messages.UNDEFINED_BIAS.format(test_set=test_set, bias=bias.name, problem=problem)
+        message = messages.UNDEFINED_BIAS.format(
+            test_set=test_set, bias=bias.name, problem=problem
+        )
         raise DataError(message)
 
 

@@ -129,7 +129,9 @@ class HeatDisplay(_Panels):
     heats: tuple[Heat, ...]
 
     @classmethod
-    def from_result(cls, result: Result, axes: Sequence[str] | str | None = None) -> HeatDisplay:
+    def from_result(
+        cls, result: Result, axes: Sequence[str] | str | None = None
+    ) -> HeatDisplay:
         """Compute what is drawn of a result of `mine` or `mine_log`.
 
         Parameters
@@ -163,7 +165,9 @@ class TermsDisplay(_Panels):
     heats: tuple[Heat, ...]
 
     @classmethod
-    def from_result(cls, result: Result, axes: Sequence[str] | str | None = None) -> TermsDisplay:
+    def from_result(
+        cls, result: Result, axes: Sequence[str] | str | None = None
+    ) -> TermsDisplay:
         """Compute what is drawn of a result of `mine_text`.
 
         Parameters

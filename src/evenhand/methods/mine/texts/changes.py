@@ -93,7 +93,9 @@ class TextCausal:
         )
         return finding, entry
 
-    def _estimate(self, worst: NDArray[Any], among: int, categories: Sequence[str]) -> Estimate:
+    def _estimate(
+        self, worst: NDArray[Any], among: int, categories: Sequence[str]
+    ) -> Estimate:
         """Return the share of texts that change, with an interval that holds for all families."""
         n = len(worst)
         # Bonferroni: each of `among` intervals misses with that part of the error.
@@ -111,7 +113,9 @@ class TextCausal:
             low = float(lows)
             high = float(highs)
         if among > 1:
-            simultaneous = messages.METHOD_OVER_CATEGORIES.format(method=method, count=among)
+            simultaneous = messages.METHOD_OVER_CATEGORIES.format(
+                method=method, count=among
+            )
         else:
             simultaneous = messages.METHOD_OVER_CATEGORY.format(method=method, count=among)
         value = float(worst.mean())

@@ -135,7 +135,9 @@ class _Categories:
         return self.numbers[-1] + 1 if self.numbers else 0
 
 
-def families(matches: Matches, support: float, depth: int | None, seed: int) -> list[Family]:
+def families(
+    matches: Matches, support: float, depth: int | None, seed: int
+) -> list[Family]:
     """Return the families that enough texts name (Equation 3), single categories first."""
     names = matches.lexicon.categories
     rng = stream(seed, "mine", "texts")
@@ -152,7 +154,9 @@ def families(matches: Matches, support: float, depth: int | None, seed: int) -> 
     return found
 
 
-def _grown(sets: Sequence[_Categories], matches: Matches, least: float) -> list[_Categories]:
+def _grown(
+    sets: Sequence[_Categories], matches: Matches, least: float
+) -> list[_Categories]:
     """Return the sets with one more category each that at least so many texts name.
 
     What too few texts name is named by no more of them together with another category.
@@ -247,7 +251,9 @@ def _left_out_notes(left_out: Sequence[Family], *, standing: bool) -> list[str]:
     for family in left_out[:MOST_NOTES]:
         texts = number_text.count(_full_cost(family, standing=standing))
         categories = " and ".join(family.categories)
-        notes.append(messages.CATEGORIES_OVER_BUDGET.format(categories=categories, texts=texts))
+        notes.append(
+            messages.CATEGORIES_OVER_BUDGET.format(categories=categories, texts=texts)
+        )
     more = len(left_out) - MOST_NOTES
     if more > 0:
         count = number_text.count(more)
@@ -396,7 +402,9 @@ class _Questions:
             standing = [self._matches.texts[row] for row in rows.tolist()]
         if self._path is not None:
             # A linear model adds up what each term weighs, without writing any text.
-            outcomes = self._path.decide(self._matches, rows, family.categories, family.terms)
+            outcomes = self._path.decide(
+                self._matches, rows, family.categories, family.terms
+            )
             if not self._standing:
                 return outcomes
             standing_outcomes = self._subject.decide(standing)

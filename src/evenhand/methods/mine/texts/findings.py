@@ -112,7 +112,9 @@ class TextFindingWriter:
     against: str
     limit: float | None = None
 
-    def write(self, scored: Sequence[ScoredFamily], most: int) -> tuple[list[Finding], Entry]:
+    def write(
+        self, scored: Sequence[ScoredFamily], most: int
+    ) -> tuple[list[Finding], Entry]:
         """Return the findings, best evidence first, and the details."""
         ranking = _ranking(scored)
         if not ranking:

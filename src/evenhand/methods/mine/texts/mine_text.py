@@ -184,7 +184,9 @@ def mine_text(
     spent = Spent(meter.queries, subject.executed - before, meter.seconds)
     space = _space(terms).to_dict()
     details = {"mine_text": [entry]}
-    return Result("mine_text", scored.findings, seed, spent, stop, space, notes, details=details)
+    return Result(
+        "mine_text", scored.findings, seed, spent, stop, space, notes, details=details
+    )
 
 
 def _without_none(options: Mapping[str, Any]) -> dict[str, Any]:
@@ -256,7 +258,9 @@ class _TextScoring:
             return MOST
         return MOST_LINEAR
 
-    def run(self, kept: Sequence[Family], first: Sequence[str], meter: Meter) -> _TextScores:
+    def run(
+        self, kept: Sequence[Family], first: Sequence[str], meter: Meter
+    ) -> _TextScores:
         """Ask about the texts of some families, and score all rule sets of their terms."""
         if self.causal:
             # An outcome that changes by itself would be taken for a change by the term.
@@ -273,7 +277,9 @@ class _TextScoring:
         answers = ask(self.subject, self.matches, kept, meter)
         intervals = self._intervals(answers.decided)
         scored = self._scored(answers.decided, intervals, base)
-        writer = TextFindingWriter(self.subject, self.matches, intervals, self.against, self.limit)
+        writer = TextFindingWriter(
+            self.subject, self.matches, intervals, self.against, self.limit
+        )
         findings, details = writer.write(scored, self.top)
         return _TextScores(answers, findings, details, _no_rest_note(scored))
 

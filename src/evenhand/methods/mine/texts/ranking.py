@@ -81,7 +81,9 @@ class RankedTerms:
         return self.scored.decided.family.rule(self.at)
 
 
-def gather(ranking: Sequence[RankedTerms], most: int, *, paired: bool) -> list[list[RankedTerms]]:
+def gather(
+    ranking: Sequence[RankedTerms], most: int, *, paired: bool
+) -> list[list[RankedTerms]]:
     """Gather rule sets under the worst of those that tell the same, up to a number of stories.
 
     Rule sets tell the same if they share terms. Where texts are `paired` with themselves under

@@ -59,7 +59,9 @@ def check_prefer(prefer: str, rows: Points | None) -> None:
     known = get_args(Prefer)
     if prefer not in known:
         choices = nearest(prefer, known)
-        unknown = messages.UNKNOWN_PREFERENCE.format(prefer=clip(repr(prefer)), choices=choices)
+        unknown = messages.UNKNOWN_PREFERENCE.format(
+            prefer=clip(repr(prefer)), choices=choices
+        )
         raise UsageError(unknown)
     has_rows = rows is not None and len(rows) > 0
     if prefer == "realistic" and not has_rows:
@@ -88,13 +90,17 @@ class Distances:
     def _numbers(self) -> list[int]:
         """The positions of numbers."""
         features = self.space.features
-        return [position for position in self.positions if features[position].kind != "category"]
+        return [
+            position for position in self.positions if features[position].kind != "category"
+        ]
 
     @cached_property
     def _categories(self) -> list[int]:
         """The positions of categories."""
         features = self.space.features
-        return [position for position in self.positions if features[position].kind == "category"]
+        return [
+            position for position in self.positions if features[position].kind == "category"
+        ]
 
     def scaled(self, points: Points) -> Singles:
         """Return points in the form in which they are compared.

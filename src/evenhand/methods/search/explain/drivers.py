@@ -143,7 +143,9 @@ def drivers(
     >>> [(driver.feature, driver.estimate.value) for driver in why]
     [('age', 1.0), ('shoe', 0.0)]
     """
-    features = [position for position in probe.free if probe.space.features[position].size > 1]
+    features = [
+        position for position in probe.free if probe.space.features[position].size > 1
+    ]
     draws = queries // 2 // max(len(features), 1)
     if draws < 1 or not len(points) or not features:
         return [], 0

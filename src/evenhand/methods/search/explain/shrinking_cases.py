@@ -70,7 +70,9 @@ class ShrinkingCases:
         self.build()
         every_case = np.ones(len(self.points), dtype=np.bool_)
         moved = self.approach(every_case)
-        while moved.any():  # where a number came nearer, another feature may now become typical
+        while (
+            moved.any()
+        ):  # where a number came nearer, another feature may now become typical
             moved = self.approach(self.reset(moved.astype(np.int64)))
         self.round_off()
         self.change_least()
@@ -88,7 +90,9 @@ class ShrinkingCases:
         """
         given = self.pairs[rows] if pairs is None else pairs
         candidates = np.column_stack([points, given])
-        _, first, same = np.unique(candidates, axis=0, return_index=True, return_inverse=True)
+        _, first, same = np.unique(
+            candidates, axis=0, return_index=True, return_inverse=True
+        )
         wanted = np.sort(first)
         is_valid = self.probe.valid(points[wanted], given[wanted])
         wanted = wanted[is_valid][: self.left // 2]
@@ -428,7 +432,9 @@ def _most_features(features: int, size: int) -> int:
     return most
 
 
-def _rounded_nearer_first(values: Numbers, digits: int, goal: Numbers) -> tuple[Numbers, Numbers]:
+def _rounded_nearer_first(
+    values: Numbers, digits: int, goal: Numbers
+) -> tuple[Numbers, Numbers]:
     """Return numbers rounded down and up, first the one that is nearer to its goal."""
     sides = np.stack(_rounded(values, digits))
     nearer_first = np.abs(sides - goal).argsort(axis=0, kind="stable")

@@ -95,7 +95,9 @@ class Aequitas(Strategy):
     ) -> None:
         if update not in UPDATES:
             choices = nearest(update, UPDATES)
-            unknown = messages.UNKNOWN_UPDATE.format(update=clip(repr(update)), choices=choices)
+            unknown = messages.UNKNOWN_UPDATE.format(
+                update=clip(repr(update)), choices=choices
+            )
             raise UsageError(unknown)
         self.update = update
         self.name = update
@@ -114,9 +116,13 @@ class Aequitas(Strategy):
         self._walkway = Walkway(setting.probe)
         self.chances = Chances(len(self._walkway), self._dv, self._dpr)
         self._start = np.empty((0, 0)) if setting.start is None else setting.start
-        self._order = stream(setting.seed, "aequitas", "start").permutation(len(self._start))
+        self._order = stream(setting.seed, "aequitas", "start").permutation(
+            len(self._start)
+        )
         space = setting.probe.space
-        self._draws = Draws(Uniform(), space, setting.seed, "aequitas", "global", block=_BLOCK)
+        self._draws = Draws(
+            Uniform(), space, setting.seed, "aequitas", "global", block=_BLOCK
+        )
         self._drawn = 0
         """How many inputs of all global phases were drawn."""
         self._left = self._global_trials
@@ -138,7 +144,9 @@ class Aequitas(Strategy):
 
     def propose(self, n: int) -> Proposal:
         """Return inputs of the global phase, or steps of the local phase on guessed outcomes."""
-        if not len(self._walkway) and self._drawn:  # there is only one class, and it was tried
+        if (
+            not len(self._walkway) and self._drawn
+        ):  # there is only one class, and it was tried
             return Proposal(self._draws.take(0, 1)[:0])
         if self._left:
             return Proposal(self._next(min(n, self._left)))
@@ -290,7 +298,9 @@ def aequitas(
     >>> aequitas("semi-directed", dv=0.01).name
     'semi-directed'
     """
-    return Aequitas(update, dv=dv, dpr=dpr, global_trials=global_trials, local_trials=local_trials)
+    return Aequitas(
+        update, dv=dv, dpr=dpr, global_trials=global_trials, local_trials=local_trials
+    )
 
 
 def _positive_whole(name: str, value: Any) -> int:
@@ -302,7 +312,9 @@ def _positive_whole(name: str, value: Any) -> int:
         number = 0
     if number < 1:
         shown = clip(repr(value))
-        raise UsageError(messages.NOT_A_POSITIVE_WHOLE_NUMBER.format(name=name, value=shown))
+        raise UsageError(
+            messages.NOT_A_POSITIVE_WHOLE_NUMBER.format(name=name, value=shown)
+        )
     return number
 
 

@@ -310,10 +310,15 @@ def _cut(positive: Numbers, negative: Numbers) -> Numbers:
         return np.nan_to_num(share, nan=0.5)
 
 
-def _nearest_values(moves: FeatureMoves, values: Numbers, which: Indices | slice) -> Numbers:
+def _nearest_values(
+    moves: FeatureMoves, values: Numbers, which: Indices | slice
+) -> Numbers:
     """Return the values that features have nearest to these."""
     has_steps = np.array(
-        [feature.kind == "category" or feature.step is not None for feature in moves.features]
+        [
+            feature.kind == "category" or feature.step is not None
+            for feature in moves.features
+        ]
     )
     low = moves.low[which]
     size = moves.size[which]
