@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 import evenhand as eh
 from evenhand.methods.audit.formats.ci import beside
 from evenhand.pytest_plugin.plugin import Fairness, whole
-from evenhand.pytest_plugin.story import VERDICT, VERDICTS, Settings, Tally, file_name
+from evenhand.pytest_plugin.story import VERDICT, VERDICTS, Settings, VerdictTally, file_name
 from tests.support.helpers import refused
 
 if TYPE_CHECKING:
@@ -521,7 +521,7 @@ def test_verdicts_are_counted_by_a_field_and_not_by_the_words_of_a_property(tmp_
     )
     other_process = pytest.TestReport._from_json(report._to_json())
     for one in (report, other_process):
-        tally = Tally(None, tmp_path)  # type: ignore[arg-type]
+        tally = VerdictTally(None, tmp_path)  # type: ignore[arg-type]
         tally.pytest_runtest_logreport(one)
         assert tally.verdicts == {"fail": 1, "undecided": 1}
         assert tally.open == {"test_a": 2}

@@ -24,7 +24,7 @@ from evenhand.pytest_plugin.story import (
     VERDICT,
     VERDICTS,
     Settings,
-    Tally,
+    VerdictTally,
     failure_report,
     job_of,
 )
@@ -157,7 +157,7 @@ def pytest_configure(config: pytest.Config) -> None:
     else:
         folder = Path(config.rootpath, ini or FOLDER)
     config.stash[SETTINGS] = Settings(seed or 0, queries, folder)
-    config.pluginmanager.register(Tally(config, folder), "evenhand-tally")
+    config.pluginmanager.register(VerdictTally(config, folder), "evenhand-tally")
 
 
 def pytest_report_header(config: pytest.Config) -> str | None:

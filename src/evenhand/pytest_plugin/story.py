@@ -70,7 +70,7 @@ class Settings:
 
 
 @dataclass(eq=False)
-class Tally:
+class VerdictTally:
     """Counts the verdicts of a run, whichever process they come from, for the line at its end."""
 
     config: pytest.Config

@@ -338,7 +338,7 @@ def test_kill_9_loses_nothing_that_was_committed(tmp_path, pause):
     process.communicate(timeout=60)
     assert process.returncode == -signal.SIGKILL
     with opened(path) as ledger:
-        keys = []
+        keys: list[bytes] = []
         for batch in printed:
             keys.extend(b"%d-%d" % (batch, i) for i in range(200))
         assert len(ledger.known(keys)) == len(keys)

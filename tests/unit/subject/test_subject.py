@@ -81,7 +81,7 @@ def older_men(frame: pd.DataFrame) -> Any:
     return (frame["age"] > 40) & (frame["sex"] == "M")
 
 
-class Counting:
+class CountingFunction:
     """A real function that says how often, and about what, it was called."""
 
     def __init__(self, answer: Any = None, seconds: float = 0.0) -> None:
@@ -126,7 +126,7 @@ def test_a_function_sees_the_engine_of_the_space(engine):
 
 def test_a_function_does_not_see_features_that_are_not_passed():
     space = eh.Space([eh.category("sex", ["F", "M"], passed=False), eh.integer("age", 18, 20)])
-    function = Counting(lambda frame: frame["age"] * len(frame.columns))
+    function = CountingFunction(lambda frame: frame["age"] * len(frame.columns))
     subject = Subject(function, space, memo=True)
     assert subject.decide(space.enumerate()).tolist() == [18, 19, 20] * 2
     assert function.calls == [3], "inputs that look the same to the software are asked once"
@@ -259,15 +259,15 @@ def test_labels_list_every_outcome_there_is():
 
 
 def test_the_favourable_outcome():
-    plain = Subject(Counting(), SPACE)
+    plain = Subject(CountingFunction(), SPACE)
     for outcomes in ([True, False], [1, 0]):
         favourable = plain.favourable(np.array(outcomes))
         assert favourable.tolist() == [True, False]
     refused(UsageError, lambda: plain.favourable(np.array(["yes"])), "favourable", "positive=")
     refused(UsageError, lambda: plain.favourable(np.array([1, 2])), "positive=")
-    second_class = Subject(Counting(), SPACE, positive=2)
+    second_class = Subject(CountingFunction(), SPACE, positive=2)
     assert second_class.favourable(np.array([1, 2])).tolist() == [False, True]
-    wrong = Subject(Counting(), SPACE, positive="yes")
+    wrong = Subject(CountingFunction(), SPACE, positive="yes")
     refused(BadOutcome, lambda: wrong.decide(POINTS), "positive = 'yes'", "text")
 
 
@@ -483,11 +483,8 @@ class Predictor:
         (lambda: Subject(lambda frame: 1, NUMBERS, output="score"), ["output", "for estimators"]),
         (lambda: Subject(lambda frame: 1, NUMBERS, differs=-1), ["differs = -1"]),
         (
-            lambda: Subject(lambda frame: 1, NUMBERS, postive=1),
-            [  # type: ignore[call-arg]
-                "'postive'",
-                "did you mean 'positive'?",
-            ],
+            lambda: Subject(lambda frame: 1, NUMBERS, postive=1),  # type: ignore[call-arg]
+            ["'postive'", "did you mean 'positive'?"],
         ),
         (
             lambda: as_subject(lambda frame: 1, NUMBERS, ledgr="x"),
@@ -529,7 +526,7 @@ def test_a_model_that_raises():
 
 
 def test_as_subject():
-    subject = Subject(Counting(), SPACE)
+    subject = Subject(CountingFunction(), SPACE)
     assert as_subject(subject, None) is subject
     assert as_subject(subject, eh.Space(SPACE.features, ["sex"]), positive=None) is subject
     assert as_subject(fitted(), NUMBERS, positive=1).positive == 1
@@ -540,16 +537,16 @@ def test_as_subject():
 
 @pytest.mark.parametrize("wrong", [np.zeros((2, 5)), np.zeros((2, 0))])
 def test_points_of_another_space(wrong):
-    subject = Subject(Counting(), SPACE)
+    subject = Subject(CountingFunction(), SPACE)
     columns = f"{wrong.shape[1]} columns"
     refused(UsageError, lambda: subject.decide(wrong), columns, "3 features")
 
 
-# Counting, memo and ledger
+# CountingFunction, memo and ledger
 
 
 def test_asked_and_executed_without_a_memo():
-    function = Counting()
+    function = CountingFunction()
     subject = Subject(function, SPACE, memo=False)
     for _ in range(2):
         subject.decide(POINTS)
@@ -557,7 +554,7 @@ def test_asked_and_executed_without_a_memo():
 
 
 def test_a_memo_asks_nothing_twice():
-    function = Counting()
+    function = CountingFunction()
     subject = Subject(function, SPACE, memo=True)
     repeated = np.concatenate([POINTS, POINTS[::-1], POINTS[:7]])
     first = subject.decide(repeated)
@@ -565,13 +562,13 @@ def test_a_memo_asks_nothing_twice():
     assert (subject.asked, subject.executed, sum(function.calls)) == (607, 200, 200)
     assert np.array_equal(first[:200], again)
     assert np.array_equal(first[200:400], again[::-1])
-    without_memo = decided(Counting(), memo=False)
+    without_memo = decided(CountingFunction(), memo=False)
     assert np.array_equal(again, without_memo)
 
 
 def test_negative_zero_is_zero():
     space = eh.Space([eh.real("x", -1, 1)])
-    function = Counting(lambda frame: frame["x"] >= 0)
+    function = CountingFunction(lambda frame: frame["x"] >= 0)
     subject = Subject(function, space, memo=True)
     assert subject.decide(np.array([[0.0], [-0.0]])).tolist() == [True, True]
     assert function.calls == [1]
@@ -580,7 +577,7 @@ def test_negative_zero_is_zero():
 def test_large_batches_are_split_and_put_together_again(monkeypatch):
     monkeypatch.setattr("evenhand.subject.subject.ROWS_AT_ONCE", 64)
     for memo in (False, True):
-        function = Counting(lambda frame: frame["age"])
+        function = CountingFunction(lambda frame: frame["age"])
         found = decided(function, memo=memo)
         assert found.tolist() == AGES.tolist()
         assert max(function.calls) == 64
@@ -589,7 +586,7 @@ def test_large_batches_are_split_and_put_together_again(monkeypatch):
 
 
 def test_no_inputs_no_questions():
-    function = Counting()
+    function = CountingFunction()
     for memo in (False, True):
         found = decided(function, points=[], memo=memo)
         assert len(found) == 0
@@ -597,8 +594,8 @@ def test_no_inputs_no_questions():
 
 
 def test_the_memo_switches_itself_on_for_a_slow_function_only():
-    slow = Counting(seconds=0.11)
-    fast = Counting()
+    slow = CountingFunction(seconds=0.11)
+    fast = CountingFunction()
     for function, remembers in ((slow, True), (fast, False)):
         subject = Subject(function, SPACE)
         for _ in range(4):
@@ -610,8 +607,8 @@ def test_the_memo_switches_itself_on_for_a_slow_function_only():
 
 def test_a_full_memo_still_answers(monkeypatch):
     monkeypatch.setattr("evenhand.subject.memo.MOST_REMEMBERED", 10)
-    subject = Subject(Counting(), SPACE, memo=True)
-    expected = decided(Counting(), memo=False)
+    subject = Subject(CountingFunction(), SPACE, memo=True)
+    expected = decided(CountingFunction(), memo=False)
     for _ in range(2):
         assert np.array_equal(subject.decide(POINTS), expected)
     assert len(subject._memo.answers) <= 10
@@ -656,10 +653,10 @@ def test_a_second_subject_on_the_same_ledger_executes_nothing(tmp_path, outcomes
     def answer(frame: pd.DataFrame) -> Any:
         return [outcomes[age > 50] for age in frame["age"]]
 
-    first = Counting(answer)
-    second = Counting(answer)
+    first = CountingFunction(answer)
+    second = CountingFunction(answer)
     options: dict[str, Any] = {"memo": memo, "ledger": tmp_path / "a.db"}
-    with Subject(Counting.__call__.__get__(first), SPACE, memo=memo) as bare:
+    with Subject(CountingFunction.__call__.__get__(first), SPACE, memo=memo) as bare:
         expected = bare.decide(POINTS)
     with Subject(answer, SPACE, **options) as subject:
         assert subject.decide(POINTS).tolist() == expected.tolist()
@@ -854,7 +851,7 @@ def test_a_deterministic_subject_is_asked_twice_once(tmp_path):
         with Subject(enclosed(40), SPACE, ledger=tmp_path / "a.db") as subject:
             subject.need_deterministic(POINTS)
     assert subject.executed == 0, "the check is noted in the ledger"
-    plain = Subject(Counting(), SPACE)
+    plain = Subject(CountingFunction(), SPACE)
     plain.need_deterministic(POINTS)
     assert (plain.asked, plain.executed) == (400, 400)
 

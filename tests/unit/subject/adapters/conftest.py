@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from evenhand.subject.adapters.http import HttpAdapter
-from tests.unit.subject.adapters.service import Service, serving
+from tests.unit.subject.adapters.service import LoopbackService, serving
 
 
 @pytest.fixture
 def service():
-    with serving(Service()) as server:
+    with serving(LoopbackService()) as server:
         yield server
 
 

@@ -23,7 +23,7 @@ class ReceivedRequest(NamedTuple):
 class ServiceHandler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
-    server: Service
+    server: LoopbackService
 
     def setup(self) -> None:
         super().setup()
@@ -64,7 +64,7 @@ class ServiceHandler(BaseHTTPRequestHandler):
         pass
 
 
-class Service(ThreadingHTTPServer):
+class LoopbackService(ThreadingHTTPServer):
     daemon_threads = True
 
     def __init__(self, host: str = "127.0.0.1") -> None:
@@ -99,7 +99,7 @@ class Service(ThreadingHTTPServer):
 
 
 @contextmanager
-def serving(server: Service) -> Iterator[Service]:
+def serving(server: LoopbackService) -> Iterator[LoopbackService]:
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
     thread.start()
     try:

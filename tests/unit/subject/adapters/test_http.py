@@ -18,7 +18,7 @@ from evenhand.space.feature import Feature, category, integer
 from evenhand.space.space import Space
 from evenhand.subject.adapters.http import HttpAdapter
 from tests.support.helpers import collect, examples, people, sentence
-from tests.unit.subject.adapters.service import Service, serving
+from tests.unit.subject.adapters.service import LoopbackService, serving
 
 
 def test_batches_are_answered_by_the_right_request(service, adapt):
@@ -286,7 +286,7 @@ def test_what_was_answered_is_kept(service, adapt):
     assert "twenty" in sentence(error)
     for row in range(20):
         assert found[row] == row
-    asked = set()
+    asked: set[int] = set()
     for request in service.requests:
         asked.update(person["age"] for person in request.body["inputs"])
     assert set(found) == asked - set(range(20, 30))
@@ -339,7 +339,7 @@ def test_identity_and_pickle(service, adapt):
     assert HttpAdapter(service.url, identity="loans 2").identity == "loans 2"
 
 
-class ServiceOverIPv6(Service):
+class ServiceOverIPv6(LoopbackService):
     address_family = socket.AF_INET6
 
 
@@ -361,7 +361,7 @@ def answer_names(handler, body, _number):
 
 @pytest.fixture(scope="module")
 def mirror():
-    server = Service()
+    server = LoopbackService()
     server.answer = answer_names
     with serving(server):
         adapter = HttpAdapter(server.url)

@@ -17,7 +17,7 @@ from evenhand.runtime.errors import BadOutcome, SubjectCrashed
 from evenhand.subject.adapters import http_pool
 from evenhand.subject.adapters.http import HttpAdapter
 from tests.support.helpers import SPACE, collect, people, sentence
-from tests.unit.subject.adapters.service import Service, serving
+from tests.unit.subject.adapters.service import LoopbackService, serving
 
 
 def test_reading_its_options_does_not_load_urllib3():
@@ -257,7 +257,7 @@ def certificate(tmp_path_factory):
 @pytest.fixture
 def secure_service(certificate):
     public, key = certificate
-    server = Service()
+    server = LoopbackService()
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(public, key)
     # Without the handshake in `accept`, so that one client who breaks it off does not end the loop.

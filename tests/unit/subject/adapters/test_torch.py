@@ -73,7 +73,8 @@ def logits(module: Any) -> Any:
 
 def labels_of(values: Any) -> list[int]:
     """Return the labels of margins: 1 above zero."""
-    return (values > 0).astype(int).tolist()
+    labels: list[int] = (values > 0).astype(int).tolist()
+    return labels
 
 
 def margins_of(module: Any, **options: Any) -> Any:
