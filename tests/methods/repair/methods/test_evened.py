@@ -88,8 +88,11 @@ def test_causal_scores_of_classifiers_are_zero(model, how):
     result = eh.measure(even, SPACE, limit=0)
     assert result.worst.estimate.value == 0
     assert result.verdict == "pass"
-    assert even.score(X, Y) == accuracy_score(Y, even.predict(X)) > 0.8
-    assert set(even.predict(X)) <= {"yes", "no"}
+    predicted = even.predict(X)
+    accuracy = accuracy_score(Y, predicted)
+    assert accuracy > 0.8
+    assert even.score(X, Y) == accuracy
+    assert set(predicted) <= {"yes", "no"}
 
 
 @pytest.mark.parametrize("model", [DecisionTreeRegressor(random_state=0), LinearRegression()])
@@ -99,36 +102,40 @@ def test_causal_scores_of_regressors_are_zero_to_the_last_digit(model):
     assert causal(fitted, SPACE) > 0.5
     assert causal(even, SPACE) == 0
     both = [fitted.predict(X.assign(sex=sex)) for sex in SEXES]
-    assert np.allclose(even.predict(X), np.mean(both, axis=0), rtol=1e-8)
-    assert even.score(X, INCOME) == r2_score(INCOME, even.predict(X))
+    mean = np.mean(both, axis=0)
+    predicted = even.predict(X)
+    assert np.allclose(predicted, mean, rtol=1e-8)
+    assert even.score(X, INCOME) == r2_score(INCOME, predicted)
 
 
 def test_rounding_does_not_depend_on_the_batch_or_on_what_cancels():
     rng = np.random.default_rng(0)
-    rows = np.column_stack([rng.integers(0, 2, 5000), rng.normal(size=(5000, 6))])
-    space = eh.Space(
-        [eh.integer("sex", 0, 1), *(eh.real(f"x{i}", -9, 9) for i in range(6))], protected=["sex"]
-    )
-    model = LinearRegression().fit(rows, rows @ np.array([1.0, *rng.normal(size=6)]) - 0.5)
+    sexes = rng.integers(0, 2, 5000)
+    rows = np.column_stack([sexes, rng.normal(size=(5000, 6))])
+    numbers = [eh.real(f"x{place}", -9, 9) for place in range(6)]
+    space = eh.Space([eh.integer("sex", 0, 1), *numbers], protected=["sex"])
+    coefficients = np.array([1.0, *rng.normal(size=6)])
+    amounts = rows @ coefficients - 0.5
+    model = LinearRegression().fit(rows, amounts)
     even = Evened(model, space)
     whole = even.predict(rows)
-    assert (even.predict(rows[7:]) == whole[7:]).all()
-    assert (even.predict(np.asfortranarray(rows[11:])) == whole[11:]).all()
+    part = even.predict(rows[7:])
+    assert (part == whole[7:]).all()
+    by_column = even.predict(np.asfortranarray(rows[11:]))
+    assert (by_column == whole[11:]).all()
     # With one variant at 10 and one at -10, what is left of the mean is rounding alone.
     opposite = Evened(lambda frame: np.where(frame["sex"] == 1, 10.0 + 2e-15, -10.0), space)
-    assert (
-        opposite.predict(pd.DataFrame(rows, columns=list(space.names)).astype({"sex": int}))[0] == 0
-    )
+    frame = pd.DataFrame(rows, columns=list(space.names))
+    cancelled = opposite.predict(frame.astype({"sex": int}))
+    assert cancelled[0] == 0
 
 
 def test_several_features_taken_together_and_each_of_them():
     space = eh.Space(FEATURES, protected=["sex", "job"])
     even = Evened(TREE, space)
     assert even.cost == 6
-    assert [
-        finding.estimate.value
-        for finding in eh.measure(even, space, over=[("sex",), ("job",)]).findings
-    ] == [0, 0]
+    result = eh.measure(even, space, over=[("sex",), ("job",)])
+    assert [finding.estimate.value for finding in result.findings] == [0, 0]
     assert causal(even, space, over=["sex", "job"]) == 0
     assert causal(Evened(TREE, space, over="sex"), space, over="job") > 0
 
@@ -136,14 +143,12 @@ def test_several_features_taken_together_and_each_of_them():
 def test_what_a_row_has_itself_is_never_looked_at():
     even = Evened(TREE, SPACE)
     predicted = even.predict(X)
+    chances_of_rows = even.predict_proba(X)
     for sex in ("F", "M", "unknown", None):
-        assert (
-            even.predict(X.assign(sex=pd.Series([sex] * len(X), dtype=object))) == predicted
-        ).all()
-        assert (
-            even.predict_proba(X.assign(sex=pd.Series([sex] * len(X), dtype=object)))
-            == even.predict_proba(X)
-        ).all()
+        column = pd.Series([sex] * len(X), dtype=object)
+        others = X.assign(sex=column)
+        assert (even.predict(others) == predicted).all()
+        assert (even.predict_proba(others) == chances_of_rows).all()
 
 
 def test_rows_may_have_more_columns_and_values_than_the_space():
@@ -156,21 +161,21 @@ def test_rows_may_have_more_columns_and_values_than_the_space():
 
 
 def test_where_all_variants_agree_the_label_of_the_model_stands():
-    cautious = FixedThresholdClassifier(
-        pipeline(LogisticRegression()), threshold=0.9, pos_label="yes"
-    ).fit(X, Y)
-    both = np.array([cautious.predict(X.assign(sex=sex)) for sex in SEXES])
-    agree = both[0] == both[1]
+    model = pipeline(LogisticRegression())
+    cautious = FixedThresholdClassifier(model, threshold=0.9, pos_label="yes")
+    cautious.fit(X, Y)
+    of_women, of_men = (cautious.predict(X.assign(sex=sex)) for sex in SEXES)
+    agree = of_women == of_men
     assert 0 < agree.sum() < len(X)
     even = Evened(cautious, SPACE)
-    assert (even.predict(X)[agree] == both[0, agree]).all()
-    assert (even.classes_[even.predict_proba(X).argmax(axis=1)] != even.predict(X)).any()
+    predicted = even.predict(X)
+    assert (predicted[agree] == of_women[agree]).all()
+    likeliest = even.predict_proba(X).argmax(axis=1)
+    assert (even.classes_[likeliest] != predicted).any()
 
 
 class Votes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """A classifier whose labels are some function of the row; `shift` is how far they are from the
-    likeliest.
-    """
+    """A classifier of some function of the row; `shift` is how far labels are off the likeliest."""
 
     def __init__(self, labels: Any = ("c", "a", "b"), shift: int = 0) -> None:
         self.labels = labels
@@ -187,7 +192,8 @@ class Votes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return True
 
     def predict(self, rows: Any) -> Any:
-        return self.classes_[(chances(rows).argmax(axis=1) + self.shift) % 3]
+        likeliest = chances(rows).argmax(axis=1)
+        return self.classes_[(likeliest + self.shift) % 3]
 
 
 class Chances(Votes):
@@ -198,16 +204,24 @@ class Chances(Votes):
 
 
 def codes(rows: Any) -> Any:
-    return np.array(
-        [
-            zlib.crc32(repr(list(map(str, row))).encode())
-            for row in rows.to_numpy(dtype=object).tolist()
-        ]
-    )
+    """A number for each row, which any change of the row changes."""
+    found = []
+    for row in rows.to_numpy(dtype=object).tolist():
+        text = repr(list(map(str, row)))
+        found.append(zlib.crc32(text.encode()))
+    return np.array(found)
 
 
 def chances(rows: Any) -> Any:
-    parts = np.column_stack([codes(rows) % 8, codes(rows) // 8 % 8, codes(rows) // 64 % 8 + 1])
+    """Chances of three labels for each row."""
+    numbers = codes(rows)
+    parts = np.column_stack(
+        [
+            numbers % 8,
+            numbers // 8 % 8,
+            numbers // 64 % 8 + 1,
+        ]
+    )
     return parts / parts.sum(axis=1, keepdims=True)
 
 
@@ -216,40 +230,52 @@ def brute_force(
 ) -> Any:
     """Return the label of one input, counted variant by variant."""
     own = space.records(point[None])[0]
-    variants = space.encode([own | dict(zip(over, labels, strict=True)) for labels in weights])
+    records = [own | dict(zip(over, labels, strict=True)) for labels in weights]
+    variants = space.encode(records)
     frame = space.decode(variants)
-    on_these = [
-        one
-        for one in space.constraints
-        if set(Constraint.parse(str(one), space.features).touches) & set(over)
-    ]
-    valid = eh.Space(space.features, (), on_these).valid(variants)
-    asked = zip(model.predict(frame), chances(frame), weights.values(), valid, strict=True)
-    every = list(asked)
+    valid = valid_over(space, variants, over)
+    if not valid.any():
+        valid[:] = True
+    order = list(model.labels)
     votes: dict[Any, int] = defaultdict(int)
     scores = np.zeros(3)
-    for label, chance, weight, _ in [one for one in every if one[3]] or every:
-        votes[label] += weight
-        scores += weight * chance
-    best = [label for label in votes if how == "mean" or votes[label] == max(votes.values())]
-    order = list(model.labels)
+    asked = zip(model.predict(frame), chances(frame), weights.values(), valid, strict=True)
+    for label, chance, weight, counts in asked:
+        if counts:
+            votes[label] += weight
+            scores += weight * chance
+    best = list(votes)
+    if how == "majority":
+        most = max(votes.values())
+        best = [label for label in votes if votes[label] == most]
     if hasattr(model, "predict_proba"):
-        top = max(scores[order.index(label)] for label in best)
-        best = [label for label in best if scores[order.index(label)] > top - 1e-7]
+        by_label = dict(zip(order, scores.tolist(), strict=True))
+        top = max(by_label[label] for label in best)
+        best = [label for label in best if by_label[label] > top - 1e-7]
     return min(best, key=order.index)
+
+
+def valid_over(space: eh.Space, variants: Any, over: list[str]) -> Any:
+    """Which variants keep the constraints on the features at issue."""
+    constraints = []
+    for constraint in space.constraints:
+        parsed = Constraint.parse(str(constraint), space.features)
+        if not set(over).isdisjoint(parsed.touches):
+            constraints.append(constraint)
+    return eh.Space(space.features, (), constraints).valid(variants)
 
 
 @settings(max_examples=examples(40), deadline=None)
 @given(st.data())
 def test_labels_are_those_of_brute_force(data):
     space = data.draw(spaces(most=3, constrained=True))
-    over = data.draw(st.lists(st.sampled_from(space.names), min_size=1, max_size=2, unique=True))
-    model = data.draw(st.sampled_from([Chances(), Chances(shift=1), Votes(("b", "c", "a"))]))
-    how = (
-        data.draw(st.sampled_from(["mean", "majority"]))
-        if hasattr(model, "predict_proba")
-        else "majority"
-    )
+    names = st.sampled_from(space.names)
+    over = data.draw(st.lists(names, min_size=1, max_size=2, unique=True))
+    models = [Chances(), Chances(shift=1), Votes(("b", "c", "a"))]
+    model = data.draw(st.sampled_from(models))
+    how = "majority"
+    if hasattr(model, "predict_proba"):
+        how = data.draw(st.sampled_from(["mean", "majority"]))
     features = [space.feature(name) for name in over]
     columns = [feature.labels(feature.values()) for feature in features]
     every = list(itertools.product(*columns))
@@ -259,14 +285,16 @@ def test_labels_are_those_of_brute_force(data):
         weights = {labels: data.draw(st.integers(1, 3)) for labels in every}
         given_weights = weights
     rng = np.random.default_rng(data.draw(st.integers(0, 99)))
-    points = np.column_stack([rng.choice(feature.values(), 6) for feature in space.features])
+    columns_of_points = [rng.choice(feature.values(), 6) for feature in space.features]
+    points = np.column_stack(columns_of_points)
     even = Evened(model, space, over, how=how, weights=given_weights)
-    predicted = even.predict(space.decode(points)).tolist()
-    assert predicted == [brute_force(model, space, point, weights, over, how) for point in points]
+    predicted = even.predict(space.decode(points))
+    for point, label in zip(points, predicted.tolist(), strict=True):
+        assert label == brute_force(model, space, point, weights, over, how)
     moved = points.copy()
-    for name in over:
-        moved[:, space.index(name)] = rng.choice(space.feature(name).values(), 6)
-    assert even.predict(space.decode(moved)).tolist() == predicted
+    for feature in features:
+        moved[:, space.index(feature.name)] = rng.choice(feature.values(), 6)
+    assert (even.predict(space.decode(moved)) == predicted).all()
 
 
 @settings(max_examples=examples(30), deadline=None)
@@ -278,9 +306,12 @@ def test_numbers_are_the_mean_over_all_variants(space, seed):
     def amount(rows: Any) -> Any:
         return codes(rows) / 7
 
-    predicted = Evened(amount, space, over).predict(space.decode(points))
-    answers = amount(space.decode(space.variants(points, over))).reshape(-1, len(points))
-    assert predicted == pytest.approx(answers.mean(axis=0), rel=1e-8)
+    even = Evened(amount, space, over)
+    predicted = even.predict(space.decode(points))
+    variants_of_points = space.decode(space.variants(points, over))
+    answers = amount(variants_of_points).reshape(-1, len(points))
+    mean = answers.mean(axis=0)
+    assert predicted == pytest.approx(mean, rel=1e-8)
 
 
 def test_small_batches_give_the_same_answers(monkeypatch):
@@ -290,15 +321,14 @@ def test_small_batches_give_the_same_answers(monkeypatch):
         ["not (sex == 'M' and job == 'nurse')", "age > 20 or job == 'cook'"],
     )
     even = Evened(Chances(), space)
-    labels, means = even.predict(X[:12]), even.predict_proba(X[:12])
-    for size in (
-        500,
-        86,
-        30,
-    ):  # with 86 assignments: several inputs at once, one, and less than one
+    some = X[:12]
+    labels = even.predict(some)
+    means = even.predict_proba(some)
+    # With 86 assignments: several inputs at once, one, and less than one.
+    for size in (500, 86, 30):
         monkeypatch.setattr(variants, "ROWS_AT_ONCE", size)
-        assert (even.predict(X[:12]) == labels).all()
-        assert (even.predict_proba(X[:12]) == means).all()
+        assert (even.predict(some) == labels).all()
+        assert (even.predict_proba(some) == means).all()
 
 
 def test_variants_that_break_a_constraint_are_left_out():
@@ -402,15 +432,18 @@ def test_chances_are_means_and_scores_are_even_too():
 
 def test_weights_by_rows_count_what_was_trained_on():
     mostly = X[(X["sex"] == "M") | (X["age"] > 50)]
-    even = Evened(pipeline(DecisionTreeRegressor(random_state=0)), SPACE, weights="rows")
+    model = pipeline(DecisionTreeRegressor(random_state=0))
+    even = Evened(model, SPACE, weights="rows")
     refused(UsageError, lambda: even.predict(X), "is not fitted")
-    even.fit(mostly, mostly["sex"] == "M")
-    share = (mostly["sex"] == "M").mean()
-    assert even.weights_.tolist() == [(mostly["sex"] == "F").sum(), (mostly["sex"] == "M").sum()]
-    assert even.predict(X[:3]) == pytest.approx(share, rel=1e-8)
-    only = Evened(pipeline(DecisionTreeRegressor()), SPACE, ["sex", "job"], weights="rows")
+    men = mostly["sex"] == "M"
+    even.fit(mostly, men)
+    assert even.weights_.tolist() == [(~men).sum(), men.sum()]
+    assert even.predict(X[:3]) == pytest.approx(men.mean(), rel=1e-8)
+    model = pipeline(DecisionTreeRegressor())
+    only = Evened(model, SPACE, ["sex", "job"], weights="rows")
     some = X[(X["sex"] == "F") | (X["job"] == "smith")]
-    assert only.fit(some, some["age"]).cost == 4
+    only.fit(some, some["age"])
+    assert only.cost == 4
     only.set_params(over="sex")
     refused(UsageError, lambda: only.predict(X), "call fit again")
     prefit = Evened(TREE, SPACE, weights="rows")

@@ -160,7 +160,10 @@ def twins(gap: TermGap, truth: Labels, n: int, rng: Generator) -> Texts:
 
 def _own_terms(family: Family, matches: Matches, rows: Places) -> Places:
     """Return which combination of terms each text has itself, -1 where it has no single one."""
-    by_category = [matches.own(name)[rows] for name in family.categories]
+    by_category = []
+    for name in family.categories:
+        terms = matches.own(name)
+        by_category.append(terms[rows])
     own = np.array(by_category)
     sizes = [len(known) for known in family.choices]
     known_terms = tuple(np.maximum(own, 0))
