@@ -13,7 +13,10 @@ if TYPE_CHECKING:
     from evenhand.verbs import Command
 
 DESCRIPTION = "Fairness testing for decision software."
-CODES = "Exit codes: 0 pass, 1 discrimination found, 2 bad usage, 3 undecided, 4 the software failed."
+CODES = (
+    "Exit codes: 0 pass, 1 discrimination found, 2 bad usage, 3 undecided, 4 the software"
+    " failed."
+)
 
 
 def overview(known: list[Command], broken: Sequence[str] = ()) -> str:

@@ -1,5 +1,7 @@
-"""The what-if page on this machine: a server that answers nobody but the page that it gave its
-token to.
+"""The server of the what-if page, which answers only the page that it gave its token to.
+
+The page is three files that hold no values. They are served as they are, and its script puts what
+it is sent into the page as text, never as markup.
 """
 
 from __future__ import annotations
@@ -51,15 +53,15 @@ HEADERS = {
 
 
 class _Refused(Exception):
-    """A request that gets a status and a sentence."""
+    """A request that is answered with a status and an error message."""
 
-    def __init__(self, status: int, sentence: str) -> None:
-        super().__init__(sentence)
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
         self.status = status
 
 
 class PageServer(ThreadingHTTPServer):
-    """Serves the page, and hands what is asked of the software to the one thread that runs `work`.
+    """The server of the page; one thread, which runs `work`, asks the software.
 
     A Subject is used by one thread only, and by the main one where there is a choice, so that
     Ctrl-C reaches it.
@@ -67,8 +69,11 @@ class PageServer(ThreadingHTTPServer):
 
     daemon_threads = True
 
-    def __init__(self, port: int, *, get: Mapping[str, Get], post: Mapping[str, Post]) -> None:
-        self.get, self.post = get, post
+    def __init__(
+        self, port: int, *, get: Mapping[str, Get], post: Mapping[str, Post]
+    ) -> None:
+        self.get = get
+        self.post = post
         self.token = secrets.token_urlsafe(24)
         self._waiting: queue.SimpleQueue[tuple[Callable[[], Any], Future[Any]] | None] = (
             queue.SimpleQueue()
@@ -76,14 +81,15 @@ class PageServer(ThreadingHTTPServer):
         try:
             super().__init__((HOME, port), _Handler)
         except (OSError, OverflowError) as error:
-            why = getattr(error, "strerror", None) or "it must lie between 0 and 65535"
+            # An OverflowError is a port that no machine has; only an OSError has a reason.
+            reason = getattr(error, "strerror", None) or "it must lie between 0 and 65535"
             raise UsageError(
-                f"port {port} cannot be used: {why}; choose another with --port, or leave it out"
+                f"port {port} cannot be used: {reason}; choose another with --port, or leave it out"
             ) from None
 
     @property
     def hosts(self) -> tuple[str, str]:
-        """What a browser that really came here calls this server."""
+        """The names by which a browser on this machine knows this server."""
         return f"{HOME}:{self.server_port}", f"localhost:{self.server_port}"
 
     @property
@@ -101,9 +107,8 @@ class PageServer(ThreadingHTTPServer):
         """Do what requests ask for, one after the other, until `stop` or Ctrl-C."""
         while True:
             try:
-                job = self._waiting.get(
-                    timeout=1.0
-                )  # without a timeout, Ctrl-C would not be heard everywhere
+                # Without a timeout, Ctrl-C would not be heard on every platform.
+                job = self._waiting.get(timeout=1.0)
             except queue.Empty:
                 continue
             if job is None:
@@ -129,7 +134,7 @@ class PageServer(ThreadingHTTPServer):
             self.server_close()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Say nothing of a browser that went away."""
+        """Print nothing about a browser that went away."""
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -143,27 +148,29 @@ class _Handler(BaseHTTPRequestHandler):
         self._answer(self._get)
 
     def do_POST(self) -> None:
-        """Answer with what the software says."""
+        """Answer with what came of asking the software."""
         self._answer(self._post)
 
-    def _answer(self, found: Callable[[str], Any]) -> None:
+    def _answer(self, content_of: Callable[[str], Any]) -> None:
+        """Send what a request asks for, or the error that came of it."""
         name = self._allowed()
         if name is None:
             self._send(403)
             return
         try:
-            content = found(name)
+            content = content_of(name)
         except _Refused as error:
             self._send(error.status, {"error": str(error)})
         except SubjectError as error:
             self._send(502, {"error": str(error)})
         except EvenhandError as error:
-            self._send(400, {"error": str(error), "features": list(getattr(error, "names", ()))})
+            features = list(getattr(error, "names", ()))
+            self._send(400, {"error": str(error), "features": features})
         except Exception as error:
-            self._send(
-                500,
-                {"error": f"evenhand failed with {type(error).__name__}: {clip(str(error), 300)}"},
+            message = (
+                f"evenhand failed with {type(error).__name__}: {clip(str(error), 300)}"
             )
+            self._send(500, {"error": message})
         else:
             self._send(200, content)
 
@@ -172,10 +179,12 @@ class _Handler(BaseHTTPRequestHandler):
         hosts = self.headers.get_all("Host") or []
         parts = urlsplit(self.path).path.split("/")
         token = parts[1] if len(parts) == 3 else ""
-        known = hmac.compare_digest(
+        # In constant time, so that nobody can guess the token letter by letter.
+        has_token = hmac.compare_digest(
             token.encode("utf-8", "surrogatepass"), self.server.token.encode()
         )
-        if not known or len(hosts) != 1 or hosts[0] not in self.server.hosts:
+        # A page that renames its own host to this machine (DNS rebinding) sends another Host.
+        if not has_token or len(hosts) != 1 or hosts[0] not in self.server.hosts:
             return None
         if self.command == "POST":
             origins = self.headers.get_all("Origin") or []
@@ -188,45 +197,55 @@ class _Handler(BaseHTTPRequestHandler):
             file, kind = PAGES[name]
             return _page(file), kind
         if name not in self.server.get:
-            raise _Refused(404, f"there is no {clip(repr(name), 60)} here")
-        query = parse_qs(urlsplit(self.path).query)
-        return self.server.ask(lambda: self.server.get[name](query))
+            raise _Refused(404, f"there is no page {clip(repr(name), 60)}")
+        answer_to = self.server.get[name]
+        address = urlsplit(self.path)
+        query = parse_qs(address.query)
+        return self.server.ask(lambda: answer_to(query))
 
     def _post(self, name: str) -> Any:
         body = self._body()
         if name not in self.server.post:
-            raise _Refused(404, f"there is nothing to send to {clip(repr(name), 60)}")
+            raise _Refused(404, f"nothing can be sent to {clip(repr(name), 60)}")
         if self.headers.get_content_type() != "application/json":
-            raise _Refused(400, "send application/json")
+            raise _Refused(400, "the content type of a request must be application/json")
         try:
             table = json.loads(body, parse_constant=_no_constant)
         except (ValueError, RecursionError):
             raise _Refused(400, "the request is not JSON") from None
         if not isinstance(table, dict):
+            content = clip(repr(table), 60)
             raise _Refused(
-                400,
-                f"the request is {clip(repr(table), 60)}, not an object such as"
-                " {'individual': …}",
+                400, f"the request is {content}, not an object of names and values"
             )
-        return self.server.ask(lambda: self.server.post[name](table))
+        answer_to = self.server.post[name]
+        return self.server.ask(lambda: answer_to(table))
 
     def _body(self) -> bytes:
         text = self.headers.get("Content-Length", "")
         if not (text.isascii() and text.isdigit() and len(text) < 16):
-            raise _Refused(400, "the request does not say how long it is; send Content-Length")
+            raise _Refused(400, "the request has no valid Content-Length")
         size = int(text)
         if size > MOST_BYTES:
-            left = min(size, DRAINED)
-            while left > 0 and (part := self.rfile.read(min(left, 1 << 16))):
-                left -= len(part)
+            self._drain(size)
             raise _Refused(
-                413, f"the request has {size:,} bytes, over the {MOST_BYTES:,} that are read"
+                413, f"the request has {size:,} bytes; at most {MOST_BYTES:,} are allowed"
             )
         return self.rfile.read(size)
 
+    def _drain(self, size: int) -> None:
+        """Read and throw away a body: a sender that is cut off would not read the answer."""
+        left = min(size, DRAINED)
+        while left > 0:
+            part = self.rfile.read(min(left, 1 << 16))
+            if not part:
+                return
+            left -= len(part)
+
     def _send(self, status: int, content: Any = None) -> None:
         """Send data as JSON, a part of the page as it is, or nothing at all."""
-        body, kind = b"", "application/json"
+        body = b""
+        kind = "application/json"
         if isinstance(content, tuple):
             body, kind = content
         elif content is not None:
@@ -240,13 +259,15 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(body)
 
-    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
-        """Refuse what is no request without a word."""
+    def send_error(
+        self, code: int, message: str | None = None, explain: str | None = None
+    ) -> None:
+        """Refuse what is not a valid request with an empty answer."""
         self.close_connection = True
         self._send(code)
 
     def version_string(self) -> str:
-        """Tell nobody which Python this is."""
+        """Return a name that does not reveal the version of Python."""
         return "evenhand"
 
     def log_message(self, format: str, *args: Any) -> None:

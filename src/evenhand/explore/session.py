@@ -1,6 +1,4 @@
-"""explore: a page where a person edits an individual, sees what the live software says, and saves
-pairs that differ.
-"""
+"""One visit to the what-if page: its cases, its questions, and the file of saved pairs."""
 
 from __future__ import annotations
 
@@ -14,8 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evenhand.explore.server import PageServer
-from evenhand.explore.tabular import Desk
-from evenhand.explore.texts import TextDesk
+from evenhand.explore.tabular import TabularExplorer
+from evenhand.explore.texts import TextExplorer
 from evenhand.methods.audit.audit_result import Audit, gathered
 from evenhand.report.lines import printable
 from evenhand.results.evidence import Case, Finding
@@ -41,29 +39,46 @@ MOST_CASES = 1_000
 AT_ONCE = 100
 """How many cases one request gets."""
 CONFIGS = (".toml", ".xml")
+KNOWN_SUFFIXES = (*CONFIGS, ".json")
+NOTHING_SPENT = Spent(0, 0, 0.0)
+
+ADVICE = "name another file with --save"
+
+LOST_CASES = "{lost:,} cases of the result are no inputs of this space and are left out"
+OUTCOME_CHANGES = "{pairs} saved by hand in which the outcome changes with {features}"
+OUTPUT_CHANGES = (
+    "{pairs} saved by hand in which the output {output} changes with {features}"
+)
 
 
 def explore(options: Namespace) -> int:
-    """Open the page on a configuration, or on the cases of a result with its configuration, until
-    Ctrl-C.
-    """
+    """Open the page on a configuration or on the cases of a result, until Ctrl-C."""
     from evenhand.config.file import Config
 
-    file, found = options.file, None
-    suffix = Path(file).suffix.lower() if file is not None else CONFIGS[0]
-    if suffix not in (*CONFIGS, ".json"):
-        known = (*CONFIGS, ".json")
-        raise UsageError(
-            f"{file}: a result or a configuration was expected; {nearest(suffix, known)}"
-        )
+    file = options.file
+    found = None
+    suffix = CONFIGS[0] if file is None else Path(file).suffix.lower()
+    if suffix not in KNOWN_SUFFIXES:
+        choices = nearest(suffix, KNOWN_SUFFIXES)
+        raise UsageError(f"{file}: a result or a configuration was expected; {choices}")
     if suffix == ".json":
         found = gathered([file])
-        file = options.config if options.config is not None else found.home
-    elif file is not None and options.config is not None:
-        raise UsageError(f"{file} and {options.config} are both configurations; name one of them")
-    config = Config.load(file if file is not None else options.config)
-    save = Path(options.save or SAVE)
-    serve(config, found, port=options.port or 0, save=save, open_browser=not options.no_browser)
+        config_file = found.home if options.config is None else options.config
+    elif file is None:
+        config_file = options.config
+    elif options.config is None:
+        config_file = file
+    else:
+        raise UsageError(
+            f"{file} and {options.config} are both configurations; name one of them"
+        )
+    serve(
+        Config.load(config_file),
+        found,
+        port=options.port or 0,
+        save=Path(options.save or SAVE),
+        open_browser=not options.no_browser,
+    )
     return 0
 
 
@@ -76,79 +91,110 @@ def serve(
     open_browser: bool = True,
     out: TextIO | None = None,
 ) -> None:
-    """Serve the page of the software that a configuration names, with the cases of a result, until
-    Ctrl-C.
-    """
+    """Serve the page of a configuration's software, with the cases of a result, until Ctrl-C."""
     out = sys.stdout if out is None else out
     with config.software() as subject:
-        desk: Desk | TextDesk
-        if config.of_texts:
-            texts = config.texts
-            desk = TextDesk(subject, texts.lexicon.without(*texts.without), texts)  # type: ignore[arg-type]
-        else:
-            desk = Desk(subject)  # type: ignore[arg-type]
-        kept = Kept(Path(SAVE) if save is None else save, desk.job, desk.table)
-        session = Session(desk, kept, cases_of(found), title=config.file.name)
+        explorer = _explorer(config, subject)
+        file = Path(SAVE) if save is None else save
+        saved = SavedPairs(file, explorer.job, explorer.table)
+        session = Session(explorer, saved, cases_of(found), title=config.file.name)
         server = session.server(port)
         try:
             with server.listening():
+                title = printable(session.title)
                 print(
-                    f"Exploring {printable(session.title)} at {server.url} (Ctrl-C ends it)",
+                    f"Exploring {title} at {server.url} (Ctrl-C ends it)",
                     file=out,
                     flush=True,
                 )
                 if open_browser:
-                    # A browser of the terminal would keep this thread for itself.
-                    threading.Thread(
-                        target=webbrowser.open, args=(server.url,), daemon=True
-                    ).start()
+                    _open_browser(server.url)
                 server.work()
         except KeyboardInterrupt:
             pass
-    if kept.added:
-        cases = number_text.many(kept.added, "case")
-        print(f"saved {cases} to {printable(str(kept.file))}", file=out, flush=True)
+    if saved.added:
+        cases = number_text.many(saved.added, "case")
+        print(f"saved {cases} to {printable(str(saved.file))}", file=out, flush=True)
+
+
+def _explorer(config: Config, subject: Any) -> TabularExplorer | TextExplorer:
+    """Return the questions that fit what the software takes: texts, or inputs of a space."""
+    if config.of_texts:
+        texts = config.texts
+        lexicon = texts.lexicon.without(*texts.without)
+        return TextExplorer(subject, lexicon, texts)
+    return TabularExplorer(subject)
+
+
+def _open_browser(url: str) -> None:
+    """Open a page in a thread: a browser of the terminal would keep this one for itself."""
+    threading.Thread(target=webbrowser.open, args=(url,), daemon=True).start()
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
-    """A case of a result, and what it is a case of."""
+class ClaimedCase:
+    """A case of a result, and the claim that it is a case of."""
 
     case: Case
     claim: str = ""
 
 
-def cases_of(found: Evidence | None) -> list[Shown]:
-    """Return the cases of a result or of all checks of an audit, each once, and the first found
-    inputs of a search.
+def cases_of(found: Evidence | None) -> list[ClaimedCase]:
+    """Return the cases of a result or of all checks of an audit, each once.
+
+    The first found inputs of a search are cases too.
     """
-    shown: dict[str, Shown] = {}
-    for result in () if found is None else found.parts:
-        listed = [
-            Shown(case, finding.claim) for finding in result.findings for case in finding.cases
-        ]
-        if result.job == "search":
-            listed += [Shown(case, "found by a search") for case in _searched(result)]
-        for one in listed:
-            shown.setdefault(_key(one.case), one)
-    return list(shown.values())
+    if found is None:
+        return []
+    cases: dict[str, ClaimedCase] = {}
+    for result in found.parts:
+        for claimed in _all_cases(result):
+            cases.setdefault(_key(claimed.case), claimed)
+    return list(cases.values())
 
 
-def _searched(result: Any) -> list[Case]:
+def _all_cases(result: Any) -> list[ClaimedCase]:
+    """Return the cases of a result's findings, and then what a search found."""
+    cases = []
+    for finding in result.findings:
+        for case in finding.cases:
+            cases.append(ClaimedCase(case, finding.claim))
+    if result.job == "search":
+        for case in _search_cases(result):
+            cases.append(ClaimedCase(case, "found by a search"))
+    return cases
+
+
+def _search_cases(result: Any) -> list[Case]:
     """Return the first inputs that a search found, with their twins."""
     names = [feature["name"] for feature in result.space["features"]]
     frame = result.to_frame().head(MOST_CASES)
     columns = {name: frame[name].tolist() for name in frame.columns}
-    found = []
-    for at in range(len(frame)):
+    twin_columns = {}
+    for name in names:
+        # A twin has columns of its own only for what was changed.
+        twin_columns[name] = columns.get(f"twin.{name}", columns[name])
+    outcomes = zip(columns["outcome"], columns["twin.outcome"], strict=True)
+    cases = []
+    for at, both_outcomes in enumerate(outcomes):
         individual = {name: columns[name][at] for name in names}
-        twin = {name: columns.get(f"twin.{name}", columns[name])[at] for name in names}
-        found.append(Case(individual, twin, (columns["outcome"][at], columns["twin.outcome"][at])))
-    return found
+        twin = {name: twin_columns[name][at] for name in names}
+        cases.append(Case(individual, twin, both_outcomes))
+    return cases
+
+
+@dataclass(frozen=True)
+class SavedFile:
+    """What the file of saved pairs holds."""
+
+    findings: Sequence[Finding]
+    tried: int
+    """How many individuals were looked at for the findings."""
+    spent: Spent
 
 
 @dataclass
-class Kept:
+class SavedPairs:
     """The file of saved pairs: a result that `replay` can ask again, complete after every pair."""
 
     file: Path
@@ -161,71 +207,96 @@ class Kept:
             raise UsageError(
                 f"{self.file}: there is no folder '{self.file.parent}' to save in; make it first"
             )
+        # A file that cannot be added to is refused before anybody has edited anything.
         self._read()
 
     @property
     def count(self) -> int:
         """How many pairs the file holds."""
-        return len({_key(case) for finding in self._read()[0] for case in finding.cases})
+        keys: set[str] = set()
+        for finding in self._read().findings:
+            keys.update(_key(case) for case in finding.cases)
+        return len(keys)
 
-    def _read(self) -> tuple[list[Finding], int, Spent]:
-        """Return the findings of the file, how many inputs were tried for them, and at what cost."""
+    def _read(self) -> SavedFile:
+        """Return what the file holds now; another program may have changed it."""
         if not self.file.exists():
-            return [], 0, Spent(0, 0, 0.0)
-        advice = "name another file with --save"
+            return SavedFile([], 0, NOTHING_SPENT)
         try:
-            held = Result.from_json(self.file)
+            result = Result.from_json(self.file)
         except UsageError as error:
-            raise UsageError(f"{error}; {advice}") from None
-        if "explore" not in held.details:
-            raise UsageError(
-                f"{self.file}: holds a {clip(held.job, 40)} and not pairs that were saved; {advice}"
-            )
-        if held.space != json.loads(json.dumps(self.space)):
-            raise UsageError(f"{self.file}: holds pairs of another space; {advice}")
-        return list(held.findings), int(held.details["explore"]["tried"]), held.spent
+            raise UsageError(f"{error}; {ADVICE}") from None
+        if "explore" not in result.details:
+            job = clip(result.job, 40)
+            raise UsageError(f"{self.file}: holds a {job} and not saved pairs; {ADVICE}")
+        # Through JSON, because the file holds lists where the space has tuples.
+        if result.space != json.loads(json.dumps(self.space)):
+            raise UsageError(f"{self.file}: holds pairs of another space; {ADVICE}")
+        tried = int(result.details["explore"]["tried"])
+        return SavedFile(result.findings, tried, result.spent)
 
     def add(self, pairs: Sequence[Pair], spent: Spent) -> bool:
-        """Write pairs down with those that are there, and tell whether there is a new one."""
-        before, tried, cost = self._read()
-        held: dict[tuple[tuple[str, ...], str], list[Case]] = {}
-        for finding in before:
-            held[tuple(finding.about), finding.output] = list(finding.cases)
-        new = 0
+        """Write pairs to the file with those that are there; return whether any of them is new."""
+        before = self._read()
+        groups: dict[tuple[tuple[str, ...], str], list[Case]] = {}
+        for finding in before.findings:
+            groups[tuple(finding.about), finding.output] = list(finding.cases)
+        any_new = False
         for pair in pairs:
-            cases = held.setdefault((pair.about, pair.output), [])
-            same = [at for at, case in enumerate(cases) if _key(case) == _key(pair.case)]
-            for at in same:
-                cases[at] = pair.case
-            if not same:
-                cases.append(pair.case)
-                new += 1
+            cases = groups.setdefault((pair.about, pair.output), [])
+            any_new |= _put(cases, pair.case)
         total = Spent(
-            cost.queries + spent.queries,
-            cost.executed + spent.executed,
-            cost.seconds + spent.seconds,
+            before.spent.queries + spent.queries,
+            before.spent.executed + spent.executed,
+            before.spent.seconds + spent.seconds,
         )
-        most = max(tried + spent.queries, *(len(cases) for cases in held.values()))
-        findings = [_finding(about, output, cases, most) for (about, output), cases in held.items()]
-        details = {"explore": {"tried": most}}
+        # A pair may be saved without having been looked at, and no count exceeds its tries.
+        tried = max(before.tried + spent.queries, *map(len, groups.values()))
+        findings = []
+        for (about, output), cases in groups.items():
+            findings.append(_finding(about, output, cases, tried))
         result = Result(
-            self.job, findings, 0, total, StopReason.FINDINGS, self.space, details=details
+            self.job,
+            findings,
+            0,
+            total,
+            StopReason.FINDINGS,
+            self.space,
+            details={"explore": {"tried": tried}},
         )
         with replacing(self.file) as part:
             part.write_text(result.to_json(), encoding="utf-8")
-        self.added += bool(new)
-        return bool(new)
+        self.added += any_new
+        return any_new
+
+
+def _put(cases: list[Case], case: Case) -> bool:
+    """Replace the cases of the same two inputs, or append; return whether the case is new."""
+    is_new = True
+    for at, other in enumerate(cases):
+        if _key(other) == _key(case):
+            cases[at] = case
+            is_new = False
+    if is_new:
+        cases.append(case)
+    return is_new
 
 
 def _key(case: Case) -> str:
-    """Return what two cases share that are of the same two inputs."""
-    return json.dumps([dict(case.individual), dict(case.twin)], sort_keys=True, default=str)
+    """Return a text that is the same for two cases of the same two inputs."""
+    inputs = [dict(case.individual), dict(case.twin)]
+    return json.dumps(inputs, sort_keys=True, default=str)
 
 
-def _finding(about: tuple[str, ...], output: str, cases: Sequence[Case], tried: int) -> Finding:
+def _finding(
+    about: tuple[str, ...], output: str, cases: Sequence[Case], tried: int
+) -> Finding:
     pairs = number_text.many(len(cases), "pair")
-    what = f"the output {output}" if output else "the outcome"
-    claim = f"{pairs} saved by hand in which {what} changes with {' and '.join(about)}"
+    features = " and ".join(about)
+    if output:
+        claim = OUTPUT_CHANGES.format(pairs=pairs, output=output, features=features)
+    else:
+        claim = OUTCOME_CHANGES.format(pairs=pairs, features=features)
     return Finding(
         claim,
         about,
@@ -241,18 +312,22 @@ def _finding(about: tuple[str, ...], output: str, cases: Sequence[Case], tried: 
 class Session:
     """One visit: what the page may ask, and what is counted while it does."""
 
-    desk: Desk | TextDesk
-    kept: Kept
-    given: Sequence[Shown] = ()
+    explorer: TabularExplorer | TextExplorer
+    saved: SavedPairs
+    given: Sequence[ClaimedCase] = ()
     title: str = ""
     tried: int = 0
-    _since: tuple[int, int, float] = (0, 0, 0.0)
-    _seconds: float = 0.0
     cases: list[dict[str, Any]] = field(init=False)
+    _seconds: float = 0.0
+    _reported: Spent = NOTHING_SPENT
+    """What of the effort the file of saved pairs counts already."""
 
     def __post_init__(self) -> None:
-        wired = [(self.desk.case(one.case), one.claim) for one in self.given]
-        self.cases = [case | {"claim": claim} for case, claim in wired if case is not None]
+        self.cases = []
+        for claimed in self.given:
+            case = self.explorer.case(claimed.case)
+            if case is not None:
+                self.cases.append(case | {"claim": claimed.claim})
         self.lost = len(self.given) - len(self.cases)
         if self.given and not self.cases:
             raise UsageError(
@@ -262,49 +337,76 @@ class Session:
 
     def server(self, port: int = 0) -> PageServer:
         """Return a server of this visit's page, which does not listen yet."""
-        get = {"space": self.told, "cases": self.some}
-        return PageServer(port, get=get, post={"decide": self.decide, "save": self.save})
+        get = {"space": self.page_data, "cases": self.some_cases}
+        post = {"decide": self.decide, "save": self.save}
+        return PageServer(port, get=get, post=post)
 
-    def told(self, _query: Mapping[str, list[str]]) -> dict[str, Any]:
+    def page_data(self, _query: Mapping[str, list[str]]) -> dict[str, Any]:
         """Return what the page must know to begin."""
-        lost = (
-            [f"{self.lost:,} cases of the result are no inputs of this space and are left out"]
-            if self.lost
-            else []
-        )
-        start = self.cases[0]["individual"] if self.cases else self.desk.start()
-        rest = {"title": self.title, "cases": len(self.cases), "start": start, "notes": lost}
-        return self.desk.told() | rest | self._saved()
+        if self.cases:
+            start = self.cases[0]["individual"]
+        else:
+            start = self.explorer.start()
+        notes = []
+        if self.lost:
+            notes.append(LOST_CASES.format(lost=self.lost))
+        visit = {
+            "title": self.title,
+            "cases": len(self.cases),
+            "start": start,
+            "notes": notes,
+        }
+        return self.explorer.form() | visit | self._file_state()
 
-    def some(self, query: Mapping[str, list[str]]) -> dict[str, Any]:
+    def some_cases(self, query: Mapping[str, list[str]]) -> dict[str, Any]:
         """Return some of the cases."""
-        first, count = _whole(query, "from", 0), min(_whole(query, "count", 20), AT_ONCE)
-        return {"total": len(self.cases), "from": first, "cases": self.cases[first : first + count]}
+        first = _whole_number(query, "from", 0)
+        count = min(_whole_number(query, "count", 20), AT_ONCE)
+        cases = self.cases[first : first + count]
+        return {
+            "total": len(self.cases),
+            "from": first,
+            "cases": cases,
+        }
 
-    def decide(self, asked: Mapping[str, Any]) -> dict[str, Any]:
+    def decide(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """Return the outcome of an individual and of its twins."""
+        individual = request.get("individual")
+        twin = request.get("twin")
         start = time.perf_counter()
-        told = self.desk.decide(asked.get("individual"), asked.get("twin"))
+        answer = self.explorer.decide(individual, twin)
         self._seconds += time.perf_counter() - start
         self.tried += 1
-        counts = {"asked": self.desk.subject.asked, "executed": self.desk.subject.executed}
-        return told | {"spent": counts}
+        subject = self.explorer.subject
+        spent = {"asked": subject.asked, "executed": subject.executed}
+        return answer | {"spent": spent}
 
-    def save(self, asked: Mapping[str, Any]) -> dict[str, Any]:
-        """Write a pair down, with the outcomes that the software itself gives it now."""
-        pairs = self.desk.pairs(asked.get("individual"), asked.get("twin"))
-        now = (self.tried, self.desk.subject.executed, self._seconds)
-        then = self._since
-        new = self.kept.add(pairs, Spent(now[0] - then[0], now[1] - then[1], now[2] - then[2]))
-        self._since = now
-        return {"new": new} | self._saved()
+    def save(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        """Save a pair, with the outcomes that the software itself gives it now."""
+        individual = request.get("individual")
+        twin = request.get("twin")
+        pairs = self.explorer.pairs(individual, twin)
+        total = Spent(self.tried, self.explorer.subject.executed, self._seconds)
+        since_last = Spent(
+            total.queries - self._reported.queries,
+            total.executed - self._reported.executed,
+            total.seconds - self._reported.seconds,
+        )
+        is_new = self.saved.add(pairs, since_last)
+        self._reported = total
+        return {"new": is_new} | self._file_state()
 
-    def _saved(self) -> dict[str, Any]:
-        return {"saved": self.kept.count, "file": str(self.kept.file)}
+    def _file_state(self) -> dict[str, Any]:
+        return {"saved": self.saved.count, "file": str(self.saved.file)}
 
 
-def _whole(query: Mapping[str, list[str]], name: str, usual: int) -> int:
-    text = query.get(name, [str(usual)])[0]
-    if not (text.isascii() and text.isdigit() and len(text) < 10):
-        raise UsageError(f"{name} = {clip(repr(text), 60)} must be a whole number of at least 0")
+def _whole_number(query: Mapping[str, list[str]], name: str, default: int) -> int:
+    """Return a number of a query, which anybody may have written."""
+    if name not in query:
+        return default
+    text = query[name][0]
+    is_small = len(text) < 10
+    if not (text.isascii() and text.isdigit() and is_small):
+        quoted = clip(repr(text), 60)
+        raise UsageError(f"{name} = {quoted} must be a whole number of at least 0")
     return int(text)

@@ -1,6 +1,4 @@
-"""What the what-if page asks: an individual and all of its protected twins, in one question to the
-live software.
-"""
+"""What the what-if page asks of tabular software: an individual and its twins, in one question."""
 
 from __future__ import annotations
 
@@ -22,6 +20,7 @@ from evenhand.subject.view import views_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import NoReturn
 
     from numpy.typing import NDArray
 
@@ -30,20 +29,33 @@ if TYPE_CHECKING:
     from evenhand.subject.view import View
 
 MOST_TWINS = 200
-"""Up to how many combinations of protected values all of them are asked; a feature by itself has no
-more either.
+"""Up to how many combinations of protected values all of them are asked.
+
+A feature that is changed by itself has no more values either.
 """
 MOST_NUMBERS = 20
 """How many values of a protected number are asked where not all combinations are."""
 MOST_TRIED = 10_000
-"""How many values of a feature are looked through for the nearest one that keeps the constraints.
-"""
+"""How many values of a feature are searched for the nearest one that keeps the constraints."""
 EXACT = 2**53
 """Beyond this a browser cannot tell whole numbers apart."""
 
+NO_TWINS = "no feature of the space is protected, so the individual has no twins"
+NOT_PASSED = (
+    "{feature} is not passed to the software, so changing it alone changes nothing, which is no"
+    " evidence of fairness"
+)
+EACH_ALONE = (
+    "there are too many combinations of protected values, so each feature is changed by"
+    " itself"
+)
+SOME_VALUES = "of {feature} {asked} values of {every} are asked"
+ONE_INVALID_TWIN = "1 twin that breaks a constraint is left out"
+INVALID_TWINS = "{count:,} twins that break a constraint are left out"
 
-class Misfit(UsageError):
-    """An individual that is no input of the space, and the features in which it is not."""
+
+class InvalidIndividual(UsageError):
+    """An individual that is not an input of the space, and the features that are wrong in it."""
 
     def __init__(self, message: str, *names: str) -> None:
         super().__init__(message)
@@ -52,8 +64,9 @@ class Misfit(UsageError):
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """An individual and a twin with another outcome, what was changed, and of which output the
-    outcome is.
+    """An individual and a twin with another outcome.
+
+    `about` holds the names of what was changed, and `output` is the output that differs.
     """
 
     about: tuple[str, ...]
@@ -61,58 +74,89 @@ class Pair:
     case: Case
 
 
-def wired(value: Any) -> Any:
+def for_browser(value: Any) -> Any:
     """Return a label or outcome as a browser can hold it; numbers that it cannot hold become text.
 
-    >>> wired(2**60), wired(np.float64(0.5)), wired(float("inf"))
+    >>> for_browser(2**60), for_browser(np.float64(0.5)), for_browser(float("inf"))
     ('1152921504606846976', 0.5, 'inf')
     """
-    found = plain(value)
-    if isinstance(found, bool | str):
-        return found
-    if isinstance(found, int):
-        return found if abs(found) <= EXACT else str(found)
-    return found if isinstance(found, float) and math.isfinite(found) else str(found)
+    value = plain(value)
+    if isinstance(value, bool | str):
+        return value
+    if isinstance(value, int):
+        exact = abs(value) <= EXACT
+    else:
+        # JSON has no infinity and no NaN.
+        exact = isinstance(value, float) and math.isfinite(value)
+    return value if exact else str(value)
 
 
-def answers(
+def outcome_entries(
     views: Sequence[View], outcomes: NDArray[Any]
 ) -> tuple[list[list[dict[str, Any]]], NDArray[np.bool_]]:
-    """Return what each input got, output by output, and which of them got something else than the
-    first input.
-    """
-    told: list[list[dict[str, Any]]] = [[] for _ in outcomes]
-    different = np.zeros(len(outcomes), dtype=np.bool_)
+    """Return each input's outcomes, output by output, and which differ from the first input's."""
+    entries: list[list[dict[str, Any]]] = [[] for _ in outcomes]
+    any_differs = np.zeros(len(outcomes), dtype=np.bool_)
     for view in views:
-        mine = np.ascontiguousarray(outcomes[view.name]) if view.name else outcomes
-        differs = view.distance(np.repeat(mine[:1], len(mine)), mine) > 0
-        good = view.favourable(mine) if view.counts and view.positive is not None else None
-        different |= differs
-        for at, each in enumerate(told):
-            favourable = None if good is None else bool(good[at])
-            value = wired(mine[at])
-            each.append(
+        own_outcomes = _outcomes_of(view, outcomes)
+        first_repeated = np.repeat(own_outcomes[:1], len(own_outcomes))
+        differs = view.distance(first_repeated, own_outcomes) > 0
+        any_differs |= differs
+        favourable = _favourable(view, own_outcomes)
+        for at, entry in enumerate(entries):
+            entry.append(
                 {
                     "output": view.name,
-                    "value": value,
-                    "favourable": favourable,
+                    "value": for_browser(own_outcomes[at]),
+                    "favourable": favourable[at],
                     "differs": bool(differs[at]),
                 }
             )
-    return told, different
+    return entries, any_differs
+
+
+def output_entries(views: Sequence[View]) -> list[dict[str, Any]]:
+    """Return the name of each output, and what counts as favourable where that is known."""
+    entries = []
+    for view in views:
+        favoured = view.favoured if _has_favourable(view) else None
+        entries.append({"name": view.name, "favoured": favoured})
+    return entries
+
+
+def _has_favourable(view: View) -> bool:
+    """Return whether an outcome of this output either is favourable or is not."""
+    return view.counts and view.positive is not None
+
+
+def _favourable(view: View, outcomes: NDArray[Any]) -> list[bool] | list[None]:
+    """Return whether each outcome is favourable, None for each where that is not known."""
+    if not _has_favourable(view):
+        return [None] * len(outcomes)
+    favourable: list[bool] = view.favourable(outcomes).tolist()
+    return favourable
+
+
+def _outcomes_of(view: View, outcomes: NDArray[Any]) -> NDArray[Any]:
+    """Return the outcomes of one output."""
+    if not view.name:
+        return outcomes
+    return np.ascontiguousarray(outcomes[view.name])
 
 
 @dataclass(frozen=True, eq=False)
-class Desk:
+class TabularExplorer:
     """Software that takes the inputs of a space, and the questions that a person may put to it.
 
     >>> from evenhand.space.feature import category, integer
     >>> from evenhand.subject.subject import Subject
     >>> space = Space([category("sex", ["F", "M"]), integer("age", 18, 90)], protected=["sex"])
-    >>> desk = Desk(Subject(lambda people: (people["age"] > 30) | (people["sex"] == "M"), space))
-    >>> told = desk.decide({"sex": "F", "age": 20})
-    >>> told["outcomes"][0]["value"], told["twins"][0]["individual"], told["twins"][0]["differs"]
-    (False, {'sex': 'M', 'age': 20}, True)
+    >>> lender = Subject(lambda people: (people["age"] > 30) | (people["sex"] == "M"), space)
+    >>> answer = TabularExplorer(lender).decide({"sex": "F", "age": 20})
+    >>> answer["outcomes"][0]["value"]
+    False
+    >>> answer["twins"][0]["individual"], answer["twins"][0]["differs"]
+    ({'sex': 'M', 'age': 20}, True)
     """
 
     subject: Subject
@@ -134,27 +178,28 @@ class Desk:
         """The space as a result holds it."""
         return self.space.to_dict()
 
-    def told(self) -> dict[str, Any]:
+    def form(self) -> dict[str, Any]:
         """Return what a page must know to draw the form."""
-        features = []
-        for feature in self.space.features:
-            entry = feature.to_dict() | {
-                "protected": feature.name in self.space.protected,
-                "passed": feature.passed,
-            }
-            if feature.kind == "category":
-                entry["levels"] = [wired(level) for level in feature.levels]
-            else:
-                entry |= {"step": feature.step, "domain": feature.domain}
-            entry.pop("bins", None)
-            features.append(entry)
         return {
             "kind": "inputs",
             "software": self.subject.name,
-            "features": features,
+            "features": [self._form_field(feature) for feature in self.space.features],
             "constraints": [named(constraint) for constraint in self.space.constraints],
-            "outputs": favoured(self.views),
+            "outputs": output_entries(self.views),
         }
+
+    def _form_field(self, feature: Feature) -> dict[str, Any]:
+        """Return what a page must know to draw the field of a feature."""
+        entry = feature.to_dict()
+        entry["protected"] = feature.name in self.space.protected
+        entry["passed"] = feature.passed
+        if feature.kind == "category":
+            entry["levels"] = [for_browser(level) for level in feature.levels]
+        else:
+            entry["step"] = feature.step
+            entry["domain"] = feature.domain
+        entry.pop("bins", None)
+        return entry
 
     def start(self) -> dict[str, Any]:
         """Return an individual to begin with, which is the same every time."""
@@ -163,14 +208,14 @@ class Desk:
     def case(self, case: Case) -> dict[str, Any] | None:
         """Return a case as the page takes it, None where it is of another space."""
         try:
-            points = [self._point(person) for person in (case.individual, case.twin)]
+            individual = self._encoded(case.individual)
+            twin = self._encoded(case.twin)
         except UsageError:
             return None
-        individual, twin = map(self._record, points)
         return {
-            "individual": individual,
-            "twin": twin,
-            "outcomes": [wired(outcome) for outcome in case.outcomes],
+            "individual": self._record(individual),
+            "twin": self._record(twin),
+            "outcomes": [for_browser(outcome) for outcome in case.outcomes],
         }
 
     def decide(self, individual: Any, twin: Any = None) -> dict[str, Any]:
@@ -181,180 +226,217 @@ class Desk:
         own = self._checked(individual)
         twins, notes = self._twins(own)
         if twin is not None:
-            twins = np.concatenate([self._checked(twin), twins])
+            case_twin = self._checked(twin)
+            twins = np.concatenate([case_twin, twins])
         twins = _distinct(own, twins)
-        outcomes = self.subject.decide(np.asfortranarray(np.concatenate([own, twins])))
-        told, different = answers(self.views, outcomes)
-        records = self.space.records(twins)
-        people: list[dict[str, Any]] = [
-            {
-                "individual": {name: wired(value) for name, value in record.items()},
-                "changed": self._changed(own[0], row),
-                "outcomes": told[place],
-                "differs": bool(different[place]),
-            }
-            for place, (row, record) in enumerate(zip(twins, records, strict=True), start=1)
-        ]
-        people.sort(key=lambda one: (not one["differs"], len(one["changed"])))
+        inputs = np.concatenate([own, twins])
+        outcomes = self.subject.decide(np.asfortranarray(inputs))
+        entries, differs = outcome_entries(self.views, outcomes)
         return {
             "individual": self._record(own),
-            "outcomes": told[0],
-            "twins": people,
+            "outcomes": entries[0],
+            "twins": self._twin_entries(own, twins, entries[1:], differs[1:]),
             "notes": notes,
         }
 
+    def _twin_entries(
+        self,
+        own: Points,
+        twins: Points,
+        outcomes: Sequence[list[dict[str, Any]]],
+        differs: NDArray[np.bool_],
+    ) -> list[dict[str, Any]]:
+        """Return what the page shows of each twin: those that differ, and few changes, first."""
+        entries: list[dict[str, Any]] = []
+        for at, record in enumerate(self.space.records(twins)):
+            entry = {
+                "individual": _browser_record(record),
+                "changed": self._changed(own[0], twins[at]),
+                "outcomes": outcomes[at],
+                "differs": bool(differs[at]),
+            }
+            entries.append(entry)
+        entries.sort(key=lambda entry: (not entry["differs"], len(entry["changed"])))
+        return entries
+
     def pairs(self, individual: Any, twin: Any) -> list[Pair]:
-        """Ask about two inputs, each twice, and return them as a case of each output in which they
-        differ.
-        """
-        both = np.asfortranarray(np.concatenate([self._checked(individual), self._checked(twin)]))
-        changed = tuple(self._changed(*both))
+        """Ask about two inputs, each twice, and return one case for each output that differs."""
+        own_point = self._checked(individual)
+        twin_point = self._checked(twin)
+        points = np.concatenate([own_point, twin_point])
+        inputs = np.asfortranarray(points)
+        changed = tuple(self._changed(inputs[0], inputs[1]))
         if not changed:
             raise UsageError(
                 "the individual and its twin are the same, so there is no pair to save"
             )
-        self.subject.need_deterministic(both)
-        outcomes = self.subject.decide(both)
-        one, other = self.space.records(both)
-        found = []
+        # A pair of software that answers differently every time would be no evidence.
+        self.subject.need_deterministic(inputs)
+        outcomes = self.subject.decide(inputs)
+        own_record, twin_record = self.space.records(inputs)
+        pairs = []
         for view in self.views:
-            mine = np.ascontiguousarray(outcomes[view.name]) if view.name else outcomes
-            if view.distance(mine[:1], mine[1:])[0] > 0:
-                found.append(
-                    Pair(changed, view.name, Case(one, other, (plain(mine[0]), plain(mine[1]))))
-                )
-        if not found:
-            raise UsageError("the outcomes of these two do not differ, so there is no pair to save")
-        return found
+            both_outcomes = _outcomes_of(view, outcomes)
+            (distance,) = view.distance(both_outcomes[:1], both_outcomes[1:])
+            if distance > 0:
+                plain_outcomes = (plain(both_outcomes[0]), plain(both_outcomes[1]))
+                case = Case(own_record, twin_record, plain_outcomes)
+                pairs.append(Pair(changed, view.name, case))
+        if not pairs:
+            raise UsageError(
+                "the outcomes of these two do not differ, so there is no pair to save"
+            )
+        return pairs
 
-    def _changed(self, one: Points, other: Points) -> list[str]:
-        return [self.space.names[at] for at in np.flatnonzero(one != other).tolist()]
+    def _changed(self, point: Points, other: Points) -> list[str]:
+        """Return the names of the features in which two points differ."""
+        names = self.space.names
+        places = np.flatnonzero(point != other)
+        return [names[at] for at in places.tolist()]
 
     def _record(self, point: Points) -> dict[str, Any]:
-        return {name: wired(value) for name, value in self.space.records(point)[0].items()}
+        """Return a point as the page takes it."""
+        return _browser_record(self.space.records(point)[0])
 
-    def _point(self, individual: Any) -> Points:
-        """Encode an individual, or say which value it cannot have."""
+    def _encoded(self, individual: Any) -> Points:
+        """Return an individual as a point; raise an error that names what it cannot be."""
         if not isinstance(individual, Mapping):
             raise UsageError(
-                f"the individual is {clip(repr(individual))}, not values by feature name"
+                f"the individual is {clip(repr(individual))}; values by feature name are expected"
             )
         for name in individual:
             if name not in self.space.names:
                 raise UsageError(
-                    f"{clip(repr(name), 60)} is no feature; {nearest(name, self.space.names)}"
+                    f"unknown feature {_quoted(name)}; {nearest(name, self.space.names)}"
                 )
         for name in self.space.names:
             if name not in individual:
-                raise Misfit(
-                    f"the individual has no value for {clip(repr(name), 60)}; give it one", name
+                raise InvalidIndividual(
+                    f"the individual has no value for {_quoted(name)}; give it one", name
                 )
-        return np.array(
-            [[_coded(feature, individual[feature.name]) for feature in self.space.features]]
-        )
+        codes = [
+            _code(feature, individual[feature.name]) for feature in self.space.features
+        ]
+        return np.array([codes])
 
     def _checked(self, individual: Any) -> Points:
-        """Encode an individual that keeps every constraint."""
-        point = self._point(individual)
+        """Return an individual as a point that keeps every constraint."""
+        point = self._encoded(individual)
         if not self.space.valid(point)[0]:
             self._refuse(point)
         return point
 
-    def _refuse(self, point: Points) -> None:
-        """Say which constraint is broken, and the nearest change of one feature that keeps them
-        all.
-        """
-        space, told = self.space, []
+    def _refuse(self, point: Points) -> NoReturn:
+        """Raise an error with the broken constraints and the nearest change that keeps them all."""
+        constraints = []
         touched: dict[str, None] = {}
-        for constraint in space.constraints:
-            if not Space(space.features, (), [constraint], space.layout).valid(point)[0]:
-                told.append(f"'{clip(named(constraint), 200)}'")
-                parsed = (
-                    Constraint.parse(constraint, space.features)
-                    if isinstance(constraint, str)
-                    else None
-                )
-                touched |= dict.fromkeys(space.names if parsed is None else parsed.touches)
+        for constraint in self.space.constraints:
+            if not self._keeps(point, constraint):
+                constraints.append(f"'{clip(named(constraint), 200)}'")
+                touched |= dict.fromkeys(self._features_in(constraint))
         names = list(touched)
-        moves = [move for move in (self._moved(point, name) for name in names) if move is not None]
-        hint = "no change of one feature alone makes it valid"
-        if moves:
-            _, name, value = min(moves, key=lambda move: move[0])
-            hint = f"the nearest valid choice is {clip(repr(name), 60)} = {clip(repr(value), 60)}"
-        raise Misfit(f"this breaks the constraint {' and '.join(told)}; {hint}", *names)
+        hint = self._hint(point, names)
+        broken = " and ".join(constraints)
+        raise InvalidIndividual(f"this breaks the constraint {broken}; {hint}", *names)
 
-    def _moved(self, point: Points, name: str) -> tuple[float, str, Any] | None:
-        """Return how far a feature must go to keep all constraints, and where to; None where it
-        cannot.
+    def _hint(self, point: Points, names: Sequence[str]) -> str:
+        """Return which change of one feature is the smallest that keeps all constraints."""
+        moves = []
+        for name in names:
+            move = self._nearest_move(point, name)
+            if move is not None:
+                moves.append(move)
+        if not moves:
+            return "no change of one feature alone makes it valid"
+        _, name, value = min(moves, key=lambda move: move[0])
+        return f"the nearest valid choice is {_quoted(name)} = {_quoted(value)}"
+
+    def _keeps(self, point: Points, constraint: Any) -> bool:
+        """Return whether a point keeps a constraint."""
+        space = self.space
+        constrained = Space(space.features, (), [constraint], space.layout)
+        (is_valid,) = constrained.valid(point)
+        return bool(is_valid)
+
+    def _features_in(self, constraint: Any) -> Sequence[str]:
+        """Return the features that a constraint names; all of them where it is a function."""
+        if isinstance(constraint, str):
+            return Constraint.parse(constraint, self.space.features).touches
+        return self.space.names
+
+    def _nearest_move(self, point: Points, name: str) -> tuple[float, str, Any] | None:
+        """Return the nearest change of a feature that keeps all constraints, None without one.
+
+        It is the distance as a share of the range, the feature's name, and its new value. Any
+        other level of a category is a whole range away.
         """
-        at, feature = self.space.index(name), self.space.feature(name)
+        space = self.space
+        feature = space.feature(name)
         values = spread(feature, MOST_TRIED)
-        values = values[self.space.valid(self.space.under(point, name, values[:, None]))]
-        if not len(values):
+        candidates = space.under(point, name, values[:, None])
+        valid_values = values[space.valid(candidates)]
+        if not len(valid_values):
             return None
-        away = np.abs(values - point[0, at])
-        best = int(np.argmin(away))
-        far = (
-            1.0 if feature.kind == "category" else float(away[best]) / (feature.high - feature.low)
-        )
-        return far, name, feature.labels(values[best : best + 1])[0]
+        own_value = point[0, space.index(name)]
+        distances = np.abs(valid_values - own_value)
+        best = int(np.argmin(distances))
+        (label,) = feature.labels(valid_values[best : best + 1])
+        if feature.kind == "category":
+            return 1.0, name, label
+        width = feature.high - feature.low
+        share = float(distances[best]) / width
+        return share, name, label
 
     def _twins(self, own: Points) -> tuple[Points, list[str]]:
-        """Return the other members of the individual's class that keep the constraints, and what to
-        say of them.
-        """
-        space, notes = self.space, []
-        names = list(space.protected)
-        if not names:
-            return own[:0], ["no feature of the space is protected, so the individual has no twins"]
-        features = [space.feature(name) for name in names]
-        notes += [
-            f"{clip(repr(each.name), 60)} is not passed to the software, so changing it alone"
-            " changes nothing, which is no evidence of fairness"
-            for each in features
-            if not each.passed
-        ]
-        if combinations(each.size for each in features) <= MOST_TWINS:
-            found = space.under(own, names, product([each.values() for each in features]))
+        """Return the individual's twins that keep the constraints, and notes about them."""
+        space = self.space
+        if not space.protected:
+            return own[:0], [NO_TWINS]
+        features = [space.feature(name) for name in space.protected]
+        notes = []
+        for feature in features:
+            if not feature.passed:
+                notes.append(NOT_PASSED.format(feature=_quoted(feature.name)))
+        sizes = [feature.size for feature in features]
+        if combinations(sizes) <= MOST_TWINS:
+            values = product([feature.values() for feature in features])
+            twins = space.under(own, list(space.protected), values)
         else:
-            notes.append(
-                "there are too many combinations of protected values, so each feature is changed by"
-                " itself"
-            )
-            found = np.concatenate([self._alone(own, each, notes) for each in features])
-        valid = space.valid(found)
-        if not valid.all():
-            out = int((~valid).sum())
-            told = (
-                "twin that breaks a constraint is"
-                if out == 1
-                else "twins that break a constraint are"
-            )
-            notes.append(f"{out:,} {told} left out")
-        return found[valid], notes
+            notes.append(EACH_ALONE)
+            changed_alone = []
+            for feature in features:
+                changed_alone.append(self._changed_alone(own, feature, notes))
+            twins = np.concatenate(changed_alone)
+        valid = space.valid(twins)
+        invalid = int((~valid).sum())
+        if invalid == 1:
+            notes.append(ONE_INVALID_TWIN)
+        elif invalid > 1:
+            notes.append(INVALID_TWINS.format(count=invalid))
+        return twins[valid], notes
 
-    def _alone(self, own: Points, feature: Feature, notes: list[str]) -> Points:
-        values = spread(feature, MOST_TWINS if feature.kind == "category" else MOST_NUMBERS)
+    def _changed_alone(self, own: Points, feature: Feature, notes: list[str]) -> Points:
+        """Return the individual with other values of one feature; note where not all are asked."""
+        most = MOST_TWINS if feature.kind == "category" else MOST_NUMBERS
+        values = spread(feature, most)
         if len(values) < feature.size:
-            every = "all numbers" if math.isinf(feature.size) else f"{int(feature.size):,}"
-            notes.append(
-                f"of {clip(repr(feature.name), 60)} {len(values)} values of {every} are asked"
+            if math.isinf(feature.size):
+                every = "all numbers"
+            else:
+                every = f"{int(feature.size):,}"
+            note = SOME_VALUES.format(
+                feature=_quoted(feature.name),
+                asked=len(values),
+                every=every,
             )
+            notes.append(note)
         return self.space.under(own, feature.name, values[:, None])
 
 
-def favoured(views: Sequence[View]) -> list[dict[str, Any]]:
-    """Return the name of each output, and what counts as favourable where that is known."""
-    known = {view.name: view.counts and view.positive is not None for view in views}
-    return [
-        {"name": view.name, "favoured": view.favoured if known[view.name] else None}
-        for view in views
-    ]
-
-
 def spread(feature: Feature, most: int) -> NDArray[np.float64]:
-    """Return all values of a feature where there are few: otherwise the first levels, or numbers
-    over its range.
+    """Return all values of a feature, or at most `most` of them.
+
+    Where there are more, these are the first levels of a category, or numbers over a range.
 
     >>> from evenhand.space.feature import integer
     >>> spread(integer("age", 0, 100), 5).tolist()
@@ -364,40 +446,82 @@ def spread(feature: Feature, most: int) -> NDArray[np.float64]:
         return feature.values()
     if feature.kind == "category":
         return np.arange(most, dtype=np.float64)
-    values = np.unique(feature.snap(np.linspace(feature.low, feature.high, most)))
+    evenly_spaced = np.linspace(feature.low, feature.high, most)
+    values = np.unique(feature.snap(evenly_spaced))
+    # Snapping may leave a range that does not end on a step.
     return values[feature.inside(values)]
+
+
+def _browser_record(record: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a record with values that a browser can hold."""
+    values = {}
+    for name, value in record.items():
+        values[name] = for_browser(value)
+    return values
 
 
 def _distinct(own: Points, twins: Points) -> Points:
     """Return twins that are not the individual itself, each once, in their order."""
-    _, first = np.unique(twins, axis=0, return_index=True)
-    kept: Points = twins[np.sort(first)]
-    return kept[np.any(kept != own, axis=1)]
+    _, first_places = np.unique(twins, axis=0, return_index=True)
+    # `unique` sorts the twins, and their order is that in which they are shown.
+    first_places = np.sort(first_places)
+    distinct: Points = twins[first_places]
+    is_other = np.any(distinct != own, axis=1)
+    return distinct[is_other]
 
 
-def _coded(feature: Feature, value: Any) -> float:
-    """Return a value that came from a page as its code or number, or say what is nearest."""
-    said = f"{clip(repr(feature.name), 60)} = {clip(repr(value), 60)}"
+def _code(feature: Feature, value: Any) -> float:
+    """Return a value that came from a page as its code or number, or raise an error."""
     if feature.kind == "category":
-        if isinstance(value, str | int | float):
-            if value in feature.levels:
-                return float(feature.levels.index(value))
-            written = [at for at, level in enumerate(feature.levels) if wired(level) == value]
-            if written:
-                return float(written[0])
-        raise Misfit(
-            f"{said} is not one of its levels; {nearest(value, feature.levels)}", feature.name
+        return _level_code(feature, value)
+    return _number_code(feature, value)
+
+
+def _level_code(feature: Feature, value: Any) -> float:
+    """Return the code of a level, which a browser may have got as text."""
+    if isinstance(value, str | int | float):
+        if value in feature.levels:
+            return float(feature.levels.index(value))
+        browser_levels = [for_browser(level) for level in feature.levels]
+        if value in browser_levels:
+            return float(browser_levels.index(value))
+    choices = nearest(value, feature.levels)
+    raise InvalidIndividual(
+        f"{_assignment(feature, value)} is not one of its levels; {choices}", feature.name
+    )
+
+
+def _number_code(feature: Feature, value: Any) -> float:
+    """Return a number of a feature's domain, without the error of its decimal text."""
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not is_number or value != value:  # only NaN differs from itself
+        raise InvalidIndividual(
+            f"{_assignment(feature, value)} is not a number; give one from {feature.domain}",
+            feature.name,
         )
-    if isinstance(value, bool) or not isinstance(value, int | float) or value != value:
-        raise Misfit(f"{said} is not a number; give one from {feature.domain}", feature.name)
-    number = np.array([min(max(value, -2 * EXACT), 2 * EXACT)], dtype=np.float64)
+    # A whole number of any size may arrive, and not all of them fit a float.
+    largest = 2 * EXACT
+    bounded = min(max(value, -largest), largest)
+    number = np.array([bounded], dtype=np.float64)
     if feature.inside(number)[0]:
         return float(feature.snap(number)[0])
-    close = feature.snap(np.clip(number, feature.low, feature.high))
-    if not feature.inside(close)[0]:  # the range does not end on a step
-        close = close - (feature.step or 0.0)
-    best = feature.labels(close)[0]
-    raise Misfit(
-        f"{said} is outside its domain, {feature.domain}; the nearest valid value is {best}",
+    clipped = np.clip(number, feature.low, feature.high)
+    closest = feature.snap(clipped)
+    if not feature.inside(closest)[0]:  # the range does not end on a step
+        closest = closest - (feature.step or 0.0)
+    label = feature.labels(closest)[0]
+    raise InvalidIndividual(
+        f"{_assignment(feature, value)} is outside its domain, {feature.domain}; the nearest valid"
+        f" value is {label}",
         feature.name,
     )
+
+
+def _assignment(feature: Feature, value: Any) -> str:
+    """Return a feature and a value as an error names them."""
+    return f"{_quoted(feature.name)} = {_quoted(value)}"
+
+
+def _quoted(value: Any) -> str:
+    """Return a name or value in quotes, cut where it is too long for a sentence."""
+    return clip(repr(value), 60)

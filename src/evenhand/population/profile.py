@@ -15,7 +15,7 @@ from evenhand.population.encoded_frame import Source
 from evenhand.runtime.errors import DataError, SpaceError, UsageError, clip, nearest
 from evenhand.runtime.options import checked_keywords
 from evenhand.space.dataframes import check_missing, eager, encode_column
-from evenhand.space.distribution import Law, Part, checked_weights
+from evenhand.space.distribution import Distribution, Part, checked_weights
 from evenhand.space.feature import plain
 from evenhand.space.space import Space
 
@@ -50,7 +50,8 @@ class Weights:
         if isinstance(given, Mapping):
             alone = len(names) == 1
             rows = [
-                ((value,) if alone or not isinstance(value, tuple) else value) for value in given
+                ((value,) if alone or not isinstance(value, tuple) else value)
+                for value in given
             ]
             weights: Any = list(given.values())
         elif isinstance(given, list | tuple):
@@ -92,13 +93,15 @@ class Weights:
         return cls(names, tuple(rows), checked_weights(weights, said))
 
     def part(self, space: Space) -> Part:
-        """Return the weights as a part of the law of a space's inputs."""
+        """Return the weights as a part of the distribution of a space's inputs."""
         columns = tuple(space.index(name) for name in self.names)
         features = tuple(space.features[column] for column in columns)
         if len(self.rows[0]) > len(self.names):
             return self._ranges(columns, features[0])
         encoded = [
-            encode_column(feature, [_label(feature, value) for value in values], where="profile")
+            encode_column(
+                feature, [_label(feature, value) for value in values], where="profile"
+            )
             for feature, values in zip(features, zip(*self.rows, strict=True), strict=True)
         ]
         return Part.counted(columns, features, np.stack(encoded, axis=1), self.weights)
@@ -123,7 +126,9 @@ class Weights:
         rows = np.array(self.rows, dtype=np.float64)
         if feature.step is not None:
             steps = (rows - feature.low) / feature.step
-            index = np.stack([np.ceil(steps[:, 0] - 1e-6), np.floor(steps[:, 1] + 1e-6)], axis=1)
+            index = np.stack(
+                [np.ceil(steps[:, 0] - 1e-6), np.floor(steps[:, 1] + 1e-6)], axis=1
+            )
             empty = index[:, 0] > index[:, 1]
             if empty.any():
                 low, high = self.rows[int(np.argmax(empty))]
@@ -171,12 +176,14 @@ class Profile:
 
     weights: tuple[Weights, ...]
     joint: tuple[tuple[str, ...], ...]
-    _source: Source[Law] = field(repr=False)
+    _source: Source[Distribution] = field(repr=False)
 
-    def law(self, space: Space) -> Law:
+    def distribution(self, space: Space) -> Distribution:
         """Return how likely each input of a space is."""
         if self._source.lacks(space):
-            return self._source.keep(space, Law(space, self._parts(space, self._source.frame)))
+            return self._source.keep(
+                space, Distribution(space, self._parts(space, self._source.frame))
+            )
         return self._source.made(space)
 
     def _parts(self, space: Space, frame: Any) -> tuple[Part, ...]:
@@ -187,7 +194,8 @@ class Profile:
         rest = [feature for at, feature in enumerate(space.features) if at not in done]
         if frame is None or not rest:
             return tuple(
-                parts + [Part.uniform(space.index(feature.name), feature) for feature in rest]
+                parts
+                + [Part.uniform(space.index(feature.name), feature) for feature in rest]
             )
         among = Space(rest)
         encoded, single = (
@@ -195,14 +203,21 @@ class Profile:
             {feature.name for feature in rest}.difference(*self.joint),
         )
         for names in (*self.joint, *((name,) for name in among.names if name in single)):
-            columns, features = among.sets(names), tuple(space.feature(name) for name in names)
+            columns, features = (
+                among.sets(names),
+                tuple(space.feature(name) for name in names),
+            )
             rows: Points = encoded[:, list(columns)]
-            parts.append(Part.counted(space.sets(names), features, rows, np.ones(len(rows))))
+            parts.append(
+                Part.counted(space.sets(names), features, rows, np.ones(len(rows)))
+            )
         return tuple(parts)
 
     def population(self, space: Space) -> str:
         """Name the population in words."""
-        self.law(space)  # so that what is wrong with the profile is said before anything is drawn
+        self.distribution(
+            space
+        )  # so that what is wrong with the profile is said before anything is drawn
         told = ", ".join("+".join(weights.names) for weights in self.weights)
         named = sum(len(weights.names) for weights in self.weights)
         if self._source.rows:
@@ -217,18 +232,22 @@ class Profile:
 
     def draw(self, n: int, rng: np.random.Generator, space: Space) -> Points:
         """Draw `n` independent encoded inputs."""
-        return self.law(space).draw(n, rng)
+        return self.distribution(space).draw(n, rng)
 
-    def within(self, n: int, rng: np.random.Generator, groups: Groups, group: int) -> Points:
+    def within(
+        self, n: int, rng: np.random.Generator, groups: Groups, group: int
+    ) -> Points:
         """Draw `n` independent encoded inputs from among those of one group."""
-        law = self.law(groups.space).given(groups, group)
-        if law is None:
-            raise SpaceError(f"the profile gives no weight to the group {groups.label(group)}")
-        return law.draw(n, rng)
+        distribution = self.distribution(groups.space).conditional(groups, group)
+        if distribution is None:
+            raise SpaceError(
+                f"the profile gives no weight to the group {groups.label(group)}"
+            )
+        return distribution.draw(n, rng)
 
     def empty(self, groups: Groups) -> NDArray[np.bool_]:
         """Tell which groups have no weight in this profile."""
-        return ~self.law(groups.space).reached(groups)
+        return ~self.distribution(groups.space).reached(groups)
 
     def separate(self, space: Space, names: Sequence[str]) -> bool:
         """Tell whether these features are independent of all others: no joint weights or
@@ -237,7 +256,7 @@ class Profile:
         mine = set(space.sets(names))
         whole = all(
             mine >= set(part.columns) or not mine & set(part.columns)
-            for part in self.law(space).parts
+            for part in self.distribution(space).parts
         )
         return whole and not space.tied(names)
 

@@ -50,7 +50,10 @@ def check_shares(allowed: Mapping[str, str], optional: Sequence[str], **given: A
             continue
         wanted = allowed[name]
         number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
-        low, high = 0 if "from 0" in wanted else 1e-12, 1 - 1e-12 if "under 1" in wanted else 1
+        low, high = (
+            0 if "from 0" in wanted else 1e-12,
+            1 - 1e-12 if "under 1" in wanted else 1,
+        )
         if not number or not low <= value <= high:
             raise UsageError(f"{name} is {clip(repr(value))}; it must be {wanted}")
 
@@ -158,7 +161,10 @@ def labels_of(cells: Any, name: str) -> list[Label | None]:
 
     values = cells[name].to_list()
     missing = pd.isna(np.fromiter(values, dtype=object, count=len(values)))
-    return [None if gone else label_of(value) for gone, value in zip(missing, values, strict=True)]
+    return [
+        None if gone else label_of(value)
+        for gone, value in zip(missing, values, strict=True)
+    ]
 
 
 def label_of(value: Any) -> Label:
@@ -169,7 +175,13 @@ def label_of(value: Any) -> Label:
     """
     value = plain(value)
     if isinstance(value, float):  # whole numbers beside missing ones come as floats
-        return int(value) if value.is_integer() else value if math.isfinite(value) else str(value)
+        return (
+            int(value)
+            if value.is_integer()
+            else value
+            if math.isfinite(value)
+            else str(value)
+        )
     return value if isinstance(value, str | int) else str(value)
 
 
@@ -189,7 +201,11 @@ def favourable_of(cells: Any, outcome: str, positive: Any) -> Label:
             f" positive; {nearest(1, found)}"
         )
     wanted = label_of(1 if positive is None else positive)
-    if wanted not in [*found, *declared_levels(cells[outcome]), *([0, 1] if binary else [])]:
+    if wanted not in [
+        *found,
+        *declared_levels(cells[outcome]),
+        *([0, 1] if binary else []),
+    ]:
         raise UsageError(
             f"positive = {clip(repr(positive))} is no outcome of {outcome!r};"
             f" {nearest(positive, found)}"
@@ -206,5 +222,6 @@ def codes_of(feature: Feature, labels: Sequence[Label | None]) -> list[int]:
         return [UNKNOWN if label is None else known[label] for label in labels]
     bins = int(feature.variety)
     return [
-        UNKNOWN if x is None else int(x) - 1 if 1 <= int(x) <= bins else OUTSIDE for x in labels
+        UNKNOWN if x is None else int(x) - 1 if 1 <= int(x) <= bins else OUTSIDE
+        for x in labels
     ]

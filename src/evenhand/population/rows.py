@@ -51,7 +51,12 @@ TWINS = ("domain", "rows")
 OF_ROWS = Options.of(
     Option("rows", FILE, "a CSV or Parquet file of given rows", required=True),
     Option("weights", TEXT, "the column of that file that says how often a row counts"),
-    Option("twins", TEXT, "where the twin of a row may come from (default: domain)", choices=TWINS),
+    Option(
+        "twins",
+        TEXT,
+        "where the twin of a row may come from (default: domain)",
+        choices=TWINS,
+    ),
     Option("sample_of", TEXT, "the population that the rows are a sample of, in words"),
 )
 """What can be said in a [population] table of given rows."""
@@ -88,9 +93,13 @@ class _Members:
     bounds: NDArray[np.intp]
 
     @classmethod
-    def of(cls, groups: Groups, points: Points, weights: NDArray[np.float64] | None) -> _Members:
+    def of(
+        cls, groups: Groups, points: Points, weights: NDArray[np.float64] | None
+    ) -> _Members:
         place = (
-            groups.of(points) if weights is None else np.where(weights > 0, groups.of(points), -1)
+            groups.of(points)
+            if weights is None
+            else np.where(weights > 0, groups.of(points), -1)
         )
         order = np.argsort(place, kind="stable")
         return cls(order, np.searchsorted(place[order], np.arange(len(groups) + 1)))
@@ -110,7 +119,9 @@ class Rows:
     weights: NDArray[np.float64] | None
     weighted_by: str
     _source: Source[Points] = field(repr=False)
-    _members: dict[tuple[str, tuple[str, ...]], _Members] = field(default_factory=dict, repr=False)
+    _members: dict[tuple[str, tuple[str, ...]], _Members] = field(
+        default_factory=dict, repr=False
+    )
 
     def __len__(self) -> int:
         return self._source.rows
@@ -118,12 +129,16 @@ class Rows:
     def points(self, space: Space) -> Points:
         """Return the rows as encoded inputs of a space; other columns are left out."""
         if self._source.lacks(space):
-            return self._source.keep(space, _checked(space, space.encode(self._source.frame)))
+            return self._source.keep(
+                space, _checked(space, space.encode(self._source.frame))
+            )
         return self._source.made(space)
 
     def population(self, space: Space) -> str:
         """Name the population in words."""
-        self.points(space)  # so that a row that does not fit is reported before anything is drawn
+        self.points(
+            space
+        )  # so that a row that does not fit is reported before anything is drawn
         if self.sample_of is not None:
             return self.sample_of
         return f"the {len(self):,} given row{'s' * (len(self) != 1)}{self.weighted_by}"
@@ -140,7 +155,9 @@ class Rows:
             ),
         )
 
-    def within(self, n: int, rng: np.random.Generator, groups: Groups, group: int) -> Points:
+    def within(
+        self, n: int, rng: np.random.Generator, groups: Groups, group: int
+    ) -> Points:
         """Draw `n` of the rows of one group, with replacement."""
         mine = self._grouped(groups).rows(group)
         if not len(mine):
@@ -254,7 +271,9 @@ def rows(
             )
     source: Source[Any] = Source(frame)
     if source.frame is None:
-        raise UsageError("frame = None holds no rows; give a dataframe or a list of dictionaries")
+        raise UsageError(
+            "frame = None holds no rows; give a dataframe or a list of dictionaries"
+        )
     if weights is None:
         return Rows(twins, sample_of, None, "", source)
     named = isinstance(weights, str)
@@ -266,7 +285,11 @@ def rows(
             f"there are {len(found):,} weights for {source.rows:,} rows; give one for each row"
         )
     return Rows(
-        twins, sample_of, found, f", weighted by {weights}" if named else ", weighted", source
+        twins,
+        sample_of,
+        found,
+        f", weighted by {weights}" if named else ", weighted",
+        source,
     )
 
 
@@ -279,7 +302,9 @@ def _column(frame: Any, name: str) -> Any:
                     " name"
                 )
             if name not in record:
-                raise DataError(f"record {row} has no weight {name!r}; {nearest(name, record)}")
+                raise DataError(
+                    f"record {row} has no weight {name!r}; {nearest(name, record)}"
+                )
         return [record[name] for record in frame]
     table = eager(frame)
     if name not in table.columns:
@@ -298,9 +323,13 @@ def population_from_table(table: Mapping[str, Any], file: Path) -> Rows | Profil
             continue
         if key in OF_ROWS or key in OF_PROFILE:
             other = "rows" if "rows" in table else "a profile"
-            raise ConfigError(f"{file}: [population] {key} does not go with {other}; remove it")
+            raise ConfigError(
+                f"{file}: [population] {key} does not go with {other}; remove it"
+            )
         valid = dict.fromkeys((*OF_ROWS.toml, *OF_PROFILE.toml))
-        raise ConfigError(f"{file}: [population] has an unknown key {key!r}; {nearest(key, valid)}")
+        raise ConfigError(
+            f"{file}: [population] has an unknown key {key!r}; {nearest(key, valid)}"
+        )
     try:
         known.check(table, f"{file}: [population]")
     except UsageError as error:
@@ -314,7 +343,9 @@ def population_from_table(table: Mapping[str, Any], file: Path) -> Rows | Profil
         frame = read_frame(file.parent / table["profile"]) if "profile" in table else None
         weights: dict[Any, Any] = dict(table.get("weights", {}))
         if frame is None and not weights and "joint_weights" not in table:
-            raise ConfigError(f"{file}: [population] needs rows, profile, weights or joint_weights")
+            raise ConfigError(
+                f"{file}: [population] needs rows, profile, weights or joint_weights"
+            )
         for number, entry in enumerate(table.get("joint_weights", []), start=1):
             names, given = _joint_entry(
                 entry, f"{file}: [[population.joint_weights]] number {number}"
@@ -334,10 +365,14 @@ def population_from_table(table: Mapping[str, Any], file: Path) -> Rows | Profil
 
 def _joint_entry(entry: Any, said: str) -> tuple[tuple[str, ...], list[Any]]:
     if not isinstance(entry, dict):
-        raise ConfigError(f"{said} is {clip(repr(entry))}, not a table with features and rows")
+        raise ConfigError(
+            f"{said} is {clip(repr(entry))}, not a table with features and rows"
+        )
     for key in entry:
         if key not in JOINT:
-            raise ConfigError(f"{said} has an unknown key {key!r}; {nearest(key, JOINT.toml)}")
+            raise ConfigError(
+                f"{said} has an unknown key {key!r}; {nearest(key, JOINT.toml)}"
+            )
     for key in JOINT.toml:
         if not isinstance(entry.get(key), list):
             raise ConfigError(f"{said} needs {key} = [...]")

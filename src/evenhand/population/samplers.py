@@ -40,7 +40,9 @@ class Sampler(Protocol):
         """Draw `n` independent encoded inputs."""
         ...
 
-    def within(self, n: int, rng: np.random.Generator, groups: Groups, group: int) -> Points:
+    def within(
+        self, n: int, rng: np.random.Generator, groups: Groups, group: int
+    ) -> Points:
         """Draw `n` independent encoded inputs from among those of one group."""
         ...
 
@@ -61,13 +63,17 @@ class Uniform:
 
     def population(self, space: Space) -> str:
         """Name the population in words."""
-        return "all valid inputs, uniformly" if space.constraints else "all inputs, uniformly"
+        return (
+            "all valid inputs, uniformly" if space.constraints else "all inputs, uniformly"
+        )
 
     def draw(self, n: int, rng: np.random.Generator, space: Space) -> Points:
         """Draw `n` independent encoded inputs."""
         return space.draw(n, rng)
 
-    def within(self, n: int, rng: np.random.Generator, groups: Groups, group: int) -> Points:
+    def within(
+        self, n: int, rng: np.random.Generator, groups: Groups, group: int
+    ) -> Points:
         """Draw `n` independent encoded inputs from among those of one group."""
         return groups.draw(n, rng, group)
 
@@ -149,7 +155,9 @@ class Draws:
     def take(self, start: int, stop: int) -> Points:
         """Return draws `start` to `stop`."""
         parts = [
-            self._block(block)[max(start - block * self.block, 0) : stop - block * self.block]
+            self._block(block)[
+                max(start - block * self.block, 0) : stop - block * self.block
+            ]
             for block in range(start // self.block, (stop - 1) // self.block + 1)
         ]
         return parts[0] if len(parts) == 1 else np.asfortranarray(np.concatenate(parts))

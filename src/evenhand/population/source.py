@@ -38,7 +38,9 @@ class Real:
             return column
         frame = read_frame(self.file)
         if column not in frame.columns:
-            raise DataError(f"truth = {column!r} is no column; {nearest(column, frame.columns)}")
+            raise DataError(
+                f"truth = {column!r} is no column; {nearest(column, frame.columns)}"
+            )
         return list(frame[column].tolist())
 
 

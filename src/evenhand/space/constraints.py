@@ -69,9 +69,13 @@ class Constraint:
     @classmethod
     def parse(cls, text: str, features: Any) -> Constraint:
         """Parse an expression over the given features, or say what is wrong with it."""
-        index = {feature.name: (position, feature) for position, feature in enumerate(features)}
+        index = {
+            feature.name: (position, feature) for position, feature in enumerate(features)
+        }
         names: dict[str, str] = {}
-        longest = max(map(len, index))  # an alias longer than every name is no feature's own
+        longest = max(
+            map(len, index)
+        )  # an alias longer than every name is no feature's own
 
         def hide(match: re.Match[str]) -> str:
             if match.group(1) is not None:
@@ -132,9 +136,13 @@ class Constraint:
             case ast.Name(id=name) if set(self._features[name][1].levels) <= {False, True}:
                 if self._features[name][1].kind == "category":
                     return self._lookup(name, lambda level: bool(level), points)
-        raise self._fail(f"{ast.unparse(node)!r} is not a condition; compare it with something")
+        raise self._fail(
+            f"{ast.unparse(node)!r} is not a condition; compare it with something"
+        )
 
-    def _compare(self, op: ast.cmpop, left: ast.expr, right: ast.expr, points: Points) -> Mask:
+    def _compare(
+        self, op: ast.cmpop, left: ast.expr, right: ast.expr, points: Points
+    ) -> Mask:
         if isinstance(op, ast.In | ast.NotIn):
             return self._member(left, right, points, negate=isinstance(op, ast.NotIn))
         compare = _ORDER.get(type(op))
@@ -151,7 +159,8 @@ class Constraint:
             if compare not in (operator.eq, operator.ne):
                 self._need_order(left, right)
             return np.asarray(
-                compare(self._levels(left, points), self._levels(right, points)), dtype=np.bool_
+                compare(self._levels(left, points), self._levels(right, points)),
+                dtype=np.bool_,
             )
         return np.asarray(
             compare(self._number(left, points), self._number(right, points)), dtype=np.bool_
@@ -181,13 +190,17 @@ class Constraint:
         )
 
     def _need_order(self, *nodes: ast.expr) -> None:
-        for feature in (self._features[node.id][1] for node in nodes if isinstance(node, ast.Name)):
+        for feature in (
+            self._features[node.id][1] for node in nodes if isinstance(node, ast.Name)
+        ):
             if any(isinstance(level, str) for level in feature.levels):
                 raise self._fail(
                     f"{feature.name!r} is a category of texts, which have no order; use == or in"
                 )
 
-    def _member(self, left: ast.expr, right: ast.expr, points: Points, *, negate: bool) -> Mask:
+    def _member(
+        self, left: ast.expr, right: ast.expr, points: Points, *, negate: bool
+    ) -> Mask:
         if not isinstance(right, ast.List | ast.Tuple | ast.Set):
             raise self._fail("what follows 'in' must be a list of constants")
         values = [self._constant(item) for item in right.elts]
@@ -199,7 +212,9 @@ class Constraint:
         if any(isinstance(value, str) for value in values):
             raise self._fail(f"{ast.unparse(left)!r} is a number; list numbers after 'in'")
         return np.isin(
-            self._number(left, points), [self._float(value) for value in values], invert=negate
+            self._number(left, points),
+            [self._float(value) for value in values],
+            invert=negate,
         )
 
     def _known(self, feature: Feature, value: object) -> None:
@@ -232,7 +247,9 @@ class Constraint:
             value = node.operand.value
             if isinstance(value, int | float):
                 return -value
-        if isinstance(node, ast.Constant) and isinstance(node.value, str | int | float | bool):
+        if isinstance(node, ast.Constant) and isinstance(
+            node.value, str | int | float | bool
+        ):
             return node.value
         raise self._fail(f"{ast.unparse(node)!r} is not a constant")
 
@@ -265,7 +282,8 @@ class Constraint:
                 with np.errstate(all="ignore"):
                     return np.asarray(
                         _ARITHMETIC[type(op)](
-                            np.asarray(self._number(left, points)), self._number(right, points)
+                            np.asarray(self._number(left, points)),
+                            self._number(right, points),
                         )
                     )
         raise self._fail(

@@ -81,7 +81,9 @@ class Layout:
             return False
         return bool(np.allclose(found, codes, rtol=1e-3, atol=0.0))
 
-    def build(self, features: Sequence[Feature], columns: Sequence[int], points: Points) -> Any:
+    def build(
+        self, features: Sequence[Feature], columns: Sequence[int], points: Points
+    ) -> Any:
         """Return the chosen columns of encoded points as a frame of the user's engine, which may be
         written to.
         """
@@ -91,14 +93,18 @@ class Layout:
             return self._pyarrow(features, columns, points)
         return self._pandas(features, columns, points)
 
-    def _pandas(self, features: Sequence[Feature], columns: Sequence[int], points: Points) -> Any:
+    def _pandas(
+        self, features: Sequence[Feature], columns: Sequence[int], points: Points
+    ) -> Any:
         import pandas as pd
 
         shared = self._shared_number_dtype(features, columns)
         if shared is not None:
             # One block: pandas hands it on without a copy per column.
             block: NDArray[Any] = (
-                points.T[list(columns)] if list(columns) != list(range(len(features))) else points.T
+                points.T[list(columns)]
+                if list(columns) != list(range(len(features)))
+                else points.T
             )
             names = [features[column].name for column in columns]
             # Converted or not, it is a copy: functions, and models that scale in place, write to
@@ -110,7 +116,9 @@ class Layout:
         }
         return pd.DataFrame(made, copy=False)
 
-    def _shared_number_dtype(self, features: Sequence[Feature], columns: Sequence[int]) -> Any:
+    def _shared_number_dtype(
+        self, features: Sequence[Feature], columns: Sequence[int]
+    ) -> Any:
         found = {self._number_dtype(features[column]) for column in columns}
         return found.pop() if len(found) == 1 else None
 
@@ -137,9 +145,13 @@ class Layout:
             column.astype(np.intp)
         )
         # A bare array of objects would be read as pandas' own text dtype.
-        return pd.Series(taken, dtype=object, copy=False) if taken.dtype == object else taken
+        return (
+            pd.Series(taken, dtype=object, copy=False) if taken.dtype == object else taken
+        )
 
-    def _polars(self, features: Sequence[Feature], columns: Sequence[int], points: Points) -> Any:
+    def _polars(
+        self, features: Sequence[Feature], columns: Sequence[int], points: Points
+    ) -> Any:
         import polars as pl
 
         made = []
@@ -149,11 +161,15 @@ class Layout:
                 levels = pl.Series(feature.name, list(feature.levels), dtype=dtype)
                 made.append(levels.gather(column.astype(np.uint32)))
             else:
-                numbers = pl.Series(feature.name, np.ascontiguousarray(feature.numbers(column)))
+                numbers = pl.Series(
+                    feature.name, np.ascontiguousarray(feature.numbers(column))
+                )
                 made.append(numbers if dtype is None else numbers.cast(dtype))
         return pl.DataFrame(made)
 
-    def _pyarrow(self, features: Sequence[Feature], columns: Sequence[int], points: Points) -> Any:
+    def _pyarrow(
+        self, features: Sequence[Feature], columns: Sequence[int], points: Points
+    ) -> Any:
         import pyarrow as pa
 
         made = {}
@@ -166,7 +182,9 @@ class Layout:
             codes = pa.array(column.astype(np.int32))
             if dtype is not None and pa.types.is_dictionary(dtype):
                 levels = pa.array(list(feature.levels), type=dtype.value_type)
-                made[feature.name] = pa.DictionaryArray.from_arrays(codes, levels).cast(dtype)
+                made[feature.name] = pa.DictionaryArray.from_arrays(codes, levels).cast(
+                    dtype
+                )
             elif "view" in str(dtype):  # which pyarrow cannot take from
                 made[feature.name] = pa.array(list(feature.levels)).take(codes).cast(dtype)
             else:
@@ -190,7 +208,9 @@ def eager(frame: Any) -> Any:
     """Return any dataframe as an eager narwhals frame, or say that it is none."""
     import narwhals as nw
 
-    names = getattr(frame, "columns", ()) if type(frame).__module__.startswith("pandas") else ()
+    names = (
+        getattr(frame, "columns", ()) if type(frame).__module__.startswith("pandas") else ()
+    )
     for name in names:
         if not isinstance(name, str):
             raise DataError(
@@ -212,7 +232,9 @@ def eager(frame: Any) -> Any:
         ) from None
     for name in names:
         if names.count(name) > 1:
-            raise DataError(f"the frame has two columns called {name!r}; rename one of them")
+            raise DataError(
+                f"the frame has two columns called {name!r}; rename one of them"
+            )
     return found
 
 
@@ -235,7 +257,8 @@ def layout_of(frame: Any) -> Layout:
         return Layout("polars", dict(native.schema.items()))
     if engine == "pyarrow":
         return Layout(
-            "pyarrow", {name: native.schema.field(name).type for name in native.column_names}
+            "pyarrow",
+            {name: native.schema.field(name).type for name in native.column_names},
         )
     return Layout()
 
@@ -255,7 +278,9 @@ def infer(
         table = declared.get(name, {})
         check_missing(frame, name)
         base = _infer_column(
-            name, frame[name], want=table.get("kind") if isinstance(table, Mapping) else None
+            name,
+            frame[name],
+            want=table.get("kind") if isinstance(table, Mapping) else None,
         )
         found.append(base if table == {} else Feature.from_dict(name, table, base))
     return found
@@ -281,7 +306,10 @@ def _infer_column(name: str, column: Any, want: str | None) -> Feature:
     if len(column) == 0:
         raise DataError(f"column {name!r} has no rows to infer a feature from")
     dtype = column.dtype
-    if dtype in (nw.Categorical, nw.Enum, nw.String, nw.Object, nw.Boolean) or want == "category":
+    if (
+        dtype in (nw.Categorical, nw.Enum, nw.String, nw.Object, nw.Boolean)
+        or want == "category"
+    ):
         return category(name, declared_levels(column) or _sorted_levels(column))
     if dtype.is_integer():
         return integer(name, int(column.min()), int(column.max()))
@@ -338,11 +366,15 @@ def _infer_real(name: str, column: NDArray[np.floating[Any]], want: str | None) 
     if want != "real" and (values == np.floor(values)).all() and max(-low, high) < 2**53:
         return integer(name, int(low), int(high))
     for decimals in range(1, _MOST_DECIMALS + 1):
-        if max(-low, high) * 10.0**decimals > 2.0 ** min(np.finfo(column.dtype).nmant, _MOST_STEPS):
+        if max(-low, high) * 10.0**decimals > 2.0 ** min(
+            np.finfo(column.dtype).nmant, _MOST_STEPS
+        ):
             break  # every number that large is written with so few decimals, or its place on a grid is lost to rounding
         written = np.round(values, decimals)
         if (written.astype(column.dtype) == column).all():
-            return real(name, float(written.min()), float(written.max()), step=10.0**-decimals)
+            return real(
+                name, float(written.min()), float(written.max()), step=10.0**-decimals
+            )
     return real(name, low, high)
 
 
@@ -392,7 +424,10 @@ def _encode_levels(
         )
     except TypeError:  # something that cannot be looked up, and so is no level
         codes = np.array(
-            [feature.levels.index(value) if value in feature.levels else -1 for value in values]
+            [
+                feature.levels.index(value) if value in feature.levels else -1
+                for value in values
+            ]
         )
     if (codes < 0).any():
         row = int(np.argmax(codes < 0))

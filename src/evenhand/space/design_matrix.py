@@ -1,5 +1,6 @@
-"""Points as columns for a linear or learnt model: numbers as shares of their range, a column for
-each level.
+"""Points as the columns of a linear or learnt model.
+
+Numbers become shares of their range, and a category becomes a column of 0 and 1 for each level.
 """
 
 from __future__ import annotations
@@ -11,11 +12,11 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from evenhand.space.feature import Points
+    from evenhand.space.feature import Floats, Points
     from evenhand.space.space import Space
 
 
-def columns(space: Space, points: Points, positions: tuple[int, ...]) -> NDArray[np.float64]:
+def columns(space: Space, points: Points, positions: tuple[int, ...]) -> Floats:
     """Return the features at these positions as columns; where there are none, a column of zeros.
 
     >>> from evenhand.space.feature import category, integer
@@ -24,20 +25,29 @@ def columns(space: Space, points: Points, positions: tuple[int, ...]) -> NDArray
     >>> columns(space, np.array([[1.0, 30.0]]), (0, 1)).tolist(), owners(space, (0, 1)).tolist()
     ([[0.0, 1.0, 0.25]], [0, 0, 1])
     """
-    found = np.zeros((len(points), max(len(owners(space, positions)), 1)))
-    at = 0
+    rows = np.arange(len(points))
+    width = max(len(owners(space, positions)), 1)
+    matrix = np.zeros((len(points), width))
+    start = 0
     for position in positions:
-        feature, column = space.features[position], points[:, position]
+        feature = space.features[position]
+        values = points[:, position]
         if feature.kind == "category":
-            found[np.arange(len(points)), at + column.astype(np.intp)] = 1.0
-            at += len(feature.levels)
+            codes = values.astype(np.intp)
+            matrix[rows, start + codes] = 1.0
+            start += len(feature.levels)
         else:
-            found[:, at] = (column - feature.low) / (float(feature.high - feature.low) or 1.0)
-            at += 1
-    return found
+            # A range of one value has length 0, and its share is 0.
+            length = float(feature.high - feature.low) or 1.0
+            matrix[:, start] = (values - feature.low) / length
+            start += 1
+    return matrix
 
 
 def owners(space: Space, positions: tuple[int, ...]) -> NDArray[np.intp]:
-    """Return the place among the positions of the feature that each column is of."""
-    levels = [max(len(space.features[position].levels), 1) for position in positions]
-    return np.repeat(np.arange(len(positions)), levels)
+    """Return for each column which of the positions its feature is at."""
+    widths = []
+    for position in positions:
+        levels = space.features[position].levels
+        widths.append(max(len(levels), 1))
+    return np.repeat(np.arange(len(positions)), widths)

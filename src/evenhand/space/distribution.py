@@ -1,9 +1,8 @@
-"""Laws: inputs drawn with weights, independent part by part, conditional on the constraints of a
-space.
+"""Distributions of inputs: drawn with weights, independent part by part, and always valid.
 
 A part is a feature, or several with joint weights. Its pieces are single values, or ranges that are
-uniform inside. Under constraints, parts that a chain of them connects are drawn together until they
-are valid; the rest is left alone.
+uniform inside. The distribution is conditional on the constraints of the space: parts that a chain
+of constraints connects are drawn together until they are valid, and all others on their own.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ import numpy as np
 
 from evenhand.runtime.errors import RareInputs, UsageError, clip
 from evenhand.space.blocks import LARGEST_TABLE, RAREST
-from evenhand.space.feature import combinations, plain, product
+from evenhand.space.feature import combinations, empty_points, plain, product, zero_points
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -26,21 +25,24 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from evenhand.scores.groups import Groups
-    from evenhand.space.feature import Feature, Points
+    from evenhand.space.blocks import Block
+    from evenhand.space.feature import Feature, Flags, Floats, Points
     from evenhand.space.space import Space
 
-    Floats = NDArray[np.float64]
+    Positions = NDArray[np.intp]
 
-_LEAST, _MOST, _CELLS = 1 << 10, 1 << 18, 1 << 22
-"""Inputs that are tried at once where constraints reject some, and the values of those, which bound
-memory.
-"""
-_ENOUGH = 1 << 20
+_FEWEST_TRIALS = 1 << 10
+"""The fewest inputs that are tried at once where constraints reject some."""
+_MOST_TRIALS = 1 << 18
+"""The most inputs that are tried at once."""
+_MOST_CELLS = 1 << 22
+"""The most values of inputs that are tried at once, which bounds memory."""
+_ENOUGH_TRIALS = 1 << 20
 """Tries after which rejection may give up."""
 
 
 def checked_weights(given: Any, what: str) -> Floats:
-    """Return weights as an array, or say which of them is none.
+    """Return weights as an array of floats, or raise a UsageError.
 
     >>> checked_weights([1, 3], "weights").tolist()
     [1.0, 3.0]
@@ -50,67 +52,75 @@ def checked_weights(given: Any, what: str) -> Floats:
     except ValueError:  # lists of several lengths
         weights = np.zeros(())
     if weights.ndim != 1 or weights.dtype.kind not in "iuf":
-        values = [plain(value) for value in given] if isinstance(given, Iterable) else []
-        odd = next(
-            (
-                value
-                for value in values
-                if isinstance(value, bool) or not isinstance(value, int | float)
-            ),
-            given,
-        )
+        offender = clip(repr(_first_that_is_no_number(given)))
         raise UsageError(
-            f"{what} hold {clip(repr(odd))}, which is no number; give one number of 0 or more for"
-            " each"
+            f"{what} hold {offender}, which is not a number; give one number of 0 or more for each"
         )
     weights = weights.astype(np.float64)
     wrong = ~(np.isfinite(weights) & (weights >= 0))
     if wrong.any():
         row = int(np.argmax(wrong))
         raise UsageError(
-            f"{what} hold {weights[row]:.15g} in place {row}; a weight is a finite number of 0 or"
-            " more"
+            f"{what} hold {weights[row]:.15g} at position {row}; a weight must be a finite number"
+            " of 0 or more"
         )
     if not weights.any():
-        raise UsageError(f"{what} are all zero; give at least one a weight over 0")
+        raise UsageError(f"{what} are all zero; give at least one of them a weight over 0")
     return weights
+
+
+def _first_that_is_no_number(given: Any) -> Any:
+    """Return the first of some weights that is not a number, or all of them where each is one."""
+    if not isinstance(given, Iterable):
+        return given
+    for weight in given:
+        value = plain(weight)
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            return value
+    return given
 
 
 def running(weights: Floats) -> Floats:
     """Return running totals of weights, for `choose`."""
+    # Relative to the largest one, so that totals of huge weights do not overflow.
     return np.cumsum(weights / weights.max())
 
 
-def choose(totals: Floats, n: int, rng: np.random.Generator) -> NDArray[np.intp]:
-    """Draw `n` positions with replacement, each as often as its weight says, from running totals of
-    weights.
+def choose(totals: Floats, n: int, rng: np.random.Generator) -> Positions:
+    """Draw `n` positions with replacement from running totals of weights.
 
     >>> choose(running(np.array([0.0, 2.0, 0.0])), 3, np.random.default_rng(0)).tolist()
     [1, 1, 1]
     """
+    thresholds = rng.random(n) * totals[-1]
     # The first position whose running total is over the draw; one without weight never is.
-    place = np.searchsorted(totals, rng.random(n) * totals[-1], side="right")
-    return np.asarray(np.minimum(place, np.searchsorted(totals, totals[-1])), dtype=np.intp)
+    position = np.searchsorted(totals, thresholds, side="right")
+    # Rounding may lift a draw to the total itself, which would be behind the last position.
+    last_with_weight = np.searchsorted(totals, totals[-1])
+    return np.asarray(np.minimum(position, last_with_weight), dtype=np.intp)
 
 
-def numbered(columns: Iterable[Floats], rows: int) -> NDArray[np.intp]:
-    """Return a number for each row, which equal rows share; column by column, since sorting whole
-    rows is slow.
+def numbered(columns: Iterable[Floats], rows: int) -> Positions:
+    """Return a number for each row, which equal rows share.
 
     >>> numbered([np.array([1.0, 5.0, 1.0]), np.array([2.0, 2.0, 2.0])], 3).tolist()
     [0, 1, 0]
     """
+    # Column by column, since sorting whole rows is slow. Numbering again after each column keeps
+    # the numbers below the number of rows, so that their products do not overflow.
     number = np.zeros(rows, dtype=np.intp)
     for column in columns:
-        values, place = np.unique(column, return_inverse=True)
-        number = np.unique(number * len(values) + place, return_inverse=True)[1].astype(np.intp)
+        values, code = np.unique(column, return_inverse=True)
+        combined = number * len(values) + code
+        number = np.unique(combined, return_inverse=True)[1].astype(np.intp)
     return number
 
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """Features with joint weights: piece `i` reaches from `low[i]` to `high[i]`, both included,
-    uniform inside.
+    """Features with joint weights, in pieces that are uniform inside.
+
+    Piece `i` reaches from `low[i]` to `high[i]`, both included.
 
     >>> from evenhand.space.feature import integer
     >>> part = Part.uniform(3, integer("age", 18, 90))
@@ -127,29 +137,39 @@ class Part:
     @classmethod
     def uniform(cls, column: int, feature: Feature) -> Part:
         """Make a part of one feature, uniform over its domain."""
-        low, high = (
-            (0.0, feature.size - 1.0) if feature.kind == "category" else (feature.low, feature.high)
-        )
-        if feature.kind != "category" and math.isfinite(feature.size):
+        low = feature.low
+        high = feature.high
+        if feature.kind == "category":
+            low = 0.0
+            high = feature.size - 1.0
+        elif math.isfinite(feature.size):
+            # The last value of a grid may lie below the upper end of its range.
             high = feature.low + (feature.size - 1.0) * (feature.step or 0.0)
         ends = feature.snap(np.array([low, high], dtype=np.float64))
-        return cls((column,), (feature,), ends[:1, None], ends[1:, None], np.ones(1))
+        return cls(
+            columns=(column,),
+            features=(feature,),
+            low=ends[:1, None],
+            high=ends[1:, None],
+            weights=np.ones(1),
+        )
 
     @classmethod
     def counted(
-        cls, columns: tuple[int, ...], features: tuple[Feature, ...], rows: Points, weights: Floats
+        cls,
+        columns: tuple[int, ...],
+        features: tuple[Feature, ...],
+        rows: Points,
+        weights: Floats,
     ) -> Part:
-        """Make a part whose pieces are rows of values; equal rows become one, without weight none."""
-        rows, weights = rows[weights > 0], weights[weights > 0]
+        """Make a part whose pieces are rows of values; equal rows become one piece."""
+        has_weight = weights > 0
+        rows = rows[has_weight]
         number = numbered(rows.T, len(rows))
-        values = rows[np.unique(number, return_index=True)[1]]
-        return cls(
-            columns,
-            features,
-            values,
-            values,
-            np.bincount(number, weights=weights).astype(np.float64),
-        )
+        first_rows = np.unique(number, return_index=True)[1]
+        values = rows[first_rows]
+        totals = np.bincount(number, weights=weights[has_weight])
+        return cls(columns, features, values, values, totals.astype(np.float64))
 
     @cached_property
     def _totals(self) -> Floats:
@@ -160,51 +180,69 @@ class Part:
         """Whether all pieces are single values."""
         return bool((self.low == self.high).all())
 
-    def given(self, spans: Mapping[int, tuple[Any, Any]]) -> Part:
-        """Return the part conditional on columns between two values; its weights are those of what
-        is left.
+    def conditional(self, spans: Mapping[int, tuple[Any, Any]]) -> Part:
+        """Return the part conditional on columns between two values.
+
+        The weights are those of what is left of each piece; they do not add up to the old total.
         """
-        low, high, weights = self.low.copy(), self.high.copy(), self.weights
-        for at, column in enumerate(self.columns):
-            if column in spans:
-                weights = weights * self.share(at, *spans[column])
-                low[:, at] = np.maximum(low[:, at], spans[column][0])
-                high[:, at] = np.minimum(high[:, at], spans[column][1])
+        low = self.low.copy()
+        high = self.high.copy()
+        weights = self.weights
+        for position, column in enumerate(self.columns):
+            if column not in spans:
+                continue
+            least, most = spans[column]
+            weights = weights * self.share(position, least, most)
+            # In place: these are views of the copies.
+            lows = low[:, position]
+            highs = high[:, position]
+            np.maximum(lows, least, out=lows)
+            np.minimum(highs, most, out=highs)
         kept = weights > 0
         return replace(self, low=low[kept], high=high[kept], weights=weights[kept])
 
-    def share(self, at: int, least: Any, most: Any) -> Floats:
-        """Return which share of each piece lies between two values of a feature; arrays of those
-        broadcast.
+    def share(self, position: int, least: Any, most: Any) -> Floats:
+        """Return which share of each piece lies between two values of a feature.
+
+        The two values may be arrays; pieces are rows of the answer, and they broadcast along the
+        others.
         """
-        low, high = (
-            ends[:, at].reshape((-1, *(1,) * np.ndim(least))) for ends in (self.low, self.high)
-        )
-        inner, outer = np.maximum(low, least), np.minimum(high, most)
-        step = _step(self.features[at])
+        column_shape = (-1, *(1,) * np.ndim(least))
+        low = self.low[:, position].reshape(column_shape)
+        high = self.high[:, position].reshape(column_shape)
+        inner_low = np.maximum(low, least)
+        inner_high = np.minimum(high, most)
+        step = _step(self.features[position])
         if step is None:
-            wide = np.where(high > low, high - low, 1.0)
-            share = np.where(high > low, (outer - inner) / wide, 1.0)
+            is_range = high > low
+            length = np.where(is_range, high - low, 1.0)
+            share = np.where(is_range, (inner_high - inner_low) / length, 1.0)
         else:
-            share = (np.round((outer - inner) / step) + 1) / (np.round((high - low) / step) + 1)
-        return np.where(inner <= outer, share, 0.0)
+            values_inside = np.round((inner_high - inner_low) / step) + 1
+            values_of_piece = np.round((high - low) / step) + 1
+            share = values_inside / values_of_piece
+        return np.where(inner_low <= inner_high, share, 0.0)
 
     def draw(self, rng: np.random.Generator, out: Points) -> None:
         """Fill this part's columns of `out`."""
-        chosen = (
-            choose(self._totals, len(out), rng)
-            if len(self.weights) > 1
-            else np.zeros(len(out), dtype=np.intp)
-        )
-        for at, (column, feature) in enumerate(zip(self.columns, self.features, strict=True)):
-            low, high, step = self.low[chosen, at], self.high[chosen, at], _step(feature)
+        if len(self.weights) > 1:
+            pieces = choose(self._totals, len(out), rng)
+        else:
+            pieces = np.zeros(len(out), dtype=np.intp)
+        for position, column in enumerate(self.columns):
+            feature = self.features[position]
+            low = self.low[pieces, position]
+            high = self.high[pieces, position]
+            step = _step(feature)
             if self.points:
                 out[:, column] = low
             elif step is None:
-                out[:, column] = np.minimum(low + (high - low) * rng.random(len(out)), high)
+                values = low + (high - low) * rng.random(len(out))
+                out[:, column] = np.minimum(values, high)
             else:
-                last = np.round((high - low) / step).astype(np.int64)
-                out[:, column] = feature.snap(low + step * rng.integers(0, last, endpoint=True))
+                last_step = np.round((high - low) / step).astype(np.int64)
+                steps = rng.integers(0, last_step, endpoint=True)
+                out[:, column] = feature.snap(low + step * steps)
 
     @property
     def size(self) -> int | float:
@@ -214,87 +252,114 @@ class Part:
         step = _step(self.features[0])
         if step is None:
             return math.inf
-        return int(np.round((self.high[:, 0] - self.low[:, 0]) / step).sum()) + len(self.weights)
+        lengths = self.high[:, 0] - self.low[:, 0]
+        steps = np.round(lengths / step)
+        return int(steps.sum()) + len(self.weights)
 
     def values(self) -> Points:
         """Return the values with any weight, one row each."""
-        step = _step(self.features[0])
+        feature = self.features[0]
+        step = _step(feature)
         if self.points or step is None:
             return self.low
-        ends = zip(self.low[:, 0].tolist(), self.high[:, 0].tolist(), strict=True)
-        parts = [low + step * np.arange(round((high - low) / step) + 1) for low, high in ends]
-        return self.features[0].snap(np.concatenate(parts))[:, None]
+        pieces = []
+        lows = self.low[:, 0].tolist()
+        highs = self.high[:, 0].tolist()
+        for low, high in zip(lows, highs, strict=True):
+            steps = np.arange(round((high - low) / step) + 1)
+            pieces.append(low + step * steps)
+        return feature.snap(np.concatenate(pieces))[:, None]
 
 
 def _step(feature: Feature) -> float | None:
+    """Return how far apart the encoded values of a feature are, None for a continuous one."""
     if feature.kind == "category":
         return 1.0
-    return None if feature.step is None else float(feature.step)
+    if feature.step is None:
+        return None
+    return float(feature.step)
 
 
 @dataclass(frozen=True, eq=False)
-class _Tied:
+class _TiedParts:
     """Parts that constraints connect, with those constraints."""
 
     parts: tuple[Part, ...]
     columns: frozenset[int]
-    predicates: tuple[Callable[[Points], NDArray[np.bool_]], ...]
+    predicates: tuple[Callable[[Points], Flags], ...]
     texts: tuple[str, ...]
 
-    def valid(self, points: Points) -> NDArray[np.bool_]:
+    def valid(self, points: Points) -> Flags:
+        """Return which points satisfy all constraints."""
         mask = np.ones(len(points), dtype=np.bool_)
         for predicate in self.predicates:
             mask &= predicate(points)
         return mask
 
     def possible(self, width: int) -> bool:
-        """Tell whether any combination is valid; yes where there are too many to list."""
-        if not self.predicates or combinations(part.size for part in self.parts) > LARGEST_TABLE:
+        """Return whether any combination is valid; yes where there are too many to list."""
+        if not self.predicates:
+            return True
+        if combinations(part.size for part in self.parts) > LARGEST_TABLE:
             return True
         tables = [part.values() for part in self.parts]
-        rows = product([np.arange(len(table), dtype=np.float64) for table in tables]).astype(
-            np.intp
-        )
-        points: Points = np.zeros((len(rows), width), dtype=np.float64, order="F")
+        indices = [np.arange(len(table), dtype=np.float64) for table in tables]
+        rows = product(indices).astype(np.intp)
+        points = zero_points(len(rows), width)
         for part, table, row in zip(self.parts, tables, rows.T, strict=True):
             points[:, list(part.columns)] = table[row]
         return bool(self.valid(points).any())
 
     def draw(self, rng: np.random.Generator, out: Points) -> None:
         """Fill the columns of these parts with valid combinations, by rejection."""
-        columns, filled, tried = sorted(self.columns), 0, 0
-        most = max(_LEAST, min(_MOST, _CELLS // out.shape[1]))
+        columns = sorted(self.columns)
+        width = out.shape[1]
+        filled = 0
+        tried = 0
         while filled < len(out):
-            wanted = 1.1 * (len(out) - filled) * (tried + 2) / (filled + 1)
-            # Columns of other parts stay empty; these constraints do not read them.
-            trial: Points = np.zeros(
-                (int(np.clip(wanted, _LEAST, most)), out.shape[1]), dtype=np.float64, order="F"
-            )
-            for part in self.parts:
-                part.draw(rng, trial)
-            kept = trial[self.valid(trial)][: len(out) - filled]
+            missing = len(out) - filled
+            trials = _trials(missing, filled, tried, width)
+            trial = self._trial(rng, trials, width)
+            kept = trial[self.valid(trial)][:missing]
             out[filled : filled + len(kept), columns] = kept[:, columns]
-            filled, tried = filled + len(kept), tried + len(trial)
-            if tried >= _ENOUGH and filled < RAREST * tried:
-                said = clip(", ".join(map(repr, self.texts)), 200)
-                raise RareInputs(
-                    f"the constraints {said} accept only {filled:,} of {tried:,} inputs drawn with"
-                    " these weights; give inputs that they exclude less weight, so that at least 1"
-                    f" in {round(1 / RAREST):,} is valid"
-                )
+            filled += len(kept)
+            tried += len(trial)
+            if tried >= _ENOUGH_TRIALS and filled < RAREST * tried:
+                raise self._rare_inputs(filled, tried)
+
+    def _trial(self, rng: np.random.Generator, n: int, width: int) -> Points:
+        # Columns of other parts stay empty; these constraints do not read them.
+        trial = zero_points(n, width)
+        for part in self.parts:
+            part.draw(rng, trial)
+        return trial
+
+    def _rare_inputs(self, filled: int, tried: int) -> RareInputs:
+        constraints = clip(", ".join(map(repr, self.texts)), 200)
+        return RareInputs(
+            f"the constraints {constraints} accept only {filled:,} of {tried:,} inputs drawn with"
+            " these weights; give inputs that they exclude less weight, so that at least 1 in"
+            f" {round(1 / RAREST):,} is valid"
+        )
+
+
+def _trials(missing: int, filled: int, tried: int, width: int) -> int:
+    """Return how many inputs to try next, so that about all missing ones are found at once."""
+    most = max(_FEWEST_TRIALS, min(_MOST_TRIALS, _MOST_CELLS // width))
+    # Laplace's estimate of the share of valid draws, (filled + 1) / (tried + 2), and a tenth more.
+    wanted = 1.1 * missing * (tried + 2) / (filled + 1)
+    return int(np.clip(wanted, _FEWEST_TRIALS, most))
 
 
 @dataclass(frozen=True, eq=False)
-class Law:
-    """How likely each input of a space is: independent parts, one or more features each, among
-    valid inputs.
+class Distribution:
+    """How likely each valid input of a space is: independent parts, one or more features each.
 
     >>> from evenhand.space.feature import category
     >>> from evenhand.space.space import Space
     >>> space = Space([category("sex", ["F", "M"])])
-    >>> Law(space, (Part((0,), tuple(space.features), np.ones((1, 1)), np.ones((1, 1)), np.ones(1)),)).draw(
-    ...     2, np.random.default_rng(0)
-    ... ).tolist()
+    >>> only_men = Part((0,), tuple(space.features), np.ones((1, 1)), np.ones((1, 1)), np.ones(1))
+    >>> Distribution(space, (only_men,)).draw(2, np.random.default_rng(0)).tolist()
     [[1.0], [1.0]]
     """
 
@@ -302,88 +367,105 @@ class Law:
     parts: tuple[Part, ...]
 
     @cached_property
-    def _tied(self) -> tuple[_Tied, ...]:
-        blocks = [block for block in self.space.blocks(self.space.features) if block.predicates]
-        together = _merged(
-            [set(part.columns) for part in self.parts] + [set(block.columns) for block in blocks]
+    def _tied(self) -> tuple[_TiedParts, ...]:
+        every_block = self.space.blocks(self.space.features)
+        blocks = [block for block in every_block if block.predicates]
+        sets = [set(part.columns) for part in self.parts]
+        sets += [set(block.columns) for block in blocks]
+        return tuple(self._tied_parts(columns, blocks) for columns in _merged(sets))
+
+    def _tied_parts(self, columns: set[int], blocks: list[Block]) -> _TiedParts:
+        """Return the parts and the constraints of blocks that lie within some columns."""
+        parts = [part for part in self.parts if columns >= set(part.columns)]
+        predicates: list[Callable[[Points], Flags]] = []
+        texts: list[str] = []
+        for block in blocks:
+            if columns >= set(block.columns):
+                predicates += block.predicates
+                texts += block.texts
+        return _TiedParts(
+            parts=tuple(parts),
+            columns=frozenset(columns),
+            predicates=tuple(predicates),
+            texts=tuple(texts),
         )
-        found = []
-        for columns in together:
-            mine = [block for block in blocks if columns >= set(block.columns)]
-            found.append(
-                _Tied(
-                    tuple(part for part in self.parts if columns >= set(part.columns)),
-                    frozenset(columns),
-                    tuple(predicate for block in mine for predicate in block.predicates),
-                    tuple(text for block in mine for text in block.texts),
-                )
-            )
-        return tuple(found)
 
     def draw(self, n: int, rng: np.random.Generator) -> Points:
         """Draw `n` independent encoded inputs."""
-        out: Points = np.empty((n, len(self.space.features)), dtype=np.float64, order="F")
+        out = empty_points(n, len(self.space.features))
         for tied in self._tied:
             if tied.predicates:
                 tied.draw(rng, out)
             else:
+                # Without a constraint nothing ties two parts, so there is only one.
                 tied.parts[0].draw(rng, out)
         return out
 
-    def given(self, groups: Groups, group: int) -> Law | None:
-        """Return the law of one group's inputs, or None where it has no weight."""
-        spans = {
-            column: (ends[0, cell], ends[1, cell])
-            for column, ends, cell in zip(
-                groups.columns, groups.spans, groups.cells(group), strict=True
-            )
-        }
-        parts = tuple(
-            part.given(spans) if spans.keys() & set(part.columns) else part for part in self.parts
-        )
+    def conditional(self, groups: Groups, group: int) -> Distribution | None:
+        """Return the distribution of one group's inputs, or None where it has no weight."""
+        spans = {}
+        cells = groups.cells(group)
+        for column, ends, cell in zip(groups.columns, groups.spans, cells, strict=True):
+            spans[column] = (ends[0, cell], ends[1, cell])
+        parts = []
+        for part in self.parts:
+            touched = not spans.keys().isdisjoint(part.columns)
+            parts.append(part.conditional(spans) if touched else part)
         if not all(len(part.weights) for part in parts):
             return None
-        law = Law(self.space, parts)
-        touched = set(groups.columns)
-        possible = all(
-            tied.possible(len(self.space.features)) for tied in law._tied if tied.columns & touched
-        )
-        return law if possible else None
+        distribution = Distribution(self.space, tuple(parts))
+        width = len(self.space.features)
+        for tied in distribution._tied:
+            if not tied.columns.isdisjoint(groups.columns) and not tied.possible(width):
+                return None
+        return distribution
 
-    def reached(self, groups: Groups) -> NDArray[np.bool_]:
-        """Tell which groups have any weight."""
-        found = np.ones(groups.shape, dtype=np.bool_)
+    def reached(self, groups: Groups) -> Flags:
+        """Return which groups have any weight."""
+        table = np.ones(groups.shape, dtype=np.bool_)
         for part in self.parts:
-            touched = [at for at, column in enumerate(groups.columns) if column in part.columns]
+            touched = [
+                at for at, column in enumerate(groups.columns) if column in part.columns
+            ]
             if touched:
-                shape = [cells if at in touched else 1 for at, cells in enumerate(groups.shape)]
-                found &= self._reached(part, groups, touched).reshape(shape)
-        reached = found.ravel()
-        if any(tied.predicates and tied.columns & set(groups.columns) for tied in self._tied):
+                # Axes of features outside this part have length 1, and broadcast.
+                shape = [
+                    cells if at in touched else 1 for at, cells in enumerate(groups.shape)
+                ]
+                table &= self._reached_by(part, groups, touched).reshape(shape)
+        reached = table.ravel()
+        if self._constrains(groups):
             for group in np.flatnonzero(reached).tolist():
-                reached[group] = self.given(groups, group) is not None
+                reached[group] = self.conditional(groups, group) is not None
         return reached
 
-    def _reached(self, part: Part, groups: Groups, touched: list[int]) -> NDArray[np.bool_]:
-        """Tell which cells of the touched features have any weight in their part."""
+    def _constrains(self, groups: Groups) -> bool:
+        """Return whether any constraint touches the features that make the groups."""
+        for tied in self._tied:
+            if tied.predicates and not tied.columns.isdisjoint(groups.columns):
+                return True
+        return False
+
+    def _reached_by(self, part: Part, groups: Groups, touched: list[int]) -> Flags:
+        """Return which cells of the touched features have any weight in their part."""
         if not part.points:
             least, most = groups.spans[touched[0]]
             return np.asarray((part.share(0, least, most) > 0).any(axis=0))
-        among = replace(groups, names=tuple(groups.names[at] for at in touched))
-        points: Points = np.zeros(
-            (len(part.low), len(self.space.features)), dtype=np.float64, order="F"
-        )
+        names = tuple(groups.names[at] for at in touched)
+        touched_groups = replace(groups, names=names)
+        points = zero_points(len(part.low), len(self.space.features))
         points[:, list(part.columns)] = part.low
-        place = among.of(points)
-        found = np.zeros(len(among), dtype=np.bool_)
-        found[place[place >= 0]] = True
-        return found
+        group = touched_groups.of(points)
+        reached = np.zeros(len(touched_groups), dtype=np.bool_)
+        reached[group[group >= 0]] = True
+        return reached
 
 
 def _merged(sets: Iterable[set[int]]) -> list[set[int]]:
     """Join sets that share a member, in the order of their first member."""
-    found: list[set[int]] = []
-    for one in sets:
-        apart = [other for other in found if not other & one]
-        found = [*apart, one.union(*(other for other in found if other & one))]
-    return sorted(found, key=min)
+    merged: list[set[int]] = []
+    for members in sets:
+        apart = [other for other in merged if not other & members]
+        sharing = [other for other in merged if other & members]
+        merged = [*apart, members.union(*sharing)]
+    return sorted(merged, key=min)

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-import contextlib
-import itertools
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
 from evenhand.runtime.errors import SpaceError, clip, nearest
+from evenhand.space.declaration import (
+    KINDS,
+    check_keys,
+    check_levels,
+    check_range,
+    checked_bins,
+    decimals_of,
+    kind_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,20 +27,25 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 Kind = Literal["category", "integer", "real"]
+Floats: TypeAlias = "NDArray[np.float64]"
+Flags: TypeAlias = "NDArray[np.bool_]"
 Label = str | int | float | bool
 """A value as the user writes it."""
 Points = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
 """Encoded inputs, one row each: codes for categories, the number itself for the rest."""
 
-_LARGEST = 2.0**53
 _EPSILON = 2.0**-52
 _MOST_DECIMALS = 15
 """A double holds that many decimals; a grid written with more is not rounded to them."""
+_MOST_SHORT = 1 << 16
+"""Up to so many values are drawn as 16-bit numbers, which take a quarter of the random bits."""
 
 
 @dataclass(frozen=True, slots=True)
 class Feature:
     """One input column (Themis Def. 3.1); build it with `category`, `integer` or `real`.
+
+    See docs/how-to/spaces.md.
 
     >>> integer("age", 18, 90).size
     73
@@ -50,73 +62,22 @@ class Feature:
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:
-            raise SpaceError(f"a feature's name must be a non-empty text, not {self.name!r}")
-        if self.kind == "category":
-            self._check_levels()
-        elif self.kind in KINDS:
-            self._check_range()
-        else:
+            raise SpaceError(
+                f"a feature's name must be a non-empty text, not {self.name!r}"
+            )
+        if self.kind not in KINDS:
             raise SpaceError(
                 f"feature {self.name!r}: unknown kind {self.kind!r}; {nearest(self.kind, KINDS)}"
             )
+        if self.kind == "category":
+            check_levels(self.name, self.levels)
+        else:
+            if self.kind == "integer" and self.step is None:
+                object.__setattr__(self, "step", 1)
+            check_range(self)
         if not isinstance(self.passed, bool):
             raise SpaceError(
                 f"feature {self.name!r}: passed = {self.passed!r} must be true or false"
-            )
-
-    def _check_levels(self) -> None:
-        if not self.levels:
-            raise SpaceError(
-                f"feature {self.name!r}: the list of levels is empty; give at least one"
-            )
-        for level in self.levels:
-            if not isinstance(level, str | int | float | bool) or (
-                isinstance(level, float) and math.isnan(level)
-            ):
-                raise SpaceError(
-                    f"feature {self.name!r}: level {clip(repr(level))} is no text, number or truth"
-                    " value"
-                )
-        seen: set[Label] = set()
-        for level in self.levels:
-            if level in seen:
-                raise SpaceError(
-                    f"feature {self.name!r}: level {level!r} is listed twice; list each level once"
-                )
-            seen.add(level)
-
-    def _check_range(self) -> None:
-        if self.kind == "integer" and self.step is None:
-            object.__setattr__(self, "step", 1)
-        for field in ("low", "high", "step"):
-            value = getattr(self, field)
-            if value is None and field == "step":
-                continue
-            said = f"feature {self.name!r}: {field} = {clip(repr(value))}"
-            if isinstance(value, bool) or not isinstance(value, int | float) or value != value:
-                raise SpaceError(f"{said} is not a number")
-            if abs(value) > _LARGEST:
-                raise SpaceError(
-                    f"{said} is beyond ±2**53, from where whole numbers cannot be told apart"
-                )
-            if self.kind == "integer" and value != int(value):
-                raise SpaceError(f"{said} is not a whole number; use real() instead")
-        if self.low > self.high:
-            raise SpaceError(
-                f"feature {self.name!r}: low = {self.low!r} is over high = {self.high!r}; swap them"
-            )
-        if self.step is not None and self.step <= 0:
-            raise SpaceError(f"feature {self.name!r}: step = {self.step!r} must be over 0")
-        if self.step is not None and self.high - self.low >= _LARGEST * self.step:
-            raise SpaceError(
-                f"feature {self.name!r}: {self.domain} are 2**53 values or more; take a larger step"
-            )
-        if (
-            isinstance(self.bins, tuple)
-            and not self.low <= self.bins[0] < self.bins[-1] <= self.high
-        ):
-            raise SpaceError(
-                f"feature {self.name!r}: bins = {self.bins!r} reach beyond {self.domain}"
             )
 
     @property
@@ -129,34 +90,40 @@ class Feature:
         if self.kind == "integer":
             return int(self.high - self.low) // int(self.step) + 1
         steps = (self.high - self.low) / self.step
-        return math.floor(steps + min(max(1e-9, 4 * _EPSILON * steps), 1e-3)) + 1
+        # A division such as 0.3 / 0.1 falls just short of the whole number it stands for.
+        slack = max(1e-9, 4 * _EPSILON * steps)
+        return math.floor(steps + min(slack, 1e-3)) + 1
 
-    def values(self) -> NDArray[np.float64]:
-        """Return every encoded value in order; a real feature needs a step or bins (whose midpoints
-        are taken).
+    def values(self) -> Floats:
+        """Return every encoded value in order.
+
+        A real feature needs a step, or bins, whose midpoints are taken.
         """
         if self.kind == "category":
             return np.arange(len(self.levels), dtype=np.float64)
         if math.isinf(self.size):
             edges = self.edges()
             return (edges[:-1] + edges[1:]) / 2
-        return self._grid(np.arange(self.size, dtype=np.float64))
+        index = np.arange(self.size, dtype=np.float64)
+        return self._grid(index)
 
     @property
     def variety(self) -> int | float:
         """Number of values that `values` would list, without listing them."""
         if math.isfinite(self.size) or self.bins is None:
             return self.size
-        return self.bins if isinstance(self.bins, int) else len(self.bins) - 1
+        if isinstance(self.bins, int):
+            return self.bins
+        return len(self.bins) - 1
 
     @property
     def choices(self) -> int | float:
-        """Number of values that a variant may take: those of `values`, and its own where that may
-        be another.
-        """
-        return self.variety + (1 if math.isinf(self.size) else 0)
+        """Number of values that a variant may take; of a continuous feature its own counts too."""
+        if math.isinf(self.size):
+            return self.variety + 1
+        return self.variety
 
-    def edges(self) -> NDArray[np.float64]:
+    def edges(self) -> Floats:
         """Return the edges of the bins of a numeric feature."""
         if self.bins is None:
             raise SpaceError(
@@ -166,20 +133,27 @@ class Feature:
             return np.linspace(self.low, self.high, self.bins + 1)
         return np.asarray(self.bins, dtype=np.float64)
 
-    def _grid(self, index: NDArray[Any]) -> NDArray[np.float64]:
+    def _grid(self, index: NDArray[Any]) -> Floats:
+        """Return the values at some places of the grid."""
         # Floats, so that a narrow index times a whole step does not wrap around.
-        step, low = float(self.step or 0.0), float(self.low)
-        values: NDArray[np.float64] = index * step + low
+        step = float(self.step or 0.0)
+        low = float(self.low)
+        values: Floats = index * step + low
+        # Rounded as the user writes them: 3 * 0.1 must be the same number as 0.3.
         decimals = max(decimals_of(step), decimals_of(low))
-        return np.round(values, decimals) if 0 < decimals <= _MOST_DECIMALS else values
+        if 0 < decimals <= _MOST_DECIMALS:
+            return np.round(values, decimals)
+        return values
 
-    def draw(self, n: int, rng: np.random.Generator, out: NDArray[np.float64]) -> None:
+    def draw(self, n: int, rng: np.random.Generator, out: Floats) -> None:
         """Fill `out` with `n` uniform encoded values."""
         size = self.size
         if math.isinf(size):
-            np.copyto(out, rng.uniform(float(self.low), float(self.high), n))
+            values = rng.uniform(float(self.low), float(self.high), n)
+            np.copyto(out, values)
             return
-        index = rng.integers(0, int(size), n, dtype=np.uint16 if size <= 65536 else np.int64)
+        dtype = np.uint16 if size <= _MOST_SHORT else np.int64
+        index = rng.integers(0, int(size), n, dtype=dtype)
         if self.kind == "category":
             np.copyto(out, index)
         elif self.kind == "integer" and self.step == 1:
@@ -187,97 +161,134 @@ class Feature:
         else:
             np.copyto(out, self._grid(index))
 
-    def labels(self, column: NDArray[np.float64]) -> list[Label]:
+    def labels(self, column: Floats) -> list[Label]:
         """Return encoded values as the user writes them, as plain Python values."""
         if self.kind == "category":
-            return [self.levels[code] for code in column.astype(np.intp).tolist()]
+            codes = column.astype(np.intp).tolist()
+            return [self.levels[code] for code in codes]
         return list(self.numbers(column).tolist())
 
-    def numbers(self, column: NDArray[np.float64]) -> NDArray[Any]:
-        """Return the encoded values of a numeric feature in its own type: whole numbers, or as they
-        are.
-        """
-        return column.astype(np.int64) if self.kind == "integer" else column
+    def numbers(self, column: Floats) -> NDArray[Any]:
+        """Return the encoded values of a numeric feature in its own type, int64 or float64."""
+        if self.kind == "integer":
+            return column.astype(np.int64)
+        return column
 
-    def inside(self, column: NDArray[np.float64]) -> NDArray[np.bool_]:
-        """Tell which encoded values this feature can take."""
+    def inside(self, column: Floats) -> Flags:
+        """Return which encoded values this feature can take."""
         if self.kind == "category":
-            return np.asarray(
-                (column >= 0) & (column < len(self.levels)) & (column == np.floor(column))
-            )
+            in_range = (column >= 0) & (column < len(self.levels))
+            return np.asarray(in_range & (column == np.floor(column)))
         if math.isinf(self.size):
             return np.asarray((column >= self.low) & (column <= self.high))
         with np.errstate(invalid="ignore", over="ignore"):
             index = self._index(column)
-            off = np.abs(self._grid(index) - column)
+            in_range = (index >= 0) & (index < self.size)
+            distance = np.abs(self._grid(index) - column)
+            # What sums and quotients of doubles may be off by, near the step and near the value.
             slack = 1e-6 * (self.step or 0.0) + 4 * _EPSILON * np.abs(column)
-            return np.asarray((index >= 0) & (index < self.size) & (off <= slack))
+            return np.asarray(in_range & (distance <= slack))
 
-    def snap(self, column: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Move values that lie on the grid but for rounding onto it, so that equal inputs have
-        equal bytes.
+    def snap(self, column: Floats) -> Floats:
+        """Move values that lie on the grid but for rounding onto it.
+
+        Inputs that are equal then have equal bytes, and so equal keys.
         """
         if self.kind == "category" or math.isinf(self.size):
             return column
-        return self._grid(self._index(column))
+        index = self._index(column)
+        return self._grid(index)
 
-    def _index(self, column: NDArray[np.float64]) -> NDArray[np.float64]:
-        return np.round((column - self.low) / (self.step or 1.0))
+    def _index(self, column: Floats) -> Floats:
+        """Return the nearest place on the grid of each value."""
+        step = self.step or 1.0
+        return np.round((column - self.low) / step)
 
     @property
     def domain(self) -> str:
         """The domain in words, for messages."""
         if self.kind == "category":
             return f"{len(self.levels)} levels"
-        step = "" if self.step in (None, 1) else f" in steps of {self.step:.15g}"
-        return f"{self.low:.15g} to {self.high:.15g}{step}"
+        ends = f"{self.low:.15g} to {self.high:.15g}"
+        if self.step in (None, 1):
+            return ends
+        return f"{ends} in steps of {self.step:.15g}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the declaration as JSON would hold it, without what is at its default."""
-        number = int if self.kind == "integer" else float
-        found: dict[str, Any] = {"name": self.name, "kind": self.kind}
+        table: dict[str, Any] = {"name": self.name, "kind": self.kind}
         if self.kind == "category":
-            found["levels"] = list(self.levels)
+            table["levels"] = list(self.levels)
         else:
-            found |= {"low": number(self.low), "high": number(self.high)}
-            if self.step is not None and not (self.kind == "integer" and self.step == 1):
-                found["step"] = number(self.step)
-        if self.bins is not None:
-            found["bins"] = self.bins if isinstance(self.bins, int) else list(self.bins)
+            number = int if self.kind == "integer" else float
+            table["low"] = number(self.low)
+            table["high"] = number(self.high)
+            default_step = 1 if self.kind == "integer" else None
+            if self.step is not None and self.step != default_step:
+                table["step"] = number(self.step)
+        if isinstance(self.bins, tuple):
+            table["bins"] = list(self.bins)
+        elif self.bins is not None:
+            table["bins"] = self.bins
         if not self.passed:
-            found["passed"] = False
-        return found
+            table["passed"] = False
+        return table
 
     @classmethod
-    def from_dict(cls, name: str, table: Mapping[str, Any], base: Feature | None = None) -> Feature:
-        """Build a feature from a declaration; keys it leaves out come from `base`, the kind from
-        its values.
+    def from_dict(
+        cls, name: str, table: Mapping[str, Any], base: Feature | None = None
+    ) -> Feature:
+        """Build a feature from a declaration; keys that it leaves out come from `base`.
+
+        Without a key `kind`, the other keys imply what kind it is.
 
         >>> Feature.from_dict("age", {"low": 18, "high": 90}) == integer("age", 18, 90)
         True
         """
-        given = _checked(name, table, base)
-        kind = given["kind"]
+        fields = _fields(name, table, base)
+        kind = fields["kind"]
         if base is not None and base.kind == kind:
-            return replace(base, **given)
+            return replace(base, **fields)
         if kind == "category":
-            if "levels" not in given:
+            if "levels" not in fields:
                 raise SpaceError(f"feature {name!r}: a category needs levels = [...]")
-            return cls(name, **given)
+            return cls(name, **fields)
+        if base is not None and base.kind != "category":
+            fields = {"low": base.low, "high": base.high, **fields}
         for key in ("low", "high"):
-            if key not in given and (base is None or base.kind == "category"):
+            if key not in fields:
                 raise SpaceError(f"feature {name!r}: {kind} needs {key} = …")
-        ends = {} if base is None else {"low": base.low, "high": base.high}
-        return cls(name, **{**ends, **given})
-
-
-KINDS = ("category", "integer", "real")
-FIELDS = ("name", "kind", "levels", "low", "high", "step", "bins", "passed")
+        return cls(name, **fields)
 
 
 def category(name: str, levels: Sequence[Label], *, passed: bool = True) -> Feature:
     """Declare a feature that takes one of a list of levels.
 
+    Parameters
+    ----------
+    name
+        The name of the column.
+    levels
+        Texts, numbers or truth values, each once.
+    passed
+        False for a feature that the software under test does not take.
+
+    Returns
+    -------
+    Feature
+        The feature, to be put into a `Space`.
+
+    Raises
+    ------
+    SpaceError
+        If the levels are no list, empty, repeated, or hold what is no label.
+
+    See Also
+    --------
+    See docs/how-to/spaces.md.
+
+    Examples
+    --------
     >>> category("sex", ["F", "M"]).size
     2
     """
@@ -285,15 +296,57 @@ def category(name: str, levels: Sequence[Label], *, passed: bool = True) -> Feat
 
 
 def integer(
-    name: str, low: int, high: int, *, step: int = 1, bins: Any = None, passed: bool = True
+    name: str,
+    low: int,
+    high: int,
+    *,
+    step: int = 1,
+    bins: Any = None,
+    passed: bool = True,
 ) -> Feature:
     """Declare a whole number from `low` to `high`, both included.
 
+    Parameters
+    ----------
+    name
+        The name of the column.
+    low, high
+        The least and the greatest value.
+    step
+        How far apart the values are.
+    bins
+        A number of bins of equal width, or a rising list of edges, by which values form groups.
+    passed
+        False for a feature that the software under test does not take.
+
+    Returns
+    -------
+    Feature
+        The feature, to be put into a `Space`.
+
+    Raises
+    ------
+    SpaceError
+        If `low` is over `high`, a number is not whole, or the bins do not fit the range.
+
+    See Also
+    --------
+    See docs/how-to/spaces.md.
+
+    Examples
+    --------
     >>> integer("age", 20, 60, step=20).values().tolist()
     [20.0, 40.0, 60.0]
     """
-    return Feature(name, "integer", low=plain(low), high=plain(high), step=plain(step), bins=_bins(name, bins),
-                   passed=passed)  # fmt: skip
+    return Feature(
+        name,
+        "integer",
+        low=plain(low),
+        high=plain(high),
+        step=plain(step),
+        bins=checked_bins(name, plain(bins)),
+        passed=passed,
+    )
 
 
 def real(
@@ -307,21 +360,47 @@ def real(
 ) -> Feature:
     """Declare a number from `low` to `high`, both included; continuous, or on a grid of `step`.
 
+    Parameters
+    ----------
+    name
+        The name of the column.
+    low, high
+        The least and the greatest value.
+    step
+        How far apart the values are; None for a continuous feature.
+    bins
+        A number of bins of equal width, or a rising list of edges, by which values form groups.
+    passed
+        False for a feature that the software under test does not take.
+
+    Returns
+    -------
+    Feature
+        The feature, to be put into a `Space`.
+
+    Raises
+    ------
+    SpaceError
+        If `low` is over `high`, the step is not over 0, or the bins do not fit the range.
+
+    See Also
+    --------
+    See docs/how-to/spaces.md.
+
+    Examples
+    --------
     >>> real("rate", 0, 1, step=0.25).size
     5
     """
-    return Feature(name, "real", low=plain(low), high=plain(high), step=plain(step), bins=_bins(name, bins),
-                   passed=passed)  # fmt: skip
-
-
-def decimals_of(number: float) -> int:
-    """Return how many decimals a number is written with.
-
-    >>> decimals_of(0.25), decimals_of(3), decimals_of(1e-3)
-    (2, 0, 3)
-    """
-    text = np.format_float_positional(float(number), trim="-")
-    return len(text.partition(".")[2])
+    return Feature(
+        name,
+        "real",
+        low=plain(low),
+        high=plain(high),
+        step=plain(step),
+        bins=checked_bins(name, plain(bins)),
+        passed=passed,
+    )
 
 
 def plain(value: Any) -> Any:
@@ -330,65 +409,30 @@ def plain(value: Any) -> Any:
     >>> plain(np.int8(3)), plain("a")
     (3, 'a')
     """
-    return value.item() if isinstance(value, np.generic) else value
-
-
-def _bins(name: str, bins: Any) -> int | tuple[float, ...] | None:
-    bins = plain(bins)
-    if bins is None or (isinstance(bins, int) and not isinstance(bins, bool) and bins >= 1):
-        return bins
-    if isinstance(bins, list | tuple | np.ndarray) and len(bins) >= 2:
-        with contextlib.suppress(TypeError, ValueError):
-            edges = tuple(float(edge) for edge in bins)
-            if all(one < other for one, other in itertools.pairwise(edges)):
-                return edges
-    raise SpaceError(
-        f"feature {name!r}: bins = {clip(repr(bins))} must be a number of bins or a rising list of"
-        " edges"
-    )
+    if isinstance(value, np.generic):
+        return value.item()
+    return value
 
 
 def _levels(name: str, levels: Any) -> tuple[Label, ...]:
     if isinstance(levels, str | Mapping) or not isinstance(levels, Iterable):
-        raise SpaceError(f"feature {name!r}: levels must be a list, not {clip(repr(levels))}")
+        raise SpaceError(
+            f"feature {name!r}: levels must be a list, not {clip(repr(levels))}"
+        )
     return tuple(plain(level) for level in levels)
 
 
-def _checked(name: str, table: Mapping[str, Any], base: Feature | None) -> dict[str, Any]:
+def _fields(name: str, table: Mapping[str, Any], base: Feature | None) -> dict[str, Any]:
     """Return a declaration in the form the dataclass holds it, its kind included."""
-    if not isinstance(table, Mapping):
-        raise SpaceError(
-            f"feature {name!r}: {clip(repr(table))} must be a table such as {{'low': 0, 'high': 1}}"
-        )
-    for key in table:
-        if key not in FIELDS:
-            raise SpaceError(f"feature {name!r}: unknown key {key!r}; {nearest(key, FIELDS)}")
-    kind = table.get("kind") or _implied_kind(table, base)
-    if kind is None:
-        raise SpaceError(f"feature {name!r}: give it a kind, levels, or low and high")
-    if kind not in KINDS:
-        raise SpaceError(f"feature {name!r}: unknown kind {kind!r}; {nearest(kind, KINDS)}")
-    for key in ("low", "high", "step", "bins") if kind == "category" else ("levels",):
-        if key in table:
-            raise SpaceError(
-                f"feature {name!r}: {key} = {clip(repr(table[key]))} does not go with kind ="
-                f" {kind!r}"
-            )
-    given = {key: plain(value) for key, value in table.items() if key != "name"} | {"kind": kind}
-    if "levels" in given:
-        given["levels"] = _levels(name, given["levels"])
-    if "bins" in given:
-        given["bins"] = _bins(name, given["bins"])
-    return given
-
-
-def _implied_kind(given: Mapping[str, Any], base: Feature | None) -> Kind | None:
-    if "levels" in given:
-        return "category"
-    numbers = [given[key] for key in ("low", "high", "step") if key in given]
-    if not numbers or (base is not None and base.kind == "real"):
-        return None if base is None else base.kind
-    return "integer" if all(isinstance(number, int | np.integer) for number in numbers) else "real"
+    check_keys(name, table)
+    kind = kind_of(name, table, base)
+    fields = {key: plain(value) for key, value in table.items() if key != "name"}
+    fields["kind"] = kind
+    if "levels" in fields:
+        fields["levels"] = _levels(name, fields["levels"])
+    if "bins" in fields:
+        fields["bins"] = checked_bins(name, fields["bins"])
+    return fields
 
 
 def combinations(sizes: Iterable[int | float]) -> int | float:
@@ -398,7 +442,10 @@ def combinations(sizes: Iterable[int | float]) -> int | float:
     (True, inf)
     """
     factors = list(sizes)
-    return math.inf if math.inf in factors else math.prod(factors)
+    # Infinity times 10**400 would have to turn that whole number into a float, and fail.
+    if math.inf in factors:
+        return math.inf
+    return math.prod(factors)
 
 
 def count(number: float) -> str:
@@ -411,18 +458,35 @@ def count(number: float) -> str:
         return "infinitely many"
     if number < 1e9:
         return f"{int(number):,}"
-    return f"{number:.2g}" if number < 1e300 else f"{Decimal(number):.1e}"
+    if number < 1e300:
+        return f"{number:.2g}"
+    return f"{Decimal(number):.1e}"
 
 
-def product(columns: Sequence[NDArray[np.float64]]) -> Points:
+def empty_points(rows: int, width: int) -> Points:
+    """Return a matrix for encoded inputs that is not filled yet.
+
+    Each column is contiguous in memory, since features are drawn, read and encoded one at a time.
+    """
+    return np.empty((rows, width), dtype=np.float64, order="F")
+
+
+def zero_points(rows: int, width: int) -> Points:
+    """Return a matrix for encoded inputs that is filled with zeros; see `empty_points`."""
+    return np.zeros((rows, width), dtype=np.float64, order="F")
+
+
+def product(columns: Sequence[Floats]) -> Points:
     """Return every combination of the values of columns, the last one changing fastest.
 
     >>> product([np.array([0.0, 1.0]), np.array([5.0, 6.0])]).tolist()
     [[0.0, 5.0], [0.0, 6.0], [1.0, 5.0], [1.0, 6.0]]
     """
-    repeat = math.prod(len(values) for values in columns)
-    out: Points = np.empty((repeat, len(columns)), dtype=np.float64, order="F")
+    total = math.prod(len(values) for values in columns)
+    out = empty_points(total, len(columns))
+    repeat = total
     for position, values in enumerate(columns):
         repeat //= len(values)
-        out[:, position].reshape(-1, len(values), repeat)[:] = values[:, None]
+        cycles = out[:, position].reshape(-1, len(values), repeat)
+        cycles[:] = values[:, None]
     return out

@@ -51,13 +51,17 @@ def feature_sets(space: Space, over: Over | None) -> list[tuple[str, ...]]:
         space.sets(names)
     for number, names in enumerate(sets):
         if set(names) in [set(other) for other in sets[:number]]:
-            raise UsageError(f"over names the set {', '.join(names)} twice; name each set once")
+            raise UsageError(
+                f"over names the set {', '.join(names)} twice; name each set once"
+            )
     return sets
 
 
 def unseen_notes(space: Space, sets: Sequence[tuple[str, ...]]) -> list[str]:
     """Say of features that the software does not take what their causal score means."""
-    unseen = sorted({name for names in sets for name in names if not space.feature(name).passed})
+    unseen = sorted(
+        {name for names in sets for name in names if not space.feature(name).passed}
+    )
     return [
         f"{name} is not passed to the software, so its causal score is zero by construction; "
         "that is no evidence of fairness"

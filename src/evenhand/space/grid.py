@@ -1,4 +1,4 @@
-"""Coarse cells of a space: four bins to a feature, the measure of how widely a search has looked."""
+"""Coarse cells of a space, four bins to a feature: they measure how widely a search has looked."""
 
 from __future__ import annotations
 
@@ -36,7 +36,9 @@ class Cells:
 
     def bins(self, points: Points) -> Points:
         """Return the bin of each feature of each point."""
-        found: Points = np.empty((len(points), len(self.positions)), dtype=np.float64, order="F")
+        found: Points = np.empty(
+            (len(points), len(self.positions)), dtype=np.float64, order="F"
+        )
         for column, position in enumerate(self.positions):
             found[:, column] = _binned(
                 self.space.features[position], points[:, position], self.number
@@ -48,14 +50,19 @@ class Cells:
         return mixed(self.bins(points).T, len(points))
 
 
-def _binned(feature: Feature, column: NDArray[np.float64], number: int) -> NDArray[np.float64]:
+def _binned(
+    feature: Feature, column: NDArray[np.float64], number: int
+) -> NDArray[np.float64]:
     """Return the bin of each value; a feature of few values has a bin for each."""
     if feature.kind == "category":
         index, size = column, float(len(feature.levels))
     elif math.isinf(feature.size):
         index, size = column - feature.low, float(feature.high - feature.low)
     else:
-        index, size = np.round((column - feature.low) / (feature.step or 1.0)), float(feature.size)
+        index, size = (
+            np.round((column - feature.low) / (feature.step or 1.0)),
+            float(feature.size),
+        )
     if size <= number and not math.isinf(feature.size):
         return index
     return np.minimum(np.floor(index * number / size), number - 1)

@@ -1,5 +1,6 @@
-"""Numbers for rows, and which of them were seen before: what keeps a search from asking or counting
-twice.
+"""Numbers for rows, and which of them were seen before.
+
+They keep a search from asking about an input, or counting it, twice.
 """
 
 from __future__ import annotations
@@ -15,18 +16,19 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from evenhand.space.feature import Points
+    from evenhand.space.feature import Flags, Floats, Points
     from evenhand.space.space import Space
 
     Keys = NDArray[np.uint64]
 
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 """An odd number without pattern, which spreads keys over 64 bits."""
+_LEFT_SHIFT = np.uint64(6)
+_RIGHT_SHIFT = np.uint64(31)
 
 
-def mixed(columns: Iterable[NDArray[np.float64]], rows: int) -> Keys:
-    """Return a number for each row that equal rows share, and different ones in practice do not: a
-    64-bit hash.
+def mixed(columns: Iterable[Floats], rows: int) -> Keys:
+    """Return a 64-bit hash for each row, which equal rows share, and others in practice do not.
 
     >>> keys = mixed([np.array([1.0, 2.0, 1.0]), np.array([0.0, 0.0, -0.0])], 3)
     >>> keys[0] == keys[2], keys[0] == keys[1]
@@ -34,11 +36,13 @@ def mixed(columns: Iterable[NDArray[np.float64]], rows: int) -> Keys:
     """
     key = np.zeros(rows, dtype=np.uint64)
     for column in columns:
-        bits = (np.ascontiguousarray(column, dtype=np.float64) + 0.0).view(
-            np.uint64
-        )  # turns -0.0 into 0.0
-        key = (key ^ (bits + _MULTIPLIER + (key << np.uint64(6)))) * _MULTIPLIER
-        key ^= key >> np.uint64(31)
+        # Adding 0.0 turns -0.0 into 0.0: equal numbers must have equal bits.
+        values = np.ascontiguousarray(column, dtype=np.float64) + 0.0
+        bits = values.view(np.uint64)
+        summand = bits + _MULTIPLIER + (key << _LEFT_SHIFT)
+        key = (key ^ summand) * _MULTIPLIER
+        # A product mixes upwards only; the shift brings its upper half down again.
+        key ^= key >> _RIGHT_SHIFT
     return key
 
 
@@ -46,8 +50,10 @@ class Seen:
     """Keys that were seen, in order.
 
     >>> seen = Seen()
-    >>> seen.add(np.array([5, 3, 5], dtype=np.uint64)).tolist(), seen.add(np.array([3, 4], dtype=np.uint64)).tolist()
-    ([True, True, False], [False, True])
+    >>> seen.add(np.array([5, 3, 5], dtype=np.uint64)).tolist()
+    [True, True, False]
+    >>> seen.add(np.array([3, 4], dtype=np.uint64)).tolist()
+    [False, True]
     """
 
     def __init__(self) -> None:
@@ -57,32 +63,34 @@ class Seen:
         return len(self._keys)
 
     def __contains__(self, key: object) -> bool:
-        return bool(self.has(np.array([key], dtype=np.uint64))[0])
+        keys = np.array([key], dtype=np.uint64)
+        return bool(self.has(keys)[0])
 
-    def has(self, keys: Keys) -> NDArray[np.bool_]:
-        """Tell which keys were seen."""
+    def has(self, keys: Keys) -> Flags:
+        """Return which keys were seen."""
         if not len(self._keys):
             return np.zeros(len(keys), dtype=np.bool_)
-        place = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
+        place = np.searchsorted(self._keys, keys)
+        place = np.minimum(place, len(self._keys) - 1)
         return np.asarray(self._keys[place] == keys)
 
-    def fresh(self, keys: Keys) -> NDArray[np.bool_]:
-        """Tell which keys were not seen before, each only where it stands first; nothing is added."""
+    def fresh(self, keys: Keys) -> Flags:
+        """Return which keys were not seen before, each only where it stands first; add nothing."""
         new = np.zeros(len(keys), dtype=np.bool_)
         values, first = np.unique(keys, return_index=True)
         new[first] = ~self.has(values)
         return new
 
-    def add(self, keys: Keys) -> NDArray[np.bool_]:
-        """Add keys, and tell which were not seen before, each only where it stands first."""
+    def add(self, keys: Keys) -> Flags:
+        """Add keys, and return which were not seen before, each only where it stands first."""
         new = self.fresh(keys)
-        self._keys = np.sort(np.concatenate([self._keys, keys[new]]), kind="stable")
+        every_key = np.concatenate([self._keys, keys[new]])
+        self._keys = np.sort(every_key, kind="stable")
         return new
 
 
 def classes(points: Points, space: Space, names: tuple[str, ...]) -> NDArray[np.intp]:
-    """Return a number for each point that it shares with those that differ from it only in the
-    named features.
-    """
-    rest = [column for column in range(len(space.features)) if column not in space.sets(names)]
-    return numbered((points[:, column] for column in rest), len(points))
+    """Return a number for each point, shared by those that differ only in the named features."""
+    named = space.sets(names)
+    others = [column for column in range(len(space.features)) if column not in named]
+    return numbered((points[:, column] for column in others), len(points))

@@ -1,6 +1,4 @@
-"""Rules: readable subgroups, each a conjunction of conditions on single features (TestSGD, section
-4.1).
-"""
+"""Rules: readable subgroups, each some conditions on features (TestSGD, section 4.1)."""
 
 from __future__ import annotations
 
@@ -13,15 +11,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand.runtime.errors import RareInputs, UsageError, clip, nearest
-from evenhand.space.distribution import Law, Part
+from evenhand.space.distribution import Distribution, Part
 from evenhand.space.feature import plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from numpy.typing import NDArray
-
-    from evenhand.space.feature import Feature, Label, Points
+    from evenhand.space.feature import Feature, Flags, Floats, Label, Points
     from evenhand.space.space import Space
 
 _SLACK = 1e-6
@@ -31,8 +27,9 @@ _FIELDS = ("feature", "low", "high", "levels", "without", "below")
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A range of a number, both ends included and None for an open one, or some levels of a
-    category.
+    """A range of a number, or some levels of a category.
+
+    Both ends of a range are included; None stands for an open one.
 
     >>> print(Condition("income", low=3000), "/", Condition("sex", levels=("F", "Other")))
     income at least 3,000 / sex F or Other
@@ -54,12 +51,12 @@ class Condition:
     @property
     def text(self) -> str:
         """The condition in words."""
-        if self.below is not None and not self.without and not self.levels:
-            return (
-                f"{'' if self.low is None else f'{_said(self.low)} <= '}{self.feature} <"
-                f" {_said(self.below)}"
-            )
-        return f"{self.feature} {self.value_text}"
+        if self.below is None or self.without or self.levels:
+            return f"{self.feature} {self.value_text}"
+        below = _label_text(self.below)
+        if self.low is None:
+            return f"{self.feature} < {below}"
+        return f"{_label_text(self.low)} <= {self.feature} < {below}"
 
     @property
     def value_text(self) -> str:
@@ -69,30 +66,39 @@ class Condition:
         ('18 to 25', 'F')
         """
         if self.without:
-            return f"not {' nor '.join(map(_said, self.without))}"
+            return "not " + " nor ".join(_label_text(level) for level in self.without)
         if self.levels:
-            return " or ".join(map(_said, self.levels))
-        if self.below is not None:
-            return (
-                f"{'' if self.low is None else f'at least {_said(self.low)}, '}under"
-                f" {_said(self.below)}"
-            )
-        if self.high is None:
-            return "any" if self.low is None else f"at least {_said(self.low)}"
+            return " or ".join(_label_text(level) for level in self.levels)
         if self.low is None:
-            return f"at most {_said(self.high)}"
-        return f"{_said(self.low)}" + (f" to {_said(self.high)}" if self.high != self.low else "")
+            return self._upper_text
+        low = _label_text(self.low)
+        if self.below is not None:
+            return f"at least {low}, under {_label_text(self.below)}"
+        if self.high is None:
+            return f"at least {low}"
+        if self.high == self.low:
+            return low
+        return f"{low} to {_label_text(self.high)}"
+
+    @property
+    def _upper_text(self) -> str:
+        """What a number without a lower end must be."""
+        if self.below is not None:
+            return f"under {_label_text(self.below)}"
+        if self.high is not None:
+            return f"at most {_label_text(self.high)}"
+        return "any"
 
     def __str__(self) -> str:
         return self.text
 
-    def codes(self, feature: Feature) -> NDArray[np.bool_]:
-        """Tell which levels of a category meet the condition."""
+    def codes(self, feature: Feature) -> Flags:
+        """Return which levels of a category meet the condition."""
         levels = set(self.levels)
         return np.array([level in levels for level in feature.levels])
 
-    def mask(self, column: NDArray[np.float64], feature: Feature) -> NDArray[np.bool_]:
-        """Tell which encoded values of the feature meet the condition."""
+    def mask(self, column: Floats, feature: Feature) -> Flags:
+        """Return which encoded values of the feature meet the condition."""
         if feature.kind == "category":
             return self.codes(feature)[column.astype(np.intp)]
         met = np.ones(len(column), dtype=np.bool_)
@@ -106,29 +112,33 @@ class Condition:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the condition as JSON holds it, without what is open."""
-        found: dict[str, Any] = {"feature": self.feature}
-        found |= {
-            key: value
-            for key in ("low", "high", "below")
-            if (value := getattr(self, key)) is not None
-        }
-        return found | {
-            key: list(value) for key in ("levels", "without") if (value := getattr(self, key))
-        }
+        table: dict[str, Any] = {"feature": self.feature}
+        for key in ("low", "high", "below"):
+            end = getattr(self, key)
+            if end is not None:
+                table[key] = end
+        for key in ("levels", "without"):
+            levels = getattr(self, key)
+            if levels:
+                table[key] = list(levels)
+        return table
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """The inputs that meet all conditions; build it with `Rule.of`, which gives equal subgroups
-    equal rules.
+    """The inputs that meet all conditions.
+
+    Build it with `Rule.of`, which gives equal subgroups equal rules.
 
     >>> from evenhand.space.feature import category, integer
     >>> from evenhand.space.space import Space
     >>> space = Space([category("race", ["White", "Black", "Asian"]), integer("age", 18, 90)])
-    >>> rule = Rule.of(space, [Condition("age", high=25.5), Condition("race", levels=("Asian", "Black"))])
+    >>> young = Condition("age", high=25.5)
+    >>> rule = Rule.of(space, [young, Condition("race", levels=("Asian", "Black"))])
     >>> print(rule)
     race not White, age at most 25
-    >>> rule.mask(space.encode([{"race": "Black", "age": 20}, {"race": "Black", "age": 30}]), space).tolist()
+    >>> people = space.encode([{"race": "Black", "age": 20}, {"race": "Black", "age": 30}])
+    >>> rule.mask(people, space).tolist()
     [True, False]
     """
 
@@ -141,14 +151,18 @@ class Rule:
         Conditions come in the order of the features, one to a feature, and only where some value
         fails them; ends are values that the feature has, and levels are in its order.
         """
-        met: dict[int, list[Condition]] = {}
+        by_position: dict[int, list[Condition]] = {}
         for condition in conditions:
-            met.setdefault(space.index(condition.feature), []).append(_checked(condition, space))
-        joined = [
-            _closed(reduce(_both, met[position]), space.features[position])
-            for position in sorted(met)
-        ]
-        return cls(tuple(condition for condition in joined if condition is not None))
+            checked = _checked(condition, space)
+            position = space.index(condition.feature)
+            by_position.setdefault(position, []).append(checked)
+        canonical = []
+        for position in sorted(by_position):
+            joined = reduce(_both, by_position[position])
+            simplest = _canonical(joined, space.features[position])
+            if simplest is not None:
+                canonical.append(simplest)
+        return cls(tuple(canonical))
 
     @property
     def text(self) -> str:
@@ -158,8 +172,8 @@ class Rule:
     def __str__(self) -> str:
         return self.text
 
-    def mask(self, points: Points, space: Space) -> NDArray[np.bool_]:
-        """Tell which encoded points meet all conditions."""
+    def mask(self, points: Points, space: Space) -> Flags:
+        """Return which encoded points meet all conditions."""
         met = np.ones(len(points), dtype=np.bool_)
         for condition in self.conditions:
             position = space.index(condition.feature)
@@ -171,18 +185,18 @@ class Rule:
 
         >>> from evenhand.space.feature import integer
         >>> from evenhand.space.space import Space
-        >>> Rule((Condition("age", high=18),)).draw(
-        ...     2, np.random.default_rng(0), Space([integer("age", 18, 90)])
-        ... ).tolist()
+        >>> space = Space([integer("age", 18, 90)])
+        >>> Rule((Condition("age", high=18),)).draw(2, np.random.default_rng(0), space).tolist()
         [[18.0], [18.0]]
         """
-        given = {space.index(condition.feature): condition for condition in self.conditions}
-        parts = tuple(
-            _part(position, feature, given.get(position))
-            for position, feature in enumerate(space.features)
-        )
+        by_feature = {condition.feature: condition for condition in self.conditions}
+        for name in by_feature:
+            space.index(name)  # an unknown feature is an error, not one without a condition
+        parts = []
+        for position, feature in enumerate(space.features):
+            parts.append(_part(position, feature, by_feature.get(feature.name)))
         try:
-            return Law(space, parts).draw(n, rng)
+            return Distribution(space, tuple(parts)).draw(n, rng)
         except RareInputs:
             raise RareInputs(
                 f"the constraints leave next to no input with {clip(self.text, 300)}"
@@ -204,6 +218,7 @@ class Rule:
             raise UsageError(
                 f"a rule is a table with a list of conditions, not {clip(repr(table))}"
             )
+        conditions = []
         for entry in entries:
             if not isinstance(entry, Mapping) or "feature" not in entry:
                 raise UsageError(
@@ -211,114 +226,160 @@ class Rule:
                 )
             for key in entry:
                 if key not in _FIELDS:
-                    raise UsageError(f"unknown key {key!r} in a condition; {nearest(key, _FIELDS)}")
-        listed: list[dict[str, Any]] = [
-            {
-                key: tuple(value) if isinstance(value, list) else value
-                for key, value in entry.items()
-            }
-            for entry in entries
-        ]
-        return cls(tuple(Condition(**entry) for entry in listed))
+                    raise UsageError(
+                        f"unknown key {key!r} in a condition; {nearest(key, _FIELDS)}"
+                    )
+            conditions.append(_condition(entry))
+        return cls(tuple(conditions))
 
 
-def _said(value: Label) -> str:
+def _condition(entry: Mapping[str, Any]) -> Condition:
+    """Return a condition from its entry in JSON, where tuples are lists."""
+    fields: dict[str, Any] = {}
+    for key, value in entry.items():
+        fields[key] = tuple(value) if isinstance(value, list) else value
+    return Condition(**fields)
+
+
+def _label_text(value: Label) -> str:
+    """Return a level or the end of a range as people read it."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return str(value) or "''"
-    return f"{value:,}" if isinstance(value, int) else f"{value:,.15g}"
+    if isinstance(value, int):
+        return f"{value:,}"
+    return f"{value:,.15g}"
 
 
 def _checked(condition: Condition, space: Space) -> Condition:
-    """Return the condition with plain values, or say what in it does not fit its feature."""
-    feature, said = space.feature(condition.feature), f"the condition on {condition.feature!r}"
-    low, high, below = plain(condition.low), plain(condition.high), plain(condition.below)
-    ends = (("low", low), ("high", high), ("below", below))
+    """Return the condition with plain values; refuse one that does not fit its feature."""
+    feature = space.feature(condition.feature)
+    ends = {
+        "low": plain(condition.low),
+        "high": plain(condition.high),
+        "below": plain(condition.below),
+    }
     if feature.kind == "category":
-        for key, end in ends:
-            if end is not None:
-                raise UsageError(
-                    f"{said} has {key} = {clip(repr(end))}, but it is a category; name levels"
-                    " instead"
-                )
-        levels = [plain(level) for level in condition.levels]
-        if not levels:
-            raise UsageError(f"{said} names no level; {nearest('', feature.levels)}")
-        for level in levels:
-            if level not in feature.levels:
-                raise UsageError(
-                    f"{said}: it has no level {clip(repr(level))}; {nearest(level, feature.levels)}"
-                )
-        return Condition(
-            feature.name, levels=tuple(level for level in feature.levels if level in levels)
-        )
+        return _checked_levels(condition, feature, ends)
+    return _checked_ends(condition, feature, ends)
+
+
+def _checked_levels(
+    condition: Condition, feature: Feature, ends: dict[str, Any]
+) -> Condition:
+    subject = f"the condition on {condition.feature!r}"
+    for key, end in ends.items():
+        if end is not None:
+            raise UsageError(
+                f"{subject} has {key} = {clip(repr(end))}, but it is a category; name levels"
+                " instead"
+            )
+    levels = [plain(level) for level in condition.levels]
+    if not levels:
+        raise UsageError(f"{subject} names no level; {nearest('', feature.levels)}")
+    for level in levels:
+        if level not in feature.levels:
+            raise UsageError(
+                f"{subject}: it has no level {clip(repr(level))}; {nearest(level, feature.levels)}"
+            )
+    in_order = tuple(level for level in feature.levels if level in levels)
+    return Condition(feature.name, levels=in_order)
+
+
+def _checked_ends(
+    condition: Condition, feature: Feature, ends: dict[str, Any]
+) -> Condition:
+    subject = f"the condition on {condition.feature!r}"
     if condition.levels:
-        raise UsageError(f"{said} names levels, but it is a number; give low and high instead")
-    for key, end in ends:
-        if end is not None and (
-            isinstance(end, bool) or not isinstance(end, int | float) or end != end
-        ):
-            raise UsageError(f"{said}: {key} = {clip(repr(end))} is not a number")
+        raise UsageError(
+            f"{subject} names levels, but it is a number; give low and high instead"
+        )
+    for key, end in ends.items():
+        if end is not None and not _is_number(end):
+            raise UsageError(f"{subject}: {key} = {clip(repr(end))} is not a number")
+    low = ends["low"]
+    high = ends["high"]
+    below = ends["below"]
     if low is not None and high is not None and low > high:
-        raise UsageError(f"{said}: low = {low!r} is over high = {high!r}; swap them")
+        raise UsageError(f"{subject}: low = {low!r} is over high = {high!r}; swap them")
     if below is None:
         return Condition(feature.name, low, high)
     if low is not None and low >= below:
-        raise UsageError(f"{said}: low = {low!r} is not under below = {below!r}; swap them")
-    under = _under(below, feature)
-    if high is not None and high <= under:
+        raise UsageError(
+            f"{subject}: low = {low!r} is not under below = {below!r}; swap them"
+        )
+    largest = _largest_under(below, feature)
+    if high is not None and high <= largest:
         return Condition(feature.name, low, high)
-    return Condition(feature.name, low, under, below=below)
+    return Condition(feature.name, low, largest, below=below)
 
 
-def _under(end: float, feature: Feature) -> float:
-    """Return the largest value of a numeric feature that is under an end, or under its range where
-    none is.
+def _is_number(value: Any) -> bool:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    is_nan = value != value
+    return not is_nan
+
+
+def _largest_under(end: float, feature: Feature) -> float:
+    """Return the largest value of a numeric feature that is under an end.
+
+    It is under the range of the feature where all values are at the end or over it.
     """
-    # Ends that are far out, infinite ones too, would have no place.
-    beyond = feature.step or 1.0
-    end = min(max(end, feature.low - beyond), feature.high + beyond)
+    # Ends that are far out, infinite ones too, would have no place on the grid.
+    margin = feature.step or 1.0
+    end = min(max(end, feature.low - margin), feature.high + margin)
     if feature.step is None:
         return math.nextafter(end, -math.inf)
     place = math.ceil((end - feature.low) / feature.step - _SLACK) - 1
-    return float(feature.snap(np.array([feature.low + place * float(feature.step)]))[0])
+    value = feature.low + place * float(feature.step)
+    return float(feature.snap(np.array([value]))[0])
 
 
-def _both(one: Condition, other: Condition) -> Condition:
+def _both(first: Condition, second: Condition) -> Condition:
     """Return the condition that is met where both are; it may be met nowhere."""
-    ends = (end for end in (one, other) if end.high is not None)
-    tighter = min(
-        ends,
-        key=lambda end: (end.high or 0.0, end.below is not None, end.below or 0.0),
-        default=one,
-    )
+    lows = [condition.low for condition in (first, second) if condition.low is not None]
+    bounded = [condition for condition in (first, second) if condition.high is not None]
+    tighter = min(bounded, key=_upper_end, default=first)
     return Condition(
-        one.feature,
-        max((end for end in (one.low, other.low) if end is not None), default=None),
-        tighter.high,
-        tuple(level for level in one.levels if level in other.levels),
+        first.feature,
+        low=max(lows, default=None),
+        high=tighter.high,
+        levels=tuple(level for level in first.levels if level in second.levels),
         below=tighter.below,
     )
 
 
-def _closed(condition: Condition, feature: Feature) -> Condition | None:
+def _upper_end(condition: Condition) -> tuple[float, bool, float]:
+    """Return the key by which upper ends are compared: of equal ones, `high` is before `below`."""
+    return condition.high or 0.0, condition.below is not None, condition.below or 0.0
+
+
+def _canonical(condition: Condition, feature: Feature) -> Condition | None:
     """Return the condition in its one form, None where every value meets it."""
     if feature.kind == "category":
-        without = tuple(level for level in feature.levels if level not in condition.levels)
-        if not condition.levels:
-            raise UsageError(f"no level of {feature.name!r} meets all conditions on it")
-        if not without:
-            return None
-        return replace(condition, without=without if len(without) < len(condition.levels) else ())
+        return _canonical_levels(condition, feature)
+    return _canonical_range(condition, feature)
+
+
+def _canonical_levels(condition: Condition, feature: Feature) -> Condition | None:
+    if not condition.levels:
+        raise UsageError(f"no level of {feature.name!r} meets all conditions on it")
+    without = tuple(level for level in feature.levels if level not in condition.levels)
+    if not without:
+        return None
+    if len(without) < len(condition.levels):
+        return replace(condition, without=without)
+    return replace(condition, without=())
+
+
+def _canonical_range(condition: Condition, feature: Feature) -> Condition | None:
     whole = Part.uniform(0, feature)
-    first, last = float(whole.low[0, 0]), float(whole.high[0, 0])
+    first = float(whole.low[0, 0])
+    last = float(whole.high[0, 0])
     low = first if condition.low is None else max(condition.low, first)
     high = last if condition.high is None else min(condition.high, last)
     if feature.step is not None and low <= high:
-        place = (
-            math.ceil((low - feature.low) / feature.step - _SLACK),
-            math.floor((high - feature.low) / feature.step + _SLACK),
-        )
-        low, high = feature.snap(np.array(place) * float(feature.step) + feature.low).tolist()
+        low, high = _values_between(low, high, feature, feature.step)
     if low > high:
         raise UsageError(
             f"no value of {feature.name!r} meets all conditions on it; it takes {feature.domain}"
@@ -327,24 +388,36 @@ def _closed(condition: Condition, feature: Feature) -> Condition | None:
     low, high = feature.numbers(ends).tolist()
     if low <= first and high >= last:
         return None
+    lower_end = None if low <= first else low
     if high >= last:
-        return Condition(feature.name, None if low <= first else low)
-    return Condition(feature.name, None if low <= first else low, high, below=condition.below)
+        return Condition(feature.name, lower_end)
+    return Condition(feature.name, lower_end, high, below=condition.below)
+
+
+def _values_between(
+    low: float, high: float, feature: Feature, step: float
+) -> tuple[float, float]:
+    """Return the first and the last value on the grid of a feature between two ends."""
+    first = math.ceil((low - feature.low) / step - _SLACK)
+    last = math.floor((high - feature.low) / step + _SLACK)
+    values = np.array([first, last]) * float(step) + feature.low
+    least, greatest = feature.snap(values).tolist()
+    return least, greatest
 
 
 def _part(position: int, feature: Feature, condition: Condition | None) -> Part:
-    """Return how the values of a feature are drawn: uniformly over those that meet the condition."""
+    """Return how a feature is drawn: uniformly over the values that meet the condition."""
     whole = Part.uniform(position, feature)
     if condition is None:
         return whole
     if feature.kind == "category":
         codes = np.flatnonzero(condition.codes(feature)).astype(np.float64)
-        return Part.counted((position,), (feature,), codes[:, None], np.ones(len(codes)))
-    low = whole.low if condition.low is None else np.full((1, 1), float(condition.low))
-    most = (
-        condition.high
-        if condition.below is None or condition.high is not None
-        else _under(condition.below, feature)
-    )
-    high = whole.high if most is None else np.full((1, 1), float(most))
+        weights = np.ones(len(codes))
+        return Part.counted((position,), (feature,), codes[:, None], weights)
+    least = condition.low
+    greatest = condition.high
+    if greatest is None and condition.below is not None:
+        greatest = _largest_under(condition.below, feature)
+    low = whole.low if least is None else np.full((1, 1), float(least))
+    high = whole.high if greatest is None else np.full((1, 1), float(greatest))
     return replace(whole, low=low, high=high)

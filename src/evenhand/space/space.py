@@ -17,7 +17,14 @@ import numpy as np
 from evenhand.runtime.errors import DataError, SpaceError, UsageError, clip, nearest
 from evenhand.space.blocks import Block, plan_blocks
 from evenhand.space.constraints import Constraint, FunctionConstraint, named
-from evenhand.space.dataframes import Layout, check_missing, eager, encode_column, infer, layout_of
+from evenhand.space.dataframes import (
+    Layout,
+    check_missing,
+    eager,
+    encode_column,
+    infer,
+    layout_of,
+)
 from evenhand.space.feature import Feature, Label, Points, combinations, count, product
 
 if TYPE_CHECKING:
@@ -163,7 +170,9 @@ class Space:
         """A hash of what an input can be; equal spaces have equal digests, whatever frame engine
         they came from.
         """
-        text = json.dumps(self.to_dict(), sort_keys=True, ensure_ascii=True, separators=(",", ":"))
+        text = json.dumps(
+            self.to_dict(), sort_keys=True, ensure_ascii=True, separators=(",", ":")
+        )
         return hashlib.sha256(text.encode()).hexdigest()
 
     @cached_property
@@ -207,7 +216,9 @@ class Space:
     @cached_property
     def passed(self) -> tuple[int, ...]:
         """Positions of the features that the software under test takes."""
-        return tuple(position for position, feature in enumerate(self.features) if feature.passed)
+        return tuple(
+            position for position, feature in enumerate(self.features) if feature.passed
+        )
 
     @cached_property
     def _predicates(
@@ -217,10 +228,15 @@ class Space:
         for constraint in self.constraints:
             if isinstance(constraint, str):
                 parsed = Constraint.parse(constraint, self.features)
-                made.append((tuple(self._index[name] for name in parsed.touches), parsed.mask))
+                made.append(
+                    (tuple(self._index[name] for name in parsed.touches), parsed.mask)
+                )
             elif callable(constraint):
                 made.append(
-                    (tuple(range(len(self.features))), FunctionConstraint(self, constraint).mask)
+                    (
+                        tuple(range(len(self.features))),
+                        FunctionConstraint(self, constraint).mask,
+                    )
                 )
             else:
                 raise SpaceError(
@@ -239,7 +255,9 @@ class Space:
         """Return how to draw these features, which stand for the space's own, under its
         constraints.
         """
-        return plan_blocks(tuple(features), self._predicates, [named(c) for c in self.constraints])
+        return plan_blocks(
+            tuple(features), self._predicates, [named(c) for c in self.constraints]
+        )
 
     @cached_property
     def _blocks(self) -> tuple[Block, ...]:
@@ -249,7 +267,8 @@ class Space:
         """Tell whether constraints tie these features to others."""
         mine = set(self.sets(names))
         return any(
-            mine & set(block.columns) and not mine >= set(block.columns) for block in self._blocks
+            mine & set(block.columns) and not mine >= set(block.columns)
+            for block in self._blocks
         )
 
     @cached_property
@@ -296,7 +315,9 @@ class Space:
         """Return the positions of a set of features given by name."""
         names = (over,) if isinstance(over, str) else tuple(over)
         if not names:
-            raise UsageError(f"over is empty; name at least one feature of {', '.join(self.names)}")
+            raise UsageError(
+                f"over is empty; name at least one feature of {', '.join(self.names)}"
+            )
         for name in names:
             if names.count(name) > 1:
                 raise UsageError(f"over names {name!r} twice; name each feature once")
@@ -310,10 +331,13 @@ class Space:
         total = combinations(feature.choices for feature in features)
         if total == math.inf:
             name = next(feature.name for feature in features if math.isinf(feature.variety))
-            raise SpaceError(f"feature {name!r} is continuous; give it a step or bins to vary it")
+            raise SpaceError(
+                f"feature {name!r} is continuous; give it a step or bins to vary it"
+            )
         if total > MOST_ASSIGNMENTS:
             factors = clip(
-                " × ".join(f"{feature.name} {feature.choices:,}" for feature in features), 300
+                " × ".join(f"{feature.name} {feature.choices:,}" for feature in features),
+                300,
             )
             raise SpaceError(
                 f"{factors} = {count(total)} assignments, over the {MOST_ASSIGNMENTS:,} that are"
@@ -356,7 +380,9 @@ class Space:
             out[:, position].reshape(len(table), len(points))[:] = points[:, position]
         for column, position in enumerate(self.sets(over)):
             given = ~np.isnan(table[:, column])
-            out[:, position].reshape(len(table), len(points))[given] = table[given, column, None]
+            out[:, position].reshape(len(table), len(points))[given] = table[
+                given, column, None
+            ]
         return out
 
     def own(self, points: Points, over: Over) -> NDArray[np.intp]:
@@ -380,7 +406,9 @@ class Space:
         """Return encoded points as a frame of the user's own engine, labels, dtypes and column
         order.
         """
-        return self.layout.build(self.features, range(len(self.features)), self._shaped(points))
+        return self.layout.build(
+            self.features, range(len(self.features)), self._shaped(points)
+        )
 
     def native(self, points: Points) -> Any:
         """Return what the software under test takes of encoded points, as a frame."""
@@ -389,13 +417,17 @@ class Space:
     def labels(self, points: Points) -> dict[str, list[Label]]:
         """Return encoded points as plain Python values by feature."""
         return {
-            feature.name: feature.labels(points[:, i]) for i, feature in enumerate(self.features)
+            feature.name: feature.labels(points[:, i])
+            for i, feature in enumerate(self.features)
         }
 
     def records(self, points: Points) -> list[dict[str, Label]]:
         """Return encoded points as one dictionary each, for people and JSON."""
         columns = self.labels(self._shaped(points))
-        return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+        return [
+            dict(zip(columns, row, strict=True))
+            for row in zip(*columns.values(), strict=True)
+        ]
 
     def encode(self, frame: Any) -> Points:
         """Encode a frame, or a list of dictionaries, of inputs in the user's own labels; other
@@ -444,7 +476,9 @@ def _columns_of(frame: Any, features: Sequence[Feature]) -> tuple[dict[str, Any]
     table = eager(frame)
     for name in names:
         if name not in table.columns:
-            raise DataError(f"column {name!r} is not in the frame; {nearest(name, table.columns)}")
+            raise DataError(
+                f"column {name!r} is not in the frame; {nearest(name, table.columns)}"
+            )
         check_missing(table, name)
     # Lists, since narwhals packs some engines' texts into arrays of fixed width, which lose
     # trailing NULs.
@@ -460,4 +494,8 @@ def _columns_of(frame: Any, features: Sequence[Feature]) -> tuple[dict[str, Any]
 
 def _listed(given: Any) -> tuple[Any, ...]:
     """Return one name or constraint, or a list of them, as a tuple."""
-    return (given,) if isinstance(given, str) or not isinstance(given, Iterable) else tuple(given)
+    return (
+        (given,)
+        if isinstance(given, str) or not isinstance(given, Iterable)
+        else tuple(given)
+    )

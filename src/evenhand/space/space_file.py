@@ -29,7 +29,8 @@ from evenhand.runtime.options import (
     Options,
 )
 from evenhand.runtime.table_file import beside, read_frame
-from evenhand.space.feature import KINDS, Feature, category, integer
+from evenhand.space.declaration import KINDS
+from evenhand.space.feature import Feature, category, integer
 from evenhand.space.space import Space
 
 if TYPE_CHECKING:
@@ -42,11 +43,16 @@ SPACE = Options.of(
     Option("target", TEXT, "the column of that file that is no input"),
     Option("protected", LIST, "the protected features"),
     Option("constraints", LIST, "rules that all inputs keep, such as age >= 18"),
-    Option("features", TABLE, "for each feature what it can be, or what is inferred otherwise"),
+    Option(
+        "features", TABLE, "for each feature what it can be, or what is inferred otherwise"
+    ),
 )
 """What can be said in a [space] table."""
 _LEVELS = Kind(
-    "levels", (list,), "a list of labels", {"type": "array", "items": LABEL.schema, "minItems": 1}
+    "levels",
+    (list,),
+    "a list of labels",
+    {"type": "array", "items": LABEL.schema, "minItems": 1},
 )
 _BINS = Kind(
     "bins",
@@ -66,7 +72,9 @@ FEATURE = Options.of(
     Option("high", NUMBER, "the greatest value of a number, included"),
     Option("step", NUMBER, "how far apart the values of a number are"),
     Option(
-        "bins", _BINS, "the groups of a number, and the values of a continuous one that is varied"
+        "bins",
+        _BINS,
+        "the groups of a number, and the values of a continuous one that is varied",
     ),
     Option("passed", FLAG, "false for what the software does not take"),
 )
@@ -209,7 +217,9 @@ def read_themis(path: str | PathLike[str]) -> Themis:
         raise ConfigError(f"{file}: is not valid XML: {error}") from None
     features = [_themis_input(entry, file) for entry in root.iterfind("inputs/input")]
     if not features:
-        raise ConfigError(f"{file}: has no <inputs><input>, so it is no Themis settings file")
+        raise ConfigError(
+            f"{file}: has no <inputs><input>, so it is no Themis settings file"
+        )
     tests = tuple(_themis_test(entry, file) for entry in root.iterfind("tests/test"))
     named = dict.fromkeys(name for test in tests for name in test["over"])
     try:
@@ -236,7 +246,12 @@ def _text(entry: Element, path: str, file: Path, default: str | None = None) -> 
 
 
 def _number(
-    entry: Element, path: str, file: Path, default: float | None = None, *, whole: bool = False
+    entry: Element,
+    path: str,
+    file: Path,
+    default: float | None = None,
+    *,
+    whole: bool = False,
 ) -> float:
     text = _text(entry, path, file, None if default is None else str(default))
     try:
@@ -255,7 +270,8 @@ def _themis_input(entry: Element, file: Path) -> Feature:
     try:
         if kind == "categorical":
             return category(
-                name, [(value.text or "").strip() for value in entry.iterfind("values/value")]
+                name,
+                [(value.text or "").strip() for value in entry.iterfind("values/value")],
             )
         if kind == "continuousInt":
             ends = [
@@ -281,7 +297,9 @@ def _themis_test(entry: Element, file: Path) -> dict[str, Any]:
     return {
         "job": "subsets" if search else "measure",
         "kinds": kinds if search else [function.partition("_")[0]],
-        "over": [(name.text or "").strip() for name in entry.iterfind("i_fields/input_name")],
+        "over": [
+            (name.text or "").strip() for name in entry.iterfind("i_fields/input_name")
+        ],
         "limit": _number(entry, "threshold", file) if search else None,
         "level": _number(entry, "conf", file),
         "margin": _number(entry, "margin", file),

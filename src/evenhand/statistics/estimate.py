@@ -88,14 +88,15 @@ class Estimate:
             )
         if not -1 <= self.low <= self.high <= 1:
             raise UsageError(
-                f"the interval {self.low!r} to {self.high!r} must be ordered and lie between -1"
-                " and 1"
+                f"the interval {self.low!r} to {self.high!r} must be ordered and lie"
+                " between -1 and 1"
             )
         if math.isnan(self.value) and self.n == 0:
             return
         if not self.low <= self.value <= self.high:
             raise UsageError(
-                f"the value {self.value!r} lies outside its interval {self.low!r} to {self.high!r}"
+                f"the value {self.value!r} lies outside its interval {self.low!r} to"
+                f" {self.high!r}"
             )
 
     @classmethod
@@ -107,7 +108,8 @@ class Estimate:
         """
         if n < 1 or not 0 <= hits <= n:
             raise UsageError(
-                f"enumeration gave {hits} hits among {n} inputs; it needs n >= 1 and 0 <= hits <= n"
+                f"enumeration gave {hits} hits among {n} inputs; it needs n >= 1 and 0 <="
+                " hits <= n"
             )
         share = float(hits) / n
         return cls(share, share, share, n, 1.0, "enumerated", population)
@@ -320,7 +322,10 @@ class Witnesses(Estimate):
 
     def __str__(self) -> str:
         every = "every one of " if self.high == self.value else ""
-        return f"{self.value_text} by trying {every}{number_text.count(self.n)} inputs ({self.method})"
+        return (
+            f"{self.value_text} by trying {every}{number_text.count(self.n)} inputs"
+            f" ({self.method})"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -336,7 +341,8 @@ class Amount(Estimate):
     def __post_init__(self) -> None:
         if not self.low <= self.value <= self.high:
             raise UsageError(
-                f"the value {self.value!r} lies outside its interval {self.low!r} to {self.high!r}"
+                f"the value {self.value!r} lies outside its interval {self.low!r} to"
+                f" {self.high!r}"
             )
 
     def to_dict(self) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from evenhand.mitigation.catalogue import METHODS, method, needs
 from evenhand.runtime.errors import UsageError, clip, nearest
 from evenhand.runtime.fingerprint import fingerprint
-from evenhand.study.fits import About
+from evenhand.study.fits import MethodInfo
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -28,7 +28,7 @@ class Model:
 
 
 @dataclass(frozen=True, eq=False)
-class Entry:
+class StudyMethod:
     """A method of a study: a key of the catalogue, or a factory of the user's own, with settings.
 
     Parameters
@@ -47,7 +47,7 @@ class Entry:
 
     Examples
     --------
-    >>> Entry("half", key="correlation-remover", settings={"alpha": 0.5}).about.code
+    >>> StudyMethod("half", key="correlation-remover", settings={"alpha": 0.5}).info.code
     'CR'
     """
 
@@ -58,74 +58,83 @@ class Entry:
 
     def __post_init__(self) -> None:
         if self.factory is None:
-            object.__setattr__(self, "key", self.name if self.key is None else self.key)
-            if self.key not in METHODS:
-                raise UsageError(
-                    f"there is no method {clip(repr(self.key))}; {nearest(self.key, METHODS)}"
-                )
+            key = self.name if self.key is None else self.key
+            object.__setattr__(self, "key", key)
+            if key not in METHODS:
+                raise UsageError(f"unknown method {clip(repr(key))}; {nearest(key, METHODS)}")
         for name in self.settings:
             if name in GIVEN:
                 raise UsageError(
                     f"the method {self.name!r} has the setting {name!r}, which the study sets by"
                     " itself"
                 )
+        self._check_settings()
+
+    def _check_settings(self) -> None:
+        """Make the method once, so that an unknown setting is an error before anything is run."""
+        prefit = {"prefit": True} if self.shares else {}
         try:
-            self.make(estimator=None, over="", **({"prefit": True} if self.shares else {}))
+            self.make(estimator=None, over="", **prefit)
         except TypeError as error:
             raise UsageError(
                 f"the method {self.name!r} cannot be made: {clip(str(error))}"
             ) from None
 
     @cached_property
-    def about(self) -> About:
-        """What it is."""
+    def info(self) -> MethodInfo:
+        """What is known of it."""
         if self.factory is None:
-            entry = METHODS[str(self.key)]
-            return About(self.name, entry.key, entry.code, entry.kind, entry.own_model)
+            known = METHODS[str(self.key)]
+            return MethodInfo(self.name, known.key, known.code, known.kind, known.own_model)
         own = "estimator" not in inspect.signature(self.factory).parameters
-        code, kind = (getattr(self.factory, name, "") for name in ("code", "kind"))
-        return About(
-            self.name, self.key or "", code or self.name, kind or ("in" if own else "pre"), own
-        )
+        code = getattr(self.factory, "code", "") or self.name
+        kind = getattr(self.factory, "kind", "")
+        if not kind:
+            kind = "in" if own else "pre"
+        return MethodInfo(self.name, self.key or "", code, kind, own)
 
     @property
     def off(self) -> Mapping[str, Any]:
         """The settings under which it does not mitigate."""
-        return dict(getattr(self.factory or METHODS[str(self.key)].factory, "off", {}))
+        factory = self.factory or METHODS[str(self.key)].factory
+        return dict(getattr(factory, "off", {}))
 
     @property
     def shares(self) -> bool:
-        """Whether it acts on the answers of a model that others share; not if it keeps columns or
-        rows from it.
-        """
-        kept = not self.settings.get("aware", True) or self.settings.get("validation") is not None
-        return self.about.kind == "post" and not kept
+        """Whether it acts on the answers of a model that other methods share.
 
-    def make(self, *, estimator: Any = None, **how: Any) -> Any:
-        """Return a method that is not fitted; what is given here goes before the settings, but for
-        a seed.
+        It does not if it keeps columns or rows from the model.
         """
-        chosen = {
-            **how,
-            **self.settings,
-            **{name: value for name, value in how.items() if name != "random_state"},
-        }
+        keeps_columns = not self.settings.get("aware", True)
+        keeps_rows = self.settings.get("validation") is not None
+        return self.info.kind == "post" and not keeps_columns and not keeps_rows
+
+    def make(self, *, estimator: Any = None, **given: Any) -> Any:
+        """Return a method that is not fitted.
+
+        What is given here goes before the settings, but for `random_state`: the seed of a study
+        gives way to one that the user chose.
+        """
+        settings = {**given, **self.settings}
+        for name, value in given.items():
+            if name != "random_state":
+                settings[name] = value
         if self.factory is None:
-            return method(str(self.key), estimator, **chosen)
-        return (
-            self.factory(**chosen)
-            if self.about.own
-            else self.factory(estimator=estimator, **chosen)
-        )
+            return method(str(self.key), estimator, **settings)
+        if self.info.own:
+            return self.factory(**settings)
+        return self.factory(estimator=estimator, **settings)
 
     def check(self) -> None:
-        """Refuse a method whose libraries are not installed, naming the extra."""
-        missing = None if self.factory is not None else needs(str(self.key), **self.settings)
+        """Raise an error that names the extra if the libraries of the method are not installed."""
+        if self.factory is not None:
+            return
+        missing = needs(str(self.key), **self.settings)
         if missing is not None:
             raise missing
 
     @property
     def digest(self) -> str:
         """What tells it from a method of the same key or factory with other settings."""
-        made = "" if self.factory is None else fingerprint(self.factory)
-        return f"{made} {sorted(self.settings.items())!r}"
+        factory_digest = "" if self.factory is None else fingerprint(self.factory)
+        return f"{factory_digest} {sorted(self.settings.items())!r}"

@@ -44,7 +44,7 @@ class NothingToCompare(DataError):
 
 
 @dataclass(frozen=True)
-class Case:
+class StudyCase:
     """One fit: a method, or the original, trained on one split of one data set, and what it told
     the test rows.
 
@@ -67,7 +67,7 @@ class Case:
 
 
 @dataclass(frozen=True)
-class About:
+class MethodInfo:
     """What is known of a method of a study: its name there, its key and code in the catalogue, and
     when it acts.
 
@@ -83,7 +83,7 @@ class About:
 
 
 @dataclass(frozen=True)
-class Ground:
+class TaskInfo:
     """What is known of a data set of a study: its labels, and the values of its protected columns,
     privileged first.
 
@@ -114,13 +114,13 @@ class Cases:
     `tasks` and `methods` are by name, in the order of the study.
     """
 
-    tasks: Mapping[str, Ground]
+    tasks: Mapping[str, TaskInfo]
     models: tuple[str, ...]
-    methods: Mapping[str, About]
+    methods: Mapping[str, MethodInfo]
     splits: int
     test_size: float
     seed: int
-    cases: tuple[Case, ...] = field(repr=False)
+    cases: tuple[StudyCase, ...] = field(repr=False)
     notes: tuple[str, ...] = ()
 
     @property
@@ -136,7 +136,7 @@ class Cases:
         return float(sum(case.fit_seconds + case.predict_seconds for case in self.cases))
 
     @property
-    def failed(self) -> tuple[Case, ...]:
+    def failed(self) -> tuple[StudyCase, ...]:
         """The cases in which a method, or an original, failed."""
         return tuple(case for case in self.cases if case.error is not None)
 
@@ -240,8 +240,8 @@ class Cases:
         )
 
     @cached_property
-    def _places(self) -> dict[tuple[str, str | None, str, str], dict[int, Case]]:
-        found: dict[tuple[str, str | None, str, str], dict[int, Case]] = {}
+    def _places(self) -> dict[tuple[str, str | None, str, str], dict[int, StudyCase]]:
+        found: dict[tuple[str, str | None, str, str], dict[int, StudyCase]] = {}
         for case in self.cases:
             found.setdefault((case.task, case.protected, case.model, case.method), {})[
                 case.split
@@ -312,7 +312,7 @@ class Cases:
         )
         return Trials(tuple(sound), ground.frame(over or (protected,)), tables), notes
 
-    def _ground(self, task: str, protected: str) -> Ground:
+    def _ground(self, task: str, protected: str) -> TaskInfo:
         if task not in self.tasks:
             raise UsageError(
                 f"{clip(repr(task))} is no data set of this study; {nearest(task, self.tasks)}"

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from evenhand.results.evidence import Finding
     from evenhand.study.fits import Cases
-    from evenhand.study.text import Shown
+    from evenhand.study.text import PrintedTable
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class StudyResult(Evidence):
     spent: Spent = field(default_factory=lambda: Spent(0, 0, 0.0))
     stop: StopReason = StopReason.COMPLETED
     versions: Mapping[str, str] = field(default_factory=versions)
-    shown: Sequence[Shown] = field(default=(), repr=False, compare=False)
+    shown: Sequence[PrintedTable] = field(default=(), repr=False, compare=False)
     """The tables as they are printed; those of a study from a file are not here."""
 
     @classmethod

@@ -1,6 +1,4 @@
-"""The store of a study: every finished unit in one SQLite file, so that a killed study goes on
-where it was.
-"""
+"""The store of a study: every finished unit in one SQLite file, so that a killed study can resume."""
 
 from __future__ import annotations
 
@@ -22,12 +20,14 @@ Key = tuple[str, str, int]
 
 _OF_STUDIES = "evenhand study 1"
 _FACTS = b"study"
+_SHOWN_DIFFERENCES = 3
+"""How many differences between two studies an error names."""
 
 
 class Store:
     """Finished units of one study, kept in the file `path` under what is known of the study.
 
-    A file that holds another study is refused: `facts` says what a study is, and all of it must be
+    A file that holds another study is an error: `facts` says what a study is, and all of it must be
     the same.
 
     >>> import tempfile
@@ -38,31 +38,41 @@ class Store:
     ...     with Store(f"{folder}/a.sqlite", {"seed": 1}) as store:
     ...         pass
     Traceback (most recent call last):
-    evenhand.runtime.errors.LedgerError: ... holds another study: its seed is 0, not 1; name another store, ...
+    evenhand.runtime.errors.LedgerError: ... holds another study: its seed is 0, not 1; ...
     """
 
     def __init__(self, path: str | PathLike[str], facts: Mapping[str, Any] | None = None) -> None:
         self.path = Path(path)
         if facts is None and not self.path.is_file():
-            raise LedgerError(
-                f"the store '{path}' does not exist; {beside(self.path, (self.path.suffix,))}"
-            )
+            others = beside(self.path, (self.path.suffix,))
+            raise LedgerError(f"the store '{path}' does not exist; {others}")
         self._ledger = Ledger(path, space=_OF_STUDIES, subject=_OF_STUDIES)
         known = self._ledger.known([_FACTS])
         if facts is not None and not known:
-            self._ledger.record([_FACTS], [_text(facts)])
+            self._ledger.record([_FACTS], [_as_text(facts)])
             known = self._ledger.known([_FACTS])
         if not known:
             raise LedgerError(
                 f"the store '{path}' holds no study yet; run one with this store first"
             )
         self.facts: dict[str, Any] = json.loads(str(known[_FACTS]))
-        if facts is not None and (differ := _differences(self.facts, json.loads(_text(facts)))):
-            more = f" and {len(differ) - 3} more" if len(differ) > 3 else ""
-            raise LedgerError(
-                f"the store '{path}' holds another study: {', '.join(differ[:3])}{more}; name"
-                " another store, or delete this one to start over"
-            )
+        if facts is not None:
+            self._check_same_study(facts)
+
+    def _check_same_study(self, facts: Mapping[str, Any]) -> None:
+        """Raise an error if the file holds another study than the one with these facts."""
+        # Through JSON and back, as the facts in the file: tuples have become lists there.
+        facts_as_stored = json.loads(_as_text(facts))
+        differences = _differences(self.facts, facts_as_stored)
+        if not differences:
+            return
+        text = ", ".join(differences[:_SHOWN_DIFFERENCES])
+        if len(differences) > _SHOWN_DIFFERENCES:
+            text += f" and {len(differences) - _SHOWN_DIFFERENCES} more"
+        raise LedgerError(
+            f"the store '{self.path}' holds another study: {text}; name another store, or delete"
+            " this one to start over"
+        )
 
     def __len__(self) -> int:
         """Return how many units are finished."""
@@ -73,14 +83,16 @@ class Store:
 
     def finished(self, units: Sequence[Key]) -> dict[Key, Any]:
         """Return what was kept of those units that are finished."""
-        keys = {_text(unit).encode(): unit for unit in units}
-        return {
-            keys[key]: json.loads(str(kept)) for key, kept in self._ledger.known(list(keys)).items()
-        }
+        units_by_key = {_as_key(unit): unit for unit in units}
+        known = self._ledger.known(list(units_by_key))
+        finished = {}
+        for key, text in known.items():
+            finished[units_by_key[key]] = json.loads(str(text))
+        return finished
 
     def keep(self, unit: Key, found: Any) -> None:
         """Write down what a unit found, at once."""
-        self._ledger.record([_text(unit).encode()], [_text(found)])
+        self._ledger.record([_as_key(unit)], [_as_text(found)])
 
     def close(self) -> None:
         """Close the file."""
@@ -93,31 +105,44 @@ class Store:
         self.close()
 
 
-def _text(value: Any) -> str:
+def _as_text(value: Any) -> str:
     return json.dumps(value, ensure_ascii=True, separators=(",", ":"))
 
 
+def _as_key(unit: Key) -> bytes:
+    return _as_text(unit).encode()
+
+
 def _differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
-    """Return what differs between two studies, in words: parts by name have a digest, all else is a
-    value.
-    """
+    """Return what differs between two studies, in words."""
     found = []
     for field in sorted(before.keys() | now.keys()):
-        old, new = before.get(field), now.get(field)
-        if not isinstance(old, dict) or not isinstance(new, dict):
-            if old != new:
-                found.append(f"its {field} is {clip(repr(old), 40)}, not {clip(repr(new), 40)}")
-            continue
-        one = field.removesuffix("s")
-        found += [f"it has no {one} {name!r}" for name in _without(new, old)]
-        found += [f"it has the {one} {name!r}, too" for name in _without(old, new)]
-        for name in (name for name in old if name in new and old[name] != new[name]):
-            said = isinstance(old[name], str)
-            found.append(
-                f"its {one} {name!r} is {f'{old[name]}, not {new[name]}' if said else 'another'}"
-            )
+        old = before.get(field)
+        new = now.get(field)
+        if isinstance(old, dict) and isinstance(new, dict):
+            found += _differing_parts(field.removesuffix("s"), old, new)
+        elif old != new:
+            found.append(f"its {field} is {clip(repr(old), 40)}, not {clip(repr(new), 40)}")
     return found
 
 
-def _without(these: Iterable[str], those: Mapping[str, Any]) -> list[str]:
-    return [name for name in these if name not in those]
+def _differing_parts(part: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
+    """Return what differs between parts by name, such as data sets, models and versions."""
+    found = []
+    for name in _without(new, old):
+        found.append(f"it has no {part} {name!r}")
+    for name in _without(old, new):
+        found.append(f"it has the {part} {name!r}, too")
+    for name in old:
+        if name not in new or old[name] == new[name]:
+            continue
+        # A version is a text to show; a data set, model or method has a digest that says nothing.
+        if isinstance(old[name], str):
+            found.append(f"its {part} {name!r} is {old[name]}, not {new[name]}")
+        else:
+            found.append(f"its {part} {name!r} is another")
+    return found
+
+
+def _without(names: Iterable[str], others: Mapping[str, Any]) -> list[str]:
+    return [name for name in names if name not in others]

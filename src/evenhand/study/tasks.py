@@ -16,14 +16,17 @@ from evenhand.runtime.errors import DataError, UsageError, clip, nearest
 from evenhand.runtime.random_streams import stream
 from evenhand.space.dataframes import check_missing, eager
 from evenhand.space.feature import plain
-from evenhand.study.fits import Ground
+from evenhand.study.fits import TaskInfo
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from evenhand.space.feature import Label
 
 _REST = "other"
+"""What stands for all values of a protected column that are not privileged."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +54,7 @@ class Task:
     >>> import pandas as pd
     >>> frame = pd.DataFrame({"race": ["White", "Black", "Asian"], "age": [30, 40, 50]})
     >>> task = Task("small", frame, ["no", "yes", "no"], "yes", {"race": "White"})
-    >>> task.frame["race"].tolist(), task.ground.protected
+    >>> task.frame["race"].tolist(), task.info.protected
     (['White', 'other', 'other'], {'race': ('White', 'other')})
     """
 
@@ -60,67 +63,69 @@ class Task:
     labels: Any = field(repr=False)
     positive: Label
     protected: Mapping[str, Any]
-    ground: Ground = field(init=False, repr=False)
+    info: TaskInfo = field(init=False, repr=False)
     cells: NDArray[np.intp] = field(init=False, repr=False)
-    """The cell of each row in a table, if it was told the first label."""
+    """The cell of each row in a table, if the first label is predicted for it."""
 
     def __post_init__(self) -> None:
         import pandas as pd
 
         table = eager(self.frame)
-        given = np.asarray(self.labels)
-        if given.ndim != 1 or len(given) != len(table):
+        given_labels = np.asarray(self.labels)
+        if given_labels.ndim != 1 or len(given_labels) != len(table):
             raise DataError(
-                f"{self.name}: there are {len(table):,} rows and labels of shape {given.shape}"
+                f"{self.name}: there are {len(table):,} rows, but labels of shape"
+                f" {given_labels.shape}"
             )
-        truth, labels = coded(given, f"{self.name}: the column of labels")
+        truth, labels = coded(given_labels, f"{self.name}: the column of labels")
         positive = plain(self.positive)
-        if len(labels) != 2:
-            raise DataError(
-                f"{self.name}: there are {len(labels)} labels and methods know two;"
-                f" {nearest('', labels)}"
-            )
-        if positive not in labels:
-            raise UsageError(
-                f"{self.name}: positive = {clip(repr(positive))} is no label;"
-                f" {nearest(positive, labels)}"
-            )
+        self._check_labels(labels, positive)
         if not isinstance(self.protected, Mapping) or not self.protected:
             raise UsageError(
                 f"{self.name}: protected must name the privileged value of each protected column"
             )
-        binary = {
-            column: self._binary(table, column, value) for column, value in self.protected.items()
-        }
-        frame = Frame.of(labels, {column: values for column, (values, _) in binary.items()})
-        place = frame.place({column: values for column, (values, _) in binary.items()})
-        columns = {
-            name: binary[name][0] if name in binary else _native(table[name])
-            for name in table.columns
-        }
-        ground = Ground(
-            self.name,
-            labels,
-            positive,
-            {c: pair for c, (_, pair) in binary.items()},
-            frame.combinations,
-        )
-        put = {
-            "frame": pd.DataFrame(columns),
-            "labels": (
-                np.array([plain(label) for label in given.tolist()])
-                if given.dtype == object
-                else given
-            ),
-            "positive": positive,
-            "ground": ground,
-            "cells": frame.cells(place, truth, np.zeros_like(truth)),
-        }
-        for attribute, value in put.items():
-            object.__setattr__(self, attribute, value)
+        protected_columns = {}
+        pairs = {}
+        for column, value in self.protected.items():
+            values, pair = self._binary(table, column, value)
+            protected_columns[column] = values
+            pairs[column] = pair
+        frame = Frame.of(labels, protected_columns)
+        place = frame.place(protected_columns)
+        columns = {}
+        for name in table.columns:
+            if name in protected_columns:
+                columns[name] = protected_columns[name]
+            else:
+                columns[name] = _native(table[name])
+        if given_labels.dtype == object:
+            own_labels = np.array([plain(label) for label in given_labels.tolist()])
+        else:
+            own_labels = given_labels
+        # The class is frozen, so that workers can share a task; these are set once, here.
+        self._set("frame", pd.DataFrame(columns))
+        self._set("labels", own_labels)
+        self._set("positive", positive)
+        self._set("info", TaskInfo(self.name, labels, positive, pairs, frame.combinations))
+        self._set("cells", frame.cells(place, truth, np.zeros_like(truth)))
+
+    def _set(self, attribute: str, value: Any) -> None:
+        object.__setattr__(self, attribute, value)
+
+    def _check_labels(self, labels: tuple[Label, ...], positive: Label) -> None:
+        if len(labels) != 2:
+            raise DataError(
+                f"{self.name}: there are {len(labels)} different labels, but methods need exactly"
+                f" two; {nearest('', labels)}"
+            )
+        if positive not in labels:
+            raise UsageError(
+                f"{self.name}: positive = {clip(repr(positive))} is not a label;"
+                f" {nearest(positive, labels)}"
+            )
 
     def _binary(self, table: Any, column: str, value: Any) -> tuple[Any, tuple[Label, Label]]:
-        """Return the values of a protected column as two, and these two, the privileged one first."""
+        """Return a protected column with two values, and these two, the privileged one first."""
         if column not in table.columns:
             raise DataError(
                 f"{self.name}: there is no protected column {column!r};"
@@ -130,34 +135,39 @@ class Task:
             check_missing(table, column)
         except DataError as error:
             raise DataError(f"{self.name}: {error}") from None
-        codes, levels = coded(
-            table[column].to_numpy(), f"{self.name}: the protected column {column!r}"
-        )
-        wanted = [
-            plain(one)
-            for one in (value if isinstance(value, list | tuple | set | frozenset) else [value])
-        ]
-        for one in wanted:
-            if one not in levels:
-                raise UsageError(
-                    f"{self.name}: the privileged value {clip(repr(one))} is no value of"
-                    f" {column!r}; {nearest(one, levels)}"
-                )
-        inside = np.array([level in wanted for level in levels])
-        if inside.all() or not inside.any():
-            raise UsageError(
-                f"{self.name}: {column!r} has nobody on one side of {clip(repr(value))}; name some"
-                " values"
-            )
-        pair: tuple[Label, Label]
+        values = table[column].to_numpy()
+        codes, levels = coded(values, f"{self.name}: the protected column {column!r}")
+        privileged = self._privileged_levels(column, value, levels)
         if len(levels) == 2:
-            pair = (levels[int(np.argmax(inside))], levels[int(np.argmin(inside))])
+            pair = (levels[int(np.argmax(privileged))], levels[int(np.argmin(privileged))])
             return _native(table[column]), pair
-        pair = (
-            " or ".join(str(level) for level, one in zip(levels, inside, strict=True) if one),
-            _REST,
-        )
-        return np.where(inside[codes], *pair), pair
+        names = []
+        for level, is_privileged in zip(levels, privileged, strict=True):
+            if is_privileged:
+                names.append(str(level))
+        privileged_name = " or ".join(names)
+        binary_values = np.where(privileged[codes], privileged_name, _REST)
+        return binary_values, (privileged_name, _REST)
+
+    def _privileged_levels(
+        self, column: str, value: Any, levels: Sequence[Label]
+    ) -> NDArray[np.bool_]:
+        """Return for each level of a column whether it is privileged."""
+        several = isinstance(value, list | tuple | set | frozenset)
+        wanted = [plain(level) for level in (value if several else [value])]
+        for level in wanted:
+            if level not in levels:
+                raise UsageError(
+                    f"{self.name}: the privileged value {clip(repr(level))} is not a value of"
+                    f" {column!r}; {nearest(level, levels)}"
+                )
+        privileged = np.array([level in wanted for level in levels])
+        if privileged.all() or not privileged.any():
+            raise UsageError(
+                f"{self.name}: privileged = {clip(repr(value))} leaves one side of {column!r}"
+                " without anybody; name some of its values, but not all"
+            )
+        return privileged
 
     @property
     def rows(self) -> int:
@@ -167,26 +177,32 @@ class Task:
     def split(
         self, number: int, test_size: float, seed: int
     ) -> tuple[NDArray[np.intp], NDArray[np.intp], int]:
-        """Return the training rows and the test rows of one split, and the seed of all that is
-        random in it.
-        """
+        """Return the training rows and the test rows of one split, and the seed of all its draws."""
         rng = stream(seed, "study", self.name, number)
         order = rng.permutation(self.rows)
+        # At least one row on each side.
         size = min(max(round(test_size * self.rows), 1), self.rows - 1)
-        return order[size:], order[:size], int(rng.integers(2**31))
+        test = order[:size]
+        train = order[size:]
+        return train, test, int(rng.integers(2**31))
 
-    def table(self, rows: NDArray[np.intp], told: Any) -> NDArray[np.int64]:
-        """Return the counts of rows by combination of protected values, true label and label told."""
-        ground, given = self.ground, np.asarray(told, dtype=object)
-        predicted = given == ground.labels[1]
-        if given.shape != rows.shape or not (predicted | (given == ground.labels[0])).all():
-            first = clip(repr(given.ravel()[:1].tolist()))
+    def table(self, rows: NDArray[np.intp], predictions: Any) -> NDArray[np.int64]:
+        """Return the counts of rows by protected values, true label and predicted label."""
+        first, second = self.info.labels
+        answers = np.asarray(predictions, dtype=object)
+        is_second = answers == second
+        is_first = answers == first
+        if answers.shape != rows.shape or not (is_second | is_first).all():
+            example = clip(repr(answers.ravel()[:1].tolist()))
             raise DataError(
-                f"{given.size:,} predictions for {len(rows):,} rows, among them {first}, are not "
-                f"one of {' and '.join(map(repr, ground.labels))} for each row"
+                f"{answers.size:,} predictions for {len(rows):,} rows, among them {example}, are"
+                f" not one of {first!r} and {second!r} for each row"
             )
-        shape = len(ground.combinations), 2, 2
-        counts = np.bincount(self.cells[rows] + predicted, minlength=int(np.prod(shape)))
+        shape = (len(self.info.combinations), 2, 2)
+        # The cells of the two predicted labels follow one another, so a cell is the first of them
+        # plus 1 where the second label was predicted.
+        cells = self.cells[rows] + is_second
+        counts = np.bincount(cells, minlength=int(np.prod(shape)))
         return counts.reshape(shape).astype(np.int64)
 
     @cached_property
@@ -194,18 +210,18 @@ class Task:
         """A hash that two tasks share exactly when they hold the same rows, columns and labels."""
         import pandas as pd
 
+        columns = [self.frame[name] for name in self.frame.columns]
+        columns.append(pd.Series(self.labels))
         found = hashlib.sha256(repr([*self.frame.columns]).encode())
-        for column in (*(self.frame[name] for name in self.frame.columns), pd.Series(self.labels)):
-            found.update(pd.util.hash_pandas_object(column, index=False).to_numpy().tobytes())
+        for column in columns:
+            row_hashes = pd.util.hash_pandas_object(column, index=False)
+            found.update(row_hashes.to_numpy().tobytes())
         return found.hexdigest()[:16]
 
 
 def _native(column: Any) -> Any:
-    """Return a column as pandas takes it; whole frames of other engines would need one more
-    library.
-    """
-    return (
-        column.to_native().reset_index(drop=True)
-        if column.implementation.is_pandas()
-        else column.to_numpy()
-    )
+    """Return a column as pandas takes it."""
+    if column.implementation.is_pandas():
+        return column.to_native().reset_index(drop=True)
+    # Column by column: whole frames of other engines would need one more library.
+    return column.to_numpy()

@@ -28,7 +28,7 @@ sizes, aod-abs here.
 
 
 @dataclass(frozen=True)
-class Shown:
+class PrintedTable:
     """One table: what it says, our numbers, and what the paper printed where it has such a table."""
 
     title: str
@@ -38,19 +38,19 @@ class Shown:
 
 def shown(
     cases: Cases, bias: Sequence[str], performance: str, *, level: float = 0.95
-) -> Iterator[Shown]:
+) -> Iterator[PrintedTable]:
     """Return the tables of a study, in the order of the paper; those that would be empty are left
     out.
     """
     known = performance == "accuracy"
     for name in bias:
         paper = known and name in PUBLISHED
-        yield Shown(
+        yield PrintedTable(
             f"Share of cases in each region, by {name} and {performance} (Table 4)",
             tables.regions_by_method(cases, name, performance),
             published_numbers.regions_by_method(PUBLISHED[name]) if paper else None,
         )
-    yield Shown(
+    yield PrintedTable(
         f"Share of cases in each region, {' and '.join(bias)} together (Table 5)",
         tables.regions_by_model_and_task(cases, bias, performance),
         (
@@ -75,7 +75,7 @@ def shown(
         ):
             found = ours(cases, name, performance, level=level)
             if len(found.frame):
-                yield Shown(
+                yield PrintedTable(
                     title.format(name, performance),
                     found,
                     theirs(PUBLISHED[name]) if paper else None,
@@ -128,7 +128,7 @@ def _cell(value: Any) -> str:
     return number_text.amount(value) if isinstance(value, float) else str(value)
 
 
-def as_json(one: Shown) -> dict[str, Any]:
+def as_json(one: PrintedTable) -> dict[str, Any]:
     """Return a table as JSON holds it."""
     rows = []
     for row, cells in one.ours.frame.to_dict("index").items():

@@ -12,7 +12,7 @@ import numpy as np
 
 from evenhand.mitigation.aif360_compat import seeded
 from evenhand.runtime.errors import EvenhandError, clip
-from evenhand.study.fits import ORIGINAL, Case
+from evenhand.study.fits import ORIGINAL, StudyCase
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,13 +20,17 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from evenhand.study.store import Key
-    from evenhand.study.study import Entry, Study
+    from evenhand.study.study import StudyMethod, Study
     from evenhand.study.tasks import Task
 
-Found = list[Any]
-"""What is kept of a case: protected column, method, counts, seconds to fit and to predict, and the
-error.
+KeptCase = list[Any]
+"""What is kept of a case, as JSON holds it.
+
+Protected column, method, counts, seconds to fit, seconds to predict, and the error.
 """
+
+_ANSWERS = ("predict", "predict_proba", "decision_function")
+"""The methods of a classifier that answer about rows."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +39,7 @@ class Work:
 
     study: Study
 
-    def __call__(self, unit: Key) -> tuple[Key, list[Found]]:
+    def __call__(self, unit: Key) -> tuple[Key, list[KeptCase]]:
         """Return what came of the unit: a case for each fit."""
         from threadpoolctl import threadpool_limits
 
@@ -44,58 +48,66 @@ class Work:
         # it is.
         with threadpool_limits(1), warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return unit, self._done(unit)
+            return unit, self._kept_cases(unit)
 
-    def _done(self, unit: Key) -> list[Found]:
-        name, model, number = unit
-        task = next(task for task in self.study.tasks if task.name == name)
+    def _kept_cases(self, unit: Key) -> list[KeptCase]:
+        task_name, model, number = unit
+        task = next(task for task in self.study.tasks if task.name == task_name)
         train, test, seed = task.split(number, self.study.test_size, self.study.seed)
-        rows = _Rows(
-            task, task.frame.take(train), task.frame.take(test), task.labels[train], test, seed
+        rows = _SplitRows(
+            task=task,
+            train=task.frame.take(train),
+            test=task.frame.take(test),
+            labels=task.labels[train],
+            places=test,
+            seed=seed,
         )
-        own = next(
-            (entry for entry in self.study.methods if entry.about.own and entry.name == model), None
-        )
-        return self._alone(rows, own) if own is not None else self._together(rows, model)
+        for method in self.study.methods:
+            if method.info.own and method.name == model:
+                return self._fit_alone(rows, method)
+        return self._fit_together(rows, model)
 
-    def _together(self, rows: _Rows, name: str) -> list[Found]:
+    def _fit_together(self, rows: _SplitRows, name: str) -> list[KeptCase]:
         """Fit a model, and all methods that take one, for each protected column."""
         from sklearn.base import clone
 
         given = next(model.estimator for model in self.study.models if model.name == name)
-        estimator = _settled(clone(given), rows.seed)
-        shared, first = rows.tried(lambda: Remembering(estimator), None, ORIGINAL)
-        found = [first]
-        for column in rows.task.ground.protected:
-            for entry in (entry for entry in self.study.methods if not entry.about.own):
+        estimator = _with_seed(clone(given), rows.seed)
+        shared, original = rows.tried(lambda: Remembering(estimator), None, ORIGINAL)
+        methods = [method for method in self.study.methods if not method.info.own]
+        found = [original]
+        for column in rows.task.info.protected:
+            for method in methods:
                 if shared is None:
-                    found.append(
-                        [column, entry.name, None, 0.0, 0.0, f"the original failed: {first[-1]}"]
-                    )
+                    error = f"the original failed: {original[-1]}"
+                    found.append([column, method.name, None, 0.0, 0.0, error])
                     continue
-                inside = (
-                    {"estimator": shared, "prefit": True}
-                    if entry.shares
-                    else {"estimator": clone(estimator)}
-                )
-                found.append(
-                    rows.tried(
-                        partial(entry.make, **inside, **rows.how(column)), column, entry.name
-                    )[1]
-                )
+                # A method that only changes answers takes those of the one fitted model.
+                if method.shares:
+                    inside = {"estimator": shared, "prefit": True}
+                else:
+                    inside = {"estimator": clone(estimator)}
+                make = partial(method.make, **inside, **rows.roles(column))
+                _, case = rows.tried(make, column, method.name)
+                found.append(case)
         return found
 
-    def _alone(self, rows: _Rows, entry: Entry) -> list[Found]:
+    def _fit_alone(self, rows: _SplitRows, method: StudyMethod) -> list[KeptCase]:
         """Fit a method with a model of its own, and its original, for each protected column."""
-        return [
-            rows.tried(partial(entry.make, **(rows.how(column) | more)), column, name)[1]
-            for column in rows.task.ground.protected
-            for name, more in ((ORIGINAL, dict(entry.off)), (entry.name, {}))
-        ]
+        found = []
+        for column in rows.task.info.protected:
+            roles = rows.roles(column)
+            # The original of such a method is the method itself with its mitigation turned off.
+            make_original = partial(method.make, **(roles | dict(method.off)))
+            make = partial(method.make, **roles)
+            _, original = rows.tried(make_original, column, ORIGINAL)
+            _, mitigated = rows.tried(make, column, method.name)
+            found += [original, mitigated]
+        return found
 
 
 @dataclass(frozen=True)
-class _Rows:
+class _SplitRows:
     """The rows of one split."""
 
     task: Task
@@ -105,37 +117,45 @@ class _Rows:
     places: NDArray[np.intp]
     seed: int
 
-    def how(self, column: str) -> dict[str, Any]:
-        """Return what a method is told of its protected column."""
-        ground = self.task.ground
-        privileged = ground.protected[column][0]
+    def roles(self, column: str) -> dict[str, Any]:
+        """Return the settings of a method that depend on the data set and the protected column."""
+        info = self.task.info
+        privileged, _ = info.protected[column]
         return {
             "over": column,
-            "positive": ground.positive,
+            "positive": info.positive,
             "privileged": privileged,
             "random_state": self.seed,
         }
 
-    def tried(self, make: Callable[[], Any], column: str | None, name: str) -> tuple[Any, Found]:
+    def tried(self, make: Callable[[], Any], column: str | None, name: str) -> tuple[Any, KeptCase]:
         """Return a fitted estimator, None where it failed, and what is kept of the case."""
-        began, ready, fitted, counts, error = time.perf_counter(), None, None, None, None
+        fitted = None
+        counts = None
+        error = None
+        began = time.perf_counter()
+        ready = None
         try:
             with seeded(self.seed):
-                one = make()
-                one.fit(self.train, self.labels)
+                estimator = make()
+                estimator.fit(self.train, self.labels)
                 ready = time.perf_counter()
-                told = one.predict(self.test)
+                predictions = estimator.predict(self.test)
             ended = time.perf_counter()
-            fitted, counts = one, self.task.table(self.places, told).ravel().tolist()
+            counts = self.task.table(self.places, predictions).ravel().tolist()
+            fitted = estimator
         except Exception as failure:  # whatever a method raises, the study goes on
-            ended, error = time.perf_counter(), sentence(failure)
-        ready = ended if ready is None else ready
+            ended = time.perf_counter()
+            error = sentence(failure)
+        if ready is None:
+            ready = ended
         return fitted, [column, name, counts, ready - began, ended - ready, error]
 
 
 class Remembering:
-    """A fitted model that all post-processing methods of a split share: it answers about the same
-    rows once.
+    """A fitted model that answers about the same rows once.
+
+    All post-processing methods of a split share it.
 
     >>> from sklearn.dummy import DummyClassifier
     >>> rows = np.zeros((2, 1))
@@ -149,19 +169,23 @@ class Remembering:
         self._answers: dict[tuple[str, int], tuple[Any, Any]] = {}
 
     def __getattr__(self, name: str) -> Any:
-        found = getattr(self.model, name)
-        return (
-            self._asking(name)
-            if name in ("predict", "predict_proba", "decision_function")
-            else found
-        )
+        # The model first: a method that it lacks must be lacking here, too.
+        attribute = getattr(self.model, name)
+        if name in _ANSWERS:
+            return self._remembered(name)
+        return attribute
 
-    def _asking(self, name: str) -> Callable[[Any], Any]:
+    def _remembered(self, name: str) -> Callable[[Any], Any]:
         def ask(rows: Any) -> Any:
-            known = self._answers.get((name, id(rows)))
+            key = (name, id(rows))
+            known = self._answers.get(key)
+            # Python may give the id of an object that is gone to another one.
             if known is None or known[0] is not rows:
-                known = self._answers[name, id(rows)] = (rows, getattr(self.model, name)(rows))
-            return np.array(known[1])
+                known = (rows, getattr(self.model, name)(rows))
+                self._answers[key] = known
+            _, answers = known
+            # A copy: a method may change the array that it gets.
+            return np.array(answers)
 
         return ask
 
@@ -170,41 +194,49 @@ class Remembering:
 
 
 def sentence(error: BaseException) -> str:
-    """Return what an error says, on one line.
+    """Return the message of an error on one line, with its class if it is not one of evenhand's.
 
     >>> sentence(ValueError("no\\nrows"))
     'ValueError: no rows'
     """
-    said = clip(str(error), 400)
-    return said if isinstance(error, EvenhandError) else f"{type(error).__name__}: {said}"
+    message = clip(str(error), 400)
+    if isinstance(error, EvenhandError):
+        return message
+    return f"{type(error).__name__}: {message}"
 
 
-def _settled(estimator: Any, seed: int) -> Any:
+def _with_seed(estimator: Any, seed: int) -> Any:
     """Return an estimator whose random parts have a seed, but for those that the user gave one."""
     if not hasattr(estimator, "get_params"):
         return estimator
-    free = [
-        name
-        for name, value in estimator.get_params(deep=True).items()
-        if value is None and (name == "random_state" or name.endswith("__random_state"))
-    ]
-    return estimator.set_params(**dict.fromkeys(free, seed)) if free else estimator
+    free = []
+    for name, value in estimator.get_params(deep=True).items():
+        is_seed = name == "random_state" or name.endswith("__random_state")
+        if is_seed and value is None:
+            free.append(name)
+    if not free:
+        return estimator
+    return estimator.set_params(**dict.fromkeys(free, seed))
 
 
-def cases_of(unit: Key, found: list[Found], shape: tuple[int, int, int]) -> list[Case]:
+def cases_of(unit: Key, kept: list[KeptCase], shape: tuple[int, int, int]) -> list[StudyCase]:
     """Return the cases of a finished unit."""
     task, model, split = unit
-    return [
-        Case(
-            task,
-            column,
-            model,
-            name,
-            split,
-            None if counts is None else np.array(counts, dtype=np.int64).reshape(shape),
-            fit,
-            predict,
-            error,
+    cases = []
+    for column, method, counts, fit_seconds, predict_seconds, error in kept:
+        table = None
+        if counts is not None:
+            table = np.array(counts, dtype=np.int64).reshape(shape)
+        case = StudyCase(
+            task=task,
+            protected=column,
+            model=model,
+            method=method,
+            split=split,
+            counts=table,
+            fit_seconds=fit_seconds,
+            predict_seconds=predict_seconds,
+            error=error,
         )
-        for column, name, counts, fit, predict, error in found
-    ]
+        cases.append(case)
+    return cases

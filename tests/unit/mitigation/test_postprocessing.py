@@ -561,12 +561,12 @@ def test_parameters_are_checked():
 
 
 def test_a_model_that_is_never_in_doubt_is_refused():
-    class Sure:
+    class SimultaneousIntervals:
         classes_ = Told.classes_
         predict = Told.predict
 
     frame, labels = told(0, 100, 2)
-    made = RejectOption(Sure(), over="sex", positive="yes", prefit=True)
+    made = RejectOption(SimultaneousIntervals(), over="sex", positive="yes", prefit=True)
     refused(UsageError, lambda: made.fit(frame, labels), "predict_proba", "decision_function")
 
 

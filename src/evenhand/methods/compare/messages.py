@@ -2,7 +2,10 @@
 
 # Errors: options
 
-TOO_FEW_OUTCOMES = "outcomes must hold the predictions of the original and of a mitigation by name, at least two"
+TOO_FEW_OUTCOMES = (
+    "outcomes must hold the predictions of the original and of a mitigation by name, at"
+    " least two"
+)
 TOO_FEW_PREDICTIONS = (
     "predictions must hold those of the original and of a mitigation by name, at least two"
 )
@@ -59,19 +62,22 @@ NOT_ONE_DIMENSIONAL = (
 MISSING_VALUE = "{column} has no value in row {row}; fill it in or leave the row out"
 NOT_NUMBERS = "{column} must be one column of numbers; these are not numbers"
 NOT_FINITE = "{column} must be one column of finite numbers; look for missing values"
-CONSTANT_TRUTH = "the true values are all the same, so that R² is undefined; give rows whose values differ"
+CONSTANT_TRUTH = (
+    "the true values are all the same, so that R² is undefined; give rows whose values"
+    " differ"
+)
 NUMBER_OF_PREDICTIONS = "{name} has {predictions} predictions and truth has {values} values"
 GROUP_WITHOUT_ROWS = (
-    "the protected column {column} declares the group {group}, and no row has it: add such rows,"
-    " or take it off the column's categories"
+    "the protected column {column} declares the group {group}, and no row has it: add such"
+    " rows, or take it off the column's categories"
 )
 ONE_GROUP = (
-    "{features}: there is one group ({group}), so there is nothing to compare; choose protected"
-    " features with at least two groups"
+    "{features}: there is one group ({group}), so there is nothing to compare; choose"
+    " protected features with at least two groups"
 )
 SMALL_GROUPS = (
-    "{features}: rows of every group but one are too few, so there is nothing to compare; choose"
-    " protected features with at least two groups"
+    "{features}: rows of every group but one are too few, so there is nothing to compare;"
+    " choose protected features with at least two groups"
 )
 UNKNOWN_LABEL = "{column} has the unknown label {label}; {choices}"
 NOT_A_TRUE_LABEL = "{name} predicts {label}, which is not a true label; {choices}"
@@ -79,7 +85,10 @@ NOT_A_TRUE_LABEL = "{name} predicts {label}, which is not a true label; {choices
 # Errors: runs
 
 NUMBER_OF_RUNS = "{name} has {number} runs and there are {runs}; give as many of each"
-PROTECTED_RUNS = "y_true has {runs} runs and protected {number} runs; give the protected columns of each run"
+PROTECTED_RUNS = (
+    "y_true has {runs} runs and protected {number} runs; give the protected columns of"
+    " each run"
+)
 PROTECTED_OF_ONE_RUN = (
     "y_true has {runs} runs and protected one run; give the protected columns of each run"
 )
@@ -89,17 +98,26 @@ NO_TRUE_LABELS_IN_RUN = (
     "y_true has no rows in run {run}; give it the true labels of the test set"
 )
 LENGTHS = "{column} has {rows} rows and y_true {true_rows}; give one value for each row"
-LENGTHS_IN_RUN = "{column} has {rows} rows and y_true {true_rows} in run {run}; give one value for each row"
-ONE_RUN = "{number} run tells nothing about the next; give at least two, or one test set to resample"
+LENGTHS_IN_RUN = (
+    "{column} has {rows} rows and y_true {true_rows} in run {run}; give one value for"
+    " each row"
+)
+ONE_RUN = (
+    "{number} run tells nothing about the next; give at least two, or one test set to"
+    " resample"
+)
 
 # Errors: scores
 
 UNKNOWN_BIAS = "unknown bias {bias}; {choices}"
 UNKNOWN_PERFORMANCE = "unknown performance {performance}; {choices}, or a scorer's name"
-BIAS_NEEDS_PROTECTED = "bias = {bias} needs the option protected: the column of a protected feature, or several"
+BIAS_NEEDS_PROTECTED = (
+    "bias = {bias} needs the option protected: the column of a protected feature, or"
+    " several"
+)
 PERFORMANCE_NEEDS_SCORES = (
-    "the performance {performance} needs scores or probabilities, and these are labels; choose one"
-    " that rests on labels, such as 'precision'"
+    "the performance {performance} needs scores or probabilities, and these are labels;"
+    " choose one that rests on labels, such as 'precision'"
 )
 METRIC_NAME = "a metric's name must be a text, not {name}"
 METRIC_FUNCTION = "metric {name}: {function} is not a function of tables"
@@ -109,21 +127,21 @@ METRIC_ENTRY = "is {entry}; it must be an evenhand.Metric"
 METRIC_OF_OTHER_KIND = "{option} = {name} is a metric of {kind}; {choices}"
 METRIC_FAILED = "the metric {name} failed ({kind}: {error})"
 METRIC_SHAPE = (
-    "the metric {name} gave numbers of the shape {found} for tables of the shape {tables}; give one"
-    " for each table, of the shape {wanted}"
+    "the metric {name} gave numbers of the shape {found} for tables of the shape {tables};"
+    " give one for each table, of the shape {wanted}"
 )
 FUNCTION_FAILED = "the function {name} failed ({kind}: {error})"
 UNDEFINED_SCORE = (
-    "the {kind} {score} is undefined for the predictions of {name}, and what is undefined cannot be"
-    " compared; choose another {kind}"
+    "the {kind} {score} is undefined for the predictions of {name}, and what is undefined"
+    " cannot be compared; choose another {kind}"
 )
 NEGATIVE_BIAS = (
-    "the bias {score} of {name} is {value}; a bias is a size of 0 or more, so take the absolute"
-    " value of a difference"
+    "the bias {score} of {name} is {value}; a bias is a size of 0 or more, so take the"
+    " absolute value of a difference"
 )
 UNDEFINED_BIAS = (
-    "{test_set}: {bias} is undefined for {problem}; leave small groups out with the option support,"
-    " or choose another bias"
+    "{test_set}: {bias} is undefined for {problem}; leave small groups out with the option"
+    " support, or choose another bias"
 )
 NO_ROW = "no row at all"
 NO_FAVOURABLE_ROW = "no row with a favourable true label"
@@ -137,30 +155,37 @@ BIAS_UNDEFINED_IN_RESAMPLES = (
 MEASURED_BIAS_MISSING = "bias has no score for {name}; give one for each of {names}"
 MEASURED_BIAS_EXTRA = "bias has a score for {name}; {choices}"
 MEASURED_BIAS_BELOW_0 = "every bias must be a number of 0 or more"
-MEASURED_BIAS_RUNS = "bias has {number} scores for {name} and there are {runs} runs; give one, or one for each"
+MEASURED_BIAS_RUNS = (
+    "bias has {number} scores for {name} and there are {runs} runs; give one, or one for"
+    " each"
+)
 MEASURED_BIAS_NOT_A_NUMBER = (
     "bias of {name} is {value}; give a number of 0 or more, an estimate or a result"
 )
-BIAS_OF_WITNESSES = "bias of {name} counts witnesses of a search, which is not a score; give a result of measure"
+BIAS_OF_WITNESSES = (
+    "bias of {name} counts witnesses of a search, which is not a score; give a result of"
+    " measure"
+)
 
 # Errors: the original
 
 CONSTANT_ORIGINAL = (
-    "the original {name} predicts {label} for everyone, so it has neither bias nor performance to"
-    " give up; take a model that tells people apart"
+    "the original {name} predicts {label} for everyone, so it has neither bias nor"
+    " performance to give up; take a model that tells people apart"
 )
 ORIGINAL_WITHOUT_BIAS = (
-    "the original {name} shows no bias, so there is nothing to mitigate; choose another bias or"
-    " other protected features"
+    "the original {name} shows no bias, so there is nothing to mitigate; choose another"
+    " bias or other protected features"
 )
 ORIGINAL_NO_BETTER_THAN_LABEL = (
-    "the original {name} has a performance of {performance}, and {label} for everyone {blind}: it"
-    " has nothing to give up, so there is no line to compare with; take a better original"
+    "the original {name} has a performance of {performance}, and {label} for everyone"
+    " {blind}: it has nothing to give up, so there is no line to compare with; take a"
+    " better original"
 )
 ORIGINAL_NO_BETTER_THAN_RANDOM = (
-    "the original {name} has a performance of {performance}, and labels at random for everyone"
-    " {blind}: it has nothing to give up, so there is no line to compare with; take a better"
-    " original"
+    "the original {name} has a performance of {performance}, and labels at random for"
+    " everyone {blind}: it has nothing to give up, so there is no line to compare with;"
+    " take a better original"
 )
 
 # Errors: shares of regions
@@ -209,8 +234,8 @@ UNDECIDED_REGIONS = "undecided: {regions}"
 
 MITIGATIONS = "{number} mitigations"
 ABOUT = (
-    "{mitigations} against blind overwriting of {original}: {performance} and {bias}, {sample}"
-    " ({level} level)"
+    "{mitigations} against blind overwriting of {original}: {performance} and {bias},"
+    " {sample} ({level} level)"
 )
 ROWS = "{rows} rows"
 RUNS_ON_THE_SAME_ROWS = "{runs} runs on the same {rows} rows"
@@ -225,7 +250,10 @@ BASELINE_OF_RANDOM_LABELS = (
     "baseline: predictions overwritten with labels at random; {method}"
 )
 BASELINE_OF_A_LABEL = "baseline: predictions overwritten with {label}; {method}"
-BASELINE_OF_A_STRATEGY = "baseline: predictions overwritten with {label}, the label of the {strategy} line; {method}"
+BASELINE_OF_A_STRATEGY = (
+    "baseline: predictions overwritten with {label}, the label of the {strategy} line;"
+    " {method}"
+)
 BASELINE_OF_THE_MAJORITY = (
     "baseline: predictions overwritten with {label}, the commonest true label; {method}"
 )
@@ -271,11 +299,11 @@ SHARE_OF_RESAMPLES = "share of resamples of {sample}"
 
 CARD_SCORES = "Performance {performance}, bias {bias}."
 PLANE_CAPTION = (
-    "Each mitigation against the line of blindly overwriting predictions: better is above and to"
-    " the left."
+    "Each mitigation against the line of blindly overwriting predictions: better is above"
+    " and to the left."
 )
 STANDINGS_CAPTION = (
-    "Where each mitigation stands; the original has a performance of {performance} and a bias of"
-    " {bias}."
+    "Where each mitigation stands; the original has a performance of {performance} and a"
+    " bias of {bias}."
 )
 GAIN_HEADING = "gain over the line"

@@ -22,11 +22,17 @@ CHECK_NEEDS_ROWS = (
     "{where}: impact needs the rows of real people; name their file with data"
 )
 SEVERAL_OUTPUTS = "{name} has several outputs; selection rates are those of one"
-NO_COLUMN_WITH_FEW_VALUES = "{where}: no protected feature is a column of at most {most} values; name columns with over"
+NO_COLUMN_WITH_FEW_VALUES = (
+    "{where}: no protected feature is a column of at most {most} values; name columns with"
+    " over"
+)
 
 # Errors: outcomes and categories
 
-SCORES_NOT_NUMBERS = "scored=True needs a column of numbers, and {outcome} holds {dtype}; take another outcome"
+SCORES_NOT_NUMBERS = (
+    "scored=True needs a column of numbers, and {outcome} holds {dtype}; take another"
+    " outcome"
+)
 NO_FINITE_MEDIAN = (
     "the median of {outcome} is {median}; a scoring rate needs a median of finite scores"
 )
@@ -42,23 +48,23 @@ NONE_ABOVE_MEDIAN = (
 )
 NO_KNOWN_CATEGORY = "no row has a known {names}; there are no categories to compare"
 NO_KNOWN_INTERSECTION = (
-    "no row has a known {names}; there are no categories to compare; leave the intersection out"
-    " with intersections=False"
+    "no row has a known {names}; there are no categories to compare; leave the intersection"
+    " out with intersections=False"
 )
 ONE_CATEGORY = (
     "every row with a known {names} is of one category, {category}; it takes two to compare"
 )
 ONE_INTERSECTION = (
-    "every row with a known {names} is of one category, {category}; it takes two to compare; leave"
-    " the intersection out with intersections=False"
+    "every row with a known {names} is of one category, {category}; it takes two to"
+    " compare; leave the intersection out with intersections=False"
 )
 TOO_MANY_TO_LIST = (
-    "{names} make {number} categories with rows, over the {most} that are listed; take fewer"
-    " columns, or merge values into fewer categories first"
+    "{names} make {number} categories with rows, over the {most} that are listed; take"
+    " fewer columns, or merge values into fewer categories first"
 )
 TOO_MANY_TO_COMPARE = (
-    "{names} make {number} categories, over the {most} that are compared; leave small ones out with"
-    " support=0.02, or merge values into fewer categories first"
+    "{names} make {number} categories, over the {most} that are compared; leave small ones"
+    " out with support=0.02, or merge values into fewer categories first"
 )
 
 # Claims
@@ -70,8 +76,8 @@ UNDEFINED_WITHOUT_HITS = (
     " favourable outcome"
 )
 UNDEFINED_BY_SUPPORT = (
-    "by {names}, the impact ratio is undefined: fewer than two categories have {support} of the"
-    " rows"
+    "by {names}, the impact ratio is undefined: fewer than two categories have {support} of"
+    " the rows"
 )
 
 # Populations, and what intervals hold together over
@@ -84,7 +90,10 @@ RATES_AND_RATIOS_OF_SETS = "all rates and ratios of {number} sets"
 
 # Notes of a result
 
-MEDIAN = "the median of {outcome} is {median}; rates are the shares of scores above it, taken as given"
+MEDIAN = (
+    "the median of {outcome} is {median}; rates are the shares of scores above it, taken as"
+    " given"
+)
 TIED_WITH_MEDIAN = (
     "{tied} rows have a {outcome} equal to the median, which counts as not above it"
 )
@@ -101,14 +110,17 @@ NO_ROWS = "no rows"
 UNDER_SUPPORT = "under {support} of the rows"
 CATEGORY_WITH_ROWS = "{category} ({rows} rows)"
 UNKNOWN_ROWS = (
-    "{unknown} of {rows} rows have an unknown {features}; they are left out of the rates and ratios"
-    " by {names}"
-)
-UNKNOWN_ROWS_BY_LABEL = (
-    "{unknown} of {rows} rows have an unknown {features} ({labels}); they are left out of the rates"
+    "{unknown} of {rows} rows have an unknown {features}; they are left out of the rates"
     " and ratios by {names}"
 )
-LEFT_OUT = "left out of the ratios by {names}, and nothing is decided of them, with {reason}: {categories}"
+UNKNOWN_ROWS_BY_LABEL = (
+    "{unknown} of {rows} rows have an unknown {features} ({labels}); they are left out of"
+    " the rates and ratios by {names}"
+)
+LEFT_OUT = (
+    "left out of the ratios by {names}, and nothing is decided of them, with {reason}:"
+    " {categories}"
+)
 WITHOUT_ROWS = (
     "without rows, which could be of any rate, so that {names} cannot pass: {categories}"
 )

@@ -26,8 +26,8 @@ NO_DECISIONS = (
     "column {column} is missing in all {rows} rows; there is no decision to measure"
 )
 TOO_MANY_GROUPS = (
-    "{features} make {groups} groups with rows, but at most {most} are compared; choose fewer"
-    " columns, give bins, or leave small groups out with support=0.01"
+    "{features} make {groups} groups with rows, but at most {most} are compared; choose"
+    " fewer columns, give bins, or leave small groups out with support=0.01"
 )
 
 # Claims
@@ -39,12 +39,12 @@ RATES_EQUAL = "every group of {features} is favoured in {rate} of recorded decis
 RATIO = "by {features}, the lowest rate is {ratio} of the highest"
 TOO_FEW_GROUPS = "fewer than two groups of {features} have decisions to compare"
 RATIO_WITHOUT_GROUPS = (
-    "by {features}, the ratio of the lowest rate to the highest is undefined: fewer than two groups"
-    " of {features} have decisions to compare"
+    "by {features}, the ratio of the lowest rate to the highest is undefined: fewer than"
+    " two groups of {features} have decisions to compare"
 )
 RATIO_OF_ZERO = (
-    "by {features}, the ratio of the lowest rate to the highest is undefined: no decision was"
-    " favourable"
+    "by {features}, the ratio of the lowest rate to the highest is undefined: no decision"
+    " was favourable"
 )
 
 # Notes
@@ -53,14 +53,17 @@ ROWS_WITHOUT_OUTCOME = (
     "{lost} of {rows} rows have no {outcome}; they are left out of everything"
 )
 ROWS_WITHOUT_VALUE = (
-    "{unknown} of {rows} rows have no {column}; they are counted as unknown and left out of the"
+    "{unknown} of {rows} rows have no {column}; they are counted as unknown and left out of"
+    " the comparison"
+)
+ROWS_OUTSIDE_BINS = (
+    "{outside} of {rows} rows have {column} outside its bins; they are left out of the"
     " comparison"
 )
-ROWS_OUTSIDE_BINS = "{outside} of {rows} rows have {column} outside its bins; they are left out of the comparison"
 SMALL_GROUPS = "under {share} of rows, left out of the comparison and undecided: {groups}"
 EMPTY_GROUPS = (
-    "{empty} of {all} groups of {features} have no rows and could have any rate, so the comparison"
-    " cannot pass: {groups}"
+    "{empty} of {all} groups of {features} have no rows and could have any rate, so the"
+    " comparison cannot pass: {groups}"
 )
 GROUP_WITH_ROWS = "{group} ({rows} rows)"
 TOO_MANY_TO_LIST = "too many to list"

@@ -27,27 +27,27 @@ TOO_MANY_BINS = (
     " take fewer bins"
 )
 TOO_MANY_LEVELS = (
-    "{feature} has {choices} choices among {cells} levels, over the {most} that are compared;"
-    " take fewer levels"
+    "{feature} has {choices} choices among {cells} levels, over the {most} that are"
+    " compared; take fewer levels"
 )
 
 # Errors: how many rule sets there are.
 
 TOO_MANY_RULE_SETS = (
-    "{features} have {count} rule sets together, over the {most} that are summed at once; take"
-    " fewer features at a time (depth), fewer bins, or more support"
+    "{features} have {count} rule sets together, over the {most} that are summed at once;"
+    " take fewer features at a time (depth), fewer bins, or more support"
 )
 TOO_MANY_CELLS = (
-    "{features} have {count} cells together, over the {most} that are summed at once; take fewer"
-    " features at a time (depth), fewer bins, or more support"
+    "{features} have {count} cells together, over the {most} that are summed at once; take"
+    " fewer features at a time (depth), fewer bins, or more support"
 )
 TOO_DEEP = (
-    "depth = {deeper} over {features} features makes {rule_sets} rule sets, over the {most} that"
-    " are looked at; take depth={depth}, fewer bins, or more support"
+    "depth = {deeper} over {features} features makes {rule_sets} rule sets, over the {most}"
+    " that are looked at; take depth={depth}, fewer bins, or more support"
 )
 NO_FREQUENT_RULE_SET = (
-    "no rule set over {features} covers at least {support} of the {rows} rows and leaves at least"
-    " {complement}; try a smaller support, as support={smaller}"
+    "no rule set over {features} covers at least {support} of the {rows} rows and leaves at"
+    " least {complement}; try a smaller support, as support={smaller}"
 )
 
 # Errors: the rows that are mined, and their true outcomes.
@@ -55,18 +55,24 @@ NO_FREQUENT_RULE_SET = (
 DATA_MISSING = "data is None; give the rows that rules are to be found in, as a dataframe"
 DATA_EMPTY = "data has no rows; rules are found in real rows"
 NO_ROWS_DECLARED = (
-    "{where}: there are no rows to find rules in; name a file of rows with --data, or with data in"
-    " a check"
+    "{where}: there are no rows to find rules in; name a file of rows with --data, or with"
+    " data in a check"
 )
 NO_ROWS_BECAUSE = (
     "{where}: {reason}; name a file of rows with --data, or with data in a check"
 )
 TREATMENT_WITH_TRUTH = (
-    "treatment = {treatment} cannot be combined with true outcomes, which only the rows themselves"
-    " have"
+    "treatment = {treatment} cannot be combined with true outcomes, which only the rows"
+    " themselves have"
 )
-WEIGHTS_NEED_EVERY_ROW = "weights need every row to be asked about in full; raise the budget, or take treatment='rows'"
-TRUTH_NEEDS_DATAFRAME = "truth = {truth} names a column, but data is not a dataframe; give the true outcomes themselves"
+WEIGHTS_NEED_EVERY_ROW = (
+    "weights need every row to be asked about in full; raise the budget, or take"
+    " treatment='rows'"
+)
+TRUTH_NEEDS_DATAFRAME = (
+    "truth = {truth} names a column, but data is not a dataframe; give the true outcomes"
+    " themselves"
+)
 TRUTH_NOT_A_COLUMN = "truth = {truth} is not a column of data; {choices}"
 TRUTH_NOT_FLAT = "truth has shape {shape}; give one true outcome for each row"
 TRUTH_OF_OTHER_LENGTH = (
@@ -80,8 +86,14 @@ TRUTH_COLUMN_NEVER_FAVOURABLE = (
 TRUTH_ALWAYS_FAVOURABLE = (
     "score = 'fpr': every true outcome is favourable; there is nobody to compare"
 )
-NO_TRUE_FAVOURABLE = "score = 'tpr': no row has a true outcome that is favourable; there is nobody to compare"
-NO_TRUE_UNFAVOURABLE = "score = 'fpr': no row has a true outcome that is not favourable; there is nobody to compare"
+NO_TRUE_FAVOURABLE = (
+    "score = 'tpr': no row has a true outcome that is favourable; there is nobody to"
+    " compare"
+)
+NO_TRUE_UNFAVOURABLE = (
+    "score = 'fpr': no row has a true outcome that is not favourable; there is nobody to"
+    " compare"
+)
 
 # Errors: recorded decisions.
 
@@ -101,31 +113,37 @@ NO_COMPLETE_ROW = "no row has all of {names}; there is no decision to mine"
 MARGIN_NOT_POSITIVE = "margin = {margin} must be over 0, for example 0.05"
 NOBODY_OUTSIDE = "the rule set covers {covered} of {rows} rows; nobody is left to compare"
 PAPER_OVER_QUERIES = (
-    "budget: {left} queries are left, but treatment = 'paper' may take {most} for {rule_sets} rule"
-    " sets; raise queries, or take another treatment"
+    "budget: {left} queries are left, but treatment = 'paper' may take {most} for"
+    " {rule_sets} rule sets; raise queries, or take another treatment"
 )
 PAPER_OVER_SECONDS = (
-    "budget: the time was up after {done} of {rule_sets} rule sets, and treatment = 'paper' reports"
-    " nothing before the last; raise seconds, or take another treatment"
+    "budget: the time was up after {done} of {rule_sets} rule sets, and treatment = 'paper'"
+    " reports nothing before the last; raise seconds, or take another treatment"
 )
 
 # Errors: texts.
 
-JOBS_WITH_TEXTS = "--n-jobs {n_jobs} cannot be combined with [texts], which are asked about in one process"
+JOBS_WITH_TEXTS = (
+    "--n-jobs {n_jobs} cannot be combined with [texts], which are asked about in one"
+    " process"
+)
 WITHOUT_NOT_A_LIST = "without = {without} must be a list of terms, such as ['black']"
 NO_FREQUENT_CATEGORY = (
-    "no category of the lexicon is named in at least {support} of the {texts} texts ({shares});"
-    " try a smaller support"
+    "no category of the lexicon is named in at least {support} of the {texts} texts"
+    " ({shares}); try a smaller support"
 )
 BUDGET_UNDER_ONE_TEXT = (
-    "budget: {left} queries are left for texts with other terms, but one text takes {needed};"
-    " raise queries"
+    "budget: {left} queries are left for texts with other terms, but one text takes"
+    " {needed}; raise queries"
 )
 BUDGET_UNDER_ONE_TEXT_EACH = (
-    "budget: {left} queries are left for texts with other terms, but one text of each category"
-    " takes {needed}; raise queries"
+    "budget: {left} queries are left for texts with other terms, but one text of each"
+    " category takes {needed}; raise queries"
 )
-NO_REST_AT_ALL = "every text has every term, so that there is no rest to compare with; try against='terms'"
+NO_REST_AT_ALL = (
+    "every text has every term, so that there is no rest to compare with; try"
+    " against='terms'"
+)
 
 # Errors: results that are read back, and pictures of them.
 
@@ -133,7 +151,10 @@ RESULT_DAMAGED = "this evenhand result is damaged: its details do not tell of {r
 NO_MAPS_OF_TABLES = (
     "this {verb} has nothing of that kind to draw; TermsDisplay draws those of mine_text"
 )
-NO_MAPS_OF_TERMS = "this {verb} has nothing of that kind to draw; HeatDisplay draws those of mine and mine_log"
+NO_MAPS_OF_TERMS = (
+    "this {verb} has nothing of that kind to draw; HeatDisplay draws those of mine and"
+    " mine_log"
+)
 NO_CELLS = "this {verb} has no rates of single cells to draw; treatment='paper' finds none"
 NO_MAP_OF_AXES = "axes = {axes} has no map; {choices}"
 
@@ -151,37 +172,46 @@ DIFFERENCE_BETWEEN = "difference {points}, {interval}"
 
 # Claims of findings.
 
-PEOPLE_RATES = "people with {rule} get {outcome} {rate} of the time, {others} {other_rate} ({difference})"
+PEOPLE_RATES = (
+    "people with {rule} get {outcome} {rate} of the time, {others} {other_rate}"
+    " ({difference})"
+)
 PEOPLE_MEANS = (
     "people with {rule} score {mean} on average, {others} {other_mean} ({difference})"
 )
-TEXT_RATES = "texts that say {terms} get {outcome} {rate} of the time, {others} {other_rate} ({difference})"
+TEXT_RATES = (
+    "texts that say {terms} get {outcome} {rate} of the time, {others} {other_rate}"
+    " ({difference})"
+)
 TEXT_MEANS = (
     "texts that say {terms} score {mean} on average, {others} {other_mean} ({difference})"
 )
 OTHER_RULES_CLOSER = (
-    "none of the {count} other rule sets, variations of these included, is further from everyone"
-    " else than this ({difference})"
+    "none of the {count} other rule sets, variations of these included, is further from"
+    " everyone else than this ({difference})"
 )
 OTHER_RULE_CLOSER = (
-    "not even the other rule set, variations of these included, is further from everyone else than"
-    " this ({difference})"
+    "not even the other rule set, variations of these included, is further from everyone"
+    " else than this ({difference})"
 )
-OTHER_TERMS_CLOSER = "none of the {count} other rule sets of terms is further from others than this ({difference})"
+OTHER_TERMS_CLOSER = (
+    "none of the {count} other rule sets of terms is further from others than this"
+    " ({difference})"
+)
 OTHER_TERM_CLOSER = (
     "not even the other rule set of terms is further from others than this ({difference})"
 )
 CHANGES_OF_ONE = (
-    "changing only the term for {categories} changes the outcome of {share} of the {texts} texts"
-    " that name one"
+    "changing only the term for {categories} changes the outcome of {share} of the {texts}"
+    " texts that name one"
 )
 CHANGES_OF_BOTH = (
-    "changing only the terms for {categories} changes the outcome of {share} of the {texts} texts"
-    " that name both"
+    "changing only the terms for {categories} changes the outcome of {share} of the {texts}"
+    " texts that name both"
 )
 CHANGES_OF_ALL = (
-    "changing only the terms for {categories} changes the outcome of {share} of the {texts} texts"
-    " that name all"
+    "changing only the terms for {categories} changes the outcome of {share} of the {texts}"
+    " texts that name all"
 )
 
 # Populations, and methods of estimates.
@@ -202,8 +232,8 @@ METHOD_OVER_CATEGORY = "{method}, simultaneous over {count} set of categories"
 ROWS_CHOSEN_AT_RANDOM = "{asked} of {rows} rows were asked about, chosen at random"
 ROWS_LEFT_OUT = "{missing} of {rows} rows have no {column}; they are left out"
 DEPTH_REDUCED = (
-    "rule sets take up to {depth} of the {features} features: {deeper} would make {rule_sets} rule"
-    " sets; depth={deeper} asks for them"
+    "rule sets take up to {depth} of the {features} features: {deeper} would make"
+    " {rule_sets} rule sets; depth={deeper} asks for them"
 )
 CATEGORIES_OVER_BUDGET = (
     "{categories} together were not asked about: {texts} texts are beyond the budget"
@@ -214,7 +244,10 @@ TEXTS_CHOSEN_AT_RANDOM = (
 )
 NO_REST_OF_SOME = "every text has {rules}, so that there is no rest to compare with"
 TERM_MATCHES = "{term} ({count} matches)"
-OTHER_MEANINGS = "these terms have other meanings: {terms}; leave them out with without=[…] where they do here"
+OTHER_MEANINGS = (
+    "these terms have other meanings: {terms}; leave them out with without=[…] where they"
+    " do here"
+)
 NOT_ASKED = "not asked about, since {reason}: {categories}"
 
 # Progress of a run.
@@ -233,16 +266,16 @@ PROGRESS_TEXTS_DONE = "{count} texts"
 
 OUTPUT_LINE = "output {output}"
 RULE_SETS_OVER = (
-    "rule sets over {features}: {candidates} candidates, {frequent} cover {support} of {rows} rows,"
-    " {examined} different ones also leave {complement}"
+    "rule sets over {features}: {candidates} candidates, {frequent} cover {support} of"
+    " {rows} rows, {examined} different ones also leave {complement}"
 )
 RULE_SETS_OVER_SOME = (
-    "rule sets over at most {depth} of {features}: {candidates} candidates, {frequent} cover"
-    " {support} of {rows} rows, {examined} different ones also leave {complement}"
+    "rule sets over at most {depth} of {features}: {candidates} candidates, {frequent}"
+    " cover {support} of {rows} rows, {examined} different ones also leave {complement}"
 )
 RULE_SETS_OF_TERMS = (
-    "rule sets of terms: {candidates} candidates, {examined} of categories that {support} of"
-    " {texts} texts name together"
+    "rule sets of terms: {candidates} candidates, {examined} of categories that {support}"
+    " of {texts} texts name together"
 )
 TEXTS_BY_CATEGORY = "texts that name a category: {categories}"
 PEOPLE_RATES_COMPARED = "how often people get {outcome}, {treatment}"
@@ -316,8 +349,14 @@ MAP_OF_TERM_MEANS = "mean of {outcome}, by the term for {categories}: from {ends
 MAP_OF_CHANGES = "texts whose outcome changes, by the term for {categories}: from {ends}"
 MAP_ENDS = "{lowest} to {highest}"
 MAP_END = "{rate} ({cell})"
-CELLS_OF_ROWS = "each cell: the rate, without an interval, and the rows; white: the rate of everybody, {rate}"
-CELLS_OF_TERMS = "each cell: the same {texts} texts with these terms; white: the mean of all terms, {rate}"
+CELLS_OF_ROWS = (
+    "each cell: the rate, without an interval, and the rows; white: the rate of everybody,"
+    " {rate}"
+)
+CELLS_OF_TERMS = (
+    "each cell: the same {texts} texts with these terms; white: the mean of all terms,"
+    " {rate}"
+)
 CELLS_OF_CHANGES = (
     "each cell: the share of the same {texts} texts that change outcome with the term"
 )
@@ -334,8 +373,8 @@ PICTURE_OF_TERMS = (
     "The terms with which texts are treated most differently, with their intervals."
 )
 RULE_SETS_TABLE = (
-    "Rule sets: how much their people's rate differs from that of everyone else. They speak of:"
-    " {population}."
+    "Rule sets: how much their people's rate differs from that of everyone else. They speak"
+    " of: {population}."
 )
 COLUMN_RULES_IN_IT = "rules in it"
 COLUMN_CHANGED_WITH_IT = "changed with it"

@@ -16,8 +16,8 @@ REALISTIC_NEEDS_ROWS = (
     "prefer = 'realistic' needs real rows to compare with; give them with start=…"
 )
 NOT_A_LIMIT = (
-    "limit = {limit} must be a whole number of 0 or more: the most discriminatory inputs that are"
-    " tolerated; a share of all inputs is a limit of measure"
+    "limit = {limit} must be a whole number of 0 or more: the most discriminatory inputs"
+    " that are tolerated; a share of all inputs is a limit of measure"
 )
 ONLY_ONE_VALUE = "{features} can take only one value, so there is nothing to compare"
 
@@ -27,11 +27,17 @@ NOT_A_PROPOSAL = (
     "strategy {strategy} proposed {value}; return an evenhand.Proposal of points"
 )
 POINTS_OF_WRONG_SHAPE = (
-    "strategy {strategy} proposed points of the shape {shape}; give an array of {features} numbers"
-    " for each input"
+    "strategy {strategy} proposed points of the shape {shape}; give an array of {features}"
+    " numbers for each input"
 )
-PAIRS_OF_WRONG_SHAPE = "strategy {strategy} proposed pairs of the shape {shape}; give two assignments for each input"
-OUTSIDE_THE_SPACE = "strategy {strategy} proposed {value} for {feature}, which is {domain}; stay inside the space"
+PAIRS_OF_WRONG_SHAPE = (
+    "strategy {strategy} proposed pairs of the shape {shape}; give two assignments for each"
+    " input"
+)
+OUTSIDE_THE_SPACE = (
+    "strategy {strategy} proposed {value} for {feature}, which is {domain}; stay inside the"
+    " space"
+)
 
 # --- Errors: the table of found inputs ---
 
@@ -49,7 +55,10 @@ WRITING = "writing '{file}'"
 # --- Claims of findings ---
 
 FOUND = "changing only {features} changes the outcome of {found} inputs that were found"
-FOUND_FOR_OUTPUT = "changing only {features} for {output} changes the outcome of {found} inputs that were found"
+FOUND_FOR_OUTPUT = (
+    "changing only {features} for {output} changes the outcome of {found} inputs that were"
+    " found"
+)
 NOT_FOUND = "no input was found whose outcome changes with only {features}"
 NOT_FOUND_FOR_OUTPUT = (
     "no input was found whose outcome changes with only {features} for {output}"
@@ -60,8 +69,8 @@ NOT_SEARCHED_FOR_OUTPUT = "{features} was not searched for {output}"
 # --- Notes and progress ---
 
 NOT_REPRODUCED = (
-    "{lost} of {found} inputs that were found did not hold when they were asked again and are left"
-    " out; the software does not answer alike each time"
+    "{lost} of {found} inputs that were found did not hold when they were asked again and"
+    " are left out; the software does not answer alike each time"
 )
 PROGRESS = "{queries} queries, {found} found, {cells} regions, {rate} per 1,000"
 EXPLAINING = "where and why"
@@ -77,22 +86,28 @@ DRIVER_WITH_EXAMPLE = "changing {feature} ends it in {estimate}, as {before} →
 
 # --- The text of a result: what was found ---
 
-HEAD_FOUND = "{about}: {inputs} found in {cells} ({strategy}, {tried} inputs tried, {queries} queries)"
-HEAD_FOUND_WITH_LIMIT = (
-    "{about}: {inputs} found in {cells} ({strategy}, {tried} inputs tried, {queries} queries);"
-    " limit {limit}"
+HEAD_FOUND = (
+    "{about}: {inputs} found in {cells} ({strategy}, {tried} inputs tried, {queries}"
+    " queries)"
 )
-HEAD_NOT_FOUND = "{about}: no discriminatory input found ({strategy}, {tried} inputs tried, {queries} queries)"
+HEAD_FOUND_WITH_LIMIT = (
+    "{about}: {inputs} found in {cells} ({strategy}, {tried} inputs tried, {queries}"
+    " queries); limit {limit}"
+)
+HEAD_NOT_FOUND = (
+    "{about}: no discriminatory input found ({strategy}, {tried} inputs tried, {queries}"
+    " queries)"
+)
 HEAD_NOT_FOUND_WITH_LIMIT = (
-    "{about}: no discriminatory input found ({strategy}, {tried} inputs tried, {queries} queries);"
-    " limit {limit}"
+    "{about}: no discriminatory input found ({strategy}, {tried} inputs tried, {queries}"
+    " queries); limit {limit}"
 )
 NOT_A_RATE = (
     "not a rate: a search goes where it finds; for the share of all inputs use prevalence"
 )
 NO_PROOF = (
-    "this is no proof that there is none: a search can miss what is rare; prevalence bounds the"
-    " share of all inputs"
+    "this is no proof that there is none: a search can miss what is rare; prevalence bounds"
+    " the share of all inputs"
 )
 EVERY_INPUT_TRIED = "every input was tried, so there is no other"
 SIMPLEST_CASE = "the simplest case:"
@@ -113,7 +128,10 @@ HOW_SPREAD = "how spread: {measures}"
 MEAN_DISTANCE = (
     "two of them are {distance} apart on average (0 is equal, 1 is all different)"
 )
-DISTANCE_TO_ROWS = "the nearest of {rows} real rows is {median} away from half of them, and {nearest} from one"
+DISTANCE_TO_ROWS = (
+    "the nearest of {rows} real rows is {median} away from half of them, and {nearest}"
+    " from one"
+)
 
 # --- The section of the report ---
 
@@ -122,15 +140,18 @@ PICTURE = (
 )
 WHERE_AND_WHY_HEADING = "Where inputs over {features} lie, and why"
 REGIONS_TABLE = (
-    "Regions of discriminatory inputs: the share of such inputs among fresh uniform inputs that"
-    " meet a rule."
+    "Regions of discriminatory inputs: the share of such inputs among fresh uniform inputs"
+    " that meet a rule."
 )
-DRIVERS_TABLE = "What they rest on: how often another value of one feature ends it, among the inputs found."
+DRIVERS_TABLE = (
+    "What they rest on: how often another value of one feature ends it, among the inputs"
+    " found."
+)
 OF_THOSE_FOUND = "of those found"
 AS_THIS_DID = "as this did"
 CASES_SHEET = (
-    "Every input that was found, {inputs} in all: an individual, its outcome, what its twin has"
-    " instead."
+    "Every input that was found, {inputs} in all: an individual, its outcome, what its twin"
+    " has instead."
 )
 
 # --- The plot ---
@@ -149,7 +170,10 @@ MAP_X_AXIS_OF = "where the outcome changes most: {features}"
 MAP_Y_AXIS = "across it"
 MAP_Y_AXIS_OF = "across it: {features}"
 REGIONS_AXIS = "share of discriminatory inputs among uniform inputs that meet the rule"
-REGIONS_AXIS_WITH_LEVELS = "share of discriminatory inputs among uniform inputs that meet the rule,\nintervals at {levels}"
+REGIONS_AXIS_WITH_LEVELS = (
+    "share of discriminatory inputs among uniform inputs that meet the rule,\nintervals at"
+    " {levels}"
+)
 DRIVERS_AXIS = (
     "share of the inputs found whose discrimination another value of the feature ends"
 )

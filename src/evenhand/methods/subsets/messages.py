@@ -57,8 +57,8 @@ OUTCOME_CHANGES = "changing only {features} changes {outcome} of {score} of inpu
 NO_SMALLER_SET = "{claim}; no smaller set of them does"
 NO_SMALLER_SET_KNOWN = "{claim}; no smaller set of them is known to"
 NOT_SHOWN = (
-    "{features}: not shown to discriminate, {score} found so far, with too many variants to try"
-    " them all"
+    "{features}: not shown to discriminate, {score} found so far, with too many variants to"
+    " try them all"
 )
 NOT_TESTED = "{open} of {total} sets were not tested"
 OUTCOME = "the outcome"
@@ -68,16 +68,16 @@ AT_LEAST = "at least {share}"
 # Notes
 
 WALD = (
-    "as in the paper, sets are put on a side of the limit by their value alone; the level does not"
-    " hold"
+    "as in the paper, sets are put on a side of the limit by their value alone; the level"
+    " does not hold"
 )
 ONLY_A_LOWER_BOUND = (
-    "sets with more variants than were tried, not shown to discriminate: {sets}; that is a lower"
-    " bound and not a pass; raise variants=… to try more"
+    "sets with more variants than were tried, not shown to discriminate: {sets}; that is a"
+    " lower bound and not a pass; raise variants=… to try more"
 )
 ONLY_A_LOWER_BOUND_OF_OUTPUT = (
-    "sets of {output} with more variants than were tried, not shown to discriminate: {sets}; that"
-    " is a lower bound and not a pass; raise variants=… to try more"
+    "sets of {output} with more variants than were tried, not shown to discriminate:"
+    " {sets}; that is a lower bound and not a pass; raise variants=… to try more"
 )
 
 # Progress
@@ -100,13 +100,16 @@ SCORE_LOWER_BOUND = "{score} (at least {low}, n = {n})"
 SCORE_UNKNOWN = "unknown (n = {n})"
 TESTED_ONLY = "{tests} sets tested, none implied"
 TESTED_AND_SUPERSETS = (
-    "{tests} sets tested, {implied} implied (pruned) because {supersets} contain a discriminating"
-    " set"
+    "{tests} sets tested, {implied} implied (pruned) because {supersets} contain a"
+    " discriminating set"
 )
-TESTED_AND_SUBSETS = "{tests} sets tested, {implied} implied (pruned) because {subsets} are part of a cleared set"
+TESTED_AND_SUBSETS = (
+    "{tests} sets tested, {implied} implied (pruned) because {subsets} are part of a"
+    " cleared set"
+)
 TESTED_AND_BOTH = (
-    "{tests} sets tested, {implied} implied (pruned) because {supersets} contain a discriminating"
-    " set and {subsets} are part of a cleared set"
+    "{tests} sets tested, {implied} implied (pruned) because {supersets} contain a"
+    " discriminating set and {subsets} are part of a cleared set"
 )
 SOME_NOT_TESTED = "{sentence}; {sets} not tested"
 
