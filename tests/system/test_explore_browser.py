@@ -10,8 +10,8 @@ import pytest
 import evenhand as eh
 from evenhand.demo import loan_subject
 from evenhand.explore.session import cases_of
-from evenhand.explore.tabular import Desk
-from evenhand.explore.texts import TextDesk
+from evenhand.explore.tabular import TabularExplorer
+from evenhand.explore.texts import TextExplorer
 from evenhand.results.result import Result
 from evenhand.space.feature import category, integer, real
 from evenhand.space.space import Space
@@ -50,7 +50,7 @@ def test_a_person_edits_walks_and_saves(browser, tmp_path):
     found = eh.search(subject, over="race", budget=eh.Budget(queries=400), seed=0)
     file = tmp_path / "explored.json"
     with (
-        visiting(Desk(subject), file, cases_of(found)) as visitor,
+        visiting(TabularExplorer(subject), file, cases_of(found)) as visitor,
         tab(browser, color_scheme="light") as seen,
     ):
         page = seen.page
@@ -83,7 +83,9 @@ def test_a_person_edits_walks_and_saves(browser, tmp_path):
         page.get_by_label("income").fill("0")
         page.get_by_label("savings").fill("0")
         answered(seen, "deny")
-        assert page.locator("#summary").inner_text() == "= All 3 twins get the same outcome."
+        assert (
+            page.locator("#summary").inner_text() == "= All 3 twins get the same outcome."
+        )
 
         page.get_by_role("button", name="Edit this twin").first.focus()
         page.keyboard.press("Enter")
@@ -98,7 +100,9 @@ def test_a_person_edits_walks_and_saves(browser, tmp_path):
     assert eh.replay(file, loan_subject()).verdict == "fail"
 
 
-def test_wrong_values_and_software_that_fails_are_told_and_the_page_goes_on(browser, tmp_path):
+def test_wrong_values_and_software_that_fails_are_told_and_the_page_goes_on(
+    browser, tmp_path
+):
     def sick(people):
         if (people["age"] > 80).any():
             raise RuntimeError("out of cheese")
@@ -109,7 +113,10 @@ def test_wrong_values_and_software_that_fails_are_told_and_the_page_goes_on(brow
         ["sex"],
         ["rate < 0.9"],
     )
-    with visiting(Desk(Subject(sick, space)), tmp_path / "a.json") as visitor, tab(browser) as seen:
+    with (
+        visiting(TabularExplorer(Subject(sick, space)), tmp_path / "a.json") as visitor,
+        tab(browser) as seen,
+    ):
         page = seen.page
         page.goto(visitor.url)
         page.get_by_label("rate").fill("0.5")
@@ -134,10 +141,12 @@ def test_wrong_values_and_software_that_fails_are_told_and_the_page_goes_on(brow
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_hostile_names_and_values_are_shown_as_text(browser, tmp_path, scheme):
     many = [f"<img src=x onerror=alert({number})>" for number in range(60)]
-    space = Space([category(TAG, HOSTILE), category("many", many), integer("n", 0, 9)], [TAG])
+    space = Space(
+        [category(TAG, HOSTILE), category("many", many), integer("n", 0, 9)], [TAG]
+    )
     subject = Subject(lambda people: [f"<b>{value}</b>" for value in people[TAG]], space)
     with (
-        visiting(Desk(subject), tmp_path / "a.json") as visitor,
+        visiting(TabularExplorer(subject), tmp_path / "a.json") as visitor,
         tab(browser, color_scheme=scheme) as seen,
     ):
         page, dialogs = seen.page, []
@@ -172,7 +181,10 @@ def test_fast_edits_end_with_the_answer_to_the_last(browser, tmp_path):
 
     space = Space([category("sex", ["F", "M"]), integer("n", 0, 999)], ["sex"])
     subject = Subject(slow, space, memo=False)
-    with visiting(Desk(subject), tmp_path / "a.json") as visitor, tab(browser) as seen:
+    with (
+        visiting(TabularExplorer(subject), tmp_path / "a.json") as visitor,
+        tab(browser) as seen,
+    ):
         seen.page.goto(visitor.url)
         seen.page.locator("#body tr").first.wait_for()
         before = subject.asked
@@ -188,7 +200,10 @@ def test_a_result_is_copied_as_json(browser, tmp_path):
     space = Space([category("sex", ["F", "M"]), integer("n", 0, 9)], ["sex"])
     subject = Subject(lambda people: people["sex"], space)
     given = {"permissions": ["clipboard-read", "clipboard-write"]}
-    with visiting(Desk(subject), tmp_path / "a.json") as visitor, tab(browser, **given) as seen:
+    with (
+        visiting(TabularExplorer(subject), tmp_path / "a.json") as visitor,
+        tab(browser, **given) as seen,
+    ):
         seen.page.goto(visitor.url)
         seen.page.locator("#body tr").first.wait_for()
         seen.page.get_by_role("button", name="Copy as JSON").click()
@@ -200,10 +215,14 @@ def test_a_result_is_copied_as_json(browser, tmp_path):
 
 def test_a_text_is_edited_and_its_twins_are_shown(browser, tmp_path):
     subject = TextSubject(
-        lambda texts: ["toxic" if "gay" in text else "fine" for text in texts], positive="fine"
+        lambda texts: ["toxic" if "gay" in text else "fine" for text in texts],
+        positive="fine",
     )
-    desk = TextDesk(subject, Lexicon.from_dict(TERMS))
-    with visiting(desk, tmp_path / "a.json") as visitor, tab(browser, color_scheme="dark") as seen:
+    desk = TextExplorer(subject, Lexicon.from_dict(TERMS))
+    with (
+        visiting(desk, tmp_path / "a.json") as visitor,
+        tab(browser, color_scheme="dark") as seen,
+    ):
         seen.page.goto(visitor.url)
         answered(seen, "fine")
         assert "names no term" in seen.page.locator("#notes").inner_text()

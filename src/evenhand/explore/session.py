@@ -337,8 +337,14 @@ class Session:
 
     def server(self, port: int = 0) -> PageServer:
         """Return a server of this visit's page, which does not listen yet."""
-        get = {"space": self.page_data, "cases": self.some_cases}
-        post = {"decide": self.decide, "save": self.save}
+        get = {
+            "space": self.page_data,
+            "cases": self.some_cases,
+        }
+        post = {
+            "decide": self.decide,
+            "save": self.save,
+        }
         return PageServer(port, get=get, post=post)
 
     def page_data(self, _query: Mapping[str, list[str]]) -> dict[str, Any]:

@@ -23,9 +23,9 @@ from hypothesis import strategies as st
 import evenhand as eh
 from evenhand.demo import PROGRAM, loan_space, loan_subject
 from evenhand.explore.server import MOST_BYTES
-from evenhand.explore.session import Kept, Session, cases_of, explore
-from evenhand.explore.tabular import Desk, spread
-from evenhand.explore.texts import TextDesk
+from evenhand.explore.session import SavedPairs, Session, cases_of, explore
+from evenhand.explore.tabular import TabularExplorer, spread
+from evenhand.explore.texts import TextExplorer
 from evenhand.results.result import Result
 from evenhand.runtime.errors import UsageError
 from evenhand.space.feature import category, integer, real
@@ -89,7 +89,11 @@ class Visitor:
     def post(self, name: str, table: Any, want: int = 200) -> Any:
         body = json.dumps(table).encode()
         status, content, _ = self.send(
-            "POST", name, body, Content_Type="application/json", Origin=f"http://{self.host}"
+            "POST",
+            name,
+            body,
+            Content_Type="application/json",
+            Origin=f"http://{self.host}",
         )
         assert status == want, content
         return json.loads(content)
@@ -104,8 +108,12 @@ def sentence(answer: Any, *words: str) -> None:
 
 
 @contextmanager
-def visiting(desk: Desk | TextDesk, save: Path, given: Any = ()) -> Iterator[Visitor]:
-    session = Session(desk, Kept(save, desk.job, desk.table), given, title="evenhand.toml")
+def visiting(
+    desk: TabularExplorer | TextExplorer, save: Path, given: Any = ()
+) -> Iterator[Visitor]:
+    session = Session(
+        desk, SavedPairs(save, desk.job, desk.table), given, title="evenhand.toml"
+    )
     server = session.server()
     with server.listening():
         worker = threading.Thread(target=server.work)
@@ -126,7 +134,7 @@ def loan(people):
 @pytest.fixture
 def page(tmp_path):
     with visiting(
-        Desk(Subject(loan, SPACE, positive="yes")), tmp_path / "explored.json"
+        TabularExplorer(Subject(loan, SPACE, positive="yes")), tmp_path / "explored.json"
     ) as visitor:
         yield visitor
 
@@ -141,15 +149,27 @@ def test_the_outcome_of_an_individual_and_of_its_twin(page):
     assert twin["individual"] == {**ANN, "sex": "M"}
     assert twin["changed"] == ["sex"]
     assert twin["differs"] is True
-    assert twin["outcomes"] == [{"output": "", "value": "yes", "favourable": True, "differs": True}]
+    assert twin["outcomes"] == [
+        {"output": "", "value": "yes", "favourable": True, "differs": True}
+    ]
     older = page.post("decide", {"individual": {**ANN, "age": 50}})
     assert [twin["differs"] for twin in older["twins"]] == [False]
 
 
 def test_the_page_learns_what_an_input_can_be(page):
     told = page.get("space")
-    assert [feature["name"] for feature in told["features"]] == ["sex", "age", "house", "rate"]
-    assert [feature["protected"] for feature in told["features"]] == [True, False, False, False]
+    assert [feature["name"] for feature in told["features"]] == [
+        "sex",
+        "age",
+        "house",
+        "rate",
+    ]
+    assert [feature["protected"] for feature in told["features"]] == [
+        True,
+        False,
+        False,
+        False,
+    ]
     assert (
         told["features"][1] | {"kind": "integer", "low": 18, "high": 90, "step": 1}
         == told["features"][1]
@@ -203,7 +223,8 @@ def test_who_has_no_token_gets_nothing(page):
     ):
         for method in ("GET", "POST"):
             told = raw(
-                page, f"{method} {path} HTTP/1.1\r\nHost: {page.host}\r\nContent-Length: 0\r\n\r\n"
+                page,
+                f"{method} {path} HTTP/1.1\r\nHost: {page.host}\r\nContent-Length: 0\r\n\r\n",
             )
             head, _, body = told.partition(b"\r\n\r\n")
             assert b" 403 " in head.splitlines()[0], path
@@ -242,14 +263,17 @@ def test_another_page_cannot_ask(page):
         f"https://{page.host}",
         f"http://{page.host}.evil.example",
     ):
-        sent = page.send("POST", "decide", body, Content_Type="application/json", Origin=origin)
+        sent = page.send(
+            "POST", "decide", body, Content_Type="application/json", Origin=origin
+        )
         assert sent[:2] == (403, b""), origin
 
 
 def test_only_this_machine_is_listened_to(page):
     port = int(page.host.partition(":")[2])
     outside = [
-        str(info[4][0]) for info in socket.getaddrinfo(socket.gethostname(), None, socket.AF_INET)
+        str(info[4][0])
+        for info in socket.getaddrinfo(socket.gethostname(), None, socket.AF_INET)
     ]
     for address in {address for address in outside if not address.startswith("127.")}:
         with pytest.raises(OSError, match=r"refused|unreachable|timed out"):
@@ -266,7 +290,9 @@ def test_other_methods_get_no_words(page):
 def test_what_is_no_request_gets_one_sentence(page):
     numbers = (b'{"individual": NaN}', b'{"a": Infinity}', b"9" * 9_000)
     for body in (b"", b"{", b"[1]", b"1", b"\xff\xfe", b"[" * 100_000, *numbers):
-        status, content, _ = page.send("POST", "decide", body, Content_Type="application/json")
+        status, content, _ = page.send(
+            "POST", "decide", body, Content_Type="application/json"
+        )
         assert status == 400, body[:20]
         sentence(json.loads(content), "request")
 
@@ -293,7 +319,9 @@ def test_a_request_must_say_how_long_it_is(page):
         )
         assert b" 400 " in raw(page, told).splitlines()[0]
     assert b" 403 " in raw(page, f"GET {page.path}space HTTP/1.1\r\n\r\n").splitlines()[0]
-    twice = f"GET {page.path}space HTTP/1.1\r\nHost: {page.host}\r\nHost: evil.example\r\n\r\n"
+    twice = (
+        f"GET {page.path}space HTTP/1.1\r\nHost: {page.host}\r\nHost: evil.example\r\n\r\n"
+    )
     assert b" 403 " in raw(page, twice).splitlines()[0]
 
 
@@ -310,7 +338,7 @@ def test_a_request_must_say_how_long_it_is(page):
         ({"age": ""}, ["age"], ["not a number", "18 to 90"]),
         ({"age": True}, ["age"], ["not a number"]),
         ({"rate": 2}, ["rate"], ["nearest valid value is 1.0"]),
-        ({"agee": 3}, [], ["'agee' is no feature", "did you mean 'age'"]),
+        ({"agee": 3}, [], ["unknown feature 'agee'", "did you mean 'age'"]),
         (
             {"age": 20, "house": "yes"},
             ["age", "house"],
@@ -339,7 +367,7 @@ def test_all_twins_are_one_question(tmp_path):
     space = Space(
         [category("sex", list("abcde")), integer("age", 18, 40)], protected=["sex", "age"]
     )
-    with visiting(Desk(Subject(counted, space)), tmp_path / "a.json") as page:
+    with visiting(TabularExplorer(Subject(counted, space)), tmp_path / "a.json") as page:
         told = page.post("decide", {"individual": {"sex": "a", "age": 30}})
     assert len(told["twins"]) == 5 * 23 - 1
     assert asked == [5 * 23]
@@ -355,9 +383,12 @@ def test_where_combinations_are_many_each_feature_is_changed_by_itself(tmp_path)
         protected=["place", "age"],
     )
     with visiting(
-        Desk(Subject(lambda people: people["age"] > 50, space)), tmp_path / "a.json"
+        TabularExplorer(Subject(lambda people: people["age"] > 50, space)),
+        tmp_path / "a.json",
     ) as page:
-        told = page.post("decide", {"individual": {"place": "level 4999", "age": 10.5, "x": 0}})
+        told = page.post(
+            "decide", {"individual": {"place": "level 4999", "age": 10.5, "x": 0}}
+        )
     changed = [tuple(twin["changed"]) for twin in told["twins"]]
     assert changed.count(("place",)) == 200
     assert changed.count(("age",)) == 20
@@ -373,19 +404,25 @@ def test_twins_that_break_a_constraint_are_left_out(tmp_path):
         ["not (sex == 'M' and births > 0)"],
     )
     with visiting(
-        Desk(Subject(lambda people: people["births"] > 0, space)), tmp_path / "a.json"
+        TabularExplorer(Subject(lambda people: people["births"] > 0, space)),
+        tmp_path / "a.json",
     ) as page:
         told = page.post("decide", {"individual": {"sex": "F", "births": 2}})
         assert (told["twins"], told["notes"]) == (
             [],
             ["1 twin that breaks a constraint is left out"],
         )
-        assert len(page.post("decide", {"individual": {"sex": "F", "births": 0}})["twins"]) == 1
+        assert (
+            len(page.post("decide", {"individual": {"sex": "F", "births": 0}})["twins"])
+            == 1
+        )
 
 
 def test_a_space_without_protected_features_has_no_twins(tmp_path):
     space = Space([integer("age", 0, 9)])
-    with visiting(Desk(Subject(lambda people: people["age"], space)), tmp_path / "a.json") as page:
+    with visiting(
+        TabularExplorer(Subject(lambda people: people["age"], space)), tmp_path / "a.json"
+    ) as page:
         told = page.post("decide", {"individual": {"age": 3}})
     assert told["twins"] == []
     assert "no feature of the space is protected" in told["notes"][0]
@@ -394,7 +431,7 @@ def test_a_space_without_protected_features_has_no_twins(tmp_path):
 def test_the_rule_of_difference_is_that_of_the_subject(tmp_path):
     space = Space([integer("age", 0, 9)], protected=["age"])
     subject = Subject(lambda people: people["age"] / 10, space, differs=0.25)
-    with visiting(Desk(subject), tmp_path / "a.json") as page:
+    with visiting(TabularExplorer(subject), tmp_path / "a.json") as page:
         told = page.post("decide", {"individual": {"age": 5}})
     far = {twin["individual"]["age"] for twin in told["twins"] if twin["differs"]}
     assert far == {0, 1, 2, 8, 9}
@@ -405,9 +442,12 @@ def test_each_of_several_outputs_is_compared_by_itself(tmp_path):
         return {"grant": people["age"] > 30, "rate": (people["sex"] == "M") * 5}
 
     subject = Subject(two, SPACE, outputs=["grant", "rate"], positive={"grant": True})
-    with visiting(Desk(subject), tmp_path / "a.json") as page:
+    with visiting(TabularExplorer(subject), tmp_path / "a.json") as page:
         told = page.post("decide", {"individual": ANN})
-        assert page.post("save", {"individual": ANN, "twin": {**ANN, "sex": "M"}})["saved"] == 1
+        assert (
+            page.post("save", {"individual": ANN, "twin": {**ANN, "sex": "M"}})["saved"]
+            == 1
+        )
     assert [(one["output"], one["favourable"]) for one in told["outcomes"]] == [
         ("grant", False),
         ("rate", None),
@@ -424,10 +464,12 @@ def test_software_that_fails_leaves_the_page_usable(tmp_path):
             raise RuntimeError("out of\ncheese")
         return people["age"] > 40
 
-    with visiting(Desk(Subject(sick, SPACE)), tmp_path / "a.json") as page:
+    with visiting(TabularExplorer(Subject(sick, SPACE)), tmp_path / "a.json") as page:
         sentence(page.post("decide", {"individual": {**ANN, "age": 81}}, 502), "cheese")
         sentence(
-            page.post("save", {"individual": {**ANN, "age": 81}, "twin": {**ANN, "age": 82}}, 502),
+            page.post(
+                "save", {"individual": {**ANN, "age": 81}, "twin": {**ANN, "age": 82}}, 502
+            ),
             "cheese",
         )
         assert page.post("decide", {"individual": ANN})["outcomes"][0]["value"] is False
@@ -436,11 +478,16 @@ def test_software_that_fails_leaves_the_page_usable(tmp_path):
 
 def test_saved_pairs_are_asked_of_the_software_itself_and_replay(page, tmp_path):
     twin = {**ANN, "sex": "M"}
-    answer = page.post("save", {"individual": ANN, "twin": twin, "outcomes": ["lie", "lie"]})
+    answer = page.post(
+        "save", {"individual": ANN, "twin": twin, "outcomes": ["lie", "lie"]}
+    )
     assert answer == {"new": True, "saved": 1, "file": str(tmp_path / "explored.json")}
     assert page.post("save", {"individual": ANN, "twin": twin})["new"] is False
     older = {**ANN, "age": 22, "house": "yes", "rate": 0.1}
-    assert page.post("save", {"individual": older, "twin": {**older, "sex": "M"}})["saved"] == 2
+    assert (
+        page.post("save", {"individual": older, "twin": {**older, "sex": "M"}})["saved"]
+        == 2
+    )
     assert page.post("save", {"individual": ANN, "twin": {**twin, "age": 50}})["saved"] == 3
     result = Result.from_json(tmp_path / "explored.json")
     assert result.job == "explore"
@@ -451,7 +498,10 @@ def test_saved_pairs_are_asked_of_the_software_itself_and_replay(page, tmp_path)
     assert result.findings[0].cases[0].outcomes == ("no", "yes")
     assert result.findings[0].estimate.method == "by hand"
     again = eh.replay(tmp_path / "explored.json", Subject(loan, SPACE))
-    assert (again.verdict, again.worst.claim) == ("fail", "2 of 2 cases of sex still differ")
+    assert (again.verdict, again.worst.claim) == (
+        "fail",
+        "2 of 2 cases of sex still differ",
+    )
     better = eh.replay(
         tmp_path / "explored.json", Subject(lambda people: people["age"] > 99, SPACE)
     )
@@ -483,8 +533,10 @@ def test_only_two_inputs_that_differ_are_a_pair(page, tmp_path, twin, words):
 
 def test_software_that_answers_twice_differently_makes_no_pair(tmp_path):
     answers = iter(range(1_000))
-    subject = Subject(lambda people: [next(answers) for _ in range(len(people))], SPACE, memo=False)
-    with visiting(Desk(subject), tmp_path / "a.json") as page:
+    subject = Subject(
+        lambda people: [next(answers) for _ in range(len(people))], SPACE, memo=False
+    )
+    with visiting(TabularExplorer(subject), tmp_path / "a.json") as page:
         sentence(
             page.post("save", {"individual": ANN, "twin": {**ANN, "sex": "M"}}, 502),
             "when asked again",
@@ -494,36 +546,45 @@ def test_software_that_answers_twice_differently_makes_no_pair(tmp_path):
 def test_a_second_visit_goes_on_with_the_file_of_the_first(tmp_path):
     file, subject = tmp_path / "explored.json", Subject(loan, SPACE)
     for number, age in enumerate((30, 35), start=1):
-        with visiting(Desk(subject), file) as page:
-            pair = {"individual": {**ANN, "age": age}, "twin": {**ANN, "age": age, "sex": "M"}}
+        with visiting(TabularExplorer(subject), file) as page:
+            pair = {
+                "individual": {**ANN, "age": age},
+                "twin": {**ANN, "age": age, "sex": "M"},
+            }
             assert page.post("save", pair)["saved"] == number
-    with visiting(Desk(subject), file, cases_of(Result.from_json(file))) as page:
+    with visiting(TabularExplorer(subject), file, cases_of(Result.from_json(file))) as page:
         told = page.get("space")
         assert (told["saved"], told["cases"]) == (2, 2)
 
 
 def test_a_file_of_something_else_is_never_overwritten(tmp_path):
-    file, desk = tmp_path / "kept.json", Desk(Subject(loan, SPACE))
+    file, desk = tmp_path / "kept.json", TabularExplorer(Subject(loan, SPACE))
     measured = eh.measure(desk.subject, over="sex", margin=0.2)
     for text, words in (
         ("hello", "not a JSON file"),
         ("{}", "not an evenhand result"),
-        (measured.to_json(), "holds a measure and not pairs that were saved"),
+        (measured.to_json(), "holds a measure and not saved pairs"),
     ):
         file.write_text(text)
-        refused(UsageError, lambda: Kept(file, desk.job, desk.table), str(file), words, "--save")
+        refused(
+            UsageError,
+            lambda: SavedPairs(file, desk.job, desk.table),
+            str(file),
+            words,
+            "--save",
+        )
         assert file.read_text() == text
     refused(
         UsageError,
-        lambda: Kept(tmp_path / "no" / "a.json", desk.job, desk.table),
+        lambda: SavedPairs(tmp_path / "no" / "a.json", desk.job, desk.table),
         "there is no folder",
     )
     with visiting(desk, tmp_path / "mine.json") as page:
         page.post("save", {"individual": ANN, "twin": {**ANN, "sex": "M"}})
-    other = Desk(Subject(loan, Space(SPACE.features[:2], ["sex"])))
+    other = TabularExplorer(Subject(loan, Space(SPACE.features[:2], ["sex"])))
     refused(
         UsageError,
-        lambda: Kept(tmp_path / "mine.json", other.job, other.table),
+        lambda: SavedPairs(tmp_path / "mine.json", other.job, other.table),
         "another space",
         "--save",
     )
@@ -532,7 +593,8 @@ def test_a_file_of_something_else_is_never_overwritten(tmp_path):
 def test_a_file_that_becomes_another_while_the_page_is_open_stays(page, tmp_path):
     (tmp_path / "explored.json").write_text("mine now")
     sentence(
-        page.post("save", {"individual": ANN, "twin": {**ANN, "sex": "M"}}, 400), "not a JSON file"
+        page.post("save", {"individual": ANN, "twin": {**ANN, "sex": "M"}}, 400),
+        "not a JSON file",
     )
     assert (tmp_path / "explored.json").read_text() == "mine now"
 
@@ -543,7 +605,7 @@ def test_the_cases_of_a_search_can_be_walked_through(tmp_path):
     found.to_json(tmp_path / "found.json")
     shown = cases_of(Result.from_json(tmp_path / "found.json"))
     assert len(shown) >= len(found.to_frame().head(1_000))
-    with visiting(Desk(subject), tmp_path / "a.json", shown) as page:
+    with visiting(TabularExplorer(subject), tmp_path / "a.json", shown) as page:
         total = page.get("space")["cases"]
         assert total == len(shown)
         some = page.get("cases?from=1&count=3")
@@ -558,7 +620,9 @@ def test_the_cases_of_a_search_can_be_walked_through(tmp_path):
             told = page.post("decide", case)
             (twin,) = [one for one in told["twins"] if one["individual"] == case["twin"]]
             assert twin["differs"]
-            assert [told["outcomes"][0]["value"], twin["outcomes"][0]["value"]] == case["outcomes"]
+            assert [told["outcomes"][0]["value"], twin["outcomes"][0]["value"]] == case[
+                "outcomes"
+            ]
 
 
 def test_the_twin_of_a_case_is_asked_whatever_it_changes(page):
@@ -581,8 +645,8 @@ def test_the_cases_of_an_audit_are_those_of_all_its_checks(tmp_path):
 
 def test_cases_of_another_space_are_refused(tmp_path):
     found = eh.measure(Subject(loan, SPACE), over="sex", margin=0.2)
-    desk = Desk(Subject(lambda people: people["x"], Space([integer("x", 0, 9)])))
-    kept = Kept(tmp_path / "a.json", desk.job, desk.table)
+    desk = TabularExplorer(Subject(lambda people: people["x"], Space([integer("x", 0, 9)])))
+    kept = SavedPairs(tmp_path / "a.json", desk.job, desk.table)
     refused(
         UsageError,
         lambda: Session(desk, kept, cases_of(found), title="evenhand.toml"),
@@ -600,7 +664,7 @@ def test_hostile_names_and_values_stay_what_they_are(tmp_path):
         [TAG, "big"],
     )
     subject = Subject(lambda people: [f"{value}!" for value in people[TAG]], space)
-    with visiting(Desk(subject), tmp_path / "a.json") as page:
+    with visiting(TabularExplorer(subject), tmp_path / "a.json") as page:
         told = page.get("space")
         assert told["features"][0]["levels"] == HOSTILE
         assert told["features"][1]["levels"] == [str(2**60), str(2**60 + 1), 3]
@@ -612,8 +676,13 @@ def test_hostile_names_and_values_stay_what_they_are(tmp_path):
         for value in HOSTILE[2:]:
             twin = {**one, TAG: value}
             assert page.post("save", {"individual": one, "twin": twin})["new"], value
-        sentence(page.post("decide", {"individual": {**one, TAG: "y" * 10_000}}, 400), "levels")
-        sentence(page.post("decide", {"individual": {**one, "z" * 10_000: 1}}, 400), "no feature")
+        sentence(
+            page.post("decide", {"individual": {**one, TAG: "y" * 10_000}}, 400), "levels"
+        )
+        sentence(
+            page.post("decide", {"individual": {**one, "z" * 10_000: 1}}, 400),
+            "unknown feature",
+        )
     cases = Result.from_json(tmp_path / "a.json").findings[0].cases
     assert [case.twin for case in cases] == [
         {TAG: value, "big": 2**60 + 1, "half": 0.5} for value in HOSTILE[2:]
@@ -638,12 +707,15 @@ def test_numbers_spread_over_a_range_are_values_of_it(low, width, step, most):
 @settings(max_examples=examples(60), deadline=None)
 @given(
     value=st.one_of(
-        st.integers(), st.floats(allow_nan=False, allow_infinity=False), st.text(), st.booleans()
+        st.integers(),
+        st.floats(allow_nan=False, allow_infinity=False),
+        st.text(),
+        st.booleans(),
     )
 )
 def test_any_value_is_an_input_or_gets_a_sentence(value):
     space = Space([integer("n", 3, 50, step=7), real("r", -1, 1)], ["n"])
-    desk = Desk(Subject(lambda people: people["n"] > 9, space))
+    desk = TabularExplorer(Subject(lambda people: people["n"] > 9, space))
     for name in ("n", "r"):
         try:
             told = desk.decide({"n": 10, "r": 0.0, name: value})
@@ -655,8 +727,10 @@ def test_any_value_is_an_input_or_gets_a_sentence(value):
 
 
 def test_texts_have_twins_with_other_terms(tmp_path):
-    subject = TextSubject(lambda texts: ["gay" in text.lower() for text in texts], positive=False)
-    desk = TextDesk(subject, Lexicon.from_dict(TERMS))
+    subject = TextSubject(
+        lambda texts: ["gay" in text.lower() for text in texts], positive=False
+    )
+    desk = TextExplorer(subject, Lexicon.from_dict(TERMS))
     with visiting(desk, tmp_path / "a.json") as page:
         told = page.get("space")
         assert (told["kind"], told["lexicon"]["gender"]) == (
@@ -670,7 +744,9 @@ def test_texts_have_twins_with_other_terms(tmp_path):
             "favourable": False,
             "differs": False,
         }
-        differing = [twin["individual"]["text"] for twin in answer["twins"] if twin["differs"]]
+        differing = [
+            twin["individual"]["text"] for twin in answer["twins"] if twin["differs"]
+        ]
         assert differing == ["A Straight muslim ⟦x⟧", "A Lesbian muslim ⟦x⟧"]
         assert len(answer["twins"]) == 4
         pair = {"individual": {"text": "A Gay muslim ⟦x⟧"}, "twin": {"text": differing[0]}}
@@ -681,9 +757,12 @@ def test_texts_have_twins_with_other_terms(tmp_path):
             "do not differ",
         )
         sentence(page.post("decide", {"individual": {"words": "x"}}, 400), "no text")
-        assert "names no term" in page.post("decide", {"individual": {"text": ""}})["notes"][0]
+        assert (
+            "names no term" in page.post("decide", {"individual": {"text": ""}})["notes"][0]
+        )
     assert (
-        eh.replay(tmp_path / "a.json", subject).worst.claim == "1 of 1 cases of gender still differ"
+        eh.replay(tmp_path / "a.json", subject).worst.claim
+        == "1 of 1 cases of gender still differ"
     )
     with visiting(
         desk, tmp_path / "a.json", cases_of(Result.from_json(tmp_path / "a.json"))
@@ -700,13 +779,13 @@ def test_a_text_to_begin_with_names_a_term(tmp_path):
     config = Config(
         tmp_path / "evenhand.toml", {"texts": {"from": "texts.csv", "column": "comment"}}
     )
-    desk = TextDesk(
+    desk = TextExplorer(
         TextSubject(lambda texts: [len(text) for text in texts]),
         Lexicon.from_dict(TERMS),
         config.texts,
     )
     assert desk.start() == {"text": "a gay man"}
-    assert TextDesk(desk.subject, desk.lexicon).start() == {"text": ""}
+    assert TextExplorer(desk.subject, desk.lexicon).start() == {"text": ""}
 
 
 def test_a_real_program_is_explored(tmp_path):
@@ -719,7 +798,10 @@ def test_a_real_program_is_explored(tmp_path):
         "employed": "yes",
         "amount": 30,
     }
-    with loan_subject() as subject, visiting(Desk(subject), tmp_path / "a.json") as page:
+    with (
+        loan_subject() as subject,
+        visiting(TabularExplorer(subject), tmp_path / "a.json") as page,
+    ):
         told = page.post("decide", {"individual": person})
         assert told["outcomes"][0]["value"] == "deny"
         assert [twin["changed"] for twin in told["twins"] if twin["differs"]] == [
@@ -729,7 +811,9 @@ def test_a_real_program_is_explored(tmp_path):
         page.post("decide", {"individual": person})
         assert subject.executed == 4
         assert (
-            page.post("save", {"individual": person, "twin": {**person, "race": "green"}})["saved"]
+            page.post("save", {"individual": person, "twin": {**person, "race": "green"}})[
+                "saved"
+            ]
             == 1
         )
         assert eh.replay(tmp_path / "a.json", subject).verdict == "fail"
@@ -765,8 +849,16 @@ sys.exit(explore(argparse.Namespace(file=sys.argv[1], config=None, port=0, save=
 
 
 def test_the_page_is_served_until_somebody_ends_it(tmp_path):
-    argv = [sys.executable, "-c", RUN, str(written(tmp_path)), str(tmp_path / "explored.json")]
-    process = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    argv = [
+        sys.executable,
+        "-c",
+        RUN,
+        str(written(tmp_path)),
+        str(tmp_path / "explored.json"),
+    ]
+    process = subprocess.Popen(
+        argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
     try:
         assert process.stdout is not None
         line = process.stdout.readline()
@@ -793,7 +885,8 @@ def test_the_page_is_served_until_somebody_ends_it(tmp_path):
 
 def options(file: Any, config: Any = None, **others: Any) -> argparse.Namespace:
     return argparse.Namespace(
-        **{"file": file, "config": config, "port": 0, "save": "x.json", "no_browser": True} | others
+        **{"file": file, "config": config, "port": 0, "save": "x.json", "no_browser": True}
+        | others
     )
 
 
@@ -808,6 +901,8 @@ def test_what_cannot_be_explored_gets_one_sentence(tmp_path, monkeypatch):
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = taken.getsockname()[1]
-        refused(UsageError, lambda: explore(options(file, port=port)), f"port {port}", "--port")
+        refused(
+            UsageError, lambda: explore(options(file, port=port)), f"port {port}", "--port"
+        )
     (tmp_path / "x.json").write_text("{}")
     refused(UsageError, lambda: explore(options(file)), "x.json", "--save")
