@@ -100,7 +100,9 @@ def intervals(
     )
 
 
-def finish_rows(ax: Any, labels: Sequence[str], axis: str, title: str, *, limited: bool) -> None:
+def finish_rows(
+    ax: Any, labels: Sequence[str], axis: str, title: str, *, limited: bool
+) -> None:
     """Name the rows from top to bottom, the axis of shares, and the whole; a legend has room."""
     from matplotlib.ticker import FuncFormatter
 

@@ -35,7 +35,9 @@ LIMITS = (
     ),
 )
 """What bounds every claim."""
-TOGETHER = "Each check holds at its own level; all that is said here holds together with {level}."
+TOGETHER = (
+    "Each check holds at its own level; all that is said here holds together with {level}."
+)
 NO_CLAIM = (
     "these are numbers that rules on audits ask for, with intervals that such rules do not ask for;"
     " they are no claim of compliance with any rule"

@@ -36,7 +36,9 @@ def subject_of(finding: Finding) -> str:
     'rate: sex, race'
     """
     about = about_text(finding)
-    return f"{finding.output}: {about}" if finding.output else about
+    if not finding.output:
+        return about
+    return f"{finding.output}: {about}"
 
 
 def about_text(finding: Finding) -> str:

@@ -59,17 +59,25 @@ def top_of(estimates: Iterable[Estimate], limits: Iterable[float | None] = ()) -
     shown = [estimate.high for estimate in estimates]
     shown += [limit for limit in limits if limit is not None]
     most = max(shown, default=1.0)
-    return next((step for step in _STEPS if most * 1.05 <= step), 1.0)
+    with_margin = most * 1.05
+    for step in _STEPS:
+        if with_margin <= step:
+            return step
+    return 1.0
 
 
-def bar(estimate: Estimate, limit: float | None = None, *, top: float | None = None) -> Markup:
+def bar(
+    estimate: Estimate, limit: float | None = None, *, top: float | None = None
+) -> Markup:
     """Return a drawing of a rate with its interval and limit; the numbers are in its label too.
 
     >>> from evenhand.statistics.estimate import Estimate
     >>> bar(Estimate(0.2, 0.1, 0.3, 90, 0.95, "exact"), 0.05).count("<line")
     3
     """
-    return piece("report/pages/bars.html.jinja", "bar", rate_drawing(estimate, limit, top=top))
+    return piece(
+        "report/pages/bars.html.jinja", "bar", rate_drawing(estimate, limit, top=top)
+    )
 
 
 def rate_drawing(
@@ -82,7 +90,8 @@ def rate_drawing(
         return number_text.page_place(share / end)
 
     # An interval that is no wider than a point would not be seen.
-    width = max(estimate.high - estimate.low, end / 300)
+    width = estimate.high - estimate.low
+    drawn_width = max(width, end / 300)
     place = 0.0 if limit is None else limit / end
     # The name of a limit near an end of the scale would be cut off, and the name of an end that
     # is too near to the limit would be written over it.
@@ -94,7 +103,7 @@ def rate_drawing(
         start=at(0),
         end=at(end),
         low=at(estimate.low),
-        high=at(estimate.low + width),
+        high=at(estimate.low + drawn_width),
         value=at(estimate.value),
         limit="" if limit is None else at(limit),
         start_name=number_text.percent_plain(0) if start_is_named else "",

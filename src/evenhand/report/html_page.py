@@ -108,7 +108,9 @@ def quoted(lines: Iterable[str], says: str) -> Markup:
     return piece(PIECES, "quoted", lines, says)
 
 
-def table(name: str, caption: str, headings: Sequence[str], groups: Sequence[RowGroup]) -> Markup:
+def table(
+    name: str, caption: str, headings: Sequence[str], groups: Sequence[RowGroup]
+) -> Markup:
     """Return a table whose rows of cells stand in groups; a group may have a heading.
 
     Cells that are markup stay as they are, and all others are escaped.
@@ -126,7 +128,9 @@ def table(name: str, caption: str, headings: Sequence[str], groups: Sequence[Row
 def _are_numbers(cells: Iterable[str]) -> bool:
     """Return whether all cells of a column but the empty ones begin with a number."""
     filled = [cell for cell in cells if cell not in _EMPTY_CELLS]
-    return bool(filled) and all(_NUMBER.match(cell) for cell in filled)
+    if not filled:
+        return False
+    return all(_NUMBER.match(cell) for cell in filled)
 
 
 def people(case: Case, caption: str) -> Markup:

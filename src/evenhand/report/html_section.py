@@ -33,7 +33,9 @@ MOST_CASES = 5
 MOST_GROUPS = 30
 _CARDS = "report/pages/cards.html.jinja"
 _GROUP_HEADINGS = ("group", "rate", "interval", "n")
-_GROUP_CAPTION = "The groups that are compared, and how often each gets the favourable outcome."
+_GROUP_CAPTION = (
+    "The groups that are compared, and how often each gets the favourable outcome."
+)
 
 
 @dataclass(frozen=True)
@@ -75,7 +77,11 @@ def limit_text(statement: Statement) -> str:
 
 
 def cards(
-    statements: Sequence[Statement], name: str, most: int = MOST_CARDS, *, groups: bool = True
+    statements: Sequence[Statement],
+    name: str,
+    most: int = MOST_CARDS,
+    *,
+    groups: bool = True,
 ) -> Iterator[str]:
     """Return statements as cards, whose bars share an axis.
 

@@ -97,7 +97,8 @@ def short_sheet(
         columns = []
         for place, heading in enumerate(headings):
             cells = [row[place] for row in rows]
-            columns.append(_column_of(heading, cells, number=numbers[place]))
+            column = _column_of(heading, cells, number=numbers[place])
+            columns.append(column)
         return long_sheet(name, caption, columns)
     written = [_written_cells(row) for row in rows]
     described = _headings(headings, numbers)
@@ -150,7 +151,8 @@ def long_sheet(
     size = len(data.encode())
     while kept > 1 and size > room:
         estimated = int(_SPARE * kept * room / size)
-        kept = max(1, min(kept - 1, estimated))
+        fewer = min(kept - 1, estimated)
+        kept = max(1, fewer)
         packed, data = _block(name, columns, kept)
         size = len(data.encode())
     written = range(min(kept, WRITTEN))
@@ -171,13 +173,18 @@ def long_sheet(
     return sheet + data
 
 
-def _block(name: str, columns: Sequence[Column], kept: int) -> tuple[list[PackedColumn], Markup]:
+def _block(
+    name: str, columns: Sequence[Column], kept: int
+) -> tuple[list[PackedColumn], Markup]:
     """Return the first rows of some columns, packed, and the block of data that holds them."""
     packed = [_packed(column, kept) for column in columns]
-    return packed, data_block(f"{name}-data", {"rows": kept, "columns": packed})
+    table = {"rows": kept, "columns": packed}
+    return packed, data_block(f"{name}-data", table)
 
 
-def _long_caption(caption: str, packed: Sequence[PackedColumn], kept: int, available: int) -> str:
+def _long_caption(
+    caption: str, packed: Sequence[PackedColumn], kept: int, available: int
+) -> str:
     """Return the caption of a long sheet, which says what of the data is not in sight."""
     sentences = [caption]
     if kept < available:
@@ -225,7 +232,8 @@ def _packed(column: Column, kept: int) -> PackedColumn:
     packed["values"] = [place_of[value] for value in texts]
     if column.keys is not None:
         packed["kind"] = "number"
-        packed["keys"] = [_finite(key) for key in column.keys[:kept]]
+        keys = column.keys[:kept]
+        packed["keys"] = [_finite(key) for key in keys]
     return packed
 
 

@@ -66,11 +66,14 @@ class Line:
         room = max(20, width - len(self.lead))
         # A number and its unit are one word.
         unbroken = number_text.unbroken(text, _NO_BREAK_SPACE)
-        parts = textwrap.wrap(unbroken, room, break_long_words=False, break_on_hyphens=False)
+        parts = textwrap.wrap(
+            unbroken, room, break_long_words=False, break_on_hyphens=False
+        )
         return [part.replace(_NO_BREAK_SPACE, " ") for part in parts]
 
     def __str__(self) -> str:
-        return f"{self.lead}{printable(self.text)}".rstrip()
+        text = printable(self.text)
+        return f"{self.lead}{text}".rstrip()
 
 
 class Screen:
@@ -103,7 +106,8 @@ class Screen:
             console.print(with_lead, soft_wrap=True, highlight=False)
             indent = " " * len(line.lead)
             for other in others:
-                console.print(Text(indent + other), soft_wrap=True, highlight=False)
+                indented_text = Text(indent + other)
+                console.print(indented_text, soft_wrap=True, highlight=False)
 
 
 def indented(texts: Iterable[str]) -> Iterator[Line]:
@@ -249,7 +253,9 @@ def _interval_heading(estimates: Sequence[Estimate]) -> str:
     if len(levels) != 1:
         return "interval"
     (level,) = levels
-    return f"{number_text.percent_level(level)} interval" if level < 1 else "interval"
+    if level == 1:
+        return "interval"
+    return f"{number_text.percent_level(level)} interval"
 
 
 def table_of(
@@ -269,7 +275,9 @@ def table_of(
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     right_aligned = set(right)
     for place, heading in enumerate(headings):
-        side: Literal["left", "right"] = "right" if place in right_aligned else "left"
+        side: Literal["left", "right"] = "left"
+        if place in right_aligned:
+            side = "right"
         table.add_column(Text(heading), justify=side, no_wrap=True)
     room = _UNBROKEN
     if width is not None:
@@ -291,7 +299,9 @@ def table_of(
     return [line.rstrip() for line in captured.get().splitlines()]
 
 
-def _room_for_labels(headings: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> int:
+def _room_for_labels(
+    headings: Sequence[str], rows: Sequence[Sequence[str]], width: int
+) -> int:
     """Return how many columns are left for the labels when all other cells are whole."""
     _, *others = zip(headings, *rows, strict=True)
     taken = 2  # between the labels and the first of the other columns

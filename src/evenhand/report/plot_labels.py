@@ -79,14 +79,20 @@ class Labels:
         self._high = np.array([box.x1, box.y1])
         self._taken = _TakenBoxes()
 
-    def keep(self, mark: MarkedPoint, reach: float = 5, weight: float = _MARKER_WEIGHT) -> None:
+    def keep(
+        self, mark: MarkedPoint, reach: float = 5, weight: float = _MARKER_WEIGHT
+    ) -> None:
         """Keep a marker of this reach free, and as far as possible its intervals."""
         x, left, right = mark.bias
         y, bottom, top = mark.performance
         middle = (x, y)
         self._keep_between(middle, middle, reach, weight)
-        self._keep_between((left, y), (right, y), 1, _INTERVAL_WEIGHT)
-        self._keep_between((x, bottom), (x, top), 1, _INTERVAL_WEIGHT)
+        left_end = (left, y)
+        right_end = (right, y)
+        self._keep_between(left_end, right_end, 1, _INTERVAL_WEIGHT)
+        lower_end = (x, bottom)
+        upper_end = (x, top)
+        self._keep_between(lower_end, upper_end, 1, _INTERVAL_WEIGHT)
 
     def _keep_between(self, first: Any, last: Any, reach: float, weight: float) -> None:
         """Keep the box between two points of the data free, and so many points around it."""
@@ -109,7 +115,8 @@ class Labels:
         direction = np.tile(directions, (len(distances), 1))
         distance_in_pixels = distance[:, None] * self._pixels_per_point
         away = distance_in_pixels + measured.half
-        centres = self._to_pixels(place) + direction * away
+        point = self._to_pixels(place)
+        centres = point + direction * away
         # Of places that cover as little, the nearest is best.
         cost = self._cost(centres, measured.half)
         cost += 0.01 * distance
@@ -119,7 +126,9 @@ class Labels:
             line = _joining_line(joined=joined)
         self._annotate(measured, place, centres[best], line)
 
-    def inside(self, name: str, region: Any, code: int, corner: tuple[float, float]) -> None:
+    def inside(
+        self, name: str, region: Any, code: int, corner: tuple[float, float]
+    ) -> None:
         """Write the name of a region in it, or beside it where it is too small.
 
         Of a region that is out of sight, nothing is written. `region` returns the codes of the
@@ -188,7 +197,9 @@ class Labels:
         in_axes = _shared_areas(low, high, self._low, self._high)
         return covered + _OUTSIDE_WEIGHT * (1 - in_axes / area)
 
-    def _annotate(self, measured: _MeasuredText, place: Any, centre: Any, line: Any = None) -> None:
+    def _annotate(
+        self, measured: _MeasuredText, place: Any, centre: Any, line: Any = None
+    ) -> None:
         """Write a text around a centre, which is kept as an offset from a place of the data."""
         from_place = centre - self._to_pixels(place)
         offset = from_place / self._pixels_per_point

@@ -118,12 +118,18 @@ class Bars:
         return flowed(self.title, _TITLE_SHARE * width)
 
     def _under(self, width: float) -> str:
-        return "\n".join(flowed(note, _NOTE_SHARE * width, 0.9) for note in self.notes)
+        room = _NOTE_SHARE * width
+        notes = [flowed(note, room, 0.9) for note in self.notes]
+        return "\n".join(notes)
 
     @property
     def _heights(self) -> list[float]:
         """Inches that each bar takes, as its label needs."""
-        return [_GAP + _LINE * (1 + label.count("\n")) for label in self.labels]
+        heights = []
+        for label in self.labels:
+            lines = 1 + label.count("\n")
+            heights.append(_GAP + _LINE * lines)
+        return heights
 
     @property
     def _legend(self) -> list[tuple[str, str]]:
@@ -153,14 +159,17 @@ class Bars:
         self._draw_limits(ax)
         ax.axvline(0, color="black", linewidth=0.8, zorder=2.5)
         reach = self._reach()
-        ax.set_xlim(-reach if self._signed else 0.0, reach)
+        start = -reach if self._signed else 0.0
+        ax.set_xlim(start, reach)
         ax.set_ylim(float(heights.sum()), 0)
         width, height = inches(ax)
-        ax.set_yticks(places, self._fitting(width, height), fontsize=9)
+        labels = self._fitting(width, height)
+        ax.set_yticks(places, labels, fontsize=9)
         ax.tick_params(axis="y", length=0)
         ticks = 9 if self._signed else 6
         ax.xaxis.set_major_locator(MaxNLocator(ticks, steps=[1, 2, 5, 10]))
-        ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: self._tick(value)))
+        tick_text = FuncFormatter(lambda value, _: self._tick(value))
+        ax.xaxis.set_major_formatter(tick_text)
         # Labels may have moved the axes.
         width, _ = inches(ax)
         ax.set_xlabel(self._under(width), loc="right", fontsize=9)
@@ -196,8 +205,10 @@ class Bars:
         return [clip(label, LABEL) for label in self.labels]
 
     def _tick(self, value: float) -> str:
+        if not self._signed and self.percent:
+            return number_text.percent_plain(value)
         if not self._signed:
-            return number_text.percent_plain(value) if self.percent else number_text.plain(value)
+            return number_text.plain(value)
         if not value:
             return "0"
         number = 100 * value if self.percent else value
@@ -210,7 +221,8 @@ class Bars:
         edge = 6.0
         for column, header in enumerate(self.headers):
             texts = [bar.beside[column] for bar in self.bars]
-            longest = max(map(len, [*texts, *header.split("\n")]))
+            lines = [*texts, *header.split("\n")]
+            longest = max(map(len, lines))
             edge += _POINTS_PER_INCH * _LETTER * (2 + longest)
             for place, text in zip(places, texts, strict=False):
                 ax.annotate(
@@ -247,8 +259,9 @@ class Bars:
             self._write_legend(ax, pad - 6)
             pad += 13 * len(self._legend)
         # The headers of the columns stand beside the title, and may be higher than all of this.
-        lines_of_headers = max(header.count("\n") + 1 for header in self.headers)
-        pad = max(pad, 12.0 * lines_of_headers + 4)
+        breaks = max(header.count("\n") for header in self.headers)
+        height_of_headers = 12.0 * (breaks + 1) + 4
+        pad = max(pad, height_of_headers)
         width, _ = inches(ax)
         ax.set_title(self._over(width), loc="left", fontsize="medium", pad=pad)
 
@@ -269,7 +282,9 @@ class Bars:
             names,
             loc="lower left",
             bbox_to_anchor=(0, 1),
-            bbox_transform=offset_copy(ax.transAxes, fig=ax.figure, y=points, units="points"),
+            bbox_transform=offset_copy(
+                ax.transAxes, fig=ax.figure, y=points, units="points"
+            ),
             frameon=False,
             fontsize=8,
             borderaxespad=0.0,
@@ -326,11 +341,16 @@ def _draw_rest(ax: Any, place: float, rest: RemainingRules, *, signed: bool) -> 
     """Draw a bracket, on both sides of nought, in which all rule sets without a bar lie."""
     _draw_span(ax, place, rest.high, 1.2, signed=signed)
     _draw_span(ax, place, rest.value, 4.0, signed=signed)
-    ends = [-rest.high, rest.high] if signed else [rest.high]
-    ax.plot(ends, [place] * len(ends), "|", color="0.6", markersize=9, zorder=2)
+    ends = [rest.high]
+    if signed:
+        ends.insert(0, -rest.high)
+    places = [place] * len(ends)
+    ax.plot(ends, places, "|", color="0.6", markersize=9, zorder=2)
 
 
-def _draw_span(ax: Any, place: float, reach: float, line_width: float, *, signed: bool) -> None:
+def _draw_span(
+    ax: Any, place: float, reach: float, line_width: float, *, signed: bool
+) -> None:
     left = -reach if signed else 0.0
     ax.plot(
         [left, reach],
@@ -351,13 +371,15 @@ def wrapped(text: str, width: int = LABEL, most: int = 160) -> str:
     """
     lines: list[str] = []
     for part in clip(text, most).split(", "):
-        if lines and len(lines[-1]) + len(part) + 2 <= width:
-            lines[-1] += f", {part}"
-            continue
         if lines:
+            longer = f"{lines[-1]}, {part}"
+            if len(longer) <= width:
+                lines[-1] = longer
+                continue
             lines[-1] += ","
         lines += textwrap.wrap(part, width, break_on_hyphens=False) or [""]
-    return "\n".join(literal(line, 2 * width) for line in lines)
+    shown = [literal(line, 2 * width) for line in lines]
+    return "\n".join(shown)
 
 
 def flowed(text: str, width: float, size: float = 1.0) -> str:

@@ -78,7 +78,8 @@ class Panel:
     @property
     def size(self) -> tuple[float, float]:
         """The width and height of a new panel, in inches."""
-        return WIDTH, _AROUND + _ROW * len(self.rows)
+        height = _AROUND + _ROW * len(self.rows)
+        return WIDTH, height
 
 
 @dataclass
@@ -168,9 +169,11 @@ def _scores(findings: list[Finding], limit: float | None, *, least: bool) -> Pan
     rows = [_score_row(finding) for finding in shown]
     left_out = len(findings) - len(shown)
     if left_out:
-        rows.append(Row("", instead=f"… {left_out:,} more findings"))
+        more = f"… {left_out:,} more findings"
+        rows.append(Row("", instead=more))
     what = "ratio of rates" if least else "score"
-    axis = _axis(what, [finding.estimate for finding in findings])
+    estimates = [finding.estimate for finding in findings]
+    axis = _axis(what, estimates)
     return Panel("", axis, tuple(rows), limit, least)
 
 
@@ -212,7 +215,8 @@ def _title_lines(finding: Finding) -> list[str]:
     if finding.verdict is not None:
         title = f"{finding.verdict}: {title}"
     unbroken = number_text.unbroken(clip(title, _TITLE_LETTERS))
-    return [literal(line) for line in textwrap.wrap(unbroken, _TITLE_WIDTH)]
+    lines = textwrap.wrap(unbroken, _TITLE_WIDTH)
+    return [literal(line) for line in lines]
 
 
 def _row(about: str, estimate: Estimate, verdict: Verdict | None = None) -> Row:
@@ -251,7 +255,8 @@ def _draw(panel: Panel, ax: Any) -> None:
     _write_texts(ax, panel.rows)
     if panel.limit is not None:
         # One entry for each verdict in sight, and one for the line.
-        entries = len({row.verdict for row in known}) + 1
+        verdicts = {row.verdict for row in known}
+        entries = len(verdicts) + 1
         _draw_limit(ax, panel.limit, entries, least=panel.least)
     ax.xaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10]))
     labels = [row.label for row in panel.rows]
@@ -275,7 +280,9 @@ def _write_texts(ax: Any, rows: Rows) -> None:
     across_axes = ax.get_yaxis_transform()
     for place, row in enumerate(rows):
         if row.instead:
-            ax.text(0.02, place, row.instead, transform=across_axes, va="center", style="italic")
+            ax.text(
+                0.02, place, row.instead, transform=across_axes, va="center", style="italic"
+            )
 
 
 def _draw_limit(ax: Any, limit: float, entries: int, *, least: bool) -> None:

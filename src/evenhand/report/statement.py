@@ -1,6 +1,4 @@
-"""Statement: a finding as reports show it, with how it stands to a baseline and the check that made
-it.
-"""
+"""Statement: a finding as reports show it, with its check and how it stands to a baseline."""
 
 from __future__ import annotations
 
@@ -36,11 +34,19 @@ class Statement:
     finding: Finding | None = None
 
     @classmethod
-    def of(cls, check: Any, finding: Finding, held: BaselineComparison | None = None) -> Statement:
+    def of(
+        cls, check: Any, finding: Finding, held: BaselineComparison | None = None
+    ) -> Statement:
         """Return what is said of a finding; a baseline may excuse it."""
         verdict = finding.verdict if held is None else held.verdict
         return cls(
-            check, subject_of(finding), finding.claim, verdict, finding.verdict, held, finding
+            check,
+            subject_of(finding),
+            finding.claim,
+            verdict,
+            finding.verdict,
+            held,
+            finding,
         )
 
     @property
@@ -75,7 +81,8 @@ class Statement:
         """The limit as a number in words, empty where there is none."""
         if self.limit is None:
             return ""
-        return f"{'at least ' if self.least else ''}{number_text.plain(self.limit)}"
+        limit = number_text.plain(self.limit)
+        return f"at least {limit}" if self.least else limit
 
     @property
     def against(self) -> str:
@@ -83,4 +90,6 @@ class Statement:
         return f"engineering threshold: {self.threshold}" if self.threshold else ""
 
     def __str__(self) -> str:
-        return f"{self.claim}: {self.estimate}" if self.estimate is not None else self.claim
+        if self.estimate is None:
+            return self.claim
+        return f"{self.claim}: {self.estimate}"
