@@ -27,7 +27,7 @@ from evenhand.methods.audit.formats.markdown import text_of
 from evenhand.methods.audit.formats.markdown_escape import inline
 from evenhand.methods.audit.formats.markdown_escape import text as card_text
 from evenhand.report.html_tables import Cell
-from evenhand.results.baseline import _Past, hold
+from evenhand.results.baseline import _BaselineFindings, hold
 from evenhand.results.reading import evidence_of
 from evenhand.results.result import Result
 from evenhand.runtime.json_file import dump
@@ -436,7 +436,7 @@ def test_a_baseline_that_knows_findings_by_their_claims_is_caught(monkeypatch):
     def by_claim(past: Any, one: Any) -> Any:
         return {finding.claim: finding for finding in past.findings}.get(one.claim)
 
-    monkeypatch.setattr(_Past, "of_what", by_claim)
+    monkeypatch.setattr(_BaselineFindings, "matching", by_claim)
     for name in ("measure, causal", "mine", "audit"):
         assert baselines_that_changed(name), name
 
