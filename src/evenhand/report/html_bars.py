@@ -1,6 +1,4 @@
-"""Scores as small drawings that follow the theme of the page: a point on its interval, and the
-limit.
-"""
+"""Scores as small drawings in the theme of the page: a point on its interval, and the limit."""
 
 from __future__ import annotations
 

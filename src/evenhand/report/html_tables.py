@@ -1,5 +1,4 @@
-"""Sheets: tables of a page that can be sorted, filtered and paged, and that are still there without
-scripts.
+"""Sheets: tables of a page that can be sorted, filtered and paged, and read without scripts.
 
 A short sheet is all in the page. Of a long one the page has the first rows, and a block of data has
 all of them, column by column: numbers as they are, texts as places in a list of the different ones.

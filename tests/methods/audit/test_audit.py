@@ -1,6 +1,4 @@
-"""Audits in Python: which checks are run, what each job says, what failed, and that nothing found
-is lost.
-"""
+"""Audits in Python: which checks are run, what each job says, and that nothing found is lost."""
 
 from __future__ import annotations
 
@@ -133,7 +131,9 @@ def project(tmp_path, monkeypatch):
     (tmp_path / "audit_rules.py").write_text(MODULE)
     people().to_csv(tmp_path / "people.csv", index=False)
 
-    def write(checks: str = CHECKS, config: str = CONFIG, name: str = "evenhand.toml") -> Path:
+    def write(
+        checks: str = CHECKS, config: str = CONFIG, name: str = "evenhand.toml"
+    ) -> Path:
         file: Path = tmp_path / name
         file.write_text(config + checks)
         return file
@@ -153,12 +153,16 @@ def test_by_default_protected_features_are_measured_and_searched_and_rows_are_mi
     bare = eh.audit(biased, SPACE, budget=eh.Budget(queries=600))
     assert names(bare) == ["measure sex; race", "subsets sex and race", "search sex; race"]
     assert bare["measure"].found is not None
-    assert {finding.about: finding.verdict for finding in bare["measure"].found.findings} == {
+    assert {
+        finding.about: finding.verdict for finding in bare["measure"].found.findings
+    } == {
         ("sex",): "fail",
         ("race",): "pass",
     }
     with_rows = eh.audit(
-        eh.Subject(biased, SPACE, positive=1), data=people(), budget=eh.Budget(queries=30_000)
+        eh.Subject(biased, SPACE, positive=1),
+        data=people(),
+        budget=eh.Budget(queries=30_000),
     )
     assert names(with_rows) == [*names(bare), "impact", "mine"]
     assert with_rows.exit_code == 1
@@ -170,7 +174,8 @@ def test_by_default_protected_features_are_measured_and_searched_and_rows_are_mi
 @pytest.mark.parametrize("number", [1, 2, MOST_TOGETHER, MOST_TOGETHER + 1])
 def test_sets_are_looked_at_where_there_are_several_features_and_not_too_many(number):
     space = eh.Space(
-        [eh.category(f"f{at}", [0, 1]) for at in range(8)], [f"f{at}" for at in range(number)]
+        [eh.category(f"f{at}", [0, 1]) for at in range(8)],
+        [f"f{at}" for at in range(number)],
     )
     found = [check["job"] for check in usual(space, real=False)]
     assert found.count("measure") == found.count("search") == number
@@ -181,15 +186,23 @@ def test_selection_rates_are_checked_by_default_only_where_there_are_some():
     ages = eh.Space(
         [eh.integer("age", 1, MOST_LEVELS + 1), eh.category("sex", ["F", "M"])], ["age"]
     )
-    assert [check["job"] for check in usual(ages, real=True)] == ["measure", "search", "mine"]
+    assert [check["job"] for check in usual(ages, real=True)] == [
+        "measure",
+        "search",
+        "mine",
+    ]
     assert "impact" in [check["job"] for check in usual(SPACE, real=True)]
-    frame = pd.DataFrame({"age": np.arange(200) % (MOST_LEVELS + 1) + 1, "sex": ["F", "M"] * 100})
+    frame = pd.DataFrame(
+        {"age": np.arange(200) % (MOST_LEVELS + 1) + 1, "sex": ["F", "M"] * 100}
+    )
     found = eh.audit(
         lambda people: people["age"] > 10, ages, data=frame, budget=eh.Budget(queries=3000)
     )
     assert [check.job for check in found.checks] == ["measure", "search", "mine"]
     assert found.exit_code == 1
-    taken = eh.audit(biased, SPACE, data=eh.rows(people()), budget=eh.Budget(queries=30_000))
+    taken = eh.audit(
+        biased, SPACE, data=eh.rows(people()), budget=eh.Budget(queries=30_000)
+    )
     assert [check.job for check in taken.checks] == ["measure", "subsets", "search", "mine"]
     assert all(check.found is not None for check in taken.checks)
 
@@ -206,7 +219,9 @@ def test_several_outputs_have_no_selection_rates_by_default():
 
 def test_without_protected_features_there_is_nothing_to_check_by_default():
     space = eh.Space([eh.category("sex", ["F", "M"]), eh.integer("income", 0, 50)])
-    refused(UsageError, lambda: eh.audit(biased, space), "no protected features", "sex, income")
+    refused(
+        UsageError, lambda: eh.audit(biased, space), "no protected features", "sex, income"
+    )
     assert eh.audit(biased, space, checks=[BIASED_CHECK]).verdict == "fail"
 
 
@@ -246,7 +261,9 @@ def test_every_job_runs_with_its_own_settings():
         "compare sex",
     ]
     assert all(check.found is not None for check in found.checks), audit_lines(found)
-    assert {name: verdict for name, verdict in states(found).items() if verdict != "fail"} == {
+    assert {
+        name: verdict for name, verdict in states(found).items() if verdict != "fail"
+    } == {
         "prevalence sex": "pass",
         "compare sex": "undecided",
     }
@@ -272,7 +289,9 @@ def test_compare_takes_recorded_outcomes_and_rows_of_a_check_of_its_own():
     recorded = people()
     recorded["now"] = biased(recorded)
     named = eh.audit(
-        subject, checks=[{**check, "baseline": "now", "outcomes": ["now", "other"]}], data=recorded
+        subject,
+        checks=[{**check, "baseline": "now", "outcomes": ["now", "other"]}],
+        data=recorded,
     )
     assert named.checks[0].found.region == given.checks[0].found.region  # type: ignore[union-attr]
     refused(ConfigError, lambda: eh.audit(subject, checks=[check]), "data", "true outcomes")
@@ -281,9 +300,13 @@ def test_compare_takes_recorded_outcomes_and_rows_of_a_check_of_its_own():
         ({"over": "sexx"}, "did you mean 'sex'"),
     ):
         mistaken = {**check, **wrong}
-        refused(DataError, partial(eh.audit, subject, checks=[mistaken], data=people()), words)
+        refused(
+            DataError, partial(eh.audit, subject, checks=[mistaken], data=people()), words
+        )
     nothing = {key: value for key, value in check.items() if key != "truth"}
-    refused(ConfigError, lambda: eh.audit(subject, checks=[nothing], data=people()), "no truth")
+    refused(
+        ConfigError, lambda: eh.audit(subject, checks=[nothing], data=people()), "no truth"
+    )
 
 
 def test_another_model_that_is_a_subject_stays_open():
@@ -301,7 +324,9 @@ def test_another_model_that_is_a_subject_stays_open():
             "models": {"fair": other},
             "resamples": 100,
         }
-        found = eh.audit(eh.Subject(biased, SPACE, positive=1), checks=[check], data=people(60))
+        found = eh.audit(
+            eh.Subject(biased, SPACE, positive=1), checks=[check], data=people(60)
+        )
         assert found.checks[0].found is not None
         before = other.executed
         other.decide(SPACE.decode(SPACE.draw(3, np.random.default_rng(99))))
@@ -329,7 +354,10 @@ def test_a_search_starts_from_the_rows_that_a_check_gives():
         ({"job": "measure", "seed": 3}, ["unknown key 'seed'"]),
         ({"job": "measure", "sampler": None}, ["unknown key 'sampler'"]),
         ({"job": "measure", 3: 4}, ["unknown key 3"]),
-        ({"job": "subsets", "over": ["sex"]}, ["check 2 (subsets) has an unknown key 'over'"]),
+        (
+            {"job": "subsets", "over": ["sex"]},
+            ["check 2 (subsets) has an unknown key 'over'"],
+        ),
         ({"job": "impact", "positive": 1}, ["unknown key 'positive'"]),
         ({"job": "impact", "queries": 3}, ["unknown key 'queries'"]),
         ({"job": "compare", "y_true": [1]}, ["unknown key 'y_true'"]),
@@ -371,7 +399,9 @@ def test_a_configuration_declares_its_own_space_and_texts_need_one(project):
         lambda: eh.audit(file, SPACE),
         "space cannot be combined with a configuration file",
     )
-    refused(UsageError, lambda: eh.audit(file, data=people()), "data cannot be combined with")
+    refused(
+        UsageError, lambda: eh.audit(file, data=people()), "data cannot be combined with"
+    )
     refused(UsageError, lambda: eh.audit(str(file), checks=[]), "checks is empty")
     refused(
         ConfigError,
@@ -409,7 +439,9 @@ def test_the_bounds_of_the_call_hold_for_each_check():
 
 
 def test_a_setting_that_json_cannot_hold_is_written_in_words():
-    found = eh.audit(biased, SPACE, checks=[BIASED_CHECK], budget=eh.Budget(seconds=float("inf")))
+    found = eh.audit(
+        biased, SPACE, checks=[BIASED_CHECK], budget=eh.Budget(seconds=float("inf"))
+    )
     assert found["measure"].settings["seconds"] == "inf"
     assert Audit.from_dict(json.loads(found.to_json())).digest == found.digest
 
@@ -425,7 +457,9 @@ def test_undecided_exits_with_3_and_is_no_pass():
 
 def test_without_limits_there_is_no_verdict_and_nothing_fails():
     found = eh.audit(
-        biased, SPACE, checks=[{"job": "search", "over": "sex", "queries": 300}, {"job": "measure"}]
+        biased,
+        SPACE,
+        checks=[{"job": "search", "over": "sex", "queries": 300}, {"job": "measure"}],
     )
     assert (found.verdict, found.exit_code) == (None, 0)
     assert found.check() is found
@@ -445,7 +479,9 @@ def test_a_failing_audit_tells_its_story_with_a_case():
 
 def test_a_later_check_that_cannot_run_stands_in_its_place_and_nothing_is_lost():
     wrong: list[dict[str, Any]] = [{"job": "measure", "over": ["sexx"]}, {"job": "impact"}]
-    found = eh.audit(biased, SPACE, checks=[BIASED_CHECK, *wrong, FAIR_CHECK | {"level": 0.9}])
+    found = eh.audit(
+        biased, SPACE, checks=[BIASED_CHECK, *wrong, FAIR_CHECK | {"level": 0.9}]
+    )
     assert states(found) == {
         "measure sex": "fail",
         "measure sexx": "undecided",
@@ -473,7 +509,9 @@ def test_a_program_that_crashes_on_some_inputs_is_shown_and_the_other_checks_sta
     )
     program.chmod(0o755)
     space = eh.Space([eh.category("sex", ["F", "M"]), eh.integer("age", 1, 6)], ["sex"])
-    with eh.Subject.command([str(program), "{sex}", "{age}"], space, positive="yes") as subject:
+    with eh.Subject.command(
+        [str(program), "{sex}", "{age}"], space, positive="yes"
+    ) as subject:
         safe = eh.profile({"sex": {"F": 1}})
         first = eh.audit(subject, checks=[{"job": "measure", "over": "sex", "limit": 0.5}])
         kept = eh.audit(
@@ -537,13 +575,16 @@ def test_an_interrupt_keeps_what_was_found_and_says_what_was_not_come_to():
 def test_an_interrupt_of_a_check_that_has_nothing_to_keep_loses_nothing_else(job):
     checks = [
         BIASED_CHECK,
-        {"job": job} | ({"truth": "good", "models": {"fair": fair}} if job == "compare" else {}),
+        {"job": job}
+        | ({"truth": "good", "models": {"fair": fair}} if job == "compare" else {}),
         FAIR_CHECK | {"level": 0.9},
     ]
     whole = Until(10**9)
     eh.audit(whole, SPACE, checks=checks[:1])
     last = 10**9 - whole.left + 1
-    found = eh.audit(eh.Subject(Until(last), SPACE, positive=1), checks=checks, data=people(200))
+    found = eh.audit(
+        eh.Subject(Until(last), SPACE, positive=1), checks=checks, data=people(200)
+    )
     assert names(found) == ["measure sex", job]
     assert found["measure"].verdict == "fail"
     assert found[job].error == "the run was interrupted"
@@ -551,12 +592,16 @@ def test_an_interrupt_of_a_check_that_has_nothing_to_keep_loses_nothing_else(job
     assert found.notes == ("interrupted before: measure race",)
     assert Audit.from_dict(json.loads(found.to_json())).to_json() == found.to_json()
     with pytest.raises(KeyboardInterrupt):
-        eh.audit(eh.Subject(Until(1), SPACE, positive=1), checks=checks[1:], data=people(200))
+        eh.audit(
+            eh.Subject(Until(1), SPACE, positive=1), checks=checks[1:], data=people(200)
+        )
 
 
 def test_an_audit_reads_back_from_its_file_as_it_was(tmp_path):
     found = eh.audit(biased, SPACE, budget=eh.Budget(queries=600), seed=4)
-    assert found.to_json(tmp_path / "a.json") == (tmp_path / "a.json").read_text(encoding="utf-8")
+    assert found.to_json(tmp_path / "a.json") == (tmp_path / "a.json").read_text(
+        encoding="utf-8"
+    )
     again = Audit.from_json(tmp_path / "a.json")
     assert again.digest == found.digest
     assert again.to_json() == found.to_json()
@@ -575,9 +620,15 @@ def test_the_digest_is_the_same_for_any_number_of_workers_and_for_a_warm_ledger(
     def run(
         *, ledger: Path | None = tmp_path / "answers.ledger", seed: int = 1, n_jobs: int = 1
     ) -> Audit:
-        with eh.Subject(biased, SPACE, positive=1, ledger=ledger, identity="loan") as subject:
+        with eh.Subject(
+            biased, SPACE, positive=1, ledger=ledger, identity="loan"
+        ) as subject:
             return eh.audit(
-                subject, data=people(100), budget=eh.Budget(queries=6000), seed=seed, n_jobs=n_jobs
+                subject,
+                data=people(100),
+                budget=eh.Budget(queries=6000),
+                seed=seed,
+                n_jobs=n_jobs,
             )
 
     cold, warm, parallel = run(), run(), run(ledger=None, n_jobs=2)
@@ -608,12 +659,19 @@ def test_checks_are_found_by_name_or_by_a_job_that_only_one_has():
     found = eh.audit(
         biased,
         SPACE,
-        checks=[BIASED_CHECK, FAIR_CHECK | {"level": 0.9}, {"job": "search", "queries": 99}],
+        checks=[
+            BIASED_CHECK,
+            FAIR_CHECK | {"level": 0.9},
+            {"job": "search", "queries": 99},
+        ],
     )
     assert found["measure sex"].verdict == "fail"
     assert found["search"].job == "search"
     refused(
-        UsageError, lambda: found["measure"], "this audit has no check 'measure'", "'measure sex'"
+        UsageError,
+        lambda: found["measure"],
+        "this audit has no check 'measure'",
+        "'measure sex'",
     )
     refused(UsageError, lambda: found["mesure sex"], "did you mean 'measure sex'")
 
@@ -626,21 +684,32 @@ def test_names_of_checks_are_unlike_and_the_same_in_every_run():
     one = eh.audit(biased, SPACE, checks=checks)
     assert names(one) == ["measure sex", "measure sex (2)", "measure sex (3)"]
     assert names(eh.audit(fair, SPACE, checks=checks, seed=9)) == names(one)
-    together = planned(SPACE, [BIASED_CHECK, FAIR_CHECK, BIASED_CHECK], eh.Budget(), real=False)
+    together = planned(
+        SPACE, [BIASED_CHECK, FAIR_CHECK, BIASED_CHECK], eh.Budget(), real=False
+    )
     assert [plan.name for plan in together] == ["measure sex; race"]
     assert together[0].settings["over"] == [("sex",), ("race",)]
     # Frames are the same only where they are the very same object.
-    searches = [{"job": "search", "start": people(5)}, {"job": "search", "start": people(5)}]
+    searches = [
+        {"job": "search", "start": people(5)},
+        {"job": "search", "start": people(5)},
+    ]
     apart = planned(SPACE, searches, eh.Budget(), real=False)
     assert len(apart) == 2
 
 
 def test_a_frame_has_a_row_for_each_statement():
     found = eh.audit(
-        biased, SPACE, checks=[BIASED_CHECK, FAIR_CHECK, {"job": "measure", "over": ["sexx"]}]
+        biased,
+        SPACE,
+        checks=[BIASED_CHECK, FAIR_CHECK, {"job": "measure", "over": ["sexx"]}],
     )
     frame = found.to_frame()
-    assert frame["check"].tolist() == ["measure sex; race", "measure sex; race", "measure sexx"]
+    assert frame["check"].tolist() == [
+        "measure sex; race",
+        "measure sex; race",
+        "measure sexx",
+    ]
     assert frame["about"].tolist() == ["sex", "race", "measure"]
     assert frame["verdict"].tolist() == ["fail", "pass", "undecided"]
     assert frame["value"].isna().tolist() == [False, False, True]
@@ -697,7 +766,11 @@ def test_progress_of_a_run_within_a_run_is_drawn_on_one_bar(capsys):
         assert none is None
         outer(Progress("audit", 0.5, "check 1 of 2"))
         inner(Progress("measure", None, "40 inputs"))
-    with pytest.raises(ValueError, match="stop"), progress_bar(show=True), progress_bar(show=True):
+    with (
+        pytest.raises(ValueError, match="stop"),
+        progress_bar(show=True),
+        progress_bar(show=True),
+    ):
         raise ValueError("stop")
     with progress_bar(show=True) as again:
         assert again is not None
@@ -711,7 +784,9 @@ def test_a_terminal_shows_checks_verdicts_and_the_exit_code():
     assert lines[1].startswith("FAIL      changing only sex")
     assert any(line.strip().startswith("for example sex") for line in lines)
     assert lines[-2:] == ["exit code 2: a check could not be run", "wrote a.json, b.html"]
-    crashed = Audit((CheckResult("measure sex", "measure", {}, error="gone"),), 0, Spent(0, 0, 0.0))
+    crashed = Audit(
+        (CheckResult("measure sex", "measure", {}, error="gone"),), 0, Spent(0, 0, 0.0)
+    )
     assert audit_lines(crashed) == [
         "measure sex",
         "UNDECIDED not run: gone",
@@ -739,7 +814,9 @@ def test_what_counts_most_of_several_exit_codes():
         assert audit(*reversed(WORST[place:])).exit_code == code
 
 
-def test_the_same_verdict_and_digest_from_command_line_python_and_pytest(project, tmp_path, capsys):
+def test_the_same_verdict_and_digest_from_command_line_python_and_pytest(
+    project, tmp_path, capsys
+):
     project()
     assert main(["audit", "evenhand.toml", "--json", "cli.json", "--seed", "3"]) == 1
     cli = Audit.from_json("cli.json")
@@ -759,7 +836,9 @@ def test_the_same_verdict_and_digest_from_command_line_python_and_pytest(project
         "no:randomly",
         "test_it.py",
     ]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(
+        command, cwd=tmp_path, capture_output=True, text=True, timeout=120
+    )
     assert done.returncode == 1, done.stdout
     asked = Audit.from_json("pytest.json")
     assert cli.digest == here.digest == asked.digest
@@ -812,7 +891,13 @@ def test_texts_are_mined_by_terms(project, tmp_path):
     (tmp_path / "text_rules.py").write_text(
         "def rude(texts):\n    return ['gay' in text for text in texts]\n"
     )
-    comments = ["a gay man", "a straight man", "the gay aunt", "a straight aunt", "no words"] * 20
+    comments = [
+        "a gay man",
+        "a straight man",
+        "the gay aunt",
+        "a straight aunt",
+        "no words",
+    ] * 20
     pd.DataFrame({"comment": comments}).to_csv(tmp_path / "texts.csv", index=False)
     config = (
         '[subject]\nfunction = "text_rules:rude"\npositive = true\n[texts]\nfrom ='
@@ -824,7 +909,8 @@ def test_texts_are_mined_by_terms(project, tmp_path):
     assert found.space == {}
     assert {check.found.job for check in found.checks} == {"mine_text"}  # type: ignore[union-attr]
     again = eh.replay(
-        _written(found, tmp_path / "texts.json"), eh.TextSubject(lambda texts: [0 for _ in texts])
+        _written(found, tmp_path / "texts.json"),
+        eh.TextSubject(lambda texts: [0 for _ in texts]),
     )
     assert again.verdict == "pass"
     wrong = project('[[checks]]\njob = "measure"\nover = ["sex"]\n', config)
@@ -839,7 +925,9 @@ def _written(audit: Audit, path: Path) -> Path:
 def test_the_cases_of_all_checks_are_replayed(tmp_path):
     file = tmp_path / "audit.json"
     found = eh.audit(
-        biased, SPACE, checks=[BIASED_CHECK, {"job": "search", "over": "sex", "queries": 300}]
+        biased,
+        SPACE,
+        checks=[BIASED_CHECK, {"job": "search", "over": "sex", "queries": 300}],
     )
     found.to_json(file)
     assert eh.replay(file, biased, SPACE).verdict == "fail"
@@ -848,7 +936,10 @@ def test_the_cases_of_all_checks_are_replayed(tmp_path):
     assert len(cured.findings) == 2
     eh.audit(fair, SPACE, checks=[BIASED_CHECK]).to_json(file)
     refused(
-        UsageError, lambda: eh.replay(file, fair, SPACE), "audit.json", "none of its checks has any"
+        UsageError,
+        lambda: eh.replay(file, fair, SPACE),
+        "audit.json",
+        "none of its checks has any",
     )
 
 
@@ -859,7 +950,9 @@ def test_files_of_several_jobs_are_gathered_under_names_of_their_own(tmp_path):
     eh.measure(biased, SPACE, limit=0.05).to_json(tmp_path / "three.json")
     frame = people(200)
     guesses = {"original": biased(frame), "other": frame["other"]}
-    eh.compare(guesses, frame["good"], frame["sex"], resamples=100).to_json(tmp_path / "four.json")
+    eh.compare(guesses, frame["good"], frame["sex"], resamples=100).to_json(
+        tmp_path / "four.json"
+    )
     files = [tmp_path / f"{name}.json" for name in ("one", "two", "three", "four", "one")]
     found = gathered(files)
     first, second, third, fourth, last = names(found)
@@ -872,7 +965,9 @@ def test_files_of_several_jobs_are_gathered_under_names_of_their_own(tmp_path):
     assert "the seeds differ: 0, 1, 0, 0, 0" in found.notes
     assert gathered(files[:1]).digest == one.digest
     page = found.to_html()
-    assert all(name.replace("<", "&lt;").partition(" (")[0] in page for name in names(found))
+    assert all(
+        name.replace("<", "&lt;").partition(" (")[0] in page for name in names(found)
+    )
 
 
 def test_of_audits_that_are_gathered_each_baseline_is_named_once(tmp_path):
@@ -891,10 +986,15 @@ def test_of_audits_that_are_gathered_each_baseline_is_named_once(tmp_path):
 
     assert joined("plain", "plain").baseline == {}
     assert (
-        joined("plain", "held").baseline == joined("held", "held").baseline == made["held"].baseline
+        joined("plain", "held").baseline
+        == joined("held", "held").baseline
+        == made["held"].baseline
     )
     both = joined("plain", "held", "again", "held")
-    assert both.held_against == f"old.json, digest {plain.digest}; b.json, digest {other.digest}"
+    assert (
+        both.held_against
+        == f"old.json, digest {plain.digest}; b.json, digest {other.digest}"
+    )
     assert Audit.from_dict(json.loads(both.to_json())).held_against == both.held_against
 
 
@@ -909,8 +1009,14 @@ def test_of_audits_that_are_gathered_each_baseline_is_named_once(tmp_path):
             f'{{"job": "audit", "checks": [], "format": {FORMAT + 1}}}',
             f"format {FORMAT + 1} is not {FORMAT}",
         ),
-        (f'{{"job": "audit", "checks": [[1]], "format": {FORMAT}}}', "the field 'seed' is missing"),
-        (f'{{"job": "audit", "checks": [7], "format": {FORMAT}}}', "the field 'seed' is missing"),
+        (
+            f'{{"job": "audit", "checks": [[1]], "format": {FORMAT}}}',
+            "the field 'seed' is missing",
+        ),
+        (
+            f'{{"job": "audit", "checks": [7], "format": {FORMAT}}}',
+            "the field 'seed' is missing",
+        ),
         (
             f'{{"job": "audit", "checks": [{{"name": "x"}}], "format": {FORMAT}}}',
             "the field 'seed' is missing",
@@ -930,7 +1036,9 @@ def test_a_damaged_file_is_one_sentence(tmp_path, text, words):
 def saved() -> str:
     """Return the JSON of an audit that is held against another one."""
     found = eh.audit(
-        biased, SPACE, checks=[BIASED_CHECK, {"job": "search", "over": "sex", "queries": 99}]
+        biased,
+        SPACE,
+        checks=[BIASED_CHECK, {"job": "search", "over": "sex", "queries": 99}],
     )
     return found.against(eh.audit(fair, SPACE, checks=[BIASED_CHECK])).to_json()
 

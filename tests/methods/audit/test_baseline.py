@@ -70,7 +70,9 @@ def result(*findings: Finding, job: str = "measure") -> Result:
     return Result(job, list(findings), 0, Spent(9, 9, 0.1), StopReason.DECIDED, {})
 
 
-def audit(*results: Any, names: tuple[str, ...] = ("one", "two", "three"), **fields: Any) -> Audit:
+def audit(
+    *results: Any, names: tuple[str, ...] = ("one", "two", "three"), **fields: Any
+) -> Audit:
     checks = []
     for name, found in zip(names, results, strict=False):
         checks.append(CheckResult(name, "measure", {}, found))
@@ -89,7 +91,9 @@ def rule(name: str, *levels: str) -> Rule:
     return Rule((Condition(name, levels=levels),))
 
 
-def bound(low: float, high: float, claim: str = "none of the others", **more: Any) -> Finding:
+def bound(
+    low: float, high: float, claim: str = "none of the others", **more: Any
+) -> Finding:
     return Finding(claim, Rule(()), rate(low, high), 0.1, **more)
 
 
@@ -358,7 +362,9 @@ exact_rates = st.floats(0, 1).map(
 )
 rates = st.one_of(sampled_rates, exact_rates, st.just(unknown()))
 some_witnesses = st.integers(0, 5).map(lambda count: Witnesses.of(count, 9, "x"))
-all_witnesses = st.integers(0, 5).map(lambda count: Witnesses.of(count, 5, "x", complete=True))
+all_witnesses = st.integers(0, 5).map(
+    lambda count: Witnesses.of(count, 5, "x", complete=True)
+)
 counts = st.one_of(some_witnesses, all_witnesses)
 abouts = st.one_of(
     st.sampled_from([("sex",), ("race",), ("sex", "race"), ()]),
@@ -411,7 +417,9 @@ anything = st.one_of(results(), comparisons())
 
 @given(new=anything, old=st.none() | anything)
 @settings(max_examples=examples(300), deadline=None)
-def test_nothing_fails_that_is_not_new_or_surely_worse_and_no_pass_is_made_to_fail(new, old):
+def test_nothing_fails_that_is_not_new_or_surely_worse_and_no_pass_is_made_to_fail(
+    new, old
+):
     parts = new.standings if isinstance(new, Comparison) else new.findings
     comparisons = hold(new, old)
     assert len(comparisons) == len(parts)
@@ -565,7 +573,10 @@ def test_real_subgroups_of_the_same_rows_are_excused_and_new_ones_are_not():
     assert old.verdict == "fail"
     shuffled = rows.sample(frac=1)
     again = eh.audit(
-        eh.Subject(biased(20), SPACE, positive=True), checks=check, data=shuffled, baseline=old
+        eh.Subject(biased(20), SPACE, positive=True),
+        checks=check,
+        data=shuffled,
+        baseline=old,
     )
     assert again.exit_code == 0, again.story()
 

@@ -27,7 +27,9 @@ def test_the_story_of_an_audit_has_the_words_that_a_kind_of_evidence_chooses(mon
     found = made("measure, causal")
     check = CheckResult("measure sex", "measure", {}, found)
     monkeypatch.setattr(
-        type(found), "story_lines", lambda self: ["  Übersetzung: fail", "  noch eine Zeile"]
+        type(found),
+        "story_lines",
+        lambda self: ["  Übersetzung: fail", "  noch eine Zeile"],
     )
     story = audit_of(check).story()
     assert story.splitlines() == [

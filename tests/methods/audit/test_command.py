@@ -1,6 +1,4 @@
-"""audit, report and demo on the command line: exit codes, files that other programs read, and
-mistakes reported at once.
-"""
+"""audit, report and demo on the command line: exit codes, files, and mistakes reported at once."""
 
 from __future__ import annotations
 
@@ -33,7 +31,9 @@ low = 18
 high = 90
 """
 FUNCTION = '[subject]\nfunction = "cli_audit_rules:biased"\npositive = 1\n'
-COMMAND = '[subject]\ncommand = ["./decide", "{sex}", "{race}", "{age}"]\npositive = "yes"\n'
+COMMAND = (
+    '[subject]\ncommand = ["./decide", "{sex}", "{race}", "{age}"]\npositive = "yes"\n'
+)
 SEX = '[[checks]]\njob = "measure"\nover = ["sex"]\nlimit = 0.05\n'
 RACE = SEX.replace("sex", "race")
 MODULE = """
@@ -86,7 +86,10 @@ def project(tmp_path):
     """Write evenhand.toml and its software."""
 
     def write(
-        checks: str = SEX, subject: str = FUNCTION, space: str = SPACE, body: str = "echo yes"
+        checks: str = SEX,
+        subject: str = FUNCTION,
+        space: str = SPACE,
+        body: str = "echo yes",
     ) -> Path:
         (tmp_path / "evenhand.toml").write_text(subject + space + checks)
         (tmp_path / "cli_audit_rules.py").write_text(MODULE)
@@ -99,7 +102,7 @@ def project(tmp_path):
 
 
 def asked(folder: Path) -> bool:
-    """Tell whether the software was asked anything."""
+    """Return whether the software was asked anything."""
     module: Any = sys.modules.get("cli_audit_rules")
     return (folder / "log").exists() or (module is not None and bool(module.asked))
 
@@ -107,7 +110,12 @@ def asked(folder: Path) -> bool:
 @pytest.mark.parametrize(
     ("checks", "body", "code", "line"),
     [
-        (RACE, 'if [ "$3" -gt 50 ]; then echo yes; else echo no; fi', 0, "exit code 0: pass"),
+        (
+            RACE,
+            'if [ "$3" -gt 50 ]; then echo yes; else echo no; fi',
+            0,
+            "exit code 0: pass",
+        ),
         (
             SEX,
             'if [ "$1" = M ]; then echo yes; else echo no; fi',
@@ -131,7 +139,9 @@ def asked(folder: Path) -> bool:
     ],
 )
 def test_each_exit_code_has_its_meaning(run, project, checks, body, code, line):
-    project(checks + ("queries = 400\n" if "queries" not in checks else ""), COMMAND, body=body)
+    project(
+        checks + ("queries = 400\n" if "queries" not in checks else ""), COMMAND, body=body
+    )
     done = run("audit", "--json", "audit.json", expect=code)
     assert line in done.out.splitlines()
     assert done.audit().exit_code == code
@@ -216,7 +226,10 @@ def test_every_file_that_is_asked_for_is_written_and_well_formed(run, project):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["-o", "no/report.html"], ["-o no/report.html", "no folder 'no'", "make it first"]),
+        (
+            ["-o", "no/report.html"],
+            ["-o no/report.html", "no folder 'no'", "make it first"],
+        ),
         (["--json", "no/a.json"], ["--json no/a.json", "no folder"]),
         (["--junit", "no/a.xml"], ["--junit", "no folder"]),
         (["--sarif", "no/a.sarif"], ["--sarif", "no folder"]),
@@ -254,7 +267,8 @@ def test_a_wrong_check_is_reported_before_anything_is_asked(run, project):
     for checks, words in {
         '[[checks]]\njob = "mesure"\n': "check 1 has job = 'mesure'; did you mean 'measure'",
         SEX + "[[checks]]\nlimit = 0.1\n": "check 2 has job = None; valid choices",
-        SEX + "limt = 0.1\n": "check 1 (measure) has an unknown key 'limt'; did you mean 'limit'",
+        SEX
+        + "limt = 0.1\n": "check 1 (measure) has an unknown key 'limt'; did you mean 'limit'",
         SEX + '[[checks]]\njob = "impact"\nleast_ratio = "high"\n': high,
         SEX + '[[checks]]\njob = "compare"\nmodels = "a"\n': "a table of files by name",
         SEX + '[[checks]]\njob = "impact"\nqueries = 3\n': (
@@ -269,7 +283,9 @@ def test_a_wrong_check_is_reported_before_anything_is_asked(run, project):
 def test_only_what_got_worse_fails_against_a_baseline(run, project):
     project(SEX)
     run("audit", "--json", "old.json", expect=1)
-    done = run("audit", "--baseline", "old.json", "--json", "new.json", "--seed", "5", expect=0)
+    done = run(
+        "audit", "--baseline", "old.json", "--json", "new.json", "--seed", "5", expect=0
+    )
     assert "against the baseline: not surely worse" in done.out
     assert f"held against old.json, digest {done.audit('old.json').digest}" in done.out
     assert done.audit("new.json").held_against.startswith("old.json, digest ")
@@ -293,10 +309,14 @@ def test_a_baseline_may_be_written_over(run, project):
     run("audit", "--json", "old.json", expect=1)
     done = run("audit", "--baseline", "old.json", "--json", "old.json", expect=0)
     assert done.audit("old.json").exit_code == 0
-    assert run("audit", "--baseline", "old.json", expect=0).out.count("not surely worse") == 1
+    assert (
+        run("audit", "--baseline", "old.json", expect=0).out.count("not surely worse") == 1
+    )
 
 
-def test_in_github_actions_annotations_and_a_summary_are_added(run, project, monkeypatch, tmp_path):
+def test_in_github_actions_annotations_and_a_summary_are_added(
+    run, project, monkeypatch, tmp_path
+):
     project(SEX + RACE + "level = 0.9\n")
     monkeypatch.setenv("GITHUB_ACTIONS", "true")
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "step.md"))
@@ -311,22 +331,37 @@ def test_in_github_actions_annotations_and_a_summary_are_added(run, project, mon
     assert "::" not in run("audit", expect=1).out
 
 
-def test_bounds_of_the_command_line_hold_for_each_check_that_has_any(run, project, tmp_path):
+def test_bounds_of_the_command_line_hold_for_each_check_that_has_any(
+    run, project, tmp_path
+):
     rng = np.random.default_rng(0)
-    frame = pd.DataFrame({"sex": rng.choice(["F", "M"], 99), "race": rng.choice(["a", "b"], 99)})
+    frame = pd.DataFrame(
+        {"sex": rng.choice(["F", "M"], 99), "race": rng.choice(["a", "b"], 99)}
+    )
     frame.assign(age=rng.integers(18, 91, 99)).to_csv(tmp_path / "rows.csv", index=False)
     project(
-        SEX + '[[checks]]\njob = "impact"\ndata = "rows.csv"\n[[checks]]\njob = "search"\nqueries ='
+        SEX
+        + '[[checks]]\njob = "impact"\ndata = "rows.csv"\n[[checks]]\njob = "search"\nqueries ='
         " 9000\n"
     )
-    done = run("audit", "--queries", "1000000", "--seconds", "30", "--json", "audit.json", expect=1)
+    done = run(
+        "audit", "--queries", "1000000", "--seconds", "30", "--json", "audit.json", expect=1
+    )
     found = done.audit()
-    assert found.command == "evenhand audit evenhand.toml --queries 1000000 --seconds 30.0 --seed 0"
-    assert [check.settings.get("queries") for check in found.checks] == [1_000_000, None, 1_000_000]
+    assert (
+        found.command
+        == "evenhand audit evenhand.toml --queries 1000000 --seconds 30.0 --seed 0"
+    )
+    assert [check.settings.get("queries") for check in found.checks] == [
+        1_000_000,
+        None,
+        1_000_000,
+    ]
     assert found["impact"].settings == {"data": "rows.csv"}
     arguments = found.command.split()[1:]
     assert (
-        run(*arguments, "--json", "again.json", expect=1).audit("again.json").digest == found.digest
+        run(*arguments, "--json", "again.json", expect=1).audit("again.json").digest
+        == found.digest
     )
 
 
@@ -363,7 +398,9 @@ def test_a_name_that_a_terminal_would_obey_is_printed_as_text(run, project):
     assert "\x1b" not in done.out + done.err
     assert "s\\x1b[31mx" in done.err
     assert (
-        "\x1b" not in (done.folder / "report.html").read_text() + (done.folder / "a.md").read_text()
+        "\x1b"
+        not in (done.folder / "report.html").read_text()
+        + (done.folder / "a.md").read_text()
     )
 
 
@@ -379,7 +416,13 @@ def test_texts_are_audited_with_their_terms(run, tmp_path):
     (tmp_path / "cli_audit_rules.py").write_text(
         "def rude(texts):\n    return ['gay' in text for text in texts]\n"
     )
-    comments = ["a gay man", "a straight man", "the gay aunt", "a straight aunt", "no words"] * 20
+    comments = [
+        "a gay man",
+        "a straight man",
+        "the gay aunt",
+        "a straight aunt",
+        "no words",
+    ] * 20
     pd.DataFrame({"comment": comments}).to_csv(tmp_path / "texts.csv", index=False)
     texts = '[texts]\nfrom = "texts.csv"\ncolumn = "comment"\n'
     (tmp_path / "evenhand.toml").write_text(
@@ -402,7 +445,9 @@ def test_an_interrupt_writes_what_was_found_and_exits_with_130(run, project):
         + "level = 0.9\n"
     )
     (folder / "cli_audit_rules.py").write_text(
-        MODULE.replace("    asked.append(len(people))\n", "    asked.append(1)\n    stop(people)\n")
+        MODULE.replace(
+            "    asked.append(len(people))\n", "    asked.append(1)\n    stop(people)\n"
+        )
         + "\n\ndef stop(people):\n    import inspect\n\n"
         "    inside = any('search' in frame.filename for frame in inspect.stack()[:40])\n"
         "    if 0 not in asked and inside:\n"
@@ -410,7 +455,11 @@ def test_an_interrupt_writes_what_was_found_and_exits_with_130(run, project):
     )
     done = run("audit", "--json", "audit.json", "--junit", "junit.xml", expect=130)
     found = done.audit()
-    assert [check.name for check in found.checks] == ["measure sex", "measure race", "search sex"]
+    assert [check.name for check in found.checks] == [
+        "measure sex",
+        "measure race",
+        "search sex",
+    ]
     assert found["measure sex"].verdict == "fail"
     assert "exit code 130: interrupted" in done.out
     assert ET.parse(folder / "junit.xml").getroot().get("errors") == "1"
@@ -478,7 +527,9 @@ def test_the_cases_of_an_audit_are_replayed_by_its_own_configuration(run, projec
     folder = project(SEX)
     run("audit", "--json", "audit.json", expect=1)
     (folder / "evenhand.toml").rename(folder / "loans.toml")
-    audit = replace(Audit.from_json("audit.json"), config={"file": "loans.toml", "text": ""})
+    audit = replace(
+        Audit.from_json("audit.json"), config={"file": "loans.toml", "text": ""}
+    )
     audit.to_json("audit.json")
     assert "still differ" in run("replay", "audit.json", expect=1).out
 
@@ -511,7 +562,9 @@ def test_the_demo_writes_a_report_and_its_json(run, tmp_path):
         assert str(Path(sys.prefix)) not in text
         assert str(Path(eh.__file__).parent) not in text
     assert (
-        eh.replay(tmp_path / "demo.json", lambda people: ["deny"] * len(people), _loans()).verdict
+        eh.replay(
+            tmp_path / "demo.json", lambda people: ["deny"] * len(people), _loans()
+        ).verdict
         == "pass"
     )
     again = run("demo", "--json", "again.json", expect=0)

@@ -18,7 +18,9 @@ from evenhand.report.ranked_bars import Bar, Bars
         (None, True, []),
     ],
 )
-def test_the_threshold_is_a_line_and_what_may_be_chance_a_hollow_bar(limit, sure, handles, ax):
+def test_the_threshold_is_a_line_and_what_may_be_chance_a_hollow_bar(
+    limit, sure, handles, ax
+):
     bars = (Bar("sex F", -0.2, 0.1, 0.3, sure=sure, beside=("90",)),)
     Bars("a title", (), ("rows",), bars, limit=limit, sides=("less", "more")).draw(ax)
     legend = ax.get_legend()

@@ -1,6 +1,4 @@
-"""Rates drawn: what is computed is asserted without drawing, what is drawn on figures that nobody
-sees.
-"""
+"""Rates drawn: what is computed is asserted without drawing, and what is drawn on its figure."""
 
 from __future__ import annotations
 
@@ -75,7 +73,9 @@ def test_ratios_have_a_panel_of_their_own_with_a_floor_and_share_their_groups(pl
 
 
 def test_groups_are_sorted_and_the_empty_one_reads_as_undecided(plotted):
-    display = plotted(result(Finding("differ", ("race",), estimate(0.4), 0.1, groups=GROUPS)))
+    display = plotted(
+        result(Finding("differ", ("race",), estimate(0.4), 0.1, groups=GROUPS))
+    )
     rows = display.groups[0].rows
     assert [row.label for row in rows] == [
         "race a, n = 400",

@@ -1,6 +1,4 @@
-"""Results as text: golden texts for a pipe, and the same words with colour and lines that fit on a
-terminal.
-"""
+"""Results as text: golden texts for a pipe, and the same words on a terminal."""
 
 from __future__ import annotations
 
@@ -32,8 +30,12 @@ def estimate(
     return Estimate(value, low, high, n, 0.95, "exact", population)
 
 
-def result(job: str, *findings: Finding, notes=(), details=None, stop=StopReason.DECIDED) -> Result:
-    return Result(job, findings, 0, Spent(2884, 852, 5.62), stop, {}, notes, {}, details or {})
+def result(
+    job: str, *findings: Finding, notes=(), details=None, stop=StopReason.DECIDED
+) -> Result:
+    return Result(
+        job, findings, 0, Spent(2884, 852, 5.62), stop, {}, notes, {}, details or {}
+    )
 
 
 def golden(shown: Result, text: str, **settings) -> None:
@@ -50,7 +52,9 @@ MEASURE = result(
         0.05,
         (CASE, CASE),
     ),
-    Finding("changing only age changes the outcome", ("age",), estimate(0.0, 0.0, 0.02), 0.05),
+    Finding(
+        "changing only age changes the outcome", ("age",), estimate(0.0, 0.0, 0.02), 0.05
+    ),
     Finding("race was not measured", ("race",), estimate(math.nan, 0.0, 1.0, 0), 0.05),
     notes=["a note"],
 )
@@ -66,7 +70,12 @@ def group(value: float, n: int, **about) -> Group:
 
 
 GROUPS = (group(0.4, 1200, sex="M"), group(0.1, 80, sex="F"), group(0, 0, sex="X"))
-COUNTS = {"implied discriminating": 0, "implied cleared": 0, "not shown": 0, "not tested": 0}
+COUNTS = {
+    "implied discriminating": 0,
+    "implied cleared": 0,
+    "not shown": 0,
+    "not tested": 0,
+}
 
 
 def entry(
@@ -131,7 +140,13 @@ LATTICE = {
 }
 SUBSETS = result(
     "subsets",
-    Finding("sex and race discriminate", ("sex", "race"), estimate(0.9, 0.85, 0.95), 0.75, (CASE,)),
+    Finding(
+        "sex and race discriminate",
+        ("sex", "race"),
+        estimate(0.9, 0.85, 0.95),
+        0.75,
+        (CASE,),
+    ),
     Finding("race and age are open", ("race", "age"), estimate(0.74, 0.7, 0.78), 0.75),
     notes=["a note"],
     details={"lattice": LATTICE},
@@ -195,7 +210,8 @@ def test_a_group_measure_shows_its_groups():
 def test_a_log_with_a_ratio_tells_the_same_groups_once():
     rows = "2,000 rows"
     exact = tuple(
-        Group({"sex": name}, Estimate.exact(hits, 1000)) for name, hits in (("F", 1), ("M", 4))
+        Group({"sex": name}, Estimate.exact(hits, 1000))
+        for name, hits in (("F", 1), ("M", 4))
     )
     golden(
         result(
@@ -261,8 +277,12 @@ def test_subsets_keep_open_and_cleared_sets_apart():
 
 
 def test_of_very_many_sets_ten_are_listed_and_the_others_counted():
-    sets = [entry(f"x{i} y", "undecided", value=0.7, low=0.6, high=0.8, n=40) for i in range(13)]
-    findings = [Finding("c", (f"x{i}",), estimate(0.9, 0.85, 0.95), 0.75) for i in range(11)]
+    sets = [
+        entry(f"x{i} y", "undecided", value=0.7, low=0.6, high=0.8, n=40) for i in range(13)
+    ]
+    findings = [
+        Finding("c", (f"x{i}",), estimate(0.9, 0.85, 0.95), 0.75) for i in range(11)
+    ]
     table = LATTICE | {
         "tests": 11,
         "sets": sets,
@@ -271,20 +291,29 @@ def test_of_very_many_sets_ten_are_listed_and_the_others_counted():
     shown_lines = lines(result("subsets", *findings, details={"lattice": table}))
     assert sum(line.startswith("FAIL") for line in shown_lines) == 10
     assert sum(line.startswith("UNDECIDED") for line in shown_lines) == 10
-    assert [line.strip() for line in shown_lines if "… " in line] == ["… 1 more", "… 3 more"]
+    assert [line.strip() for line in shown_lines if "… " in line] == [
+        "… 1 more",
+        "… 3 more",
+    ]
     assert "11 sets tested, none implied; 5 not tested" in shown_lines
 
 
 def test_a_finding_that_the_lattice_does_not_hold_is_shown_all_the_same():
     missed = Finding("sex was not reached", ("sex",), estimate(math.nan, 0.0, 1.0, 0), 0.75)
-    shown_lines = lines(result("subsets", missed, details={"lattice": LATTICE | {"sets": []}}))
+    shown_lines = lines(
+        result("subsets", missed, details={"lattice": LATTICE | {"sets": []}})
+    )
     assert "UNDECIDED sex was not reached" in shown_lines
 
 
 def test_several_outputs_are_shown_one_after_the_other():
     tables = {"approved": LATTICE, "amount": LATTICE | {"sets": [], "levels": []}}
-    findings = (Finding("c", ("sex", "race"), estimate(0.9, 0.85, 0.95), 0.75, output="approved"),)
-    shown_lines = lines(result("subsets", *findings, details={"lattice": {"outputs": tables}}))
+    findings = (
+        Finding("c", ("sex", "race"), estimate(0.9, 0.85, 0.95), 0.75, output="approved"),
+    )
+    shown_lines = lines(
+        result("subsets", *findings, details={"lattice": {"outputs": tables}})
+    )
     first, second = shown_lines.index("output approved"), shown_lines.index("output amount")
     assert any(line.startswith("FAIL") for line in shown_lines[first:second])
     assert "minimal discriminating sets: none found" in shown_lines[second:]
@@ -295,7 +324,10 @@ def test_at_most_twelve_groups_are_listed(known, empty):
     groups = [group((i + 1) / 100, 50, country=f"c{i}") for i in range(known)]
     groups += [group(0, 0, country=f"e{i}") for i in range(empty)]
     shown_lines = lines(
-        result("measure", Finding("c", ("country",), estimate(0.5, 0.4, 0.6), groups=tuple(groups)))
+        result(
+            "measure",
+            Finding("c", ("country",), estimate(0.5, 0.4, 0.6), groups=tuple(groups)),
+        )
     )
     rows = [line for line in shown_lines if line.strip().startswith("country")]
     assert len(rows) == min(12, known + empty)
@@ -314,7 +346,8 @@ def test_cases_on_request_stand_side_by_side():
             outcome  deny        approve  differs
     """
     expected = [
-        f"{'':10}{line}".rstrip() for line in textwrap.dedent(table).strip("\n").splitlines()
+        f"{'':10}{line}".rstrip()
+        for line in textwrap.dedent(table).strip("\n").splitlines()
     ]
     at = shown_lines.index(expected[0])
     assert shown_lines[at : at + 8] == expected * 2

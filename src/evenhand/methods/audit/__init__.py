@@ -12,7 +12,9 @@ AUDIT = Verb(
     definition="An audit runs every check, one after another, and brings them under one verdict.",
     function=Deferred("evenhand.methods.audit.audit:audit"),
     options=Options.of(
-        Option("checks", ANY, "what to run, as [[checks]] say it", toml=False, command=False),
+        Option(
+            "checks", ANY, "what to run, as [[checks]] say it", toml=False, command=False
+        ),
         Option("data", ANY, "real rows, any dataframe", toml=False, command=False),
         Option(
             "baseline",

@@ -120,7 +120,9 @@ def audit(
         source = FrameSource(tested.space, data, sampler)
         # Selection rates need one column of decisions, and the columns of a dataframe.
         has_rates = not isinstance(data, Rows) and not tested.outputs
-        plans = planned(tested.space, checks, bounds, real=data is not None, rates=has_rates)
+        plans = planned(
+            tested.space, checks, bounds, real=data is not None, rates=has_rates
+        )
         found = run_all(tested, source, plans, **common)
     return found if old is None else found.against(old, name=_file_name(baseline))
 
@@ -193,7 +195,9 @@ class FrameSource:
         """Wrap another model as the one under test is wrapped."""
         if isinstance(model, Subject):
             return model
-        return Subject(model, self.space, positive=subject.positive, differs=subject.differs)
+        return Subject(
+            model, self.space, positive=subject.positive, differs=subject.differs
+        )
 
 
 def run_all(
@@ -222,7 +226,9 @@ def run_all(
             name = unlike(plan.name, [check.name for check in done])
             if hook is not None:
                 hook(_progress(name, number, len(plans)))
-            run = partial(plan.run, subject, source, seed=seed, n_jobs=n_jobs, progress=progress)
+            run = partial(
+                plan.run, subject, source, seed=seed, n_jobs=n_jobs, progress=progress
+            )
             check = _result_of(plan, name, run, first=not done)
             done.append(check)
             if each is not None:

@@ -13,7 +13,14 @@ from evenhand.results.protocol import Evidence
 from evenhand.results.reading import evidence_of
 from evenhand.runtime import json_file
 from evenhand.runtime.budget import Spent
-from evenhand.runtime.errors import INTERRUPTED, SubjectError, UsageError, clip, nearest, printable
+from evenhand.runtime.errors import (
+    INTERRUPTED,
+    SubjectError,
+    UsageError,
+    clip,
+    nearest,
+    printable,
+)
 from evenhand.statistics.estimate import StopReason, Verdict
 
 if TYPE_CHECKING:
@@ -212,7 +219,7 @@ class Audit(Evidence):
 
     @classmethod
     def read(cls, table: Mapping[str, Any], where: str) -> Audit:
-        """Rebuild an audit from JSON of the present format."""
+        """Return an audit from JSON of the present format."""
         return cls(
             tuple(CheckResult.from_dict(check, where=where) for check in table["checks"]),
             table["seed"],

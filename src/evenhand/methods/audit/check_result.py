@@ -99,7 +99,9 @@ class CheckResult:
         for finding, held in zip(self.found.findings, self.held, strict=True):
             if held.verdict in (Verdict.FAIL, Verdict.UNDECIDED):
                 lines.append(
-                    messages.FINDING_AGAINST_BASELINE.format(finding=finding, state=held.state)
+                    messages.FINDING_AGAINST_BASELINE.format(
+                        finding=finding, state=held.state
+                    )
                 )
                 lines += [f"    {case}" for case in finding.cases[:1]]
         return lines
@@ -122,7 +124,7 @@ class CheckResult:
 
     @classmethod
     def from_dict(cls, table: Mapping[str, Any], *, where: str = "audit") -> CheckResult:
-        """Rebuild a check from `to_dict`."""
+        """Return the check that `to_dict` has written."""
         found = None
         if "found" in table:
             found = evidence_of(table["found"], where=where)
@@ -142,6 +144,8 @@ class CheckResult:
 
 
 def _held(tables: Sequence[Mapping[str, Any]]) -> tuple[BaselineComparison, ...]:
-    from evenhand.results.baseline import BaselineComparison  # imported where there is a baseline
+    from evenhand.results.baseline import (
+        BaselineComparison,
+    )  # imported where there is a baseline
 
     return tuple(BaselineComparison.from_dict(table) for table in tables)

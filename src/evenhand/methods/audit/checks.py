@@ -81,7 +81,9 @@ class CheckPlan:
             common["progress"] = progress
         if verb.run is None:
             choices = nearest(self.job, jobs())
-            raise UsageError(messages.JOB_CANNOT_BE_CHECKED.format(job=self.job, choices=choices))
+            raise UsageError(
+                messages.JOB_CANNOT_BE_CHECKED.format(job=self.job, choices=choices)
+            )
         found: Evidence = verb.run(source, subject, **settings, **common)
         return found
 
@@ -130,7 +132,9 @@ def parsed(
             _refuse_other_kind(job, key, value, where, texts=texts)
             choices = nearest(key, ("job", *options.toml))
             shown = clip(repr(key))
-            raise UsageError(messages.UNKNOWN_KEY.format(place=place, key=shown, choices=choices))
+            raise UsageError(
+                messages.UNKNOWN_KEY.format(place=place, key=shown, choices=choices)
+            )
         if written:
             options[key].check(value, place)
     settings = {key: value for key, value in check.items() if key not in ("job", "over")}
@@ -143,15 +147,21 @@ def _job_of(number: int, check: Any, where: str, *, written: bool) -> str:
         shown = clip(repr(check))
         if written:
             raise UsageError(
-                messages.CHECK_IS_NOT_A_TABLE.format(where=where, number=number, check=shown)
+                messages.CHECK_IS_NOT_A_TABLE.format(
+                    where=where, number=number, check=shown
+                )
             )
         raise UsageError(
-            messages.CHECK_IS_NOT_A_DICTIONARY.format(where=where, number=number, check=shown)
+            messages.CHECK_IS_NOT_A_DICTIONARY.format(
+                where=where, number=number, check=shown
+            )
         )
     job = check.get("job")
     if isinstance(job, str) and job in VERBS.broken:
         reason = VERBS.broken[job]
-        raise UsageError(messages.CHECK_IS_BROKEN.format(where=where, number=number, reason=reason))
+        raise UsageError(
+            messages.CHECK_IS_BROKEN.format(where=where, number=number, reason=reason)
+        )
     if isinstance(job, str) and job in jobs():
         return job
     raise UsageError(
@@ -175,10 +185,14 @@ def _refuse_other_kind(job: str, key: str, value: Any, where: str, *, texts: boo
     known = ", ".join(verb_for(job, texts=texts).checks.toml)
     if texts:
         raise UsageError(
-            messages.NOT_FOR_TEXTS.format(where=where, key=key, value=shown, job=job, known=known)
+            messages.NOT_FOR_TEXTS.format(
+                where=where, key=key, value=shown, job=job, known=known
+            )
         )
     raise UsageError(
-        messages.ONLY_FOR_TEXTS.format(where=where, key=key, value=shown, job=job, known=known)
+        messages.ONLY_FOR_TEXTS.format(
+            where=where, key=key, value=shown, job=job, known=known
+        )
     )
 
 
@@ -189,7 +203,9 @@ def _sets(over: Any, place: str) -> tuple[FeatureSet, ...]:
         return tuple(sets_of(over))
     except TypeError:
         shown = clip(repr(over))
-        raise UsageError(messages.OVER_NAMES_NO_FEATURES.format(place=place, over=shown)) from None
+        raise UsageError(
+            messages.OVER_NAMES_NO_FEATURES.format(place=place, over=shown)
+        ) from None
 
 
 @dataclass(slots=True)

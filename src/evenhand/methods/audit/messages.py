@@ -16,14 +16,14 @@ CHECKS_ARE_NOT_A_LIST = (
 CHECKS_ARE_EMPTY = (
     "checks is empty, so there is nothing to run; leave it out to run the usual checks"
 )
-NOT_WITH_A_FILE = (
-    "{name} cannot be combined with a configuration file, which declares its own; leave it out"
+NOT_WITH_A_FILE = "{name} cannot be combined with a configuration file, which declares its own; leave it out"
+TEXTS_NEED_A_FILE = "texts are audited by a configuration file with a [texts] table; in Python call mine_text"
+NO_TEXTS = (
+    "texts are tested with mine_text, or by a configuration file with a [texts] table"
 )
-TEXTS_NEED_A_FILE = (
-    "texts are audited by a configuration file with a [texts] table; in Python call mine_text"
+ROWS_WITHOUT_COLUMNS = (
+    "data = rows(…) has no columns except the inputs; pass the dataframe itself"
 )
-NO_TEXTS = "texts are tested with mine_text, or by a configuration file with a [texts] table"
-ROWS_WITHOUT_COLUMNS = "data = rows(…) has no columns except the inputs; pass the dataframe itself"
 NOTHING_TO_RUN = (
     "there is no check to run; write a [[checks]] table, or leave all of them out to run the usual"
     " checks"
@@ -61,7 +61,9 @@ SUMMARY_NOT_WRITTEN = "GITHUB_STEP_SUMMARY: cannot write the summary to {file}: 
 
 PROGRESS = "check {number} of {all}: {name}"
 INTERRUPTED_BEFORE = "interrupted before: {checks}"
-OTHER_SPACE = "the baseline is of another space of inputs, so that its scores may speak of others"
+OTHER_SPACE = (
+    "the baseline is of another space of inputs, so that its scores may speak of others"
+)
 CHECK_IS_GONE = "the baseline has a check that this audit has not: {name}"
 OLDER_AUDIT = "an older audit"
 SEEDS_DIFFER = "the seeds differ: {seeds}"
@@ -77,9 +79,7 @@ FOUND = "discrimination found"
 NOT_RUN_AT_ALL = "a check could not be run"
 SOFTWARE_FAILED = "the software failed"
 ALL_COUNTED = "{checks}: {verdicts}"
-COUNTED_EACH_LEVEL = (
-    "{checks}: {verdicts}. Each check holds at its own level; of all together nothing can be said."
-)
+COUNTED_EACH_LEVEL = "{checks}: {verdicts}. Each check holds at its own level; of all together nothing can be said."
 COUNTED_TOGETHER = "{checks}: {verdicts}. {together}"
 EXIT_CODE = "exit code {code}: {meaning}"
 HELD_AGAINST_LINE = "held against {baseline}"
@@ -114,14 +114,14 @@ RULE_HELP = "{rule} {help}"
 NOTHING_FOUND = "nothing was found"
 MARKDOWN_COUNTS = "{count} statements: {verdicts}. {confidence}"
 MARKDOWN_COUNTS_OF = "{count} statements of {subject}: {verdicts}. {confidence}"
-MARKDOWN_BASELINE = (
-    "Held against a baseline: {baseline}. What is not surely worse than it was does not fail."
-)
+MARKDOWN_BASELINE = "Held against a baseline: {baseline}. What is not surely worse than it was does not fail."
 NOTHING_MEASURED = "Nothing was measured."
 NO_INTERVAL_NEEDED = (
     "No interval is needed: scores are exact, and a search only counts what it found."
 )
-EACH_OWN_LEVEL = "Each interval holds its own level; nothing is known of all of them together."
+EACH_OWN_LEVEL = (
+    "Each interval holds its own level; nothing is known of all of them together."
+)
 INTERVALS_TOGETHER = "All intervals hold together at a level of at least {level}."
 RUN_IT_AGAIN = "### Run it again"
 NOT_CLAIMED = "### What is not claimed"
@@ -185,9 +185,7 @@ AUDIT_OF = "Fairness audit of {subject}"
 NO_CHECKS = "No check was made"
 NO_LIMIT_GIVEN = "No limit was given"
 SOME_FAIL = "At least one check fails. Below: which, by how much, and how sure that is."
-SOME_UNDECIDED = (
-    "No check fails, but not every one passes: the evidence does not decide. That is not a pass."
-)
+SOME_UNDECIDED = "No check fails, but not every one passes: the evidence does not decide. That is not a pass."
 ALL_ON_RIGHT_SIDE = (
     "Every check that has an engineering threshold is surely on the right side of it."
 )
@@ -197,13 +195,11 @@ STATEMENTS = "{checks} made {statements}: {verdicts}."
 NO_STATEMENTS = "{checks} made {statements}."
 INPUTS_ASKED = "The software was asked {inputs}, of which {executed} were run this time."
 NOTHING_DRAWN = "Nothing here depends on which inputs happened to be drawn."
-TOO_MANY_FOR_ONE_LEVEL = (
-    "Each check holds at its own level; they are too many to say that all of them hold together."
-)
+TOO_MANY_FOR_ONE_LEVEL = "Each check holds at its own level; they are too many to say that all of them hold together."
 POPULATIONS = "They speak of: {populations}."
 POPULATIONS_AND_OTHERS = "They speak of: {populations} and others."
-HELD_AGAINST = "Held against a baseline: {baseline}. Only what surely got worse, or is new, fails."
-AGAINST_THE_BASELINE = "against the baseline"
-VERDICTS_CAPTION = (
-    "Every statement of every check, those that pass too. Limits are engineering thresholds."
+HELD_AGAINST = (
+    "Held against a baseline: {baseline}. Only what surely got worse, or is new, fails."
 )
+AGAINST_THE_BASELINE = "against the baseline"
+VERDICTS_CAPTION = "Every statement of every check, those that pass too. Limits are engineering thresholds."

@@ -104,7 +104,9 @@ def counted(audit: Audit) -> str:
     if audit.level <= 0:
         return messages.COUNTED_EACH_LEVEL.format(checks=checks, verdicts=verdicts)
     together = TOGETHER.format(level=_level_text(audit.level))
-    return messages.COUNTED_TOGETHER.format(checks=checks, verdicts=verdicts, together=together)
+    return messages.COUNTED_TOGETHER.format(
+        checks=checks, verdicts=verdicts, together=together
+    )
 
 
 def _level_text(level: float) -> str:

@@ -1,6 +1,4 @@
-"""An audit for CI systems: what is written is read again by other programs, and nothing from data
-is obeyed there.
-"""
+"""An audit for CI systems: other programs read what is written, and obey nothing from data."""
 
 from __future__ import annotations
 
@@ -145,14 +143,21 @@ def audited() -> Audit:
             limit=0,
         ),
         checked(
-            "search sex (2)", "search", eh.search(subject, over="sex", budget=few), over=[["sex"]]
+            "search sex (2)",
+            "search",
+            eh.search(subject, over="sex", budget=few),
+            over=[["sex"]],
         ),
         checked(
             "log",
             "measure_log",
             eh.measure_log(log, outcome="ok", over="sex", limit=0.1, least_ratio=0.8),
         ),
-        checked("mine", "mine_log", eh.mine_log(log, outcome="ok", over=["sex", "age"], limit=0.1)),
+        checked(
+            "mine",
+            "mine_log",
+            eh.mine_log(log, outcome="ok", over=["sex", "age"], limit=0.1),
+        ),
         checked("compare", "compare", eh.compare(guesses, truth, group, resamples=100)),
         CheckResult("crashed", "measure", {}, error="the software crashed on input 7"),
         CheckResult("wrong", "search", {}, error="there is no feature 'sexx'", code=2),
@@ -199,7 +204,12 @@ def result(*findings: Finding, stop: StopReason = StopReason.DECIDED) -> Result:
 
 
 def score(
-    low: float, high: float, limit: float | None = 0.1, about: str = "sex", n: int = 90, **more: Any
+    low: float,
+    high: float,
+    limit: float | None = 0.1,
+    about: str = "sex",
+    n: int = 90,
+    **more: Any,
 ) -> Finding:
     case = Case({about: "F"}, {about: "M"}, ("no", "yes"))
     estimate = Estimate((low + high) / 2, low, high, n, 0.95, "exact")
@@ -268,7 +278,11 @@ def test_the_totals_of_junit_are_right(made):
             continue
         cases = list(element.iter("testcase"))
         assert element.get("tests") == str(len(cases))
-        for key, tag in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
+        for key, tag in (
+            ("failures", "failure"),
+            ("errors", "error"),
+            ("skipped", "skipped"),
+        ):
             with_tag = [case for case in cases if case.find(tag) is not None]
             count = str(len(with_tag))
             assert element.get(key, count) == count
@@ -628,7 +642,10 @@ def test_hostile_names_give_no_commands_and_no_properties():
     name = "a,b::c%d\ne"
     check = CheckResult(name, "measure", {}, error="100 %\n::error::x")
     (line,) = github.annotations(Audit((check,), **FIELDS))
-    assert line == "::error title=evenhand not run%3A a%2Cb%3A%3Ac%25d\\ne::100 %25\\n::error::x"
+    assert (
+        line
+        == "::error title=evenhand not run%3A a%2Cb%3A%3Ac%25d\\ne::100 %25\\n::error::x"
+    )
 
 
 def test_a_run_in_actions_is_known_by_its_environment():
@@ -739,7 +756,9 @@ def test_hostile_names_stay_text_in_markdown(name):
 
 @settings(max_examples=examples(60), deadline=None)
 @given(
-    st.lists(TEXTS | st.text("|\\`*_[]()<>&#@!$~:/.- \t1aw", max_size=12), min_size=1, max_size=3)
+    st.lists(
+        TEXTS | st.text("|\\`*_[]()<>&#@!$~:/.- \t1aw", max_size=12), min_size=1, max_size=3
+    )
 )
 def test_cells_of_a_table_stay_what_they_are(cells):
     headings = " | ".join("h" * len(cells))
@@ -753,7 +772,8 @@ def test_cells_of_a_table_stay_what_they_are(cells):
 
 
 @pytest.mark.parametrize(
-    "text", ["@you", "#12", "!12", "https://x.y", "www.x.y", ":tada:", "GH-1", "me@x.y", "&3"]
+    "text",
+    ["@you", "#12", "!12", "https://x.y", "www.x.y", ":tada:", "GH-1", "me@x.y", "&3"],
 )
 def test_nothing_becomes_a_link_by_itself(text):
     shown = "".join(read(text_of(text)).texts)
@@ -780,11 +800,15 @@ def test_a_summary_tells_the_verdict_how_sure_it_is_and_how_to_run_it_again():
 
 
 def test_statements_stand_in_a_table_worst_first():
-    lines = [line for line in to_markdown(audited()).splitlines() if line.startswith("| **")]
+    lines = [
+        line for line in to_markdown(audited()).splitlines() if line.startswith("| **")
+    ]
     rows = [line for line in lines if line.count("|") == 7]
     assert len(rows) == len(all_statements(audited()))
     words = [row.split("**")[1] for row in rows]
-    assert words == sorted(words, key=["fail", "not run", "undecided", "no limit", "pass"].index)
+    assert words == sorted(
+        words, key=["fail", "not run", "undecided", "no limit", "pass"].index
+    )
     assert rows[0].endswith("| 804 | 0.05 |")
     assert any("at least 0.8 |" in row for row in rows)
 

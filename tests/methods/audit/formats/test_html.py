@@ -156,7 +156,10 @@ def check_references(found: Page) -> None:
 
 def check_that_nothing_is_loaded(found: Page, html: str) -> None:
     tags = {tag for tag, _ in found.elements}
-    assert not {"img", "link", "iframe", "object", "embed", "base", "form", "audio", "video"} & tags
+    assert (
+        not {"img", "link", "iframe", "object", "embed", "base", "form", "audio", "video"}
+        & tags
+    )
     for _, attributes in found.elements:
         assert not {"src", "srcset", "action", "formaction"} & set(attributes), attributes
         handlers = [key for key in attributes if key.startswith("on")]
@@ -175,7 +178,10 @@ def check_policy(found: Page) -> None:
     assert len(code) == 1
     digest = hashlib.sha256(code[0].encode()).digest()
     encoded = b64encode(digest).decode()
-    assert f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{encoded}'" in policy
+    assert (
+        f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{encoded}'"
+        in policy
+    )
 
 
 @pytest.fixture
@@ -266,7 +272,9 @@ def every() -> dict[str, CheckResult]:
         "measure": eh.measure(model, over="sex", limit=0.05),
         "group": eh.measure(model, over="sex", kind="group", limit=0.05),
         "prevalence": eh.prevalence(model, over="sex"),
-        "measure_log": eh.measure_log(logged, outcome="granted", over="sex", positive="grant"),
+        "measure_log": eh.measure_log(
+            logged, outcome="granted", over="sex", positive="grant"
+        ),
         "subsets": eh.subsets(kept, among=["sex", "town"], limit=0.3),
         "search": eh.search(model, over="sex", budget=few),
         "nothing": eh.search(eh.Subject(fair, SPACE), over="sex", budget=few),
@@ -319,7 +327,11 @@ WORDS = {
     "prevalence": ("Which share of all inputs", "The prevalence is"),
     "measure_log": ("recorded decisions", "Nothing was asked of the software"),
     "subsets": ("for grant", "for rates", "superset of a discriminating set"),
-    "search": ("Every input that was found", "Where inputs over sex lie, and why", "Not a rate"),
+    "search": (
+        "Every input that was found",
+        "Where inputs over sex lie, and why",
+        "Not a rate",
+    ),
     "nothing": ("0 found by trying", "not to find any is no proof"),
     "complete": ("every one of",),
     "mine": (
@@ -331,7 +343,12 @@ WORDS = {
     "mine_log": ("Rule sets: how much", "the recorded decisions"),
     "mine_text": ("With which sensitive terms", "gender gay"),
     "terms": ("terms of", "changed with it"),
-    "selection": ("9 rows have an unknown sex", "under 2 %", "at least 80 %", "selection rate"),
+    "selection": (
+        "9 rows have an unknown sex",
+        "under 2 %",
+        "at least 80 %",
+        "selection rate",
+    ),
     "scoring": ("scoring rate", "the median of points"),
     "compare": (
         "blind <b>",
@@ -340,7 +357,10 @@ WORDS = {
         "the original has a performance of",
     ),
     "repair": ("Before and after", "a note", "The same repair"),
-    "failed": ("This check could not be run: the program ended with code 3, <oops>.", "undecided"),
+    "failed": (
+        "This check could not be run: the program ended with code 3, <oops>.",
+        "undecided",
+    ),
 }
 
 
@@ -677,7 +697,9 @@ def test_pieces_of_a_page_keep_any_text_as_text(one, other, third):
 
 
 def test_marks_around_a_term_are_seen():
-    case = Case({"text": "I am a ⟦<gay>⟧ man"}, {"text": "I am a ⟦straight⟧ man"}, ("rude", "fine"))
+    case = Case(
+        {"text": "I am a ⟦<gay>⟧ man"}, {"text": "I am a ⟦straight⟧ man"}, ("rude", "fine")
+    )
     html = people(case, "")
     assert "I am a <mark>⟦&lt;gay&gt;⟧</mark> man" in html
     assert "I am a <mark>⟦straight⟧</mark> man" in html

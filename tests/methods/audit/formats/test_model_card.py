@@ -30,7 +30,9 @@ LETTERS = st.one_of(
     st.characters(exclude_categories=["Cs"]),
 )
 TEXTS = st.text(LETTERS, max_size=25)
-NASTY = "<script>alert(1)</script> [x](javascript:1) | `b` **c** @team #7 https://evil.example"
+NASTY = (
+    "<script>alert(1)</script> [x](javascript:1) | `b` **c** @team #7 https://evil.example"
+)
 
 
 def shown(page: str, tag: str) -> list[str]:
@@ -53,7 +55,9 @@ def test_whatever_a_value_holds_markdown_shows_it_letter_by_letter(one, other):
     page = RENDERER.render(markdown_escape.table(["a", one], [[one, other]]))
     assert shown(page, "td") == [visible(one), visible(other)]
     assert shown(page, "th") == ["a", visible(one)]
-    page = RENDERER.render(f"before\n{markdown_escape.text(one)}\n\n{markdown_escape.text(one)}")
+    page = RENDERER.render(
+        f"before\n{markdown_escape.text(one)}\n\n{markdown_escape.text(one)}"
+    )
     assert shown(page, "p") == [
         flat(f"before {visible(one)}"),
         *([visible(one)] if visible(one) else []),
@@ -76,7 +80,8 @@ def test_code_holds_anything_and_ends_where_it_should(value):
 
 
 @pytest.mark.parametrize(
-    "value", ["@team", "see #12", "https://a.example/b", "www.a.example", "a@b.example", "GH-4"]
+    "value",
+    ["@team", "see #12", "https://a.example/b", "www.a.example", "a@b.example", "GH-4"],
 )
 def test_no_person_is_called_and_no_link_is_made(value):
     assert markdown_escape.text(value) == re.sub(
@@ -85,7 +90,11 @@ def test_no_person_is_called_and_no_link_is_made(value):
 
 
 def test_numbers_stay_as_they_are_and_starts_of_lists_do_not_start_one():
-    assert [markdown_escape.text(value) for value in (-0.5, 12, True)] == ["-0.5", "12", "True"]
+    assert [markdown_escape.text(value) for value in (-0.5, 12, True)] == [
+        "-0.5",
+        "12",
+        "True",
+    ]
     assert [markdown_escape.text(value) for value in ("- a", "1. a", "12.5 %", "# a")] == [
         "\\- a",
         "1\\. a",
@@ -99,12 +108,21 @@ def test_numbers_stay_as_they_are_and_starts_of_lists_do_not_start_one():
     ]
 
 
-def result(*findings: Finding, job: str = "measure", notes: Any = (), **details: Any) -> Result:
+def result(
+    *findings: Finding, job: str = "measure", notes: Any = (), **details: Any
+) -> Result:
     space = eh.Space(
         [eh.category("sex", ["F", "M"]), eh.integer("age", 18, 90)], protected=["sex"]
     ).to_dict()
     return Result(
-        job, findings, 0, Spent(9, 9, 0.1), StopReason.DECIDED, space, notes, details=details
+        job,
+        findings,
+        0,
+        Spent(9, 9, 0.1),
+        StopReason.DECIDED,
+        space,
+        notes,
+        details=details,
     )
 
 
@@ -142,13 +160,17 @@ def audit() -> Audit:
             "find",
             "search",
             {},
-            result(Finding("found", ("sex",), Witnesses.of(12, 400, "adaptive")), job="search"),
+            result(
+                Finding("found", ("sex",), Witnesses.of(12, 400, "adaptive")), job="search"
+            ),
         ),
         CheckResult(
             "own",
             "mine",
             {},
-            result(Finding("a gap", ("sex",), Amount(12.5, 11.0, 14.0, 300, 0.95, "bootstrap"))),
+            result(
+                Finding("a gap", ("sex",), Amount(12.5, 11.0, 14.0, 300, 0.95, "bootstrap"))
+            ),
         ),
         CheckResult(
             "hiring",
@@ -218,7 +240,8 @@ def test_every_statement_is_a_row_with_interval_level_n_and_verdict(audit):
     assert "| find | sex | found | 12 found |  |  | 400 |  | no limit |" in lines
     assert "| own | sex | a gap | 12.5 | 11 to 14 | 95 % | 300 |  | no limit |" in lines
     assert (
-        "| broken | measure | the software exited with code 3 |  |  |  |  |  | undecided |" in lines
+        "| broken | measure | the software exited with code 3 |  |  |  |  |  | undecided |"
+        in lines
     )
     assert "at least 0.8" in lines
 
@@ -278,16 +301,18 @@ def test_names_and_values_of_others_stay_text():
         config={"name": "`"},
     )
     page = RENDERER.render(to_card(found))
-    assert not re.search(r"<(?!/?(h2|h3|p|ul|li|table|thead|tbody|tr|th|td|pre|code)\b)", page), (
-        page
-    )
+    assert not re.search(
+        r"<(?!/?(h2|h3|p|ul|li|table|thead|tbody|tr|th|td|pre|code)\b)", page
+    ), page
     assert f"{markdown_escape.JOINER}//evil" in page
     assert page.count("<h2>") == 1
     assert page.count("<h3>") == 7
 
 
 def test_long_audits_are_cut_with_a_sentence_and_empty_ones_say_so():
-    many = result(*(Finding(f"claim {n}", ("sex",), RATE, 0.05) for n in range(MOST_ROWS + 5)))
+    many = result(
+        *(Finding(f"claim {n}", ("sex",), RATE, 0.05) for n in range(MOST_ROWS + 5))
+    )
     card = to_card(Audit((CheckResult("all", "measure", {}, many),), 0, Spent(0, 0, 0.0)))
     assert "… 5 more statements" in card
     assert "No check compares groups one by one." in card

@@ -69,7 +69,9 @@ def sentences(statement: Statement) -> list[str]:
     held = statement.held
     if held is not None and held.before:
         before = cut(held.before)
-        found.append(messages.AGAINST_BASELINE_BEFORE.format(state=held.state, before=before))
+        found.append(
+            messages.AGAINST_BASELINE_BEFORE.format(state=held.state, before=before)
+        )
     elif held is not None:
         found.append(messages.AGAINST_BASELINE.format(state=held.state))
     return found

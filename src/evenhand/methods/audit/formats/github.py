@@ -99,7 +99,9 @@ def write_summary(audit: "Audit", environ: Mapping[str, str]) -> str | None:
             summary.write(f"\n{text}\n")
     except OSError as error:
         reason = error.strerror
-        raise UsageError(messages.SUMMARY_NOT_WRITTEN.format(file=name, reason=reason)) from None
+        raise UsageError(
+            messages.SUMMARY_NOT_WRITTEN.format(file=name, reason=reason)
+        ) from None
     return name
 
 

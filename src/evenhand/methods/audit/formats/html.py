@@ -1,6 +1,4 @@
-"""The report of an audit as one page that needs nothing from elsewhere, and that tells the same
-without scripts.
-"""
+"""The report of an audit as one page, which loads nothing and is complete without scripts."""
 
 from __future__ import annotations
 
@@ -93,7 +91,9 @@ def page(found: Evidence) -> str:
     sections = []
     for check, link in zip(audit.checks, links, strict=True):
         sections.append(check_section(check, link, room=room))
-    heading = messages.AUDIT_OF.format(subject=audit.subject) if audit.subject else messages.AUDIT
+    heading = (
+        messages.AUDIT_OF.format(subject=audit.subject) if audit.subject else messages.AUDIT
+    )
     summary = _summary(audit, links)
     script = asset("report.js")
     page = render(
@@ -158,7 +158,9 @@ def _counts(audit: Audit) -> str:
     made = _count_text(number_of.total(), "statement")
     if not counted:
         return messages.NO_STATEMENTS.format(checks=checks, statements=made)
-    return messages.STATEMENTS.format(checks=checks, statements=made, verdicts=", ".join(counted))
+    return messages.STATEMENTS.format(
+        checks=checks, statements=made, verdicts=", ".join(counted)
+    )
 
 
 def _cost(audit: Audit) -> str:
@@ -208,7 +210,11 @@ def _worst(
     worst: list[Statement] = []
     more = []
     for check, link in zip(audit.checks, links, strict=True):
-        bad = [statement for statement in statements(check) if statement.verdict in _NOT_PASSING]
+        bad = [
+            statement
+            for statement in statements(check)
+            if statement.verdict in _NOT_PASSING
+        ]
         worst += bad[:_MOST_OF_A_CHECK]
         if len(bad) > _MOST_OF_A_CHECK:
             more.append((f"{len(bad) - _MOST_OF_A_CHECK:,}", link))
@@ -288,4 +294,8 @@ def _version_texts(versions: Iterable[tuple[str, str]]) -> list[str]:
 
 
 def _digests(audit: Audit) -> list[tuple[str, str]]:
-    return [(check.name, check.found.digest) for check in audit.checks if check.found is not None]
+    return [
+        (check.name, check.found.digest)
+        for check in audit.checks
+        if check.found is not None
+    ]

@@ -51,7 +51,9 @@ def check_link(check: CheckResult, number: int) -> CheckLink:
     return CheckLink(f"check{number + 1}", clip(printable(check.name), _LINK_LETTERS))
 
 
-def check_section(check: CheckResult, link: CheckLink, *, room: int = MOST_BYTES) -> CheckSection:
+def check_section(
+    check: CheckResult, link: CheckLink, *, room: int = MOST_BYTES
+) -> CheckSection:
     """Return what the section of a check shows; a sheet in it has `room` bytes of data."""
     verb = verb_of_check(check)
     settings = [f"{key} {_setting_text(value)}" for key, value in check.settings.items()]
@@ -73,7 +75,9 @@ def verb_of_check(check: CheckResult) -> Verb:
     Of a check of texts, or of an unknown job, that is not the verb that the check names.
     """
     verb = verb_of(check.job)
-    if check.found is not None and (check.job not in VERBS or check.found.job == verb.for_texts):
+    if check.found is not None and (
+        check.job not in VERBS or check.found.job == verb.for_texts
+    ):
         return verb_of(check.found.job)
     return verb
 

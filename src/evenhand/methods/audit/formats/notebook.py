@@ -13,7 +13,12 @@ if TYPE_CHECKING:
     from evenhand.results.protocol import Evidence
 
 MOST = 25
-_COLOURS = {"fail": "#c2571a", "pass": "#0b8a66", "undecided": "#a87900", NO_LIMIT: "#767676"}
+_COLOURS = {
+    "fail": "#c2571a",
+    "pass": "#0b8a66",
+    "undecided": "#a87900",
+    NO_LIMIT: "#767676",
+}
 """Colours that can be read on white and on black."""
 
 

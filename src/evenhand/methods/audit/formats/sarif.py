@@ -81,7 +81,9 @@ def _run_id(places: Places) -> str:
     return f"evenhand/{path}/"
 
 
-def _results(audit: Audit, jobs: list[str], places: Places, *, every: bool) -> list[dict[str, Any]]:
+def _results(
+    audit: Audit, jobs: list[str], places: Places, *, every: bool
+) -> list[dict[str, Any]]:
     results = []
     marks: set[str] = set()
     for statement in all_statements(audit):
@@ -123,7 +125,9 @@ def _rule_id(job: str) -> str:
 
 def _invocation(audit: Audit) -> dict[str, Any]:
     """Return how the run went; what was found has no part in whether it was successful."""
-    broken = [f"{check.name}: {check.error}" for check in audit.checks if check.found is None]
+    broken = [
+        f"{check.name}: {check.error}" for check in audit.checks if check.found is None
+    ]
     for check in audit.checks:
         if check.interrupted:
             broken.append(f"{check.name}: {StopReason.INTERRUPTED}")
@@ -145,7 +149,9 @@ def _notification(level: str, sentence: str) -> dict[str, Any]:
     return {"level": level, "message": {"text": _text(cut(sentence))}}
 
 
-def _result(statement: Statement, jobs: list[str], places: Places, mark: str) -> dict[str, Any]:
+def _result(
+    statement: Statement, jobs: list[str], places: Places, mark: str
+) -> dict[str, Any]:
     job = statement.check.job
     kind, level = NO_VERDICT
     if statement.verdict is not None:
