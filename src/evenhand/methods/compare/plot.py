@@ -249,27 +249,19 @@ def span(estimate: Estimate) -> tuple[float, float, float]:
     return estimate.value, estimate.low, estimate.high
 
 
-def _checked_shares(
-    name: str,
-    shares: Mapping[str, float],
-) -> tuple[float, ...]:
+def _checked_shares(name: str, shares: Mapping[str, float]) -> tuple[float, ...]:
     """Return the share of each region, in their order."""
     for region in shares:
         if region not in REGIONS:
+            choices = nearest(region, REGIONS)
             message = messages.UNKNOWN_REGION.format(
-                name=clip(name),
-                region=clip(repr(region)),
-                choices=nearest(region, REGIONS),
+                name=clip(name), region=clip(repr(region)), choices=choices
             )
             raise UsageError(message)
     found = tuple(float(shares.get(region, 0.0)) for region in REGIONS)
     # Published shares are rounded, and so add up to a little less or more than 1.
     if min(found) < 0 or abs(sum(found) - 1) > 0.03:
-        message = messages.SHARES_NOT_1.format(
-            name=clip(name),
-            shares=found,
-        )
-        raise UsageError(message)
+        raise UsageError(messages.SHARES_NOT_1.format(name=clip(name), shares=found))
     return found
 
 
@@ -307,8 +299,8 @@ def _draw_line(ax: Any, line: OverwritingLine, left: float) -> None:
     """Draw the line, and dotted how it goes on level to the left end of the axes."""
     level = [line.performance[0]] * 2
     ax.plot([left, line.bias[0]], level, color=BLUE, linewidth=1, linestyle=":", zorder=2)
-    label = messages.LEGEND_LINE
-    ax.plot(line.bias, line.performance, color=BLUE, linewidth=1.6, label=label, zorder=2)
+    style = {"color": BLUE, "linewidth": 1.6, "zorder": 2}
+    ax.plot(line.bias, line.performance, label=messages.LEGEND_LINE, **style)
 
 
 def head(ax: Any, title: str) -> None:
@@ -354,21 +346,16 @@ def _view(display: TradeoffDisplay) -> list[tuple[float, float]]:
     biases = [mark.bias for mark in marks]
     performances = [mark.performance for mark in marks]
     start_bias, start_performance = display.start.place
-    return [
-        _axis_ends(biases, line_biases, start_bias),
-        _axis_ends(performances, line_performances, start_performance),
-    ]
+    bias_ends = _axis_ends(biases, line_biases, start_bias)
+    return [bias_ends, _axis_ends(performances, line_performances, start_performance)]
 
 
 def _axis_ends(
-    spans: Sequence[tuple[float, float, float]],
-    line: Sequence[float],
-    start: float,
+    spans: Sequence[tuple[float, float, float]], line: Sequence[float], start: float
 ) -> tuple[float, float]:
     """Return the ends of one axis, from value, low and high of each mark."""
     places = [*(value for value, _, _ in spans), *line]
-    low = min(places)
-    high = max(places)
+    low, high = min(places), max(places)
     # Intervals may be as long again as all points are apart; the rest of them is cut off.
     room = (high - low) or 1.0
     near = np.clip(spans, low - room, high + room)

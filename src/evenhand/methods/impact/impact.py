@@ -128,18 +128,15 @@ def impact(
     'fail'
     """
     start = time.monotonic()
-    check_shares(
-        ALLOWED, ("least_ratio",), level=level, least_ratio=least_ratio, support=support
-    )
+    shares = {"level": level, "least_ratio": least_ratio, "support": support}
+    check_shares(ALLOWED, ("least_ratio",), **shares)
     unknown_labels = _unknown(unknown)
     table = table_of(frame)
     schema = table.collect_schema()
     sets = _sets(over, outcome, list(schema), intersections=intersections)
     columns = _different(sets)
-    numeric = [name for name in columns if schema[name].is_numeric()]
-    check_variety(table, numeric, messages.MERGE_FIRST)
-    if scored:
-        _check_no_positive(positive)
+    check_variety(table, _numeric(columns, schema), messages.MERGE_FIRST)
+    _check_positive(positive, scored=scored)
     table, median, notes = _decided(table, outcome, schema[outcome], scored=scored)
     counted = [count_cells(table, features, outcome, {}) for features in sets]
     lost, rows = _missing(counted[0], outcome)
@@ -149,20 +146,20 @@ def impact(
     rates = []
     for features, cells in zip(sets, counted, strict=True):
         tally = tallied(cells, features, outcome, favourable, unknown_labels)
-        rates.append(
-            CategoryRates(tally, float(support), level, len(sets), kind, population)
-        )
+        of_set = CategoryRates(tally, float(support), level, len(sets), kind, population)
+        rates.append(of_set)
+    if lost:
+        notes.append(_rows_without_outcome(lost, rows, outcome))
+    tables = [of_set.table(median=median) for of_set in rates]
+    table_notes = _table_notes(tables)
     details: dict[str, Any] = {
-        "impact": [of_set.table(median=median) for of_set in rates],
+        "impact": tables,
         "outcome": outcome,
         "rows": rows,
         "missing_outcomes": lost,
         "support": float(support),
+        TABLE_NOTES: [0, len(table_notes)],
     }
-    if lost:
-        notes.append(_rows_without_outcome(lost, rows, outcome))
-    table_notes = _table_notes(details["impact"])
-    details[TABLE_NOTES] = [0, len(table_notes)]
     if not scored:
         details["favourable"] = favourable
     return Result(
@@ -177,9 +174,14 @@ def impact(
     )
 
 
-def _check_no_positive(positive: Any) -> None:
+def _numeric(columns: Iterable[str], schema: Mapping[str, Any]) -> list[str]:
+    """Return the columns of numbers."""
+    return [name for name in columns if schema[name].is_numeric()]
+
+
+def _check_positive(positive: Any, *, scored: bool) -> None:
     """Refuse a favourable outcome beside scores, whose favourable ones are above the median."""
-    if positive is not None:
+    if scored and positive is not None:
         raise UsageError(messages.POSITIVE_OF_SCORES.format(positive=clip(repr(positive))))
 
 

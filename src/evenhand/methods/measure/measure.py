@@ -162,9 +162,8 @@ def measure(
             tests += answer.tests
             notes += [note for note in answer.notes if note not in notes]
             if answer.stop is StopReason.INTERRUPTED:
-                findings += [
-                    _unmeasured(missed, terms) for missed in questions[number + 1 :]
-                ]
+                missed = questions[number + 1 :]
+                findings += [_unmeasured(question, terms) for question in missed]
                 break
     if kind == "causal":
         notes += unseen_notes(tested.space, sets)

@@ -37,10 +37,7 @@ if TYPE_CHECKING:
     from evenhand.subject.view import View
 
 PAIRED = 64
-"""Up to how many assignments of several features are compared two by two.
-
-Of those the two are taken that differ in the fewest features.
-"""
+"""Up to how many assignments of several features are compared two by two, for the most alike."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ import numpy as np
 from evenhand.methods.search.strategies.base import Proposal, Strategy
 from evenhand.runtime.random_streams import stream
 from evenhand.space.row_keys import mixed
-from evenhand.space.space import MOST_ASSIGNMENTS
+from evenhand.space.variants import MOST_ASSIGNMENTS
 
 if TYPE_CHECKING:
     from evenhand.methods.search.probe import Probe, Tried
