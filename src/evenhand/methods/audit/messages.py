@@ -16,8 +16,14 @@ CHECKS_ARE_NOT_A_LIST = (
 CHECKS_ARE_EMPTY = (
     "checks is empty, so there is nothing to run; leave it out to run the usual checks"
 )
-NOT_WITH_A_FILE = "{name} cannot be combined with a configuration file, which declares its own; leave it out"
-TEXTS_NEED_A_FILE = "texts are audited by a configuration file with a [texts] table; in Python call mine_text"
+NOT_WITH_A_FILE = (
+    "{name} cannot be combined with a configuration file, which declares its own; leave"
+    " it out"
+)
+TEXTS_NEED_A_FILE = (
+    "texts are audited by a configuration file with a [texts] table; in Python call"
+    " mine_text"
+)
 NO_TEXTS = (
     "texts are tested with mine_text, or by a configuration file with a [texts] table"
 )
@@ -79,7 +85,10 @@ FOUND = "discrimination found"
 NOT_RUN_AT_ALL = "a check could not be run"
 SOFTWARE_FAILED = "the software failed"
 ALL_COUNTED = "{checks}: {verdicts}"
-COUNTED_EACH_LEVEL = "{checks}: {verdicts}. Each check holds at its own level; of all together nothing can be said."
+COUNTED_EACH_LEVEL = (
+    "{checks}: {verdicts}. Each check holds at its own level; of all together nothing"
+    " can be said."
+)
 COUNTED_TOGETHER = "{checks}: {verdicts}. {together}"
 EXIT_CODE = "exit code {code}: {meaning}"
 HELD_AGAINST_LINE = "held against {baseline}"
@@ -114,7 +123,10 @@ RULE_HELP = "{rule} {help}"
 NOTHING_FOUND = "nothing was found"
 MARKDOWN_COUNTS = "{count} statements: {verdicts}. {confidence}"
 MARKDOWN_COUNTS_OF = "{count} statements of {subject}: {verdicts}. {confidence}"
-MARKDOWN_BASELINE = "Held against a baseline: {baseline}. What is not surely worse than it was does not fail."
+MARKDOWN_BASELINE = (
+    "Held against a baseline: {baseline}. What is not surely worse than it was does not"
+    " fail."
+)
 NOTHING_MEASURED = "Nothing was measured."
 NO_INTERVAL_NEEDED = (
     "No interval is needed: scores are exact, and a search only counts what it found."
@@ -185,7 +197,10 @@ AUDIT_OF = "Fairness audit of {subject}"
 NO_CHECKS = "No check was made"
 NO_LIMIT_GIVEN = "No limit was given"
 SOME_FAIL = "At least one check fails. Below: which, by how much, and how sure that is."
-SOME_UNDECIDED = "No check fails, but not every one passes: the evidence does not decide. That is not a pass."
+SOME_UNDECIDED = (
+    "No check fails, but not every one passes: the evidence does not decide. That is not"
+    " a pass."
+)
 ALL_ON_RIGHT_SIDE = (
     "Every check that has an engineering threshold is surely on the right side of it."
 )
@@ -195,11 +210,17 @@ STATEMENTS = "{checks} made {statements}: {verdicts}."
 NO_STATEMENTS = "{checks} made {statements}."
 INPUTS_ASKED = "The software was asked {inputs}, of which {executed} were run this time."
 NOTHING_DRAWN = "Nothing here depends on which inputs happened to be drawn."
-TOO_MANY_FOR_ONE_LEVEL = "Each check holds at its own level; they are too many to say that all of them hold together."
+TOO_MANY_FOR_ONE_LEVEL = (
+    "Each check holds at its own level; they are too many to say that all of them hold"
+    " together."
+)
 POPULATIONS = "They speak of: {populations}."
 POPULATIONS_AND_OTHERS = "They speak of: {populations} and others."
 HELD_AGAINST = (
     "Held against a baseline: {baseline}. Only what surely got worse, or is new, fails."
 )
 AGAINST_THE_BASELINE = "against the baseline"
-VERDICTS_CAPTION = "Every statement of every check, those that pass too. Limits are engineering thresholds."
+VERDICTS_CAPTION = (
+    "Every statement of every check, those that pass too. Limits are engineering"
+    " thresholds."
+)
