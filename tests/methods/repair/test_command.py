@@ -253,7 +253,9 @@ def texts(more: str = 'target = "rude"\n') -> RepairFile:
         frame["comment"], frame["rude"]
     )
     joblib.dump(model, "model.joblib")
-    return read(SUBJECT.replace('"yes"', "0"), TEXTS + 'without = ["old"]\n', f"[repair]\n{more}")
+    return read(
+        SUBJECT.replace('"yes"', "0"), TEXTS + 'without = ["old"]\n', f"[repair]\n{more}"
+    )
 
 
 def test_texts_have_their_outcomes_in_a_column():
@@ -332,7 +334,8 @@ def test_an_extra_that_is_missing_is_reported_before_the_training(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("line", "words"), [('weights = "wght"', "no column 'wght'"), ('test = "hld.csv"', "hld.csv")]
+    ("line", "words"),
+    [('weights = "wght"', "no column 'wght'"), ('test = "hld.csv"', "hld.csv")],
 )
 def test_data_that_are_not_there_are_refused(line, words):
     refused(DataError, lambda: read(SUBJECT, SPACE, f"[repair]\n{line}\n"), words)
@@ -364,7 +367,9 @@ def test_software_that_cannot_be_trained_is_refused_with_what_to_give(subject, w
 
 
 def test_what_is_missing_is_reported():
-    refused(ConfigError, lambda: read(SPACE), "nothing to train", "model.skops", "[repair] fit")
+    refused(
+        ConfigError, lambda: read(SPACE), "nothing to train", "model.skops", "[repair] fit"
+    )
     refused(
         ConfigError,
         lambda: read(SUBJECT, SPACE.replace("target", "# target")),
@@ -378,7 +383,9 @@ def test_what_is_missing_is_reported():
         lambda: read(SUBJECT, SPACE, "[space.features.age]\nlow = 0\nhigh = 1\n"),
         "no row of people",
     )
-    refused(ConfigError, lambda: config(SUBJECT, SPACE, "[repairs]\n"), "did you mean 'repair'")
+    refused(
+        ConfigError, lambda: config(SUBJECT, SPACE, "[repairs]\n"), "did you mean 'repair'"
+    )
     refused(ConfigError, lambda: config("repair = 3\n", SUBJECT), "a [repair] table")
     gaps = people()
     gaps.loc[3, "granted"] = None
@@ -511,16 +518,21 @@ def test_failures_are_one_sentence(fake):
         fake(gives=eh.SubjectError("the model failed"), expect=4)[1]
         == "evenhand: the model failed\n"
     )
-    assert fake(gives=DataError("y is odd"), expect=2)[1] == "evenhand: people.csv: y is odd\n"
-    assert fake(gives=eh.UsageError("labelling = 'vte' is unknown"), expect=2)[1].startswith(
-        "evenhand: labelling = 'vte'"
+    assert (
+        fake(gives=DataError("y is odd"), expect=2)[1] == "evenhand: people.csv: y is odd\n"
     )
+    assert fake(gives=eh.UsageError("labelling = 'vte' is unknown"), expect=2)[
+        1
+    ].startswith("evenhand: labelling = 'vte'")
     assert "did you mean 'augment'" in fake("--method", "agment", expect=2)[1]
     for option in ("--json", "--html"):
         output = fake(option, "no/out", expect=2)
         assert "no folder 'no'" in output[1]
         assert not output[0]
-    assert "--output repaired.zip has the unknown suffix" in fake("-o", "repaired.zip", expect=2)[1]
+    assert (
+        "--output repaired.zip has the unknown suffix"
+        in fake("-o", "repaired.zip", expect=2)[1]
+    )
 
 
 def test_init_offers_a_table_that_reads_back(capsys):
@@ -541,7 +553,8 @@ def test_init_offers_a_table_that_reads_back(capsys):
     )
     written = Path("new.toml").read_text()
     offered = "\n".join(
-        line.removeprefix("# ") for line in written.partition("# [repair]")[2].splitlines()[1:3]
+        line.removeprefix("# ")
+        for line in written.partition("# [repair]")[2].splitlines()[1:3]
     )
     assert tomllib.loads(offered) == {"over": ["sex"], "output": "repaired.skops"}
     assert main(["init", "people.csv", "--protected", "sex", "-o", "plain.toml"]) == 0
@@ -569,7 +582,9 @@ def test_a_real_model_is_repaired_written_and_tested_again(capsys):
     assert (found.before.value > 0.1, found.after.value) == (True, 0.0)
     assert found.claim in done.stdout
     output = next(
-        line for line in done.stdout.splitlines() if line.startswith("test it with: [subject] ")
+        line
+        for line in done.stdout.splitlines()
+        if line.startswith("test it with: [subject] ")
     )
     table = output.removeprefix("test it with: [subject] ").replace(", allow", "\nallow")
     config(f'[subject]\n{table}\npositive = "yes"\n', SPACE)
@@ -587,7 +602,8 @@ def test_real_processes_exit_with_1_2_and_4():
         "evenhand: evenhand.toml: [subject] http cannot be trained again"
     )
     config(
-        SPACE, '[repair]\nfit = "plain_rules:same"\nadd = "twins"\npositive = "yes"\npatience = 0\n'
+        SPACE,
+        '[repair]\nfit = "plain_rules:same"\nadd = "twins"\npositive = "yes"\npatience = 0\n',
     )
     output = real("-o", "repaired.joblib", expect=1).stdout
     assert output.startswith("FAIL      sex: no step helped")
@@ -624,7 +640,9 @@ def test_the_command_line_and_python_agree(capsys):
 
 def test_help_is_light():
     code = "import sys; from evenhand.cli.main import main; main(['repair', '--help']); "
-    code += "print(sorted({'numpy', 'pandas', 'scipy', 'rich', 'sklearn'} & set(sys.modules)))"
+    code += (
+        "print(sorted({'numpy', 'pandas', 'scipy', 'rich', 'sklearn'} & set(sys.modules)))"
+    )
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
     )

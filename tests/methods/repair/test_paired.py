@@ -175,7 +175,8 @@ def test_a_change_is_written_in_a_line():
     assert "rose: 0 % before, 3 % after (at least 4" in rose
     assert "more to" in unsure
     assert (
-        "unsure: unknown before, unknown after (at most 100 % fewer, 95 % level, n = 0, " in nothing
+        "unsure: unknown before, unknown after (at most 100 % fewer, 95 % level, n = 0, "
+        in nothing
     )
     assert "unsure: 0 % before, 0 % after, 0 % fewer (at most 100 % fewer" in no_hits
 
@@ -193,7 +194,8 @@ def test_every_input_asked_leaves_no_interval():
     assert found.verdict == "fell"
     assert found.fall.method == "enumerated"
     assert (
-        str(found) == "fell: 50 % before, 30 % after, 40 % fewer (n = 10, population: all inputs)"
+        str(found)
+        == "fell: 50 % before, 30 % after, 40 % fewer (n = 10, population: all inputs)"
     )
     none = paired([0, 0], [0, 1], level=0.95, population="", exact=True)
     assert none.fewer.value == -math.inf
@@ -386,7 +388,11 @@ def test_limits_of_sizes_are_those_of_all_that_is_allowed(first, second, less, m
     assert parts.max(initial=-np.inf) <= fewer[1] + 1e-9
 
 
-SMALL = [category("sex", ["F", "M"]), category("race", ["a", "b", "c"]), integer("age", 0, 30)]
+SMALL = [
+    category("sex", ["F", "M"]),
+    category("race", ["a", "b", "c"]),
+    integer("age", 0, 30),
+]
 
 
 def score(people: Any) -> Any:

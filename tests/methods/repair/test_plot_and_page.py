@@ -78,12 +78,19 @@ def compared(bias: str) -> Comparison:
         "original": (score + man > 1.4).astype(int),
         "repaired": (score + 0.2 * man > 1.2).astype(int),
     }
-    return compare(predictions, due.astype(int), np.where(man, "m", "f"), bias=bias, resamples=100)
+    return compare(
+        predictions, due.astype(int), np.where(man, "m", "f"), bias=bias, resamples=100
+    )
 
 
 def accuracy(before: float, after: float) -> RepairCheck:
     rise = Amount(
-        after - before, after - before - 0.004, after - before + 0.004, 1000, 0.95, "paired melded"
+        after - before,
+        after - before - 0.004,
+        after - before + 0.004,
+        1000,
+        0.95,
+        "paired melded",
     )
     return RepairCheck("accuracy", "performance", near(before), near(after), rise)
 
@@ -154,7 +161,9 @@ UNTOUCHED = repaired(
 )
 MANY = repaired(
     checks=CHECKS
-    + tuple(check(f"{LONG} {at}", "other", change(0.03 * at, 0.02 * at)) for at in range(1, 13))
+    + tuple(
+        check(f"{LONG} {at}", "other", change(0.03 * at, 0.02 * at)) for at in range(1, 13)
+    )
 )
 NUMBERS = repaired(
     method="subgroup",
@@ -174,7 +183,9 @@ NUMBERS = repaired(
             Amount(-0.2, -0.4, 0.1, 900, 0.95, "b"),
         ),
     ),
-    history=tuple(replace(step, percent=60.0 - 5 * step.number, accuracy=-0.1) for step in STEPS),
+    history=tuple(
+        replace(step, percent=60.0 - 5 * step.number, accuracy=-0.1) for step in STEPS
+    ),
 )
 GAPS = repaired(
     checks=(
@@ -305,7 +316,11 @@ def test_what_was_left_as_it_is_has_no_change():
 
 def test_scores_without_data_are_reported_and_not_drawn():
     first, second = (group[0] for group in rows(display(GAPS).panels[0]).values())
-    assert (first.before, first.after, first.beside) == (None, None, "no data, undecided\nn = 0")
+    assert (first.before, first.after, first.beside) == (
+        None,
+        None,
+        "no data, undecided\nn = 0",
+    )
     assert (second.after, second.beside, second.judged) == (
         None,
         "20.0 % → no data\nn = 0",
@@ -324,14 +339,20 @@ def test_numbers_have_an_axis_of_their_own_without_a_unit():
 bounded = st.floats(-1, 1, allow_subnormal=False)
 
 
-@given(st.tuples(bounded, bounded, bounded), st.sampled_from(["aim", "group", "performance"]))
+@given(
+    st.tuples(bounded, bounded, bounded), st.sampled_from(["aim", "group", "performance"])
+)
 def test_better_is_worse_the_other_way_round(numbers, kind):
     low, value, high = sorted(numbers)
     there = judged(
-        RepairCheck("a", kind, near(0.2), near(0.1), Amount(value, low, high, 9, 0.95, "paired"))
+        RepairCheck(
+            "a", kind, near(0.2), near(0.1), Amount(value, low, high, 9, 0.95, "paired")
+        )
     )
     back = judged(
-        RepairCheck("a", kind, near(0.1), near(0.2), Amount(-value, -high, -low, 9, 0.95, "paired"))
+        RepairCheck(
+            "a", kind, near(0.1), near(0.2), Amount(-value, -high, -low, 9, 0.95, "paired")
+        )
     )
     assert {"better": "worse", "worse": "better"}.get(there, there) == back
     assert (there in ("better", "worse")) == (low > 0 or high < 0)
@@ -361,7 +382,9 @@ def test_steps_are_drawn_against_what_they_added():
     assert first.chosen == 100.0
     assert first.original == CLAIM.before.value
     assert first.score == "share of discriminatory inputs"
-    assert display(FULL, "history").title.startswith("augment: 2 of 4 steps kept\nsex: the share")
+    assert display(FULL, "history").title.startswith(
+        "augment: 2 of 4 steps kept\nsex: the share"
+    )
     assert [panel.percent for panel in display(NUMBERS, "history").panels] == [True, False]
 
 
@@ -385,7 +408,12 @@ def test_the_trade_off_is_that_of_the_comparison():
 
 
 def test_a_drawing_that_does_not_exist_is_refused():
-    refused(UsageError, lambda: FULL.plot("histori"), "kind = 'histori'", "did you mean 'history'?")
+    refused(
+        UsageError,
+        lambda: FULL.plot("histori"),
+        "kind = 'histori'",
+        "did you mean 'history'?",
+    )
 
 
 # How it is drawn
@@ -421,9 +449,13 @@ def test_kept_steps_are_filled_and_the_legend_names_what_is_seen():
     ax: Any = Figure(layout="constrained").subplots()
     FULL.plot("history", ax)
     points = [
-        line for line in ax.lines if line.get_marker() in ("o", "D") and len(line.get_xdata())
+        line
+        for line in ax.lines
+        if line.get_marker() in ("o", "D") and len(line.get_xdata())
     ]
-    assert [(line.get_xdata()[0], line.get_markerfacecolor() == "white") for line in points] == [
+    assert [
+        (line.get_xdata()[0], line.get_markerfacecolor() == "white") for line in points
+    ] == [
         (1.4, True),
         (2.9, False),
         (11.8, True),
@@ -437,7 +469,8 @@ def test_kept_steps_are_filled_and_the_legend_names_what_is_seen():
 
 
 @pytest.mark.parametrize(
-    ("kind", "sentence"), [("history", messages.NO_STEPS), ("trade-off", messages.MODEL_UNCHANGED)]
+    ("kind", "sentence"),
+    [("history", messages.NO_STEPS), ("trade-off", messages.MODEL_UNCHANGED)],
 )
 def test_where_there_is_nothing_to_draw_a_sentence_says_so(kind, sentence, drawn):
     found = drawn(display(UNTOUCHED, kind))
@@ -515,7 +548,9 @@ def page() -> str:
 
 
 def row_of(found: Page, name: str) -> list[str]:
-    return next(cells for cells in found.cells if cells[0].startswith(name) and len(cells) > 1)
+    return next(
+        cells for cells in found.cells if cells[0].startswith(name) and len(cells) > 1
+    )
 
 
 def test_a_section_tells_the_claim_the_scores_the_steps_and_how_to_make_it_again():
@@ -555,9 +590,13 @@ def test_a_section_tells_the_claim_the_scores_the_steps_and_how_to_make_it_again
         "95 %, exact",
         "all inputs, uniformly",
     ]
-    assert row_of(found, "worst subgroup")[0] == "worst subgroupbefore: age <= 28; after: race = B"
+    assert (
+        row_of(found, "worst subgroup")[0]
+        == "worst subgroupbefore: age <= 28; after: race = B"
+    )
     assert [cells[-3:] for cells in found.cells if cells[0] in "2345"] == [
-        [f"{100 * step.accuracy:.2f} %", "yes" if step.kept else "no", step.why] for step in STEPS
+        [f"{100 * step.accuracy:.2f} %", "yes" if step.kept else "no", step.why]
+        for step in STEPS
     ]
     assert row_of(found, "eod")[1] == FULL.comparisons["eod"].standings[0].region
 
@@ -565,14 +604,18 @@ def test_a_section_tells_the_claim_the_scores_the_steps_and_how_to_make_it_again
 def test_tables_have_headers_and_figures_have_words():
     found = Page(page())
     assert {one["scope"] for one in found.all("th")} == {"col", "row", "rowgroup"}
-    assert len(found.all("caption")) == len(found.all("table")) == len(found.all("thead")) == 3
+    assert (
+        len(found.all("caption")) == len(found.all("table")) == len(found.all("thead")) == 3
+    )
     names = {one["id"] for _, one in found.elements if "id" in one}
     assert {
         one["aria-labelledby"] for _, one in found.elements if "aria-labelledby" in one
     } <= names
     pictures = found.all("svg")
     assert [one["role"] for one in pictures] == ["img"] * 3
-    assert [one["aria-labelledby"] for one in pictures] == [one["id"] for one in found.all("title")]
+    assert [one["aria-labelledby"] for one in pictures] == [
+        one["id"] for one in found.all("title")
+    ]
     assert len(found.all("figcaption")) == 3
 
 
@@ -699,7 +742,8 @@ def test_what_is_read_stands_out_from_its_ground():
     def light(colour: str) -> float:
         parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
         linear = [
-            part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts
+            part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4
+            for part in parts
         ]
         return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
@@ -712,5 +756,7 @@ def test_what_is_read_stands_out_from_its_ground():
     for theme in full:
         for ink in ("ink", "soft", "link", "fail", "pass", "undecided", "none"):
             for ground in ("paper", "card", *(["mark"] if ink == "ink" else [])):
-                bright, dim = sorted((light(theme[ink]), light(theme[ground])), reverse=True)
+                bright, dim = sorted(
+                    (light(theme[ink]), light(theme[ground])), reverse=True
+                )
                 assert (bright + 0.05) / (dim + 0.05) >= 4.5, (ink, ground)

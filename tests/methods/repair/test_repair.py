@@ -52,7 +52,8 @@ PEOPLE, GRANTED = folk()
 LOANS = eh.Space.from_frame(PEOPLE, protected=["sex", "race"])
 """600 inputs, so that every share is exact."""
 CODED = PEOPLE.assign(
-    sex=(PEOPLE["sex"] == "M").astype(int), race=PEOPLE["race"].map({"a": 0, "b": 1, "c": 2})
+    sex=(PEOPLE["sex"] == "M").astype(int),
+    race=PEOPLE["race"].map({"a": 0, "b": 1, "c": 2}),
 )
 CODES = eh.Space.from_frame(CODED, protected=["sex", "race"])
 QUIET: dict[str, Any] = {"draws": 1600, "progress": False}
@@ -60,7 +61,10 @@ QUIET: dict[str, Any] = {"draws": 1600, "progress": False}
 
 def pipeline(model: Any = None) -> Any:
     columns = ColumnTransformer(
-        [("named", OneHotEncoder(), ["sex", "race"]), ("numbers", StandardScaler(), ["income"])]
+        [
+            ("named", OneHotEncoder(), ["sex", "race"]),
+            ("numbers", StandardScaler(), ["income"]),
+        ]
     )
     return make_pipeline(columns, model or LogisticRegression())
 
@@ -160,7 +164,14 @@ def scripted(*lines: dict[str, Any] | float, **options: Any) -> Repair:
     """Repair a model of which each training follows a line, or discriminates against this share."""
     SCRIPT[:] = [line if isinstance(line, dict) else {"share": line} for line in lines]
     EVENTS.clear()
-    given = {"space": WORLD, "over": "sex", "tolerance": 1.0, "add": "twins", **QUIET, **options}
+    given = {
+        "space": WORLD,
+        "over": "sex",
+        "tolerance": 1.0,
+        "add": "twins",
+        **QUIET,
+        **options,
+    }
     return eh.repair(Scripted(), CITIZENS, RICH, **given)
 
 
@@ -178,16 +189,23 @@ class TestPipeline:
         assert mended.changed
         assert mended.change.verdict == "fell"
         assert mended.before.value > 0.1 > 0.05 > mended.after.value
-        assert mended.fewer.value == pytest.approx(1 - mended.after.value / mended.before.value)
+        assert mended.fewer.value == pytest.approx(
+            1 - mended.after.value / mended.before.value
+        )
         assert mended.accuracy_before > 0.85
         assert mended.accuracy_after > mended.accuracy_before - 0.1
         assert str(mended) == mended.claim
         assert mended.claim.startswith("sex: the share of discriminatory inputs fell from ")
         assert mended.region in mended.claim
 
-    def test_shares_of_few_inputs_are_exact_and_those_of_the_models_themselves(self, mended):
+    def test_shares_of_few_inputs_are_exact_and_those_of_the_models_themselves(
+        self, mended
+    ):
         everyone = LOANS.enumerate()
-        for model, found in ((mended.original, mended.before), (mended.model, mended.after)):
+        for model, found in (
+            (mended.original, mended.before),
+            (mended.model, mended.after),
+        ):
             subject = eh.Subject(model, LOANS)
             assert found.value == hits(View(subject), ("sex",), everyone).mean()
             assert (found.level, found.n, found.low, found.high) == (
@@ -226,9 +244,13 @@ class TestPipeline:
         assert set(mended.comparisons) == {"aim", "spd", "aod", "eod", "worst subgroup"}
         assert mended.region == mended.regions["aim"] in mended.plausible
 
-    def test_groups_of_a_handful_of_people_are_not_compared_and_this_is_reported(self, mended):
+    def test_groups_of_a_handful_of_people_are_not_compared_and_this_is_reported(
+        self, mended
+    ):
         assert not any("left out" in note for note in mended.notes)
-        few = PEOPLE.assign(race=np.where(np.arange(len(PEOPLE)) % 80 == 0, "few", PEOPLE["race"]))
+        few = PEOPLE.assign(
+            race=np.where(np.arange(len(PEOPLE)) % 80 == 0, "few", PEOPLE["race"])
+        )
         space = eh.Space.from_frame(few, protected=["sex", "race"])
         found = eh.repair(
             pipeline(),
@@ -241,22 +263,31 @@ class TestPipeline:
             **QUIET,
         )
         assert (
-            "groups of under 2 % of the held-out rows are left out of spd, aod, eod" in found.notes
+            "groups of under 2 % of the held-out rows are left out of spd, aod, eod"
+            in found.notes
         )
         assert not any("undefined" in note for note in found.notes)
         assert {"spd", "aod", "eod"} <= set(found.comparisons)
-        assert any("small groups were left out" in note for note in found.comparisons["spd"].notes)
+        assert any(
+            "small groups were left out" in note for note in found.comparisons["spd"].notes
+        )
 
-    def test_held_out_scores_are_those_of_the_models_on_rows_that_were_not_trained_on(self, mended):
+    def test_held_out_scores_are_those_of_the_models_on_rows_that_were_not_trained_on(
+        self, mended
+    ):
         """Found again from the seed: the rows that are in neither training nor validation."""
         from evenhand.methods.repair.rows import LabelledRows, split
 
-        held = split(LabelledRows.of(PEOPLE, GRANTED, LOANS), 0.25, 0.2, 0, stratify=True)[2]
+        held = split(LabelledRows.of(PEOPLE, GRANTED, LOANS), 0.25, 0.2, 0, stratify=True)[
+            2
+        ]
         for model, accuracy in (
             (mended.original, mended.accuracy_before),
             (mended.model, mended.accuracy_after),
         ):
-            assert np.mean(model.predict(held.native) == held.truth) == pytest.approx(accuracy)
+            assert np.mean(model.predict(held.native) == held.truth) == pytest.approx(
+                accuracy
+            )
         people = next(check for check in mended.checks if check.kind == "people")
         assert people.before.n == 200
         subject = eh.Subject(mended.original, LOANS)
@@ -270,7 +301,9 @@ class TestPipeline:
         assert (history["percent"].iloc[:-1] < history["percent"].iloc[1:].to_numpy()).all()
         assert history["percent"].iloc[-1] == 100
         assert table["name"].tolist() == [check.name for check in mended.checks]
-        assert table.loc[0, "change"] == pytest.approx(mended.after.value - mended.before.value)
+        assert table.loc[0, "change"] == pytest.approx(
+            mended.after.value - mended.before.value
+        )
 
     def test_what_was_spent_counts_every_model(self, mended):
         # At least the pilot, the search, and both models on every step's first look.
@@ -443,7 +476,12 @@ class TestForms:
         found = mend(truth=truth, positive=None)
         assert found.changed
         assert found.region is not None
-        assert {check.kind for check in found.checks} == {"aim", "people", "other", "performance"}
+        assert {check.kind for check in found.checks} == {
+            "aim",
+            "people",
+            "other",
+            "performance",
+        }
         assert any("positive" in note for note in found.notes)
 
     def test_several_favourable_labels(self):
@@ -461,10 +499,15 @@ class TestForms:
             assert found.change.verdict == "fell"
             assert not [check for check in found.checks if check.kind == "other"]
         subject = eh.Subject(found.model, CODES)
-        assert found.after.value == hits(View(subject), ("sex", "race"), CODES.enumerate()).mean()
+        assert (
+            found.after.value
+            == hits(View(subject), ("sex", "race"), CODES.enumerate()).mean()
+        )
 
     def test_constraints_hold_for_all_that_is_added(self):
-        space = eh.Space(WORLD.features, WORLD.protected, ["not (sex == 1 and income < 20)"])
+        space = eh.Space(
+            WORLD.features, WORLD.protected, ["not (sex == 1 and income < 20)"]
+        )
         people = CITIZENS[(CITIZENS["sex"] == 0) | (CITIZENS["income"] >= 20)]
         SCRIPT[:] = [{"share": share} for share in (0.8, 0.7, 0.6, 0.1)]
         EVENTS.clear()
@@ -514,7 +557,9 @@ def _state() -> None:
 class TestSteps:
     def test_shares_double_as_published(self):
         found = scripted(0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1, draws=6400)
-        assert [step.number for step in found.history] == list(range(1, len(found.history) + 1))
+        assert [step.number for step in found.history] == list(
+            range(1, len(found.history) + 1)
+        )
         for step in found.history[:-1]:
             assert 2 ** (step.number - 1) < step.percent < 2**step.number
             assert step.added == round(step.percent / 100 * found.sizes["training"])
@@ -534,7 +579,12 @@ class TestSteps:
 
     def test_patience_is_how_many_steps_in_a_row_may_not_help(self):
         shares = (0.6, 0.4, 0.5, 0.2, 0.3, 0.3, 0.1)
-        for patience, steps, share in ((0, 2, 0.4), (1, 5, 0.2), (2, 8, 0.1), (None, 8, 0.1)):
+        for patience, steps, share in (
+            (0, 2, 0.4),
+            (1, 5, 0.2),
+            (2, 8, 0.1),
+            (None, 8, 0.1),
+        ):
             found = scripted(*shares, patience=patience)
             assert len(found.history) == steps
             assert found.model.line_["share"] == share
@@ -543,7 +593,9 @@ class TestSteps:
         found = scripted(0.6, 0.4, 0.0, 0.0)
         assert [step.kept for step in found.history] == [True, True, False]
         assert found.history[-1].change.before.n == QUIET["draws"]
-        assert any("nothing is left to lower among 1,600 inputs" in note for note in found.notes)
+        assert any(
+            "nothing is left to lower among 1,600 inputs" in note for note in found.notes
+        )
         # A rise is seen after few inputs, among which the best model so far may discriminate
         # against none by chance.
         assert len(scripted(0.6, 0.0, 0.5).history) == 8
@@ -583,7 +635,9 @@ class TestSteps:
         (first, labels), *more = fits()
         known = {
             number: (row, label)
-            for number, row, label in zip(first["number"], first.values, labels, strict=True)
+            for number, row, label in zip(
+                first["number"], first.values, labels, strict=True
+            )
         }
         for rows, trained_labels in more:
             made = rows.iloc[n:]
@@ -598,14 +652,22 @@ class TestSteps:
     @pytest.mark.parametrize("add", ["found", "pairs"])
     def test_what_is_found_is_discriminatory_for_the_original(self, add):
         found = scripted(
-            0.5, 0.4, 0.3, 0.0, add=add, labelling="majority", budget=eh.Budget(queries=2000)
+            0.5,
+            0.4,
+            0.3,
+            0.0,
+            add=add,
+            labelling="majority",
+            budget=eh.Budget(queries=2000),
         )
         subject = eh.Subject(found.original, WORLD)
         for rows, labels in fits()[1:]:
             made = rows.iloc[found.sizes["training"] :]
             assert hits(View(subject), ("sex",), WORLD.encode(made)).all()
             if add == "pairs":
-                by_class = made.assign(label=labels[found.sizes["training"] :]).groupby("number")
+                by_class = made.assign(label=labels[found.sizes["training"] :]).groupby(
+                    "number"
+                )
                 assert (by_class["sex"].nunique() == 2).all()
                 assert (by_class["label"].nunique() == 1).all()
 
@@ -617,12 +679,19 @@ class TestSteps:
             return (frame["income"] >= 80).astype(int)
 
         found = scripted(
-            0.5, 0.0, add="found", labelling=granted, budget=eh.Budget(queries=1000), patience=0
+            0.5,
+            0.0,
+            add="found",
+            labelling=granted,
+            budget=eh.Budget(queries=1000),
+            patience=0,
         )
         rows, labels = fits()[1]
         made = rows.iloc[found.sizes["training"] :]
         assert seen
-        assert np.array_equal(labels[found.sizes["training"] :], (made["income"] >= 80).astype(int))
+        assert np.array_equal(
+            labels[found.sizes["training"] :], (made["income"] >= 80).astype(int)
+        )
         wrong = {"add": "found", "budget": eh.Budget(queries=500)}
         refused(
             DataError,
@@ -666,7 +735,9 @@ class TestSteps:
         # However large the error, half of what is tolerated may be lost.
         alone = np.where(np.arange(400) == 45, 100.0, 1.0)
         assert scored(42, alone).lost(scored(40, alone), 0.01) == ""
-        assert scored(48, alone).lost(scored(40, alone), 0.1) == "accuracy fell by 21.4 points"
+        assert (
+            scored(48, alone).lost(scored(40, alone), 0.1) == "accuracy fell by 21.4 points"
+        )
         assert ValidationScore(0.5).lost(ValidationScore(0.6), 0.05) == "R² fell by 0.100"
         assert ValidationScore(0.5).lost(ValidationScore(0.53), 0.05) == ""
 
@@ -675,7 +746,9 @@ class TestSteps:
         # those of race 1.
         lines = {"share": 0.5}, {"share": 0.1}
         assert scripted(*lines, tolerance=0.0).changed
-        assert not scripted({"share": 0.1}, {"share": 0.3, "on": "race"}, tolerance=0.02).changed
+        assert not scripted(
+            {"share": 0.1}, {"share": 0.3, "on": "race"}, tolerance=0.02
+        ).changed
 
 
 def numbers_asked(events: Any) -> set[int]:
@@ -798,9 +871,13 @@ class TestVerdict:
             found.check()
 
     def test_a_gap_that_closes_by_treating_people_by_their_sex_is_no_success(self, mended):
-        rose = PairedChange(mended.before, mended.before, mended.change.fall, mended.change.fewer)
+        rose = PairedChange(
+            mended.before, mended.before, mended.change.fall, mended.change.fewer
+        )
         people = RepairCheck.of(
-            "sex, held-out people", "people", replace(rose, fall=negative(mended.change.fall))
+            "sex, held-out people",
+            "people",
+            replace(rose, fall=negative(mended.change.fall)),
         )
         found = replace(
             mended, checks=(*(one for one in mended.checks if one.kind != "people"), people)
@@ -851,7 +928,9 @@ class TestVerdict:
             (5, 200, "fail", "rose"),
         ],
     )
-    def test_a_change_that_is_not_sure_is_not_claimed(self, mended, before, after, verdict, words):
+    def test_a_change_that_is_not_sure_is_not_claimed(
+        self, mended, before, after, verdict, words
+    ):
         from evenhand.methods.repair.paired import paired
 
         hit = [(np.arange(1000) * 7919 % 1000) < count for count in (before, after)]
@@ -864,7 +943,9 @@ class TestVerdict:
     def test_a_share_that_was_not_there_before_has_no_part_that_is_gone(self, mended):
         from evenhand.methods.repair.paired import paired
 
-        change = paired(np.zeros(1000), np.arange(1000) % 10 == 0, level=0.95, population="")
+        change = paired(
+            np.zeros(1000), np.arange(1000) % 10 == 0, level=0.95, population=""
+        )
         found = replace(mended, change=change)
         assert found.verdict == "fail"
         assert "inf" not in found.claim
@@ -890,7 +971,8 @@ class TestNumbers:
         )
 
     @pytest.mark.parametrize(
-        "truth", [CODED["income"] + 10.5 * CODED["sex"], CODED["income"] + 10 * CODED["sex"]]
+        "truth",
+        [CODED["income"] + 10.5 * CODED["sex"], CODED["income"] + 10 * CODED["sex"]],
     )
     def test_a_regressor_is_repaired(self, truth):
         noisy = truth + np.random.default_rng(0).integers(-3, 4, len(truth))
@@ -945,12 +1027,17 @@ class TestNumbers:
         def fit(rows: Any, labels: Any) -> Any:
             return lambda frame: np.where(frame["income"] > 50, "Yes", "no")
 
-        message = refused(DataError, lambda: mend(fit), "fit answers 'Yes'", "not a label of y")
+        message = refused(
+            DataError, lambda: mend(fit), "fit answers 'Yes'", "not a label of y"
+        )
         assert "did you mean 'yes'?" in message
 
     def test_texts_are_no_numbers(self):
         refused(
-            UsageError, lambda: mend(LinearRegression(), differs=1.0), "predicts numbers", "y holds"
+            UsageError,
+            lambda: mend(LinearRegression(), differs=1.0),
+            "predicts numbers",
+            "y holds",
         )
 
     def test_a_subgroup_needs_labels(self):
@@ -1035,7 +1122,10 @@ class TestEvened:
             assert not found.history
             assert any("asks the model 2 times" in note for note in found.notes)
             assert (
-                hits(View(eh.Subject(found.model, space)), ("sex",), space.enumerate()).sum() == 0
+                hits(
+                    View(eh.Subject(found.model, space)), ("sex",), space.enumerate()
+                ).sum()
+                == 0
             )
             assert found.model.predict(people).shape == (len(people),)
 
@@ -1047,7 +1137,12 @@ class TestEvened:
         assert mend(fit, method="evened", add=None).after.value == 0
         truth = CODED["income"] + 10.0 * CODED["sex"]
         found = mend(
-            LinearRegression(), truth=truth, positive=None, differs=5, method="evened", add=None
+            LinearRegression(),
+            truth=truth,
+            positive=None,
+            differs=5,
+            method="evened",
+            add=None,
         )
         assert (found.before.value, found.after.value) == (1, 0)
 
@@ -1078,7 +1173,12 @@ class TestSubgroup:
     def test_a_given_rule(self):
         rule = Rule((Condition("sex", low=1),))
         found = mend(
-            LogisticRegression(), method="subgroup", add=None, rule=rule, steps=2, tolerance=0.1
+            LogisticRegression(),
+            method="subgroup",
+            add=None,
+            rule=rule,
+            steps=2,
+            tolerance=0.1,
         )
         assert isinstance(found.about, Rule)
         assert found.about.conditions[0].feature == "sex"
@@ -1089,7 +1189,10 @@ class TestSubgroup:
     def test_a_rule_of_a_result(self):
         model = LogisticRegression().fit(CODED, GRANTED)
         result = eh.mine(
-            eh.Subject(model, CODES, positive="yes"), data=CODED, over=["sex"], progress=False
+            eh.Subject(model, CODES, positive="yes"),
+            data=CODED,
+            over=["sex"],
+            progress=False,
         )
         found = mend(
             LogisticRegression(),
@@ -1128,7 +1231,11 @@ class TestSubgroup:
     def test_where_no_rule_stands_out_nothing_is_changed_and_nothing_is_proved(self):
         few = CODED[:160]
         found = mend(
-            DecisionTreeClassifier(max_depth=3), few, GRANTED[:160], method="subgroup", add=None
+            DecisionTreeClassifier(max_depth=3),
+            few,
+            GRANTED[:160],
+            method="subgroup",
+            add=None,
         )
         assert found.outcome == NOTHING
         assert found.model is found.original
@@ -1176,7 +1283,9 @@ class TestSizes:
 
         def attempt(number: int, size: int, recipe: str) -> tuple[Step, Any]:
             tried.append((size, recipe))
-            left = Estimate(1 / size + 0.5 * (recipe == "one"), 0.0, 1.0, 9, 0.95, "made up")
+            left = Estimate(
+                1 / size + 0.5 * (recipe == "one"), 0.0, 1.0, 9, 0.95, "made up"
+            )
             kept = size < expensive
             step = Step(
                 number,
@@ -1192,7 +1301,9 @@ class TestSizes:
         meter, notes = Meter(checked_budget(None)), list[str]()
         return tried, sweep("original", sizes, recipes, attempt, meter, notes)
 
-    def test_between_the_best_and_the_next_that_is_too_expensive_finer_sizes_are_tried(self):
+    def test_between_the_best_and_the_next_that_is_too_expensive_finer_sizes_are_tried(
+        self,
+    ):
         tried, mended = self.swept(170)
         assert tried[:6] == [
             (50, "one"),
@@ -1232,14 +1343,23 @@ class TestRefused:
                 raise AssertionError("was trained in place")
 
         refused(
-            UsageError, lambda: mend(Fixed()), "Fixed cannot be cloned", "pass a function fit(X, y)"
+            UsageError,
+            lambda: mend(Fixed()),
+            "Fixed cannot be cloned",
+            "pass a function fit(X, y)",
         )
 
     def test_a_training_that_crashes(self):
         def fit(rows: Any, labels: Any) -> Any:
             raise MemoryError("no room")
 
-        refused(SubjectCrashed, lambda: mend(fit), "fit raised MemoryError", "480 rows", "no room")
+        refused(
+            SubjectCrashed,
+            lambda: mend(fit),
+            "fit raised MemoryError",
+            "480 rows",
+            "no room",
+        )
 
     def test_a_training_that_crashes_at_a_later_step(self):
         def fit(rows: Any, labels: Any) -> Any:
@@ -1278,7 +1398,10 @@ class TestRefused:
                 return np.random.default_rng().choice(["no", "yes"], len(X))
 
         refused(
-            NotDeterministic, lambda: mend(lambda rows, labels: Coin()), "Coin", "another outcome"
+            NotDeterministic,
+            lambda: mend(lambda rows, labels: Coin()),
+            "Coin",
+            "another outcome",
         )
 
     @pytest.mark.parametrize(
@@ -1344,12 +1467,19 @@ class TestRefused:
         assert not trained or option in ("positive", "differs")
 
     def test_additions_of_another_method(self):
-        refused(UsageError, lambda: mend(method="aequitas"), "add = 'twins'", "leave it out")
+        refused(
+            UsageError, lambda: mend(method="aequitas"), "add = 'twins'", "leave it out"
+        )
         refused(UsageError, lambda: mend(method="subgroup"), "add = 'twins'", "'members'")
 
     def test_a_space_without_protected_features(self):
         space = eh.Space.from_frame(CODED)
-        refused(UsageError, lambda: mend(space=space, over=None), "no protected features", "over=…")
+        refused(
+            UsageError,
+            lambda: mend(space=space, over=None),
+            "no protected features",
+            "over=…",
+        )
 
     def test_labels_that_need_a_favourable_one(self):
         options = {

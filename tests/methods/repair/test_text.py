@@ -32,7 +32,9 @@ def change(before: int, after: int, population: str = "all inputs") -> PairedCha
     """Return a change from so many discriminatory inputs of 2,000 to so many, most of them the
     same.
     """
-    return paired(np.arange(N) < before, np.arange(N) < after, level=0.95, population=population)
+    return paired(
+        np.arange(N) < before, np.arange(N) < after, level=0.95, population=population
+    )
 
 
 def check(name: str, kind: str, found: PairedChange, *about: str) -> RepairCheck:
@@ -42,7 +44,9 @@ def check(name: str, kind: str, found: PairedChange, *about: str) -> RepairCheck
 
 
 def accuracy(before: int, after: int) -> RepairCheck:
-    return check("accuracy", "performance", change(before, after, "people like the held-out rows"))
+    return check(
+        "accuracy", "performance", change(before, after, "people like the held-out rows")
+    )
 
 
 def compared(predictions: list[Any], bias: str) -> eh.Comparison:
@@ -56,10 +60,15 @@ def compared(predictions: list[Any], bias: str) -> eh.Comparison:
     )
 
 
-WIN = {"aim": compared([0, 1, 0, 1, 1] * 60, "spd"), "eod": compared([0, 1, 0, 1, 1] * 60, "eod")}
+WIN = {
+    "aim": compared([0, 1, 0, 1, 1] * 60, "spd"),
+    "eod": compared([0, 1, 0, 1, 1] * 60, "eod"),
+}
 POOR = {"aim": compared([1, 0, 1, 0, 1] * 60, "spd")}
 STEPS = (
-    Step(1, 1.5, 18, change(400, 380), 0.85, kept=False, why="the share did not surely fall"),
+    Step(
+        1, 1.5, 18, change(400, 380), 0.85, kept=False, why="the share did not surely fall"
+    ),
     Step(2, 54.0, 1200, change(400, 10), 0.832, kept=True, why="kept"),
 )
 MADE: dict[str, Any] = {
@@ -99,7 +108,10 @@ def made(**other: Any) -> Repair:
 
 def unchanged(outcome: str, **other: Any) -> Repair:
     same = change(400, 400) if outcome == NO_HELP else change(0, 0)
-    checks = (RepairCheck("sex, all inputs", "aim", same.before, same.before), MADE["checks"][-1])
+    checks = (
+        RepairCheck("sex, all inputs", "aim", same.before, same.before),
+        MADE["checks"][-1],
+    )
     history = STEPS[:1] if outcome == NO_HELP else ()
     settings = {
         "outcome": outcome,
@@ -115,7 +127,9 @@ def text_of(repair: Repair) -> str:
 
 
 def terminal(repair: Repair, width: int) -> list[str]:
-    console = Console(file=io.StringIO(), force_terminal=True, width=width, color_system=None)
+    console = Console(
+        file=io.StringIO(), force_terminal=True, width=width, color_system=None
+    )
     render_repair(repair, console=console)
     assert isinstance(console.file, io.StringIO)
     return console.file.getvalue().splitlines()
@@ -128,7 +142,10 @@ def test_the_claim_comes_first_with_its_intervals_and_where_it_stands():
     assert ") before, 0.50 % (" in lines[1]
     assert "after; 97.5 % fewer (" in lines[1]
     assert lines[2].strip() == "95 % level, n = 2,000, exact, population: all inputs"
-    assert lines[3].strip() == "against blind overwriting: win-win by what was repaired and eod"
+    assert (
+        lines[3].strip()
+        == "against blind overwriting: win-win by what was repaired and eod"
+    )
     assert lines[4].startswith("check")
 
 
@@ -147,9 +164,20 @@ def test_every_check_has_a_row_with_its_change_in_points():
 
 def test_every_step_has_a_row_that_says_why():
     lines = repair_lines(made())
-    at = next(number for number, line in enumerate(lines) if line.startswith("1 of 2 steps kept"))
-    assert lines[at].endswith("; each against the best before it, accuracy on validation rows")
-    assert lines[at + 1].split() == ["step", "percent", "added", "before", "after", "accuracy"]
+    at = next(
+        number for number, line in enumerate(lines) if line.startswith("1 of 2 steps kept")
+    )
+    assert lines[at].endswith(
+        "; each against the best before it, accuracy on validation rows"
+    )
+    assert lines[at + 1].split() == [
+        "step",
+        "percent",
+        "added",
+        "before",
+        "after",
+        "accuracy",
+    ]
     assert lines[at + 2].split()[:4] == ["1", "1.5", "%", "18"]
     assert lines[at + 2].endswith("85.0 %  not kept: the share did not surely fall")
     assert lines[at + 3].split()[:4] == ["2", "54", "%", "1,200"]
@@ -164,14 +192,24 @@ def test_every_step_has_a_row_that_says_why():
 def test_what_speaks_against_a_repair_is_written_in_words():
     assert "surely risen" not in text_of(made())
     moved = text_of(
-        made(checks=(*MADE["checks"], check("age, all inputs", "other", change(20, 200), "age")))
+        made(
+            checks=(
+                *MADE["checks"],
+                check("age, all inputs", "other", change(20, 200), "age"),
+            )
+        )
     )
     assert (
         "discrimination over age has surely risen, from 1 % to 10 %; repair sex, age together"
         in moved
     )
     people = text_of(
-        made(checks=(*MADE["checks"], check("sex, held-out people", "people", change(20, 200))))
+        made(
+            checks=(
+                *MADE["checks"],
+                check("sex, held-out people", "people", change(20, 200)),
+            )
+        )
     )
     assert (
         "of held-out people, more now get another outcome with another sex alone: from 1 % to 10 %"
@@ -186,7 +224,9 @@ def test_what_speaks_against_a_repair_is_written_in_words():
     assert "it is no better than giving up as much accuracy" in poor
     costly = text_of(made(checks=(*MADE["checks"][:-1], accuracy(1700, 1500))))
     assert costly.startswith("FAIL")
-    assert "accuracy has surely fallen by more than is tolerated, which is 1 point" in costly
+    assert (
+        "accuracy has surely fallen by more than is tolerated, which is 1 point" in costly
+    )
     perhaps = text_of(made(checks=(*MADE["checks"][:-1], accuracy(1700, 1679))))
     assert perhaps.startswith("UNDECIDED")
     assert "accuracy has perhaps fallen" in perhaps
@@ -196,14 +236,17 @@ def test_what_speaks_against_a_repair_is_written_in_words():
 
 
 @pytest.mark.parametrize(
-    ("limit", "words"), [(0.1, "is under"), (0.001, "is not under"), (0.005, "may not be under")]
+    ("limit", "words"),
+    [(0.1, "is under"), (0.001, "is not under"), (0.005, "may not be under")],
 )
 def test_a_limit_is_written(limit, words):
     assert f"the score after {words} the limit of {limit:g}" in text_of(made(limit=limit))
 
 
 def test_a_region_that_is_open_is_not_claimed():
-    standing = replace(WIN["aim"].standings[0], plausible=("good trade-off", "poor trade-off"))
+    standing = replace(
+        WIN["aim"].standings[0], plausible=("good trade-off", "poor trade-off")
+    )
     found = text_of(made(comparisons={"aim": replace(WIN["aim"], standings=[standing])}))
     assert found.startswith("UNDECIDED")
     assert "undecided: good or poor by what was repaired" in found
@@ -225,7 +268,9 @@ def test_nothing_to_repair_and_no_help_are_written_plainly():
 
 def test_a_subgroup_is_written_as_a_gap():
     inside = np.arange(N) % 2 == 0
-    gap = gap_change(1.0 * inside, np.ones(N), inside, level=0.95, population="people like these")
+    gap = gap_change(
+        1.0 * inside, np.ones(N), inside, level=0.95, population="people like these"
+    )
     rule = Rule((Condition("sex", levels=("F",)),))
     lines = repair_lines(made(method="subgroup", about=rule, change=gap))
     assert "sex F: the gap fell" in lines[0]
@@ -235,31 +280,43 @@ def test_a_subgroup_is_written_as_a_gap():
 
 def test_numbers_are_written_as_they_are():
     r2 = [
-        Amount(value, value - 0.01, value + 0.01, 500, 0.95, "bootstrap") for value in (0.85, 0.8)
+        Amount(value, value - 0.01, value + 0.01, 500, 0.95, "bootstrap")
+        for value in (0.85, 0.8)
     ]
     moved = Amount(-0.05, -0.055, -0.045, 500, 0.95, "bootstrap")
     steps = (replace(STEPS[1], accuracy=0.8),)
     found = text_of(
         made(
-            checks=(*MADE["checks"][:-1], RepairCheck("r2", "performance", r2[0], r2[1], moved)),
+            checks=(
+                *MADE["checks"][:-1],
+                RepairCheck("r2", "performance", r2[0], r2[1], moved),
+            ),
             history=steps,
         )
     )
     row = next(line for line in found.splitlines() if line.startswith("R²"))
-    cells = "0.850 (0.840 to 0.860) 0.800 (0.790 to 0.810) -0.050 (-0.055 to -0.045) worse 500"
+    cells = (
+        "0.850 (0.840 to 0.860) 0.800 (0.790 to 0.810) -0.050 (-0.055 to -0.045) worse 500"
+    )
     assert " ".join(row.split()[1:]) == cells
     assert "R² on validation rows" in found
     assert "0.800  kept" in found
     assert "R² has surely fallen by more than is tolerated, which is 0.01" in found
     open_ = text_of(
-        made(checks=(RepairCheck("r2", "performance", r2[0], r2[1]),), tolerance=0.02, history=())
+        made(
+            checks=(RepairCheck("r2", "performance", r2[0], r2[1]),),
+            tolerance=0.02,
+            history=(),
+        )
     )
     assert "R² has perhaps fallen by more than is tolerated, which is 0.02" in open_
 
 
 def test_empty_groups_and_scores_that_began_at_nothing():
     empty = Estimate(math.nan, 0.0, 1.0, 0, 0.95, "exact")
-    found = text_of(made(checks=(RepairCheck("spd", "group", empty, empty), MADE["checks"][-1])))
+    found = text_of(
+        made(checks=(RepairCheck("spd", "group", empty, empty), MADE["checks"][-1]))
+    )
     row = next(line for line in found.splitlines() if line.startswith("spd"))
     assert row.count("no data, undecided") == 2
     assert "there was none before" in text_of(made(change=change(0, 300)))
@@ -287,7 +344,9 @@ def test_lines_fit_and_no_number_is_lost(width):
 @given(st.integers(0, N), st.integers(0, N), st.integers(0, N), st.integers(0, N))
 def test_any_change_can_be_written(before, after, right, still):
     aim = change(before, after)
-    found = made(change=aim, checks=(check("sex, all inputs", "aim", aim), accuracy(right, still)))
+    found = made(
+        change=aim, checks=(check("sex, all inputs", "aim", aim), accuracy(right, still))
+    )
     claim, *lines = repair_lines(found)
     assert claim.startswith(found.verdict.upper())
     for word in ("nan", "inf", "-0 ", "--"):
@@ -327,7 +386,8 @@ def test_a_model_that_was_left_as_it_is_is_not_written():
         == "m.skops was not written, since there was nothing to repair\n"
     )
     assert (
-        written(unchanged(NO_HELP), "m.skops") == "m.skops was not written, since no step helped\n"
+        written(unchanged(NO_HELP), "m.skops")
+        == "m.skops was not written, since no step helped\n"
     )
     assert written(unchanged(NO_HELP), None).strip() == ""
 

@@ -28,7 +28,11 @@ from tests.support.helpers import examples, refused
 from tests.support.strategies import spaces
 
 ROWS = pd.DataFrame(
-    {"sex": ["F", "M"] * 20, "age": np.arange(20, 60), "member": [True, False, False, True] * 10}
+    {
+        "sex": ["F", "M"] * 20,
+        "age": np.arange(20, 60),
+        "member": [True, False, False, True] * 10,
+    }
 )
 SPACE = eh.Space.from_frame(ROWS, protected=["sex"])
 TRUTH = np.array(["no", "yes"] * 20)
@@ -81,7 +85,10 @@ class TestTrainer:
 
     def test_every_random_state_that_is_not_set_follows_the_seed(self):
         forest = Pipeline(
-            [("scale", StandardScaler()), ("forest", RandomForestClassifier(n_estimators=2))]
+            [
+                ("scale", StandardScaler()),
+                ("forest", RandomForestClassifier(n_estimators=2)),
+            ]
         )
         states = [
             Trainer.of(forest, seed).fit(GRID * 5, [0, 0, 1, 1] * 5)["forest"].random_state
@@ -106,7 +113,9 @@ class TestTrainer:
         assert np.array_equal(one, other)
         assert state.randint(1000) == np.random.RandomState(3).randint(1000)
 
-    @pytest.mark.parametrize("estimator", [Changing(), Bare()], ids=lambda one: type(one).__name__)
+    @pytest.mark.parametrize(
+        "estimator", [Changing(), Bare()], ids=lambda one: type(one).__name__
+    )
     def test_what_cannot_be_cloned_is_refused_with_a_way_out(self, estimator):
         name = type(estimator).__name__
         refused(
@@ -138,14 +147,18 @@ class TestTrainer:
     @pytest.mark.parametrize("seed", ["x", -1, 1.5, None, True])
     def test_a_wrong_seed_is_not_blamed_on_the_estimator(self, seed):
         message = refused(
-            UsageError, lambda: Trainer.of(DecisionTreeClassifier(), seed), f"seed = {seed!r}"
+            UsageError,
+            lambda: Trainer.of(DecisionTreeClassifier(), seed),
+            f"seed = {seed!r}",
         )
         assert "cloned" not in message
 
     def test_a_regressor_is_known(self):
         assert Trainer.of(LinearRegression(), 0).regression
         assert Trainer.of(make_pipeline(StandardScaler(), LinearRegression()), 0).regression
-        assert not Trainer.of(make_pipeline(StandardScaler(), LogisticRegression()), 0).regression
+        assert not Trainer.of(
+            make_pipeline(StandardScaler(), LogisticRegression()), 0
+        ).regression
 
     def test_a_training_that_crashes_is_reported_in_a_sentence(self):
         def train(rows, truth):
@@ -170,7 +183,11 @@ class TestTrainer:
         def train(rows, truth):
             raise DataError("too few people")
 
-        refused(DataError, lambda: Trainer.of(train, 0).fit(GRID, [0, 1, 0, 1]), "too few people")
+        refused(
+            DataError,
+            lambda: Trainer.of(train, 0).fit(GRID, [0, 1, 0, 1]),
+            "too few people",
+        )
 
     @pytest.mark.parametrize("model", [None, 3, {"weights": [1]}])
     def test_a_function_must_return_a_model(self, model):
@@ -192,7 +209,10 @@ class TestRowWeights:
                 "logisticregression__sample_weight",
             ),
             (make_pipeline(StandardScaler(), KNeighborsClassifier()), None),
-            (Pipeline([("a", Pipeline([("b", DecisionTreeClassifier())]))]), "a__b__sample_weight"),
+            (
+                Pipeline([("a", Pipeline([("b", DecisionTreeClassifier())]))]),
+                "a__b__sample_weight",
+            ),
             (GridSearchCV(KNeighborsClassifier(), {"n_neighbors": [1]}), None),
             (
                 GridSearchCV(make_pipeline(DecisionTreeClassifier()), {}),
@@ -234,7 +254,8 @@ class TestRowWeights:
         refused(UsageError, Trainer.of(lambda X, y: None, 0).need_weights, "sample_weight")  # noqa: N803
 
     @pytest.mark.parametrize(
-        "weights", ["heavy", [1], -np.ones(40), np.zeros(40), np.full(40, np.nan), ["a"] * 40, 3]
+        "weights",
+        ["heavy", [1], -np.ones(40), np.zeros(40), np.full(40, np.nan), ["a"] * 40, 3],
     )
     def test_weights_that_are_none_are_refused(self, weights):
         refused(
@@ -250,7 +271,8 @@ class TestRowWeights:
             joined = data.joined(data.points[:2], TRUTH[:2], given_)
             assert np.array_equal(joined.weights, [*range(1, 41), *weights])  # type: ignore[arg-type]
         assert (
-            LabelledRows.of(ROWS, TRUTH, SPACE).joined(data.points[:2], TRUTH[:2]).weights is None
+            LabelledRows.of(ROWS, TRUTH, SPACE).joined(data.points[:2], TRUTH[:2]).weights
+            is None
         )
 
 
@@ -293,7 +315,9 @@ class TestRows:
     def test_dtypes_of_texts_are_kept(self, dtype):
         frame = ROWS.assign(sex=ROWS["sex"].astype(dtype), age=ROWS["age"].astype("int16"))
         space = eh.Space.from_frame(frame, protected=["sex"])
-        joined = LabelledRows.of(frame, TRUTH, space).joined(space.encode(frame)[:4], TRUTH[:4])
+        joined = LabelledRows.of(frame, TRUTH, space).joined(
+            space.encode(frame)[:4], TRUTH[:4]
+        )
         assert joined.native.dtypes.equals(frame.dtypes)
         assert joined.native["sex"].tolist()[-4:] == ["F", "M", "F", "M"]
 
@@ -303,7 +327,9 @@ class TestRows:
             ROWS[["age", "sex"]].to_numpy(dtype=object),
         ):
             sex = (
-                eh.category("sex", ["F", "M"]) if array.dtype == object else eh.integer("sex", 0, 1)
+                eh.category("sex", ["F", "M"])
+                if array.dtype == object
+                else eh.integer("sex", 0, 1)
             )
             space = eh.Space([eh.integer("age", 20, 59), sex], protected=["sex"])
             data = LabelledRows.of(array, TRUTH, space)
@@ -319,7 +345,10 @@ class TestRows:
             "3 features",
         )
         refused(
-            DataError, lambda: LabelledRows.of(np.ones(4), [0] * 4, SPACE), "(4,)", "3 features"
+            DataError,
+            lambda: LabelledRows.of(np.ones(4), [0] * 4, SPACE),
+            "(4,)",
+            "3 features",
         )
 
     def test_columns_may_stand_in_any_order_and_are_asked_for_in_that(self):
@@ -345,7 +374,10 @@ class TestRows:
         data = LabelledRows.of(ROWS, TRUTH, space)
         assert list(data.native.columns) == ["age", "member"]
         assert data.points.shape == (40, 3)
-        assert list(data.joined(data.points[:2], TRUTH[:2]).native.columns) == ["age", "member"]
+        assert list(data.joined(data.points[:2], TRUTH[:2]).native.columns) == [
+            "age",
+            "member",
+        ]
         array = LabelledRows.of(ROWS.to_numpy(), TRUTH, space)
         assert array.native.shape == (40, 2)
 
@@ -355,7 +387,9 @@ class TestRows:
             assert data.truth.tolist() == TRUTH.tolist()
             assert "ok" not in data.native.columns
         message = refused(
-            DataError, lambda: LabelledRows.of(ROWS.assign(okay=TRUTH), "ok", SPACE), "y = 'ok'"
+            DataError,
+            lambda: LabelledRows.of(ROWS.assign(okay=TRUTH), "ok", SPACE),
+            "y = 'ok'",
         )
         assert "did you mean 'okay'?" in message
 
@@ -366,7 +400,11 @@ class TestRows:
             "'height'",
             "not a feature",
         )
-        refused(DataError, lambda: LabelledRows.of(ROWS.drop(columns="age"), TRUTH, SPACE), "'age'")
+        refused(
+            DataError,
+            lambda: LabelledRows.of(ROWS.drop(columns="age"), TRUTH, SPACE),
+            "'age'",
+        )
         refused(
             DataError,
             lambda: LabelledRows.of(ROWS.assign(age=999), TRUTH, SPACE),
@@ -376,7 +414,12 @@ class TestRows:
 
     @pytest.mark.parametrize("space", ["sex", 5, {"sex": ["F", "M"]}])
     def test_a_space_must_be_one(self, space):
-        refused(UsageError, lambda: LabelledRows.of(ROWS, TRUTH, space), repr(space), "not a Space")
+        refused(
+            UsageError,
+            lambda: LabelledRows.of(ROWS, TRUTH, space),
+            repr(space),
+            "not a Space",
+        )
 
     def test_without_a_space_it_is_reported_how_to_make_one(self):
         refused(
@@ -393,7 +436,9 @@ class TestRows:
             data = LabelledRows.of(ROWS, labels, SPACE)
             assert data.truth.tolist() == given_.tolist()
             assert type(data.truth.tolist()[0]) is type(given_.tolist()[0])
-            assert data.joined(data.points[:2], data.truth[:2]).truth.dtype == data.truth.dtype
+            assert (
+                data.joined(data.points[:2], data.truth[:2]).truth.dtype == data.truth.dtype
+            )
 
     @pytest.mark.parametrize(
         "labels",
@@ -410,7 +455,11 @@ class TestRows:
         ids=lambda labels: f"{type(labels).__module__}-{type(labels[0]).__name__}",
     )
     def test_a_missing_outcome_never_becomes_a_label(self, labels):
-        refused(DataError, lambda: LabelledRows.of(ROWS, labels, SPACE), "y has 20 missing values")
+        refused(
+            DataError,
+            lambda: LabelledRows.of(ROWS, labels, SPACE),
+            "y has 20 missing values",
+        )
 
     def test_outcomes_of_two_kinds_are_refused(self):
         refused(
@@ -459,7 +508,8 @@ class TestSettingApart:
         if stratify:
             for label in np.unique(truth):
                 assert (
-                    abs(np.sum(truth[apart] == label) - share * np.sum(truth == label)) <= 1 + 1e-9
+                    abs(np.sum(truth[apart] == label) - share * np.sum(truth == label))
+                    <= 1 + 1e-9
                 )
         again = parted(truth, share, seed, "test", stratify=stratify)
         assert np.array_equal(kept, again[0])
@@ -512,11 +562,18 @@ class TestSettingApart:
     @pytest.mark.parametrize("test", [(), (ROWS,), (ROWS, TRUTH, TRUTH)])
     def test_held_out_rows_are_two_things(self, test):
         data = LabelledRows.of(ROWS, TRUTH, SPACE)
-        refused(UsageError, lambda: split(data, test, 0.2, 0, stratify=True), "test", "(X, y)")
+        refused(
+            UsageError, lambda: split(data, test, 0.2, 0, stratify=True), "test", "(X, y)"
+        )
 
     @pytest.mark.parametrize("share", [0, 1, -0.1, 1.5, True, "half", None, float("nan")])
     def test_a_share_lies_between_0_and_1(self, share):
-        refused(UsageError, lambda: check_share("validate", share), f"validate = {share!r}", "0.2")
+        refused(
+            UsageError,
+            lambda: check_share("validate", share),
+            f"validate = {share!r}",
+            "0.2",
+        )
 
 
 class Named(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -536,7 +593,10 @@ def test_an_estimator_that_was_trained_on_a_frame_is_asked_with_one(engine):
     data = LabelledRows.of(ENGINES[engine](ROWS), TRUTH, SPACE)
     model = data.fitted(Trainer.of(Named(), 0))
     assert list(model.feature_names_in_) == ["sex", "age", "member"]
-    assert eh.Subject(model, data.space).decide(data.points).tolist() == ["no"] * 20 + ["yes"] * 20
+    assert (
+        eh.Subject(model, data.space).decide(data.points).tolist()
+        == ["no"] * 20 + ["yes"] * 20
+    )
 
 
 def test_errors_are_those_of_the_package():

@@ -64,10 +64,18 @@ REPAIR = Verb(
             command=False,
         ),
         Option(
-            "fit", TEXT, "a function of X and y that trains a model", python=False, command=False
+            "fit",
+            TEXT,
+            "a function of X and y that trains a model",
+            python=False,
+            command=False,
         ),
         Option(
-            "target", TEXT, "for texts, the column of true outcomes", python=False, command=False
+            "target",
+            TEXT,
+            "for texts, the column of true outcomes",
+            python=False,
+            command=False,
         ),
         Option("weights", TEXT, "the column of row weights", python=False, command=False),
         Option("patience", WHOLE, "after how many steps that do not help to stop"),
@@ -81,11 +89,20 @@ REPAIR = Verb(
         ),
         Option("limit", NUMBER, "the engineering threshold for the repaired model"),
         Option("level", NUMBER, "the confidence level (default: 0.95)"),
-        Option("differs", NUMBER, "how far apart two numbers must be to differ", command=False),
         Option(
-            "support", NUMBER, "the least share of rows in a subgroup that is mined (default: 0.05)"
+            "differs", NUMBER, "how far apart two numbers must be to differ", command=False
         ),
-        Option("test", _TEST, "the share of rows held out, or a file of other rows", command=False),
+        Option(
+            "support",
+            NUMBER,
+            "the least share of rows in a subgroup that is mined (default: 0.05)",
+        ),
+        Option(
+            "test",
+            _TEST,
+            "the share of rows held out, or a file of other rows",
+            command=False,
+        ),
         Option("positive", LABEL, "the favourable outcome", command=False),
         Option("rule", _RULE, "the subgroup to repair for", command=False),
         Option(
@@ -108,7 +125,9 @@ REPAIR = Verb(
             "the most inputs to ask in the search for discriminatory ones",
             python=False,
         ),
-        Option("seconds", NUMBER, "the most seconds that this search may take", python=False),
+        Option(
+            "seconds", NUMBER, "the most seconds that this search may take", python=False
+        ),
         Option(
             "output",
             TEXT,

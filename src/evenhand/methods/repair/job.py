@@ -296,7 +296,9 @@ def _best(history: Sequence[Step]) -> int | None:
     return min(kept, key=gap_and_position, default=None)
 
 
-def _smallest_gap(original: Any, history: Sequence[Step], models: Sequence[Any]) -> RepairAttempt:
+def _smallest_gap(
+    original: Any, history: Sequence[Step], models: Sequence[Any]
+) -> RepairAttempt:
     """Keep the model with the smallest gap of those not ruled out, or else the original."""
     best = _best(history)
     if best is None:

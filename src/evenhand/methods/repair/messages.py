@@ -15,7 +15,8 @@ CHANGE_UNREADABLE = "this is not a recorded change: {error}"
 CHANGE_WITHOUT_AMOUNTS = "this is not a recorded change: fall and fewer must be amounts"
 COLUMN_NOT_SHARES = "{name} must be one column of numbers from 0 to 1, such as hits"
 COLUMNS_DIFFER = (
-    "before has {before} inputs and after has {after} inputs; ask both models about the same inputs"
+    "before has {before} inputs and after has {after} inputs; ask both models about"
+    " the same inputs"
 )
 INSIDE_DIFFERS = (
     "inside has {inside} rows and before has {before} rows; give one value for every row"
@@ -24,12 +25,16 @@ INSIDE_DIFFERS = (
 # Steps: why one was not kept, and notes on all of them (job.py, methods/augment.py)
 
 ACCURACY_FELL = "accuracy fell by {points}"
-ACCURACY_PERHAPS_FELL_TOO_FAR = "accuracy fell by {points}, perhaps by more than is tolerated"
+ACCURACY_PERHAPS_FELL_TOO_FAR = (
+    "accuracy fell by {points}, perhaps by more than is tolerated"
+)
 R2_FELL = "R² fell by {amount}"
 R2_PERHAPS_FELL_TOO_FAR = "R² fell by {amount}, perhaps by more than is tolerated"
 GAP_DID_NOT_FALL = "the gap did not fall"
 LARGER_GAP = "{recipe}: a larger gap"
-LARGER_TOLERANCE = "step {number} would leave {left}, but {why}; a larger tolerance would keep it"
+LARGER_TOLERANCE = (
+    "step {number} would leave {left}, but {why}; a larger tolerance would keep it"
+)
 INTERRUPTED = "interrupted after {steps} steps; the best of these was kept"
 ROWS_ADDED = "{number} added"
 
@@ -37,10 +42,15 @@ ROWS_ADDED = "{number} added"
 
 METHOD_UNKNOWN = "method = {method} is unknown; {choices}"
 METHOD_NOT_FOR_TEXTS = (
-    "X holds texts, which method = {method} cannot repair; use method='subgroup', or give a space"
+    "X holds texts, which method = {method} cannot repair; use method='subgroup', or"
+    " give a space"
 )
-LABELLING_UNKNOWN = "labelling = {labelling} is unknown; {choices}, or a function of a frame"
-ADD_NOT_FOR_METHOD = "add = {add} is only for methods 'augment' and 'subgroup'; leave it out"
+LABELLING_UNKNOWN = (
+    "labelling = {labelling} is unknown; {choices}, or a function of a frame"
+)
+ADD_NOT_FOR_METHOD = (
+    "add = {add} is only for methods 'augment' and 'subgroup'; leave it out"
+)
 ADD_UNKNOWN = "add = {add} is unknown; {choices}"
 AGAINST_UNKNOWN = "against = {against} is unknown; {choices}"
 NOT_A_WHOLE_NUMBER = "{name} = {value} must be a whole number of {least} or more"
@@ -48,7 +58,8 @@ NOT_A_NUMBER = "{name} = {value} must be a number of 0 or more, such as {example
 NOT_A_SHARE = "{name} = {value} must be a share of the rows between 0 and 1, such as 0.2"
 WITHOUT_NOT_A_LIST = "without = {without} must be a list of terms, such as ['black']"
 RULE_WITHOUT_SUBGROUP = (
-    "rule cannot be combined with method = {method}, only with method = 'subgroup'; leave it out"
+    "rule cannot be combined with method = {method}, only with method = 'subgroup';"
+    " leave it out"
 )
 OPTION_FOR_TEXTS = "{name} is for texts, and X holds rows of features; leave it out"
 OPTION_FOR_TABLES = "{name} is for rows of features, and X holds texts; leave it out"
@@ -56,7 +67,8 @@ OPTION_FOR_TABLES = "{name} is for rows of features, and X holds texts; leave it
 # Rows and outcomes (repair.py)
 
 SUBGROUP_NEEDS_LABELS = (
-    "method = 'subgroup' needs labels, and these outcomes are numbers; use 'augment' or 'evened'"
+    "method = 'subgroup' needs labels, and these outcomes are numbers; use 'augment'"
+    " or 'evened'"
 )
 OVER_SEVERAL_SETS = "over names {sets} sets of features; repair takes one, such as {union}"
 TRUTH_NOT_NUMBERS = "{model} predicts numbers, and y holds {value}"
@@ -73,8 +85,12 @@ WEIGHTS_IGNORED = (
     "{model} gives the same answers with and without sample_weight: it seems to ignore it"
 )
 COST_OF_EVENED = "each decision asks the model {cost} times"
-POPULATION_HELD_OUT_NEIGHBOURS = "people like the held-out rows, and their one-step neighbours"
-POPULATION_VALIDATION_NEIGHBOURS = "people like the validation rows, and their one-step neighbours"
+POPULATION_HELD_OUT_NEIGHBOURS = (
+    "people like the held-out rows, and their one-step neighbours"
+)
+POPULATION_VALIDATION_NEIGHBOURS = (
+    "people like the validation rows, and their one-step neighbours"
+)
 
 # The training (training.py)
 
@@ -105,9 +121,12 @@ UNSEEN_LEVEL = (
 # Rows that a model learns from (rows.py)
 
 SPACE_IS_NONE = (
-    "space is None; give the space of inputs, such as Space.from_frame(X, protected=['sex'])"
+    "space is None; give the space of inputs, such as Space.from_frame(X,"
+    " protected=['sex'])"
 )
-NOT_A_SPACE = "space = {space} is not a Space; build one with Space(...) or Space.from_frame(...)"
+NOT_A_SPACE = (
+    "space = {space} is not a Space; build one with Space(...) or Space.from_frame(...)"
+)
 ARRAY_SHAPE = (
     "X is an array of shape {shape}, and the space has {features} features; give a column for"
     " each, in their order"
@@ -118,17 +137,22 @@ COLUMN_IS_NOT_A_FEATURE = (
     " leave it out of X, or add it to the space"
 )
 TRUTH_MISSING = (
-    "y is missing; give the true outcome of each row of X, or the name of the column that has it"
+    "y is missing; give the true outcome of each row of X, or the name of the column"
+    " that has it"
 )
 TRUTH_SHAPE = "X has {rows} rows and y is of shape {shape}; give one outcome for each row"
 TRUTH_HAS_GAPS = "y has {missing} missing values; leave out their rows"
 TRUTH_OF_TWO_KINDS = "y holds both texts and other values; make all outcomes of one kind"
-WEIGHTS_WRONG = "sample_weight must hold a number of 0 or more for each of the {rows} rows of X"
+WEIGHTS_WRONG = (
+    "sample_weight must hold a number of 0 or more for each of the {rows} rows of X"
+)
 PART_NEITHER_SHARE_NOR_ROWS = (
     "{option} must be a share of the rows, or rows and their outcomes as (X, y)"
 )
 PART_WITH_OTHER_OUTCOMES = "{option}: {outcome} is not an outcome of y; {choices}"
-TOO_FEW_ROWS = "{rows} rows are too few to set apart a share of {share} for {name}; give more rows"
+TOO_FEW_ROWS = (
+    "{rows} rows are too few to set apart a share of {share} for {name}; give more rows"
+)
 
 # Held-out rows: what else changed (verification.py, methods/text_checks.py)
 
@@ -139,11 +163,14 @@ BEFORE_AND_AFTER = "before: {before}; after: {after}"
 NOT_COMPARED_WITH_OVERWRITING = "not compared with giving up accuracy: {error}"
 NOT_COMPARED_BY_AXIS = "not compared with giving up accuracy by {axis}: {error}"
 NO_FAVOURABLE_LABEL = (
-    "which label is favourable is not known, so that no groups are compared; pass positive=…"
+    "which label is favourable is not known, so that no groups are compared; pass"
+    " positive=…"
 )
 NO_SUBGROUPS = "no subgroups were compared: {error}"
 TOO_MANY_VALUES = "{name} has too many values to compare the groups of each"
-SMALL_GROUPS_LEFT_OUT = "groups of under {share} of the held-out rows are left out of {biases}"
+SMALL_GROUPS_LEFT_OUT = (
+    "groups of under {share} of the held-out rows are left out of {biases}"
+)
 
 # What is added to the training rows (methods/additions.py, methods/augment.py)
 
@@ -165,19 +192,26 @@ WEIGHTS_OF_UNKNOWN_KIND = (
 )
 WEIGHT_OF_UNKNOWN_LABEL = "weights name {name}; {choices}"
 NOTHING_FOUND_TO_TRAIN_WITH = "a search found no discriminatory input to train with"
-NOTHING_LEFT_TO_LOWER = "nothing is left to lower among {inputs} inputs; later steps were left out"
+NOTHING_LEFT_TO_LOWER = (
+    "nothing is left to lower among {inputs} inputs; later steps were left out"
+)
 SHARE_ROSE = "the share rose"
 SHARE_DID_NOT_SURELY_FALL = "the share did not surely fall"
-LOOKS_DO_NOT_RISE = "looks = {looks} must be rising numbers of draws, for example [1000, 4000]"
+LOOKS_DO_NOT_RISE = (
+    "looks = {looks} must be rising numbers of draws, for example [1000, 4000]"
+)
 
 # Subgroups (methods/subgroup.py)
 
 NOT_A_RULE = "rule = {rule} is not a Rule; take one from a finding of mine, or leave it out"
 RULE_MET_BY_ALL = "rule: all of the training rows meet {rule}; give another rule"
 RULE_MET_BY_NONE = "rule: none of the training rows meet {rule}; give another rule"
-NO_SUBGROUP_STANDS_OUT = "no subgroup surely stands out among {rows} training rows ({claim})"
+NO_SUBGROUP_STANDS_OUT = (
+    "no subgroup surely stands out among {rows} training rows ({claim})"
+)
 ONE_OUTCOME_ONLY = (
-    "positive: every training row has a favourable outcome, or none has; name the favourable label"
+    "positive: every training row has a favourable outcome, or none has; name the"
+    " favourable label"
 )
 
 # Labels of generated inputs (methods/labelling.py)
@@ -187,9 +221,12 @@ NEIGHBOURS_NEED_FREE_FEATURE = (
     "labels = 'neighbours' needs a feature that is not protected; take 'vote' or 'majority'"
 )
 LABELS_FUNCTION_FAILED = "labels = {name} raised {kind}: {error}"
-LABELS_SHAPE = "labels = {name} returned shape {shape} for {inputs} inputs; return one label each"
+LABELS_SHAPE = (
+    "labels = {name} returned shape {shape} for {inputs} inputs; return one label each"
+)
 LABELS_ARE_NOT_NUMBERS = (
-    "labels = {name} must return finite numbers, since the labels of the training rows are numbers"
+    "labels = {name} must return finite numbers, since the labels of the training rows"
+    " are numbers"
 )
 UNKNOWN_LABEL = "{who} gave {label}, which is not a label of the training rows; {choices}"
 EVENED_WITHOUT_FIT = "{name} has no fit; leave out fit, since Evened asks it as it is"
@@ -198,7 +235,9 @@ EVENED_NOT_COPIED = (
     " model"
 )
 EVENED_NOT_FITTED = "{name} is not fitted; call fit first, or give Evened a fitted model"
-EVENED_SEVERAL_OUTPUTS = "{name} gives several outputs for each input; Evened takes models with one"
+EVENED_SEVERAL_OUTPUTS = (
+    "{name} gives several outputs for each input; Evened takes models with one"
+)
 EVENED_NOTHING_PROTECTED = (
     "the space has no protected features; name with over=… what outcomes must not depend on"
 )
@@ -206,17 +245,24 @@ EVENED_NOTHING_PASSED = "the model is not passed {names}, so there is nothing to
 EVENED_ROWS_NOT_COUNTED = (
     "weights = 'rows' counts the rows of fit; call fit first, or give the weights by label"
 )
-EVENED_ROWS_OF_OTHER_FEATURES = "weights = 'rows' were counted over other features; call fit again"
-EVENED_FUNCTION_OF_FRAME = "{name} is a function of a frame; give it a frame instead of an array"
+EVENED_ROWS_OF_OTHER_FEATURES = (
+    "weights = 'rows' were counted over other features; call fit again"
+)
+EVENED_FUNCTION_OF_FRAME = (
+    "{name} is a function of a frame; give it a frame instead of an array"
+)
 EVENED_HOW_UNKNOWN = "how = {how} is unknown; {choices}"
 EVENED_MAJORITY_OF_NUMBERS = (
     "how = 'majority' is for labels; of the numbers that {name} gives, use the mean"
 )
-EVENED_MEAN_WITHOUT_SCORES = "{name} has no predict_proba for how = 'mean'; use how = 'majority'"
+EVENED_MEAN_WITHOUT_SCORES = (
+    "{name} has no predict_proba for how = 'mean'; use how = 'majority'"
+)
 EVENED_MEAN_OF_TEXTS = "{name} answers with texts, which have no mean; use how = 'majority'"
 EVENED_OF_A_CLASS = "{name} is a class; give Evened an instance of it, or a function"
 EVENED_OF_NO_MODEL = (
-    "{model} is neither an estimator nor a function of a frame; write a function that asks it"
+    "{model} is neither an estimator nor a function of a frame; write a function that"
+    " asks it"
 )
 CONSTRAINT_NOT_KEPT = "the constraint {name} is a function, which only a pickle keeps"
 
@@ -231,20 +277,26 @@ RULE_OF_UNKNOWN_KIND = (
     "rule = {rule} must be a Rule, or terms by category such as {{'gender': 'gay'}}"
 )
 NO_TRAINING_TEXT = (
-    "none of the {texts} training texts names {categories}; give another rule, or more texts"
+    "none of the {texts} training texts names {categories}; give another rule, or more"
+    " texts"
 )
 NO_VALIDATION_TEXT = (
-    "none of the {texts} validation texts names {categories}; raise validate, or give more texts"
+    "none of the {texts} validation texts names {categories}; raise validate, or give"
+    " more texts"
 )
 NO_HELD_OUT_TEXT = (
     "none of the {texts} held-out texts names {categories}; hold out more texts with test=…"
 )
-POPULATION_VALIDATION_TEXTS = "texts like the {texts} validation ones that name {categories}"
+POPULATION_VALIDATION_TEXTS = (
+    "texts like the {texts} validation ones that name {categories}"
+)
 POPULATION_HELD_OUT_TEXTS = "texts like the {texts} held-out ones that name {categories}"
 POPULATION_TRAINING_TEXTS = "texts like the {texts} training ones"
 POPULATION_TEST_TEXTS = "texts like the {texts} held out"
 LABELS_MISSING = "y is missing; give the true label of each of the {texts} {where}"
-LABELS_OF_TEXTS_SHAPE = "there are {texts} {where} and y is of shape {shape}; give a label for each"
+LABELS_OF_TEXTS_SHAPE = (
+    "there are {texts} {where} and y is of shape {shape}; give a label for each"
+)
 NOT_A_LABEL = "y has {label}, which is not a label; texts are repaired by their labels"
 PART_NEITHER_SHARE_NOR_TEXTS = (
     "{option} must be a share of the texts, or texts and their labels as (texts, y)"
@@ -294,7 +346,9 @@ NO_BETTER_THAN_OVERWRITING = (
 PERHAPS_NO_BETTER_THAN_OVERWRITING = (
     "it may be no better than giving up as much accuracy by blindly overwriting predictions"
 )
-PERFORMANCE_SURELY_FELL = "{name} has surely fallen by more than is tolerated, which is {tolerated}"
+PERFORMANCE_SURELY_FELL = (
+    "{name} has surely fallen by more than is tolerated, which is {tolerated}"
+)
 PERFORMANCE_PERHAPS_FELL = (
     "{name} has perhaps fallen by more than is tolerated, which is {tolerated}"
 )
@@ -304,7 +358,8 @@ CHECK_DETAIL = "{check}: {detail}"
 INTERVALS_AT = "intervals at {levels}"
 POPULATIONS = "populations: {populations}"
 STEPS_AGAINST_BEST = (
-    "{kept} of {steps} steps kept; each against the best before it, {name} on validation rows"
+    "{kept} of {steps} steps kept; each against the best before it, {name} on"
+    " validation rows"
 )
 STEPS_AGAINST_ORIGINAL = (
     "{kept} of {steps} steps kept; each against the original, {name} on validation rows"
@@ -362,7 +417,9 @@ DISCRIMINATION_OF_PEOPLE_ROSE = (
     "of held-out people, more now get another outcome with another {features} alone: from"
     " {before} to {after}"
 )
-NO_MODEL_TO_SAVE = "this repair was read from JSON, which holds no model; save it where it was made"
+NO_MODEL_TO_SAVE = (
+    "this repair was read from JSON, which holds no model; save it where it was made"
+)
 OUTCOME_UNKNOWN = "{where}: outcome = {outcome} is unknown; {choices}"
 
 # Drawings (plot.py, plot_steps.py)
@@ -391,7 +448,8 @@ DRAWING_UNKNOWN = "kind = {kind} is not a drawing of a repair; {choices}"
 
 PAGE_TITLE = "Repair: {verdict}"
 FIGURE_OF_CHANGE = (
-    "Each score before and after the repair, with its interval; the numbers are in the table below."
+    "Each score before and after the repair, with its interval; the numbers are in the"
+    " table below."
 )
 FIGURE_OF_HISTORY = (
     "What came of each step against what it added; the numbers are in the table below."
@@ -409,7 +467,8 @@ TABLE_OF_STEPS = (
     " nothing else has used; {score} on validation rows."
 )
 TABLE_OF_STANDINGS = (
-    "Where the repaired model stands against blind overwriting of predictions, by each bias."
+    "Where the repaired model stands against blind overwriting of predictions, by each"
+    " bias."
 )
 REGIONS_ALLOWED = "regions that the intervals allow"
 REPLAY = (

@@ -162,11 +162,15 @@ class RepairOptions:
                 continue
             if not is_whole(value) or value < least:
                 shown = clip(repr(value))
-                message = messages.NOT_A_WHOLE_NUMBER.format(name=name, value=shown, least=least)
+                message = messages.NOT_A_WHOLE_NUMBER.format(
+                    name=name, value=shown, least=least
+                )
                 raise UsageError(message)
         if not is_number(self.tolerance) or not 0 <= self.tolerance < np.inf:
             shown = clip(repr(self.tolerance))
-            message = messages.NOT_A_NUMBER.format(name="tolerance", value=shown, example=0.01)
+            message = messages.NOT_A_NUMBER.format(
+                name="tolerance", value=shown, example=0.01
+            )
             raise UsageError(message)
 
 
@@ -197,7 +201,9 @@ def _additions(method: str, *, texts: bool) -> tuple[str, ...]:
     if method != "subgroup":
         return ()
     if texts:
-        from evenhand.methods.repair.methods.text_additions import ADDITIONS as TEXT_ADDITIONS
+        from evenhand.methods.repair.methods.text_additions import (
+            ADDITIONS as TEXT_ADDITIONS,
+        )
 
         return TEXT_ADDITIONS
     from evenhand.methods.repair.methods.subgroup import MEMBERS

@@ -39,7 +39,12 @@ UNKNOWN: Ends = (-math.inf, 1.0)
 
 
 def paired(
-    before: ArrayLike, after: ArrayLike, *, level: float, population: str, exact: bool = False
+    before: ArrayLike,
+    after: ArrayLike,
+    *,
+    level: float,
+    population: str,
+    exact: bool = False,
 ) -> PairedChange:
     """Return how a score changed from one model to another, from the same independent inputs.
 
@@ -316,7 +321,9 @@ def _part_gone(after_ratio: float, before_ratio: float) -> Ends:
     return low, 1 - after_ratio
 
 
-def _gap_limits(old: Floats, new: Floats, group: NDArray[np.bool_], level: float) -> list[Ends]:
+def _gap_limits(
+    old: Floats, new: Floats, group: NDArray[np.bool_], level: float
+) -> list[Ends]:
     """Return limits of the sizes of both gaps, of their fall and of the part that is gone."""
     # Of the error, the differences get one half and the moves of either side the other: eight
     # limits in all.
@@ -353,7 +360,9 @@ def _gap_limits(old: Floats, new: Floats, group: NDArray[np.bool_], level: float
     ]
 
 
-def _difference(intervals: SimultaneousIntervals, column: Floats, group: NDArray[np.bool_]) -> Ends:
+def _difference(
+    intervals: SimultaneousIntervals, column: Floats, group: NDArray[np.bool_]
+) -> Ends:
     """Return limits of the mean inside a group minus that outside."""
     inside = column[group]
     outside = column[~group]
@@ -387,7 +396,9 @@ def _moved(old: Floats, new: Floats, tail: float, *, counts: bool) -> Ends:
     return _fall_of_hits(gone, come, len(old), tail)
 
 
-def _size_limits(gaps: Ends, old_ends: Ends, new_ends: Ends, moved: Ends) -> tuple[Ends, Ends]:
+def _size_limits(
+    gaps: Ends, old_ends: Ends, new_ends: Ends, moved: Ends
+) -> tuple[Ends, Ends]:
     """Return limits of |x| - |y| and of 1 - |y| / |x|, from limits of x, of y and of x - y.
 
     Both are monotone along every straight line that crosses neither axis, so that they are least

@@ -184,7 +184,9 @@ class RepairDisplay(Display):
             return cls._of_tradeoff(repair)
         if kind == "history":
             return cls._of_history(repair)
-        title = messages.VERDICT_AND_CLAIM.format(verdict=repair.verdict, claim=repair.claim)
+        title = messages.VERDICT_AND_CLAIM.format(
+            verdict=repair.verdict, claim=repair.claim
+        )
         instead = "" if repair.checks else NO_DATA
         return cls(title, _panels(repair), instead)
 
@@ -219,7 +221,9 @@ class RepairDisplay(Display):
         RepairDisplay
             This display.
         """
-        shown: tuple[ScorePanel | Course, ...] = self.panels if ax is None else self.panels[:1]
+        shown: tuple[ScorePanel | Course, ...] = (
+            self.panels if ax is None else self.panels[:1]
+        )
         if not shown:
             opened = self._open(ax, [(WIDTH, _EMPTY)])
             _draw_instead(self, opened[0])

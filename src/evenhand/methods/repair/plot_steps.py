@@ -86,7 +86,9 @@ def note_of(estimates: Iterable[Estimate]) -> str:
     notes = []
     levels = sorted({estimate.level for estimate in known if estimate.level < 1})
     if levels:
-        notes.append(messages.INTERVALS_AT.format(levels=number_text.percent_levels(levels)))
+        notes.append(
+            messages.INTERVALS_AT.format(levels=number_text.percent_levels(levels))
+        )
     populations = [estimate.population for estimate in known if estimate.population]
     for population in dict.fromkeys(populations):
         notes.append(messages.POPULATION.format(population=clip(population, 75)))

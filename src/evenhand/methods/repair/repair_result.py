@@ -407,7 +407,9 @@ class Repair(Evidence):
             "findings": [finding.to_dict() for finding in self.findings],
             "change": self.change.to_dict(),
             "checks": [check.to_dict() for check in self.checks],
-            "comparisons": {axis: found.content() for axis, found in self.comparisons.items()},
+            "comparisons": {
+                axis: found.content() for axis, found in self.comparisons.items()
+            },
             "history": [step.to_dict() for step in self.history],
             "sizes": dict(self.sizes),
             "tolerance": self.tolerance,

@@ -41,7 +41,9 @@ class LabelledRows:
     weights: Floats | None = None
 
     @classmethod
-    def of(cls, rows: Any, truth: Any, space: Space | None, weights: Any = None) -> LabelledRows:
+    def of(
+        cls, rows: Any, truth: Any, space: Space | None, weights: Any = None
+    ) -> LabelledRows:
         """Read rows of any dataframe engine, or an array with the features in order."""
         if space is None:
             raise UsageError(messages.SPACE_IS_NONE)
@@ -79,7 +81,9 @@ class LabelledRows:
         )
 
     @classmethod
-    def _of_array(cls, rows: NDArray[Any], truth: Any, space: Space, weights: Any) -> LabelledRows:
+    def _of_array(
+        cls, rows: NDArray[Any], truth: Any, space: Space, weights: Any
+    ) -> LabelledRows:
         features = len(space.features)
         if rows.ndim != 2 or rows.shape[1] != features:
             message = messages.ARRAY_SHAPE.format(shape=rows.shape, features=features)

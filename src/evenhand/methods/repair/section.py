@@ -62,7 +62,9 @@ def page(repair: Repair) -> str:
     return _PAGE.format(title=text(title), style=STYLE, section=whole_section(repair))
 
 
-def section(repair: Repair, statements: Sequence[Statement], name: str, room: int) -> Iterator[str]:
+def section(
+    repair: Repair, statements: Sequence[Statement], name: str, room: int
+) -> Iterator[str]:
     """Return a repair as parts of the page of an audit."""
     yield whole_section(repair, name=f"{name}-repair", within=True)
 
@@ -144,7 +146,16 @@ def _figure(repair: Repair, kind: str, name: str) -> str:
 
 def _checks(repair: Repair, name: str) -> str:
     """Return a table of all scores, a group of rows for each kind."""
-    headings = ("score", "before", "after", "change", "judged", "n", "intervals", "population")
+    headings = (
+        "score",
+        "before",
+        "after",
+        "change",
+        "judged",
+        "n",
+        "intervals",
+        "population",
+    )
     rows_by_kind: dict[str, list[list[str]]] = {}
     for check in repair.checks:
         rows_by_kind.setdefault(check.kind, []).append(_check(check))

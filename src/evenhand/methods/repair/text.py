@@ -279,7 +279,9 @@ def _checks(repair: Repair, width: int | None) -> Iterator[Line]:
 
 
 def _changed_checks(repair: Repair) -> _ChecksTable:
-    table = _ChecksTable(["check", "before", "after", "change", "", "n"], [], [1, 2, 3, 5], [])
+    table = _ChecksTable(
+        ["check", "before", "after", "change", "", "n"], [], [1, 2, 3, 5], []
+    )
     for check in repair.checks:
         name = name_of(check)
         before = _score(check.before)

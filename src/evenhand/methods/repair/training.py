@@ -78,7 +78,9 @@ class Trainer:
             clone(fresh)
         except Exception as error:  # whatever a class makes of being copied
             reason = clip(str(error), 150)
-            raise UsageError(messages.NOT_CLONEABLE.format(name=name, error=reason)) from None
+            raise UsageError(
+                messages.NOT_CLONEABLE.format(name=name, error=reason)
+            ) from None
 
         def train(inputs: Any, labels: Any, **options: Any) -> Any:
             model = clone(fresh)
@@ -176,7 +178,9 @@ def are_numbers(trainer: Trainer, data: LabelledRows, differs: Any) -> bool:
         # A tenth of the standard deviation is a difference that people would notice.
         deviation = float(np.std(truth.astype(np.float64)))
         example = number_text.figures(deviation / 10, 3)
-        raise UsageError(messages.NUMBERS_NEED_DIFFERS.format(model=trainer.name, example=example))
+        raise UsageError(
+            messages.NUMBERS_NEED_DIFFERS.format(model=trainer.name, example=example)
+        )
     return True
 
 
@@ -217,7 +221,9 @@ def favourable_label(positive: Any, data: LabelledRows, *, numbers: bool) -> Any
         if label not in labels:
             shown = clip(repr(label))
             choices = nearest(label, labels)
-            raise UsageError(messages.POSITIVE_IS_NOT_A_LABEL.format(label=shown, choices=choices))
+            raise UsageError(
+                messages.POSITIVE_IS_NOT_A_LABEL.format(label=shown, choices=choices)
+            )
     return positive
 
 

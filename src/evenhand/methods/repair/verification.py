@@ -54,7 +54,13 @@ PEOPLE = messages.POPULATION_HELD_OUT
 
 
 def claimed(
-    before: Subject, after: Subject, names: tuple[str, ...], n: int, *, level: float, seed: int
+    before: Subject,
+    after: Subject,
+    names: tuple[str, ...],
+    n: int,
+    *,
+    level: float,
+    seed: int,
 ) -> PairedChange:
     """Return how the share of discriminatory inputs changed.
 
@@ -142,9 +148,13 @@ class HeldOutChecks:
         return {ORIGINAL: self.change.before, MENDED: self.change.after}
 
     def _accuracy(self, predictions: Predictions) -> RepairCheck:
-        return RepairCheck.right(predictions, self.test.truth, level=self.level, population=PEOPLE)
+        return RepairCheck.right(
+            predictions, self.test.truth, level=self.level, population=PEOPLE
+        )
 
-    def _compare_numbers(self, predictions: Predictions, into: dict[str, Comparison]) -> None:
+    def _compare_numbers(
+        self, predictions: Predictions, into: dict[str, Comparison]
+    ) -> None:
         from evenhand.methods.compare.regression import compare_numbers
 
         predicted = dict(zip((ORIGINAL, MENDED), predictions, strict=True))
@@ -160,7 +170,11 @@ class HeldOutChecks:
             self.notes.append(messages.NOT_COMPARED_WITH_OVERWRITING.format(error=error))
 
     def _compare(
-        self, axis: str, predictions: Predictions, into: dict[str, Comparison], **options: Any
+        self,
+        axis: str,
+        predictions: Predictions,
+        into: dict[str, Comparison],
+        **options: Any,
     ) -> None:
         predicted = dict(zip((ORIGINAL, MENDED), predictions, strict=True))
         try:
@@ -218,7 +232,9 @@ class HeldOutChecks:
         """Whether it is known which label is favourable."""
         return View(self.before).positive is not None
 
-    def _worst(self, predictions: Predictions, into: dict[str, Comparison]) -> list[RepairCheck]:
+    def _worst(
+        self, predictions: Predictions, into: dict[str, Comparison]
+    ) -> list[RepairCheck]:
         """Check the worst subgroup of held-out people, whichever that is before and after."""
         if not self._sided:
             self.notes.append(messages.NO_FAVOURABLE_LABEL)
@@ -257,7 +273,9 @@ class HeldOutChecks:
         )
         return result.worst
 
-    def _groups(self, predictions: Predictions, into: dict[str, Comparison]) -> list[RepairCheck]:
+    def _groups(
+        self, predictions: Predictions, into: dict[str, Comparison]
+    ) -> list[RepairCheck]:
         """Check group metrics over the features of the repair."""
         columns = self._group_columns()
         if not columns or not self._sided:
@@ -339,7 +357,9 @@ def _rarest(columns: dict[str, Any]) -> float:
     return float(shares.min())
 
 
-def _r2(truth: NDArray[Any], predictions: Predictions, compared: Comparison | None) -> RepairCheck:
+def _r2(
+    truth: NDArray[Any], predictions: Predictions, compared: Comparison | None
+) -> RepairCheck:
     """Check R², with limits where the models could be compared."""
     if compared is not None:
         return performance_check("r2", compared)

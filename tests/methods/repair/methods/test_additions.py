@@ -84,7 +84,9 @@ def assigned(space: Space, point: Any, names: tuple[str, ...]) -> set[tuple[floa
 
 @settings(max_examples=examples(60), deadline=None)
 @given(spaces(constrained=True), st.data())
-def test_others_are_all_other_valid_variants_or_some_of_them(space: Space, data: Any) -> None:
+def test_others_are_all_other_valid_variants_or_some_of_them(
+    space: Space, data: Any
+) -> None:
     some_names = st.lists(
         st.sampled_from(space.names),
         min_size=1,
@@ -159,7 +161,9 @@ def test_which_variants_are_taken_of_many_is_chance() -> None:
 
 @settings(max_examples=examples(40), deadline=None)
 @given(st.integers(1, 40), st.floats(0.001, 1), st.integers(1, 9), st.integers(0, 99))
-def test_twins_have_the_labels_of_their_rows(size: int, share: float, most: int, seed: int) -> None:
+def test_twins_have_the_labels_of_their_rows(
+    size: int, share: float, most: int, seed: int
+) -> None:
     rows = PEOPLE.draw(size, draws(seed))
     truth = np.array([f"label {row}" for row in range(size)])
     found, labels, origin = additions.twins(
@@ -354,7 +358,9 @@ def test_borderline_are_neighbours_of_those_nearly_decided_otherwise(
     inside = rows[:, 0] == 1
     n = 31
     options = {"up": up, "n": n, "both": both}
-    found, favoured = additions.borderline(view, rows, inside, ages / 100, rng=draws(), **options)
+    found, favoured = additions.borderline(
+        view, rows, inside, ages / 100, rng=draws(), **options
+    )
     group = found[:, 0] == 1
     assert group.sum() == (n - n // 2 if both else n)
     assert len(found) == n

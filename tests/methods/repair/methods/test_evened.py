@@ -57,7 +57,10 @@ def loan(frame: Any) -> Any:
 
 def pipeline(model: Any) -> Any:
     return make_pipeline(
-        make_column_transformer((OrdinalEncoder(), ["sex", "job"]), remainder="passthrough"), model
+        make_column_transformer(
+            (OrdinalEncoder(), ["sex", "job"]), remainder="passthrough"
+        ),
+        model,
     )
 
 
@@ -95,7 +98,9 @@ def test_causal_scores_of_classifiers_are_zero(model, how):
     assert set(predicted) <= {"yes", "no"}
 
 
-@pytest.mark.parametrize("model", [DecisionTreeRegressor(random_state=0), LinearRegression()])
+@pytest.mark.parametrize(
+    "model", [DecisionTreeRegressor(random_state=0), LinearRegression()]
+)
 def test_causal_scores_of_regressors_are_zero_to_the_last_digit(model):
     fitted = pipeline(model).fit(X, INCOME)
     even = Evened(fitted, SPACE)
@@ -154,7 +159,8 @@ def test_what_a_row_has_itself_is_never_looked_at():
 def test_rows_may_have_more_columns_and_values_than_the_space():
     wider = X.assign(age=X["age"] + 100, town="Y", job="pilot")
     even = Evened(
-        lambda frame: np.where(frame["sex"] == "M", frame["job"] + frame["town"], "none"), SPACE
+        lambda frame: np.where(frame["sex"] == "M", frame["job"] + frame["town"], "none"),
+        SPACE,
     )
     assert set(even.predict(wider)) == {"none"}
     assert set(Evened(even.model, SPACE, weights={"M": 1}).predict(wider)) == {"pilotY"}
@@ -226,7 +232,12 @@ def chances(rows: Any) -> Any:
 
 
 def brute_force(
-    model: Any, space: eh.Space, point: Any, weights: dict[Any, int], over: list[str], how: str
+    model: Any,
+    space: eh.Space,
+    point: Any,
+    weights: dict[Any, int],
+    over: list[str],
+    how: str,
 ) -> Any:
     """Return the label of one input, counted variant by variant."""
     own = space.records(point[None])[0]
@@ -343,7 +354,9 @@ def test_variants_that_break_a_constraint_are_left_out():
         ["sex"],
         ["not (sex == 'M' and job == 'nurse')", "not (sex == 'F' and job == 'smith')"],
     )
-    frame = pd.DataFrame({"sex": ["M", "F", "F"], "age": 30, "job": ["nurse", "smith", "cook"]})
+    frame = pd.DataFrame(
+        {"sex": ["M", "F", "F"], "age": 30, "job": ["nurse", "smith", "cook"]}
+    )
     assert Evened(model, space).predict(frame).tolist() == ["woman", "man", "man"]
     assert [(row.sex, row.job) for row in asked[0].itertuples()] == [
         ("F", "nurse"),
@@ -370,7 +383,9 @@ def test_functions_as_constraints_and_features_that_are_not_passed():
         FEATURES, ["sex"], [lambda frame: ~((frame["sex"] == "M") & (frame["age"] > 40))]
     )
     even = Evened(lambda frame: np.where(frame["sex"] == "M", 1, 0), space, how="mean")
-    assert even.predict(pd.DataFrame({"sex": "F", "age": [30, 50], "job": "cook"})).tolist() == [
+    assert even.predict(
+        pd.DataFrame({"sex": "F", "age": [30, 50], "job": "cook"})
+    ).tolist() == [
         0.5,
         0,
     ]
@@ -385,10 +400,15 @@ def test_functions_as_constraints_and_features_that_are_not_passed():
 
 
 def test_continuous_features_are_asked_at_the_middles_of_their_bins():
-    space = eh.Space([eh.real("age", 0, 90, bins=3), eh.integer("x", 0, 9)], protected=["age"])
+    space = eh.Space(
+        [eh.real("age", 0, 90, bins=3), eh.integer("x", 0, 9)], protected=["age"]
+    )
     even = Evened(lambda frame: frame["age"] + frame["x"], space)
     assert even.cost == 3
-    assert even.predict(pd.DataFrame({"age": [1.5, 88.8], "x": [1, 1]})).tolist() == [46, 46]
+    assert even.predict(pd.DataFrame({"age": [1.5, 88.8], "x": [1, 1]})).tolist() == [
+        46,
+        46,
+    ]
     assert causal(even, space) == 0
     refused(
         SpaceError,
@@ -405,7 +425,9 @@ def test_ties_go_to_the_first_label_where_there_are_no_scores():
 
     assert set(Evened(answers, SPACE).predict(X)) == {"no"}
     assert set(Evened(answers, SPACE, weights={"F": 2, "M": 1}).predict(X)) == {"yes"}
-    assert set(Evened(answers, SPACE, weights={"F": 0.1 + 0.2, "M": 0.3}).predict(X)) == {"no"}
+    assert set(Evened(answers, SPACE, weights={"F": 0.1 + 0.2, "M": 0.3}).predict(X)) == {
+        "no"
+    }
     assert Evened(lambda frame: frame["sex"] == "F", SPACE).predict(X[:2]).tolist() == [
         False,
         False,
@@ -415,7 +437,9 @@ def test_ties_go_to_the_first_label_where_there_are_no_scores():
 def test_margins_decide_where_there_are_no_chances():
     machine = pipeline(LinearSVC()).fit(X, Y)
     even = Evened(machine, SPACE)
-    margins = np.mean([machine.decision_function(X.assign(sex=sex)) for sex in SEXES], axis=0)
+    margins = np.mean(
+        [machine.decision_function(X.assign(sex=sex)) for sex in SEXES], axis=0
+    )
     assert np.allclose(even.decision_function(X), margins)
     assert (even.predict(X) == np.where(margins > 0, "yes", "no")).all()
     assert not hasattr(even, "predict_proba")
@@ -470,8 +494,12 @@ def test_a_fitted_model_is_asked_as_it_is_and_fit_trains_a_copy():
     with pytest.raises(NotFittedError):
         check_is_fitted(fresh)
     assert not hasattr(fresh, "classes_")
-    refused(UsageError, lambda: fresh.predict(X), "Pipeline is not fitted", "call fit first")
-    weighted = fresh.fit(X, Y, logisticregression__sample_weight=np.where(Y == "yes", 1e-6, 1.0))
+    refused(
+        UsageError, lambda: fresh.predict(X), "Pipeline is not fitted", "call fit first"
+    )
+    weighted = fresh.fit(
+        X, Y, logisticregression__sample_weight=np.where(Y == "yes", 1e-6, 1.0)
+    )
     assert set(weighted.predict(X)) == {"no"}
     assert weighted.classes_.tolist() == ["no", "yes"]
     assert weighted.feature_names_in_.tolist() == list(SPACE.names)
@@ -526,7 +554,9 @@ def as_polars(frame: pd.DataFrame) -> pl.DataFrame:
     "convert",
     [
         lambda frame: frame.astype({"sex": "category"}),
-        lambda frame: frame.astype({"sex": object}).set_index(pd.Index(["same"] * len(frame))),
+        lambda frame: frame.astype({"sex": object}).set_index(
+            pd.Index(["same"] * len(frame))
+        ),
         as_polars,
         lambda frame: as_polars(frame).with_columns(pl.col("sex").cast(pl.Enum(SEXES))),
         lambda frame: as_polars(frame).lazy(),
@@ -542,7 +572,9 @@ def test_frames_of_all_kinds(convert):
         seen.append(rows)
         return rows["age"].to_numpy() / 2 + (rows["sex"] == "M").to_numpy()
 
-    assert Evened(model, SPACE).predict(frame) == pytest.approx(X["age"].to_numpy() / 2 + 0.5)
+    assert Evened(model, SPACE).predict(frame) == pytest.approx(
+        X["age"].to_numpy() / 2 + 0.5
+    )
     given = frame.collect() if isinstance(frame, pl.LazyFrame) else frame
     assert type(seen[0]) is type(given)
     assert list(seen[0].dtypes) == list(given.dtypes)
@@ -555,12 +587,16 @@ def test_frames_of_all_kinds(convert):
 def test_arrow_tables():
     pa = pytest.importorskip("pyarrow")
     table = pa.table({"sex": ["F", "M"], "age": [20, 30], "job": ["cook", "cook"]})
-    even = Evened(lambda rows: [float(sex == "M") for sex in rows["sex"].to_pylist()], SPACE)
+    even = Evened(
+        lambda rows: [float(sex == "M") for sex in rows["sex"].to_pylist()], SPACE
+    )
     assert even.predict(table).tolist() == [0.5, 0.5]
 
 
 def test_arrays_have_the_columns_of_the_space():
-    space = eh.Space([eh.category("sex", [0, 1]), eh.integer("age", 18, 60)], protected=["sex"])
+    space = eh.Space(
+        [eh.category("sex", [0, 1]), eh.integer("age", 18, 60)], protected=["sex"]
+    )
     rows = np.column_stack([X["sex"] == "M", X["age"]]).astype(int)
     model = DecisionTreeClassifier(random_state=0).fit(rows, Y)
     even = Evened(model, space)
@@ -576,32 +612,46 @@ def test_arrays_have_the_columns_of_the_space():
         "holds numbers",
         "'F', 'M'",
     )
-    refused(DataError, lambda: Evened(lambda frame: 0, space).predict(rows), "function of a frame")
+    refused(
+        DataError,
+        lambda: Evened(lambda frame: 0, space).predict(rows),
+        "function of a frame",
+    )
 
 
 def test_short_texts_and_whole_numbers_in_arrays_are_not_cut():
     class Longest:
         def predict(self, rows: Any) -> Any:
             first = rows[:, 0]
-            return np.array([len(text) for text in first]) if first.dtype.kind == "U" else first
+            return (
+                np.array([len(text) for text in first])
+                if first.dtype.kind == "U"
+                else first
+            )
 
     words = eh.Space(
         [eh.category("sex", ["f", "woman"]), eh.category("job", ["a"])], protected=["sex"]
     )
-    assert Evened(Longest(), words, how="mean").predict(np.array([["f", "a"]])).tolist() == [3]
-    halves = eh.Space([eh.real("age", 0, 10, bins=2), eh.integer("x", 0, 1)], protected=["age"])
+    assert Evened(Longest(), words, how="mean").predict(
+        np.array([["f", "a"]])
+    ).tolist() == [3]
+    halves = eh.Space(
+        [eh.real("age", 0, 10, bins=2), eh.integer("x", 0, 1)], protected=["age"]
+    )
     assert Evened(Longest(), halves).predict(np.array([[1, 1]])).tolist() == [5]
     constrained = eh.Space(words.features, ["sex"], ["job == 'a' or sex == 'f'"])
-    assert Evened(Longest(), constrained, how="mean").predict(np.array([["f", "a"]])).tolist() == [
-        3
-    ]
+    assert Evened(Longest(), constrained, how="mean").predict(
+        np.array([["f", "a"]])
+    ).tolist() == [3]
 
 
 def test_what_is_wrong_is_refused_in_one_sentence():
     def refused_with(
         *words: str, model: Any = TREE, space: Any = SPACE, rows: Any = X, **options: Any
     ) -> str:
-        return refused(UsageError, lambda: Evened(model, space, **options).predict(rows), *words)
+        return refused(
+            UsageError, lambda: Evened(model, space, **options).predict(rows), *words
+        )
 
     refused_with("unknown feature 'sexx'", "did you mean 'sex'?", over="sexx")
     refused_with("no protected features", "over=…", space=eh.Space(FEATURES))
@@ -620,7 +670,10 @@ def test_what_is_wrong_is_refused_in_one_sentence():
     refused_with("must be None, 'rows'", weights=[1, 2])
     refused_with("weights name 'X'", "valid choices are 'F', 'M'", weights={"X": 1})
     refused_with(
-        "weights name ('F', 'cok')", "did you mean", over=["sex", "job"], weights={("F", "cok"): 1}
+        "weights name ('F', 'cok')",
+        "did you mean",
+        over=["sex", "job"],
+        weights={("F", "cok"): 1},
     )
     refused_with("weights are all zero", weights={"F": 0})
     several = DecisionTreeClassifier().fit(np.eye(3), np.eye(3))
@@ -631,15 +684,21 @@ def test_what_is_wrong_is_refused_in_one_sentence():
         "column 'sex' is not in the frame",
     )
     refused(DataError, lambda: Evened(TREE, SPACE).predict("rows"), "is no dataframe")
-    refused(BadOutcome, lambda: Evened(lambda frame: [1], SPACE).predict(X), "one per input")
+    refused(
+        BadOutcome, lambda: Evened(lambda frame: [1], SPACE).predict(X), "one per input"
+    )
     refused(
         BadOutcome,
         lambda: Evened(lambda frame: np.full(len(frame), np.nan), SPACE).predict(X),
         "answered nan",
     )
     refused(UsageError, lambda: Evened(len, SPACE).fit(X, Y), "len has no fit")
-    refused(UsageError, lambda: Evened(DecisionTreeClassifier, SPACE).fit(X, Y), "is a class")
-    refused(DataError, lambda: Evened(TREE, SPACE).fit(X.drop(columns="sex"), Y), "column 'sex'")
+    refused(
+        UsageError, lambda: Evened(DecisionTreeClassifier, SPACE).fit(X, Y), "is a class"
+    )
+    refused(
+        DataError, lambda: Evened(TREE, SPACE).fit(X.drop(columns="sex"), Y), "column 'sex'"
+    )
 
 
 def test_a_model_that_cannot_be_copied_is_refused_before_training():

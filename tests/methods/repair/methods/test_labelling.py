@@ -84,7 +84,13 @@ def numbers_of(space: Space, **options: Any) -> View:
 
 
 def made(
-    labels: Any, view: View, points: Any, truth: Any, *, regression: bool = False, **options: Any
+    labels: Any,
+    view: View,
+    points: Any,
+    truth: Any,
+    *,
+    regression: bool = False,
+    **options: Any,
 ) -> Labeller:
     names = tuple(view.subject.space.protected)
     given = {"names": names, "seed": 0, **options}
@@ -161,7 +167,9 @@ def test_labels_follow_from_the_outcomes_of_the_variants(labels: str, kind: str)
 
 @settings(max_examples=examples(20), deadline=None)
 @given(spaces(constrained=True), st.data())
-def test_one_label_for_all_variants_of_an_input_in_any_space(space: Space, data: Any) -> None:
+def test_one_label_for_all_variants_of_an_input_in_any_space(
+    space: Space, data: Any
+) -> None:
     some_names = st.lists(
         st.sampled_from(space.names),
         min_size=1,
@@ -490,7 +498,9 @@ def test_wrong_labels_are_refused_in_one_sentence() -> None:
     view = view_of(MIXED, TYPES["texts"])
 
     def labelled_by(function: Any, truth: Any = three, *, regression: bool = False) -> Any:
-        return lambda: made(function, view, points, truth, regression=regression).single(points)
+        return lambda: made(function, view, points, truth, regression=regression).single(
+            points
+        )
 
     def raises(frame: Any) -> Any:
         raise RuntimeError("no idea")
@@ -513,7 +523,9 @@ def test_wrong_labels_are_refused_in_one_sentence() -> None:
     refused(UsageError, labelled_by(raises), "raises", "RuntimeError", "no idea")
     refused(DataError, labelled_by(lambda frame: ["bad"]), "lambda", "(1,)", "10 inputs")
     refused(DataError, labelled_by(lambda frame: "bad"), "()")
-    refused(DataError, labelled_by(lambda frame: ["god"] * 10), "'god'", "did you mean 'good'")
+    refused(
+        DataError, labelled_by(lambda frame: ["god"] * 10), "'god'", "did you mean 'good'"
+    )
     refused(DataError, labelled_by(lambda frame: ["bad", None] * 5), "None")
     refused(DataError, labelled_by(lambda frame: ["bad", 1] * 5), "gave 1")
     refused(

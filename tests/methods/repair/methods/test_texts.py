@@ -43,7 +43,9 @@ GAY = {"gender": LEXICON.of("gender")[0]}
 ANY = re.compile(r"\b(gay|straight|trans)\b")
 
 
-def corpus(size: int = 800, seed: int = 0, bias: float = 0.85) -> tuple[list[str], list[str]]:
+def corpus(
+    size: int = 800, seed: int = 0, bias: float = 0.85
+) -> tuple[list[str], list[str]]:
     """Texts of which one rare word tells the truth; "gay" stands mostly in rude ones, which
     misleads a model.
     """
@@ -67,10 +69,14 @@ TEXTS, LABELS = corpus()
 
 
 def pipeline(last: Any = None) -> Any:
-    return make_pipeline(CountVectorizer(), last or LogisticRegression(C=0.3, solver="liblinear"))
+    return make_pipeline(
+        CountVectorizer(), last or LogisticRegression(C=0.3, solver="liblinear")
+    )
 
 
-def mended(estimator: Any = None, texts: Any = TEXTS, y: Any = LABELS, **options: Any) -> Repair:
+def mended(
+    estimator: Any = None, texts: Any = TEXTS, y: Any = LABELS, **options: Any
+) -> Repair:
     given: dict[str, Any] = {
         "lexicon": TERMS,
         "positive": "fine",
@@ -78,7 +84,9 @@ def mended(estimator: Any = None, texts: Any = TEXTS, y: Any = LABELS, **options
         "steps": 3,
         "progress": False,
     }
-    return repair_texts(pipeline() if estimator is None else estimator, texts, y, **given | options)
+    return repair_texts(
+        pipeline() if estimator is None else estimator, texts, y, **given | options
+    )
 
 
 @pytest.fixture(scope="module")
@@ -126,7 +134,9 @@ def test_the_step_with_the_smallest_gap_within_the_tolerance_is_kept(repaired):
     sizes = [step.added for step in repaired.history]
     assert sizes == [50, 110, 240]
     (kept,) = [step for step in repaired.history if step.kept]
-    assert kept.change.after.value == min(step.change.after.value for step in repaired.history)
+    assert kept.change.after.value == min(
+        step.change.after.value for step in repaired.history
+    )
     assert kept.why == "twins"
     assert [step.percent for step in repaired.history] == pytest.approx(
         [100 * size / 480 for size in sizes]
@@ -160,9 +170,13 @@ def test_the_papers_additions_lower_the_gap_too(add):
 
 def test_a_given_rule_against_all_other_texts_and_given_held_out_texts():
     held = corpus(300, seed=5)
-    found = mended(rule={"gender": "Gay"}, against="rest", test=held, y=pd.Series(LABELS), steps=1)
+    found = mended(
+        rule={"gender": "Gay"}, against="rest", test=held, y=pd.Series(LABELS), steps=1
+    )
     assert found.sizes["test"] == 300
-    inside = np.mean(found.original.predict([ANY.sub("gay", text) for text in held[0]]) == "fine")
+    inside = np.mean(
+        found.original.predict([ANY.sub("gay", text) for text in held[0]]) == "fine"
+    )
     rest = np.mean(
         found.original.predict([text for text in held[0] if "gay" not in text]) == "fine"
     )
@@ -189,21 +203,33 @@ def test_a_function_that_trains_and_returns_a_function():
 
 def test_labels_of_any_kind_and_models_without_probabilities():
     zeros = [int(label == "rude") for label in LABELS]
-    found = mended(pipeline(LinearSVC(C=0.02)), y=np.array(zeros), positive=0, add="both", steps=2)
+    found = mended(
+        pipeline(LinearSVC(C=0.02)), y=np.array(zeros), positive=0, add="both", steps=2
+    )
     assert found.outcome == REPAIRED
     assert found.model.predict(TEXTS[:5]).dtype.kind == "i"
-    assert mended(y=[label == "fine" for label in LABELS], positive=None, steps=1).after.value < 0.9
+    assert (
+        mended(y=[label == "fine" for label in LABELS], positive=None, steps=1).after.value
+        < 0.9
+    )
 
 
 def test_three_labels():
     labels = [
-        "odd" if text.endswith("7") else label for text, label in zip(TEXTS, LABELS, strict=True)
+        "odd" if text.endswith("7") else label
+        for text, label in zip(TEXTS, LABELS, strict=True)
     ]
     found = mended(
-        pipeline(LogisticRegression(C=0.3)), y=labels, positive=["fine", "odd"], add="both", steps=1
+        pipeline(LogisticRegression(C=0.3)),
+        y=labels,
+        positive=["fine", "odd"],
+        add="both",
+        steps=1,
     )
     assert found.after.value < found.before.value
-    assert [check.name for check in found.checks if check.kind == "performance"] == ["accuracy"]
+    assert [check.name for check in found.checks if check.kind == "performance"] == [
+        "accuracy"
+    ]
 
 
 def test_a_fair_model_is_left_as_it_is():
@@ -263,7 +289,10 @@ def test_no_step_helps_where_accuracy_would_fall():
         ({"rule": {"gendre": "gay"}}, ["'gendre'", "did you mean 'gender'"]),
         ({"rule": "gay"}, ["rule = 'gay'", "{'gender': 'gay'}"]),
         ({"rule": {}}, ["rule names no term"]),
-        ({"rule": Rule((Condition("gender", levels=("gay", "trans")),))}, ["2 terms", "'gender'"]),
+        (
+            {"rule": Rule((Condition("gender", levels=("gay", "trans")),))},
+            ["2 terms", "'gender'"],
+        ),
         ({"add": "twin"}, ["add = 'twin'", "did you mean 'twins'"]),
         ({"against": "others"}, ["against = 'others'"]),
         ({"steps": 0}, ["steps = 0"]),
@@ -292,12 +321,16 @@ def test_wrong_data_and_models_are_refused_in_one_sentence():
     refused(DataError, lambda: mended(y=[None, *LABELS[1:]]), "None", "not a label")
     refused(DataError, lambda: mended(y=np.linspace(0, 1, 800)), "not a label")
     refused(
-        BadOutcome, lambda: mended(lambda texts, labels: lambda some: ["bad"] * len(some)), "'bad'"
+        BadOutcome,
+        lambda: mended(lambda texts, labels: lambda some: ["bad"] * len(some)),
+        "'bad'",
     )
     rng = np.random.default_rng(0)
     refused(
         NotDeterministic,
-        lambda: mended(lambda texts, labels: lambda some: rng.choice(["fine", "rude"], len(some))),
+        lambda: mended(
+            lambda texts, labels: lambda some: rng.choice(["fine", "rude"], len(some))
+        ),
         "asked again",
     )
 
@@ -334,7 +367,9 @@ def test_texts_with_the_opposite_outcome_come_first_then_the_nearest():
     assert (np.diff(chances[own:]) <= 0).all()
     assert all("gay" in text for text in found)
     assert set(labels) == {"fine"}
-    both, given, _ = pool(gap, subject, truth, "both", 40, np.random.default_rng(0), up=True)
+    both, given, _ = pool(
+        gap, subject, truth, "both", 40, np.random.default_rng(0), up=True
+    )
     assert both[1::2] == found[:20]
     assert given[1::2].tolist() == ["fine"] * 20
 
@@ -376,7 +411,9 @@ def test_limits_of_a_change_hold_their_level():
     missed = 0
     for _ in range(40):
         before = rng.choice([-1.0, 0.0, 1.0], 400, p=[0.05, 0.7, 0.25])
-        after = np.where(rng.random(400) < 0.6, before, rng.choice([-1.0, 0.0], 400, p=[0.5, 0.5]))
+        after = np.where(
+            rng.random(400) < 0.6, before, rng.choice([-1.0, 0.0], 400, p=[0.5, 0.5])
+        )
         truth = 0.2, abs(0.6 * 0.2 - 0.4 * 0.5)
         change = term_change((before,), (after,), level=0.8, population="texts")
         true = (*truth, truth[0] - truth[1], 1 - truth[1] / truth[0])

@@ -120,7 +120,9 @@ class _Steps:
         """Make steps until all are made, nothing is left to lower, or patience has run out."""
         failed = 0
         last = self.additions.add in ("twins", "both")
-        for number, percent in enumerate(additions.schedule(self.job.seed, last=last), start=1):
+        for number, percent in enumerate(
+            additions.schedule(self.job.seed, last=last), start=1
+        ):
             step = self._made(number, percent)
             self.history.append(step)
             if step.kept:
@@ -256,7 +258,12 @@ class FirstLook:
 
 
 def first_look(
-    job: RepairJob, subject: Subject, draws: int | None, budget: Budget | None, *, searched: bool
+    job: RepairJob,
+    subject: Subject,
+    draws: int | None,
+    budget: Budget | None,
+    *,
+    searched: bool,
 ) -> FirstLook:
     """Look for discrimination by random inputs, and by a search where it is wanted.
 
@@ -361,5 +368,7 @@ class StepAdditions:
         if self.add == "found":
             points, labels = additions.found(self.pool, labeller, n, rng)
         else:
-            points, labels = additions.pairs(job.space, self.pool, labeller, job.names, n, rng)
+            points, labels = additions.pairs(
+                job.space, self.pool, labeller, job.names, n, rng
+            )
         return rows.joined(points, labels)

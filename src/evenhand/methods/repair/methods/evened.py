@@ -302,7 +302,9 @@ class Evened(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         # and the model's.
         for constraint in self.space.constraints:
             if callable(constraint):
-                raise UsageError(messages.CONSTRAINT_NOT_KEPT.format(name=named(constraint)))
+                raise UsageError(
+                    messages.CONSTRAINT_NOT_KEPT.format(name=named(constraint))
+                )
         state = dict(self.__dict__)
         state["space"] = self.space.to_dict()
         if isinstance(self.weights, Mapping):

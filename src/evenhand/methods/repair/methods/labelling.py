@@ -181,7 +181,9 @@ class Labeller:
             return self.single(points)
         return self._labelled(points, self._by_variants, ROWS // VARIANTS)
 
-    def _labelled(self, points: Points, label: Callable[[Points], Labels], size: int) -> Labels:
+    def _labelled(
+        self, points: Points, label: Callable[[Points], Labels], size: int
+    ) -> Labels:
         """Return labels, so many inputs at a time.
 
         `label` returns a number for each input, or its place among the classes.

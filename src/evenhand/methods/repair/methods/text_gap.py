@@ -56,7 +56,9 @@ did you mean 'gay'? Valid choices are 'gay', 'straight'
     for name, levels in named.items():
         if len(levels) != 1:
             shown = clip(repr(name))
-            message = messages.RULE_WITH_SEVERAL_TERMS.format(terms=len(levels), category=shown)
+            message = messages.RULE_WITH_SEVERAL_TERMS.format(
+                terms=len(levels), category=shown
+            )
             raise UsageError(message)
         found[name] = _term(name, levels[0], lexicon)
     return {name: found[name] for name in lexicon.categories if name in found}
@@ -154,33 +156,43 @@ class TermGap:
     def need_training_texts(self) -> TermGap:
         """Return the gap, or raise if no training text names what the rule is about."""
         if not len(self):
-            message = messages.NO_TRAINING_TEXT.format(texts=self._texts, categories=self.named)
+            message = messages.NO_TRAINING_TEXT.format(
+                texts=self._texts, categories=self.named
+            )
             raise DataError(message)
         return self
 
     def need_validation_texts(self) -> TermGap:
         """Return the gap, or raise if no validation text names what the rule is about."""
         if not len(self):
-            message = messages.NO_VALIDATION_TEXT.format(texts=self._texts, categories=self.named)
+            message = messages.NO_VALIDATION_TEXT.format(
+                texts=self._texts, categories=self.named
+            )
             raise DataError(message)
         return self
 
     def need_held_out_texts(self) -> TermGap:
         """Return the gap, or raise if no held-out text names what the rule is about."""
         if not len(self):
-            message = messages.NO_HELD_OUT_TEXT.format(texts=self._texts, categories=self.named)
+            message = messages.NO_HELD_OUT_TEXT.format(
+                texts=self._texts, categories=self.named
+            )
             raise DataError(message)
         return self
 
     @property
     def validation_population(self) -> str:
         """What the gap on validation texts holds for."""
-        return messages.POPULATION_VALIDATION_TEXTS.format(texts=self._texts, categories=self.named)
+        return messages.POPULATION_VALIDATION_TEXTS.format(
+            texts=self._texts, categories=self.named
+        )
 
     @property
     def held_out_population(self) -> str:
         """What the gap on held-out texts holds for."""
-        return messages.POPULATION_HELD_OUT_TEXTS.format(texts=self._texts, categories=self.named)
+        return messages.POPULATION_HELD_OUT_TEXTS.format(
+            texts=self._texts, categories=self.named
+        )
 
     @property
     def _texts(self) -> str:
@@ -224,7 +236,9 @@ def _mean(column: Floats) -> float:
     return float(column.mean())
 
 
-def term_change(before: Columns, after: Columns, *, level: float, population: str) -> PairedChange:
+def term_change(
+    before: Columns, after: Columns, *, level: float, population: str
+) -> PairedChange:
     """Return how the size of a gap changed from one model to another, from the same texts.
 
     Each text is its own control. Bets hold for values of any kind; half of the error goes to how

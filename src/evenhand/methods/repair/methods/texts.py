@@ -226,7 +226,11 @@ def _result(
         checks=evidence.checks,
         comparisons=evidence.comparisons,
         history=attempt.history,
-        sizes={"training": len(job.train), "validation": len(job.valid), "test": len(job.test)},
+        sizes={
+            "training": len(job.train),
+            "validation": len(job.valid),
+            "test": len(job.test),
+        },
         seed=job.seed,
         level=job.level,
         tolerance=job.tolerance,
@@ -272,14 +276,18 @@ def _check(given: Mapping[str, Any]) -> None:
         value = given[name]
         if not is_whole(value) or value < 1:
             shown = clip(repr(value))
-            raise UsageError(messages.NOT_A_WHOLE_NUMBER.format(name=name, value=shown, least=1))
+            raise UsageError(
+                messages.NOT_A_WHOLE_NUMBER.format(name=name, value=shown, least=1)
+            )
     for name, usual in (("most", 0.1), ("tolerance", 0.01)):
         value = given[name]
         if value is None and name == "most":
             continue
         if not is_number(value) or not value >= 0:
             shown = clip(repr(value))
-            raise UsageError(messages.NOT_A_NUMBER.format(name=name, value=shown, example=usual))
+            raise UsageError(
+                messages.NOT_A_NUMBER.format(name=name, value=shown, example=usual)
+            )
 
 
 def _check_choices(add: Any, against: Any) -> None:
