@@ -38,6 +38,14 @@ def probe_of(space: Space, names: Any, decide: Any, **options: Any) -> Probe:
     return Probe(View(subject), tuple(names))
 
 
+def draws(n: int, seed: int = 0, space: Space = PEOPLE) -> Any:
+    return space.draw(n, np.random.default_rng(seed))
+
+
+def is_over_30(people: Any) -> Any:
+    return people["age"] > 30
+
+
 def graded_difference(first: Any, second: Any) -> Any:
     """Return a difference by how much it is over the gap, else zero."""
     distance = np.abs(first - second)
@@ -97,14 +105,19 @@ class PlainClasses:
                 members[number] = tuple(member)
         return members if len(members) > 1 else {}
 
+    def apart(self, first: Any, second: Any) -> bool:
+        """Return whether two outcomes differ."""
+        if self.differs is None:
+            return bool(first != second)
+        return bool(abs(first - second) > GAP)
+
     def differing(self, members: dict[int, tuple[float, ...]]) -> list[tuple[int, int]]:
         """Return all pairs of members whose outcomes differ."""
         pairs = []
         for one, other in itertools.combinations(members, 2):
             first = self.outcome(members[one])
             second = self.outcome(members[other])
-            apart = first != second if self.differs is None else abs(first - second) > GAP
-            if apart:
+            if self.apart(first, second):
                 pairs.append((one, other))
         return pairs
 
@@ -128,42 +141,56 @@ class PlainClasses:
 def test_a_class_is_a_hit_where_two_of_its_valid_members_differ(
     space, salt, kind, some, data
 ):
-    names = data.draw(
-        st.lists(st.sampled_from(space.names), min_size=1, max_size=2, unique=True)
+    some_names = st.lists(
+        st.sampled_from(space.names),
+        min_size=1,
+        max_size=2,
+        unique=True,
     )
+    names = data.draw(some_names)
     plain = PlainClasses(space, names, kind, salt)
     assignments = len(plain.table)
     assume(assignments > 1)
     probe = probe_of(space, names, plain.decide, differs=plain.differs)
     assert probe.table.tolist() == [list(row) for row in plain.table]
-    points = space.draw(12, np.random.default_rng(salt))
-    pairs = random_pairs(assignments, len(points), salt + 1) if some else None
+    points = draws(12, salt, space)
+    pairs = None
+    if some:
+        pairs = random_pairs(assignments, len(points), salt + 1)
     before = probe.view.subject.asked
     tried = probe.ask(points, pairs)
     assert probe.view.subject.asked - before == tried.asked.sum()
     for row, point in enumerate(points.tolist()):
-        asked = range(assignments) if pairs is None else pairs[row].tolist()
+        asked = range(assignments)
+        if pairs is not None:
+            asked = pairs[row].tolist()
         members = plain.members(point, asked)
         assert tried.asked[row] == len(members)
         differing = plain.differing(members)
         assert tried.hits[row] == bool(differing)
-        if not differing:
-            continue
-        first = int(tried.first[row])
-        second = int(tried.second[row])
-        assert (first, second) in differing or (second, first) in differing
-        outcomes = [value.item() for value in tried.pair[:, row]]
-        assert outcomes == [plain.outcome(members[first]), plain.outcome(members[second])]
-        # The smallest change of features is shown.
-        changes = [plain.features_changed(one, other) for one, other in differing]
-        assert plain.features_changed(first, second) == min(changes)
-    assert (tried.points[:, plain.over] == probe.table[0]).all()
+        if differing:
+            check_the_pair_shown(tried, row, plain, members)
+    at_issue = tried.points[:, plain.over]
+    assert (at_issue == probe.table[0]).all()
     assert (tried.keys == probe.keys(points)).all()
 
 
+def check_the_pair_shown(tried, row, plain, members):
+    """A hit shows two members that differ, by the smallest change of features."""
+    first = int(tried.first[row])
+    second = int(tried.second[row])
+    differing = plain.differing(members)
+    assert (first, second) in differing or (second, first) in differing
+    first_outcome, second_outcome = tried.pair[:, row]
+    assert first_outcome.item() == plain.outcome(members[first])
+    assert second_outcome.item() == plain.outcome(members[second])
+    changes = [plain.features_changed(one, other) for one, other in differing]
+    assert plain.features_changed(first, second) == min(changes)
+
+
 def test_members_and_canonical_points_change_nothing_else():
-    probe = probe_of(PEOPLE, ["race", "sex"], lambda people: people["age"] > 30)
-    points = PEOPLE.draw(50, np.random.default_rng(0))
+    probe = probe_of(PEOPLE, ["race", "sex"], is_over_30)
+    points = draws(50)
     before = points.copy()
     for number, values in enumerate(probe.table.tolist()):
         member = probe.member(points, np.full(50, number))
@@ -194,8 +221,9 @@ def test_features_that_are_not_passed_are_no_part_of_a_class():
             [0.0, 6.0, 0.0],
         ]
     )
-    keys = probe.keys(points)
-    assert keys[0] == keys[1] != keys[2]
+    first, elsewhere, older = probe.keys(points)
+    assert first == elsewhere
+    assert first != older
     assert probe.free == (1,)
 
 
@@ -204,9 +232,10 @@ def test_bins_stand_for_a_continuous_feature():
     probe = probe_of(space, ["age"], lambda people: people["age"] > 50)
     assert len(probe.table) == 4
     assert not np.isnan(probe.table).any()
-    tried = probe.ask(space.draw(10, np.random.default_rng(0)))
+    tried = probe.ask(draws(10, space=space))
     assert tried.hits.all()
-    assert (tried.points[:, 0] == probe.table[0, 0]).all()
+    ages = tried.points[:, 0]
+    assert (ages == probe.table[0, 0]).all()
 
 
 def test_a_feature_of_one_value_is_refused():
@@ -214,7 +243,7 @@ def test_a_feature_of_one_value_is_refused():
     probe = probe_of(space, ["sex"], lambda people: people["age"] > 3)
     refused(SpaceError, lambda: probe.table, "sex can take only one value")
     with pytest.raises(EvenhandError):
-        probe.ask(space.draw(1, np.random.default_rng(0)))
+        probe.ask(draws(1, space=space))
 
 
 def women_get(woman: Any, man: Any) -> Any:
@@ -230,9 +259,19 @@ def women_get(woman: Any, man: Any) -> Any:
 @pytest.mark.parametrize(
     ("decide", "options", "individual"),
     [
-        (lambda people: people["sex"] == "F", {}, "M"),  # false is less than true
+        pytest.param(
+            lambda people: people["sex"] == "F",
+            {},
+            "M",
+            id="false is less than true",
+        ),
         (women_get(1, 0), {"labels": [0, 1]}, "M"),
-        (women_get(1, 0), {}, "F"),  # 1 need not be better: the first of all
+        pytest.param(
+            women_get(1, 0),
+            {},
+            "F",
+            id="1 need not be better than 0, so the first of all",
+        ),
         (women_get("no", "yes"), {"positive": "yes"}, "F"),
         (women_get("yes", "no"), {"positive": "yes"}, "M"),
         (women_get("x", "y"), {}, "F"),
@@ -241,12 +280,13 @@ def women_get(woman: Any, man: Any) -> Any:
     ],
 )
 def test_the_less_favoured_stands_first_where_it_is_known(decide, options, individual):
-    found = Found(probe_of(PEOPLE, ["sex"], decide, **options))
-    points = PEOPLE.draw(5, np.random.default_rng(0))
-    found.add(found.probe.ask(points))
-    first = PEOPLE.records(found.individuals[:1])[0]
-    assert first["sex"] == individual
-    assert (found.individuals[:, 0] != found.twins[:, 0]).all()
+    probe = probe_of(PEOPLE, ["sex"], decide, **options)
+    found = Found(probe)
+    found.add(probe.ask(draws(5)))
+    individuals = PEOPLE.records(found.individuals)
+    twins = PEOPLE.records(found.twins)
+    assert {record["sex"] for record in individuals} == {individual}
+    assert individual not in {record["sex"] for record in twins}
     own_outcomes = decide(PEOPLE.decode(found.individuals))
     twin_outcomes = decide(PEOPLE.decode(found.twins))
     assert own_outcomes.tolist() == found.outcomes[0].tolist()
@@ -255,18 +295,24 @@ def test_the_less_favoured_stands_first_where_it_is_known(decide, options, indiv
 
 def test_nearness_grows_with_the_gap_of_numbers():
     def pay(people):
-        return people["age"] / 100 * (people["sex"] == "M")
+        is_man = people["sex"] == "M"
+        return people["age"] / 100 * is_man
 
     probe = probe_of(PEOPLE, ["sex"], pay, differs=0.8)
     ages = np.array([18.0, 40.0, 60.0, 79.0, 85.0])
     zeros = np.zeros(5)
-    tried = probe.ask(np.stack([zeros, zeros, ages], axis=1))
+    points = np.stack([zeros, zeros, ages], axis=1)
+    tried = probe.ask(points)
     assert tried.hits.tolist() == [False, False, False, False, True]
     assert (np.diff(tried.near) > 0).all()
     assert (tried.near >= 0).all()
     assert (tried.near <= 1).all()
-    labels = probe_of(PEOPLE, ["sex"], lambda people: people["age"] > 50)
-    assert (labels.ask(tried.points).near == 0).all()
+
+
+def test_labels_that_do_not_differ_are_not_near():
+    probe = probe_of(PEOPLE, ["sex"], lambda people: people["age"] > 50)
+    tried = probe.ask(draws(50))
+    assert (tried.near == 0).all()
 
 
 # What was found.
@@ -289,11 +335,15 @@ def test_each_class_is_found_once_and_in_order(waves, most):
     for ages in waves:
         rows = [[age % 2, age % 3, age] for age in ages]
         points = np.array(rows, dtype=np.float64).reshape(-1, 3)
-        new = [age for age in dict.fromkeys(ages) if age % 3 == 0 and age not in plain]
+        new = []
+        for age in dict.fromkeys(ages):
+            if age % 3 == 0 and age not in plain:
+                new.append(age)
         if most is not None:
             new = new[: most - len(plain)]
         plain.update(dict.fromkeys(new))
-        assert found.add(probe.ask(points)) == len(new)
+        added = found.add(probe.ask(points))
+        assert added == len(new)
         assert len(found) == len(plain)
         is_full = most is not None and len(plain) >= most
         assert found.full == is_full
@@ -302,13 +352,15 @@ def test_each_class_is_found_once_and_in_order(waves, most):
         assert found.outcomes.shape == (2, len(plain))
         cells = {min((age - 18) * BINS // 73, BINS - 1) for age in plain}
         assert found.cells == len(cells)
-    assert (found.individuals[:, 2] == found.twins[:, 2]).all()
+    same_ages = found.individuals[:, 2] == found.twins[:, 2]
+    assert same_ages.all()
 
 
 def test_nothing_found_has_its_shape():
-    found = Found(probe_of(PEOPLE, ["sex"], lambda people: people["age"] > 30))
-    points = PEOPLE.draw(50, np.random.default_rng(0))
-    assert found.add(found.probe.ask(points)) == 0
+    probe = probe_of(PEOPLE, ["sex"], is_over_30)
+    found = Found(probe)
+    tried = probe.ask(draws(50))
+    assert found.add(tried) == 0
     assert len(found) == 0
     assert found.cells == 0
     assert not found.full
@@ -320,7 +372,7 @@ def test_nothing_found_has_its_shape():
 
 def test_tried_classes_are_taken_and_joined():
     probe = probe_of(PEOPLE, ["race"], lambda people: people["race"].to_numpy() == "b")
-    tried = probe.ask(PEOPLE.draw(9, np.random.default_rng(0)))
+    tried = probe.ask(draws(9))
     first = tried.take(slice(0, 4))
     others = [
         tried.take(np.array([4, 5])),
@@ -345,8 +397,9 @@ def distinct_keys(columns: Any, rows: int) -> int:
 def test_a_million_rows_have_a_million_keys():
     rng = np.random.default_rng(0)
     million = 1_000_000
-    columns = [*rng.integers(0, 50, (6, million)), rng.permutation(million)]
-    rows = np.stack(columns).astype(np.float64)
+    same_in_many = rng.integers(0, 50, (6, million))
+    distinct = rng.permutation(million)
+    rows = np.stack([*same_in_many, distinct]).astype(np.float64)
     assert distinct_keys(rows, million) == million
     near = np.arange(100_000.0)  # neighbours in one feature, as a search has them
     zeros = np.zeros_like(near)
@@ -369,9 +422,8 @@ def test_the_order_of_columns_matters_and_the_sign_of_zero_does_not():
     assert mixed([], 3).tolist() == [0, 0, 0]
 
 
-KEYS = st.lists(
-    st.lists(st.integers(0, 30) | st.integers(0, 2**64 - 1), max_size=25), max_size=6
-)
+NUMBERS = st.integers(0, 30) | st.integers(0, 2**64 - 1)
+KEYS = st.lists(st.lists(NUMBERS, max_size=25), max_size=6)
 
 
 @settings(deadline=None)
@@ -403,8 +455,9 @@ def test_what_was_seen_is_a_set(waves, look):
 @settings(max_examples=examples(60), deadline=None)
 @given(spaces(continuous=True), st.integers(0, 99))
 def test_cells_are_four_equal_bins_to_a_feature(space, seed):
-    points = space.draw(200, np.random.default_rng(seed))
-    cells = Cells(space, tuple(range(len(space.features))))
+    points = draws(200, seed, space)
+    every_position = tuple(range(len(space.features)))
+    cells = Cells(space, every_position)
     bins = cells.bins(points)
     for at, feature in enumerate(space.features):
         own_bins = bins[:, at]
@@ -416,16 +469,22 @@ def test_cells_are_four_equal_bins_to_a_feature(space, seed):
             in_order = own_bins[np.argsort(values)]
             assert (np.diff(in_order) >= 0).all()
         if BINS < feature.size < np.inf:
-            every_value = np.zeros((int(feature.size), len(space.features)))
-            every_value[:, at] = feature.values()
-            bins_of_each = Cells(space, (at,)).bins(every_value)[:, 0]
-            sizes = np.bincount(bins_of_each.astype(int))
+            sizes = sizes_of_bins(space, at)
             assert len(sizes) == BINS
             assert max(sizes) - min(sizes) <= 1
     numbers = cells.of(points)
     same_number = numbers[:, None] == numbers
     same_bins = (bins[:, None] == bins).all(axis=2)
     assert (same_number == same_bins).all()
+
+
+def sizes_of_bins(space: Space, at: int) -> Any:
+    """Return how many values of a feature fall into each of its bins."""
+    values = space.features[at].values()
+    points = np.zeros((len(values), len(space.features)))
+    points[:, at] = values
+    bins = Cells(space, (at,)).bins(points)[:, 0]
+    return np.bincount(bins.astype(int))
 
 
 def test_cells_see_the_named_features_only():

@@ -42,19 +42,33 @@ ONE = conditions(
     Condition("income", 30_000, 45_000),
     Condition("race", levels=("Black", "Asian")),
 )
-YOUNG = conditions(Condition("age", high=25), Condition("income", high=20_000))
+YOUNG = conditions(
+    Condition("age", high=25),
+    Condition("income", high=20_000),
+)
 OLD = conditions(
     Condition("age", low=70),
     Condition("income", low=90_000),
     Condition("hours", low=40),
 )
-JOBS = conditions(Condition("job", levels=("b", "d", "k")), Condition("rate", low=0.8))
-NOT_WHITE = conditions(Condition("race", levels=("Black", "Asian", "Native", "Other")))
+JOBS = conditions(
+    Condition("job", levels=("b", "d", "k")),
+    Condition("rate", low=0.8),
+)
+NOT_WHITE = conditions(
+    Condition("race", levels=("Black", "Asian", "Native", "Other")),
+)
+
+
+def probe_of(decide: Any, space: Space = SPACE, over: tuple[str, ...] = ("sex",)) -> Probe:
+    subject = Subject(decide, space)
+    return Probe(View(subject), over)
 
 
 def in_any(rules: Any, points: Any, space: Space) -> Any:
     """Return which points any of the rules holds."""
-    return np.any([rule.mask(points, space) for rule in rules], axis=0)
+    masks = [rule.mask(points, space) for rule in rules]
+    return np.any(masks, axis=0)
 
 
 def planted(space: Space, *boxes: Rule, over: tuple[str, ...] = ("sex",)) -> Probe:
@@ -64,41 +78,50 @@ def planted(space: Space, *boxes: Rule, over: tuple[str, ...] = ("sex",)) -> Pro
         points = space.encode(people)
         favoured = np.ones(len(points), dtype=bool)
         for name in over:
+            values = points[:, space.index(name)]
             last_level = space.feature(name).size - 1
-            favoured &= points[:, space.index(name)] == last_level
-        is_old = points[:, space.index("age")] > 40
-        return np.where(in_any(boxes, points, space), favoured, is_old)
+            favoured &= values == last_level
+        ages = points[:, space.index("age")]
+        in_boxes = in_any(boxes, points, space)
+        return np.where(in_boxes, favoured, ages > 40)
 
-    return Probe(View(Subject(decide, space)), over)
+    return probe_of(decide, space, over)
 
 
 def hits(probe: Probe, n: int, *boxes: Rule, seed: int = 1) -> Any:
     """Inputs of the boxes, as many of each, that the software discriminates against."""
     rng = np.random.default_rng(seed)
-    drawn = np.concatenate([box.draw(4 * n, rng, probe.space) for box in boxes])
-    tried = probe.ask(drawn)
-    shuffled = rng.permutation(np.flatnonzero(tried.hits))
+    drawn = [box.draw(4 * n, rng, probe.space) for box in boxes]
+    tried = probe.ask(np.concatenate(drawn))
+    found = np.flatnonzero(tried.hits)
+    shuffled = rng.permutation(found)
     return tried.points[shuffled[:n]]
+
+
+def just_outside(box: Rule, inside: Any, rng: Any, space: Space) -> Any:
+    """Draw one feature of the box at a time anew: what is near and often just outside."""
+    near = inside.copy()
+    shuffled = rng.permutation(len(inside))
+    parts = np.array_split(shuffled, len(box.conditions))
+    for rows, condition in zip(parts, box.conditions, strict=True):
+        at = space.index(condition.feature)
+        drawn = space.draw(len(rows), rng)
+        near[rows, at] = drawn[:, at]
+    return near
 
 
 def agree(space: Space, rules: list[Rule], *boxes: Rule) -> float:
     """The share of points near the boxes, half of them inside, that the rules predict rightly."""
     rng = np.random.default_rng(2)
-    predicted = []
-    truth = []
+    agreeing = []
     for box in boxes:
         inside = box.draw(2000, rng, space)
-        near = inside.copy()
-        # One feature of the box at a time is drawn anew: what is near and often just outside.
-        parts = np.array_split(rng.permutation(2000), len(box.conditions))
-        for rows, condition in zip(parts, box.conditions, strict=True):
-            at = space.index(condition.feature)
-            near[rows, at] = space.draw(len(rows), rng)[:, at]
+        near = just_outside(box, inside, rng, space)
         for points in (inside, near):
-            predicted.append(in_any(rules, points, space))
-            truth.append(in_any(boxes, points, space))
-    agreeing = np.concatenate(predicted) == np.concatenate(truth)
-    return float(agreeing.mean())
+            predicted = in_any(rules, points, space)
+            truth = in_any(boxes, points, space)
+            agreeing.append(predicted == truth)
+    return float(np.concatenate(agreeing).mean())
 
 
 def features_of(rule: Rule) -> set[str]:
@@ -108,8 +131,12 @@ def features_of(rule: Rule) -> set[str]:
 
 PLANTED = pytest.mark.parametrize(
     "boxes",
-    [(ONE,), (YOUNG, OLD), (JOBS,), (NOT_WHITE,)],
-    ids=["one", "two", "levels", "not"],
+    [
+        pytest.param((ONE,), id="one"),
+        pytest.param((YOUNG, OLD), id="two"),
+        pytest.param((JOBS,), id="levels"),
+        pytest.param((NOT_WHITE,), id="not"),
+    ],
 )
 
 
@@ -117,7 +144,8 @@ PLANTED = pytest.mark.parametrize(
 @PLANTED
 def test_rules_learnt_from_planted_boxes_are_those_boxes(n, boxes):
     probe = planted(SPACE, *boxes)
-    rules = learn(probe, hits(probe, n, *boxes), seed=0)
+    found = hits(probe, n, *boxes)
+    rules = learn(probe, found, seed=0)
     assert len(rules) == len(boxes)
     least = 0.99 if n > 100 else 0.85
     assert agree(SPACE, rules, *boxes) > least
@@ -126,7 +154,8 @@ def test_rules_learnt_from_planted_boxes_are_those_boxes(n, boxes):
 @PLANTED
 def test_planted_boxes_are_found_and_tested(boxes):
     probe = planted(SPACE, *boxes)
-    listed, asked = regions(probe, hits(probe, 2000, *boxes), 0, QUERIES)
+    planted_hits = hits(probe, 2000, *boxes)
+    listed, asked = regions(probe, planted_hits, 0, QUERIES)
     assert asked <= QUERIES
     *found, everybody = listed
     assert everybody.rule == Rule()
@@ -134,12 +163,14 @@ def test_planted_boxes_are_found_and_tested(boxes):
     assert len(found) == len(boxes)
     rules = [region.rule for region in found]
     assert agree(SPACE, rules, *boxes) > 0.95
-    assert sum(region.found for region in found) > 1800
+    found_by_rules = sum(region.found for region in found)
+    assert found_by_rules > 1800
     for region in found:
-        assert region.estimate.value > 0.9
-        assert region.estimate.low > everybody.estimate.high
-        assert re.fullmatch(r"exact, simultaneous over \d rules", region.estimate.method)
-        assert region.estimate.population == f"uniform inputs with {region.rule}"
+        estimate = region.estimate
+        assert estimate.value > 0.9
+        assert estimate.low > everybody.estimate.high
+        assert re.fullmatch(r"exact, simultaneous over \d rules", estimate.method)
+        assert estimate.population == f"uniform inputs with {region.rule}"
         assert len(region.rule.conditions) <= 4
     assert everybody.estimate.population == "all inputs, uniformly"
 
@@ -150,8 +181,10 @@ def test_one_family_of_inputs_does_not_make_its_own_values_a_rule():
     start = hits(probe, 1, YOUNG)
     rng = np.random.default_rng(0)
     family = np.repeat(start, 3000, axis=0)
-    changed = rng.choice([SPACE.index("age"), SPACE.index("hours")], 3000)
-    family[np.arange(3000), changed] += rng.integers(-3, 4, 3000)
+    columns = [SPACE.index("age"), SPACE.index("hours")]
+    changed = rng.choice(columns, 3000)
+    changes = rng.integers(-3, 4, 3000)
+    family[np.arange(3000), changed] += changes
     lowest = [18, 0, 0, 0, 0, 0, 0]
     highest = [25, 4, 100_000, 1, 11, 80, 20]
     family[:, 1:] = np.clip(family[:, 1:], lowest, highest)
@@ -163,30 +196,48 @@ def test_one_family_of_inputs_does_not_make_its_own_values_a_rule():
 
 def test_several_protected_features_of_several_values():
     over = ("sex", "race")
-    box = conditions(Condition("hours", 20, 40), Condition("income", high=30_000))
+    box = conditions(
+        Condition("hours", 20, 40),
+        Condition("income", high=30_000),
+    )
     probe = planted(SPACE, box, over=over)
-    (region, everybody), asked = regions(probe, hits(probe, 1000, box), 0, 20_000)
+    found = hits(probe, 1000, box)
+    (region, everybody), asked = regions(probe, found, 0, 20_000)
     assert asked <= 20_000
     assert region.estimate.n == everybody.estimate.n
     assert agree(SPACE, [region.rule], box) > 0.9
 
 
 def test_in_a_constrained_space_what_is_merely_valid_is_no_rule():
-    constraints = ["not (age < 50 and income > 20000)", "hours <= 60 or noise < 10"]
+    constraints = [
+        "not (age < 50 and income > 20000)",
+        "hours <= 60 or noise < 10",
+    ]
     space = Space(FEATURES, protected=["sex"], constraints=constraints)
-    box = Rule.of(space, [Condition("job", levels=("c", "e")), Condition("rate", high=0.3)])
+    box = Rule.of(
+        space,
+        [
+            Condition("job", levels=("c", "e")),
+            Condition("rate", high=0.3),
+        ],
+    )
     probe = planted(space, box)
     found = hits(probe, 2000, box)
     assert learn(probe, found, 0) == [box]
     (region, everybody), _ = regions(probe, found, 0, QUERIES)
     assert agree(space, [region.rule], box) > 0.9
     assert everybody.estimate.population == "all valid inputs, uniformly"
-    # The protected feature itself may be constrained: members that are not valid are not asked.
-    tied = Space(FEATURES, protected=["sex"], constraints=["sex == 'F' or age < 30"])
-    young = Rule.of(tied, [Condition("income", low=60_000)])
-    probe = planted(tied, young)
-    found = hits(probe, 500, young)
-    assert (found[:, 1] < 30).all()
+
+
+def test_members_that_are_not_valid_are_not_asked():
+    """The protected feature itself may be constrained."""
+    constraints = ["sex == 'F' or age < 30"]
+    space = Space(FEATURES, protected=["sex"], constraints=constraints)
+    rich = Rule.of(space, [Condition("income", low=60_000)])
+    probe = planted(space, rich)
+    found = hits(probe, 500, rich)
+    ages = found[:, 1]
+    assert (ages < 30).all()
     listed, asked = regions(probe, found, 0, QUERIES)
     assert asked <= QUERIES
     assert features_of(listed[0].rule) == {"age", "income"}
@@ -205,26 +256,39 @@ def test_few_inputs_make_no_story(n, seed):
 
 @pytest.mark.parametrize("seed", range(3))
 def test_discrimination_that_no_rule_tells_makes_no_rule(seed):
-    def decide(people: Any) -> Any:
+    def every_tenth_man(people: Any) -> Any:
         total = people["noise"] + people["hours"] + people["age"]
-        return (total % 10 == 0) & (people["sex"] == "M")
+        is_man = people["sex"] == "M"
+        return is_man & (total % 10 == 0)
 
-    probe = Probe(View(Subject(decide, SPACE)), ("sex",))
-    listed, _ = regions(probe, hits(probe, 1500, Rule(), seed=seed), seed, 3000)
+    probe = probe_of(every_tenth_man)
+    found = hits(probe, 1500, Rule(), seed=seed)
+    listed, _ = regions(probe, found, seed, 3000)
     assert [region.rule for region in listed] == [Rule()]
+
+
+def holds(estimate: Estimate, true_share: float) -> bool:
+    return estimate.low <= true_share <= estimate.high
 
 
 def test_intervals_hold_together():
     """Over many seeds, all true shares lie in their intervals as often as the level promises."""
     space = Space(
-        [category("sex", ["F", "M"]), integer("age", 0, 99), integer("shoe", 0, 99)]
+        [
+            category("sex", ["F", "M"]),
+            integer("age", 0, 99),
+            integer("shoe", 0, 99),
+        ]
     )
 
     def decide(people: Any) -> Any:
-        wide = (people["age"] < 30) & (people["shoe"] % 3 > 0)
-        return (wide | (people["shoe"] > 95)) & (people["sex"] == "M")
+        is_man = people["sex"] == "M"
+        is_young = people["age"] < 30
+        in_wide = is_young & (people["shoe"] % 3 > 0)
+        in_narrow = people["shoe"] > 95
+        return is_man & (in_wide | in_narrow)
 
-    probe = Probe(View(Subject(decide, space)), ("sex",))
+    probe = probe_of(decide, space)
     every = space.enumerate()
     true = probe.ask(every).hits
     found = hits(probe, 300, Rule())
@@ -233,12 +297,12 @@ def test_intervals_hold_together():
     for seed in range(RUNS):
         listed, _ = regions(probe, found, seed, 300, level=0.8)
         runs += len(listed) > 1
-        all_held = True
+        held = []
         for region in listed:
-            true_share = true[region.rule.mask(every, space)].mean()
-            held = region.estimate.low <= true_share <= region.estimate.high
-            all_held = all_held and held
-        missed += not all_held
+            in_region = region.rule.mask(every, space)
+            true_share = true[in_region].mean()
+            held.append(holds(region.estimate, true_share))
+        missed += not all(held)
     assert runs > RUNS / 2
     standard_deviation = np.sqrt(RUNS * 0.2 * 0.8)
     assert missed <= 0.2 * RUNS + 3 * standard_deviation
@@ -265,19 +329,25 @@ def test_no_more_is_asked_than_allowed(queries):
     assert bool(listed) == (queries >= 2)
 
 
-def test_without_inputs_or_features_there_is_only_everybody():
+def test_without_inputs_there_is_only_everybody():
     probe = planted(SPACE, ONE)
-    (everybody,), _ = regions(probe, np.empty((0, len(FEATURES))), 0, 200)
+    no_inputs = np.empty((0, len(FEATURES)))
+    (everybody,), _ = regions(probe, no_inputs, 0, 200)
     assert everybody.rule == Rule()
+
+
+def test_without_other_features_there_is_only_everybody():
     alone = Space([category("sex", ["F", "M"])])
-    probe = Probe(View(Subject(lambda people: people["sex"] == "M", alone)), ("sex",))
+    probe = probe_of(lambda people: people["sex"] == "M", alone)
     (everybody,), _ = regions(probe, np.zeros((1, 1)), 0, 200)
     assert everybody.estimate.value == 1.0
 
 
 def test_a_region_survives_json():
-    region = Region(ONE, 12, Estimate(0.5, 0.4, 0.6, 100, 0.95, "exact", "here"))
-    table = json.loads(json.dumps(region.to_dict()))
+    estimate = Estimate(0.5, 0.4, 0.6, 100, 0.95, "exact", "here")
+    region = Region(ONE, 12, estimate)
+    text = json.dumps(region.to_dict())
+    table = json.loads(text)
     assert set(table) == {"rule", "text", "found", "estimate"}
     assert table["text"] == str(ONE)
     assert Region.from_dict(table) == region

@@ -53,18 +53,45 @@ def biased(people):
 
 def found_by(subject, over, n, seed=0):
     probe = Probe(View(subject), over)
-    found = Found(probe)
-    points = subject.space.draw(n, np.random.default_rng(seed))
+    rng = np.random.default_rng(seed)
+    points = subject.space.draw(n, rng)
     if subject.space is PEOPLE:
-        points[::5, [4, 7]] = [3, 1]  # or there would be few of the second kind of bias
-        points[::5, 5] = 0.91 + points[::5, 5] * 0.09
+        # Or there would be few of the second kind of bias.
+        every_fifth = points[::5]
+        every_fifth[:, [4, 7]] = [3, 1]
+        every_fifth[:, 5] = 0.91 + every_fifth[:, 5] * 0.09
+    found = Found(probe)
     found.add(probe.ask(points))
     return found
+
+
+def biased_cases(over=("sex",), n=500):
+    subject = Subject(biased, PEOPLE, positive=True)
+    return found_by(subject, over, n)
+
+
+def values_of(name, points):
+    """Return the column of a feature of PEOPLE."""
+    return points[:, PEOPLE.index(name)]
 
 
 def pairs_of(tried):
     """Return the two assignments of each hit whose outcomes differ."""
     return np.stack([tried.first, tried.second], axis=1)
+
+
+def shrink_tried(probe, tried, pairs, queries, toward=None):
+    """Shrink what was just tried, towards what is typical of its space."""
+    if toward is None:
+        toward = typical(probe.space)
+    return shrink(
+        probe,
+        tried.points,
+        pairs,
+        toward,
+        queries,
+        outcomes=tried.pair,
+    )
 
 
 def shrunk(found, queries, toward=None, most=30):
@@ -82,34 +109,46 @@ def shrunk(found, queries, toward=None, most=30):
     assert after.asked <= queries
     assert after.points.shape == points.shape
     if len(points):
-        again = probe.ask(after.points, after.pairs)
-        assert again.hits.all()
-        assert again.valid.all()
-        assert again.outcomes.tolist() == after.outcomes.tolist()
-        if subject.positive is not None:
-            assert pairs_of(again).tolist() == after.pairs.tolist()
-    free = list(probe.free)
-    unusual_before = unusual(points[:, free], toward[free])
-    unusual_after = unusual(after.points[:, free], toward[free])
-    assert (unusual_after <= unusual_before).all()
-    for position, feature in enumerate(probe.space.features):
-        values = after.points[:, position]
-        assert feature.inside(values).all()
-        if feature.kind != "category" and position in free:
-            distance_before = np.abs(points[:, position] - toward[position])
-            distance_after = np.abs(values - toward[position])
-            assert (distance_after <= distance_before).all()
+        check_still_found(probe, after)
+    check_nearer(probe, points, after.points, toward)
     return points, after
 
 
+def check_still_found(probe, after):
+    again = probe.ask(after.points, after.pairs)
+    assert again.hits.all()
+    assert again.valid.all()
+    assert again.outcomes.tolist() == after.outcomes.tolist()
+    if probe.view.subject.positive is not None:
+        pairs_again = pairs_of(again)
+        assert pairs_again.tolist() == after.pairs.tolist()
+
+
+def check_nearer(probe, before, after, toward):
+    """No row is more unusual than it was, and no number is further from the typical one."""
+    free = list(probe.free)
+    unusual_before = unusual(before[:, free], toward[free])
+    unusual_after = unusual(after[:, free], toward[free])
+    assert (unusual_after <= unusual_before).all()
+    for position, feature in enumerate(probe.space.features):
+        values_before = before[:, position]
+        values_after = after[:, position]
+        assert feature.inside(values_after).all()
+        if feature.kind != "category" and position in free:
+            distance_before = np.abs(values_before - toward[position])
+            distance_after = np.abs(values_after - toward[position])
+            assert (distance_after <= distance_before).all()
+
+
 def test_cases_become_the_simplest_of_their_kind():
-    found = found_by(Subject(biased, PEOPLE, positive=True), ("sex",), 500)
-    _, after = shrunk(found, 20_000)
+    _, after = shrunk(biased_cases(), 20_000)
     toward = typical(PEOPLE)
     records = PEOPLE.records(after.points)
+    pairs = after.pairs.tolist()
     kinds = set()
-    for record, pair, row in zip(records, after.pairs.tolist(), after.points, strict=True):
-        usual = {PEOPLE.names[position] for position in np.flatnonzero(row == toward)}
+    for record, pair, row in zip(records, pairs, after.points, strict=True):
+        typical_positions = np.flatnonzero(row == toward)
+        usual = {PEOPLE.names[position] for position in typical_positions}
         kinds.add(tuple(pair))
         if pair == [0, 1]:  # women are refused: the middle income is high enough
             assert record["age"] == 62
@@ -123,23 +162,32 @@ def test_cases_become_the_simplest_of_their_kind():
     assert after.asked < 20_000
 
 
-def test_a_number_is_rounded_where_the_case_persists_and_never_beyond_where_it_was():
+def test_a_number_is_rounded_where_the_case_persists():
     toward = typical(PEOPLE)
     toward[PEOPLE.index("income")] = 0.0
-    found = found_by(Subject(biased, PEOPLE, positive=True), ("sex",), 500)
-    before, after = shrunk(found, 20_000, toward)
+    before, after = shrunk(biased_cases(), 20_000, toward)
     women = after.pairs[:, 0] == 0
-    income = after.points[women, PEOPLE.index("income")]
-    assert (income == 7100).all()
-    assert (before[women, PEOPLE.index("income")] > 7100).all()
-    space = Space([category("sex", ["F", "M"]), integer("income", 0, 100_000)])
-    subject = Subject(
-        lambda people: (people["sex"] == "M") & (people["income"] > 7055), space
-    )
+    income_before = values_of("income", before[women])
+    income_after = values_of("income", after.points[women])
+    assert (income_before > 7100).all()
+    assert (income_after == 7100).all()
+
+
+def test_a_number_is_never_rounded_beyond_where_it_was():
+    def rich_men(people):
+        is_man = people["sex"] == "M"
+        is_rich = people["income"] > 7055
+        return is_man & is_rich
+
+    features = [
+        category("sex", ["F", "M"]),
+        integer("income", 0, 100_000),
+    ]
+    subject = Subject(rich_men, Space(features))
     probe = Probe(View(subject), ("sex",))
     tried = probe.ask(np.array([[0.0, 7080.0]]))
     zero = np.array([0.0, 0.0])
-    near = shrink(probe, tried.points, pairs_of(tried), zero, 1000, outcomes=tried.pair)
+    near = shrink_tried(probe, tried, pairs_of(tried), 1000, toward=zero)
     income = near.points[0, 1]
     assert 7055 < income <= 7080
     assert income % 10 == 0
@@ -147,24 +195,25 @@ def test_a_number_is_rounded_where_the_case_persists_and_never_beyond_where_it_w
 
 @pytest.mark.parametrize("queries", [0, 1, 2, 3, 17, 64, 200, 1001])
 def test_the_budget_is_kept_whatever_it_is(queries):
-    found = found_by(Subject(biased, PEOPLE, positive=True), ("sex", "race"), 300)
+    found = biased_cases(over=("sex", "race"), n=300)
     before, after = shrunk(found, queries, most=10)
     if queries < 2:
         assert (before == after.points).all()
 
 
 def test_more_may_be_asked_and_cases_get_simpler():
-    found = found_by(Subject(biased, PEOPLE, positive=True), ("sex",), 500)
+    found = biased_cases()
     toward = typical(PEOPLE)
     odd = []
     for queries in (0, 200, 20_000):
         _, after = shrunk(found, queries)
-        odd.append(unusual(after.points, toward).mean())
+        unusual_features = unusual(after.points, toward)
+        odd.append(unusual_features.mean())
     assert odd[0] > odd[1] > odd[2]
 
 
 def test_where_not_all_can_become_simple_the_first_do():
-    found = found_by(Subject(biased, PEOPLE, positive=True), ("sex",), 500)
+    found = biased_cases()
     _, simple = shrunk(found, 20_000)
     before, after = shrunk(found, 400)
     assert (after.points[0] == simple.points[0]).all()
@@ -172,9 +221,11 @@ def test_where_not_all_can_become_simple_the_first_do():
 
 
 def test_equal_candidates_are_asked_once():
-    found = found_by(Subject(lambda people: people["sex"] == "M", PEOPLE), ("sex",), 50)
+    subject = Subject(lambda people: people["sex"] == "M", PEOPLE)
+    found = found_by(subject, ("sex",), 50)
     _, after = shrunk(found, 5000)
-    assert (after.points == after.points[0]).all()
+    first = after.points[0]
+    assert (after.points == first).all()
     assert after.asked == 2
 
 
@@ -186,12 +237,12 @@ def test_constraints_hold_for_both_members():
             "not (sex == 'F' and job == 'job 0' and rate < 0.3)",
         ],
     )
-    found = found_by(Subject(biased, space, positive=True), ("sex",), 500)
+    subject = Subject(biased, space, positive=True)
+    found = found_by(subject, ("sex",), 500)
     toward = typical(space)
     assert space.valid(toward[None]).all()
-    assert (
-        toward[space.index("hours")] == 50
-    )  # what no constraint forbids stays in the middle
+    # What no constraint forbids stays in the middle.
+    assert toward[space.index("hours")] == 50
     before, after = shrunk(found, 20_000)
     for side in (0, 1):
         member = found.probe.member(after.points, after.pairs[:, side])
@@ -204,17 +255,19 @@ def test_constraints_hold_for_both_members():
 def test_of_several_features_at_issue_as_few_as_possible_change():
     def loan(people):
         is_woman = people["sex"] == "F"
-        is_refused = is_woman & (people["race"] == "c") & (people["age"] > 40)
+        is_of_race = people["race"] == "c"
+        is_older = people["age"] > 40
+        is_refused = is_woman & is_of_race & is_older
         return ~is_refused
 
     subject = Subject(loan, PEOPLE, positive=True)
     probe = Probe(View(subject), ("sex", "race"))
-    points = PEOPLE.draw(200, np.random.default_rng(3))
-    points = points[points[:, PEOPLE.index("age")] > 40]
+    drawn = PEOPLE.draw(200, np.random.default_rng(3))
+    points = drawn[values_of("age", drawn) > 40]
     wide = np.array([[2, 4]] * len(points))  # F and c, M and a
     tried = probe.ask(points, wide)
     assert tried.hits.all()
-    after = shrink(probe, tried.points, wide, typical(PEOPLE), 20_000, outcomes=tried.pair)
+    after = shrink_tried(probe, tried, wide, 20_000)
     first = probe.table[after.pairs[:, 0]]
     second = probe.table[after.pairs[:, 1]]
     changed = (first != second).sum(axis=1)
@@ -224,59 +277,79 @@ def test_of_several_features_at_issue_as_few_as_possible_change():
 
 def test_an_ordered_feature_at_issue_moves_as_little_as_possible():
     space = Space(
-        [integer("age", 18, 60), category("sex", ["F", "M"]), integer("hours", 0, 99)]
+        [
+            integer("age", 18, 60),
+            category("sex", ["F", "M"]),
+            integer("hours", 0, 99),
+        ]
     )
-    subject = Subject(lambda people: people["age"] + (people["sex"] == "M") * 3 > 44, space)
+
+    def old_enough(people):
+        is_man = people["sex"] == "M"
+        return people["age"] + is_man * 3 > 44
+
+    subject = Subject(old_enough, space)
+    point = np.array([[18.0, 0.0, 7.0]])
     probe = Probe(View(subject), ("age", "sex"))
     far = np.array([[0, 2 * 42 + 1]])
-    tried = probe.ask(np.array([[18.0, 0.0, 7.0]]), far)
-    after = shrink(probe, tried.points, far, typical(space), 1000, outcomes=tried.pair)
-    pair = probe.table[after.pairs[0]]
-    assert (
-        pair[0, 0] == pair[1, 0]
-    )  # a level has no size, so it changes less than a year does
+    tried = probe.ask(point, far)
+    after = shrink_tried(probe, tried, far, 1000)
+    first, second = probe.table[after.pairs[0]]
+    # A level has no size, so it changes less than a year does.
+    assert first[0] == second[0]
+
     alone = Probe(View(subject), ("age",))
     far_alone = np.array([[0, 42]])
-    tried = alone.ask(np.array([[18.0, 0.0, 7.0]]), far_alone)
-    near = shrink(alone, tried.points, far_alone, typical(space), 1000, outcomes=tried.pair)
-    assert alone.table[near.pairs[0], 0].tolist() == [44, 45]
-    short = shrink(probe, tried.points, far, typical(space), 60, outcomes=tried.pair)
-    assert (
-        short.pairs.tolist() == far.tolist()
-    )  # 86 assignments cannot be asked with 60 inputs
+    tried = alone.ask(point, far_alone)
+    near = shrink_tried(alone, tried, far_alone, 1000)
+    ages = alone.table[near.pairs[0], 0]
+    assert ages.tolist() == [44, 45]
+
+    short = shrink_tried(probe, tried, far, 60)
+    # 86 assignments cannot be asked with 60 inputs.
+    assert short.pairs.tolist() == far.tolist()
 
 
 def test_outcomes_further_apart_than_gamma_stay_so():
     def score(people):
-        weight = np.where(people["sex"] == "F", 0.1, 0.0)
+        is_woman = people["sex"] == "F"
+        weight = np.where(is_woman, 0.1, 0.0)
         by_age = weight * (people["age"] - 18) / 10
-        return by_age + people["hours"] / 1000
+        by_hours = people["hours"] / 1000
+        return by_age + by_hours
 
     subject = Subject(score, PEOPLE, differs=0.25)
     found = found_by(subject, ("sex",), 300)
-    _, after = shrunk(found, 5000, toward=np.array([0.0, 0, 20, 0, 0, 0.5, 50, 0]))
+    toward = np.array([0.0, 0, 20, 0, 0, 0.5, 50, 0])
+    _, after = shrunk(found, 5000, toward)
     differences = np.diff(after.outcomes.astype(float), axis=0)
     assert (np.abs(differences) > 0.25).all()
     # The least age at which 0.1 × years / 10 is over 0.25.
-    assert (after.points[:, PEOPLE.index("age")] == 44).all()
-    assert (after.points[:, PEOPLE.index("hours")] == 50).all()
+    assert (values_of("age", after.points) == 44).all()
+    assert (values_of("hours", after.points) == 50).all()
 
 
 def test_texts_keep_their_outcomes_and_long_ones_are_not_cut():
     def grade(people):
-        first = np.where(people["age"] > 50, "a rather long outcome", "no")
-        return np.where(people["sex"] == "M", "yes", first)
+        is_old = people["age"] > 50
+        is_man = people["sex"] == "M"
+        of_women = np.where(is_old, "a rather long outcome", "no")
+        return np.where(is_man, "yes", of_women)
 
     found = found_by(Subject(grade, PEOPLE), ("sex",), 60)
-    before, after = shrunk(found, 5000, toward=np.array([0.0, 0, 30, 0, 0, 0.5, 50, 0]))
-    assert after.outcomes.tolist() == found.outcomes[:, : len(before)].tolist()
-    long = after.outcomes[0] == "a rather long outcome"
-    assert set(after.points[long, 2].tolist()) == {51.0}
-    assert set(after.points[~long, 2].tolist()) == {30.0}
+    toward = np.array([0.0, 0, 30, 0, 0, 0.5, 50, 0])
+    before, after = shrunk(found, 5000, toward)
+    outcomes_before = found.outcomes[:, : len(before)]
+    assert after.outcomes.tolist() == outcomes_before.tolist()
+    is_long = after.outcomes[0] == "a rather long outcome"
+    ages = values_of("age", after.points)
+    assert set(ages[is_long].tolist()) == {51.0}
+    assert set(ages[~is_long].tolist()) == {30.0}
 
 
 def test_no_cases_cost_nothing():
-    found = found_by(Subject(lambda people: people["age"] > 3, PEOPLE), ("sex",), 10)
+    subject = Subject(lambda people: people["age"] > 3, PEOPLE)
+    found = found_by(subject, ("sex",), 10)
     _, after = shrunk(found, 100)
     assert after.asked == 0
     assert after.outcomes.shape == (2, 0)
@@ -290,17 +363,33 @@ def test_features_that_the_software_does_not_take_become_typical():
             integer("age", 0, 9),
         ]
     )
-    subject = Subject(lambda people: (people["sex"] == "M") & (people["age"] > 7), space)
-    found = found_by(subject, ("sex",), 100)
+
+    def old_men(people):
+        is_man = people["sex"] == "M"
+        is_old = people["age"] > 7
+        return is_man & is_old
+
+    found = found_by(Subject(old_men, space), ("sex",), 100)
     _, after = shrunk(found, 1000)
-    assert (after.points[:, 1:] == [typical(space)[1], 8]).all()
+    typical_note = typical(space)[1]
+    notes = after.points[:, 1]
+    ages = after.points[:, 2]
+    assert (notes == typical_note).all()
+    assert (ages == 8).all()
 
 
 def test_the_same_cases_shrink_to_the_same():
-    found = found_by(Subject(biased, PEOPLE, positive=True), ("sex",), 500)
+    found = biased_cases()
     _, first = shrunk(found, 400)
     _, second = shrunk(found, 400)
     assert first.points.tobytes() == second.points.tobytes()
+
+
+def span_of(feature):
+    """Return how far apart the ends of a feature are, 1 where that says nothing."""
+    if feature.kind == "category":
+        return 1.0
+    return float(feature.high - feature.low) or 1.0
 
 
 @settings(max_examples=examples(25), deadline=None)
@@ -314,24 +403,26 @@ def test_any_space_any_software(space, seed, queries, data):
     rng = np.random.default_rng(seed)
     names = [feature.name for feature in space.features if 1 < feature.size < np.inf]
     assume(names)
-    over = data.draw(st.lists(st.sampled_from(names), min_size=1, max_size=2, unique=True))
-    spans = []
-    for feature in space.features:
-        span = 1.0
-        if feature.kind != "category":
-            span = float(feature.high - feature.low) or 1.0
-        spans.append(span)
-    weights = rng.normal(size=len(space.features)) / spans
+    some_names = st.lists(
+        st.sampled_from(names),
+        min_size=1,
+        max_size=2,
+        unique=True,
+    )
+    over = data.draw(some_names)
+    spans = [span_of(feature) for feature in space.features]
+    weights = rng.normal(size=len(spans)) / spans
 
     def software(frame):
         total = 3 * space.encode(frame) @ weights
         return np.floor(total).astype(int) % 3
 
-    found = found_by(Subject(software, space), tuple(over), 50, seed)
+    subject = Subject(software, space)
+    found = found_by(subject, tuple(over), 50, seed)
     toward = typical(space)
     assert space.valid(toward[None]).all()
-    for at, feature in enumerate(space.features):
-        assert feature.inside(toward[at : at + 1]).all()
+    for value, feature in zip(toward, space.features, strict=True):
+        assert feature.inside(np.array([value])).all()
     shrunk(found, queries)
 
 
@@ -341,10 +432,12 @@ def test_no_single_feature_is_left_that_could_be_typical(seed):
     """Brute force: of a shrunk case, no feature can become typical alone."""
     numbers = [integer(f"x{number}", 0, 3) for number in range(5)]
     space = Space([category("sex", ["F", "M"]), *numbers])
-    table = np.random.default_rng(seed).random((2, 4, 4, 4, 4, 4)) < 0.5
+    rng = np.random.default_rng(seed)
+    outcome_of = rng.random((2, 4, 4, 4, 4, 4)) < 0.5
 
     def software(frame):
-        return table[tuple(space.encode(frame).astype(int).T)]
+        codes = space.encode(frame).astype(int)
+        return outcome_of[tuple(codes.T)]
 
     found = found_by(Subject(software, space), ("sex",), 20, seed)
     _, after = shrunk(found, 100_000)
