@@ -105,7 +105,7 @@ def test_large_batches_and_types_that_change_between_them(monkeypatch):
             lambda frame: pd.DataFrame({"decision": frame["age"], "Rate": 1}),
             ["no output 'rate'", "'Rate'"],
         ),
-        (lambda frame: pd.DataFrame(np.ones((30, 2))), ["column name 0 is no text"]),
+        (lambda frame: pd.DataFrame(np.ones((30, 2))), ["column name 0 is not a text"]),
         (
             lambda frame: np.ones((30, 3)),
             ["shape (30, 3)", "'decision', 'rate'", "one column per output"],
