@@ -18,7 +18,7 @@ from evenhand.mitigation import RejectOption
 from evenhand.mitigation.tune import tune
 from evenhand.runtime.budget import Budget
 from evenhand.study.result import StudyResult
-from evenhand.study.study import Entry, Model, Study, Task, run
+from evenhand.study.study import Model, Study, StudyMethod, Task, run
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -167,7 +167,7 @@ def _studied() -> Evidence:
     frame = pd.DataFrame({"sex": [0, 1] * 200, "age": range(400)})
     task = Task("ages", frame, frame["age"] > 150 + 100 * frame["sex"], True, {"sex": 0})
     models = [Model("DT", DecisionTreeClassifier(max_depth=1))]
-    cases = run(Study([task], models, [Entry("reweighing"), Entry("reject-option-spd")], splits=3))
+    cases = run(Study([task], models, [StudyMethod("reweighing"), StudyMethod("reject-option-spd")], splits=3))
     return StudyResult.of(cases, ["spd", "aod"], "accuracy")
 
 

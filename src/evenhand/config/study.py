@@ -26,7 +26,7 @@ from evenhand.runtime.options import (
 from evenhand.runtime.table_file import beside, read_frame
 from evenhand.space.space_file import read_toml
 from evenhand.study.models import MODELS, model
-from evenhand.study.study import StudyMethod, Model, Study, Task
+from evenhand.study.study import Model, Study, StudyMethod, Task
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -47,8 +47,15 @@ STUDY = Verb(
                 metavar="FILE",
             ),
             Option("splits", WHOLE, "how often each data set is split"),
-            Option("bias", TEXTS, "biases to judge by, separated by commas, such as spd,aod"),
-            Option("performance", TEXT, "accuracy, balanced accuracy, f1 or mcc", metavar="NAME"),
+            Option(
+                "bias", TEXTS, "biases to judge by, separated by commas, such as spd,aod"
+            ),
+            Option(
+                "performance",
+                TEXT,
+                "accuracy, balanced accuracy, f1 or mcc",
+                metavar="NAME",
+            ),
             Option(
                 "paper",
                 FLAG,
@@ -56,7 +63,9 @@ STUDY = Verb(
                 default=False,
             ),
             Option("seed", WHOLE, "the seed (default: what the study file says, or 0)"),
-            Option("n_jobs", WHOLE, "how many processes share the work (default: 1)", default=1),
+            Option(
+                "n_jobs", WHOLE, "how many processes share the work (default: 1)", default=1
+            ),
             Option("json", TEXT, "write the tables here", metavar="FILE"),
         ),
     ),

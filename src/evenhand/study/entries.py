@@ -61,7 +61,9 @@ class StudyMethod:
             key = self.name if self.key is None else self.key
             object.__setattr__(self, "key", key)
             if key not in METHODS:
-                raise UsageError(f"unknown method {clip(repr(key))}; {nearest(key, METHODS)}")
+                raise UsageError(
+                    f"unknown method {clip(repr(key))}; {nearest(key, METHODS)}"
+                )
         for name in self.settings:
             if name in GIVEN:
                 raise UsageError(

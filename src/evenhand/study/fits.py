@@ -1,5 +1,6 @@
-"""Cases: what every model and method of a study told whom, split by split, from which any
-comparison follows.
+"""Cases: what every model and method of a study predicted, split by split.
+
+Any comparison follows from them.
 """
 
 from __future__ import annotations
@@ -24,13 +25,16 @@ if TYPE_CHECKING:
     from evenhand.methods.compare.comparison import Comparison
     from evenhand.space.feature import Label
 
+CaseKey = tuple[str, str | None, str, str]
+"""The data set, the protected column, the model and the method of a case."""
 ORIGINAL = "original"
 """The name of a model without any mitigation, among the cases and in comparisons."""
 
 
 class NothingToCompare(DataError):
-    """A data set, protected column and model of which nothing can be compared; `reason` says why,
-    without the place.
+    """Nothing can be compared for a data set, protected column and model.
+
+    `reason` says why, without the place.
     """
 
     def __init__(self, task: str, protected: str, model: str, reason: str) -> None:
@@ -45,8 +49,7 @@ class NothingToCompare(DataError):
 
 @dataclass(frozen=True)
 class StudyCase:
-    """One fit: a method, or the original, trained on one split of one data set, and what it told
-    the test rows.
+    """One fit: a method, or the original, trained on one split, and its predictions.
 
     `protected` is the column whose groups the method treats alike; it is None for the original of a
     model, which all columns share. `model` is the name of the model inside, or of the method itself
@@ -68,11 +71,10 @@ class StudyCase:
 
 @dataclass(frozen=True)
 class MethodInfo:
-    """What is known of a method of a study: its name there, its key and code in the catalogue, and
-    when it acts.
+    """What is known of a method of a study.
 
-    A method with `own` model was trained once for each protected column, not with each model, and
-    has its own original.
+    Its name there, its key and code in the catalogue, and when it acts. A method with `own` model
+    was trained once for each protected column, not with each model, and has its own original.
     """
 
     name: str
@@ -84,10 +86,10 @@ class MethodInfo:
 
 @dataclass(frozen=True)
 class TaskInfo:
-    """What is known of a data set of a study: its labels, and the values of its protected columns,
-    privileged first.
+    """What is known of a data set of a study.
 
-    `combinations` are those of the protected values, in the order of the tables.
+    Its labels, and the values of its protected columns, the privileged one first. `combinations`
+    are those of the protected values, in the order of the tables.
     """
 
     name: str
@@ -97,19 +99,25 @@ class TaskInfo:
     combinations: tuple[tuple[Label, ...], ...]
 
     def frame(self, over: Sequence[str]) -> Frame:
-        """Return what the axes of the tables stand for, where the groups by some protected columns
-        are compared.
-        """
-        columns = {
-            name: [one[at] for one in self.combinations] for at, name in enumerate(self.protected)
-        }
+        """Return what the axes of the tables stand for, with groups by some protected columns."""
+        columns = {}
+        for place, name in enumerate(self.protected):
+            columns[name] = [combination[place] for combination in self.combinations]
         return Frame.of(self.labels, columns, over=[tuple(over)])
 
 
 @dataclass(frozen=True)
+class _Chosen:
+    """The cases of the original and of methods at one place, by name and then by split."""
+
+    all: dict[str, dict[int, StudyCase]]
+    sound: dict[str, dict[int, StudyCase]]
+    """Those of them that have counts."""
+
+
+@dataclass(frozen=True)
 class Cases:
-    """What a study found so far: all its cases, and what is known of its data sets, models and
-    methods.
+    """What a study found so far: all its cases, and its data sets, models and methods.
 
     `tasks` and `methods` are by name, in the order of the study.
     """
@@ -126,9 +134,11 @@ class Cases:
     @property
     def pairs(self) -> tuple[tuple[str, str], ...]:
         """Every data set with every protected column of it, as ("adult", "sex")."""
-        return tuple(
-            (ground.name, column) for ground in self.tasks.values() for column in ground.protected
-        )
+        pairs = []
+        for info in self.tasks.values():
+            for column in info.protected:
+                pairs.append((info.name, column))
+        return tuple(pairs)
 
     @property
     def seconds(self) -> float:
@@ -142,23 +152,24 @@ class Cases:
 
     @property
     def failures(self) -> tuple[str, ...]:
-        """How often each method failed on each data set, with its most frequent reason, in one
-        sentence each.
-        """
-        names = [
-            (case.model if case.method == ORIGINAL else case.method, case.task)
-            for case in self.cases
-        ]
+        """How often each method failed on each data set, with its most frequent reason."""
+        total: Counter[tuple[str, str]] = Counter()
         errors: dict[tuple[str, str], list[str]] = {}
-        for name, case in zip(names, self.cases, strict=True):
+        for case in self.cases:
+            name = case.model if case.method == ORIGINAL else case.method
+            key = (name, case.task)
+            total[key] += 1
             if case.error is not None:
-                errors.setdefault(name, []).append(case.error)
-        total = Counter(names)
-        return tuple(
-            f"{name[0]} failed in {len(said):,} of {total[name]:,} cases on {name[1]}: "
-            f"{Counter(said).most_common(1)[0][0]}"
-            for name, said in errors.items()
-        )
+                errors.setdefault(key, []).append(case.error)
+        sentences = []
+        for key, reasons in errors.items():
+            name, task = key
+            most_frequent, _ = Counter(reasons).most_common(1)[0]
+            sentences.append(
+                f"{name} failed in {len(reasons):,} of {total[key]:,} cases on {task}: "
+                f"{most_frequent}"
+            )
+        return tuple(sentences)
 
     def trials(
         self,
@@ -169,8 +180,7 @@ class Cases:
         *,
         over: Sequence[str] | None = None,
     ) -> Trials:
-        """Return what the original and methods for one protected column told, in the splits that
-        all of them have.
+        """Return the predictions of the original and of methods, in the splits that all have.
 
         Parameters
         ----------
@@ -182,7 +192,8 @@ class Cases:
             The protected columns whose groups are compared; by default the column that the methods
             act on.
         """
-        return self._chosen(task, protected, model, methods, over)[0]
+        trials, _ = self._trials_and_notes(task, protected, model, methods, over)
+        return trials
 
     def comparison(
         self,
@@ -197,10 +208,11 @@ class Cases:
         overwrite: str = "tightest",
         level: float = 0.95,
     ) -> Comparison:
-        """Compare methods with the blind overwriting of their original; parameters as for `trials`
-        and `compare`.
+        """Compare methods with the blind overwriting of their original.
+
+        Parameters are those of `trials` and of `compare`.
         """
-        trials, notes = self._chosen(task, protected, model, methods, over)
+        trials, notes = self._trials_and_notes(task, protected, model, methods, over)
         found = compare_trials(
             trials,
             bias=bias,
@@ -214,41 +226,45 @@ class Cases:
         return replace(found, notes=(*found.notes, *notes))
 
     def to_frame(self) -> Any:
-        """Return one row for each case, as a pandas frame; `right` counts the test rows that were
-        told their label.
+        """Return one row for each case, as a pandas frame.
+
+        The column `right` counts the test rows whose label was predicted.
         """
         import pandas as pd
 
-        return pd.DataFrame(
-            [
-                {
-                    "task": case.task,
-                    "protected": case.protected,
-                    "model": case.model,
-                    "method": case.method,
-                    "split": case.split,
-                    "rows": None if case.counts is None else int(case.counts.sum()),
-                    "right": (
-                        None if case.counts is None else int(np.trace(case.counts.sum(axis=0)))
-                    ),
-                    "fit_seconds": case.fit_seconds,
-                    "predict_seconds": case.predict_seconds,
-                    "error": case.error,
-                }
-                for case in self.cases
-            ]
-        )
+        rows = []
+        for case in self.cases:
+            number = None
+            right = None
+            if case.counts is not None:
+                number = int(case.counts.sum())
+                # Predictions are right on the diagonal of true and predicted label.
+                right = int(np.trace(case.counts.sum(axis=0)))
+            row = {
+                "task": case.task,
+                "protected": case.protected,
+                "model": case.model,
+                "method": case.method,
+                "split": case.split,
+                "rows": number,
+                "right": right,
+                "fit_seconds": case.fit_seconds,
+                "predict_seconds": case.predict_seconds,
+                "error": case.error,
+            }
+            rows.append(row)
+        return pd.DataFrame(rows)
 
     @cached_property
-    def _places(self) -> dict[tuple[str, str | None, str, str], dict[int, StudyCase]]:
-        found: dict[tuple[str, str | None, str, str], dict[int, StudyCase]] = {}
+    def _by_place(self) -> dict[CaseKey, dict[int, StudyCase]]:
+        """The cases of each place and method, by split."""
+        found: dict[CaseKey, dict[int, StudyCase]] = {}
         for case in self.cases:
-            found.setdefault((case.task, case.protected, case.model, case.method), {})[
-                case.split
-            ] = case
+            key = (case.task, case.protected, case.model, case.method)
+            found.setdefault(key, {})[case.split] = case
         return found
 
-    def _chosen(
+    def _trials_and_notes(
         self,
         task: str,
         protected: str,
@@ -256,83 +272,119 @@ class Cases:
         methods: Sequence[str] | None,
         over: Sequence[str] | None,
     ) -> tuple[Trials, list[str]]:
-        """Return the trials, and what is to be said of methods and splits that were left out."""
-        ground = self._ground(task, protected)
-        known = self._known(model)
+        """Return the trials, and a note for each method and for the splits that are left out."""
+        info = self._task_info(task, protected)
+        known = self._methods_with(model)
         for name in methods if methods is not None else ():
             if name not in known:
                 raise UsageError(
-                    f"{clip(repr(name))} is no method of this study with {model};"
+                    f"{clip(repr(name))} is not a method of this study with {model};"
                     f" {nearest(name, known)}"
                 )
-        first = self._places.get((task, None, model, ORIGINAL)) or self._places.get(
-            (task, protected, model, ORIGINAL)
-        )
-        told = {ORIGINAL: first or {}}
-        told |= {
-            name: self._places.get((task, protected, model, name), {}) for name in methods or known
-        }
-        sound = {
-            name: {split: c for split, c in cases.items() if c.counts is not None}
-            for name, cases in told.items()
-        }
-        notes = []
-        for name, cases in told.items():
-            if 2 * len(sound[name]) > len(cases):
-                continue
-            why = next(
-                (str(case.error) for case in cases.values() if case.error), "no split is finished"
-            )
-            said = (
-                f"{name} failed in {len(cases) - len(sound[name])} of {len(cases)} splits"
-                if cases
-                else name
-            )
-            if name == ORIGINAL or methods is not None:
-                raise NothingToCompare(
-                    task, protected, model, f"{said}, so there is nothing to compare: {why}"
-                )
-            notes.append(f"{said} and is left out: {why}")
-            del sound[name]
-        if len(sound) < 2:
+        place = (task, protected, model)
+        chosen = self._chosen_cases(place, methods or known)
+        notes = _without_failing_methods(chosen, place, asked=methods is not None)
+        if len(chosen.sound) < 2:
             reason = f"no method succeeded; {'; '.join(notes) or 'there is none'}"
-            raise NothingToCompare(task, protected, model, reason)
-        shared = sorted(set.intersection(*(set(cases) for cases in sound.values())))
-        if not shared:
-            reason = f"there is no split in which all of {', '.join(sound)} succeeded"
-            raise NothingToCompare(task, protected, model, reason)
-        lost = set().union(*(told[name] for name in sound)) - set(shared)
-        if lost:
-            notes.append(
-                f"{len(lost)} of {len(lost) + len(shared)} splits are left out, since a method"
-                " failed in them"
+            raise NothingToCompare(*place, reason)
+        shared_splits = _shared_splits(chosen)
+        if not shared_splits:
+            reason = (
+                f"there is no split in which all of {', '.join(chosen.sound)} succeeded"
             )
-        tables = np.array(
-            [[sound[name][split].counts for split in shared] for name in sound], dtype=np.float64
-        )
-        return Trials(tuple(sound), ground.frame(over or (protected,)), tables), notes
+            raise NothingToCompare(*place, reason)
+        notes += _notes_on_lost_splits(chosen, shared_splits)
+        tables = []
+        for cases in chosen.sound.values():
+            tables.append([cases[split].counts for split in shared_splits])
+        frame = info.frame(over or (protected,))
+        counts = np.array(tables, dtype=np.float64)
+        return Trials(tuple(chosen.sound), frame, counts), notes
 
-    def _ground(self, task: str, protected: str) -> TaskInfo:
+    def _chosen_cases(self, place: tuple[str, str, str], methods: Sequence[str]) -> _Chosen:
+        """Return the cases of the original and of methods at one place."""
+        task, protected, model = place
+        # All columns share the original of a model; a method with a model of its own has one for
+        # each column.
+        original = self._by_place.get((task, None, model, ORIGINAL))
+        if not original:
+            original = self._by_place.get((task, protected, model, ORIGINAL), {})
+        found = {ORIGINAL: original}
+        for name in methods:
+            found[name] = self._by_place.get((task, protected, model, name), {})
+        sound = {}
+        for name, cases in found.items():
+            sound[name] = {
+                split: case for split, case in cases.items() if case.counts is not None
+            }
+        return _Chosen(found, sound)
+
+    def _task_info(self, task: str, protected: str) -> TaskInfo:
         if task not in self.tasks:
             raise UsageError(
-                f"{clip(repr(task))} is no data set of this study; {nearest(task, self.tasks)}"
+                f"{clip(repr(task))} is not a data set of this study; {nearest(task, self.tasks)}"
             )
-        ground = self.tasks[task]
-        if protected not in ground.protected:
+        info = self.tasks[task]
+        if protected not in info.protected:
             raise UsageError(
-                f"{clip(repr(protected))} is no protected column of {task};"
-                f" {nearest(protected, ground.protected)}"
+                f"{clip(repr(protected))} is not a protected column of {task};"
+                f" {nearest(protected, info.protected)}"
             )
-        return ground
+        return info
 
-    def _known(self, model: str) -> list[str]:
+    def _methods_with(self, model: str) -> list[str]:
         """Return the names of the methods that were run with a model."""
-        own = [about.name for about in self.methods.values() if about.own]
+        own = [info.name for info in self.methods.values() if info.own]
         if model in own:
             return [model]
         if model not in self.models:
             raise UsageError(
-                f"{clip(repr(model))} is no model of this study;"
+                f"{clip(repr(model))} is not a model of this study;"
                 f" {nearest(model, [*self.models, *own])}"
             )
-        return [about.name for about in self.methods.values() if not about.own]
+        return [info.name for info in self.methods.values() if not info.own]
+
+
+def _without_failing_methods(
+    chosen: _Chosen, place: tuple[str, str, str], *, asked: bool
+) -> list[str]:
+    """Take methods that failed in half of the splits or more from `sound`; return notes on them.
+
+    Where the original failed, or a method that was `asked` for by name, that is an error.
+    """
+    notes = []
+    for name, cases in chosen.all.items():
+        number_sound = len(chosen.sound[name])
+        if 2 * number_sound > len(cases):
+            continue
+        reasons = [str(case.error) for case in cases.values() if case.error]
+        reason = reasons[0] if reasons else "no split is finished"
+        if cases:
+            failure = f"{name} failed in {len(cases) - number_sound} of {len(cases)} splits"
+        else:
+            failure = name
+        if name == ORIGINAL or asked:
+            raise NothingToCompare(
+                *place, f"{failure}, so there is nothing to compare: {reason}"
+            )
+        notes.append(f"{failure} and is left out: {reason}")
+        del chosen.sound[name]
+    return notes
+
+
+def _shared_splits(chosen: _Chosen) -> list[int]:
+    """Return the splits in which the original and all methods succeeded."""
+    splits_of_each = [set(cases) for cases in chosen.sound.values()]
+    return sorted(set.intersection(*splits_of_each))
+
+
+def _notes_on_lost_splits(chosen: _Chosen, shared_splits: Sequence[int]) -> list[str]:
+    """Return a note on the splits in which some method failed, if there are any."""
+    splits: set[int] = set()
+    for name in chosen.sound:
+        splits.update(chosen.all[name])
+    lost = len(splits - set(shared_splits))
+    if not lost:
+        return []
+    total = lost + len(shared_splits)
+    return [f"{lost} of {total} splits are left out, since a method failed in them"]

@@ -1,6 +1,4 @@
-"""The models of the Fairea paper (section 5.4): scikit-learn's defaults, on frames with texts and
-numbers.
-"""
+"""The models of the Fairea paper (section 5.4), on frames with texts and numbers."""
 
 from __future__ import annotations
 
@@ -18,13 +16,13 @@ MODELS = {
 
 
 def model(name: str) -> Any:
-    """Return a model of the paper that is not fitted: one column for each level of a text, then the
-    classifier.
+    """Return a model of the paper that is not fitted.
 
-    Numbers are standardised but for the tree, which does not mind. The support vector machine is
-    `SVC()`, as in the paper; its margin stands in for a chance, since `probability=True` trains it
-    six times and may contradict its own labels. Its time grows with more than the square of the
-    rows: on Adult a minute for a fit, where "LinearSVM" takes a second.
+    It has one column for each level of a text, and then the classifier of scikit-learn with its
+    defaults. Numbers are standardised but for the tree, which does not mind. The support vector
+    machine is `SVC()`, as in the paper; its margin stands in for a chance, since `probability=True`
+    trains it six times and may contradict its own labels. Its time grows with more than the square
+    of the rows: on Adult a minute for a fit, where "LinearSVM" takes a second.
 
     >>> model("DT")[-1]
     DecisionTreeClassifier()
@@ -43,10 +41,13 @@ def model(name: str) -> Any:
         "LinearSVM": LinearSVC,
     }
     if name not in known:
-        raise UsageError(f"there is no model {clip(repr(name))}; {nearest(name, known)}")
+        raise UsageError(f"unknown model {clip(repr(name))}; {nearest(name, known)}")
     numbers = "passthrough" if name == "DT" else StandardScaler()
     encoder = make_column_transformer(
-        (OneHotEncoder(handle_unknown="ignore"), make_column_selector(dtype_exclude="number")),
+        (
+            OneHotEncoder(handle_unknown="ignore"),
+            make_column_selector(dtype_exclude="number"),
+        ),
         (numbers, make_column_selector(dtype_include="number")),
     )
     return make_pipeline(encoder, known[name]())

@@ -1,5 +1,4 @@
-"""The numbers that the Fairea paper printed in its Tables 4 to 7 (Hort et al., FSE 2021), to be
-shown beside ours.
+"""The numbers of the Fairea paper's Tables 4 to 7 (Hort et al., FSE 2021), to be shown beside ours.
 
 They are the paper's, errors included. Its released code puts two kinds of points in a wrong region,
 which misplaces 463 of its 14,000 published cases; LFR's printed 13 % win-win are 0 %. RW and OP
@@ -128,14 +127,14 @@ _LETTERS = {region[0].upper(): short for region, short in SHORT.items()}
 
 
 def regions_by_method(bias: str) -> Any:
-    """Return Table 4: the share of cases in each region, for each method and for all cases
-    ("Mean").
+    """Return Table 4: the share of cases in each region, by method; "Mean" is over all cases.
 
     >>> float(regions_by_method("spd").loc["reweighing", "good trade-off"])
     0.54
     """
-    table = _of(_BY_METHOD, bias)
-    return _shares(table.values(), [METHODS.get(code, code) for code in table], "method")
+    table = _table_of_bias(_BY_METHOD, bias)
+    names = [METHODS.get(code, code) for code in table]
+    return _shares(table.values(), names, "method")
 
 
 def regions_by_model_and_task() -> Any:
@@ -147,40 +146,41 @@ def regions_by_model_and_task() -> Any:
     >>> float(regions_by_model_and_task().loc["german sex", "poor trade-off"])
     0.27
     """
-    return _shares(
-        _BY_MODEL_AND_TASK, [*MODELS, *(" ".join(task) for task in TASKS)], "model or task"
-    )
+    tasks = [f"{data_set} {protected}" for data_set, protected in TASKS]
+    return _shares(_BY_MODEL_AND_TASK, [*MODELS, *tasks], "model or task")
 
 
 def areas(bias: str) -> Any:
-    """Return Table 6: the area of each good trade-off, or else the region, by method and by model,
-    task and feature.
+    """Return Table 6: the area of each good trade-off, or else the region.
 
-    The paper's text says that 102 of 120 pairs of cells for sex and race share a region; in the
-    table they are 100.
+    Rows are methods; columns are combinations of model, task and feature. The paper's text says
+    that 102 of 120 pairs of cells for sex and race share a region; in the table they are 100.
 
     >>> areas("spd").loc["equalised-odds", ("LR", "adult", "sex")]
     '0.024'
     >>> areas("aod").loc["reweighing", ("DT", "compas", "race")]
     'win-win'
     """
-    columns = [
-        (model, *task) for model in MODELS for task in TASKS if (model, task[0]) != ("DT", "german")
-    ]
-    return _cells(_of(_AREAS, bias), columns, ["model", "task", "protected"])
+    columns = []
+    for model in MODELS:
+        for data_set, protected in TASKS:
+            if (model, data_set) != ("DT", "german"):
+                columns.append((model, data_set, protected))
+    table = _table_of_bias(_AREAS, bias)
+    return _cells(table, columns, ["model", "task", "protected"])
 
 
 def areas_own_model(bias: str) -> Any:
-    """Return Table 7: as Table 6, for the methods that have a model of their own; "NA" where there
-    is no line.
+    """Return Table 7: as Table 6, for methods with a model of their own; "NA" without a line.
 
     >>> areas_own_model("spd").loc["prejudice-remover", ("adult", "sex")]
     '0.042'
     """
-    return _cells(_of(_OWN_AREAS, bias), TASKS, ["task", "protected"])
+    table = _table_of_bias(_OWN_AREAS, bias)
+    return _cells(table, TASKS, ["task", "protected"])
 
 
-def _of(tables: Mapping[str, Any], bias: str) -> Any:
+def _table_of_bias(tables: Mapping[str, Any], bias: str) -> Any:
     if bias not in tables:
         raise UsageError(
             f"the paper has no tables for bias = {clip(repr(bias))}; {nearest(bias, tables)}"
@@ -197,14 +197,23 @@ def _shares(rows: Any, names: list[str], what: str) -> Any:
     return frame / 100
 
 
-def _cells(table: Mapping[str, str], columns: Sequence[tuple[str, ...]], names: list[str]) -> Any:
+def _cells(
+    table: Mapping[str, str], columns: Sequence[tuple[str, ...]], names: list[str]
+) -> Any:
     import pandas as pd
 
-    rows = [
-        [f"0{cell}" if cell[0] == "." else _LETTERS.get(cell, cell) for cell in row.split()]
-        for row in table.values()
-    ]
-    index = pd.Index([METHODS[code] for code in table], name="method")
+    rows = []
+    for row in table.values():
+        rows.append([_cell(text) for text in row.split()])
     return pd.DataFrame(
-        rows, index=index, columns=pd.MultiIndex.from_tuples(columns, names=names), dtype=object
+        rows,
+        index=pd.Index([METHODS[code] for code in table], name="method"),
+        columns=pd.MultiIndex.from_tuples(columns, names=names),
+        dtype=object,
     )
+
+
+def _cell(text: str) -> str:
+    if text.startswith("."):
+        return f"0{text}"
+    return _LETTERS.get(text, text)

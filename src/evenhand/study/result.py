@@ -1,6 +1,4 @@
-"""What a study found: the tables of the paper, and where every method stands, as evidence like that
-of any verb.
-"""
+"""What a study found: the paper's tables and where every method stands, as evidence of a verb."""
 
 from __future__ import annotations
 
@@ -12,20 +10,22 @@ from evenhand.results.protocol import Evidence
 from evenhand.runtime.budget import Spent
 from evenhand.statistics.estimate import StopReason
 from evenhand.study import tables
-from evenhand.study.text import as_json, shown
+from evenhand.study.text import as_json, printed_tables
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from evenhand.results.evidence import Finding
     from evenhand.study.fits import Cases
+    from evenhand.study.tables import Place
     from evenhand.study.text import PrintedTable
 
 
 @dataclass(frozen=True)
 class StudyResult(Evidence):
-    """The tables of a study, and a finding for each method with each model on each data set and
-    protected column.
+    """The tables of a study, and where each method stands.
+
+    There is a finding for each method with each model on each data set and protected column.
     """
 
     document: ClassVar[str] = "study"
@@ -53,19 +53,19 @@ class StudyResult(Evidence):
         cls, cases: Cases, bias: Sequence[str], performance: str, *, level: float = 0.95
     ) -> StudyResult:
         """Judge the fits of a study by some biases and a performance."""
-        printed = tuple(shown(cases, bias, performance, level=level))
+        printed = tuple(printed_tables(cases, bias, performance, level=level))
         return cls(
-            tuple(_findings(cases, bias, performance, level)),
-            tuple(as_json(one) for one in printed),
-            cases.splits,
-            cases.test_size,
-            cases.seed,
-            level,
-            len(cases.cases),
-            cases.failures,
-            cases.notes,
-            cases.seconds,
-            Spent(0, len(cases.cases), cases.seconds),
+            findings=tuple(_findings(cases, bias, performance, level)),
+            tables=tuple(map(as_json, printed)),
+            splits=cases.splits,
+            test_size=cases.test_size,
+            seed=cases.seed,
+            level=level,
+            fits=len(cases.cases),
+            failures=cases.failures,
+            notes=cases.notes,
+            training_seconds=cases.seconds,
+            spent=Spent(0, len(cases.cases), cases.seconds),
             shown=printed,
         )
 
@@ -82,7 +82,7 @@ class StudyResult(Evidence):
 
     @classmethod
     def owns(cls, table: Mapping[str, Any]) -> bool:
-        """Tell whether parsed JSON is a study."""
+        """Return whether parsed JSON is a study."""
         return table.get("job") == "study" and "tables" in table
 
     @classmethod
@@ -90,19 +90,19 @@ class StudyResult(Evidence):
         """Rebuild a study from JSON of the present format."""
         spent = spent_of(table)
         return cls(
-            tuple(findings_of(table)),
-            tuple(table["tables"]),
-            table["splits"],
-            table["test_size"],
-            table["seed"],
-            table["level"],
-            table["fits"],
-            tuple(table["failures"]),
-            tuple(table["notes"]),
-            spent.seconds,
-            spent,
-            read_stop(table["stop"]),
-            table["versions"],
+            findings=tuple(findings_of(table)),
+            tables=tuple(table["tables"]),
+            splits=table["splits"],
+            test_size=table["test_size"],
+            seed=table["seed"],
+            level=table["level"],
+            fits=table["fits"],
+            failures=tuple(table["failures"]),
+            notes=tuple(table["notes"]),
+            training_seconds=spent.seconds,
+            spent=spent,
+            stop=read_stop(table["stop"]),
+            versions=table["versions"],
         )
 
     def __str__(self) -> str:
@@ -114,21 +114,28 @@ def document() -> type[StudyResult]:
     return StudyResult
 
 
-def _findings(cases: Cases, bias: Sequence[str], performance: str, level: float) -> list[Finding]:
-    """Return where each method stands by each bias, with each model, on each data set and protected
-    column.
-    """
+def _findings(
+    cases: Cases, bias: Sequence[str], performance: str, level: float
+) -> list[Finding]:
+    """Return where each method stands by each bias, at each place of the study."""
     found: list[Finding] = []
     for name in bias:
         for own in (False, True):
-            compared = tables.standings(cases, name, performance, own=own, level=level).comparisons
-            for (model, task, protected), comparison in compared:
-                place = f"{task}, {protected}, {model}, by {name}"
+            standings = tables.standings(cases, name, performance, own=own, level=level)
+            for place, comparison in standings.comparisons:
                 for finding in comparison.findings:
-                    claim = f"{place}: {finding.claim}"
-                    about = (task, protected, model, *finding.about)
-                    key = f"{name} {finding.score} of {', '.join(about)}"
-                    found.append(
-                        replace(finding, claim=claim, about=about, score=f"{name} gain", key=key)
-                    )
+                    found.append(_with_place(finding, place, name))
     return found
+
+
+def _with_place(finding: Finding, place: Place, bias: str) -> Finding:
+    """Return a finding of a comparison whose claim and key say where it was found."""
+    model, task, protected = place
+    about = (task, protected, model, *finding.about)
+    return replace(
+        finding,
+        claim=f"{task}, {protected}, {model}, by {bias}: {finding.claim}",
+        about=about,
+        score=f"{bias} gain",
+        key=f"{bias} {finding.score} of {', '.join(about)}",
+    )

@@ -1,4 +1,4 @@
-"""The store of a study: every finished unit in one SQLite file, so that a killed study can resume."""
+"""The store of a study: every finished unit in one SQLite file, to resume a killed study."""
 
 from __future__ import annotations
 
@@ -41,7 +41,9 @@ class Store:
     evenhand.runtime.errors.LedgerError: ... holds another study: its seed is 0, not 1; ...
     """
 
-    def __init__(self, path: str | PathLike[str], facts: Mapping[str, Any] | None = None) -> None:
+    def __init__(
+        self, path: str | PathLike[str], facts: Mapping[str, Any] | None = None
+    ) -> None:
         self.path = Path(path)
         if facts is None and not self.path.is_file():
             others = beside(self.path, (self.path.suffix,))
@@ -67,8 +69,9 @@ class Store:
         if not differences:
             return
         text = ", ".join(differences[:_SHOWN_DIFFERENCES])
-        if len(differences) > _SHOWN_DIFFERENCES:
-            text += f" and {len(differences) - _SHOWN_DIFFERENCES} more"
+        more = len(differences) - _SHOWN_DIFFERENCES
+        if more > 0:
+            text += f" and {more} more"
         raise LedgerError(
             f"the store '{self.path}' holds another study: {text}; name another store, or delete"
             " this one to start over"
@@ -116,17 +119,22 @@ def _as_key(unit: Key) -> bytes:
 def _differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
     """Return what differs between two studies, in words."""
     found = []
-    for field in sorted(before.keys() | now.keys()):
+    fields = before.keys() | now.keys()
+    for field in sorted(fields):
         old = before.get(field)
         new = now.get(field)
         if isinstance(old, dict) and isinstance(new, dict):
             found += _differing_parts(field.removesuffix("s"), old, new)
         elif old != new:
-            found.append(f"its {field} is {clip(repr(old), 40)}, not {clip(repr(new), 40)}")
+            old_text = clip(repr(old), 40)
+            new_text = clip(repr(new), 40)
+            found.append(f"its {field} is {old_text}, not {new_text}")
     return found
 
 
-def _differing_parts(part: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
+def _differing_parts(
+    part: str, old: Mapping[str, Any], new: Mapping[str, Any]
+) -> list[str]:
     """Return what differs between parts by name, such as data sets, models and versions."""
     found = []
     for name in _without(new, old):

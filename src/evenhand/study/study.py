@@ -90,7 +90,9 @@ class Study:
         models = []
         if len(own) < len(self.methods):
             models = [model.name for model in self.models]
-        return _units_of_splits([task.name for task in self.tasks], [*models, *own], self.splits)
+        return _units_of_splits(
+            [task.name for task in self.tasks], [*models, *own], self.splits
+        )
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -331,7 +333,9 @@ def _method_info(table: Mapping[str, Any]) -> MethodInfo:
 def _check_names(what: str, names: Sequence[str]) -> None:
     for name, times in Counter(names).items():
         if not isinstance(name, str) or not name.strip():
-            raise UsageError(f"{clip(repr(name))} is not the name of a {what}; give it a text")
+            raise UsageError(
+                f"{clip(repr(name))} is not the name of a {what}; give it a text"
+            )
         if times == 1:
             continue
         if name == ORIGINAL:
@@ -339,12 +343,16 @@ def _check_names(what: str, names: Sequence[str]) -> None:
                 f"{name!r} cannot name a {what}: it is the name of a model without any method;"
                 " choose another name"
             )
-        raise UsageError(f"{name!r} names more than one {what}; give each a name of its own")
+        raise UsageError(
+            f"{name!r} names more than one {what}; give each a name of its own"
+        )
 
 
 def _check_whole_number(option: str, value: Any) -> None:
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise UsageError(f"{option} = {clip(repr(value))} must be a whole number of 1 or more")
+        raise UsageError(
+            f"{option} = {clip(repr(value))} must be a whole number of 1 or more"
+        )
 
 
 def _check_share(option: str, value: Any) -> None:

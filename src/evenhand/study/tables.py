@@ -21,7 +21,7 @@ from evenhand.study.published_numbers import METHODS
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from evenhand.methods.compare.comparison import Comparison
+    from evenhand.methods.compare.comparison import Comparison, Standing
     from evenhand.study.fits import Cases
 
 Place = tuple[str, str, str]
@@ -216,7 +216,9 @@ def _number_of_splits(group: tuple[Splits, list[str]]) -> int:
     return len(splits)
 
 
-def regions_by_method(cases: Cases, bias: Any = "spd", performance: Any = "accuracy") -> StudyTable:
+def regions_by_method(
+    cases: Cases, bias: Any = "spd", performance: Any = "accuracy"
+) -> StudyTable:
     """Return Table 4: the share of cases in each region, by method.
 
     The row "Mean" is about all cases together. A case is a single run: a split of a data set, for
@@ -427,7 +429,7 @@ def _rows(comparisons: list[Comparison], **place: Any) -> list[dict[str, Any]]:
     if not comparisons:
         return []
     # Methods that were compared apart are ranked together, as their intervals allow it.
-    standings = []
+    standings: list[Standing] = []
     for comparison in comparisons:
         standings += comparison.standings
     contenders = replace(comparisons[0], standings=standings).contenders

@@ -115,7 +115,7 @@ class Task:
     def _check_labels(self, labels: tuple[Label, ...], positive: Label) -> None:
         if len(labels) != 2:
             raise DataError(
-                f"{self.name}: there are {len(labels)} different labels, but methods need exactly"
+                f"{self.name}: there are {len(labels)} labels, but methods need exactly"
                 f" two; {nearest('', labels)}"
             )
         if positive not in labels:
@@ -124,7 +124,9 @@ class Task:
                 f" {nearest(positive, labels)}"
             )
 
-    def _binary(self, table: Any, column: str, value: Any) -> tuple[Any, tuple[Label, Label]]:
+    def _binary(
+        self, table: Any, column: str, value: Any
+    ) -> tuple[Any, tuple[Label, Label]]:
         """Return a protected column with two values, and these two, the privileged one first."""
         if column not in table.columns:
             raise DataError(
@@ -177,7 +179,7 @@ class Task:
     def split(
         self, number: int, test_size: float, seed: int
     ) -> tuple[NDArray[np.intp], NDArray[np.intp], int]:
-        """Return the training rows and the test rows of one split, and the seed of all its draws."""
+        """Return the training rows and the test rows of one split, and the seed of its draws."""
         rng = stream(seed, "study", self.name, number)
         order = rng.permutation(self.rows)
         # At least one row on each side.

@@ -1,5 +1,6 @@
-"""A study as its readers see it: the paper's four tables, ours alone or beside what was published,
-and as JSON.
+"""A study as its readers see it: the paper's four tables, as lines, and as JSON.
+
+The tables are ours alone, or beside what was published.
 """
 
 from __future__ import annotations
@@ -13,73 +14,77 @@ from evenhand.runtime import number_text
 from evenhand.study import published_numbers, tables
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from rich.console import Console
 
     from evenhand.study.fits import Cases
     from evenhand.study.result import StudyResult
-    from evenhand.study.tables import Table
+    from evenhand.study.tables import StudyTable
 
 PUBLISHED = {"spd": "spd", "aod": "aod", "aod-abs": "aod"}
-"""The paper's biases, by accuracy; what it prints as aod comes from code that takes the mean of
-sizes, aod-abs here.
+"""The paper's biases, by accuracy.
+
+What it prints as aod comes from code that takes the mean of sizes, aod-abs here.
 """
 
 
 @dataclass(frozen=True)
 class PrintedTable:
-    """One table: what it says, our numbers, and what the paper printed where it has such a table."""
+    """One table: its title, our numbers, and those of the paper where it has such a table."""
 
     title: str
-    ours: Table
+    ours: StudyTable
     theirs: Any = None
 
 
-def shown(
+def printed_tables(
     cases: Cases, bias: Sequence[str], performance: str, *, level: float = 0.95
 ) -> Iterator[PrintedTable]:
-    """Return the tables of a study, in the order of the paper; those that would be empty are left
-    out.
-    """
-    known = performance == "accuracy"
+    """Return the tables of a study, in the order of the paper, without those that are empty."""
     for name in bias:
-        paper = known and name in PUBLISHED
+        published = _published_bias(name, performance)
         yield PrintedTable(
             f"Share of cases in each region, by {name} and {performance} (Table 4)",
             tables.regions_by_method(cases, name, performance),
-            published_numbers.regions_by_method(PUBLISHED[name]) if paper else None,
+            None if published is None else published_numbers.regions_by_method(published),
         )
     yield PrintedTable(
         f"Share of cases in each region, {' and '.join(bias)} together (Table 5)",
         tables.regions_by_model_and_task(cases, bias, performance),
-        (
-            published_numbers.regions_by_model_and_task()
-            if known and len(bias) == 2 and {PUBLISHED.get(name) for name in bias} == {"spd", "aod"}
-            else None
-        ),
+        _published_table_5(bias, performance),
     )
     for name in bias:
-        paper = known and name in PUBLISHED
-        for title, ours, theirs in (
-            (
-                "Region or area of each method, by {} and {} (Table 6)",
-                tables.areas,
-                published_numbers.areas,
-            ),
-            (
-                "Methods with a model of their own, by {} and {} (Table 7)",
-                tables.areas_own_model,
-                published_numbers.areas_own_model,
-            ),
-        ):
-            found = ours(cases, name, performance, level=level)
-            if len(found.frame):
-                yield PrintedTable(
-                    title.format(name, performance),
-                    found,
-                    theirs(PUBLISHED[name]) if paper else None,
-                )
+        published = _published_bias(name, performance)
+        found = tables.areas(cases, name, performance, level=level)
+        if len(found.frame):
+            yield PrintedTable(
+                f"Region or area of each method, by {name} and {performance} (Table 6)",
+                found,
+                None if published is None else published_numbers.areas(published),
+            )
+        found = tables.areas_own_model(cases, name, performance, level=level)
+        if len(found.frame):
+            yield PrintedTable(
+                f"Methods with a model of their own, by {name} and {performance} (Table 7)",
+                found,
+                None if published is None else published_numbers.areas_own_model(published),
+            )
+
+
+def _published_bias(name: str, performance: str) -> str | None:
+    """Return the paper's name of a bias, None where it has no tables for it."""
+    if performance != "accuracy":
+        return None
+    return PUBLISHED.get(name)
+
+
+def _published_table_5(bias: Sequence[str], performance: str) -> Any:
+    """Return the paper's Table 5, None where it is about other biases."""
+    names = {_published_bias(name, performance) for name in bias}
+    if len(bias) != 2 or names != {"spd", "aod"}:
+        return None
+    return published_numbers.regions_by_model_and_task()
 
 
 def render_study(
@@ -90,13 +95,16 @@ def render_study(
 
     screen = console or Console()
     notes: dict[str, None] = {}
-    for one in study.shown:
-        frame, title = one.ours.marked, one.title
-        if paper and one.theirs is not None:
-            frame, title = tables.beside(one.ours, one.theirs), f"{title}: ours [the paper's]"
+    for table in study.shown:
+        frame = table.ours.marked
+        title = table.title
+        if paper and table.theirs is not None:
+            frame = tables.beside(table.ours, table.theirs)
+            title = f"{title}: ours [the paper's]"
         render_table(frame, title, console=screen)
         screen.print()
-        notes |= dict.fromkeys(one.ours.legend)
+        # The keys of a dictionary: a note that several tables share is printed once.
+        notes |= dict.fromkeys(table.ours.legend)
     for line in [*notes, *study.failures, *study.notes, _spent(study)]:
         screen.print(line, markup=False, highlight=False, soft_wrap=True)
 
@@ -107,47 +115,63 @@ def _spent(study: StudyResult) -> str:
     return f"{fits} fits on {study.splits} splits, {seconds} s of training and predicting"
 
 
-def lines(study: StudyResult, *, cases: int = 1, width: int | None = None) -> Iterator[Line]:
-    """Tell a study as lines: its tables as its JSON has them, and what each method is worth."""
+def lines(
+    study: StudyResult, *, cases: int = 1, width: int | None = None
+) -> Iterator[Line]:
+    """Return a study as lines: its tables as its JSON has them, and what is to be known of it."""
     for table in study.tables:
         yield Line(table["title"])
-        columns = list(dict.fromkeys(key for row in table["rows"] for key in row["cells"]))
-        rows = [
-            [str(row["row"]), *(_cell(row["cells"].get(key)) for key in columns)]
-            for row in table["rows"]
-        ]
-        yield from (Line(text, row=True) for text in table_of(["", *columns], rows, width))
+        columns = _columns(table["rows"])
+        rows = []
+        for row in table["rows"]:
+            cells = [_cell(row["cells"].get(key)) for key in columns]
+            rows.append([str(row["row"]), *cells])
+        for text in table_of(["", *columns], rows, width):
+            yield Line(text, row=True)
         yield Line("")
     for line in [*study.failures, *study.notes, _spent(study)]:
         yield Line(line)
 
 
+def _columns(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return the columns of all rows, each once, in the order in which they come."""
+    columns: dict[str, None] = {}
+    for row in rows:
+        columns |= dict.fromkeys(row["cells"])
+    return list(columns)
+
+
 def _cell(value: Any) -> str:
     if value is None:
         return ""
-    return number_text.amount(value) if isinstance(value, float) else str(value)
+    if isinstance(value, float):
+        return number_text.amount(value)
+    return str(value)
 
 
-def as_json(one: PrintedTable) -> dict[str, Any]:
+def as_json(table: PrintedTable) -> dict[str, Any]:
     """Return a table as JSON holds it."""
     rows = []
-    for row, cells in one.ours.frame.to_dict("index").items():
-        rows.append(
-            {"row": row, "cells": {_key(column): _plain(value) for column, value in cells.items()}}
-        )
+    for name, row in table.ours.frame.to_dict("index").items():
+        cells = {_key(column): _plain(value) for column, value in row.items()}
+        rows.append({"row": name, "cells": cells})
     return {
-        "title": one.title,
+        "title": table.title,
         "rows": rows,
-        "left_out": list(one.ours.left_out),
-        "notes": list(one.ours.notes),
+        "left_out": list(table.ours.left_out),
+        "notes": list(table.ours.notes),
     }
 
 
 def _key(column: Any) -> str:
-    return ", ".join(map(str, column)) if isinstance(column, tuple) else str(column)
+    if isinstance(column, tuple):
+        return ", ".join(map(str, column))
+    return str(column)
 
 
 def _plain(value: Any) -> Any:
     if isinstance(value, float) and value != value:  # NaN alone differs from itself
         return None
-    return value.item() if hasattr(value, "item") else value
+    if hasattr(value, "item"):
+        return value.item()
+    return value

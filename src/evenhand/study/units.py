@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from evenhand.study.store import Key
-    from evenhand.study.study import StudyMethod, Study
+    from evenhand.study.study import Study, StudyMethod
     from evenhand.study.tasks import Task
 
 KeptCase = list[Any]
@@ -128,7 +128,9 @@ class _SplitRows:
             "random_state": self.seed,
         }
 
-    def tried(self, make: Callable[[], Any], column: str | None, name: str) -> tuple[Any, KeptCase]:
+    def tried(
+        self, make: Callable[[], Any], column: str | None, name: str
+    ) -> tuple[Any, KeptCase]:
         """Return a fitted estimator, None where it failed, and what is kept of the case."""
         fitted = None
         counts = None
@@ -219,7 +221,9 @@ def _with_seed(estimator: Any, seed: int) -> Any:
     return estimator.set_params(**dict.fromkeys(free, seed))
 
 
-def cases_of(unit: Key, kept: list[KeptCase], shape: tuple[int, int, int]) -> list[StudyCase]:
+def cases_of(
+    unit: Key, kept: list[KeptCase], shape: tuple[int, int, int]
+) -> list[StudyCase]:
     """Return the cases of a finished unit."""
     task, model, split = unit
     cases = []

@@ -15,7 +15,7 @@ from evenhand.results.protocol import Evidence
 from evenhand.results.reading import evidence_of
 from evenhand.runtime.errors import UsageError
 from evenhand.study.result import StudyResult
-from evenhand.study.study import Entry, Model, Study, Task, run
+from evenhand.study.study import Model, Study, StudyMethod, Task, run
 from tests.support.helpers import refused
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def cases() -> Cases:
     frame = pd.DataFrame({"sex": [0, 1] * 200, "age": range(400)})
     task = Task("ages", frame, frame["age"] > 150 + 100 * frame["sex"], True, {"sex": 0})
     models = [Model("DT", DecisionTreeClassifier(max_depth=2, random_state=0))]
-    return run(Study([task], models, [Entry(name) for name in METHODS], splits=3))
+    return run(Study([task], models, [StudyMethod(name) for name in METHODS], splits=3))
 
 
 @cache
@@ -139,7 +139,7 @@ def _with_failure() -> Cases:
     task = Task("ages", frame, frame["age"] > 150 + 100 * frame["sex"], True, {"sex": 0})
     return run(
         Study(
-            [task], [Model("DT", Unlucky(max_depth=2))], [Entry(name) for name in METHODS], splits=2
+            [task], [Model("DT", Unlucky(max_depth=2))], [StudyMethod(name) for name in METHODS], splits=2
         )
     )
 

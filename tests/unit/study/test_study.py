@@ -30,7 +30,7 @@ from evenhand.runtime.errors import DataError, LedgerError, MissingExtra, UsageE
 from evenhand.study import study as studies
 from evenhand.study.fits import NothingToCompare
 from evenhand.study.models import MODELS, model
-from evenhand.study.study import Entry, Model, Study, Task, load, run
+from evenhand.study.study import Model, Study, StudyMethod, Task, load, run
 from evenhand.study.units import Remembering, Work
 from evenhand.subject.ledger import Ledger
 from tests.support.helpers import refused
@@ -184,9 +184,9 @@ def tree(depth: int = 3) -> Tree:
 
 def small(**changes: Any) -> Study:
     methods = [
-        Entry("same", factory=Same),
-        Entry("lift", factory=Lift),
-        Entry("coin", factory=Coin),
+        StudyMethod("same", factory=Same),
+        StudyMethod("lift", factory=Lift),
+        StudyMethod("coin", factory=Coin),
     ]
     parts: dict[str, Any] = {
         "tasks": [task()],
@@ -240,9 +240,9 @@ def test_tables_count_the_test_rows_of_each_split_by_hand():
                 )
             )
             assert case.counts is not None
-            for at, combination in enumerate(one.ground.combinations):
-                for row, true in enumerate(one.ground.labels):
-                    for place, label in enumerate(one.ground.labels):
+            for at, combination in enumerate(one.info.combinations):
+                for row, true in enumerate(one.info.labels):
+                    for place, label in enumerate(one.info.labels):
                         assert case.counts[at, row, place] == expected[(*combination, true, label)]
 
 
@@ -293,7 +293,7 @@ def test_bias_may_be_that_of_other_columns_than_the_method_acts_on():
 
 def test_a_model_is_fitted_once_for_each_split_and_asked_once_about_the_same_rows():
     FITS.clear()
-    methods = [Entry(f"lift {by}", factory=Lift, settings={"by": by}) for by in (0.1, 0.2, 0.3)]
+    methods = [StudyMethod(f"lift {by}", factory=Lift, settings={"by": by}) for by in (0.1, 0.2, 0.3)]
     run(Study([task()], [Model("tree", tree(2))], methods, splits=2))
     assert FITS == {
         "fit": 2,
@@ -305,7 +305,7 @@ def test_a_model_is_fitted_once_for_each_split_and_asked_once_about_the_same_row
 
 def test_a_method_that_keeps_columns_from_the_model_trains_its_own():
     FITS.clear()
-    aware = Entry("blind", factory=Lift, settings={"aware": False})
+    aware = StudyMethod("blind", factory=Lift, settings={"aware": False})
     cases = run(Study([task()], [Model("tree", tree(2))], [aware], splits=1))
     assert FITS["alone"] == 2  # for each protected column
     assert FITS["shared"] == 0
@@ -325,7 +325,7 @@ def test_a_method_with_a_model_of_its_own_is_trained_once_for_each_column_and_sp
         "same",
         "lift",
     ]
-    alone = run(small(models=[], methods=[Entry("coin", factory=Coin)]))
+    alone = run(small(models=[], methods=[StudyMethod("coin", factory=Coin)]))
     assert {case.model for case in alone.cases} == {"coin"}
 
 
@@ -357,7 +357,7 @@ def test_a_seed_that_the_user_gave_stays():
         Study(
             [numbers],
             [Model("fixed", fixed), Model("free", free)],
-            [Entry("same", factory=Same)],
+            [StudyMethod("same", factory=Same)],
             splits=3,
         )
     )
@@ -378,7 +378,7 @@ def test_a_seed_that_the_user_gave_stays():
 
 
 def test_a_method_that_fails_is_told_of_and_the_study_goes_on():
-    methods = [Entry("same", factory=Same), Entry("broken", factory=Broken)]
+    methods = [StudyMethod("same", factory=Same), StudyMethod("broken", factory=Broken)]
     cases = run(small(methods=methods))
     assert {case.method for case in cases.failed} == {"broken"}
     assert {case.error for case in cases.failed} == {"RuntimeError: no luck with this split"}
@@ -407,7 +407,7 @@ class Odd(Same):
 
 
 def test_labels_that_are_none_are_told_of():
-    cases = run(small(methods=[Entry("odd", factory=Odd)], splits=1))
+    cases = run(small(methods=[StudyMethod("odd", factory=Odd)], splits=1))
     one, other = (str(case.error) for case in cases.failed)
     assert (
         one == "72 predictions for 72 rows, among them ['maybe'], are not one of 'no' and 'yes' for"
@@ -424,8 +424,8 @@ def test_splits_in_which_a_method_failed_are_left_out_for_all():
     )
     lost = sum(seed % every == 0 for seed in seeds)
     methods = [
-        Entry("same", factory=Same),
-        Entry("broken", factory=Broken, settings={"every": every}),
+        StudyMethod("same", factory=Same),
+        StudyMethod("broken", factory=Broken, settings={"every": every}),
     ]
     cases = run(small(methods=methods, splits=8))
     found = cases.comparison("people", "sex", "tree")
@@ -457,7 +457,7 @@ def test_a_missing_library_is_named_before_anything_is_fitted(monkeypatch):
     study = Study(
         [task()],
         [Model("tree", Tree())],
-        [Entry("same", factory=Same), Entry("calibrated-fnr")],
+        [StudyMethod("same", factory=Same), StudyMethod("calibrated-fnr")],
         splits=1,
     )
     refused(MissingExtra, lambda: run(study), "calibrated-fnr", "evenhand[aif360]")
@@ -465,15 +465,15 @@ def test_a_missing_library_is_named_before_anything_is_fitted(monkeypatch):
 
 
 def test_wrong_entries_and_studies_are_refused():
-    refused(UsageError, lambda: Entry("reweighting"), "reweighing")
-    refused(UsageError, lambda: Entry("a", key="reweighing", settings={"etta": 1}), "etta")
+    refused(UsageError, lambda: StudyMethod("reweighting"), "reweighing")
+    refused(UsageError, lambda: StudyMethod("a", key="reweighing", settings={"etta": 1}), "etta")
     refused(
         UsageError,
-        lambda: Entry("a", key="reweighing", settings={"over": "sex"}),
+        lambda: StudyMethod("a", key="reweighing", settings={"over": "sex"}),
         "over",
         "the study sets",
     )
-    refused(UsageError, lambda: Entry("a", factory=Lift, settings={"bye": 1}), "bye")
+    refused(UsageError, lambda: StudyMethod("a", factory=Lift, settings={"bye": 1}), "bye")
     refused(UsageError, lambda: small(tasks=[]), "data set")
     refused(UsageError, lambda: small(models=[]), "at least one model")
     refused(UsageError, lambda: small(tasks=[task(), task()]), "'people'", "more than one data set")
@@ -482,7 +482,7 @@ def test_wrong_entries_and_studies_are_refused():
     )
     refused(UsageError, lambda: small(models=[Model("same", tree())]), "'same'")
     refused(UsageError, lambda: small(models=[Model("original", tree())]), "original")
-    refused(UsageError, lambda: small(models=[Model("", tree())]), "no name")
+    refused(UsageError, lambda: small(models=[Model("", tree())]), "is not the name")
     refused(UsageError, lambda: small(splits=0), "splits = 0")
     refused(UsageError, lambda: small(test_size=1.0), "test_size = 1.0")
     refused(UsageError, lambda: small(seed=-1), "seed = -1")
@@ -518,7 +518,7 @@ def test_wrong_tasks_are_refused():
 
 def test_columns_of_many_values_become_two_for_all():
     one = task(region=["north", "west"])
-    assert one.ground.protected == {"sex": ("m", "f"), "region": ("north or west", "other")}
+    assert one.info.protected == {"sex": ("m", "f"), "region": ("north or west", "other")}
     frame, _ = people()
     assert one.frame["region"].tolist() == [
         "other" if r == "east" else "north or west" for r in frame["region"]
@@ -627,7 +627,7 @@ def test_a_store_of_another_study_is_refused_by_what_differs(tmp_path, monkeypat
     of("it has no data set 'more'", tasks=[task(), task("more")])
     of("it has the model 'tree', too", "it has no model 'stump'", models=[Model("stump", tree())])
     of("its model 'tree' is another", models=[Model("tree", tree(2))])
-    methods = [*study.methods[:2], Entry("coin", factory=Coin, settings={"strength": 0.1})]
+    methods = [*study.methods[:2], StudyMethod("coin", factory=Coin, settings={"strength": 0.1})]
     of("its method 'coin' is another", methods=methods)
     of("it has the method 'coin', too", methods=methods[:2])
     here = versions()
@@ -640,7 +640,7 @@ def test_files_that_are_no_store_are_refused(tmp_path):
     refused(LedgerError, lambda: load(missing), "b.sqlite", "does not exist")
     assert not missing.exists()
     text.write_text("sex,age\n" * 200)
-    refused(LedgerError, lambda: run(small(), text), "c.sqlite", "no SQLite file")
+    refused(LedgerError, lambda: run(small(), text), "c.sqlite", "not an SQLite file")
     with Ledger(ledger, space="s", subject="m"):
         pass
     refused(LedgerError, lambda: run(small(), ledger), "d.sqlite", "name another file")
@@ -657,7 +657,7 @@ class Slow(DecisionTreeClassifier):  # type: ignore[misc]
 def slow() -> Study:
     frame, labels = people()
     numbers = frame[["skill", "noise"]].assign(sex=(frame["sex"] == "m") * 1)
-    methods = [Entry("same", factory=Same), Entry("lift", factory=Lift)]
+    methods = [StudyMethod("same", factory=Same), StudyMethod("lift", factory=Lift)]
     return Study(
         [Task("people", numbers, labels, "yes", {"sex": 1})],
         [Model("slow", Slow())],
@@ -672,12 +672,12 @@ def test_a_killed_study_goes_on_where_it_was(tmp_path, monkeypatch):
         from pathlib import Path
         from evenhand.study.units import Work
         from tests.unit.study.test_study import run, slow
-        done = Work._done
+        done = Work._kept_cases
         def told(self, unit):
             with Path({str(log)!r}).open("a") as file:
                 file.write(f"{{unit}}\\n")
             return done(self, unit)
-        Work._done = told
+        Work._kept_cases = told
         run(slow(), {str(store)!r})
     """
     environment = {**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'src'}", "PAUSE": "0.2"}
@@ -692,13 +692,13 @@ def test_a_killed_study_goes_on_where_it_was(tmp_path, monkeypatch):
     finished = {str((case.task, case.model, case.split)) for case in load(store).cases}
     assert 3 <= len(finished) < 8
     assert finished <= set(begun)
-    second, done = [], Work._done
+    second, done = [], Work._kept_cases
 
     def noted(self, unit):
         second.append(str(unit))
         return done(self, unit)
 
-    monkeypatch.setattr(Work, "_done", noted)
+    monkeypatch.setattr(Work, "_kept_cases", noted)
     monkeypatch.setenv("PAUSE", "0")
     study = slow()
     run(study, store)
@@ -742,7 +742,7 @@ def test_the_german_credit_data_with_real_methods(tmp_path):
     study = Study(
         [german],
         [Model("LR", model("LR")), Model("DT", model("DT"))],
-        [Entry(name) for name in names],
+        [StudyMethod(name) for name in names],
         splits=2,
     )
     cases = run(study, tmp_path / "german.sqlite")

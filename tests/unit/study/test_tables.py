@@ -22,7 +22,7 @@ from evenhand.mitigation import catalogue
 from evenhand.runtime.errors import UsageError
 from evenhand.study import published_numbers, tables
 from evenhand.study.fits import ORIGINAL, Cases, NothingToCompare
-from evenhand.study.study import Entry, Model, Study, Task, run
+from evenhand.study.study import Model, Study, StudyMethod, Task, run
 from tests.support.helpers import refused
 
 SPLITS = 8
@@ -112,13 +112,13 @@ def people(name: str, rows: int, seed: int, *columns: str, noise: float = 1.0) -
 
 
 METHODS = [
-    Entry("reweighing"),
-    Entry("EO", key="nudge", factory=Nudge),
-    Entry("both ways", settings={"sides": (1, -1), "share": 0.1}, factory=Nudge),
-    Entry("wrong way", settings={"sides": (-1,), "share": -1.0}, factory=Nudge),
-    Entry("flaky", settings={"fails": 3, "share": 0.3}, factory=Nudge),
-    Entry("broken", settings={"fails": 1}, factory=Nudge),
-    Entry("alone", factory=Alone),
+    StudyMethod("reweighing"),
+    StudyMethod("EO", key="nudge", factory=Nudge),
+    StudyMethod("both ways", settings={"sides": (1, -1), "share": 0.1}, factory=Nudge),
+    StudyMethod("wrong way", settings={"sides": (-1,), "share": -1.0}, factory=Nudge),
+    StudyMethod("flaky", settings={"fails": 3, "share": 0.3}, factory=Nudge),
+    StudyMethod("broken", settings={"fails": 1}, factory=Nudge),
+    StudyMethod("alone", factory=Alone),
 ]
 
 
@@ -297,12 +297,12 @@ def test_a_table_marks_who_may_be_the_best_and_reads_without_a_frame():
 
 def test_a_study_of_methods_with_their_own_model_alone_or_of_none():
     task = people("adult", 300, 1, "sex")
-    only = run(Study([task], [], [Entry("alone", factory=Alone)], splits=2))
+    only = run(Study([task], [], [StudyMethod("alone", factory=Alone)], splits=2))
     assert tables.areas(only).frame.empty
     assert tables.areas_own_model(only).frame.shape == (1, 1)
     assert tables.regions_by_method(only).frame["cases"].tolist() == [2, 2]
     hopeless = run(Study([people("dice", 120, 3, "sex", noise=9)], [Model("LR", LogisticRegression())],
-                         [Entry("reweighing")], splits=3))  # fmt: skip
+                         [StudyMethod("reweighing")], splits=3))  # fmt: skip
     assert tables.areas(hopeless).frame.shape == (1, 0)
     assert tables.regions_by_method(hopeless).frame["cases"].tolist() == [0, 0]
     assert tables.regions_by_model_and_task(hopeless).frame["win-win"].isna().all()
