@@ -14,7 +14,8 @@ import numpy as np
 from evenhand.population.encoded_frame import Source
 from evenhand.runtime.errors import DataError, SpaceError, UsageError, clip, nearest
 from evenhand.runtime.options import checked_keywords
-from evenhand.space.dataframes import check_missing, eager, encode_column
+from evenhand.space.dataframes import check_missing, eager
+from evenhand.space.encoding import encode_column
 from evenhand.space.distribution import Distribution, Part, checked_weights
 from evenhand.space.feature import plain
 from evenhand.space.space import Space
@@ -118,7 +119,7 @@ class Weights:
                 isinstance(plain(end), int | float) and not isinstance(end, bool)
                 for end in (low, high)
             ):
-                raise UsageError(f"{ends} has an end that is no number")
+                raise UsageError(f"{ends} has an end that is not a number")
             if not low <= high:
                 raise UsageError(f"{ends} is empty; write the lower end first")
             if low < feature.low or high > feature.high:

@@ -16,7 +16,7 @@ from evenhand.results.evidence import Finding
 from evenhand.runtime.errors import UsageError
 from evenhand.runtime.random_streams import stream
 from evenhand.scores.enumeration import SMALL, SMALL_EXPENSIVE, part, whole
-from evenhand.space.space import MOST_ASSIGNMENTS
+from evenhand.space.variants import MOST_ASSIGNMENTS
 from evenhand.statistics.estimate import StopReason
 
 if TYPE_CHECKING:

@@ -33,7 +33,7 @@ from evenhand.runtime.column_file import (
     write_columns,
 )
 from evenhand.runtime.errors import DataError, EvenhandError, UsageError, clip, nearest
-from evenhand.space.dataframes import encode_column
+from evenhand.space.encoding import encode_column
 from evenhand.space.feature import plain
 from evenhand.subject.outputs import joined
 

@@ -15,26 +15,25 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from evenhand.runtime.errors import NoInputs, RareInputs, SpaceError, clip
-from evenhand.space.feature import combinations, count, product
+from evenhand.space.feature import combinations, count, empty_points, product, zero_points
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from numpy.typing import NDArray
+    from evenhand.space.feature import Feature, Flags, Points
 
-    from evenhand.space.feature import Feature, Points
-
-    Predicate = tuple[tuple[int, ...], Callable[[Points], NDArray[np.bool_]]]
+    Check = Callable[[Points], Flags]
+    Predicate = tuple[tuple[int, ...], Check]
 
 LARGEST_TABLE = 1 << 20
 """Blocks with at most this many combinations are listed; the others are drawn by rejection."""
 RAREST = 1e-3
 """The smallest share of draws that may be valid before rejection gives up."""
-_TRIAL = 1 << 18
-_CELLS = 1 << 22
-"""Values that are checked against constraints at once, which bounds the memory of spaces with many
-features.
-"""
+_FEWEST_TRIALS = 1 << 10
+_MOST_TRIALS = 1 << 18
+"""The most inputs that are tried at once."""
+_MOST_CELLS = 1 << 22
+"""The most values that are checked against constraints at once, which bounds memory."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +42,7 @@ class Block:
 
     columns: tuple[int, ...]
     features: tuple[Feature, ...]
-    predicates: tuple[Callable[[Points], NDArray[np.bool_]], ...]
+    predicates: tuple[Check, ...]
     texts: tuple[str, ...]
     width: int
 
@@ -61,7 +60,7 @@ class Block:
         table = every[self._valid(every)]
         if len(table) == 0:
             raise NoInputs(
-                f"no input is valid: {self._said} exclude all {len(every):,} combinations of"
+                f"no input is valid: {self._constraints} exclude all {len(every):,} combinations of"
                 f" {self._names}"
             )
         return table
@@ -82,99 +81,118 @@ class Block:
             return self._listed
         if self.predicates:
             raise SpaceError(
-                f"{self._said} tie {self._names} together, whose {count(self.combinations)}"
+                f"{self._constraints} tie {self._names} together, whose {count(self.combinations)}"
                 f" combinations are over the {LARGEST_TABLE:,} that are enumerated at once"
             )
         return self.features[0].values()[:, None]
 
     @property
-    def _said(self) -> str:
-        return "the constraints " + clip(", ".join(repr(text) for text in self.texts), 200)
+    def _constraints(self) -> str:
+        texts = ", ".join(repr(text) for text in self.texts)
+        return "the constraints " + clip(texts, 200)
 
     @property
     def _names(self) -> str:
-        return clip(", ".join(feature.name for feature in self.features), 200)
+        names = ", ".join(feature.name for feature in self.features)
+        return clip(names, 200)
 
-    def _valid(self, rows: Points) -> NDArray[np.bool_]:
+    def _valid(self, rows: Points) -> Flags:
+        """Return which combinations satisfy all constraints."""
         mask = np.ones(len(rows), dtype=np.bool_)
-        at_once = max(1, _CELLS // self.width)
+        at_once = max(1, _MOST_CELLS // self.width)
         for start in range(0, len(rows), at_once):
             part = rows[start : start + at_once]
+            part_mask = mask[start : start + at_once]
             # Predicates read whole points; columns outside the block are not theirs to read.
-            points: Points = np.zeros((len(part), self.width), dtype=np.float64, order="F")
+            points = zero_points(len(part), self.width)
             points[:, list(self.columns)] = part
             for predicate in self.predicates:
-                mask[start : start + at_once] &= predicate(points)
+                part_mask &= predicate(points)
         return mask
 
     def draw(self, rng: np.random.Generator, out: Points) -> None:
         """Fill this block's columns of `out` with uniform valid combinations."""
         if not self.predicates:
+            # Without a constraint nothing ties two features, so there is only one.
             self.features[0].draw(len(out), rng, out[:, self.columns[0]])
         elif self._listed is not None:
-            rows = self._listed[rng.integers(0, len(self._listed), len(out))]
+            chosen = rng.integers(0, len(self._listed), len(out))
+            rows = self._listed[chosen]
             for column, values in zip(self.columns, rows.T, strict=True):
                 out[:, column] = values
         else:
-            self._reject(rng, out)
+            self._draw_by_rejection(rng, out)
 
-    def _reject(self, rng: np.random.Generator, out: Points) -> None:
-        filled = tried = 0
+    def _draw_by_rejection(self, rng: np.random.Generator, out: Points) -> None:
+        columns = list(self.columns)
+        filled = 0
+        tried = 0
         while filled < len(out):
-            share = (filled + 1) / (tried + 2)
-            trial: Points = np.empty(
-                (_trial(len(out) - filled, share), len(self.features)), order="F"
-            )
-            for column, feature in enumerate(self.features):
-                feature.draw(len(trial), rng, trial[:, column])
-            kept = trial[self._valid(trial)][: len(out) - filled]
-            out[filled : filled + len(kept), list(self.columns)] = kept
+            missing = len(out) - filled
+            trial = empty_points(_trials(missing, filled, tried), len(self.features))
+            for position, feature in enumerate(self.features):
+                feature.draw(len(trial), rng, trial[:, position])
+            kept = trial[self._valid(trial)][:missing]
+            out[filled : filled + len(kept), columns] = kept
             filled += len(kept)
             tried += len(trial)
-            if tried >= 4 * _TRIAL and filled < RAREST * tried:
+            if tried >= 4 * _MOST_TRIALS and filled < RAREST * tried:
                 raise RareInputs(
-                    f"{self._said} accept only {filled:,} of {tried:,} uniform draws of"
+                    f"{self._constraints} accept only {filled:,} of {tried:,} uniform draws of"
                     f" {self._names}; narrow the ranges of these features so that at least 1 in"
                     f" {round(1 / RAREST):,} is valid"
                 )
 
 
-def _trial(missing: int, share: float) -> int:
-    return int(min(_TRIAL, max(1024, 1.1 * missing / max(share, RAREST))))
+def _trials(missing: int, filled: int, tried: int) -> int:
+    """Return how many combinations to try next, so that about all missing ones are found."""
+    # Laplace's estimate of the share of valid draws, and a tenth more than it asks for.
+    share = (filled + 1) / (tried + 2)
+    wanted = 1.1 * missing / max(share, RAREST)
+    return int(min(_MOST_TRIALS, max(_FEWEST_TRIALS, wanted)))
 
 
 def plan_blocks(
     features: tuple[Feature, ...], predicates: Sequence[Predicate], texts: Sequence[str]
 ) -> tuple[Block, ...]:
     """Group features into blocks that constraints connect, in the order of their first feature."""
-    root = list(range(len(features)))
+    roots = _roots(len(features), predicates)
+    members: dict[int, list[int]] = {}
+    for position, root in enumerate(roots):
+        members.setdefault(root, []).append(position)
+    blocks = []
+    for root, columns in members.items():
+        checks = []
+        check_texts = []
+        for (touched, check), text in zip(predicates, texts, strict=True):
+            # A constraint that names no feature goes with the first block.
+            first = touched[0] if touched else 0
+            if roots[first] == root:
+                checks.append(check)
+                check_texts.append(text)
+        block = Block(
+            columns=tuple(columns),
+            features=tuple(features[column] for column in columns),
+            predicates=tuple(checks),
+            texts=tuple(check_texts),
+            width=len(features),
+        )
+        blocks.append(block)
+    return tuple(blocks)
+
+
+def _roots(size: int, predicates: Sequence[Predicate]) -> list[int]:
+    """Return for each feature the first one that a chain of constraints connects it with."""
+    # Disjoint sets as trees of parents, joined so that the lowest position is the root.
+    parents = list(range(size))
 
     def find(position: int) -> int:
-        while root[position] != position:
-            position = root[position]
+        while parents[position] != position:
+            position = parents[position]
         return position
 
     for touched, _ in predicates:
         for position in touched[1:]:
-            one, other = sorted((find(touched[0]), find(position)))
-            root[other] = one
-    members: dict[int, list[int]] = {}
-    for position in range(len(features)):
-        members.setdefault(find(position), []).append(position)
-    blocks = []
-    for first, columns in members.items():
-        mine = [
-            i
-            for i, (touched, _) in enumerate(predicates)
-            if (find(touched[0]) if touched else 0) == first
-        ]
-        blocks.append(
-            Block(
-                tuple(columns),
-                tuple(features[column] for column in columns),
-                tuple(predicates[i][1] for i in mine),
-                tuple(texts[i] for i in mine),
-                len(features),
-            )
-        )
-    return tuple(blocks)
+            lower, higher = sorted((find(touched[0]), find(position)))
+            parents[higher] = lower
+    return [find(position) for position in range(size)]

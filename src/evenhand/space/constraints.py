@@ -1,8 +1,7 @@
-"""Constraints: which combinations of values are real inputs, as expressions that are parsed and
-never `eval`ed.
+"""Constraints: which combinations of values are inputs. Expressions are parsed, never `eval`ed.
 
 The grammar is a small part of Python: feature names, constants, `and or not`, comparisons (also
-chained), `in` and `not in` with lists, and `+ - * / %` between numbers. A name that is no
+chained), `in` and `not in` with lists, and `+ - * / %` between numbers. A name that is not an
 identifier stands in backquotes: `` `capital-gain` > 0 ``. Comparing a category with a constant
 looks up a table over its levels, so the cost does not depend on how long the labels are.
 """
@@ -13,7 +12,7 @@ import ast
 import operator
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,14 +24,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from evenhand.space.feature import Feature, Points
+    from evenhand.space.feature import Feature, Floats, Points
     from evenhand.space.space import Space
 
 Mask = np.ndarray[Any, np.dtype[np.bool_]]
 DEEPEST = 100
-"""How deep an expression may nest; evaluation recurses, and must not depend on how deep its caller
-is.
-"""
+"""How deep an expression may nest, whatever its caller: evaluation recurses."""
 _QUOTED = re.compile(r"""("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')|`([^`]+)`""")
 _ORDER: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
     ast.Eq: operator.eq,
@@ -42,6 +39,15 @@ _ORDER: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
     ast.Gt: operator.gt,
     ast.GtE: operator.ge,
 }
+_FLIPPED: dict[Callable[[Any, Any], Any], Callable[[Any, Any], Any]] = {
+    operator.eq: operator.eq,
+    operator.ne: operator.ne,
+    operator.lt: operator.gt,
+    operator.le: operator.ge,
+    operator.gt: operator.lt,
+    operator.ge: operator.le,
+}
+"""What a comparison becomes when its sides change places."""
 _ARITHMETIC: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
@@ -68,74 +74,73 @@ class Constraint:
 
     @classmethod
     def parse(cls, text: str, features: Any) -> Constraint:
-        """Parse an expression over the given features, or say what is wrong with it."""
-        index = {
-            feature.name: (position, feature) for position, feature in enumerate(features)
-        }
-        names: dict[str, str] = {}
-        longest = max(
-            map(len, index)
-        )  # an alias longer than every name is no feature's own
-
-        def hide(match: re.Match[str]) -> str:
-            if match.group(1) is not None:
-                return match.group(1)
-            alias = f"quoted{'_' * longest}{len(names)}"
-            names[alias] = match.group(2)
-            return alias
-
-        said = f"constraint {clip(repr(text))}"
+        """Parse an expression over the given features, or raise a SpaceError."""
+        index = {}
+        for position, feature in enumerate(features):
+            index[feature.name] = (position, feature)
+        expression, quoted = _without_quotes(text, index)
+        constraint = f"constraint {clip(repr(text))}"
         try:
-            tree = ast.parse(_QUOTED.sub(hide, text).strip(), mode="eval").body
+            tree = ast.parse(expression.strip(), mode="eval").body
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             raise SpaceError(
-                f'{said} is not an expression; write for example "age >= 18"'
+                f'{constraint} is not an expression; write for example "age >= 18"'
             ) from None
         if _depth(tree) > DEEPEST:
             raise SpaceError(
-                f"{said} is nested more than {DEEPEST} levels deep; split it into several"
+                f"{constraint} is nested more than {DEEPEST} levels deep; split it into several"
                 " constraints"
             )
-        touched: dict[str, None] = {}
+        touched: dict[str, None] = {}  # keys only, in order
         for node in ast.walk(tree):
-            if isinstance(node, ast.Name):
-                node.id = names.get(node.id, node.id)
-                if node.id not in index:
-                    raise SpaceError(
-                        f"{said}: unknown feature {node.id!r}; {nearest(node.id, index)}"
-                    )
-                touched[node.id] = None
-        constraint = cls(text, tuple(touched), tree, index)
-        constraint._truth(tree, np.zeros((0, len(index))))
-        return constraint
+            if not isinstance(node, ast.Name):
+                continue
+            node.id = quoted.get(node.id, node.id)
+            if node.id not in index:
+                raise SpaceError(
+                    f"{constraint}: unknown feature {node.id!r}; {nearest(node.id, index)}"
+                )
+            touched[node.id] = None
+        parsed = cls(text, tuple(touched), tree, index)
+        # Evaluated once without points, so that what is wrong with it is found now.
+        parsed._truth(tree, np.zeros((0, len(index))))
+        return parsed
 
     def mask(self, points: Points) -> Mask:
-        """Tell which encoded points satisfy the constraint."""
-        return np.broadcast_to(self._truth(self._tree, points), len(points))
+        """Return which encoded points satisfy the constraint."""
+        truth = self._truth(self._tree, points)
+        return np.broadcast_to(truth, len(points))
 
     def _fail(self, why: str) -> SpaceError:
         return SpaceError(f"constraint {clip(repr(self.text))}: {why}")
 
     def _truth(self, node: ast.expr, points: Points) -> Mask:
+        """Return where a condition holds; a condition without features is a single value."""
         match node:
-            case ast.BoolOp(op=op, values=values):
+            case ast.BoolOp(op=ast.And(), values=values):
                 masks = [self._truth(value, points) for value in values]
-                join = np.logical_and if isinstance(op, ast.And) else np.logical_or
-                return np.asarray(join.reduce(np.broadcast_arrays(*masks)))
+                return _all(masks)
+            case ast.BoolOp(op=ast.Or(), values=values):
+                masks = [self._truth(value, points) for value in values]
+                return _any(masks)
             case ast.UnaryOp(op=ast.Not(), operand=operand):
                 return ~self._truth(operand, points)
             case ast.Compare(left=left, ops=ops, comparators=comparators):
+                # As in Python, a < b < c is a < b and b < c.
                 sides = [left, *comparators]
-                masks = [
-                    self._compare(op, a, b, points)
-                    for op, a, b in zip(ops, sides, sides[1:], strict=False)
-                ]
-                return np.asarray(np.logical_and.reduce(np.broadcast_arrays(*masks)))
+                masks = []
+                for op, one_side, other_side in zip(
+                    ops, sides[:-1], comparators, strict=True
+                ):
+                    masks.append(self._compare(op, one_side, other_side, points))
+                return _all(masks)
             case ast.Constant(value=bool(value)):
                 return np.asarray(value)
-            case ast.Name(id=name) if set(self._features[name][1].levels) <= {False, True}:
-                if self._features[name][1].kind == "category":
-                    return self._lookup(name, lambda level: bool(level), points)
+            case ast.Name(id=name):
+                feature = self._features[name][1]
+                is_truth_value = set(feature.levels) <= {False, True}
+                if feature.kind == "category" and is_truth_value:
+                    return self._lookup(name, bool, points)
         raise self._fail(
             f"{ast.unparse(node)!r} is not a condition; compare it with something"
         )
@@ -150,49 +155,40 @@ class Constraint:
             raise self._fail(
                 f"the operator {type(op).__name__} is not allowed; use == != < <= > >= in"
             )
-        for one, other, flipped in ((left, right, False), (right, left, True)):
-            if self._is_category(one) and isinstance(other, ast.Constant):
-                return self._compare_level(
-                    one, other.value, compare, flipped=flipped, points=points
-                )
+        if self._is_category(left) and isinstance(right, ast.Constant):
+            return self._compare_level(left, right.value, compare, points)
+        if self._is_category(right) and isinstance(left, ast.Constant):
+            return self._compare_level(right, left.value, _FLIPPED[compare], points)
         if self._is_category(left) and self._is_category(right):
             if compare not in (operator.eq, operator.ne):
                 self._need_order(left, right)
-            return np.asarray(
-                compare(self._levels(left, points), self._levels(right, points)),
-                dtype=np.bool_,
-            )
-        return np.asarray(
-            compare(self._number(left, points), self._number(right, points)), dtype=np.bool_
-        )
+            left_levels = self._levels(left, points)
+            right_levels = self._levels(right, points)
+            return np.asarray(compare(left_levels, right_levels), dtype=np.bool_)
+        left_number = self._number(left, points)
+        right_number = self._number(right, points)
+        return np.asarray(compare(left_number, right_number), dtype=np.bool_)
 
     def _compare_level(
         self,
         node: ast.expr,
-        value: object,
+        value: Any,
         compare: Callable[[Any, Any], Any],
-        *,
-        flipped: bool,
         points: Points,
     ) -> Mask:
         assert isinstance(node, ast.Name)
-        feature = self._features[node.id][1]
         if compare in (operator.eq, operator.ne):
-            self._known(feature, value)
+            self._check_level(self._features[node.id][1], value)
         else:
             self._need_order(node)
             if not isinstance(value, int | float):
                 raise self._fail(f"{value!r} is compared with a number")
-        return self._lookup(
-            node.id,
-            lambda level: bool(compare(value, level) if flipped else compare(level, value)),
-            points,
-        )
+        return self._lookup(node.id, lambda level: bool(compare(level, value)), points)
 
     def _need_order(self, *nodes: ast.expr) -> None:
-        for feature in (
-            self._features[node.id][1] for node in nodes if isinstance(node, ast.Name)
-        ):
+        for node in nodes:
+            assert isinstance(node, ast.Name)
+            feature = self._features[node.id][1]
             if any(isinstance(level, str) for level in feature.levels):
                 raise self._fail(
                     f"{feature.name!r} is a category of texts, which have no order; use == or in"
@@ -206,18 +202,17 @@ class Constraint:
         values = [self._constant(item) for item in right.elts]
         if self._is_category(left):
             assert isinstance(left, ast.Name)
+            feature = self._features[left.id][1]
             for value in values:
-                self._known(self._features[left.id][1], value)
+                self._check_level(feature, value)
             return self._lookup(left.id, lambda level: (level in values) != negate, points)
         if any(isinstance(value, str) for value in values):
             raise self._fail(f"{ast.unparse(left)!r} is a number; list numbers after 'in'")
-        return np.isin(
-            self._number(left, points),
-            [self._float(value) for value in values],
-            invert=negate,
-        )
+        number = self._number(left, points)
+        numbers = [self._float(value) for value in values]
+        return np.isin(number, numbers, invert=negate)
 
-    def _known(self, feature: Feature, value: object) -> None:
+    def _check_level(self, feature: Feature, value: object) -> None:
         if value not in feature.levels:
             raise self._fail(
                 f"{feature.name!r} has no level {value!r}; {nearest(value, feature.levels)}"
@@ -229,28 +224,25 @@ class Constraint:
     def _lookup(self, name: str, test: Callable[[Any], bool], points: Points) -> Mask:
         position, feature = self._features[name]
         table = np.array([test(level) for level in feature.levels], dtype=np.bool_)
-        return table[points[:, position].astype(np.intp)]
+        codes = points[:, position].astype(np.intp)
+        return table[codes]
 
     def _levels(self, node: ast.expr, points: Points) -> NDArray[Any]:
         assert isinstance(node, ast.Name)
         position, feature = self._features[node.id]
         table = np.empty(len(feature.levels), dtype=object)
         table[:] = feature.levels
-        return np.asarray(table[points[:, position].astype(np.intp)])
+        codes = points[:, position].astype(np.intp)
+        return np.asarray(table[codes])
 
     def _constant(self, node: ast.expr) -> object:
-        if (
-            isinstance(node, ast.UnaryOp)
-            and isinstance(node.op, ast.USub)
-            and isinstance(node.operand, ast.Constant)
-        ):
-            value = node.operand.value
-            if isinstance(value, int | float):
+        match node:
+            case ast.UnaryOp(
+                op=ast.USub(), operand=ast.Constant(value=int() | float() as value)
+            ):
                 return -value
-        if isinstance(node, ast.Constant) and isinstance(
-            node.value, str | int | float | bool
-        ):
-            return node.value
+            case ast.Constant(value=str() | int() | float() as value):
+                return value
         raise self._fail(f"{ast.unparse(node)!r} is not a constant")
 
     def _float(self, value: Any) -> float:
@@ -259,42 +251,74 @@ class Constraint:
         except OverflowError:
             raise self._fail("it holds a number that is too large") from None
 
-    def _number(self, node: ast.expr, points: Points) -> NDArray[np.float64] | float:
+    def _number(self, node: ast.expr, points: Points) -> Floats | float:
         match node:
             case ast.Constant(value=bool() | int() | float() as value):
                 return self._float(value)
             case ast.Constant(value=value):
                 raise self._fail(f"{value!r} is compared with a number")
             case ast.Name(id=name):
-                position, feature = self._features[name]
-                if feature.kind != "category":
-                    return points[:, position]
-                if any(isinstance(level, str) for level in feature.levels):
-                    raise self._fail(
-                        f"{name!r} is a category of texts; compare it with one of its levels"
-                    )
-                return np.asarray(feature.levels, dtype=np.float64)[
-                    points[:, position].astype(np.intp)
-                ]
+                return self._feature_number(name, points)
             case ast.UnaryOp(op=ast.USub(), operand=operand):
                 return -self._number(operand, points)
             case ast.BinOp(left=left, op=op, right=right) if type(op) in _ARITHMETIC:
+                operate = _ARITHMETIC[type(op)]
+                # An array, so that a division of two constants by zero is no Python error.
+                first = np.asarray(self._number(left, points))
+                second = self._number(right, points)
                 with np.errstate(all="ignore"):
-                    return np.asarray(
-                        _ARITHMETIC[type(op)](
-                            np.asarray(self._number(left, points)),
-                            self._number(right, points),
-                        )
-                    )
+                    return np.asarray(operate(first, second))
         raise self._fail(
             f"{ast.unparse(node)!r} is not allowed; use names, constants, comparisons and + - * / %"
         )
 
+    def _feature_number(self, name: str, points: Points) -> Floats:
+        position, feature = self._features[name]
+        column = points[:, position]
+        if feature.kind != "category":
+            return column
+        if any(isinstance(level, str) for level in feature.levels):
+            raise self._fail(
+                f"{name!r} is a category of texts; compare it with one of its levels"
+            )
+        levels = np.asarray(feature.levels, dtype=np.float64)
+        return levels[column.astype(np.intp)]
+
+
+def _without_quotes(text: str, names: Mapping[str, Any]) -> tuple[str, dict[str, str]]:
+    """Return an expression with identifiers for names in backquotes, and what they stand for."""
+    # An alias that is longer than every name cannot be that of a feature.
+    longest = max(map(len, names))
+    quoted: dict[str, str] = {}
+
+    def alias_of(match: re.Match[str]) -> str:
+        string, name = match.groups()
+        if string is not None:
+            return str(string)
+        alias = f"quoted{'_' * longest}{len(quoted)}"
+        quoted[alias] = name
+        return alias
+
+    return _QUOTED.sub(alias_of, text), quoted
+
+
+def _all(masks: list[Mask]) -> Mask:
+    return np.asarray(np.logical_and.reduce(np.broadcast_arrays(*masks)))
+
+
+def _any(masks: list[Mask]) -> Mask:
+    return np.asarray(np.logical_or.reduce(np.broadcast_arrays(*masks)))
+
 
 def _depth(tree: ast.expr) -> int:
-    depth, level = 0, [cast("ast.AST", tree)]
+    """Return how deep an expression nests, or DEEPEST + 1 where it is deeper."""
+    depth = 0
+    level: list[ast.AST] = [tree]
     while level and depth <= DEEPEST:
-        level = [child for node in level for child in ast.iter_child_nodes(node)]
+        below: list[ast.AST] = []
+        for node in level:
+            below.extend(ast.iter_child_nodes(node))
+        level = below
         depth += 1
     return depth
 
@@ -306,17 +330,21 @@ class FunctionConstraint:
     space: Space
     function: Callable[[Any], Any]
 
-    def mask(self, points: Points) -> NDArray[np.bool_]:
-        """Tell which encoded points satisfy the constraint."""
+    def mask(self, points: Points) -> Mask:
+        """Return which encoded points satisfy the constraint."""
         try:
-            answer = np.asarray(self.function(self.space.decode(points)))
+            frame = self.space.decode(points)
+            answer = np.asarray(self.function(frame))
         except Exception as error:
             raise SpaceError(
                 f"constraint {named(self.function)} raised {type(error).__name__}:"
                 f" {clip(str(error))}"
             ) from error
-        if answer.dtype == object and set(map(type, answer.ravel().tolist())) <= {bool}:
-            answer = answer.astype(np.bool_)  # pandas' nullable truth values
+        if answer.dtype == object:
+            # Pandas' nullable truth values come as objects.
+            types = set(map(type, answer.ravel().tolist()))
+            if types <= {bool}:
+                answer = answer.astype(np.bool_)
         if answer.shape != (len(points),) or answer.dtype != np.bool_:
             raise SpaceError(
                 f"constraint {named(self.function)} returned {answer.dtype} of shape {answer.shape}"
@@ -329,5 +357,6 @@ def named(constraint: str | Callable[[Any], Any]) -> str:
     """Return a constraint as it is written down; functions by name and content."""
     if isinstance(constraint, str):
         return constraint
+    module = getattr(constraint, "__module__", "?")
     name = getattr(constraint, "__qualname__", type(constraint).__qualname__)
-    return f"{getattr(constraint, '__module__', '?')}:{name}#{fingerprint(constraint)}"
+    return f"{module}:{name}#{fingerprint(constraint)}"

@@ -1,4 +1,6 @@
-"""Which sets of features a question is about: `over="sex"`, `over=["sex", "race"]`,
+"""Which sets of features a question is about.
+
+One feature is `over="sex"`, one set is `over=["sex", "race"]`, and two sets are
 `over=[("sex",), ("race",)]`.
 """
 
@@ -26,12 +28,16 @@ def sets_of(over: Over) -> list[tuple[str, ...]]:
         return [(over,)]
     if all(isinstance(name, str) for name in over):
         return [tuple(str(name) for name in over)]
-    return [(names,) if isinstance(names, str) else tuple(names) for names in over]
+    sets = []
+    for names in over:
+        sets.append((names,) if isinstance(names, str) else tuple(names))
+    return sets
 
 
 def feature_sets(space: Space, over: Over | None) -> list[tuple[str, ...]]:
-    """Return the sets of features that `over` names, checked against the space; by default each
-    protected feature.
+    """Return the sets of features that `over` names; by default each protected feature.
+
+    They are checked against the space.
     """
     if over is None:
         if not space.protected:
@@ -49,21 +55,24 @@ def feature_sets(space: Space, over: Over | None) -> list[tuple[str, ...]]:
         ) from None
     for names in sets:
         space.sets(names)
-    for number, names in enumerate(sets):
-        if set(names) in [set(other) for other in sets[:number]]:
+    seen = []
+    for names in sets:
+        if set(names) in seen:
             raise UsageError(
                 f"over names the set {', '.join(names)} twice; name each set once"
             )
+        seen.append(set(names))
     return sets
 
 
 def unseen_notes(space: Space, sets: Sequence[tuple[str, ...]]) -> list[str]:
-    """Say of features that the software does not take what their causal score means."""
-    unseen = sorted(
-        {name for names in sets for name in names if not space.feature(name).passed}
-    )
-    return [
-        f"{name} is not passed to the software, so its causal score is zero by construction; "
-        "that is no evidence of fairness"
-        for name in unseen
-    ]
+    """Return a note for each feature that the software does not take: what its score means."""
+    every_name = set().union(*sets)
+    notes = []
+    for name in sorted(every_name):
+        if not space.feature(name).passed:
+            notes.append(
+                f"{name} is not passed to the software, so its causal score is zero by"
+                " construction; that is no evidence of fairness"
+            )
+    return notes

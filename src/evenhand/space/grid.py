@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from evenhand.space.feature import empty_points
 from evenhand.space.row_keys import mixed
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from evenhand.space.feature import Feature, Points
+    from evenhand.space.feature import Feature, Floats, Points
     from evenhand.space.space import Space
 
 BINS = 4
@@ -36,33 +37,29 @@ class Cells:
 
     def bins(self, points: Points) -> Points:
         """Return the bin of each feature of each point."""
-        found: Points = np.empty(
-            (len(points), len(self.positions)), dtype=np.float64, order="F"
-        )
+        bins = empty_points(len(points), len(self.positions))
         for column, position in enumerate(self.positions):
-            found[:, column] = _binned(
-                self.space.features[position], points[:, position], self.number
-            )
-        return found
+            feature = self.space.features[position]
+            bins[:, column] = _binned(feature, points[:, position], self.number)
+        return bins
 
     def of(self, points: Points) -> NDArray[np.uint64]:
         """Return a number for each point that the points of its cell share."""
         return mixed(self.bins(points).T, len(points))
 
 
-def _binned(
-    feature: Feature, column: NDArray[np.float64], number: int
-) -> NDArray[np.float64]:
+def _binned(feature: Feature, column: Floats, number: int) -> Floats:
     """Return the bin of each value; a feature of few values has a bin for each."""
-    if feature.kind == "category":
-        index, size = column, float(len(feature.levels))
-    elif math.isinf(feature.size):
-        index, size = column - feature.low, float(feature.high - feature.low)
+    if math.isinf(feature.size):
+        index = column - feature.low
+        size = float(feature.high - feature.low)
     else:
-        index, size = (
-            np.round((column - feature.low) / (feature.step or 1.0)),
-            float(feature.size),
-        )
-    if size <= number and not math.isinf(feature.size):
-        return index
+        index = column
+        size = float(feature.size)
+        if feature.kind != "category":
+            step = feature.step or 1.0
+            index = np.round((column - feature.low) / step)
+        if size <= number:
+            return index
+    # The upper end of a range would be a bin of its own; it belongs to the last one.
     return np.minimum(np.floor(index * number / size), number - 1)

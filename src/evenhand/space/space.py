@@ -1,6 +1,4 @@
-"""Space: what an input can be (Themis Def. 3.2), and how inputs are drawn, varied and written in
-the user's labels.
-"""
+"""Space: what an input can be (Themis Def. 3.2), and how inputs are drawn, varied and decoded."""
 
 from __future__ import annotations
 
@@ -17,27 +15,26 @@ import numpy as np
 from evenhand.runtime.errors import DataError, SpaceError, UsageError, clip, nearest
 from evenhand.space.blocks import Block, plan_blocks
 from evenhand.space.constraints import Constraint, FunctionConstraint, named
-from evenhand.space.dataframes import (
-    Layout,
-    check_missing,
-    eager,
-    encode_column,
-    infer,
-    layout_of,
+from evenhand.space.dataframes import Layout, columns_of, eager, infer, layout_of
+from evenhand.space.encoding import encode_column
+from evenhand.space.feature import Feature, combinations, count, empty_points
+from evenhand.space.variants import (
+    MOST_ASSIGNMENTS,
+    check_size,
+    every_assignment,
+    own_assignment,
+    points_under,
 )
-from evenhand.space.feature import Feature, Label, Points, combinations, count, product
 
 if TYPE_CHECKING:
     from os import PathLike
 
     from numpy.typing import NDArray
 
-    Over = str | Sequence[str]
+    from evenhand.space.blocks import Predicate
+    from evenhand.space.feature import Flags, Label, Points
 
-MOST_ASSIGNMENTS = 1_000_000
-"""The most value assignments of a set of features that are ever listed at once."""
-MOST_BYTES = 2 << 30
-"""The largest matrix of variants that is ever built at once."""
+    Over = str | Sequence[str]
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,40 +65,13 @@ class Space:
     layout: Layout = field(default_factory=Layout, repr=False)
 
     def __post_init__(self) -> None:
-        if isinstance(self.features, str) or not isinstance(self.features, Iterable):
-            raise SpaceError(
-                f"features = {clip(repr(self.features))} must be a list; use category(), integer(),"
-                " real()"
-            )
-        features = tuple(self.features)
-        if not features:
-            raise SpaceError("a space needs at least one feature")
-        for feature in features:
-            if not isinstance(feature, Feature):
-                raise SpaceError(
-                    f"{clip(repr(feature))} is no feature; build it with category(), integer() or"
-                    " real()"
-                )
-        names = [feature.name for feature in features]
-        for name in names:
-            if names.count(name) > 1:
-                raise SpaceError(
-                    f"feature {name!r} is declared twice; give each feature its own name"
-                )
+        features = _checked_features(self.features)
         protected = _listed(self.protected)
-        for name in protected:
-            if name not in names:
-                raise SpaceError(
-                    f"protected feature {name!r} is not in the space; {nearest(name, names)}"
-                )
-            if protected.count(name) > 1:
-                raise SpaceError(
-                    f"protected feature {name!r} is named twice; name each feature once"
-                )
+        _check_protected(protected, [feature.name for feature in features])
         object.__setattr__(self, "features", features)
         object.__setattr__(self, "protected", protected)
         object.__setattr__(self, "constraints", _listed(self.constraints))
-        self._predicates  # noqa: B018
+        self._predicates  # noqa: B018  # so that what is wrong with a constraint is found now
 
     @classmethod
     def from_frame(
@@ -127,20 +97,39 @@ class Space:
             "category"}}``.
         not_passed
             Columns that the software under test does not take; group scores can still use them.
+
+        Returns
+        -------
+        Space
+            A space that decodes to frames of the same engine and dtypes.
+
+        Raises
+        ------
+        DataError
+            If the frame lacks a column that is named, or a column has missing values.
+
+        See Also
+        --------
+        See docs/how-to/spaces.md.
         """
         table = eager(frame)
         declared = dict(features or {})
         hidden = _listed(not_passed)
-        for name in (*declared, *hidden, *([target] if target else [])):
+        named_columns = [*declared, *hidden]
+        if target:
+            named_columns.append(target)
+        for name in named_columns:
             if name not in table.columns:
                 raise DataError(
                     f"column {name!r} is not in the frame; {nearest(name, table.columns)}"
                 )
-        declared |= {name: {**declared.get(name, {}), "passed": False} for name in hidden}
+        for name in hidden:
+            declared[name] = {**declared.get(name, {}), "passed": False}
         names = [name for name in table.columns if name != target]
-        found = infer(table, names, declared)
-        changed = [feature for feature in found if feature.name in declared]
-        return cls(found, protected, constraints, layout_of(table).fitted(changed))
+        inferred = infer(table, names, declared)
+        changed = [feature for feature in inferred if feature.name in declared]
+        layout = layout_of(table).fitted(changed)
+        return cls(inferred, protected, constraints, layout)
 
     @classmethod
     def from_toml(cls, path: str | PathLike[str]) -> Space:
@@ -157,21 +146,22 @@ class Space:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the space as JSON would hold it; function constraints appear by name only."""
-        found: dict[str, Any] = {
+        table: dict[str, Any] = {
             "features": [feature.to_dict() for feature in self.features],
             "protected": list(self.protected),
         }
         if self.constraints:
-            found["constraints"] = [named(constraint) for constraint in self.constraints]
-        return found
+            table["constraints"] = [named(constraint) for constraint in self.constraints]
+        return table
 
     @cached_property
     def digest(self) -> str:
-        """A hash of what an input can be; equal spaces have equal digests, whatever frame engine
-        they came from.
-        """
+        """A hash of what an input can be; it does not depend on the engine of frames."""
         text = json.dumps(
-            self.to_dict(), sort_keys=True, ensure_ascii=True, separators=(",", ":")
+            self.to_dict(),
+            sort_keys=True,
+            ensure_ascii=True,
+            separators=(",", ":"),
         )
         return hashlib.sha256(text.encode()).hexdigest()
 
@@ -182,11 +172,11 @@ class Space:
         Ranges, constraints and what is protected do not count: they say which inputs are asked, not
         what an input is.
         """
-        seen = [
-            (self.features[at].name, self.features[at].kind, self.features[at].levels)
-            for at in self.passed
-        ]
-        return hashlib.sha256(json.dumps(seen).encode()).hexdigest()
+        codes = []
+        for position in self.passed:
+            feature = self.features[position]
+            codes.append((feature.name, feature.kind, feature.levels))
+        return hashlib.sha256(json.dumps(codes).encode()).hexdigest()
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Space) and self.digest == other.digest
@@ -204,7 +194,7 @@ class Space:
         return {name: position for position, name in enumerate(self.names)}
 
     def index(self, name: str) -> int:
-        """Return the position of a feature, or say which name is nearest."""
+        """Return the position of a feature, or raise a UsageError with the nearest name."""
         if name not in self._index:
             raise UsageError(f"unknown feature {name!r}; {nearest(name, self.names)}")
         return self._index[name]
@@ -221,66 +211,56 @@ class Space:
         )
 
     @cached_property
-    def _predicates(
-        self,
-    ) -> tuple[tuple[tuple[int, ...], Callable[[Points], NDArray[np.bool_]]], ...]:
-        made: list[tuple[tuple[int, ...], Callable[[Points], NDArray[np.bool_]]]] = []
+    def _predicates(self) -> tuple[Predicate, ...]:
+        predicates: list[Predicate] = []
         for constraint in self.constraints:
             if isinstance(constraint, str):
                 parsed = Constraint.parse(constraint, self.features)
-                made.append(
-                    (tuple(self._index[name] for name in parsed.touches), parsed.mask)
-                )
+                touched = tuple(self._index[name] for name in parsed.touches)
+                predicates.append((touched, parsed.mask))
             elif callable(constraint):
-                made.append(
-                    (
-                        tuple(range(len(self.features))),
-                        FunctionConstraint(self, constraint).mask,
-                    )
-                )
+                # What a function reads cannot be known, so it ties all features together.
+                touched = tuple(range(len(self.features)))
+                predicates.append((touched, FunctionConstraint(self, constraint).mask))
             else:
                 raise SpaceError(
                     f"constraint {constraint!r} is neither an expression nor a function"
                 )
-        return tuple(made)
+        return tuple(predicates)
 
-    def valid(self, points: Points) -> NDArray[np.bool_]:
-        """Tell which encoded points satisfy every constraint."""
+    def valid(self, points: Points) -> Flags:
+        """Return which encoded points satisfy every constraint."""
         mask = np.ones(len(points), dtype=np.bool_)
         for _, predicate in self._predicates:
             mask &= predicate(points)
         return mask
 
     def blocks(self, features: Sequence[Feature]) -> tuple[Block, ...]:
-        """Return how to draw these features, which stand for the space's own, under its
-        constraints.
-        """
-        return plan_blocks(
-            tuple(features), self._predicates, [named(c) for c in self.constraints]
-        )
+        """Return how to draw these features, in place of the space's own, under its constraints."""
+        texts = [named(constraint) for constraint in self.constraints]
+        return plan_blocks(tuple(features), self._predicates, texts)
 
     @cached_property
     def _blocks(self) -> tuple[Block, ...]:
         return self.blocks(self.features)
 
     def tied(self, names: Over) -> bool:
-        """Tell whether constraints tie these features to others."""
-        mine = set(self.sets(names))
-        return any(
-            mine & set(block.columns) and not mine >= set(block.columns)
-            for block in self._blocks
-        )
+        """Return whether constraints tie these features to others."""
+        positions = set(self.sets(names))
+        for block in self._blocks:
+            columns = set(block.columns)
+            if positions & columns and not positions >= columns:
+                return True
+        return False
 
     @cached_property
     def size(self) -> int | float:
-        """Number of valid inputs; an upper bound where constrained features are too many to
-        enumerate.
-        """
+        """Number of valid inputs; an upper bound where constrained ones are too many to list."""
         return combinations(block.size for block in self._blocks)
 
     def draw(self, n: int, rng: np.random.Generator) -> Points:
         """Draw `n` encoded inputs, uniform over all valid ones, independent, with replacement."""
-        out: Points = np.empty((n, len(self.features)), dtype=np.float64, order="F")
+        out = empty_points(n, len(self.features))
         for block in self._blocks:
             block.draw(rng, out)
         return out
@@ -288,26 +268,27 @@ class Space:
     def enumerate(
         self, most: int = MOST_ASSIGNMENTS, *, features: Sequence[Feature] | None = None
     ) -> Points:
-        """Return every valid input once, or refuse with the numbers where there are more than
-        `most`.
+        """Return every valid input once, or raise a SpaceError if there are more than `most`.
 
         `features` may stand for the space's own, to hold some of them still.
         """
         blocks = self._blocks if features is None else self.blocks(features)
         size = combinations(block.size for block in blocks)
         if size > most:
-            most_said = "up to " if any(block.uncounted for block in blocks) else ""
+            is_bound = any(block.uncounted for block in blocks)
+            number = f"up to {count(size)}" if is_bound else count(size)
             raise SpaceError(
-                f"the space has {most_said}{count(size)} inputs, over the {most:,} that are"
-                " enumerated at once"
+                f"the space has {number} inputs, over the {most:,} that are enumerated at once"
             )
         tables = [block.table() for block in blocks]
         total = math.prod(len(table) for table in tables)
-        out: Points = np.empty((total, len(self.features)), dtype=np.float64, order="F")
+        out = empty_points(total, len(self.features))
+        every_row = np.arange(total)
         repeat = total
         for block, table in zip(blocks, tables, strict=True):
+            # The last block changes fastest.
             repeat //= len(table)
-            rows = (np.arange(total) // repeat) % len(table)
+            rows = (every_row // repeat) % len(table)
             out[:, list(block.columns)] = table[rows]
         return out
 
@@ -324,91 +305,42 @@ class Space:
         return tuple(self.index(name) for name in names)
 
     def assignments(self, over: Over) -> Points:
-        """Return every assignment of values to a set of features, one row each; NaN stands for a
-        point's own value.
+        """Return every assignment of values to a set of features, one row each.
+
+        NaN stands for a point's own value.
         """
         features = [self.features[position] for position in self.sets(over)]
-        total = combinations(feature.choices for feature in features)
-        if total == math.inf:
-            name = next(feature.name for feature in features if math.isinf(feature.variety))
-            raise SpaceError(
-                f"feature {name!r} is continuous; give it a step or bins to vary it"
-            )
-        if total > MOST_ASSIGNMENTS:
-            factors = clip(
-                " × ".join(f"{feature.name} {feature.choices:,}" for feature in features),
-                300,
-            )
-            raise SpaceError(
-                f"{factors} = {count(total)} assignments, over the {MOST_ASSIGNMENTS:,} that are"
-                " listed at once"
-            )
-        # A value between the middles of bins is a choice too, or a larger set would have fewer
-        # variants than a smaller.
-        own = [[np.nan] * int(feature.choices - feature.variety) for feature in features]
-        return product(
-            [
-                np.array([*mine, *feature.values()])
-                for mine, feature in zip(own, features, strict=True)
-            ]
-        )
+        return every_assignment(features)
 
     def variants(self, points: Points, over: Over) -> Points:
         """Return every point under every assignment of a set of features, assignment by assignment.
 
         With `m` assignments and `n` points, row ``j * n + i`` is point `i` under assignment `j`, so
         outcomes fold back with ``outcomes.reshape(m, n)``. Variants may break constraints; `valid`
-        tells which.
+        returns which do not.
         """
-        points, table = self._shaped(points), self.assignments(over)
-        rows = len(table) * len(points)
-        if rows * len(self.features) * 8 > MOST_BYTES:
-            raise SpaceError(
-                f"{len(points):,} points × {len(table):,} assignments × {len(self.features)}"
-                f" features are over {MOST_BYTES >> 30} GiB; vary fewer points at once"
-            )
+        points = self._shaped(points)
+        table = self.assignments(over)
+        check_size(points, table)
         return self.under(points, over, table)
 
     def under(self, points: Points, over: Over, table: Points) -> Points:
-        """Return every point under each of some assignments, assignment by assignment; NaN keeps
-        its own value.
+        """Return every point under each of some assignments, assignment by assignment.
+
+        NaN keeps a point's own value.
         """
-        out: Points = np.empty(
-            (len(table) * len(points), len(self.features)), dtype=np.float64, order="F"
-        )
-        for position in range(len(self.features)):
-            out[:, position].reshape(len(table), len(points))[:] = points[:, position]
-        for column, position in enumerate(self.sets(over)):
-            given = ~np.isnan(table[:, column])
-            out[:, position].reshape(len(table), len(points))[given] = table[
-                given, column, None
-            ]
-        return out
+        return points_under(points, self.sets(over), table)
 
     def own(self, points: Points, over: Over) -> NDArray[np.intp]:
-        """Return which of the assignments of a set of features each point has itself; -1 where it
-        has none of them.
-        """
-        index = np.zeros(len(points), dtype=np.intp)
-        listed = np.ones(len(points), dtype=np.bool_)
-        for position in self.sets(over):
-            feature, column = self.features[position], points[:, position]
-            if math.isinf(feature.size):
-                index *= int(feature.choices)
-                continue
-            values = feature.values()
-            place = np.minimum(np.searchsorted(values, column), len(values) - 1)
-            listed &= values[place] == column
-            index = index * len(values) + place
-        return np.where(listed, index, -1)
+        """Return which of `assignments` each point has itself; -1 where it has none of them."""
+        positions = self.sets(over)
+        features = [self.features[position] for position in positions]
+        return own_assignment(points, features, positions)
 
     def decode(self, points: Points) -> Any:
-        """Return encoded points as a frame of the user's own engine, labels, dtypes and column
-        order.
-        """
-        return self.layout.build(
-            self.features, range(len(self.features)), self._shaped(points)
-        )
+        """Return encoded points as a frame of the user's own engine, labels and dtypes."""
+        every_column = range(len(self.features))
+        return self.layout.build(self.features, every_column, self._shaped(points))
 
     def native(self, points: Points) -> Any:
         """Return what the software under test takes of encoded points, as a frame."""
@@ -416,26 +348,25 @@ class Space:
 
     def labels(self, points: Points) -> dict[str, list[Label]]:
         """Return encoded points as plain Python values by feature."""
-        return {
-            feature.name: feature.labels(points[:, i])
-            for i, feature in enumerate(self.features)
-        }
+        columns = {}
+        for position, feature in enumerate(self.features):
+            columns[feature.name] = feature.labels(points[:, position])
+        return columns
 
     def records(self, points: Points) -> list[dict[str, Label]]:
         """Return encoded points as one dictionary each, for people and JSON."""
         columns = self.labels(self._shaped(points))
-        return [
-            dict(zip(columns, row, strict=True))
-            for row in zip(*columns.values(), strict=True)
-        ]
+        rows = zip(*columns.values(), strict=True)
+        return [dict(zip(columns, row, strict=True)) for row in rows]
 
     def encode(self, frame: Any) -> Points:
-        """Encode a frame, or a list of dictionaries, of inputs in the user's own labels; other
-        columns are ignored.
+        """Encode a frame, or a list of dictionaries, of inputs in the user's own labels.
+
+        Columns that are no features are ignored.
         """
-        columns, where = _columns_of(frame, self.features)
+        columns, where = columns_of(frame, self.features)
         length = len(columns[self.names[0]])
-        out: Points = np.empty((length, len(self.features)), dtype=np.float64, order="F")
+        out = empty_points(length, len(self.features))
         for position, feature in enumerate(self.features):
             out[:, position] = encode_column(feature, columns[feature.name], where=where)
         return out
@@ -456,46 +387,44 @@ class Space:
         )
 
 
-def _columns_of(frame: Any, features: Sequence[Feature]) -> tuple[dict[str, Any], str]:
-    names = [feature.name for feature in features]
-    if isinstance(frame, Mapping):
-        frame = [frame]
-    if isinstance(frame, list):
-        for row, record in enumerate(frame):
-            if not isinstance(record, Mapping):
-                raise DataError(
-                    f"record {row} is {clip(repr(record))}, not a dictionary of values by feature"
-                    " name"
-                )
-            for name in names:
-                if name not in record:
-                    raise DataError(
-                        f"record {row} has no value for {name!r}; {nearest(name, record)}"
-                    )
-        return {name: [record[name] for record in frame] for name in names}, "records"
-    table = eager(frame)
-    for name in names:
-        if name not in table.columns:
-            raise DataError(
-                f"column {name!r} is not in the frame; {nearest(name, table.columns)}"
-            )
-        check_missing(table, name)
-    # Lists, since narwhals packs some engines' texts into arrays of fixed width, which lose
-    # trailing NULs.
-    return {
-        feature.name: (
-            table[feature.name].to_list()
-            if feature.kind == "category"
-            else table[feature.name].to_numpy()
+def _checked_features(features: Any) -> tuple[Feature, ...]:
+    """Return the features of a space, each with a name of its own."""
+    if isinstance(features, str) or not isinstance(features, Iterable):
+        raise SpaceError(
+            f"features = {clip(repr(features))} must be a list; use category(), integer(), real()"
         )
-        for feature in features
-    }, "frame"
+    checked = tuple(features)
+    if not checked:
+        raise SpaceError("a space needs at least one feature")
+    for feature in checked:
+        if not isinstance(feature, Feature):
+            raise SpaceError(
+                f"{clip(repr(feature))} is not a feature; build it with category(), integer() or"
+                " real()"
+            )
+    names = [feature.name for feature in checked]
+    for name in names:
+        if names.count(name) > 1:
+            raise SpaceError(
+                f"feature {name!r} is declared twice; give each feature its own name"
+            )
+    return checked
+
+
+def _check_protected(protected: tuple[str, ...], names: list[str]) -> None:
+    for name in protected:
+        if name not in names:
+            raise SpaceError(
+                f"protected feature {name!r} is not in the space; {nearest(name, names)}"
+            )
+        if protected.count(name) > 1:
+            raise SpaceError(
+                f"protected feature {name!r} is named twice; name each feature once"
+            )
 
 
 def _listed(given: Any) -> tuple[Any, ...]:
     """Return one name or constraint, or a list of them, as a tuple."""
-    return (
-        (given,)
-        if isinstance(given, str) or not isinstance(given, Iterable)
-        else tuple(given)
-    )
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        return (given,)
+    return tuple(given)

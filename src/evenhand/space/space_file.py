@@ -47,7 +47,7 @@ SPACE = Options.of(
         "features", TABLE, "for each feature what it can be, or what is inferred otherwise"
     ),
 )
-"""What can be said in a [space] table."""
+"""The keys of a [space] table."""
 _LEVELS = Kind(
     "levels",
     (list,),
@@ -78,15 +78,11 @@ FEATURE = Options.of(
     ),
     Option("passed", FLAG, "false for what the software does not take"),
 )
-"""What can be said in a [space.features.NAME] table; the feature itself says what is wrong with a
-value.
-"""
+"""The keys of a [space.features.NAME] table; the feature itself checks their values."""
 
 
 def read_toml(path: str | PathLike[str]) -> dict[str, Any]:
-    """Parse a TOML file, or say in one sentence why it cannot be; of a pyproject.toml take
-    [tool.evenhand].
-    """
+    """Parse a TOML file, or raise a ConfigError; of a pyproject.toml take [tool.evenhand]."""
     file = Path(path)
     try:
         table = tomllib.loads(_read(file))
@@ -146,7 +142,6 @@ def space_from_table(table: Mapping[str, Any], file: Path) -> Space:
             raise ConfigError(
                 f"{file}: [space.features.{name}] has a key 'name'; the table has the name already"
             )
-    protected, constraints = table.get("protected", ()), table.get("constraints", ())
     try:
         if "from" in table:
             return _inferred(table, file, declared)
@@ -155,11 +150,8 @@ def space_from_table(table: Mapping[str, Any], file: Path) -> Space:
                 f'{file}: [space] needs from = "DATA.csv" or a [space.features.NAME] table per'
                 " feature"
             )
-        return Space(
-            [Feature.from_dict(name, entry) for name, entry in declared.items()],
-            protected,
-            constraints,
-        )
+        features = [Feature.from_dict(name, entry) for name, entry in declared.items()]
+        return Space(features, table.get("protected", ()), table.get("constraints", ()))
     except ConfigError:
         raise
     except EvenhandError as error:
@@ -169,12 +161,15 @@ def space_from_table(table: Mapping[str, Any], file: Path) -> Space:
 def _inferred(table: Mapping[str, Any], file: Path, declared: dict[str, Any]) -> Space:
     frame = read_frame(file.parent / table["from"])
     # A feature that only the table knows is one the data lack; it comes last.
-    added = {name: entry for name, entry in declared.items() if name not in frame.columns}
-    known = {name: entry for name, entry in declared.items() if name in frame.columns}
+    columns = list(frame.columns)
+    known = {name: entry for name, entry in declared.items() if name in columns}
     base = Space.from_frame(frame, target=table.get("target"), features=known)
-    extra = [_added(name, entry, list(frame.columns)) for name, entry in added.items()]
+    added = []
+    for name, entry in declared.items():
+        if name not in columns:
+            added.append(_added(name, entry, columns))
     return Space(
-        [*base.features, *extra],
+        [*base.features, *added],
         table.get("protected", ()),
         table.get("constraints", ()),
         base.layout,
@@ -184,7 +179,7 @@ def _inferred(table: Mapping[str, Any], file: Path, declared: dict[str, Any]) ->
 def _added(name: str, entry: Mapping[str, Any], columns: list[str]) -> Feature:
     if not {"levels", "low", "high"} & set(entry):
         raise SpaceError(
-            f"feature {name!r} is no column of the data and declares no values;"
+            f"feature {name!r} is not a column of the data and declares no values;"
             f" {nearest(name, columns)}"
         )
     return Feature.from_dict(name, entry)
@@ -218,12 +213,14 @@ def read_themis(path: str | PathLike[str]) -> Themis:
     features = [_themis_input(entry, file) for entry in root.iterfind("inputs/input")]
     if not features:
         raise ConfigError(
-            f"{file}: has no <inputs><input>, so it is no Themis settings file"
+            f"{file}: has no <inputs><input>, so it is not a Themis settings file"
         )
     tests = tuple(_themis_test(entry, file) for entry in root.iterfind("tests/test"))
-    named = dict.fromkeys(name for test in tests for name in test["over"])
+    protected: list[str] = []
+    for test in tests:
+        protected += test["over"]
     try:
-        space = Space(features, tuple(named))
+        space = Space(features, tuple(dict.fromkeys(protected)))
     except EvenhandError as error:
         raise ConfigError(f"{file}: {error}") from None
     try:
@@ -259,26 +256,26 @@ def _number(
     except ValueError:
         raise ConfigError(f"{file}: <{path}> = {text!r} is not a number") from None
     if not math.isfinite(number) or (whole and number != int(number)):
-        raise ConfigError(
-            f"{file}: <{path}> = {text!r} is not a {'whole' if whole else 'finite'} number"
-        )
+        wanted = "whole" if whole else "finite"
+        raise ConfigError(f"{file}: <{path}> = {text!r} is not a {wanted} number")
     return number
 
 
+def _texts(entry: Element, path: str) -> list[str]:
+    """Return the text of each element at a path."""
+    return [(element.text or "").strip() for element in entry.iterfind(path)]
+
+
 def _themis_input(entry: Element, file: Path) -> Feature:
-    name, kind = _text(entry, "name", file), _text(entry, "type", file)
+    name = _text(entry, "name", file)
+    kind = _text(entry, "type", file)
     try:
         if kind == "categorical":
-            return category(
-                name,
-                [(value.text or "").strip() for value in entry.iterfind("values/value")],
-            )
+            return category(name, _texts(entry, "values/value"))
         if kind == "continuousInt":
-            ends = [
-                _number(entry, f"bounds/{end}", file, whole=True)
-                for end in ("lowerbound", "upperbound")
-            ]
-            return integer(name, int(ends[0]), int(ends[1]))
+            low = _number(entry, "bounds/lowerbound", file, whole=True)
+            high = _number(entry, "bounds/upperbound", file, whole=True)
+            return integer(name, int(low), int(high))
     except SpaceError as error:
         raise ConfigError(f"{file}: {error}") from None
     raise ConfigError(
@@ -297,9 +294,7 @@ def _themis_test(entry: Element, file: Path) -> dict[str, Any]:
     return {
         "job": "subsets" if search else "measure",
         "kinds": kinds if search else [function.partition("_")[0]],
-        "over": [
-            (name.text or "").strip() for name in entry.iterfind("i_fields/input_name")
-        ],
+        "over": _texts(entry, "i_fields/input_name"),
         "limit": _number(entry, "threshold", file) if search else None,
         "level": _number(entry, "conf", file),
         "margin": _number(entry, "margin", file),

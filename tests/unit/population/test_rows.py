@@ -240,12 +240,12 @@ def test_options_of_rows_that_make_no_sense_are_refused():
     refused(
         DataError, lambda: rows(frame.assign(w=[1, None, 1, 1]), weights="w"), "missing", "row 1"
     )
-    refused(UsageError, lambda: rows(frame, weights="sex"), "'F'", "no number")
+    refused(UsageError, lambda: rows(frame, weights="sex"), "'F'", "not a number")
     refused(UsageError, lambda: rows(frame, weights=[1, 2]), "2 weights for 4 rows")
     refused(UsageError, lambda: rows(frame, weights=[0] * 4), "all zero")
-    refused(UsageError, lambda: rows(frame, weights=[1, -1, 0, 0]), "-1 in place 1")
-    refused(UsageError, lambda: rows(frame, weights=[1, math.inf, 0, 0]), "inf in place 1")
-    refused(UsageError, lambda: rows(frame, weights=[1, math.nan, 0, 0]), "nan in place 1")
+    refused(UsageError, lambda: rows(frame, weights=[1, -1, 0, 0]), "-1 at position 1")
+    refused(UsageError, lambda: rows(frame, weights=[1, math.inf, 0, 0]), "inf at position 1")
+    refused(UsageError, lambda: rows(frame, weights=[1, math.nan, 0, 0]), "nan at position 1")
     refused(UsageError, lambda: rows(frame, weights=[1, None, 0, 0]), "None")
     refused(UsageError, lambda: rows(frame, weights=[True] * 4), "True")
     refused(UsageError, lambda: rows(frame, weights=3), "3")
@@ -319,7 +319,7 @@ def test_a_column_that_has_weights_is_not_needed_and_continuous_values_are_those
     space = Space([category("sex", ["F", "M"]), real("rate", 0, 1)])
     some = profile({"sex": {"F": 1}}, frame=pd.DataFrame({"rate": [0.1, 0.7, 0.7]}))
     agrees(some.draw(N, rng(), space), {(0, 0.1): 1 / 3, (0, 0.7): 2 / 3})
-    refused(DataError, lambda: profile(frame=pd.DataFrame({"rate": [0.1]})).law(space), "'sex'")
+    refused(DataError, lambda: profile(frame=pd.DataFrame({"rate": [0.1]})).distribution(space), "'sex'")
 
 
 def test_constraints_leave_the_law_of_valid_inputs():
@@ -489,7 +489,7 @@ def test_mistakes_in_a_profile_are_named():
     wrong({"sex": [(0, 1, 1)]}, "'sex'", "category")
     wrong({"age": [(0, 10, 1)]}, "0 to 10", "0 to 9")
     wrong({"age": [(5, 3, 1)]}, "5 to 3", "lower end first")
-    wrong({"age": [("a", 3, 1)]}, "'a' to 3", "no number")
+    wrong({"age": [("a", 3, 1)]}, "'a' to 3", "not a number")
     wrong({"age": [(0, 5, 1), (5, 9, 1)]}, "0 to 5 and 5 to 9", "overlap")
     wrong({"rate": [(0, 0.5, 1), (0.4, 1, 1)]}, "overlap")
     wrong({"five": [(6, 9, 1)]}, "6 to 9", "no value")

@@ -311,17 +311,17 @@ def test_what_is_decoded_may_be_written_to_and_leaves_the_points_alone():
         (pl.DataFrame({"x": [datetime.date(2020, 1, 1)]}), ["'x'", "Date"]),
         (pl.DataFrame({"x": [[1]]}), ["'x'", "List"]),
         (pd.DataFrame({"x": [1j]}), ["'x'"]),
-        (pd.DataFrame({"x": pd.Series([[1], [2]], dtype=object)}), ["'x'", "no texts, numbers or truth values"]),
+        (pd.DataFrame({"x": pd.Series([[1], [2]], dtype=object)}), ["'x'", "not texts, numbers or truth values"]),
         (pd.DataFrame({"x": []}), ["'x'", "no rows"]),
         (pl.DataFrame({"x": []}, schema={"x": pl.String}), ["'x'", "no rows"]),
-        (pd.DataFrame({0: [1], "a": [2]}), ["column name 0", "no text", "rename"]),
+        (pd.DataFrame({0: [1], "a": [2]}), ["column name 0", "not a text", "rename"]),
         (pd.DataFrame([[1, 2]], columns=pd.MultiIndex.from_tuples([("a", "b"), ("a", "c")])), ["('a', 'b')"]),
         (pd.DataFrame([[1, 2]], columns=["a", "a"]), ["'a'", "rename"]),
         (pa.table([pa.array([1]), pa.array([2])], names=["a", "a"]), ["'a'", "rename"]),
-        (pd.Series([1]), ["Series", "no dataframe"]),
-        (np.zeros((3, 2)), ["ndarray", "no dataframe"]),
-        ("people.csv", ["str", "no dataframe"]),
-        (None, ["NoneType", "no dataframe"]),
+        (pd.Series([1]), ["Series", "not a dataframe"]),
+        (np.zeros((3, 2)), ["ndarray", "not a dataframe"]),
+        ("people.csv", ["str", "not a dataframe"]),
+        (None, ["NoneType", "not a dataframe"]),
     ],
 )  # fmt: skip
 def test_frames_that_cannot_be_used(frame, words):
@@ -466,7 +466,7 @@ GOOD = {"sex": "F", "age": 20, "rate": 0.3}
         (PEOPLE.assign(age=pd.to_datetime(["2020-01-01"] * 2)), ["'age'", "not a number"]),
         (PEOPLE.assign(sex=["F", "m"]), ["'sex'", "'m'", "row 1"]),
         (PEOPLE.to_numpy(), ["ndarray"]),
-        (3, ["int", "no dataframe"]),
+        (3, ["int", "not a dataframe"]),
     ],
 )  # fmt: skip
 def test_inputs_that_do_not_fit_the_space(given, words):

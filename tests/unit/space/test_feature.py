@@ -14,12 +14,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evenhand.runtime.errors import SpaceError
+from evenhand.space.declaration import decimals_of
 from evenhand.space.feature import (
     Feature,
     category,
     combinations,
     count,
-    decimals_of,
     integer,
     product,
     real,
@@ -151,7 +151,7 @@ def test_bins_list_the_midpoints_of_a_continuous_feature():
         (lambda: category("sex", {"F": 1}), ["'sex'", "list"]),
         (lambda: category("sex", ["F", "F"]), ["'sex'", "'F'", "twice"]),
         (lambda: category("sex", [1, True]), ["True", "twice"]),
-        (lambda: category("sex", [None]), ["None", "no text, number or truth value"]),
+        (lambda: category("sex", [None]), ["None", "not a text, number or truth value"]),
         (lambda: category("sex", [math.nan]), ["nan"]),
         (lambda: category("sex", [["F"]]), ["['F']"]),
         (lambda: category("", ["F"]), ["name", "''"]),

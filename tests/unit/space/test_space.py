@@ -45,7 +45,7 @@ def rng(seed: int = 0) -> np.random.Generator:
         (lambda: Space(None), ["features = None", "list"]),
         (lambda: Space("sex"), ["features = 'sex'", "list"]),
         (lambda: Space(SEX), ["must be a list"]),
-        (lambda: Space(["sex"]), ["'sex' is no feature", "category()"]),
+        (lambda: Space(["sex"]), ["'sex' is not a feature", "category()"]),
         (lambda: Space([SEX, SEX]), ["'sex'", "twice"]),
         (lambda: Space([SEX], ["sexx"]), ["'sexx'", "not in the space", "did you mean 'sex'?"]),
         (lambda: Space([SEX], ["sex", "sex"]), ["'sex'", "twice"]),

@@ -117,7 +117,7 @@ def test_paths_are_relative_to_the_file(tmp_path, monkeypatch):
         (TOML.replace("loans.csv", "loans.xls"), ["loans.xls"]),
         (TOML.replace('target = "approved"', 'target = "aproved"'), ["'aproved'", "did you mean 'approved'?"]),
         (TOML.replace("[space.features.age]", "[space.features.agee]\npassed = true\n[space.features.age]"),
-         ["'agee'", "no column of the data", "did you mean 'age'?"]),
+         ["'agee'", "not a column of the data", "did you mean 'age'?"]),
         (TOML.replace("low = 18", "low = 100"), ["'age'", "low = 100"]),
         (TOML.replace('protected = ["sex"]', 'protected = ["approved"]'), ["'approved'", "not in the space"]),
     ],

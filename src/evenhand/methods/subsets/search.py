@@ -17,7 +17,7 @@ from evenhand.runtime.errors import UsageError
 from evenhand.scores.enumeration import SMALL, SMALL_EXPENSIVE, part
 from evenhand.scores.enumeration import whole as everything
 from evenhand.scores.question import Terms
-from evenhand.space.space import MOST_ASSIGNMENTS
+from evenhand.space.variants import MOST_ASSIGNMENTS
 from evenhand.statistics.estimate import StopReason
 
 if TYPE_CHECKING:

@@ -683,7 +683,7 @@ def test_what_is_wrong_is_refused_in_one_sentence():
         lambda: Evened(TREE, SPACE).predict(X.drop(columns="sex")),
         "column 'sex' is not in the frame",
     )
-    refused(DataError, lambda: Evened(TREE, SPACE).predict("rows"), "is no dataframe")
+    refused(DataError, lambda: Evened(TREE, SPACE).predict("rows"), "is not a dataframe")
     refused(
         BadOutcome, lambda: Evened(lambda frame: [1], SPACE).predict(X), "one per input"
     )
