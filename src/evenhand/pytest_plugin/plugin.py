@@ -139,13 +139,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         parser.addini(f"fairness_{name}", default_of, type=_NUMBER, default=None)
     where = f"where failing tests leave their evidence; default {FOLDER} in the root folder"
     group.addoption("--fairness-dir", metavar="FOLDER", help=where)
-    parser.addini("fairness_dir", "default of --fairness-dir, from the root folder", default=None)
+    parser.addini(
+        "fairness_dir", "default of --fairness-dir, from the root folder", default=None
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Register the marker, and read the settings of the run, before any test is collected."""
     config.addinivalue_line(
-        "markers", "fairness(seed, queries): what the fixture `fairness` gives its verbs here"
+        "markers",
+        "fairness(seed, queries): what the fixture `fairness` gives its verbs here",
     )
     seed = _setting(config, "seed")
     queries = _setting(config, "queries")

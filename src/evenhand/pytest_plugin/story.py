@@ -118,7 +118,8 @@ class VerdictTally:
         more = len(self.open) - MOST_TESTS
         if more > 0:
             terminalreporter.write_line(
-                f"fairness: {more:,} more tests passed although a check did not", yellow=True
+                f"fairness: {more:,} more tests passed although a check did not",
+                yellow=True,
             )
 
     def _summary(self) -> str:

@@ -67,7 +67,12 @@ class SubjectConstructors:
 
     @classmethod
     def _named(
-        cls, kind: str, value: Any, space: Space, own: Mapping[str, Any], shared: Mapping[str, Any]
+        cls,
+        kind: str,
+        value: Any,
+        space: Space,
+        own: Mapping[str, Any],
+        shared: Mapping[str, Any],
     ) -> Self:
         """Return a subject for the constructor that has the name of a kind."""
         constructor = getattr(cls, kind)
@@ -77,7 +82,12 @@ class SubjectConstructors:
 
     @classmethod
     def _of(
-        cls, kind: str, value: Any, space: Space, own: Mapping[str, Any], shared: Mapping[str, Any]
+        cls,
+        kind: str,
+        value: Any,
+        space: Space,
+        own: Mapping[str, Any],
+        shared: Mapping[str, Any],
     ) -> Self:
         adapter = ADAPTERS[kind].of(value, positive=shared.get("positive"), **own)
         return cls(adapter, space, **shared)

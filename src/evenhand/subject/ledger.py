@@ -58,7 +58,12 @@ class Ledger:
     """
 
     def __init__(
-        self, path: str | os.PathLike[str], *, space: str, subject: str, timeout: float = 30.0
+        self,
+        path: str | os.PathLike[str],
+        *,
+        space: str,
+        subject: str,
+        timeout: float = 30.0,
     ) -> None:
         self.path = Path(path)
         self.space = space
@@ -159,7 +164,9 @@ class Ledger:
         """Open the file, and refuse one that is not the ledger of this subject and space."""
         with contextlib.suppress(PermissionError):  # SQLite then says the same of the file
             if self._file.is_dir():
-                raise LedgerError(f"the ledger '{self.path}' is a folder: name a file in it")
+                raise LedgerError(
+                    f"the ledger '{self.path}' is a folder: name a file in it"
+                )
             if not self._file.parent.is_dir():
                 raise LedgerError(
                     f"the ledger '{self.path}' is in a folder that does not exist: create it first"
@@ -169,7 +176,9 @@ class Ledger:
         )
         try:
             # SQLite does not wait here while another process changes the mode, so we do.
-            self._patiently(lambda: connection.execute("PRAGMA journal_mode = WAL").fetchone())
+            self._patiently(
+                lambda: connection.execute("PRAGMA journal_mode = WAL").fetchone()
+            )
             connection.execute("PRAGMA synchronous = NORMAL")
             with _transaction(connection):
                 self._admit(connection)
@@ -260,7 +269,9 @@ class Ledger:
             sqlite3.SQLITE_CANTOPEN: no_permission,
             sqlite3.SQLITE_PERM: no_permission,
         }
-        anything_else = f"cannot be used ({clip(str(error))}): check the disk, or name another file"
+        anything_else = (
+            f"cannot be used ({clip(str(error))}): check the disk, or name another file"
+        )
         reason = reasons.get(_code(error), anything_else)
         return LedgerError(f"the ledger '{self.path}' {reason}")
 

@@ -5,9 +5,15 @@ from __future__ import annotations
 from evenhand.runtime.options import FILE, FLAG, NUMBER, TEXT, Kind, Option, Options
 
 _NAMES = Kind(
-    "names", (list,), "a list of names", {"type": "array", "items": {"type": "string"}}, (str,)
+    "names",
+    (list,),
+    "a list of names",
+    {"type": "array", "items": {"type": "string"}},
+    (str,),
 )
-_OUTCOMES = Kind("outcomes", (object, bool), "an outcome, a list of them, or a table by output", {})
+_OUTCOMES = Kind(
+    "outcomes", (object, bool), "an outcome, a list of them, or a table by output", {}
+)
 _LABELS = Kind(
     "labels",
     (list, dict),
@@ -15,19 +21,28 @@ _LABELS = Kind(
     {"type": ["array", "object"]},
 )
 _DISTANCE = Kind(
-    "distance", (int, float, dict), "a number, or a table by output", {"type": ["number", "object"]}
+    "distance",
+    (int, float, dict),
+    "a number, or a table by output",
+    {"type": ["number", "object"]},
 )
 
 SHARED = Options.of(
     Option(
-        "outputs", _NAMES, "the names of several outputs; the options below are then tables by name"
+        "outputs",
+        _NAMES,
+        "the names of several outputs; the options below are then tables by name",
     ),
     Option("positive", _OUTCOMES, "the favourable outcome, or a list of those"),
     Option("labels", _LABELS, "all outcomes there are; any other is an error"),
     Option(
-        "differs", _DISTANCE, "how far apart two numbers must be to count as different outcomes"
+        "differs",
+        _DISTANCE,
+        "how far apart two numbers must be to count as different outcomes",
     ),
-    Option("memo", FLAG, "remember answers in memory; by default where an answer is expensive"),
+    Option(
+        "memo", FLAG, "remember answers in memory; by default where an answer is expensive"
+    ),
     Option(
         "ledger",
         FILE,
@@ -36,9 +51,14 @@ SHARED = Options.of(
 )
 """Options that every kind of subject has."""
 
-THRESHOLD = Option("threshold", NUMBER, "take the label from predict_proba and this threshold")
+THRESHOLD = Option(
+    "threshold", NUMBER, "take the label from predict_proba and this threshold"
+)
 OUTPUT = Option(
-    "output", TEXT, "what the outcome is: the label, or the score of it", choices=("label", "score")
+    "output",
+    TEXT,
+    "what the outcome is: the label, or the score of it",
+    choices=("label", "score"),
 )
 IDENTITY = Option(
     "identity",

@@ -69,7 +69,9 @@ class Answers:
             " return one per input"
         )
 
-    def _refuse_unknown_labels(self, outcomes: NDArray[Any], labels: tuple[Any, ...]) -> None:
+    def _refuse_unknown_labels(
+        self, outcomes: NDArray[Any], labels: tuple[Any, ...]
+    ) -> None:
         unknown = set(outcomes.tolist()).difference(labels)
         if unknown:
             value = min(unknown, key=str)
@@ -110,7 +112,9 @@ class Answers:
         return as_outcomes(unwrapped)
 
     def _no_outcome(self, action: str) -> BadOutcome:
-        return BadOutcome(f"{self.name} {action}; an outcome is a text, a number or a truth value")
+        return BadOutcome(
+            f"{self.name} {action}; an outcome is a text, a number or a truth value"
+        )
 
     def _refuse_missing(self, missing: NDArray[np.bool_], outcomes: NDArray[Any]) -> None:
         if missing.any():

@@ -63,12 +63,16 @@ def distance(differs: Differs, a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]
     return gap > differs
 
 
-def _graded(function: Callable[[Any, Any], Any], a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
+def _graded(
+    function: Callable[[Any, Any], Any], a: NDArray[Any], b: NDArray[Any]
+) -> NDArray[Any]:
     """Return the distances that a function of the user gives, checked."""
     try:
         found = np.asarray(function(a, b))
     except Exception as error:
-        raise UsageError(f"differs raised {type(error).__name__}: {clip(str(error))}") from error
+        raise UsageError(
+            f"differs raised {type(error).__name__}: {clip(str(error))}"
+        ) from error
     shape = np.broadcast_shapes(a.shape, b.shape)
     if found.shape != shape:
         raise UsageError(
@@ -194,7 +198,9 @@ class Meaning:
                 f"say which outcome of {self.about} is the favourable one, with {option}, a value"
                 " or a function such as lambda y: y > 0.5"
             )
-        raise UsageError(f"say which outcome of {self.about} is the favourable one, with {option}")
+        raise UsageError(
+            f"say which outcome of {self.about} is the favourable one, with {option}"
+        )
 
     def amount(self, outcomes: NDArray[Any]) -> NDArray[np.float64]:
         """Return how favourable each outcome is: 0 or 1 for labels, the score itself for scores."""
@@ -211,12 +217,16 @@ class Meaning:
             )
         return scores
 
-    def _judged(self, function: Callable[[Any], Any], outcomes: NDArray[Any]) -> NDArray[np.bool_]:
+    def _judged(
+        self, function: Callable[[Any], Any], outcomes: NDArray[Any]
+    ) -> NDArray[np.bool_]:
         part = f"positive[{self.name!r}]" if self.name else "positive"
         try:
             found = np.asarray(function(outcomes))
         except Exception as error:
-            raise UsageError(f"{part} raised {type(error).__name__}: {clip(str(error))}") from error
+            raise UsageError(
+                f"{part} raised {type(error).__name__}: {clip(str(error))}"
+            ) from error
         if found.shape != outcomes.shape or found.dtype.kind != "b":
             raise UsageError(
                 f"{part} returned {found.dtype} values of shape {found.shape} for outcomes of shape"

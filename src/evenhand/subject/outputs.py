@@ -33,7 +33,11 @@ def checked_outputs(outputs: Any) -> tuple[str, ...]:
     if outputs is None:
         return ()
     is_list = isinstance(outputs, list | tuple)
-    if not is_list or not outputs or not all(isinstance(name, str) and name for name in outputs):
+    if (
+        not is_list
+        or not outputs
+        or not all(isinstance(name, str) and name for name in outputs)
+    ):
         raise UsageError(
             f"outputs = {clip(repr(outputs))} must be a list of names, such as ['decision', 'rate']"
         )
@@ -168,7 +172,9 @@ def reply_of(value: Any, names: Sequence[str]) -> tuple[Any, ...]:
     elif len(names) == 1:
         found = (plain(value),)
     else:
-        raise ValueError(f"{shown}, which is neither by name nor a list of {_quoted(names)}")
+        raise ValueError(
+            f"{shown}, which is neither by name nor a list of {_quoted(names)}"
+        )
     for name, outcome in zip(names, found, strict=True):
         if is_missing(outcome) or not isinstance(outcome, str | int | float):
             raise ValueError(
@@ -198,7 +204,9 @@ def parse_reply(text: str, names: Sequence[str]) -> Reply:
     return reply_of(value, names)
 
 
-def records_of(answer: Any, names: Sequence[str], expected: int, software: str) -> NDArray[Any]:
+def records_of(
+    answer: Any, names: Sequence[str], expected: int, software: str
+) -> NDArray[Any]:
     """Return one record per input from what a function or model returned.
 
     That is a frame or mapping by name, a matrix with one column per output, or a list of
@@ -258,7 +266,9 @@ def _columns(frame: Any, software: str) -> Mapping[Any, Any]:
     try:
         found = eager(frame)
     except DataError as error:
-        raise BadOutcome(f"{software} returned outputs that cannot be read: {error}") from None
+        raise BadOutcome(
+            f"{software} returned outputs that cannot be read: {error}"
+        ) from None
     return {name: found[name].to_numpy() for name in found.columns}
 
 

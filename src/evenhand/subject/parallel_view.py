@@ -49,7 +49,9 @@ class SharedView(View):
 
     workers: Workers = field(kw_only=True, compare=False, repr=False)
     ask: _AskElsewhere = field(kw_only=True, compare=False, repr=False)
-    pace: dict[str, float] = field(default_factory=dict, kw_only=True, compare=False, repr=False)
+    pace: dict[str, float] = field(
+        default_factory=dict, kw_only=True, compare=False, repr=False
+    )
     """Seconds for each input, as the last question went that was not shared."""
 
     @classmethod
@@ -74,7 +76,9 @@ class SharedView(View):
         expected_seconds = inputs * self.pace.get("input", 0.0)
         return expected_seconds >= LONG and inputs >= 2 * width
 
-    def shared(self, ask: Callable[[Points], tuple[Any, int]], points: Points) -> Sequence[Any]:
+    def shared(
+        self, ask: Callable[[Points], tuple[Any, int]], points: Points
+    ) -> Sequence[Any]:
         """Return what workers answered, part by part, and count what they ran."""
         shares = np.array_split(points, self.workers.width)
         parts = [np.asfortranarray(share) for share in shares]

@@ -154,7 +154,9 @@ class Subject(SubjectConstructors):
         if ledger is not None:
             from evenhand.subject.ledger import Ledger
 
-            self._ledger = Ledger(ledger, space=space.encoding, subject=full_identity(adapter))
+            self._ledger = Ledger(
+                ledger, space=space.encoding, subject=full_identity(adapter)
+            )
 
     def decide(self, inputs: Any) -> Outcomes:
         """Return one outcome per input.
@@ -201,7 +203,11 @@ class Subject(SubjectConstructors):
         return self._recall(points) if self.remembers else self._ask_all(points)
 
     def _encoded(self, inputs: Any) -> Points:
-        if not isinstance(inputs, np.ndarray) or inputs.dtype != np.float64 or inputs.ndim != 2:
+        if (
+            not isinstance(inputs, np.ndarray)
+            or inputs.dtype != np.float64
+            or inputs.ndim != 2
+        ):
             return self.space.encode(inputs)
         columns = inputs.shape[1]
         features = len(self.space.features)

@@ -31,7 +31,11 @@ needs_posix = pytest.mark.skipif(os.name != "posix", reason="needs POSIX process
 
 
 def opened(
-    path: str | Path, *, space: str = "space-1", subject: str = "model-1", timeout: float = 30.0
+    path: str | Path,
+    *,
+    space: str = "space-1",
+    subject: str = "model-1",
+    timeout: float = 30.0,
 ) -> Ledger:
     return Ledger(path, space=space, subject=subject, timeout=timeout)
 
@@ -70,7 +74,11 @@ def test_what_is_recorded_is_known_after_reopening(tmp_path):
         ledger.record([b"a", b"b", b"\x00\xff"], ["yes", 1, 2.5])
         assert ledger.known([b"a", b"zzz", b"a"]) == {b"a": "yes"}
     with opened(tmp_path / "a.db") as ledger:
-        assert ledger.known([b"\x00\xff", b"b", b"a"]) == {b"a": "yes", b"b": 1, b"\x00\xff": 2.5}
+        assert ledger.known([b"\x00\xff", b"b", b"a"]) == {
+            b"a": "yes",
+            b"b": 1,
+            b"\x00\xff": 2.5,
+        }
         assert len(ledger) == 3
         assert ledger.known([]) == {}
         ledger.record([], [])
@@ -186,7 +194,9 @@ def test_a_database_of_another_program_is_refused_and_left_alone(tmp_path):
         connection.close()
         assert "another program" in refusal(tmp_path / name)
         with sqlite3.connect(tmp_path / name) as connection:
-            assert connection.execute("SELECT count(*) FROM sqlite_master").fetchone() == (1,)
+            assert connection.execute("SELECT count(*) FROM sqlite_master").fetchone() == (
+                1,
+            )
         connection.close()
 
 
@@ -384,7 +394,10 @@ def test_two_processes_share_a_file_from_the_first_opening(tmp_path):
 
 
 def test_threads_share_one_ledger(tmp_path):
-    with opened(tmp_path / "a.db") as ledger, concurrent.futures.ThreadPoolExecutor(8) as pool:
+    with (
+        opened(tmp_path / "a.db") as ledger,
+        concurrent.futures.ThreadPoolExecutor(8) as pool,
+    ):
 
         def work(number):
             keys = [b"%d" % (number * 10 + i) for i in range(20)]

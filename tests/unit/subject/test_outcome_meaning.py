@@ -212,7 +212,9 @@ def test_a_wrong_budget_is_named(name, value):
 
 def test_queries_are_whole_numbers():
     refused(UsageError, lambda: Budget(queries=2.5), "queries = 2.5", "whole")
-    refused(UsageError, lambda: Budget(findings=math.inf), "findings = inf", "None is no bound")
+    refused(
+        UsageError, lambda: Budget(findings=math.inf), "findings = inf", "None is no bound"
+    )
     assert type(Budget(queries=1e5).queries) is int
     assert Budget(queries=np.int64(3), seconds=0.5).queries == 3
 
@@ -269,11 +271,16 @@ def test_every_error_survives_a_pickle_and_has_an_exit_code(kind):
     assert str(again) == str(error)
     expected = 4 if issubclass(kind, errors.SubjectError) else 2
     assert kind.exit_code == expected
-    assert kind.__name__ in (errors.__doc__ or ""), "the tree in the docstring names every error"
+    assert kind.__name__ in (errors.__doc__ or ""), (
+        "the tree in the docstring names every error"
+    )
 
 
 def test_nearest_offers_one_choice_and_shows_a_dozen():
-    assert nearest("sexx", ["age", "sex"]) == "did you mean 'sex'? Valid choices are 'age', 'sex'"
+    assert (
+        nearest("sexx", ["age", "sex"])
+        == "did you mean 'sex'? Valid choices are 'age', 'sex'"
+    )
     assert nearest("q", ["age"]) == "valid choices are 'age'"
     assert nearest("q", []) == "there are no valid choices"
     assert nearest("1", [0, 1]) == "did you mean 1? Valid choices are 0, 1"

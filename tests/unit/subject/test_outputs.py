@@ -52,7 +52,9 @@ FORMS: dict[str, Any] = {
     "pandas": lambda frame: pd.DataFrame({"other": 0, **loan(frame)}),
     "polars": lambda frame: pl.DataFrame(loan(frame)),
     "pyarrow": lambda frame: pl.DataFrame(loan(frame)).to_arrow(),
-    "series": lambda frame: {name: pd.Series(column) for name, column in loan(frame).items()},
+    "series": lambda frame: {
+        name: pd.Series(column) for name, column in loan(frame).items()
+    },
     "lists": lambda frame: {name: column.tolist() for name, column in loan(frame).items()},
     "tuples": lambda frame: list(zip(*loan(frame).values(), strict=True)),
     "dictionaries": lambda frame: pd.DataFrame(loan(frame)).to_dict("records"),
@@ -117,11 +119,20 @@ def test_large_batches_and_types_that_change_between_them(monkeypatch):
             ["neither by name nor a list of 'decision', 'rate'"],
         ),
         (lambda frame: [("yes", 1, 2)] * 30, ["('yes', 1, 2)", "length 3"]),
-        (lambda frame: [{"decision": "yes"}] * 30, ["{'decision': 'yes'}", "no output 'rate'"]),
+        (
+            lambda frame: [{"decision": "yes"}] * 30,
+            ["{'decision': 'yes'}", "no output 'rate'"],
+        ),
         (lambda frame: [("yes", None)] * 30, ["None is not an outcome", "'rate'"]),
         (lambda frame: [("yes", [1])] * 30, ["[1] is not an outcome", "'rate'"]),
-        (lambda frame: {"decision": frame["age"], "rate": [1, 2]}, ["(2,)", "'rate'", "30 inputs"]),
-        (lambda frame: {"decision": frame["age"], "rate": np.ones((30, 2))}, ["(30, 2)", "'rate'"]),
+        (
+            lambda frame: {"decision": frame["age"], "rate": [1, 2]},
+            ["(2,)", "'rate'", "30 inputs"],
+        ),
+        (
+            lambda frame: {"decision": frame["age"], "rate": np.ones((30, 2))},
+            ["(30, 2)", "'rate'"],
+        ),
         (
             lambda frame: {"decision": [[1]] * 30, "rate": frame["age"]},
             ["'decision'", "[1]", "text, a number"],
@@ -151,7 +162,9 @@ def test_software_with_one_output_says_how_to_name_more():
         "(30, 2)",
         "outputs=[",
     )
-    refused(BadOutcome, lambda: Subject(lambda f: [[1, 2]] * 30, SPACE).decide(POINTS), "[1, 2]")
+    refused(
+        BadOutcome, lambda: Subject(lambda f: [[1, 2]] * 30, SPACE).decide(POINTS), "[1, 2]"
+    )
 
 
 def test_one_output_may_have_a_name():
@@ -178,18 +191,31 @@ def test_one_output_may_have_a_name():
             {"outputs": BOTH, "positive": "yes"},
             ["positive = 'yes'", "which output", "positive={'decision': 'yes'}"],
         ),
-        ({"outputs": BOTH, "positive": np.isnan}, ["which output", "positive={'decision': …}"]),
+        (
+            {"outputs": BOTH, "positive": np.isnan},
+            ["which output", "positive={'decision': …}"],
+        ),
         ({"outputs": BOTH, "differs": 0.5}, ["differs = 0.5", "which output"]),
         ({"outputs": BOTH, "labels": ["yes"]}, ["labels = ['yes']", "which output"]),
         (
             {"outputs": BOTH, "positive": {"decison": "yes"}},
             ["'decison'", "did you mean 'decision'?"],
         ),
-        ({"outputs": BOTH, "differs": {"rat": 1}}, ["differs: 'rat'", "did you mean 'rate'?"]),
-        ({"outputs": BOTH, "differs": {"rate": -1}}, ["differs['rate'] = -1"]),
-        ({"outputs": BOTH, "labels": {"decision": "yes"}}, ["labels['decision'] = 'yes'", "list"]),
         (
-            {"outputs": BOTH, "labels": {"decision": ["yes"]}, "positive": {"decision": "yess"}},
+            {"outputs": BOTH, "differs": {"rat": 1}},
+            ["differs: 'rat'", "did you mean 'rate'?"],
+        ),
+        ({"outputs": BOTH, "differs": {"rate": -1}}, ["differs['rate'] = -1"]),
+        (
+            {"outputs": BOTH, "labels": {"decision": "yes"}},
+            ["labels['decision'] = 'yes'", "list"],
+        ),
+        (
+            {
+                "outputs": BOTH,
+                "labels": {"decision": ["yes"]},
+                "positive": {"decision": "yess"},
+            },
             ["positive['decision'] = 'yess'", "did you mean 'yes'?"],
         ),
         ({"positive": {"decision": "yes"}}, ["by output", "outputs=['decision']"]),
@@ -333,11 +359,15 @@ def test_a_ledger_keeps_records_exactly(tmp_path, memo):
         """Return records with their types, as 1, 1.0 and True are equal."""
         return [(type(first), type(second), str(second)) for first, second in records]
 
-    with Subject(answer, SPACE, outputs=BOTH, ledger=tmp_path / "a.db", memo=memo) as subject:
+    with Subject(
+        answer, SPACE, outputs=BOTH, ledger=tmp_path / "a.db", memo=memo
+    ) as subject:
         first = ask(subject)
         subject.need_deterministic(POINTS[1:2])
         assert first == [(2 * age, values[age]) for age in range(len(values))]
-    with Subject(answer, SPACE, outputs=BOTH, ledger=tmp_path / "a.db", memo=memo) as subject:
+    with Subject(
+        answer, SPACE, outputs=BOTH, ledger=tmp_path / "a.db", memo=memo
+    ) as subject:
         again = ask(subject)
         assert exactly(again) == exactly(first)
         subject.need_deterministic(POINTS[1:2])
@@ -372,7 +402,11 @@ def test_a_crash_keeps_the_records_before_it(tmp_path, monkeypatch):
             del found["rate"]
         return found
 
-    options: dict[str, Any] = {"outputs": BOTH, "ledger": tmp_path / "a.db", "identity": "loan"}
+    options: dict[str, Any] = {
+        "outputs": BOTH,
+        "ledger": tmp_path / "a.db",
+        "identity": "loan",
+    }
     with Subject(answer, SPACE, **options) as subject:
         refused(BadOutcome, lambda: subject.decide(POINTS), "no output 'rate'")
         assert subject.executed == 20
@@ -395,7 +429,9 @@ def answer(age):
 OBJECT = '{"rate": age / 2, "decision": "yes" if age > 20 else "no", "more": None}'
 ARRAY = '["yes" if age > 20 else "no", age / 2]'
 ONCE = "print(json.dumps(answer(int(sys.argv[1]))))"
-LINES = "for line in sys.stdin: print(json.dumps(answer(json.loads(line)['age'])), flush=True)"
+LINES = (
+    "for line in sys.stdin: print(json.dumps(answer(json.loads(line)['age'])), flush=True)"
+)
 
 
 @pytest.mark.parametrize("form", [OBJECT, ARRAY])
@@ -436,7 +472,13 @@ def test_programs_that_print_something_else(tmp_path, printed, words):
     refused(BadOutcome, lambda: command.decide(POINTS[3:4]), "the command", "3", *words)
     shell.write_text(f"#!/bin/sh\nwhile read line; do echo '{printed}'; done\n")
     with Subject.stream([str(shell)], SPACE, outputs=BOTH) as stream:
-        refused(BadOutcome, lambda: stream.decide(POINTS[3:4]), "the program", '"age": 3', *words)
+        refused(
+            BadOutcome,
+            lambda: stream.decide(POINTS[3:4]),
+            "the program",
+            '"age": 3',
+            *words,
+        )
 
 
 def test_names_of_outcomes_are_json_where_the_program_prints_json(tmp_path):
@@ -444,12 +486,16 @@ def test_names_of_outcomes_are_json_where_the_program_prints_json(tmp_path):
     with Subject.stream(
         argv, SPACE, outputs=BOTH, positive={"decision": "1", "rate": 1}
     ) as subject:
-        assert [view.favourable(view.decide(POINTS)).all() for view in views_of(subject)] == [
+        assert [
+            view.favourable(view.decide(POINTS)).all() for view in views_of(subject)
+        ] == [
             True,
             True,
         ]
     with Subject.stream(argv, SPACE, outputs=BOTH, positive={"decision": 1}) as subject:
-        refused(BadOutcome, lambda: subject.decide(POINTS), "output 'decision'", "positive = 1")
+        refused(
+            BadOutcome, lambda: subject.decide(POINTS), "output 'decision'", "positive = 1"
+        )
     refused(
         UsageError,
         lambda: Subject.stream(argv, SPACE, positive=["1", "b"]),
@@ -466,7 +512,9 @@ def test_a_stream_prints_json_lines(tmp_path, form, workers):
         assert subject.decide(POINTS).tolist() == EXPECTED
         copy = pickle.loads(pickle.dumps(subject))
         with copy:
-            assert views_of(copy)[1].decide(POINTS).tolist() == [rate for _, rate in EXPECTED]
+            assert views_of(copy)[1].decide(POINTS).tolist() == [
+                rate for _, rate in EXPECTED
+            ]
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -509,7 +557,9 @@ def by_name(person: Any) -> Any:
     [
         (lambda body: [by_name(person) for person in body["inputs"]], False),
         (
-            lambda body: {"outcomes": [list(EXPECTED[person["age"]]) for person in body["inputs"]]},
+            lambda body: {
+                "outcomes": [list(EXPECTED[person["age"]]) for person in body["inputs"]]
+            },
             False,
         ),
         (by_name, True),
@@ -524,7 +574,9 @@ def test_a_service_answers_objects_or_arrays(service, answer, single):
 
 def test_an_output_may_be_called_outcome(service):
     with service(
-        lambda person: {"outcome": "yes", "rate": 1}, single=True, outputs=["outcome", "rate"]
+        lambda person: {"outcome": "yes", "rate": 1},
+        single=True,
+        outputs=["outcome", "rate"],
     ) as subject:
         assert subject.decide(POINTS[:1]).tolist() == [("yes", 1)]
 
@@ -560,8 +612,12 @@ GRADES = np.column_stack([DECISIONS, INCOME_GRADES])
 def test_classifiers_with_several_outputs(model):
     model.fit(X, GRADES)
     refused(UsageError, lambda: Subject(model, NUMBERS), "2 outputs", "outputs=[")
-    refused(UsageError, lambda: Subject(model, NUMBERS, outputs=["a", "b", "c"]), "2 outputs")
-    subject = Subject(model, NUMBERS, outputs=["decision", "grade"], positive={"grade": ["A", "B"]})
+    refused(
+        UsageError, lambda: Subject(model, NUMBERS, outputs=["a", "b", "c"]), "2 outputs"
+    )
+    subject = Subject(
+        model, NUMBERS, outputs=["decision", "grade"], positive={"grade": ["A", "B"]}
+    )
     decision, grade = views_of(subject)
     expected_decisions, expected_grades = model.predict(X).T
     grades = grade.decide(X)
@@ -573,7 +629,9 @@ def test_classifiers_with_several_outputs(model):
     assert np.array_equal(grade.favourable(grades), good)
     refused(
         UsageError,
-        lambda: Subject(model, NUMBERS, outputs=["decision", "grade"], positive={"grade": "a"}),
+        lambda: Subject(
+            model, NUMBERS, outputs=["decision", "grade"], positive={"grade": "a"}
+        ),
         "positive['grade'] = 'a' is not a class",
     )
     scored: dict[str, Any]
@@ -609,7 +667,9 @@ def test_a_regressor_with_two_targets():
         lambda: Subject(model, NUMBERS, outputs=["a", "b", "c"]).decide(X),
         "shape (200, 2)",
     )
-    refused(BadOutcome, lambda: Subject(model, NUMBERS).decide(X), "shape (200, 2)", "outputs=[")
+    refused(
+        BadOutcome, lambda: Subject(model, NUMBERS).decide(X), "shape (200, 2)", "outputs=["
+    )
     refused(
         UsageError,
         lambda: rate.amount(rate.decide(X)),
@@ -634,7 +694,9 @@ def test_an_onnx_model_by_tensor_or_by_column(tmp_path):
                 for output in outputs
             ],
         )
-        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+        model = helper.make_model(
+            graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8
+        )
         (tmp_path / name).write_bytes(model.SerializeToString())
         return tmp_path / name
 
@@ -652,7 +714,9 @@ def test_an_onnx_model_by_tensor_or_by_column(tmp_path):
         "did you mean 'rate'?",
     )
     refused(
-        UsageError, lambda: Subject.onnx(one, NUMBERS, outputs=["a"], output="score"), "outputs"
+        UsageError,
+        lambda: Subject.onnx(one, NUMBERS, outputs=["a"], output="score"),
+        "outputs",
     )
     refused(
         BadOutcome,
@@ -660,7 +724,9 @@ def test_an_onnx_model_by_tensor_or_by_column(tmp_path):
         "shape (200, 2)",
     )
     refused(
-        UsageError, lambda: Subject.onnx(two, NUMBERS, output="score", positive=[1, 2]), "one class"
+        UsageError,
+        lambda: Subject.onnx(two, NUMBERS, output="score", positive=[1, 2]),
+        "one class",
     )
 
 
@@ -777,7 +843,9 @@ def test_functions_that_tell_nothing(positive, words):
     outcomes = subject.decide(POINTS)
     refused(UsageError, lambda: subject.favourable(outcomes), *words)
     named = View(
-        Subject(lambda f: {"age": f["age"]}, SPACE, outputs=["age"], positive={"age": positive}),
+        Subject(
+            lambda f: {"age": f["age"]}, SPACE, outputs=["age"], positive={"age": positive}
+        ),
         "age",
     )
     refused(UsageError, lambda: named.amount(outcomes), "positive['age']")
@@ -790,14 +858,19 @@ def test_a_function_tells_favourable_outcomes_and_leaves_the_ledger_alone(tmp_pa
     with Subject(salary, SPACE, ledger=tmp_path / "a.db") as subject:
         subject.decide(POINTS)
         refused(
-            UsageError, lambda: subject.favourable(subject.decide(POINTS)), "positive=…", "lambda"
+            UsageError,
+            lambda: subject.favourable(subject.decide(POINTS)),
+            "positive=…",
+            "lambda",
         )
     with Subject(
         salary, SPACE, ledger=tmp_path / "a.db", positive=lambda pay: pay > 100_000
     ) as subject:
         (view,) = views_of(subject)
         assert view.counts and view.name == ""
-        assert view.amount(view.decide(POINTS)).tolist() == [float(age > 10) for age in AGES]
+        assert view.amount(view.decide(POINTS)).tolist() == [
+            float(age > 10) for age in AGES
+        ]
         assert subject.executed == 0
 
 
@@ -855,7 +928,8 @@ def test_classes():
 
 @given(
     st.lists(
-        st.tuples(st.booleans() | st.integers(), st.text() | st.floats(allow_nan=False)), max_size=6
+        st.tuples(st.booleans() | st.integers(), st.text() | st.floats(allow_nan=False)),
+        max_size=6,
     )
 )
 def test_packing_keeps_every_outcome(rows):
@@ -863,6 +937,8 @@ def test_packing_keeps_every_outcome(rows):
     assert found.dtype.names == ("decision", "rate")
     assert [(a, b) for a, b in found.tolist()] == rows
     assert all(
-        reply_of(dict(zip(BOTH, row, strict=True)), BOTH) == reply_of(list(row), BOTH) == row
+        reply_of(dict(zip(BOTH, row, strict=True)), BOTH)
+        == reply_of(list(row), BOTH)
+        == row
         for row in rows
     )

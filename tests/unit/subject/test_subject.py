@@ -68,7 +68,9 @@ POINTS = rng().permutation(DISTINCT)[:200]
 AGES = POINTS[:, 1]
 
 
-def decided(model: Any, space: eh.Space = SPACE, points: Any = POINTS, **options: Any) -> Any:
+def decided(
+    model: Any, space: eh.Space = SPACE, points: Any = POINTS, **options: Any
+) -> Any:
     """Return what a model decides about these points."""
     return Subject(model, space, **options).decide(points)
 
@@ -125,7 +127,9 @@ def test_a_function_sees_the_engine_of_the_space(engine):
 
 
 def test_a_function_does_not_see_features_that_are_not_passed():
-    space = eh.Space([eh.category("sex", ["F", "M"], passed=False), eh.integer("age", 18, 20)])
+    space = eh.Space(
+        [eh.category("sex", ["F", "M"], passed=False), eh.integer("age", 18, 20)]
+    )
     function = CountingFunction(lambda frame: frame["age"] * len(frame.columns))
     subject = Subject(function, space, memo=True)
     assert subject.decide(space.enumerate()).tolist() == [18, 19, 20] * 2
@@ -205,7 +209,10 @@ def test_texts_may_come_in_any_vector(answer):
         (lambda frame: [math.nan] + [1.0] * 199, ["answered nan to 1 of 200"]),
         (lambda frame: [None] + ["a"] * 199, ["answered None to 1 of 200"]),
         (lambda frame: ["a"] * 199 + [math.nan], ["answered nan to 1 of 200"]),
-        (lambda frame: frame["age"].where(frame["age"] > 1000), ["answered nan to 200 of 200"]),
+        (
+            lambda frame: frame["age"].where(frame["age"] > 1000),
+            ["answered nan to 200 of 200"],
+        ),
         (lambda frame: pd.Series([None] * 200, dtype="Int64"), ["to 200 of 200"]),
         (lambda frame: pd.Series([pd.NaT] * 200), ["datetime64"]),
         (lambda frame: [[1]] * 200, ["answered [1]", "text, a number or a truth value"]),
@@ -254,7 +261,9 @@ def test_labels_list_every_outcome_there_is():
         lambda: Subject(answer, SPACE, labels=["yes", "no"], positive="yess"),
         "did you mean 'yes'?",
     )
-    refused(UsageError, lambda: Subject(answer, SPACE, labels="yes"), "labels = 'yes'", "list")
+    refused(
+        UsageError, lambda: Subject(answer, SPACE, labels="yes"), "labels = 'yes'", "list"
+    )
     refused(UsageError, lambda: Subject(answer, SPACE, labels=3), "labels = 3", "list")
 
 
@@ -263,7 +272,9 @@ def test_the_favourable_outcome():
     for outcomes in ([True, False], [1, 0]):
         favourable = plain.favourable(np.array(outcomes))
         assert favourable.tolist() == [True, False]
-    refused(UsageError, lambda: plain.favourable(np.array(["yes"])), "favourable", "positive=")
+    refused(
+        UsageError, lambda: plain.favourable(np.array(["yes"])), "favourable", "positive="
+    )
     refused(UsageError, lambda: plain.favourable(np.array([1, 2])), "positive=")
     second_class = Subject(CountingFunction(), SPACE, positive=2)
     assert second_class.favourable(np.array([1, 2])).tolist() == [False, True]
@@ -282,7 +293,9 @@ def people(n: int = 300, seed: int = 1) -> tuple[pd.DataFrame, np.ndarray]:
 
 
 def named_pipeline(frame: Any, y: Any) -> Any:
-    encoder = make_column_transformer((OneHotEncoder(), ["sex"]), remainder=StandardScaler())
+    encoder = make_column_transformer(
+        (OneHotEncoder(), ["sex"]), remainder=StandardScaler()
+    )
     tree = DecisionTreeClassifier(max_depth=4, random_state=0)
     return make_pipeline(encoder, tree).fit(frame, y)
 
@@ -324,7 +337,9 @@ def test_columns_that_do_not_match_the_training_are_named():
     frame, y = people()
     model = named_pipeline(frame, y)
     fewer = eh.Space(SPACE.features[:2])
-    refused(UsageError, lambda: Subject(model, fewer), "'rate'", "does not pass", "'sex', 'age'")
+    refused(
+        UsageError, lambda: Subject(model, fewer), "'rate'", "does not pass", "'sex', 'age'"
+    )
     more = eh.Space([*SPACE.features, eh.category("zip", ["1", "2"])])
     refused(
         UsageError,
@@ -395,8 +410,12 @@ def test_outcomes_of_every_kind_are_kept(labels):
 
 def test_threshold_and_scores():
     frame, y = people()
-    encoder = make_column_transformer((OneHotEncoder(), ["sex"]), remainder=StandardScaler())
-    model = make_pipeline(encoder, LogisticRegression()).fit(frame, np.where(y, "yes", "no"))
+    encoder = make_column_transformer(
+        (OneHotEncoder(), ["sex"]), remainder=StandardScaler()
+    )
+    model = make_pipeline(encoder, LogisticRegression()).fit(
+        frame, np.where(y, "yes", "no")
+    )
     inputs = SPACE.decode(POINTS)
     no, yes = model.predict_proba(inputs).T
     scores_of_yes = decided(model, output="score")
@@ -410,7 +429,9 @@ def test_threshold_and_scores():
     other = decided(model, threshold=0.9, positive="no")
     assert other.tolist() == np.where(no >= 0.9, "no", "yes").tolist()
     scored = Subject(model, SPACE, output="score", positive="yes")
-    refused(UsageError, lambda: scored.favourable(scored.decide(POINTS)), "scores", "threshold")
+    refused(
+        UsageError, lambda: scored.favourable(scored.decide(POINTS)), "scores", "threshold"
+    )
     ridge = make_pipeline(encoder, RidgeClassifier()).fit(frame, y)
     distances = ridge.decision_function(inputs)
     scores = decided(ridge, output="score")
@@ -461,26 +482,49 @@ class Predictor:
             ["DecisionTreeClassifier is a class", "instance"],
         ),
         (lambda: Subject(dict, NUMBERS), ["dict is a class"]),
-        (lambda: Subject("model.onnx", NUMBERS), ["'model.onnx'", "neither", "Subject.command"]),
+        (
+            lambda: Subject("model.onnx", NUMBERS),
+            ["'model.onnx'", "neither", "Subject.command"],
+        ),
         (lambda: Subject(None, NUMBERS), ["None", "neither"]),
         (lambda: Subject(fitted(), "space"), ["'space'", "not a Space"]),
         (lambda: Subject(fitted(), NUMBERS.draw(3, rng())), ["not a Space"]),
-        (lambda: Subject(fitted(), NUMBERS, positive="1"), ["positive = '1'", "did you mean 1?"]),
-        (lambda: Subject(fitted(("no", "yes")), NUMBERS, positive="yess"), ["did you mean 'yes'?"]),
-        (lambda: Subject(fitted(), NUMBERS, threshold=1.5), ["threshold = 1.5", "between 0 and 1"]),
+        (
+            lambda: Subject(fitted(), NUMBERS, positive="1"),
+            ["positive = '1'", "did you mean 1?"],
+        ),
+        (
+            lambda: Subject(fitted(("no", "yes")), NUMBERS, positive="yess"),
+            ["did you mean 'yes'?"],
+        ),
+        (
+            lambda: Subject(fitted(), NUMBERS, threshold=1.5),
+            ["threshold = 1.5", "between 0 and 1"],
+        ),
         (lambda: Subject(fitted(), NUMBERS, threshold="0.5"), ["threshold = '0.5'"]),
         (lambda: Subject(fitted(), NUMBERS, threshold=math.nan), ["threshold = nan"]),
         (
             lambda: Subject(fitted(), NUMBERS, output="scores"),
             ["'scores'", "did you mean 'score'?"],
         ),
-        (lambda: Subject(fitted((0, 1, 2)), NUMBERS, threshold=0.5), ["3 classes", "needs two"]),
         (
-            lambda: Subject(LinearRegression().fit([[0, 0, 0]], [0]), NUMBERS, output="score"),
+            lambda: Subject(fitted((0, 1, 2)), NUMBERS, threshold=0.5),
+            ["3 classes", "needs two"],
+        ),
+        (
+            lambda: Subject(
+                LinearRegression().fit([[0, 0, 0]], [0]), NUMBERS, output="score"
+            ),
             ["no predict_proba"],
         ),
-        (lambda: Subject(lambda frame: 1, NUMBERS, threshold=0.5), ["threshold", "for estimators"]),
-        (lambda: Subject(lambda frame: 1, NUMBERS, output="score"), ["output", "for estimators"]),
+        (
+            lambda: Subject(lambda frame: 1, NUMBERS, threshold=0.5),
+            ["threshold", "for estimators"],
+        ),
+        (
+            lambda: Subject(lambda frame: 1, NUMBERS, output="score"),
+            ["output", "for estimators"],
+        ),
         (lambda: Subject(lambda frame: 1, NUMBERS, differs=-1), ["differs = -1"]),
         (
             lambda: Subject(lambda frame: 1, NUMBERS, postive=1),  # type: ignore[call-arg]
@@ -499,7 +543,9 @@ class Predictor:
             ["'memmo'", "did you mean 'memo'?"],
         ),
         (
-            lambda: Subject(lambda frame: 1, eh.Space([eh.integer("a", 0, 1, passed=False)])),
+            lambda: Subject(
+                lambda frame: 1, eh.Space([eh.integer("a", 0, 1, passed=False)])
+            ),
             ["no feature", "passed"],
         ),
     ],
@@ -531,8 +577,12 @@ def test_as_subject():
     assert as_subject(subject, eh.Space(SPACE.features, ["sex"]), positive=None) is subject
     assert as_subject(fitted(), NUMBERS, positive=1).positive == 1
     refused(UsageError, lambda: as_subject(subject, NUMBERS), "space of its own")
-    refused(UsageError, lambda: as_subject(fitted(), None), "DecisionTreeClassifier", "space=")
-    refused(UsageError, lambda: as_subject(subject, None, positive=1), "positive = 1", "Subject")
+    refused(
+        UsageError, lambda: as_subject(fitted(), None), "DecisionTreeClassifier", "space="
+    )
+    refused(
+        UsageError, lambda: as_subject(subject, None, positive=1), "positive = 1", "Subject"
+    )
 
 
 @pytest.mark.parametrize("wrong", [np.zeros((2, 5)), np.zeros((2, 0))])

@@ -39,7 +39,14 @@ from evenhand.subject.adapters.process import (
     kill_group,
     last_words,
 )
-from evenhand.subject.adapters.records import DECODED, chunks, fan_out, seconds, shown, whole
+from evenhand.subject.adapters.records import (
+    DECODED,
+    chunks,
+    fan_out,
+    seconds,
+    shown,
+    whole,
+)
 from evenhand.subject.options import IDENTITY
 from evenhand.subject.outputs import packed, parse_reply
 
@@ -73,7 +80,9 @@ class CommandAdapter(Adapter):
     """
 
     kind = "command"
-    value = Option("command", LIST, "a program that is run once for each input, and its arguments")
+    value = Option(
+        "command", LIST, "a program that is run once for each input, and its arguments"
+    )
     options = Options.of(WORKERS, TIMEOUT, CWD, ENV, IDENTITY)
     printed = True
     expensive = True

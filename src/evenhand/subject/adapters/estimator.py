@@ -36,7 +36,9 @@ class EstimatorAdapter(Adapter):
     """Calls `predict`, or `predict_proba` where a threshold or the score itself is asked for."""
 
     kind = "estimator"
-    value = Option("estimator", FILE, "a file with a fitted scikit-learn estimator or pipeline")
+    value = Option(
+        "estimator", FILE, "a file with a fitted scikit-learn estimator or pipeline"
+    )
     options = Options.of(
         THRESHOLD,
         OUTPUT,
@@ -283,7 +285,11 @@ class EstimatorAdapter(Adapter):
         if all_passed and all(feature.kind != "category" for feature in space.features):
             return points.copy(order="K")  # since some models work in place
         frame = space.native(points)
-        return frame.to_numpy() if hasattr(frame, "to_numpy") else np.column_stack(frame.columns)
+        return (
+            frame.to_numpy()
+            if hasattr(frame, "to_numpy")
+            else np.column_stack(frame.columns)
+        )
 
 
 def _named_columns(model: Any, names: Any, points: Points, space: Space) -> Any:

@@ -28,12 +28,16 @@ class FunctionAdapter(Adapter):
 
     kind = "function"
     value = Option(
-        "function", PLACE, "a function that takes a frame of inputs and returns one outcome each"
+        "function",
+        PLACE,
+        "a function that takes a frame of inputs and returns one outcome each",
     )
     options = Options.of(IDENTITY)
     takes_texts = True
 
-    def __init__(self, function: Callable[[Any], Any], *, identity: str | None = None) -> None:
+    def __init__(
+        self, function: Callable[[Any], Any], *, identity: str | None = None
+    ) -> None:
         self.function = function
         self._identity = identity
 

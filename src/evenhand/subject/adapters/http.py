@@ -20,15 +20,22 @@ from evenhand.runtime.errors import (
 from evenhand.runtime.options import FLAG, NUMBER, TABLE, TEXT, WHOLE, Option, Options
 from evenhand.runtime.values import is_missing
 from evenhand.subject.adapters.base import Adapter
-from evenhand.subject.adapters.records import check_json, chunks, fan_out, seconds, whole, words
+from evenhand.subject.adapters.records import (
+    check_json,
+    chunks,
+    fan_out,
+    seconds,
+    whole,
+    words,
+)
 from evenhand.subject.options import IDENTITY
 from evenhand.subject.outputs import packed, reply_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+    from http.client import HTTPResponse
 
     from numpy.typing import NDArray
-    from urllib3 import BaseHTTPResponse
 
     from evenhand.space.space import Space
     from evenhand.subject.adapters.base import Reply
@@ -62,14 +69,24 @@ class HttpAdapter(Adapter):
     """
 
     kind = "http"
-    value = Option("http", TEXT, "the address of a service that takes JSON batches of inputs")
+    value = Option(
+        "http", TEXT, "the address of a service that takes JSON batches of inputs"
+    )
     options = Options.of(
         Option("batch", WHOLE, "inputs per request"),
-        Option("concurrency", WHOLE, "requests at a time, each on a connection that is kept open"),
-        Option("timeout", NUMBER, "seconds allowed to one request"),
-        Option("retries", WHOLE, "how many times a request is repeated after passing trouble"),
         Option(
-            "backoff", NUMBER, "seconds before the first repetition, doubled for each further one"
+            "concurrency",
+            WHOLE,
+            "requests at a time, each on a connection that is kept open",
+        ),
+        Option("timeout", NUMBER, "seconds allowed to one request"),
+        Option(
+            "retries", WHOLE, "how many times a request is repeated after passing trouble"
+        ),
+        Option(
+            "backoff",
+            NUMBER,
+            "seconds before the first repetition, doubled for each further one",
         ),
         Option("headers", TABLE, "further headers, such as Authorization"),
         Option("single", FLAG, "send one input per request"),
@@ -91,7 +108,7 @@ class HttpAdapter(Adapter):
         single: bool = False,
         identity: str | None = None,
     ) -> None:
-        # urllib3 is imported only here: every configuration that is read loads this module for its
+        # The pool is imported only here: every configuration that is read loads this module for its
         # options, but few ask a service.
         from evenhand.subject.adapters.http_pool import ServiceAddress
 
@@ -185,56 +202,46 @@ class _Exchange:
 
     def outcomes(self) -> list[Reply]:
         """Return one outcome per record, or raise what the last attempt gave."""
-        from urllib3.exceptions import MaxRetryError
-
-        from evenhand.subject.adapters.http_pool import FAILURES, Repetitions
+        from evenhand.subject.adapters.http_pool import FAILURES, TRANSIENT, retry_after
 
         adapter = self._adapter
         message = self._records[0] if adapter.single else {"inputs": self._records}
         body = json.dumps(message).encode()
-        repetitions = Repetitions.of(retries=adapter.retries, backoff=adapter.backoff)
+        pause = adapter.backoff
+        attempt = 0
         while True:
-            attempt = len(repetitions.history) + 1
-            response: BaseHTTPResponse | None = None
-            failure: Exception | None = None
+            attempt += 1
+            wanted = 0.0
             try:
                 response, content = self._pool.post(body)
-            except FAILURES as caught:
-                failure = caught
-                error = self._unanswered(caught, attempt)
+            except FAILURES as failure:
+                error = self._unanswered(failure, attempt)
             else:
                 if 200 <= response.status < 300:
                     return self._read(content)
                 error = self._refused(response, content, attempt)
-                if not repetitions.is_retry("POST", response.status):
+                if response.status not in TRANSIENT:
                     raise error
-            try:
-                repetitions = repetitions.increment(
-                    "POST", adapter.url, response=response, error=failure
-                )
-            except MaxRetryError:
-                raise error from None
-            # Not `repetitions.sleep`: a run that is stopped must not wait for the end of a pause.
-            if self._stop.wait(repetitions.pause(response, longest=adapter.timeout)):
+                asked = retry_after(response.headers.get("Retry-After"))
+                wanted = min(asked, adapter.timeout)
+            # A run that is stopped does not wait for the end of a pause.
+            if attempt > adapter.retries or self._stop.wait(max(pause, wanted)):
                 raise error
+            pause *= 2
 
     def _unanswered(self, failure: Exception, attempt: int) -> SubjectError:
-        from urllib3.exceptions import SSLError
-
-        from evenhand.subject.adapters.http_pool import origin
+        import ssl
 
         url = self._adapter.url
         timeout = self._adapter.timeout
         attempts = _attempts(attempt)
-        # Not by the class of the failure: urllib3 counts a refused connection among its timeouts.
-        cause = origin(failure)
-        if isinstance(cause, TimeoutError):
+        if isinstance(failure, TimeoutError):
             return SubjectTimeout(
                 f"{url} gave no answer to {self._inputs} within {timeout:g} s{attempts};"
                 " raise the timeout or lower the batch if it needs longer"
             )
-        reason = clip(str(cause)) or type(cause).__name__
-        if isinstance(failure, SSLError):
+        reason = clip(str(failure)) or type(failure).__name__
+        if isinstance(failure, ssl.SSLError):
             return SubjectCrashed(
                 f"{url} could not be asked about {self._inputs}{attempts}: {reason}; check"
                 " its certificate, or name the file of its certificate authority in the environment"
@@ -245,7 +252,9 @@ class _Exchange:
             " the service is running"
         )
 
-    def _refused(self, response: BaseHTTPResponse, content: bytes, attempt: int) -> SubjectError:
+    def _refused(
+        self, response: HTTPResponse, content: bytes, attempt: int
+    ) -> SubjectError:
         url = self._adapter.url
         status = f"{response.status} {response.reason or ''}".strip()
         if 300 <= response.status < 400:
@@ -276,7 +285,8 @@ class _Exchange:
         if not self._adapter.outputs and set(map(type, values)) <= PLAIN_TYPES:
             return values
         return [
-            self._reply(value, record) for value, record in zip(values, self._records, strict=True)
+            self._reply(value, record)
+            for value, record in zip(values, self._records, strict=True)
         ]
 
     def _unwrapped(self, answer: Any) -> Any:
@@ -311,7 +321,9 @@ def _all_headers(headers: Mapping[str, str]) -> dict[str, str]:
     """Return the headers of a request; those of the user replace the usual ones."""
     for name, value in headers.items():
         if not isinstance(value, str) or not value.isprintable() or not name.isascii():
-            raise UsageError(f"the header {name!r} must have a text of one line as its value")
+            raise UsageError(
+                f"the header {name!r} must have a text of one line as its value"
+            )
     names = {name.lower() for name in headers}
     every_header: dict[str, str] = {}
     for name in ("Content-Type", "Accept"):

@@ -101,7 +101,9 @@ class Child:
         except BlockingIOError:
             pass
         except BrokenPipeError:
-            self._outgoing = b""  # it no longer listens; the end of its output will tell the rest
+            self._outgoing = (
+                b""  # it no longer listens; the end of its output will tell the rest
+            )
 
     def take(self) -> bytes | None:
         """Return what was printed: b"" at the end of the output, None where nothing is there."""

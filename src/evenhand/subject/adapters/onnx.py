@@ -171,7 +171,9 @@ class OnnxAdapter(Adapter):
             )
         return outcomes
 
-    def _run(self, session: Any, names: Sequence[str], feed: dict[str, NDArray[Any]]) -> list[Any]:
+    def _run(
+        self, session: Any, names: Sequence[str], feed: dict[str, NDArray[Any]]
+    ) -> list[Any]:
         try:
             return list(session.run(list(names), feed))
         # onnxruntime raises classes of its own, with no common base but Exception.
@@ -244,7 +246,9 @@ class OnnxAdapter(Adapter):
             predicted = np.zeros(len(scores), dtype=bool)
         highest = scores.argmax(axis=1)
         is_maximum = scores == scores.max(axis=1, keepdims=True)
-        clear = is_maximum.sum(axis=1) == 1  # of two equal maxima, either may be the label's
+        clear = (
+            is_maximum.sum(axis=1) == 1
+        )  # of two equal maxima, either may be the label's
         of_class = np.unique(highest[predicted & clear])
         of_others = np.unique(highest[~predicted & clear])
         if len(of_class) == 0 and len(of_others) == 1 and scores.shape[1] == 2:
@@ -266,9 +270,13 @@ def _load(path: Path, threads: int) -> Any:
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
-    options.log_severity_level = 4  # what goes wrong is raised too, and belongs into one sentence
+    options.log_severity_level = (
+        4  # what goes wrong is raised too, and belongs into one sentence
+    )
     try:
-        return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+        return onnxruntime.InferenceSession(
+            str(path), options, providers=["CPUExecutionProvider"]
+        )
     except Exception as error:
         raise UsageError(
             f"the file '{path}' cannot be read as an ONNX model: {clip(str(error))}"
@@ -325,7 +333,9 @@ def _feed(
     return feed
 
 
-def _matrix(tensor: Any, points: NDArray[np.float64], space: Space, path: Path) -> NDArray[Any]:
+def _matrix(
+    tensor: Any, points: NDArray[np.float64], space: Space, path: Path
+) -> NDArray[Any]:
     """Return one tensor with a column for each feature that is passed."""
     positions = [at for at, feature in enumerate(space.features) if feature.passed]
     width = tensor.shape[-1]
@@ -341,7 +351,9 @@ def _matrix(tensor: Any, points: NDArray[np.float64], space: Space, path: Path) 
     return np.column_stack(columns)
 
 
-def _column(feature: Feature, codes: NDArray[np.float64], tensor: Any, path: Path) -> NDArray[Any]:
+def _column(
+    feature: Feature, codes: NDArray[np.float64], tensor: Any, path: Path
+) -> NDArray[Any]:
     """Return the values of one feature in the type of a tensor."""
     textual = [isinstance(level, str) for level in feature.levels]
     if tensor.type == "tensor(string)":

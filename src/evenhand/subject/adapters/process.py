@@ -70,7 +70,9 @@ class Program:
                 continue  # an argument that cannot be a path, or a file only the program may read
         return f"{kind}:{json.dumps(list(self.argv))} sha256:{digest.hexdigest()}"
 
-    def start(self, argv: Sequence[str], *, stdin: int, kind: str) -> subprocess.Popen[bytes]:
+    def start(
+        self, argv: Sequence[str], *, stdin: int, kind: str
+    ) -> subprocess.Popen[bytes]:
         """Start one process with the given arguments; `kind` is what to call it in a message."""
         try:
             return subprocess.Popen(

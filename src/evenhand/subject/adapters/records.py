@@ -88,7 +88,11 @@ def whole(name: str, value: object, low: int) -> int:
 
 def seconds(name: str, value: object) -> float:
     """Return a positive finite number of seconds, or raise a UsageError that names the option."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < math.inf:
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, int | float)
+        or not 0 < value < math.inf
+    ):
         raise UsageError(f"{name}={value!r} must be a positive number of seconds")
     return float(value)
 
@@ -123,7 +127,9 @@ def fan_out(
             if done:
                 yield done
             # Any other error is a bug or an interrupt: the jobs under way are not waited for.
-            if not all(isinstance(error, SubjectError | UsageError) for error in errors.values()):
+            if not all(
+                isinstance(error, SubjectError | UsageError) for error in errors.values()
+            ):
                 break
         if errors:
             raise errors[min(errors)]
@@ -195,7 +201,9 @@ class _JobThreads(Generic[J, R]):
         # not hold an interrupted caller.
         limit = time.monotonic() + 1.0
         for thread in self._threads:
-            with contextlib.suppress(RuntimeError):  # interrupted while it was being started
+            with contextlib.suppress(
+                RuntimeError
+            ):  # interrupted while it was being started
                 thread.join(max(0.0, limit - time.monotonic()))
 
 

@@ -26,7 +26,10 @@ Loading one of them only sets plain values.
 
 
 def load_model(
-    path: str | PathLike[str], *, trusted: Sequence[str] | None = None, allow_pickle: bool = False
+    path: str | PathLike[str],
+    *,
+    trusted: Sequence[str] | None = None,
+    allow_pickle: bool = False,
 ) -> Any:
     """Return the fitted estimator that a file holds.
 
@@ -173,7 +176,9 @@ def _check_readable(file: Path) -> None:
         hint = beside(file, (*_SKOPS, *_PICKLES, ".onnx"))
         raise UsageError(f"the model file '{file}' does not exist; {hint}") from error
     except OSError as error:
-        raise UsageError(f"the model file '{file}' cannot be read: {error.strerror}") from error
+        raise UsageError(
+            f"the model file '{file}' cannot be read: {error.strerror}"
+        ) from error
 
 
 def _from_skops(file: Path, trusted: Sequence[str]) -> Any:
@@ -183,7 +188,9 @@ def _from_skops(file: Path, trusted: Sequence[str]) -> Any:
         raise MissingExtra(f"loading '{file}'", "skops") from error
     try:
         known = [*OWN, *trusted]
-        unknown = [name for name in skops.io.get_untrusted_types(file=file) if name not in known]
+        unknown = [
+            name for name in skops.io.get_untrusted_types(file=file) if name not in known
+        ]
         if not unknown:
             return skops.io.load(file, trusted=known)
     # A damaged archive fails in many ways: zip, JSON, missing keys, missing modules.

@@ -15,7 +15,15 @@ import numpy as np
 from evenhand.runtime.errors import SubjectError, SubjectTimeout, UsageError
 from evenhand.runtime.options import LIST, WHOLE, Option, Options
 from evenhand.subject.adapters.base import Adapter
-from evenhand.subject.adapters.line_process import GRACE, Answer, Child, Task, end, readable, wait
+from evenhand.subject.adapters.line_process import (
+    GRACE,
+    Answer,
+    Child,
+    Task,
+    end,
+    readable,
+    wait,
+)
 from evenhand.subject.adapters.process import (
     CWD,
     ENV,
@@ -63,7 +71,9 @@ class StreamAdapter(Adapter):
 
     kind = "stream"
     value = Option(
-        "stream", LIST, "a program that reads inputs as JSON lines and prints one outcome each"
+        "stream",
+        LIST,
+        "a program that reads inputs as JSON lines and prints one outcome each",
     )
     options = Options.of(
         WORKERS,
@@ -173,7 +183,9 @@ class StreamAdapter(Adapter):
                 if child.silent():
                     team.append(child)
 
-    def _drive(self, team: list[Child], shares: Iterator[deque[Task]]) -> Iterator[list[Answer]]:
+    def _drive(
+        self, team: list[Child], shares: Iterator[deque[Task]]
+    ) -> Iterator[list[Answer]]:
         """Deal shares of the inputs to the processes, and yield answers as they come."""
         failure: SubjectError | UsageError | None = None
         limit = math.inf

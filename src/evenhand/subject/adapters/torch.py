@@ -189,7 +189,11 @@ class TorchAdapter(Adapter):
         """
         import torch
 
-        with crashes_reported(self.name, len(points)), torch.enable_grad(), _evaluated(self.module):
+        with (
+            crashes_reported(self.name, len(points)),
+            torch.enable_grad(),
+            _evaluated(self.module),
+        ):
             inputs = self._tensor(points, space).requires_grad_()
             answer = self._checked(self.module(inputs), len(points))
             gradient = None
@@ -225,7 +229,9 @@ class TorchAdapter(Adapter):
         """Return by how much the scored class is above the threshold, in logits."""
         even = 0.0
         if self.threshold is not None:
-            even = math.log(self.threshold / (1 - self.threshold))  # the logit of the threshold
+            even = math.log(
+                self.threshold / (1 - self.threshold)
+            )  # the logit of the threshold
         return self._sign * difference - even
 
     def _outcomes(self, logits: NDArray[np.float64]) -> NDArray[np.generic]:
@@ -247,7 +253,11 @@ class TorchAdapter(Adapter):
         """Return the module's answer as a matrix with one column for each logit."""
         import torch
 
-        with crashes_reported(self.name, len(points)), torch.no_grad(), _evaluated(self.module):
+        with (
+            crashes_reported(self.name, len(points)),
+            torch.no_grad(),
+            _evaluated(self.module),
+        ):
             inputs = self._tensor(points, space)
             answer = self._checked(self.module(inputs), len(points))
             return _array(answer)
@@ -262,7 +272,9 @@ class TorchAdapter(Adapter):
             if levels is not None:
                 codes = columns[:, column].astype(np.intp)
                 columns[:, column] = levels[codes]
-        numbers = (weight for weight in self.module.parameters() if weight.is_floating_point())
+        numbers = (
+            weight for weight in self.module.parameters() if weight.is_floating_point()
+        )
         own = next(numbers, torch.zeros(1))
         return torch.tensor(columns, dtype=own.dtype, device=own.device)
 
@@ -286,7 +298,9 @@ class TorchAdapter(Adapter):
         missing = answer.isnan()
         if missing.any():
             count = int(missing.sum())
-            raise BadOutcome(f"{self.name} answered nan to {count:,} of {expected:,} inputs")
+            raise BadOutcome(
+                f"{self.name} answered nan to {count:,} of {expected:,} inputs"
+            )
         return answer.reshape(expected, -1)
 
 

@@ -44,7 +44,12 @@ class ServiceHandler(BaseHTTPRequestHandler):
         service.answer(self, body, number)
 
     def reply(
-        self, status: int = 200, value: Any = None, *, text: str | None = None, **headers: str
+        self,
+        status: int = 200,
+        value: Any = None,
+        *,
+        text: str | None = None,
+        **headers: str,
     ) -> None:
         if text is None:
             text = json.dumps(value)

@@ -38,7 +38,9 @@ def sh(tmp_path):
 
 
 def test_every_input_is_answered_once_by_its_own_process(sh):
-    program = sh('if [ "$2" = M ] && [ "$1" -gt 50 ]; then echo approve; else echo deny; fi')
+    program = sh(
+        'if [ "$2" = M ] && [ "$1" -gt 50 ]; then echo approve; else echo deny; fi'
+    )
     adapter = CommandAdapter([program, *BOTH])
     points = people(*range(100))
     found, error = collect(adapter, points)
@@ -215,7 +217,9 @@ FAILURES = [
 @pytest.mark.parametrize(("body", "kind", "words"), FAILURES)
 def test_failures_name_the_input_and_keep_what_was_answered(sh, body, kind, words):
     adapter = CommandAdapter(
-        [sh(f'if [ "$1" = 13 ]; then {body}; else echo $1; fi'), *BOTH], workers=2, timeout=1
+        [sh(f'if [ "$1" = 13 ]; then {body}; else echo $1; fi'), *BOTH],
+        workers=2,
+        timeout=1,
     )
     found, error = collect(adapter, people(0, 1, 2, 3, 13, *range(20, 90)))
     assert type(error) is kind
@@ -229,7 +233,9 @@ def test_failures_name_the_input_and_keep_what_was_answered(sh, body, kind, word
 
 def test_after_a_failure_nothing_new_is_started(sh, tmp_path):
     log = tmp_path / "log"
-    adapter = CommandAdapter([sh(f"echo $1 >> {log}; [ $1 -ne 0 ] && echo $1"), *BOTH], workers=2)
+    adapter = CommandAdapter(
+        [sh(f"echo $1 >> {log}; [ $1 -ne 0 ] && echo $1"), *BOTH], workers=2
+    )
     found, error = collect(adapter, people(*range(100)))
     assert isinstance(error, SubjectCrashed)
     ran = {int(line) for line in log.read_text().split()}
@@ -253,7 +259,9 @@ def test_standard_input_is_empty_and_environment_is_given(sh):
 
 
 def test_timeout_kills_the_children_of_the_program_too(sh, tmp_path):
-    adapter = CommandAdapter([sh(f"sleep 300 & echo $! > {tmp_path}/pid; wait"), *BOTH], timeout=1)
+    adapter = CommandAdapter(
+        [sh(f"sleep 300 & echo $! > {tmp_path}/pid; wait"), *BOTH], timeout=1
+    )
     _, error = collect(adapter, people(1))
     assert isinstance(error, SubjectTimeout)
     assert gone(int((tmp_path / "pid").read_text()))
@@ -349,7 +357,9 @@ def test_adapter_can_be_pickled(sh):
 def mirror(tmp_path_factory):
     """A program that prints its argument as hexadecimal digits."""
     path = tmp_path_factory.mktemp("mirror") / "mirror"
-    path.write_text("#!/bin/sh\nprintf x; printf '%s' \"$1\" | od -An -v -tx1 | tr -d ' \\n'\n")
+    path.write_text(
+        "#!/bin/sh\nprintf x; printf '%s' \"$1\" | od -An -v -tx1 | tr -d ' \\n'\n"
+    )
     path.chmod(0o755)
     return str(path)
 
@@ -357,7 +367,20 @@ def mirror(tmp_path_factory):
 LEVELS = st.lists(
     st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=12)
     | st.sampled_from(
-        ["", " ", "'", '"', "$(id)", "`id`", "a\nb", "--help", "{age}", "*", "\\", "é\u2028😀"]
+        [
+            "",
+            " ",
+            "'",
+            '"',
+            "$(id)",
+            "`id`",
+            "a\nb",
+            "--help",
+            "{age}",
+            "*",
+            "\\",
+            "é\u2028😀",
+        ]
     ),
     min_size=1,
     max_size=6,

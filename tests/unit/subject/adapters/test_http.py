@@ -86,10 +86,14 @@ def test_features_that_are_not_passed_are_not_sent(service, adapt):
     assert service.requests[0].body == {"inputs": [{"age": 7}]}
 
 
-def test_idle_connection_that_the_service_closed_is_opened_anew_without_a_retry(service, adapt):
+def test_idle_connection_that_the_service_closed_is_opened_anew_without_a_retry(
+    service, adapt
+):
     def answer(handler, body, _):
         handler.right(body)
-        handler.close_connection = True  # without telling, as a server with a short keep-alive does
+        handler.close_connection = (
+            True  # without telling, as a server with a short keep-alive does
+        )
 
     service.answer = answer
     adapter = adapt(retries=0, concurrency=1)
@@ -173,7 +177,9 @@ def test_retry_after_is_obeyed_up_to_the_timeout(service, adapt):
 
 
 def test_trouble_that_does_not_pass(service, adapt):
-    service.answer = lambda handler, *_: handler.reply(500, text="<h1>Traceback</h1>\n" * 100)
+    service.answer = lambda handler, *_: handler.reply(
+        500, text="<h1>Traceback</h1>\n" * 100
+    )
     found, error = collect(adapt(retries=2), people(1, 2))
     assert found == {}
     assert type(error) is SubjectCrashed
@@ -207,7 +213,10 @@ def test_redirect_is_not_followed(service, adapt):
     )
     _, error = collect(adapt(), people(1))
     assert type(error) is SubjectCrashed
-    assert "redirect (307 Temporary Redirect) to http://elsewhere.example/decide" in sentence(error)
+    assert (
+        "redirect (307 Temporary Redirect) to http://elsewhere.example/decide"
+        in sentence(error)
+    )
     assert len(service.requests) == 1
 
 
@@ -266,7 +275,9 @@ def test_answers_that_are_no_outcomes(service, adapt, text, words):
     assert len(service.requests) == 1
 
 
-@pytest.mark.parametrize("text", ["null", "NaN", '{"outcome": null}', '{"outcomes": [1]}', "[1]"])
+@pytest.mark.parametrize(
+    "text", ["null", "NaN", '{"outcome": null}', '{"outcomes": [1]}', "[1]"]
+)
 def test_single_answers_that_are_no_outcomes(service, adapt, text):
     service.answer = lambda handler, *_: handler.reply(text=text)
     _, error = collect(adapt(single=True), people(1))

@@ -20,9 +20,10 @@ from tests.support.helpers import SPACE, collect, people, sentence
 from tests.unit.subject.adapters.service import LoopbackService, serving
 
 
-def test_reading_its_options_does_not_load_urllib3():
+def test_reading_its_options_loads_no_http_client():
     code = (
-        "import sys, evenhand, evenhand.subject.adapters.http\nassert 'urllib3' not in sys.modules"
+        "import sys, evenhand, evenhand.subject.adapters.http\n"
+        "assert 'http.client' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
 
@@ -59,7 +60,9 @@ def test_a_user_agent_can_be_given(service, adapt):
     ],
 )
 @pytest.mark.parametrize("status", [429, 503])
-def test_retry_after_is_obeyed_in_seconds_and_as_a_date(service, adapt, wanted, least, status):
+def test_retry_after_is_obeyed_in_seconds_and_as_a_date(
+    service, adapt, wanted, least, status
+):
     times = []
 
     def answer(handler, body, number):
@@ -77,7 +80,9 @@ def test_retry_after_is_obeyed_in_seconds_and_as_a_date(service, adapt, wanted, 
 
 
 def test_retry_after_repeats_no_status_that_is_final(service, adapt):
-    service.answer = lambda handler, *_: handler.reply(413, text="too large", Retry_After="0")
+    service.answer = lambda handler, *_: handler.reply(
+        413, text="too large", Retry_After="0"
+    )
     _, error = collect(adapt(), people(1))
     assert type(error) is SubjectCrashed
     assert "status 413" in sentence(error)
@@ -295,7 +300,9 @@ def test_a_certificate_authority_is_named_by_the_environment(
     assert len(server.peers) == 1
 
 
-def test_a_certificate_for_another_host_is_refused(secure_service, certificate, monkeypatch):
+def test_a_certificate_for_another_host_is_refused(
+    secure_service, certificate, monkeypatch
+):
     server, url = secure_service
     public, _ = certificate
     monkeypatch.setenv("SSL_CERT_FILE", str(public))
@@ -314,7 +321,9 @@ class NoCertificates:
     capath = None
 
 
-def test_certifi_serves_where_the_system_has_no_certificates(certificate, monkeypatch, tmp_path):
+def test_certifi_serves_where_the_system_has_no_certificates(
+    certificate, monkeypatch, tmp_path
+):
     public, _ = certificate
     module = tmp_path / "certifi.py"
     module.write_text(f"def where():\n    return {str(public)!r}\n")

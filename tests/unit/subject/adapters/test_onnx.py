@@ -291,7 +291,9 @@ def test_a_model_that_gives_no_label_says_so(tmp_path):
         [helper.make_tensor_value_info("X", TensorProto.FLOAT, [None, 3])],
         [helper.make_tensor_value_info("Y", TensorProto.FLOAT, [None, 3])],
     )
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    model = helper.make_model(
+        graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8
+    )
     path = tmp_path / "logits.onnx"
     path.write_bytes(model.SerializeToString())
     assert "3 numbers for each input, not a label" in refusal(path, NUMERIC)
@@ -308,7 +310,9 @@ def test_a_model_that_fails_is_a_crashed_subject(tmp_path):
         [helper.make_tensor_value_info("Y", TensorProto.FLOAT, [None, 1])],
         [table],
     )
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    model = helper.make_model(
+        graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8
+    )
     path = tmp_path / "table.onnx"
     path.write_bytes(model.SerializeToString())
     space = Space([integer("age", 18, 90)])

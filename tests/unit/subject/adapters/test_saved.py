@@ -53,9 +53,9 @@ def test_skops_types_must_be_trusted_by_name(tmp_path):
     sio = pytest.importorskip("skops.io")
     path = tmp_path / "m.skops"
     sio.dump(
-        make_pipeline(FunctionTransformer(halved), DecisionTreeClassifier(random_state=0)).fit(
-            X, Y
-        ),
+        make_pipeline(
+            FunctionTransformer(halved), DecisionTreeClassifier(random_state=0)
+        ).fit(X, Y),
         path,
     )
     message = refusal(path)
@@ -175,7 +175,9 @@ def evened(model: Any, **options: Any) -> Any:
     from evenhand.space.space import Space
 
     space = Space(
-        [category("sex", [False, True]), integer("age", 0, 9)], ["sex"], ["age < 9 or not sex"]
+        [category("sex", [False, True]), integer("age", 0, 9)],
+        ["sex"],
+        ["age < 9 or not sex"],
     )
     return Evened(model, space, **options)
 
@@ -186,7 +188,8 @@ DECIDED = np.array(["no", "no", "yes", "no", "yes", "no", "yes", "yes", "yes", "
 
 @pytest.mark.parametrize("suffix", [".skops", ".joblib", ".pkl", ".pickle", ".SKOPS"])
 @pytest.mark.parametrize(
-    "options", [{}, {"how": "majority", "weights": {False: 2, True: 1.5}}, {"weights": "rows"}]
+    "options",
+    [{}, {"how": "majority", "weights": {False: 2, True: 1.5}}, {"weights": "rows"}],
 )
 def test_evened_models_come_back_as_they_were(tmp_path, suffix, options):
     if suffix.lower() == ".skops":
@@ -214,9 +217,9 @@ def test_saving_says_what_must_be_trusted_to_load(model, tmp_path):
 
 def test_what_skops_cannot_keep_is_offered_as_joblib(tmp_path):
     pytest.importorskip("skops")
-    model = make_pipeline(FunctionTransformer(lambda values: values), LogisticRegression()).fit(
-        X, Y
-    )
+    model = make_pipeline(
+        FunctionTransformer(lambda values: values), LogisticRegression()
+    ).fit(X, Y)
     refused(
         UsageError,
         lambda: save_model(model, tmp_path / "m.skops"),
@@ -250,8 +253,14 @@ def test_what_cannot_be_saved_is_refused_in_one_sentence(model, tmp_path):
         "suffix '.skop'",
         "did you mean '.skops'?",
     )
-    refused(UsageError, lambda: save_model(model, tmp_path / "m.onnx"), "unknown suffix '.onnx'")
-    refused(UsageError, lambda: save_model(model, tmp_path / "no" / "m.pkl"), "there is no folder")
+    refused(
+        UsageError, lambda: save_model(model, tmp_path / "m.onnx"), "unknown suffix '.onnx'"
+    )
+    refused(
+        UsageError,
+        lambda: save_model(model, tmp_path / "no" / "m.pkl"),
+        "there is no folder",
+    )
     refused(UsageError, lambda: save_model({}, tmp_path / "m.pkl"), "{} cannot predict")
     refused(
         UsageError,
@@ -259,11 +268,15 @@ def test_what_cannot_be_saved_is_refused_in_one_sentence(model, tmp_path):
         "is not fitted",
     )
     (tmp_path / "folder.pkl").mkdir()
-    refused(UsageError, lambda: save_model(model, tmp_path / "folder.pkl"), "Is a directory")
+    refused(
+        UsageError, lambda: save_model(model, tmp_path / "folder.pkl"), "Is a directory"
+    )
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="permissions of POSIX")
-@pytest.mark.parametrize("case", ["read-only file", "read-only folder", "unreachable folder"])
+@pytest.mark.parametrize(
+    "case", ["read-only file", "read-only folder", "unreachable folder"]
+)
 def test_what_is_not_to_be_written_is_left_alone(model, case):
     # Not tmp_path: pytest keeps that for its owner alone, and who has no privileges must reach the
     # file.
@@ -275,7 +288,9 @@ def test_what_is_not_to_be_written_is_left_alone(model, case):
         if case == "read-only file":
             file.write_bytes(b"kept")
             file.chmod(0o444)
-        folder.chmod({"read-only folder": 0o555, "unreachable folder": 0o000}.get(case, 0o777))
+        folder.chmod(
+            {"read-only folder": 0o555, "unreachable folder": 0o000}.get(case, 0o777)
+        )
         user = os.geteuid()
         if user == 0:
             os.seteuid(65534)

@@ -39,7 +39,9 @@ def program(tmp_path):
         path = tmp_path / f"loan{len(made)}.py"
         indented = "".join(f"    {line}\n" for line in body.split("\n"))
         path.write_text(before + LOOP + indented)
-        made.append(StreamAdapter([sys.executable, str(path)], **{"env": BUFFERED, **options}))
+        made.append(
+            StreamAdapter([sys.executable, str(path)], **{"env": BUFFERED, **options})
+        )
         return made[-1]
 
     yield make
@@ -93,7 +95,9 @@ def test_processes_are_kept_between_runs_and_ended_by_close(program):
 
 
 def test_process_that_ignores_the_end_of_its_input_is_killed(program):
-    adapter = program("print(os.getpid(), flush=True)\nif age == 2: time.sleep(300)", batch=2)
+    adapter = program(
+        "print(os.getpid(), flush=True)\nif age == 2: time.sleep(300)", batch=2
+    )
     pid = collect(adapter, people(1, 2))[0][0]
     adapter.close()
     assert gone(pid)
@@ -175,13 +179,18 @@ def test_process_that_exits_after_each_answer_still_serves(program):
             "raise ValueError('no such customer')",
             ["exited with code 1", "ValueError: no such customer"],
         ),
-        ("os.kill(os.getpid(), 11)", ["was killed by SIGSEGV", "nothing on standard error"]),
+        (
+            "os.kill(os.getpid(), 11)",
+            ["was killed by SIGSEGV", "nothing on standard error"],
+        ),
         ("sys.exit()", ["exited with code 0"]),
     ],
 )
 @pytest.mark.parametrize("workers", [1, 2])
 def test_input_that_kills_it_again_and_again_is_named(program, death, words, workers):
-    adapter = program(f"if age == 13: {death}\nprint(age, flush=True)", restarts=2, workers=workers)
+    adapter = program(
+        f"if age == 13: {death}\nprint(age, flush=True)", restarts=2, workers=workers
+    )
     found, error = collect(adapter, people(*range(40)))
     assert type(error) is SubjectCrashed
     for word in ['"age": 13', '"sex": "M"', "3 in a row", *words]:
@@ -229,7 +238,8 @@ def test_hang_is_not_slowness(program):
 
 def test_chatter_on_standard_error_is_no_progress(program):
     adapter = program(
-        "while True: print('thinking', file=sys.stderr, flush=True); time.sleep(0.01)", timeout=0.8
+        "while True: print('thinking', file=sys.stderr, flush=True); time.sleep(0.01)",
+        timeout=0.8,
     )
     _, error = collect(adapter, people(1))
     assert isinstance(error, SubjectTimeout)
@@ -286,7 +296,9 @@ def test_banner_is_refused_before_any_answer_is_believed(program):
         "print('Loan server 1.0 ready', flush=True)\n",
         "print('Loan server 1.0 ready')\n",
     ):
-        found, error = collect(program("print(age, flush=True)", before=before), people(*range(6)))
+        found, error = collect(
+            program("print(age, flush=True)", before=before), people(*range(6))
+        )
         assert type(error) is BadOutcome
         assert "more lines than it was given inputs" in sentence(error)
         assert found == {}
@@ -306,7 +318,10 @@ def test_line_too_many_is_seen_by_the_next_run(program):
 
 def test_failure_of_one_process_keeps_the_answers_of_the_others(program):
     adapter = program(
-        "if age == 0: time.sleep(300)\nprint(age, flush=True)", workers=2, timeout=1, batch=4
+        "if age == 0: time.sleep(300)\nprint(age, flush=True)",
+        workers=2,
+        timeout=1,
+        batch=4,
     )
     found, error = collect(adapter, people(*range(200)))
     assert type(error) is SubjectTimeout
@@ -423,5 +438,7 @@ def test_any_text_arrives_byte_for_byte(mirror, name, levels):
 
 
 def test_environment_is_given(program):
-    adapter = program("print(os.environ['SCORE'], flush=True)", env={**os.environ, "SCORE": "7"})
+    adapter = program(
+        "print(os.environ['SCORE'], flush=True)", env={**os.environ, "SCORE": "7"}
+    )
     assert collect(adapter, people(1)) == ({0: 7}, None)

@@ -179,7 +179,9 @@ def test_margins_are_logits_and_gradients_are_finite_differences():
             _, low = margins.decide(POINTS - step)
             _, high = margins.decide(POINTS + step)
             difference = (high - low) / 2e-4
-            np.testing.assert_allclose(slopes[:, position], difference, rtol=1e-4, atol=1e-7)
+            np.testing.assert_allclose(
+                slopes[:, position], difference, rtol=1e-4, atol=1e-7
+            )
     # In steps of the code: the levels 1, 2 and 4 are one, one and a half, and two apart.
     flat = Subject(Flat(), SPACE)
     _, _, slopes = flat.adapter.gradients(POINTS, SPACE)  # type: ignore[attr-defined]
@@ -307,9 +309,19 @@ def test_an_identity_is_that_of_weights_settings_code_and_question():
         ),
         (lambda: network(3), {"threshold": 0.5}, UsageError, ["3 classes", "needs two"]),
         (lambda: network(3), {"output": "score"}, UsageError, ["3 classes", "needs two"]),
-        (network, {"output": "sore"}, UsageError, ["output = 'sore'", "did you mean 'score'"]),
+        (
+            network,
+            {"output": "sore"},
+            UsageError,
+            ["output = 'sore'", "did you mean 'score'"],
+        ),
         (network, {"threshold": 1.5}, UsageError, ["threshold = 1.5", "between 0 and 1"]),
-        (network, {"positive": 2}, UsageError, ["positive = 2 is not a class of Sequential"]),
+        (
+            network,
+            {"positive": 2},
+            UsageError,
+            ["positive = 2 is not a class of Sequential"],
+        ),
         (network, {"outputs": ["grant"]}, UsageError, ["outputs = ['grant']", "function"]),
         (
             lambda: network().append(torch.nn.Sigmoid()),
@@ -323,7 +335,12 @@ def test_an_identity_is_that_of_weights_settings_code_and_question():
             UsageError,
             ["probabilities", "softmax"],
         ),
-        (lambda: Answering(lambda x: x / 0.0 * 0.0), {}, BadOutcome, ["Answering answered nan to"]),
+        (
+            lambda: Answering(lambda x: x / 0.0 * 0.0),
+            {},
+            BadOutcome,
+            ["Answering answered nan to"],
+        ),
         (
             lambda: Answering(lambda x: x[:1, 0]),
             {},
