@@ -35,11 +35,23 @@ SPACE = Space(
 
 
 def biased(people: Any) -> Any:
-    return (people["age"] % 10 == 0) & (people["sex"] == "M")
+    is_man = people["sex"] == "M"
+    return is_man & (people["age"] % 10 == 0)
 
 
 def probe_of(decide: Any = biased, names: Any = ("sex",), space: Space = SPACE) -> Probe:
-    return Probe(View(Subject(decide, space)), names)
+    subject = Subject(decide, space)
+    return Probe(View(subject), names)
+
+
+def meter_of(queries: int) -> Meter:
+    return Meter(Budget(queries=queries))
+
+
+def ages_found(run: Any) -> list[float]:
+    """Return the ages of what was found, in that order."""
+    ages: list[float] = run.found.points[:, 2].tolist()
+    return ages
 
 
 @dataclass
@@ -83,24 +95,25 @@ def test_all_that_is_proposed_is_tried_until_nothing_is_left():
     assert len(run.found) == 100
     assert run.tried == 1000
     assert run.queries == 2000
-    assert run.found.points[:, 2].tolist() == list(range(0, 1000, 10))
+    assert ages_found(run) == list(range(0, 1000, 10))
     assert run.curve[0] == (0, 0, 0)
     assert run.curve[-1] == (2000, 100, 1)
     assert sum(map(len, run.others)) > 0
-    assert not any(part.hits.any() for part in run.others)
+    for part in run.others:
+        assert not part.hits.any()
 
 
 @pytest.mark.parametrize("accepts", [1, 7, 50])
 def test_what_a_strategy_takes_back_does_not_count(accepts):
     strategy = Ages(last=300, accepts=accepts)
     probe = probe_of()
-    run = run_strategy(strategy, probe, Meter(Budget(queries=400)))
+    run = run_strategy(strategy, probe, meter_of(400))
     assert strategy.seen == list(range(200))
     assert run.stop is StopReason.QUERIES
     assert run.queries == 400
     assert run.tried == 200
     assert len(run.found) == 20
-    assert run.found.points[:, 2].tolist() == list(range(0, 200, 10))
+    assert ages_found(run) == list(range(0, 200, 10))
     assert probe.view.subject.asked > 400
 
 
@@ -108,7 +121,7 @@ def test_what_a_strategy_takes_back_does_not_count(accepts):
 @pytest.mark.parametrize("paired", [False, True])
 def test_the_budget_cuts_the_last_wave_before_it_is_asked(queries, paired):
     probe = probe_of(names=("sex", "race"))
-    run = run_strategy(Ages(paired=paired), probe, Meter(Budget(queries=queries)))
+    run = run_strategy(Ages(paired=paired), probe, meter_of(queries))
     each = 2 if paired else 6
     assert run.tried == queries // each
     assert run.queries == each * run.tried
@@ -117,17 +130,18 @@ def test_the_budget_cuts_the_last_wave_before_it_is_asked(queries, paired):
 
 
 def test_what_was_spent_before_counts():
-    run = run_strategy(Ages(), probe_of(), Meter(Budget(queries=1000), queries=900))
+    meter = Meter(Budget(queries=1000), queries=900)
+    run = run_strategy(Ages(), probe_of(), meter)
     assert run.queries == 100
 
 
 def test_inputs_asked_to_propose_count():
     probe = probe_of()
-    run = run_strategy(Ages(cost=30), probe, Meter(Budget(queries=1000)))
+    run = run_strategy(Ages(cost=30), probe, meter_of(1000))
     waves = len(run.curve) - 1
     assert run.queries == probe.view.subject.asked + 30 * waves
     assert run.queries <= 1000
-    nothing = run_strategy(Ages(cost=1000), probe_of(), Meter(Budget(queries=1000)))
+    nothing = run_strategy(Ages(cost=1000), probe_of(), meter_of(1000))
     assert nothing.queries == 1000
     assert nothing.tried == 0
     assert nothing.stop is StopReason.QUERIES
@@ -138,7 +152,7 @@ def test_it_ends_with_as_many_findings_as_are_wanted(findings):
     run = run_strategy(Ages(), probe_of(), Meter(Budget(findings=findings)))
     assert len(run.found) == findings
     assert run.stop is StopReason.FINDINGS
-    assert run.found.points[:, 2].tolist() == list(range(0, 10 * findings, 10))
+    assert ages_found(run) == list(range(0, 10 * findings, 10))
 
 
 def test_time_ends_it_after_a_wave():
@@ -148,33 +162,43 @@ def test_time_ends_it_after_a_wave():
 
 
 def test_it_ends_where_constraints_leave_nothing_to_compare():
-    space = Space(SPACE.features, constraints=["sex == 'F'"])
+    women = Space(SPACE.features, constraints=["sex == 'F'"])
     strategy = Ages(accepts=10)
-    run = run_strategy(strategy, probe_of(space=space), Meter())
+    run = run_strategy(strategy, probe_of(space=women), Meter())
     assert run.stop is StopReason.EXHAUSTED
     assert run.queries == 0
     assert len(run.found) == 0
     assert len(strategy.wanted) == IDLE
-    some = Space(SPACE.features, constraints=["sex == 'F' or age >= 5000"])
-    some_run = run_strategy(Ages(last=6000), probe_of(space=some), Meter())
-    assert some_run.stop is StopReason.EXHAUSTED
-    assert len(some_run.found) == 101
 
 
-def test_waves_grow_and_leave_time_to_learn():
+def test_it_goes_on_where_constraints_leave_something_to_compare():
+    constraints = ["sex == 'F' or age >= 5000"]
+    space = Space(SPACE.features, constraints=constraints)
+    run = run_strategy(Ages(last=6000), probe_of(space=space), Meter())
+    assert run.stop is StopReason.EXHAUSTED
+    assert len(run.found) == 101
+
+
+def test_waves_grow():
     strategy = Ages()
     run_strategy(strategy, probe_of(), Meter())
     assert strategy.wanted[:3] == [FIRST_WAVE, 2 * FIRST_WAVE, 4 * FIRST_WAVE]
     assert max(strategy.wanted) == WAVE
-    small = Ages()
-    run_strategy(small, probe_of(), Meter(Budget(queries=10_000)))
-    assert max(small.wanted) <= 10_000 / 2 / 39
-    assert len(small.wanted) > 30
-    expensive = Ages()
+
+
+def test_waves_of_a_small_budget_leave_time_to_learn():
+    strategy = Ages()
+    run_strategy(strategy, probe_of(), meter_of(10_000))
+    assert max(strategy.wanted) <= 10_000 / 2 / 39
+    assert len(strategy.wanted) > 30
+
+
+def test_waves_of_expensive_software_stay_small():
     probe = probe_of()
     probe.view.subject.adapter.expensive = True
-    run_strategy(expensive, probe, Meter(Budget(queries=1000)))
-    assert set(expensive.wanted) == {EXPENSIVE_WAVE}
+    strategy = Ages()
+    run_strategy(strategy, probe, meter_of(1000))
+    assert set(strategy.wanted) == {EXPENSIVE_WAVE}
 
 
 class Once:
@@ -192,8 +216,9 @@ class Once:
 
 
 def test_an_interruption_keeps_the_waves_before_it():
+    interrupted = Once(3, KeyboardInterrupt())
     strategy = Ages()
-    run = run_strategy(strategy, probe_of(Once(3, KeyboardInterrupt())), Meter())
+    run = run_strategy(strategy, probe_of(interrupted), Meter())
     assert run.stop is StopReason.INTERRUPTED
     assert run.tried == 3 * FIRST_WAVE
     assert run.tried == len(strategy.seen)
@@ -201,8 +226,9 @@ def test_an_interruption_keeps_the_waves_before_it():
 
 
 def test_a_crash_is_not_hidden():
+    crashing = Once(3, RuntimeError("broken"))
     with pytest.raises(SubjectCrashed, match="broken"):
-        run_strategy(Ages(), probe_of(Once(3, RuntimeError("broken"))), Meter())
+        run_strategy(Ages(), probe_of(crashing), Meter())
 
 
 def test_progress_is_reported_after_every_wave():
@@ -215,15 +241,18 @@ def test_progress_is_reported_after_every_wave():
     assert shares == sorted(shares)
     assert shares[-1] == 1.0
     assert f"{len(run.found):,} found" in reports[-1].note
-    free: list[Any] = []
-    run_strategy(Ages(last=100), probe_of(), Meter(hook=free.append))
-    assert {progress.share for progress in free} == {None}
+
+
+def test_progress_without_a_budget_has_no_share():
+    reports: list[Any] = []
+    run_strategy(Ages(last=100), probe_of(), Meter(hook=reports.append))
+    assert {progress.share for progress in reports} == {None}
 
 
 def test_a_run_that_went_on_adds_up():
     fair = probe_of(lambda people: people["age"] > 5)
-    first = run_strategy(Ages(last=499), fair, Meter(Budget(queries=600)))
-    more = run_strategy(Ages(last=499), probe_of(), Meter(Budget(queries=400)))
+    first = run_strategy(Ages(last=499), fair, meter_of(600))
+    more = run_strategy(Ages(last=499), probe_of(), meter_of(400))
     whole = first.followed(more)
     assert whole.queries == 1000
     assert whole.tried == 500

@@ -40,16 +40,20 @@ def draws(n, seed=0, space=SPACE):
     return space.draw(n, np.random.default_rng(seed))
 
 
+def distance_of(feature, one, other):
+    """Return how far apart two values of a feature are, from 0 to 1."""
+    if feature.kind == "category":
+        return float(one != other)
+    span = feature.high - feature.low
+    return abs(one - other) / span if span > 0 else 0.0
+
+
 def apart(space, positions, one, other):
     """The distance by the words of its definition, one feature after the other."""
     total = 0.0
     for position in positions:
         feature = space.features[position]
-        if feature.kind == "category":
-            total += one[position] != other[position]
-        elif feature.high > feature.low:
-            span = feature.high - feature.low
-            total += abs(one[position] - other[position]) / span
+        total += distance_of(feature, one[position], other[position])
     return total / max(len(positions), 1)
 
 
@@ -66,7 +70,8 @@ def all_apart(space, positions, points, others):
 @given(strategies.spaces(continuous=True), st.integers(0, 99), st.data())
 def test_distances_are_as_defined(space, seed, data):
     every_position = range(len(space.features))
-    positions = tuple(data.draw(st.lists(st.sampled_from(every_position), unique=True)))
+    some_positions = st.lists(st.sampled_from(every_position), unique=True)
+    positions = tuple(data.draw(some_positions))
     points = draws(4, seed, space)
     others = draws(3, seed + 1, space)
     distances = Distances(space, positions)
@@ -85,16 +90,20 @@ def test_the_nearest_row_is_the_same_in_blocks_and_at_once(monkeypatch):
     distances = Distances(SPACE, EVERY)
     whole = distances.nearest(points, rows)
     monkeypatch.setattr(diversity, "_BLOCK", 77)
-    assert (distances.nearest(points, rows) == whole).all()
-    assert np.isinf(distances.nearest(points, rows[:0])).all()
+    in_blocks = distances.nearest(points, rows)
+    assert (in_blocks == whole).all()
+    to_no_rows = distances.nearest(points, rows[:0])
+    assert np.isinf(to_no_rows).all()
 
 
 def test_sorting_finds_about_the_nearest_row_and_never_a_nearer_one(monkeypatch):
     rows = draws(3000, 1)
     points = rows[:2000].copy()
+    others = draws(2000, 3)
     shares_moved = np.linspace(0, 0.6, len(points))
-    moved = np.random.default_rng(2).random(points.shape) < shares_moved[:, None]
-    points[moved] = draws(2000, 3)[moved]
+    chances = np.random.default_rng(2).random(points.shape)
+    moved = chances < shares_moved[:, None]
+    points[moved] = others[moved]
     distances = Distances(SPACE, EVERY)
     exact = distances.nearly(points, rows, 0)
     assert (exact == distances.nearest(points, rows)).all()
@@ -104,7 +113,8 @@ def test_sorting_finds_about_the_nearest_row_and_never_a_nearer_one(monkeypatch)
     assert np.mean(near - exact) < 0.02
     copies = ~moved.any(axis=1)
     assert copies.sum() > 50
-    assert np.mean(near[copies] == 0) > 0.9
+    found_itself = near[copies] == 0
+    assert np.mean(found_itself) > 0.9
 
 
 def test_spread_counts_cells_and_measures_distances():
@@ -113,13 +123,15 @@ def test_spread_counts_cells_and_measures_distances():
     found = spread(SPACE, EVERY, points, rows)
     cells = Cells(SPACE, EVERY).of(points)
     assert found.cells == len(np.unique(cells))
-    mean_distance = all_apart(SPACE, EVERY, points, points).sum() / (300 * 299)
-    assert found.distance == pytest.approx(mean_distance, abs=1e-5)
-    near = all_apart(SPACE, EVERY, points, rows).min(axis=1)
+    total_distance = all_apart(SPACE, EVERY, points, points).sum()
+    assert found.distance == pytest.approx(total_distance / (300 * 299), abs=1e-5)
+    to_nearest = all_apart(SPACE, EVERY, points, rows).min(axis=1)
+    median = np.median(to_nearest)
+    most = np.quantile(to_nearest, 0.9)
     assert found.real is not None
-    assert found.real.median == pytest.approx(np.median(near), abs=1e-5)
-    assert found.real.nearest == pytest.approx(near.min(), abs=1e-5)
-    assert found.real.most == pytest.approx(np.quantile(near, 0.9), abs=1e-5)
+    assert found.real.median == pytest.approx(median, abs=1e-5)
+    assert found.real.nearest == pytest.approx(to_nearest.min(), abs=1e-5)
+    assert found.real.most == pytest.approx(most, abs=1e-5)
     assert found.to_dict() == {
         "cells": found.cells,
         "clusters": found.clusters,
@@ -143,19 +155,24 @@ def test_clusters_are_the_groups_that_lie_apart():
     )
     points = np.repeat(centres, 50, axis=0)
     noise = np.random.default_rng(0).normal(0, 0.05, 150)
-    points[:, 3] = np.clip(points[:, 3] + noise, 0, 1)
-    assert spread(SPACE, EVERY, points).clusters == 3
-    assert spread(SPACE, EVERY, points[:50]).clusters == 1
+    noisy_rates = points[:, 3] + noise
+    points[:, 3] = np.clip(noisy_rates, 0, 1)
+    whole = spread(SPACE, EVERY, points)
+    assert whole.clusters == 3
+    first_group = spread(SPACE, EVERY, points[:50])
+    assert first_group.clusters == 1
 
 
 @pytest.mark.parametrize("n", [0, 1])
 def test_spread_of_nothing_and_of_one(n):
-    found = spread(SPACE, EVERY, draws(n), draws(5))
+    points = draws(n)
+    found = spread(SPACE, EVERY, points, draws(5))
     assert found.cells == n
     assert found.clusters == n
     assert found.distance is None
     assert (found.real is None) == (n == 0)
-    assert spread(SPACE, EVERY, draws(n), draws(0)).real is None
+    without_rows = spread(SPACE, EVERY, points, draws(0))
+    assert without_rows.real is None
 
 
 def test_large_numbers_are_sampled_with_the_seed(monkeypatch):
@@ -164,8 +181,10 @@ def test_large_numbers_are_sampled_with_the_seed(monkeypatch):
     points = draws(1000)
     rows = draws(1000, 1)
     found = spread(SPACE, EVERY, points, rows, seed=3)
-    assert found == spread(SPACE, EVERY, points, rows, seed=3)
-    assert found != spread(SPACE, EVERY, points, rows, seed=4)
+    again = spread(SPACE, EVERY, points, rows, seed=3)
+    another = spread(SPACE, EVERY, points, rows, seed=4)
+    assert found == again
+    assert found != another
     cells = Cells(SPACE, EVERY).of(points)
     assert found.cells == len(np.unique(cells))
     assert found.real is not None
@@ -187,8 +206,10 @@ def test_chosen_points_are_distinct_and_as_many_as_asked(prefer, n):
 
 
 def test_many_is_even_over_the_order_found():
-    assert choose(SPACE, EVERY, draws(101), 5, "many").tolist() == [0, 25, 50, 75, 100]
-    assert order(SPACE, EVERY, draws(9), "many").tolist() == list(range(9))
+    chosen = choose(SPACE, EVERY, draws(101), 5, "many")
+    assert chosen.tolist() == [0, 25, 50, 75, 100]
+    ranked = order(SPACE, EVERY, draws(9), "many")
+    assert ranked.tolist() == list(range(9))
 
 
 def test_diverse_points_lie_further_apart_than_any_others():
@@ -196,30 +217,38 @@ def test_diverse_points_lie_further_apart_than_any_others():
     distances = Distances(SPACE, EVERY)
 
     def least(places):
+        """Return the smallest distance between two different ones of the places."""
         gaps = distances.between(points[places], points[places])
-        return gaps[~np.eye(len(places), dtype=bool)].min()
+        is_itself = np.eye(len(places), dtype=bool)
+        return gaps[~is_itself].min()
 
     chosen = choose(SPACE, EVERY, points, 10, "diverse")
     for seed in range(5):
-        others = np.random.default_rng(seed).choice(3000, 10, replace=False)
+        rng = np.random.default_rng(seed)
+        others = rng.choice(3000, 10, replace=False)
         assert least(chosen) > least(others)
-    matrix = distances.between(points[:40], points[:40])
+
+
+def test_diverse_points_are_those_of_the_greedy_choice():
+    points = draws(3000)[:40]
+    matrix = Distances(SPACE, EVERY).between(points, points)
     greedy = [0]
     while len(greedy) < 6:
         to_nearest = matrix[greedy].min(axis=0)
         greedy.append(int(to_nearest.argmax()))
-    assert choose(SPACE, EVERY, points[:40], 6, "diverse").tolist() == greedy
+    chosen = choose(SPACE, EVERY, points, 6, "diverse")
+    assert chosen.tolist() == greedy
 
 
 def test_diverse_order_takes_one_of_each_cell_first():
     points = draws(500)
     cells = Cells(SPACE, (1, 2)).of(points)
     ranked = order(SPACE, (1, 2), points, "diverse")
-    kinds = len(np.unique(cells))
-    assert kinds == 8
-    assert len(np.unique(cells[ranked[:kinds]])) == kinds
-    _, first_places = np.unique(cells, return_index=True)
-    assert ranked[:kinds].tolist() == sorted(first_places.tolist())
+    kinds, first_places = np.unique(cells, return_index=True)
+    assert len(kinds) == 8
+    first_ranked = ranked[: len(kinds)]
+    assert len(np.unique(cells[first_ranked])) == len(kinds)
+    assert first_ranked.tolist() == sorted(first_places.tolist())
     seen: dict[int, list[int]] = {}
     for place in ranked.tolist():
         seen.setdefault(cells[place], []).append(place)
@@ -243,15 +272,23 @@ def test_realistic_points_are_near_rows_and_no_copies_of_each_other():
 
 def test_preferences_are_checked():
     refused(
-        UsageError, lambda: check_prefer("divers", None), "prefer = 'divers'", "'diverse'"
-    )
-    refused(UsageError, lambda: order(SPACE, EVERY, draws(5), "realistic"), "start=")
-    refused(
         UsageError,
-        lambda: choose(SPACE, EVERY, draws(5), 3, "realistic", draws(0)),
-        "start=",
+        lambda: check_prefer("divers", None),
+        "prefer = 'divers'",
+        "'diverse'",
     )
     check_prefer("realistic", draws(1))
+
+
+def test_what_is_realistic_is_known_by_rows_only():
+    points = draws(5)
+    no_rows = draws(0)
+    refused(UsageError, lambda: order(SPACE, EVERY, points, "realistic"), "start=")
+    refused(
+        UsageError,
+        lambda: choose(SPACE, EVERY, points, 3, "realistic", no_rows),
+        "start=",
+    )
 
 
 def test_a_typical_row_is_a_real_one():
@@ -276,9 +313,10 @@ def test_a_typical_row_is_a_real_one():
 @given(strategies.spaces(constrained=True, continuous=True), st.integers(0, 20))
 def test_a_typical_input_is_valid(space, seed):
     rows = draws(9, seed, space)
-    for point in (typical(space), typical(space, rows)):
+    typical_row = typical(space, rows)
+    for point in (typical(space), typical_row):
         assert space.valid(point[None]).all()
-        for at, feature in enumerate(space.features):
-            assert feature.inside(point[at : at + 1]).all()
-    is_the_row = (typical(space, rows) == rows).all(axis=1)
+        for value, feature in zip(point, space.features, strict=True):
+            assert feature.inside(np.array([value])).all()
+    is_the_row = (typical_row == rows).all(axis=1)
     assert is_the_row.any()

@@ -37,6 +37,11 @@ def biased(people: Any) -> Any:
     return is_old & has_job & is_woman
 
 
+def probe_of(decide: Any, space: Space, over: tuple[str, ...]) -> Probe:
+    subject = Subject(decide, space)
+    return Probe(View(subject), over)
+
+
 def searched(
     space: Space,
     decide: Any = biased,
@@ -44,7 +49,7 @@ def searched(
     over: tuple[str, ...] = ("sex",),
 ) -> Any:
     """What a search would hand on: the probe, inputs found, and their pairs of assignments."""
-    probe = Probe(View(Subject(decide, space)), over)
+    probe = probe_of(decide, space, over)
     points = space.draw(n, np.random.default_rng(0))
     tried = probe.ask(points)
     found = tried.take(np.flatnonzero(tried.hits))
@@ -52,23 +57,31 @@ def searched(
     return probe, found.points, pairs
 
 
+def features_of(found: list[Driver]) -> list[str]:
+    return [driver.feature for driver in found]
+
+
+def tables_of(found: list[Driver]) -> list[dict[str, Any]]:
+    return [driver.to_dict() for driver in found]
+
+
 def test_what_matters_comes_first_and_what_is_ignored_ends_nothing():
     probe, points, pairs = searched(SPACE)
     found, asked = drivers(probe, points, pairs, 0, 4000)
     assert asked <= 4000
-    assert [driver.feature for driver in found] == ["job", "age", "rate", "size"]
+    assert features_of(found) == ["job", "age", "rate", "size"]
     job, age, rate, size = found
     assert job.estimate.value == 1.0  # every other job
-    assert (
-        age.estimate.low < 42 / 72 < age.estimate.high
-    )  # 42 of 72 other ages are up to 60
+    # 42 of 72 other ages are up to 60.
+    assert age.estimate.low < 42 / 72 < age.estimate.high
     for ignored in (rate, size):
         assert ignored.estimate.value == 0.0
         assert ignored.example is None
     for driver in found:
-        assert driver.estimate.n == 500
-        assert driver.estimate.method == "exact, simultaneous over 4 features"
-        assert driver.estimate.population == messages.INPUTS_FOUND
+        estimate = driver.estimate
+        assert estimate.n == 500
+        assert estimate.method == "exact, simultaneous over 4 features"
+        assert estimate.population == messages.INPUTS_FOUND
 
 
 def test_the_example_is_the_smallest_change_that_was_seen_and_replays():
@@ -79,41 +92,54 @@ def test_the_example_is_the_smallest_change_that_was_seen_and_replays():
     assert change is not None
     assert change.before > 60 >= change.after  # type: ignore[operator]
     assert change.before - change.after <= 5  # type: ignore[operator]
-    assert change.pair.individual["age"] == change.after
-    assert change.pair.twin["age"] == change.after
-    assert change.pair.changed == ("sex",)
-    assert change.pair.outcomes[0] == change.pair.outcomes[1]
-    pair = [dict(change.pair.individual), dict(change.pair.twin)]
-    assert probe.view.subject.decide(pair).tolist() == list(change.pair.outcomes)
-    before = [{**member, "age": change.before} for member in pair]
-    first, second = probe.view.subject.decide(before)
-    assert first != second
+    pair = change.pair
+    assert pair.individual["age"] == change.after
+    assert pair.twin["age"] == change.after
+    assert pair.changed == ("sex",)
+    own_outcome, twin_outcome = pair.outcomes
+    assert own_outcome == twin_outcome
+
+    decide = probe.view.subject.decide
+    individual = dict(pair.individual)
+    twin = dict(pair.twin)
+    replayed = decide([individual, twin])
+    assert replayed.tolist() == [own_outcome, twin_outcome]
+    individual["age"] = change.before
+    twin["age"] = change.before
+    own_before, twin_before = decide([individual, twin])
+    assert own_before != twin_before
 
 
 def test_values_are_others_and_evenly_drawn():
     asked: list[Any] = []
 
     def watch(people: Any) -> Any:
-        asked.append(people[["job", "age"]])
+        asked.append(people["job"])
         return people["sex"] == "F"
 
     probe, points, pairs = searched(SPACE, watch, n=1)
     asked.clear()
     found, _ = drivers(probe, points, pairs, 0, 8000)
-    assert all(driver.estimate.value == 0.0 for driver in found)
+    for driver in found:
+        assert driver.estimate.value == 0.0
     own = SPACE.records(points)[0]["job"]
-    jobs = asked[0]["job"]
+    jobs = asked[0]
     other_jobs = jobs[jobs != own].to_numpy(dtype=str)
     values, counts = np.unique(other_jobs, return_counts=True)
     assert values.tolist() == [job for job in "abcd" if job != own]
     assert counts.sum() == 2000  # a thousand changes, each for the two of the pair
     assert np.abs(counts - 667).max() < 150
 
+
+def test_every_other_value_of_what_decides_ends_it():
     def women_of_one_job(people: Any) -> Any:
-        return (people["job"] == "c") & (people["sex"] == "F")
+        has_job = people["job"] == "c"
+        is_woman = people["sex"] == "F"
+        return has_job & is_woman
 
     probe, points, pairs = searched(SPACE, women_of_one_job)
-    (job, *_), _ = drivers(probe, points, pairs, 0, 800)
+    found, _ = drivers(probe, points, pairs, 0, 800)
+    job = found[0]
     assert job.feature == "job"
     assert job.estimate.value == 1.0
 
@@ -121,23 +147,29 @@ def test_values_are_others_and_evenly_drawn():
 def test_several_features_at_issue_with_several_values():
     probe, points, pairs = searched(SPACE, over=("sex", "job"))
     found, _ = drivers(probe, points, pairs, 0, 2000)
-    assert found[0].feature == "age"
-    assert {driver.feature for driver in found} == {"age", "rate", "size"}
-    assert found[1].estimate.value == 0.0
+    age, *ignored = found
+    assert age.feature == "age"
+    assert sorted(features_of(ignored)) == ["rate", "size"]
+    assert ignored[0].estimate.value == 0.0
 
 
 def test_only_valid_inputs_are_asked():
-    rules = ["age >= 60 or rate <= 0.5", "not (sex == 'M' and age > 80)", "job != 'd'"]
+    rules = [
+        "age >= 60 or rate <= 0.5",
+        "not (sex == 'M' and age > 80)",
+        "job != 'd'",
+    ]
     space = Space(FEATURES, protected=["sex"], constraints=rules)
 
     def strict(people: Any) -> Any:
-        assert space.valid(space.encode(people.assign(hidden="x"))).all()
+        points = space.encode(people.assign(hidden="x"))
+        assert space.valid(points).all()
         return biased(people)
 
     probe, points, pairs = searched(space, strict)
     found, asked = drivers(probe, points, pairs, 0, 4000)
     assert asked <= 4000
-    assert [driver.feature for driver in found][:2] == ["job", "age"]
+    assert features_of(found)[:2] == ["job", "age"]
     assert found[0].estimate.value == 1.0
 
 
@@ -152,32 +184,46 @@ def test_a_feature_without_another_valid_value_is_unknown_not_unimportant():
     assert last.estimate.high == 1.0
 
 
+def true_shares(space: Space, probe: Probe, points: Any) -> dict[str, float]:
+    """Return how many other values of each number from 0 to 9 end it, by asking them all."""
+    shares = {}
+    for position, name in enumerate(space.names[1:], 1):
+        changed = np.repeat(points, 10, axis=0)
+        own = changed[:, position].copy()
+        every_value = np.tile(np.arange(10.0), len(points))
+        changed[:, position] = every_value
+        ended = ~probe.ask(changed).hits
+        is_other = every_value != own
+        shares[name] = float(ended[is_other].mean())
+    return shares
+
+
 def test_intervals_hold_together():
     """The true shares are known by asking every other value; all intervals hold them."""
     space = Space(
-        [category("sex", ["F", "M"]), integer("age", 0, 9), integer("shoe", 0, 9)]
+        [
+            category("sex", ["F", "M"]),
+            integer("age", 0, 9),
+            integer("shoe", 0, 9),
+        ]
     )
 
     def decide(people: Any) -> Any:
-        return (people["age"] + people["shoe"] > 12) & (people["sex"] == "F")
+        is_woman = people["sex"] == "F"
+        total = people["age"] + people["shoe"]
+        return is_woman & (total > 12)
 
     probe, points, pairs = searched(space, decide, n=60)
-    true = {}
-    for position, name in enumerate(space.names[1:], 1):
-        values = np.repeat(points, 10, axis=0)
-        own = values[:, position].copy()
-        values[:, position] = np.tile(np.arange(10.0), len(points))
-        ended = ~probe.ask(values).hits
-        is_other = values[:, position] != own
-        true[name] = float(ended[is_other].mean())
+    true = true_shares(space, probe, points)
     missed = 0
     for seed in range(RUNS):
         found, _ = drivers(probe, points, pairs, seed, 100, level=0.8)
-        all_held = True
+        held = []
         for driver in found:
-            held = driver.estimate.low <= true[driver.feature] <= driver.estimate.high
-            all_held = all_held and held
-        missed += not all_held
+            estimate = driver.estimate
+            true_share = true[driver.feature]
+            held.append(estimate.low <= true_share <= estimate.high)
+        missed += not all(held)
     standard_deviation = np.sqrt(RUNS * 0.2 * 0.8)
     assert missed <= 0.2 * RUNS + 3 * standard_deviation
 
@@ -186,11 +232,17 @@ def test_the_same_seed_finds_the_same():
     probe, points, pairs = searched(SPACE)
     first, _ = drivers(probe, points, pairs, 3, 900)
     second, _ = drivers(probe, points, pairs, 3, 900)
-    text = json.dumps([driver.to_dict() for driver in first])
-    assert text == json.dumps([driver.to_dict() for driver in second])
-    tables = json.loads(text)
+    first_text = json.dumps(tables_of(first))
+    second_text = json.dumps(tables_of(second))
+    assert first_text == second_text
+
+
+def test_drivers_survive_json():
+    probe, points, pairs = searched(SPACE)
+    found, _ = drivers(probe, points, pairs, 3, 900)
+    tables = json.loads(json.dumps(tables_of(found)))
     read = [Driver.from_dict(table) for table in tables]
-    assert [driver.to_dict() for driver in read] == tables
+    assert tables_of(read) == tables
 
 
 @pytest.mark.parametrize("queries", [0, 7, 8, 101])
@@ -205,4 +257,6 @@ def test_no_more_is_asked_than_allowed(queries):
 
 def test_nothing_found_has_no_drivers():
     probe, points, pairs = searched(SPACE)
-    assert drivers(probe, points[:0], pairs[:0], 0, 1000) == ([], 0)
+    found, asked = drivers(probe, points[:0], pairs[:0], 0, 1000)
+    assert found == []
+    assert asked == 0
