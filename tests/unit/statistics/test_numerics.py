@@ -14,16 +14,20 @@ roots = st.floats(0.01, 0.99)
 
 @given(root=roots)
 def test_halving_finds_the_edge_and_errs_towards_far(root: float) -> None:
-    edge = halve(lambda x: x < root, np.zeros(1), np.ones(1), times=40)
-    assert edge[0] <= root
-    assert edge[0] == pytest.approx(root, abs=1e-10)
+    far = np.zeros(1)
+    near = np.ones(1)
+    (edge,) = halve(lambda x: x < root, far, near, times=40)
+    assert edge <= root
+    assert edge == pytest.approx(root, abs=1e-10)
 
 
 @given(root=roots)
 def test_halving_works_downwards_as_well(root: float) -> None:
-    edge = halve(lambda x: x > root, np.ones(1), np.zeros(1), times=40)
-    assert edge[0] >= root
-    assert edge[0] == pytest.approx(root, abs=1e-10)
+    far = np.ones(1)
+    near = np.zeros(1)
+    (edge,) = halve(lambda x: x > root, far, near, times=40)
+    assert edge >= root
+    assert edge == pytest.approx(root, abs=1e-10)
 
 
 @given(root=roots, power=st.floats(0.3, 3.0))
@@ -39,13 +43,16 @@ def test_chords_lead_to_the_root_of_a_rising_function(root: float, power: float)
         bracket.narrow(point, score(point))
         assert bracket.far[0] <= root + 1e-12
         assert bracket.near[0] >= root - 1e-12
-    nearest_end = min(abs(bracket.far[0] - root), abs(bracket.near[0] - root))
-    assert nearest_end < 1e-8
+    far_from_root = abs(bracket.far[0] - root)
+    near_from_root = abs(bracket.near[0] - root)
+    assert min(far_from_root, near_from_root) < 1e-8
 
 
 def test_brackets_of_an_array_do_not_touch_each_other() -> None:
     targets = np.array([0.2, 0.7])
-    bracket = Bracket(np.zeros(2), np.ones(2), -targets, 1 - targets)
+    far = np.zeros(2)
+    near = np.ones(2)
+    bracket = Bracket(far, near, far - targets, near - targets)
     point = bracket.chord()
     bracket.narrow(point, point - targets)
     assert bracket.far == pytest.approx(targets)

@@ -17,23 +17,29 @@ from evenhand.statistics import intervals, ratios
 from tests.support.helpers import examples
 
 GRID = np.array([0.0, 0.005, 0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9, 0.97, 1.0])
-counts = st.integers(1, 5000).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
-groups = st.lists(
-    st.integers(0, 300).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))),
-    min_size=2,
-    max_size=6,
-)
+
+
+def hits_of(n):
+    """Draw a possible number of hits among `n`, together with `n`."""
+    return st.tuples(st.integers(0, n), st.just(n))
+
+
+counts = st.integers(1, 5000).flatmap(hits_of)
+groups = st.lists(st.integers(0, 300).flatmap(hits_of), min_size=2, max_size=6)
 
 
 def binomial(n, p):
     k = np.arange(n + 1)
-    choose = gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1)
-    return np.exp(choose + xlogy(k, p) + xlog1py(n - k, -p))
+    misses = n - k
+    log_choose = gammaln(n + 1) - gammaln(k + 1) - gammaln(misses + 1)
+    log_powers = xlogy(k, p) + xlog1py(misses, -p)
+    return np.exp(log_choose + log_powers)
 
 
 def above(k1: float, n1: float, k2: float, n2: float, tail: float) -> float:
-    one = np.ones(())
-    return float(ratios.ratio_above(k1 * one, n1 * one, k2 * one, n2 * one, tail))
+    hits1, size1, hits2, size2 = np.array([[k1], [n1], [k2], [n2]], dtype=float)
+    (limit,) = ratios.ratio_above(hits1, size1, hits2, size2, tail)
+    return float(limit)
 
 
 @pytest.mark.parametrize(
@@ -52,21 +58,32 @@ def test_the_limit_is_the_quantile_of_the_melded_ratio(sample, tail):
     k1, n1, k2, n2 = sample
     limit = above(k1, n1, k2, n2, tail)
 
-    def below(z):
-        upper = beta.ppf(norm.cdf(z), k2 + 1, n2 - k2) if k2 < n2 else 1.0
-        return beta.cdf(min(1.0, limit * upper), k1, n1 - k1 + 1) * norm.pdf(z)
+    def density_below_limit(z):
+        upper = 1.0
+        if k2 < n2:
+            upper = beta.ppf(norm.cdf(z), k2 + 1, n2 - k2)
+        largest_rate = min(1.0, limit * upper)
+        below = beta.cdf(largest_rate, k1, n1 - k1 + 1)
+        return below * norm.pdf(z)
 
-    assert quad(below, -9, 9, limit=400, epsabs=1e-13)[0] == pytest.approx(tail, rel=2e-3)
+    probability, _ = quad(density_below_limit, -9, 9, limit=400, epsabs=1e-13)
+    assert probability == pytest.approx(tail, rel=2e-3)
 
 
 def missed(n1, n2, tail, lower):
     """The largest P(lower limit > p1 / p2) over the grid, by enumeration."""
-    k1, k2 = np.meshgrid(np.arange(n1 + 1.0), np.arange(n2 + 1.0), indexing="ij")
-    low = lower(k1, np.full_like(k1, n1), k2, np.full_like(k2, n2), tail)
-    return max(
-        float(binomial(n1, p1) @ (low > p1 / p2 * (1 + 1e-9)) @ binomial(n2, p2))
-        for p1, p2 in itertools.product(GRID, GRID[1:])
-    )
+    hits1 = np.arange(n1 + 1.0)
+    hits2 = np.arange(n2 + 1.0)
+    k1, k2 = np.meshgrid(hits1, hits2, indexing="ij")
+    size1 = np.full_like(k1, n1)
+    size2 = np.full_like(k2, n2)
+    low = lower(k1, size1, k2, size2, tail)
+    probabilities = []
+    for p1, p2 in itertools.product(GRID, GRID[1:]):
+        misses = low > p1 / p2 * (1 + 1e-9)
+        probability = binomial(n1, p1) @ misses @ binomial(n2, p2)
+        probabilities.append(float(probability))
+    return max(probabilities)
 
 
 @pytest.mark.parametrize("level", [0.9, 0.95, 0.999])
@@ -74,18 +91,21 @@ def missed(n1, n2, tail, lower):
     ("n1", "n2"), [(1, 1), (5, 5), (4, 20), (20, 4), (15, 15), (30, 1)]
 )
 def test_the_ratio_holds_its_level_by_enumeration(n1, n2, level):
-    assert missed(n1, n2, (1 - level) / 2, ratios.ratio_above) <= (1 - level) / 2
+    tail = (1 - level) / 2
+    assert missed(n1, n2, tail, ratios.ratio_above) <= tail
 
 
 def plug_in(k1: Any, n1: Any, k2: Any, n2: Any, tail: float) -> Any:
     """Katz's formula, with half a hit added so that it is finite."""
-    k1, n1, k2, n2 = k1 + 0.5, n1 + 0.5, k2 + 0.5, n2 + 0.5
-    return (
-        k1
-        / n1
-        / (k2 / n2)
-        * np.exp(norm.ppf(tail) * np.sqrt(1 / k1 - 1 / n1 + 1 / k2 - 1 / n2))
-    )
+    k1 = k1 + 0.5
+    n1 = n1 + 0.5
+    k2 = k2 + 0.5
+    n2 = n2 + 0.5
+    ratio = k1 / n1 / (k2 / n2)
+    variance1 = 1 / k1 - 1 / n1
+    variance2 = 1 / k2 - 1 / n2
+    standard_error = np.sqrt(variance1 + variance2)
+    return ratio * np.exp(norm.ppf(tail) * standard_error)
 
 
 def test_the_plug_in_does_not_hold_its_level():
@@ -95,22 +115,28 @@ def test_the_plug_in_does_not_hold_its_level():
 @pytest.mark.parametrize(("k1", "k2"), [(12, 30), (60, 90), (5, 80)])
 def test_honesty_is_not_absurdly_wide(k1, k2):
     low, high = ratios.ratio(k1, 100, k2, 100, 0.95)
-    width = -math.log(plug_in(k2, 100, k1, 100, 0.025) * plug_in(k1, 100, k2, 100, 0.025))
-    assert math.log(high / low) < 1.25 * width
+    plug_in_low = plug_in(k1, 100, k2, 100, 0.025)
+    # The upper limit of a ratio is one over the lower limit of its inverse.
+    plug_in_high = 1 / plug_in(k2, 100, k1, 100, 0.025)
+    plug_in_width = math.log(plug_in_high / plug_in_low)
+    assert math.log(high / low) < 1.25 * plug_in_width
 
 
 @settings(deadline=None, max_examples=examples(25))
 @given(counts, counts, st.floats(0.5, 0.9999))
-def test_the_ratio_inverts_and_holds_its_value(one, two, level):
-    (k1, n1), (k2, n2) = one, two
+def test_the_ratio_inverts_and_holds_its_value(count1, count2, level):
+    k1, n1 = count1
+    k2, n2 = count2
     low, high = ratios.ratio(k1, n1, k2, n2, level)
-    back = ratios.ratio(k2, n2, k1, n1, level)
-    assert low == pytest.approx(0.0 if back[1] == math.inf else 1 / back[1])
+    _, inverse_high = ratios.ratio(k2, n2, k1, n1, level)
+    inverted = 0.0 if inverse_high == math.inf else 1 / inverse_high
+    assert low == pytest.approx(inverted)
     assert (low == 0) == (k1 == 0)
     assert (high == math.inf) == (k2 == 0)
     if k2:
-        assert low <= k1 / n1 / (k2 / n2) * (1 + 1e-5)
-        assert high >= k1 / n1 / (k2 / n2) * (1 - 1e-5)
+        value = k1 / n1 / (k2 / n2)
+        assert low <= value * (1 + 1e-5)
+        assert high >= value * (1 - 1e-5)
 
 
 @settings(deadline=None, max_examples=8)
@@ -118,7 +144,8 @@ def test_the_ratio_inverts_and_holds_its_value(one, two, level):
 def test_leaving_out_hopeless_pairs_changes_nothing(found):
     """Every pair by itself, without brackets."""
     k, n = np.array(found, dtype=float).T
-    m, alpha = len(k), 0.05
+    m = len(k)
+    alpha = 0.05
 
     def limit(i, j, tail):
         return above(k[i], n[i], k[j], n[j], tail)
@@ -126,37 +153,46 @@ def test_leaving_out_hopeless_pairs_changes_nothing(found):
     pairs = list(itertools.permutations(range(m), 2))
     low, high = ratios.impact_ratio(k, n, 1 - alpha)
     high_tail, low_tail = intervals.spread_tails(m, alpha)
-    assert low == pytest.approx(
-        min(1.0, min(limit(*pair, low_tail) for pair in pairs)), rel=1e-5
-    )
-    assert high == pytest.approx(
-        1 / max(1.0, max(limit(*pair, high_tail) for pair in pairs)), rel=1e-5
-    )
+    least = min(limit(i, j, low_tail) for i, j in pairs)
+    most = max(limit(i, j, high_tail) for i, j in pairs)
+    assert low == pytest.approx(min(1.0, least), rel=1e-5)
+    assert high == pytest.approx(1 / max(1.0, most), rel=1e-5)
+
     lows, highs = ratios.ratios_to_best(k, n, 1 - alpha)
+    low_tail = alpha / 2 / (m - 1)
+    high_tail = alpha / 2 / (m - 1) ** 2
     for g in range(m):
         others = [h for h in range(m) if h != g]
-        least = min(limit(g, h, alpha / 2 / (m - 1)) for h in others)
-        most = max(limit(h, g, alpha / 2 / (m - 1) ** 2) for h in others)
-        assert (lows[g], highs[g]) == pytest.approx(
-            (min(1.0, least), 1 / max(1.0, most)), rel=1e-5
-        )
+        least = min(limit(g, h, low_tail) for h in others)
+        most = max(limit(h, g, high_tail) for h in others)
+        assert lows[g] == pytest.approx(min(1.0, least), rel=1e-5)
+        assert highs[g] == pytest.approx(1 / max(1.0, most), rel=1e-5)
 
 
 def outcomes(sizes):
-    return np.array(list(itertools.product(*(range(n + 1) for n in sizes))), dtype=float)
+    """Every combination of hits that groups of these sizes can have."""
+    possible_hits = [range(n + 1) for n in sizes]
+    return np.array(list(itertools.product(*possible_hits)), dtype=float)
+
+
+def joint_distribution(sizes, rates):
+    """The probability of each row of `outcomes(sizes)`."""
+    distribution = np.ones(())
+    for n, p in zip(sizes, rates, strict=True):
+        distribution = np.multiply.outer(distribution, binomial(n, p))
+    return distribution.ravel()
 
 
 def worst_miss(sizes, wrong):
-    """The largest P(wrong) over rates on a grid; `wrong` tells for given rates which outcomes
-    mislead.
+    """The largest P(wrong) over rates on a grid.
+
+    `wrong` returns for given rates which outcomes mislead.
     """
     worst = 0.0
     for rates in itertools.product([0.0, 0.02, 0.1, 0.5, 0.9, 1.0], repeat=len(sizes)):
         if max(rates) > 0:
-            law = binomial(sizes[0], rates[0])
-            for n, p in zip(sizes[1:], rates[1:], strict=True):
-                law = np.multiply.outer(law, binomial(n, p))
-            worst = max(worst, float(law.ravel() @ wrong(np.array(rates))))
+            probability = joint_distribution(sizes, rates) @ wrong(np.array(rates))
+            worst = max(worst, float(probability))
     return worst
 
 
@@ -172,8 +208,9 @@ def worst_miss(sizes, wrong):
 )
 def test_groups_hold_their_level_by_enumeration(sizes, level):
     k = outcomes(sizes)
-    low, high = ratios.impact_ratio(k, np.array(sizes), level)
-    lows, highs = ratios.ratios_to_best(k, np.array(sizes), level)
+    n = np.array(sizes)
+    low, high = ratios.impact_ratio(k, n, level)
+    lows, highs = ratios.ratios_to_best(k, n, level)
 
     def misses(rates):
         value = rates.min() / rates.max()
@@ -181,7 +218,9 @@ def test_groups_hold_their_level_by_enumeration(sizes, level):
 
     def misses_one(rates):
         values = rates / rates.max()
-        return ((lows > values + 1e-9) | (highs < values - 1e-9)).any(axis=-1)
+        too_high = lows > values + 1e-9
+        too_low = highs < values - 1e-9
+        return (too_high | too_low).any(axis=-1)
 
     assert worst_miss(sizes, misses) <= 1 - level
     assert worst_miss(sizes, misses_one) <= 1 - level
@@ -189,77 +228,124 @@ def test_groups_hold_their_level_by_enumeration(sizes, level):
 
 @pytest.mark.parametrize("rates", [[0.3] * 4, [0.05, 0.05, 0.04, 0.01]])
 def test_groups_hold_their_level_in_simulation(rates):
-    runs, size, values = 120, np.array([400, 300, 100, 50]), np.array(rates) / max(rates)
-    k = np.random.default_rng(3).binomial(size, rates, (runs, 4))
+    runs = 120
+    size = np.array([400, 300, 100, 50])
+    values = np.array(rates) / max(rates)
+    smallest = values.min()
+    rng = np.random.default_rng(3)
+    k = rng.binomial(size, rates, (runs, 4))
     low, high = ratios.impact_ratio(k, size, 0.9)
     lows, highs = ratios.ratios_to_best(k, size, 0.9)
-    allowed = 0.1 * runs + 3 * math.sqrt(0.09 * runs)
-    assert ((low > values.min()) | (high < values.min())).sum() <= allowed
-    assert ((lows > values) | (highs < values)).any(axis=-1).sum() <= allowed
+    missed_smallest = (low > smallest) | (high < smallest)
+    missed_groups = (lows > values) | (highs < values)
+    # Three standard errors above the mean number of misses.
+    standard_error = math.sqrt(0.09 * runs)
+    allowed = 0.1 * runs + 3 * standard_error
+    assert missed_smallest.sum() <= allowed
+    assert missed_groups.any(axis=-1).sum() <= allowed
 
 
 def test_comparing_with_the_seen_best_alone_misleads():
-    """Five equal groups: each against whichever looked best, as if that had been fixed beforehand."""
-    runs, size = 100, 200
-    k = np.random.default_rng(4).binomial(size, 0.3, (runs, 5)).astype(float)
+    """Five equal groups, each against whichever looked best, as if it had been fixed before."""
+    runs = 100
+    size = 200
+    rng = np.random.default_rng(4)
+    k = rng.binomial(size, 0.3, (runs, 5)).astype(float)
     n = np.full(runs, float(size))
-    high = 1 / ratios.ratio_above(k.max(axis=1), n, k.min(axis=1), n, 0.025)
-    assert (high < 1).mean() > 3 * 0.025
-    assert (ratios.impact_ratio(k, size, 0.95)[1] < 1).mean() <= 0.05
+    most = k.max(axis=1)
+    fewest = k.min(axis=1)
+    naive_high = 1 / ratios.ratio_above(most, n, fewest, n, 0.025)
+    _, high = ratios.impact_ratio(k, size, 0.95)
+    assert (naive_high < 1).mean() > 3 * 0.025
+    assert (high < 1).mean() <= 0.05
 
 
 def test_of_two_groups_the_three_agree():
     low, high = ratios.ratio(12, 40, 30, 40, 0.95)
-    assert ratios.impact_ratio([12, 30], 40, 0.95) == pytest.approx((low, high))
+    impact_low, impact_high = ratios.impact_ratio([12, 30], 40, 0.95)
+    assert impact_low == pytest.approx(low)
+    assert impact_high == pytest.approx(high)
     lows, highs = ratios.ratios_to_best([12, 30], 40, 0.95)
-    assert (lows[0], highs[0]) == pytest.approx((low, high))
-    assert (lows[1], highs[1]) == (1.0, 1.0)
+    assert lows[0] == pytest.approx(low)
+    assert highs[0] == pytest.approx(high)
+    assert lows[1] == 1.0
+    assert highs[1] == 1.0
 
 
-def test_nothing_seen_never_reads_as_fair():
-    for k, n in (([0, 0, 0], [50] * 3), ([30, 0], [40, 0])):
-        assert ratios.impact_ratio(k, n, 0.95) == pytest.approx((0.0, 1.0), abs=0)
-    low, high = ratios.impact_ratio([30, 5, 0], [40, 40, 0], 0.95)
+@pytest.mark.parametrize(
+    ("hits", "sizes"),
+    [
+        ([0, 0, 0], [50, 50, 50]),
+        ([30, 0], [40, 0]),
+    ],
+)
+def test_nothing_seen_never_reads_as_fair(hits, sizes):
+    low, high = ratios.impact_ratio(hits, sizes, 0.95)
+    assert low == 0.0
+    assert high == 1.0
+
+
+def test_an_empty_group_leaves_the_ratio_open_below():
+    hits = [30, 5, 0]
+    sizes = [40, 40, 0]
+    low, high = ratios.impact_ratio(hits, sizes, 0.95)
     assert low == 0
     assert high < 0.6
-    lows, highs = ratios.ratios_to_best([30, 5, 0], [40, 40, 0], 0.95)
+    lows, highs = ratios.ratios_to_best(hits, sizes, 0.95)
     # Whoever is in the empty group might always be favoured.
     assert 0.5 < lows[0] < 0.75
-    assert (lows[2], highs[2]) == (0.0, 1.0)
+    assert lows[2] == 0.0
+    assert highs[2] == 1.0
     assert highs[1] < 0.6
 
 
-def test_shapes_and_wrong_input():
-    low, high = ratios.impact_ratio(np.full((4, 3), 5), 10, 0.9)
-    assert low.shape == high.shape == (4,)
-    low, high = ratios.ratios_to_best(np.full((4, 3), 5), 10, 0.9)
-    assert low.shape == high.shape == (4, 3)
-    assert ratios.ratio(3, 10, 4, 12, 0.9)[0] == pytest.approx(
-        ratios.ratio([[3]], 10, [4, 5], 12, 0.9)[0][0, 0]
-    )
-    for call in (ratios.impact_ratio, ratios.ratios_to_best):
-        with pytest.raises(UsageError, match="two groups"):
-            call([3], [10], 0.95)
-        with pytest.raises(UsageError):
-            call([3, 11], [10, 10], 0.95)
+def test_limits_have_the_shape_of_the_counts():
+    same_hits = np.full((4, 3), 5)
+    low, high = ratios.impact_ratio(same_hits, 10, 0.9)
+    assert low.shape == (4,)
+    assert high.shape == (4,)
+    lows, highs = ratios.ratios_to_best(same_hits, 10, 0.9)
+    assert lows.shape == (4, 3)
+    assert highs.shape == (4, 3)
+    alone, _ = ratios.ratio(3, 10, 4, 12, 0.9)
+    broadcast, _ = ratios.ratio([[3]], 10, [4, 5], 12, 0.9)
+    assert alone == pytest.approx(broadcast[0, 0])
+
+
+@pytest.mark.parametrize("call", [ratios.impact_ratio, ratios.ratios_to_best])
+def test_wrong_counts_are_refused(call):
+    with pytest.raises(UsageError, match="two groups"):
+        call([3], [10], 0.95)
+    with pytest.raises(UsageError):
+        call([3, 11], [10, 10], 0.95)
 
 
 def test_a_contrast_shares_its_error_and_leaves_the_unknown_open():
-    hits, size = np.array([30.0, 12.0, 0.0, 0.0]), np.array([40.0, 40.0, 0.0, 0.0])
+    hits = np.array([30.0, 12.0, 0.0, 0.0])
+    size = np.array([40.0, 40.0, 0.0, 0.0])
     contrast = ratios.Contrast(hits, size, 0.95, among=4)
-    assert contrast.difference().low == pytest.approx(
-        intervals.spread([30, 12, 0], [40, 40, 0], 0.9875)[0]
-    )
-    assert (contrast.difference().high, contrast.ratio().low) == (1.0, 0.0)
+    lowest_spread, _ = intervals.spread([30, 12, 0], [40, 40, 0], 0.9875)
+    assert contrast.difference().low == pytest.approx(lowest_spread)
+    assert contrast.difference().high == 1.0
+    assert contrast.ratio().low == 0.0
     assert [estimate.n for estimate in contrast.rates()] == [40, 40, 0, 0]
-    assert math.isnan(contrast.to_best()[3].value)
-    assert contrast.to_best()[1].value == pytest.approx(0.4)
-    alone = ratios.Contrast(hits[:1], size[:1], 0.95)
-    assert (alone.difference().low, alone.difference().high, alone.difference().n) == (
-        0.0,
-        1.0,
-        0,
-    )
-    never = ratios.Contrast(np.zeros(2), size[:2], 0.95)
+    to_best = contrast.to_best()
+    assert math.isnan(to_best[3].value)
+    assert to_best[1].value == pytest.approx(0.4)
+
+
+def test_a_contrast_of_one_group_is_unknown():
+    alone = ratios.Contrast(np.array([30.0]), np.array([40.0]), 0.95)
+    difference = alone.difference()
+    assert difference.low == 0.0
+    assert difference.high == 1.0
+    assert difference.n == 0
+
+
+def test_groups_without_hits_differ_by_nothing_at_an_unknown_ratio():
+    never = ratios.Contrast(np.zeros(2), np.array([40.0, 40.0]), 0.95)
     assert never.difference().value == 0
-    assert (never.ratio().low, never.ratio().high, never.ratio().n) == (0.0, 1.0, 0)
+    ratio = never.ratio()
+    assert ratio.low == 0.0
+    assert ratio.high == 1.0
+    assert ratio.n == 0

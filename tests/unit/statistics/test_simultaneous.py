@@ -1,15 +1,16 @@
-"""A group against everyone else: the bounds lie around the limits, and all limits together hold
-their level.
-"""
+"""A group against everyone else: limits inside their bounds, holding their level together."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 from scipy.stats import binom
 
 from evenhand.runtime.errors import UsageError
@@ -19,39 +20,79 @@ from tests.support.helpers import examples, refused
 
 
 def plausible(misses: int, runs: int, level: float) -> bool:
-    """Whether so many misses are no stranger than once in 10,000 for limits that hold their level."""
-    return bool(binom.sf(misses - 1, runs, 1 - level) > 1e-4)
+    """Whether limits that hold their level miss so often more than once in 10,000 times."""
+    probability = binom.sf(misses - 1, runs, 1 - level)
+    return bool(probability > 1e-4)
+
+
+@dataclass(frozen=True)
+class TwoSides:
+    """Hits and sizes of some groups (1), and of everyone else (2), as arrays or numbers."""
+
+    k1: Any
+    n1: Any
+    k2: Any
+    n2: Any
+
+    @property
+    def counts(self):
+        """What `difference` and `box` take."""
+        return self.k1, self.n1, self.k2, self.n2
+
+    @property
+    def rates(self):
+        """What `ceiling` and `strength` take."""
+        return self.k1 / self.n1, self.n1, self.k2 / self.n2, self.n2
+
+    @property
+    def apart(self):
+        """The difference of the rates."""
+        return self.k1 / self.n1 - self.k2 / self.n2
+
+    @property
+    def swapped(self):
+        return TwoSides(self.k2, self.n2, self.k1, self.n1)
+
+
+def absolute_difference(sure, *counts):
+    """The limits of the absolute difference."""
+    low, high = sure.difference(*counts)
+    return absolute(np.asarray(low), np.asarray(high))
+
+
+def width(limits) -> float:
+    low, high = limits
+    return float(high - low)
 
 
 @st.composite
 def groups(draw, *, graded=None):
-    """How sure to be, and hits and sizes of some groups and of everyone else."""
-    graded = draw(st.booleans()) if graded is None else graded
-    sure = SimultaneousIntervals(
-        draw(st.sampled_from([0.5, 0.9, 0.95, 0.999])),
-        draw(st.sampled_from([1, 7, 2020, 10**7])),
-        graded=graded,
-    )
-    n = draw(
-        st.lists(st.integers(1, 5000), min_size=2, max_size=6).filter(
-            lambda sizes: len(sizes) % 2 == 0
-        )
-    )
-    shares = [draw(st.sampled_from([0.0, 1.0, 0.5]) | st.floats(0, 1)) for _ in n]
-    size = np.array(n, dtype=float)
-    hits = size * np.array(shares)
-    hits = hits if graded else np.round(hits)
-    half = len(n) // 2
-    return sure, hits[:half], size[:half], hits[half:], size[half:]
+    """Draw intervals, and the hits and sizes of some groups and of everyone else."""
+    if graded is None:
+        graded = draw(st.booleans())
+    level = draw(st.sampled_from([0.5, 0.9, 0.95, 0.999]))
+    among = draw(st.sampled_from([1, 7, 2020, 10**7]))
+    simultaneous = SimultaneousIntervals(level, among, graded=graded)
+    shape = (2, draw(st.integers(1, 3)))
+    n1, n2 = draw(arrays(float, shape, elements=st.integers(1, 5000)))
+    any_share = st.sampled_from([0.0, 1.0, 0.5]) | st.floats(0, 1)
+    share1, share2 = draw(arrays(float, shape, elements=any_share))
+    k1 = n1 * share1
+    k2 = n2 * share2
+    if not graded:
+        k1 = np.round(k1)
+        k2 = np.round(k2)
+    return simultaneous, TwoSides(k1, n1, k2, n2)
 
 
 @settings(max_examples=examples(40), deadline=None)
 @given(groups())
 def test_the_difference_lies_in_the_box_and_the_box_under_the_ceiling(case):
-    sure, k1, n1, k2, n2 = case
-    low, high = absolute(*sure.difference(k1, n1, k2, n2))
-    box, ceiling = sure.box(k1, n1, k2, n2), sure.ceiling(k1 / n1, n1, k2 / n2, n2)
-    value = np.abs(k1 / n1 - k2 / n2)
+    sure, sides = case
+    value = np.abs(sides.apart)
+    low, high = absolute_difference(sure, *sides.counts)
+    box = sure.box(*sides.counts)
+    ceiling = sure.ceiling(*sides.rates)
     assert (low >= 0).all()
     assert (low <= value + 1e-12).all()
     assert (value <= high + 1e-12).all()
@@ -60,63 +101,74 @@ def test_the_difference_lies_in_the_box_and_the_box_under_the_ceiling(case):
     assert (ceiling <= 1).all()
 
 
-def test_the_ceiling_holds_for_every_count_of_small_groups():
-    """The closed form is no approximation: over a whole grid of counts, graded ones at their least
-    favourable.
+@pytest.mark.parametrize("among", [1, 1000])
+@pytest.mark.parametrize("graded", [False, True])
+@pytest.mark.parametrize(("n1", "n2"), [(1, 1), (1, 400), (3, 20), (60, 60), (20, 3000)])
+def test_the_ceiling_holds_for_every_count_of_small_groups(n1, n2, graded, among):
+    """The closed form is no approximation: it holds over a whole grid of counts.
+
+    Graded counts are those at their least favourable.
     """
-    for n1, n2 in [(1, 1), (1, 400), (3, 20), (60, 60), (20, 3000)]:
-        k1, k2 = np.meshgrid(np.linspace(0, n1, 41), np.linspace(0, n2, 41))
-        for graded in (False, True):
-            a, b = (k1, k2) if graded else (np.round(k1), np.round(k2))
-            for among in (1, 1000):
-                sure = SimultaneousIntervals(0.95, among, graded=graded)
-                sizes = np.full(a.shape, float(n1)), np.full(b.shape, float(n2))
-                box = sure.box(a, sizes[0], b, sizes[1])
-                assert (
-                    box <= sure.ceiling(a / n1, sizes[0], b / n2, sizes[1]) + 1e-9
-                ).all()
+    k1 = np.linspace(0, n1, 41)
+    k2 = np.linspace(0, n2, 41)
+    k1, k2 = np.meshgrid(k1, k2)
+    if not graded:
+        k1 = np.round(k1)
+        k2 = np.round(k2)
+    size1 = np.full_like(k1, n1)
+    size2 = np.full_like(k2, n2)
+    sides = TwoSides(k1, size1, k2, size2)
+    sure = SimultaneousIntervals(0.95, among, graded=graded)
+    box = sure.box(*sides.counts)
+    ceiling = sure.ceiling(*sides.rates)
+    assert (box <= ceiling + 1e-9).all()
 
 
 @settings(max_examples=examples(15), deadline=None)
 @given(groups())
 def test_sides_that_change_places_change_the_sign(case):
-    sure, k1, n1, k2, n2 = case
-    low, high = sure.difference(k1, n1, k2, n2)
-    other_low, other_high = sure.difference(k2, n2, k1, n1)
+    sure, sides = case
+    low, high = sure.difference(*sides.counts)
+    other_low, other_high = sure.difference(*sides.swapped.counts)
     assert np.allclose(low, -other_high, atol=1e-12)
     assert np.allclose(high, -other_low, atol=1e-12)
-    assert np.allclose(sure.box(k1, n1, k2, n2), sure.box(k2, n2, k1, n1))
+    box = sure.box(*sides.counts)
+    other_box = sure.box(*sides.swapped.counts)
+    assert np.allclose(box, other_box)
 
 
 def test_one_group_has_the_limits_of_a_pair_at_half_the_error():
     sure = SimultaneousIntervals(0.9)
-    assert sure.difference(30, 40, 12, 40) == pytest.approx(
-        difference(30, 40, 12, 40, 0.95)
-    )
-    assert sure.rate(3, 40) == pytest.approx(clopper_pearson(3, 40, 1 - 0.1 / 4))
+    pair = difference(30, 40, 12, 40, 0.95)
+    assert sure.difference(30, 40, 12, 40) == pytest.approx(pair)
+    quarter = clopper_pearson(3, 40, 1 - 0.1 / 4)
+    assert sure.rate(3, 40) == pytest.approx(quarter)
 
 
-def test_more_groups_more_doubt_and_graded_values_still_more():
-    widths = [
-        np.ptp(sure.difference(30, 100, 50, 100))
-        for sure in (
-            SimultaneousIntervals(0.95),
-            SimultaneousIntervals(0.95, 50),
-            SimultaneousIntervals(0.95, 5000),
-        )
-    ]
+def test_more_groups_more_doubt():
+    widths = []
+    for among in (1, 50, 5000):
+        sure = SimultaneousIntervals(0.95, among)
+        widths.append(width(sure.difference(30, 100, 50, 100)))
     assert widths == sorted(widths)
-    few, many = (
-        SimultaneousIntervals(0.95, 50),
-        SimultaneousIntervals(0.95, 50, graded=True),
-    )
-    assert np.ptp(many.difference(30, 100, 50, 100)) > np.ptp(
-        few.difference(30, 100, 50, 100)
-    )
-    assert np.ptp(many.rate(30, 100)) > np.ptp(few.rate(30, 100))
-    # A sum between two whole numbers has the limits of both.
-    ends = [many.difference(k, 100, 50, 100) for k in (30, 30.4, 31)]
-    assert ends[1] == pytest.approx((ends[0][0], ends[2][1]))
+
+
+def test_graded_values_more_doubt_than_counts():
+    counted = SimultaneousIntervals(0.95, 50)
+    graded = SimultaneousIntervals(0.95, 50, graded=True)
+    counted_width = width(counted.difference(30, 100, 50, 100))
+    graded_width = width(graded.difference(30, 100, 50, 100))
+    assert graded_width > counted_width
+    assert width(graded.rate(30, 100)) > width(counted.rate(30, 100))
+
+
+def test_a_sum_between_two_whole_numbers_has_the_limits_of_both():
+    graded = SimultaneousIntervals(0.95, 50, graded=True)
+    low_of_smaller, _ = graded.difference(30, 100, 50, 100)
+    _, high_of_larger = graded.difference(31, 100, 50, 100)
+    low, high = graded.difference(30.4, 100, 50, 100)
+    assert low == pytest.approx(low_of_smaller)
+    assert high == pytest.approx(high_of_larger)
 
 
 def test_sums_that_miss_a_whole_number_by_rounding_are_whole():
@@ -124,101 +176,157 @@ def test_sums_that_miss_a_whole_number_by_rounding_are_whole():
     total = sum([0.1] * 30)
     assert total != 3
     assert sure.rate(total, 100) == sure.rate(3, 100)
-    assert sure.difference(total, 100, 50, 100) == pytest.approx(
-        sure.difference(3, 100, 50, 100)
-    )
+    of_whole = sure.difference(3, 100, 50, 100)
+    assert sure.difference(total, 100, 50, 100) == pytest.approx(of_whole)
 
 
-@given(st.floats(0, 1), st.floats(0, 1), st.floats(1e-6, 1e6), st.floats(1e-6, 1e6))
+weights = st.floats(1e-6, 1e6)
+
+
+@given(st.floats(0, 1), st.floats(0, 1), weights, weights)
 def test_what_was_enumerated_is_what_it_is_whatever_the_weights(p1, p2, n1, n2):
     sure = SimultaneousIntervals(1.0, 77)
     assert sure.exact
-    k1, k2 = min(p1 * n1, n1), min(p2 * n2, n2)
-    apart = k1 / n1 - k2 / n2
-    assert sure.difference(k1, n1, k2, n2) == pytest.approx((apart, apart), abs=1e-12)
-    assert sure.rate(k1, n1) == pytest.approx((k1 / n1, k1 / n1), abs=1e-12)
-    arrays = [np.array([x]) for x in (k1, n1, k2, n2)]
-    assert sure.box(*arrays) == pytest.approx(abs(apart), abs=1e-12)
-    rates = [np.array([x]) for x in (k1 / n1, n1, k2 / n2, n2)]
-    assert (
-        sure.ceiling(*rates)
-        == sure.strength(*rates)
-        == pytest.approx(abs(apart), abs=1e-12)
-    )
+    k1 = min(p1 * n1, n1)
+    k2 = min(p2 * n2, n2)
+    apart = pytest.approx(k1 / n1 - k2 / n2, abs=1e-12)
+    low, high = sure.difference(k1, n1, k2, n2)
+    assert low == apart
+    assert high == apart
+    rate = pytest.approx(k1 / n1, abs=1e-12)
+    low, high = sure.rate(k1, n1)
+    assert low == rate
+    assert high == rate
+
+    sides = TwoSides(*np.array([[k1], [n1], [k2], [n2]]))
+    distance = pytest.approx(np.abs(sides.apart), abs=1e-12)
+    assert sure.box(*sides.counts) == distance
+    ceiling = sure.ceiling(*sides.rates)
+    strength = sure.strength(*sides.rates)
+    assert ceiling == distance
+    assert strength == distance
+    assert ceiling == strength
 
 
-def test_nobody_is_unknown_and_never_fair():
-    for sure in (
-        SimultaneousIntervals(0.95, 4),
-        SimultaneousIntervals(0.95, 4, graded=True),
-    ):
-        assert [float(end) for end in sure.rate(0, 0)] == [0, 1]
-        low, high = absolute(*map(np.asarray, sure.difference(0, 0, 3, 9)))
-        assert [float(low), float(high)] == pytest.approx([0, 1], abs=0.3)
-    assert math.isnan(SimultaneousIntervals(1.0).rate(0, 0)[0])
+@pytest.mark.parametrize("graded", [False, True])
+def test_nobody_is_unknown_and_never_fair(graded):
+    sure = SimultaneousIntervals(0.95, 4, graded=graded)
+    lowest, highest = sure.rate(0, 0)
+    assert float(lowest) == 0
+    assert float(highest) == 1
+    low, high = absolute_difference(sure, 0, 0, 3, 9)
+    assert float(low) == pytest.approx(0, abs=0.3)
+    assert float(high) == pytest.approx(1, abs=0.3)
+
+
+def test_nobody_enumerated_has_no_rate():
+    low, _ = SimultaneousIntervals(1.0).rate(0, 0)
+    assert math.isnan(low)
+
+
+def test_two_single_people_leave_nearly_everything_open():
     low, high = SimultaneousIntervals(0.95).difference(0, 1, 1, 1)
     assert low == -1
     assert high > 0.8
 
 
 def test_a_single_person_tells_next_to_nothing():
-    low, high = absolute(
-        *map(np.asarray, SimultaneousIntervals(0.95, 100).difference(1, 1, 0, 50))
-    )
+    sure = SimultaneousIntervals(0.95, 100)
+    low, high = absolute_difference(sure, 1, 1, 0, 50)
     assert low == 0
     assert high == 1
 
 
 def test_impossible_counts_are_refused():
-    refused(
-        UsageError,
-        lambda: SimultaneousIntervals(0.95).difference(5, 4, 1, 2),
-        "0 <= hits <= n",
-    )
-    refused(UsageError, lambda: SimultaneousIntervals(1.0).rate(-1, 4), "0 <= hits <= n")
+    sampled = SimultaneousIntervals(0.95)
+    enumerated = SimultaneousIntervals(1.0)
+    refused(UsageError, lambda: sampled.difference(5, 4, 1, 2), "0 <= hits <= n")
+    refused(UsageError, lambda: enumerated.rate(-1, 4), "0 <= hits <= n")
 
 
-@given(st.lists(st.tuples(st.floats(-1, 1), st.floats(-1, 1)), min_size=1))
+signed = st.floats(-1, 1)
+
+
+@given(st.lists(st.tuples(signed, signed), min_size=1))
 def test_limits_of_an_absolute_value_hold_all_of_it(pairs):
     ends = np.sort(np.array(pairs), axis=1)
-    low, high = absolute(ends[:, 0], ends[:, 1])
-    inside = np.abs(np.linspace(ends[:, 0], ends[:, 1], 11))
+    left = ends[:, 0]
+    right = ends[:, 1]
+    low, high = absolute(left, right)
+    inside = np.abs(np.linspace(left, right, 11))
     assert (low <= inside.min(axis=0) + 1e-12).all()
     assert (inside.max(axis=0) <= high + 1e-12).all()
-    either = ends == low[:, None]
-    assert (either | (ends == -low[:, None])).any(axis=1)[low > 0].all()
+    # A limit above 0 is one of the ends, up to its sign.
+    away_from_zero = low > 0
+    is_an_end = (np.abs(ends) == low[:, None]).any(axis=1)
+    assert is_an_end[away_from_zero].all()
 
 
 def test_strength_is_about_the_lower_limit():
     rng = np.random.default_rng(0)
-    n1, n2 = (
-        rng.integers(300, 3000, 200).astype(float),
-        rng.integers(300, 3000, 200).astype(float),
-    )
-    p1, p2 = rng.uniform(0.1, 0.9, 200), rng.uniform(0.1, 0.9, 200)
-    k1, k2 = np.round(p1 * n1), np.round(p2 * n2)
+    n1 = rng.integers(300, 3000, 200).astype(float)
+    n2 = rng.integers(300, 3000, 200).astype(float)
+    p1 = rng.uniform(0.1, 0.9, 200)
+    p2 = rng.uniform(0.1, 0.9, 200)
+    sides = TwoSides(np.round(p1 * n1), n1, np.round(p2 * n2), n2)
     sure = SimultaneousIntervals(0.95, 1000)
-    low, _ = absolute(*sure.difference(k1, n1, k2, n2))
-    strength = sure.strength(k1 / n1, n1, k2 / n2, n2)
-    assert np.abs(np.maximum(strength, 0) - low).max() < 0.02
-    # A rate of 0 in a small group is weak evidence, although Wald's formula sees no error in it.
-    small = sure.strength(*(np.array([x]) for x in (0.0, 20.0, 0.5, 1000.0)))
-    large = sure.strength(*(np.array([x]) for x in (0.2, 800.0, 0.5, 1000.0)))
+    low, _ = absolute_difference(sure, *sides.counts)
+    strength = sure.strength(*sides.rates)
+    error = np.maximum(strength, 0) - low
+    assert np.abs(error).max() < 0.02
+
+
+def test_a_rate_of_zero_in_a_small_group_is_weak_evidence():
+    """Wald's formula sees no error in it."""
+    sure = SimultaneousIntervals(0.95, 1000)
+    n1 = np.array([20.0, 800.0])
+    n2 = np.array([1000.0, 1000.0])
+    rate1 = np.array([0.0, 0.2])
+    rate2 = np.array([0.5, 0.5])
+    small, large = sure.strength(rate1, n1, rate2, n2)
     assert large > small
 
 
 PEOPLE = np.array(list(np.ndindex(2, 3, 4)))
 """The cells of three features."""
-RULES = np.array(
-    [PEOPLE[:, 0] == 0, PEOPLE[:, 1] > 0, PEOPLE[:, 2] == 3, PEOPLE[:, 2] < 2]
-    + [(PEOPLE[:, 0] == i) & (PEOPLE[:, 1] == j) for i in range(2) for j in range(2)]
-    + [(cell == PEOPLE).all(axis=1) for cell in PEOPLE[::5]]
-)
+
+
+def rules() -> np.ndarray:
+    """Which cells belong to each group: a row for each group, a column for each cell."""
+    first, second, third = PEOPLE.T
+    members = [first == 0, second > 0, third == 3, third < 2]
+    for i, j in np.ndindex(2, 2):
+        members.append((first == i) & (second == j))
+    for cell in PEOPLE[::5]:
+        members.append((cell == PEOPLE).all(axis=1))
+    return np.array(members)
+
+
+RULES = rules()
 
 
 def betas(mean, size, rng):
     """Values in [0, 1] with this mean, most of them near an end."""
-    return rng.beta(0.3 * mean + 1e-9, 0.3 * (1 - mean) + 1e-9, size)
+    hits = 0.3 * mean + 1e-9
+    misses = 0.3 * (1 - mean) + 1e-9
+    return rng.beta(hits, misses, size)
+
+
+def drawn_hits(rates, sizes, *, runs, graded, rng):
+    """The sum of the outcomes in each cell, a row for each run."""
+    if not graded:
+        return rng.binomial(sizes, rates, (runs, len(sizes))).astype(float)
+    sums = []
+    for rate, n in zip(rates, sizes, strict=True):
+        values = betas(rate, (runs, n), rng)
+        sums.append(values.sum(axis=1))
+    return np.stack(sums, axis=1)
+
+
+def outside(limits, truth):
+    """Which limits leave out the truth."""
+    low, high = limits
+    return (low > truth + 1e-9) | (high < truth - 1e-9)
 
 
 @pytest.mark.parametrize("graded", [False, True])
@@ -233,52 +341,47 @@ def betas(mean, size, rng):
     ids=["even", "rare", "mixed", "far apart"],
 )
 def test_differences_rates_and_ratios_hold_together(rates, graded):
-    """Cells of different rates, groups of a few people and of many, and everybody is in several
-    groups.
-    """
-    rng, runs, level = np.random.default_rng(5), 40, 0.8
+    """Cells of different rates, groups of a few people and of many; everybody is in several."""
+    runs = 40
+    level = 0.8
+    rng = np.random.default_rng(5)
     sizes = np.tile([2, 5, 12, 40, 3, 30], 4)
     sure = SimultaneousIntervals(level, len(RULES), graded=graded)
-    n1 = (RULES * sizes).sum(axis=1).astype(float)
+    members = RULES * sizes
+    others = ~RULES * sizes
+    n1 = members.sum(axis=1).astype(float)
     n2 = sizes.sum() - n1
-    truth1, truth2 = (RULES * sizes) @ rates / n1, (~RULES * sizes) @ rates / n2
-    if graded:
-        drawn = np.stack(
-            [
-                betas(rate, (runs, n), rng).sum(axis=1)
-                for rate, n in zip(rates, sizes, strict=True)
-            ],
-            axis=1,
-        )
-    else:
-        drawn = rng.binomial(sizes, rates, (runs, 24)).astype(float)
+    truth1 = members @ rates / n1
+    truth2 = others @ rates / n2
+    drawn = drawn_hits(rates, sizes, runs=runs, graded=graded, rng=rng)
+    # The floats of graded outcomes may add up to a little more than there are people.
     k1 = np.minimum(drawn @ RULES.T, n1)
     k2 = np.minimum(drawn @ ~RULES.T, n2)
-    shape = k1.shape
-    n1, n2 = np.broadcast_to(n1, shape), np.broadcast_to(n2, shape)
-    low, high = sure.difference(k1, n1, k2, n2)
-    apart = truth1 - truth2
-    missed = (low > apart + 1e-9) | (high < apart - 1e-9)
-    (low1, high1), (low2, high2) = sure.rate(k1, n1), sure.rate(k2, n2)
-    missed |= (
-        (low1 > truth1 + 1e-9)
-        | (high1 < truth1 - 1e-9)
-        | (low2 > truth2 + 1e-9)
-        | (high2 < truth2 - 1e-9)
-    )
+    n1 = np.broadcast_to(n1, k1.shape)
+    n2 = np.broadcast_to(n2, k2.shape)
+
+    missed = outside(sure.difference(k1, n1, k2, n2), truth1 - truth2)
+    low1, high1 = sure.rate(k1, n1)
+    low2, high2 = sure.rate(k2, n2)
+    missed |= outside((low1, high1), truth1)
+    missed |= outside((low2, high2), truth2)
     with np.errstate(divide="ignore", invalid="ignore"):
-        ratio = truth1 / truth2
-        missed |= (low1 / high2 > ratio + 1e-9) | (high1 / low2 < ratio - 1e-9)
-    assert plausible(int(missed.any(axis=1).sum()), runs, level)
+        missed |= outside((low1 / high2, high1 / low2), truth1 / truth2)
+    runs_with_a_miss = int(missed.any(axis=1).sum())
+    assert plausible(runs_with_a_miss, runs, level)
 
 
 def test_the_simulation_sees_limits_that_are_not_corrected():
-    rng, runs = np.random.default_rng(6), 50
+    runs = 50
+    rng = np.random.default_rng(6)
     sizes = np.full(24, 30)
-    n1 = (RULES * sizes).sum(axis=1).astype(float)
     drawn = rng.binomial(sizes, 0.5, (runs, 24)).astype(float)
-    k1, k2 = drawn @ RULES.T, drawn @ ~RULES.T
-    low, high = SimultaneousIntervals(0.6).difference(
-        k1, np.broadcast_to(n1, k1.shape), k2, np.broadcast_to(720 - n1, k1.shape)
-    )
-    assert not plausible(int(((low > 0) | (high < 0)).any(axis=1).sum()), runs, 0.6)
+    k1 = drawn @ RULES.T
+    k2 = drawn @ ~RULES.T
+    members = (RULES * sizes).sum(axis=1).astype(float)
+    n1 = np.broadcast_to(members, k1.shape)
+    n2 = np.broadcast_to(sizes.sum() - members, k2.shape)
+    low, high = SimultaneousIntervals(0.6).difference(k1, n1, k2, n2)
+    missed = (low > 0) | (high < 0)
+    runs_with_a_miss = int(missed.any(axis=1).sum())
+    assert not plausible(runs_with_a_miss, runs, 0.6)
