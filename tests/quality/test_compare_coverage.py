@@ -1,6 +1,4 @@
-"""Limits of a comparison hold their level, and regions are not claimed wrongly: planted people, and
-new splits.
-"""
+"""Limits of a comparison hold their level, and regions are not claimed wrongly."""
 
 from __future__ import annotations
 
@@ -24,7 +22,9 @@ from evenhand.runtime.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-LEVEL, RESAMPLES = 0.95, 400
+LEVEL = 0.95
+RESAMPLES = 400
+SLACK = 1e-9
 ROWS = [300, *(pytest.param(n, marks=pytest.mark.slow) for n in (1000, 5000))]
 QUICK = {"a good trade-off", "by ratio", "three groups", "hardly a change", "a tiny group"}
 """Situations that are simulated by every run of the tests; each other one only where all are run.
@@ -33,18 +33,39 @@ QUICK = {"a good trade-off", "by ratio", "three groups", "hardly a change", "a t
 
 def quick_first(names: Iterable[str]) -> list[Any]:
     """Mark those that are not quick as slow."""
-    return [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in names]
+    marked: list[Any] = []
+    for name in names:
+        if name in QUICK:
+            marked.append(name)
+        else:
+            marked.append(pytest.param(name, marks=pytest.mark.slow))
+    return marked
 
 
 def holds(kept: int, total: int, level: float) -> bool:
-    """Whether so few are no stranger than once in 10,000 for limits that hold with this level."""
-    return bool(binom.cdf(kept, total, level) > 1e-4)
+    """Return whether so few would occur more than once in 10,000 if the level holds."""
+    chance = binom.cdf(kept, total, level)
+    return bool(chance > 1e-4)
+
+
+def covers(estimate: Any, truth: float) -> bool:
+    """Return whether limits hold the truth."""
+    above_low = estimate.low <= truth + SLACK
+    below_high = truth <= estimate.high + SLACK
+    return bool(above_low and below_high)
+
+
+def all_cover(estimates: Iterable[Any], truths: Iterable[float]) -> bool:
+    """Return whether all limits hold the truth."""
+    pairs = zip(estimates, truths, strict=True)
+    return all(covers(estimate, truth) for estimate, truth in pairs)
 
 
 @dataclass(frozen=True)
 class Plant:
-    """People by group, with rates of positives, hits and alarms for each, and methods that change
-    what is told.
+    """People by group, with rates of positives, hits and alarms, and methods to compare.
+
+    A method is the chance that it predicts 1, by group, true label and the original's prediction.
     """
 
     shares: tuple[float, ...]
@@ -54,46 +75,71 @@ class Plant:
     changes: tuple[Any, ...]
     bias: str = "spd"
     kinds: Any = field(init=False)
+    """All kinds of people: group, true label, the original's prediction, and each method's."""
     chances: Any = field(init=False)
+    """The share of each kind."""
 
     def __post_init__(self) -> None:
-        found = []
-        for group, truth, told in product(range(len(self.shares)), (0, 1), (0, 1)):
-            right = self.positives[group] if truth else 1 - self.positives[group]
-            said = (self.hits if truth else self.alarms)[group]
-            chance = self.shares[group] * right * (said if told else 1 - said)
-            after = [change(group, truth, told) for change in self.changes]
-            for each in product((0, 1), repeat=len(after)):
-                parts = [one if yes else 1 - one for one, yes in zip(after, each, strict=True)]
-                found.append(((group, truth, told, *each), chance * float(np.prod(parts))))
-        object.__setattr__(self, "kinds", np.array([kind for kind, _ in found]))
-        object.__setattr__(self, "chances", np.array([chance for _, chance in found]))
+        kinds = []
+        chances = []
+        groups = range(len(self.shares))
+        for group, truth, predicted in product(groups, (0, 1), (0, 1)):
+            chance = self._chance(group, truth, predicted)
+            after = [change(group, truth, predicted) for change in self.changes]
+            for changed in product((0, 1), repeat=len(after)):
+                parts = []
+                for rate, is_one in zip(after, changed, strict=True):
+                    parts.append(rate if is_one else 1 - rate)
+                kinds.append((group, truth, predicted, *changed))
+                chances.append(chance * float(np.prod(parts)))
+        object.__setattr__(self, "kinds", np.array(kinds))
+        object.__setattr__(self, "chances", np.array(chances))
+
+    def _chance(self, group: int, truth: int, predicted: int) -> float:
+        """Return the share of people of a group, true label and prediction of the original."""
+        positives = self.positives[group]
+        rate = self.hits[group] if truth else self.alarms[group]
+        true_share = positives if truth else 1 - positives
+        predicted_share = rate if predicted else 1 - rate
+        return self.shares[group] * true_share * predicted_share
 
     @cached_property
     def frame(self) -> Frame:
-        return Frame.of([0, 1], {"group": list(range(len(self.shares)))})
+        groups = list(range(len(self.shares)))
+        return Frame.of([0, 1], {"group": groups})
 
     @cached_property
     def axes(self) -> Axes:
-        scores = as_bias(self.bias, self.frame, 1), as_performance("accuracy", self.frame, 1)
-        return Axes(*scores, Overwriting(DEGREES, 1))
+        bias = as_bias(self.bias, self.frame, 1)
+        performance = as_performance("accuracy", self.frame, 1)
+        return Axes(bias, performance, Overwriting(DEGREES, 1))
 
     def tables(self, weights: Any) -> Any:
-        frame, size = self.frame, int(np.prod(self.frame.shape))
-        cells = [frame.cells(self.kinds[:, 0], self.kinds[:, 1], told) for told in self.kinds.T[2:]]
-        return np.array([[np.bincount(each, weights, size).reshape(frame.shape)] for each in cells])
+        """Return the contingency table of the original and of each method."""
+        frame = self.frame
+        size = int(np.prod(frame.shape))
+        groups, labels, *predictions = self.kinds.T
+        tables = []
+        for predicted in predictions:
+            cells = frame.cells(groups, labels, predicted)
+            table = np.bincount(cells, weights, size).reshape(frame.shape)
+            tables.append([table])
+        return np.array(tables)
 
-    @property
+    @cached_property
+    def scores(self) -> Scores:
+        """Performance and bias of the original and of each method, without error."""
+        return self.axes.score(self.tables(self.chances)).mean()
+
+    @cached_property
     def truth(self) -> Any:
-        """What is gained, how much more biased, the height over the line and the area of each,
-        without error.
-        """
-        return self.axes.score(self.tables(self.chances)).mean().differences()
+        """The gain, added bias, height over the line and area of each method, without error."""
+        return self.scores.differences()
 
 
 @dataclass
 class Tally:
-    """What many samples said of a truth."""
+    """In how many samples limits and claims were right."""
 
     runs: int = 0
     together: int = 0
@@ -108,65 +154,87 @@ class Tally:
 
 def sampled(plant: Plant, n: int, runs: int, seed: int = 0) -> Tally:
     """Draw people, resample and judge them as compare does, many times."""
-    rng, axes, tally = np.random.default_rng(seed), plant.axes, Tally()
+    rng = np.random.default_rng(seed)
+    axes = plant.axes
+    tally = Tally()
     names = ["original", *(str(at) for at in range(len(plant.changes)))]
-    truth = plant.truth
-    expected = [REGIONS[code] for code in regions(*truth[:3])]
-    scores = axes.score(plant.tables(plant.chances)).mean()
+    method = IntervalMethod(LEVEL, n, "people")
     for _ in range(runs):
         drawn = rng.multinomial(n, plant.chances)
         rows = plant.kinds[np.repeat(np.arange(len(drawn)), drawn)]
         point = axes.score(plant.tables(drawn.astype(float))).mean()
-        parts = [
-            axes.score(tables, ends=True).mean(weights)
-            for tables, weights in resampled(
-                plant.frame, rows[:, 0], rows[:, 1], rows.T[2:, None, :], RESAMPLES, rng
-            )
-        ]
-        (many,) = parts
+        predictions = rows.T[2:, None, :]
+        ((tables, weights),) = resampled(
+            plant.frame, rows[:, 0], rows[:, 1], predictions, RESAMPLES, rng
+        )
+        many = axes.score(tables, ends=True).mean(weights)
         try:
-            found = judged(names, point, many, IntervalMethod(LEVEL, n, "people"), axes)
+            found = judged(names, point, many, method, axes)
         except UsageError:  # an original that shows no bias, or nothing to give up
             continue
         tally.runs += 1
-        told = [found.start, *((one.performance, one.bias) for one in found.standings)]
-        tally.together += all(
-            performance.low <= right + 1e-9
-            and right <= performance.high + 1e-9
-            and bias.low <= unfair + 1e-9
-            and unfair <= bias.high + 1e-9
-            for (performance, bias), right, unfair in zip(
-                told, scores.performance, scores.bias, strict=True
-            )
-        )
-        pairs = list(zip(found.standings, expected, strict=True))
-        tally.honest += all(region in one.plausible for one, region in pairs)
-        tally.claims += sum(len(one.plausible) == 1 for one, _ in pairs)
-        tally.gains += all(
-            one.gain.low <= area + 1e-9 and area <= one.gain.high + 1e-9
-            for one, area in zip(found.standings, truth[3], strict=True)
-        )
-        kept = many.known()
-        low, high = IntervalMethod(LEVEL, n, "").limits(
-            point.differences()[:3], np.moveaxis(kept.differences(), 1, 0)[:, :3]
-        )
-        tally.heights += bool(((low <= truth[:3] + 1e-9) & (truth[:3] <= high + 1e-9)).all())
+        count_estimates(tally, plant, found)
+        tally.heights += heights_hold(point, many, plant.truth[:3], method)
     return tally
 
 
+def count_estimates(tally: Tally, plant: Plant, found: Comparison) -> None:
+    """Count what a comparison says of the scores, regions and gains of a plant."""
+    scores = plant.scores
+    truth = plant.truth
+    performance = [found.start[0]]
+    bias = [found.start[1]]
+    gains = []
+    for standing in found.standings:
+        performance.append(standing.performance)
+        bias.append(standing.bias)
+        gains.append(standing.gain)
+    performance_holds = all_cover(performance, scores.performance)
+    bias_holds = all_cover(bias, scores.bias)
+    tally.together += performance_holds and bias_holds
+    tally.gains += all_cover(gains, truth[3])
+    is_honest = True
+    for standing, code in zip(found.standings, regions(*truth[:3]), strict=True):
+        is_honest &= REGIONS[code] in standing.plausible
+        tally.claims += len(standing.plausible) == 1
+    tally.honest += is_honest
+
+
+def heights_hold(point: Scores, many: Scores, truth: Any, method: IntervalMethod) -> bool:
+    """Return whether the limits of gain, added bias and height over the line hold."""
+    resampled_differences = np.moveaxis(many.known().differences(), 1, 0)
+    low, high = method.limits(point.differences()[:3], resampled_differences[:, :3])
+    is_held = (low <= truth + SLACK) & (truth <= high + SLACK)
+    return bool(is_held.all())
+
+
 def judged(
-    names: list[str], point: Scores, many: Scores, sureness: IntervalMethod, axes: Axes
+    names: list[str], point: Scores, many: Scores, method: IntervalMethod, axes: Axes
 ) -> Comparison:
     line = Baseline(DEGREES, (), (), 1, "label", "exact")
-    bounds = ((0.0, 1.0), (0.0, 1.0))
     return judge(
-        names, point, many, sureness, line, bounds=bounds, bias="", performance="", seed=0, runs=1
+        names,
+        point,
+        many,
+        method,
+        line,
+        bounds=((0.0, 1.0), (0.0, 1.0)),
+        bias="",
+        performance="",
+        seed=0,
+        runs=1,
     )
 
 
-def told_more(share: float, *where: tuple[int, int]) -> Any:
-    """Say 1 to this share of those of some groups and true labels whom the original says 0."""
-    return lambda group, truth, told: told + (1 - told) * share if (group, truth) in where else told
+def more_ones(share: float, *where: tuple[int, int]) -> Any:
+    """Predict 1 for this share of the zeros in some groups with some true labels."""
+
+    def rate(group: int, truth: int, predicted: int) -> float:
+        if (group, truth) not in where:
+            return predicted
+        return predicted + (1 - predicted) * share
+
+    return rate
 
 
 G0 = ((0, 0), (0, 1))
@@ -178,46 +246,50 @@ TWO: dict[str, Any] = {
     "alarms": (0.2, 0.3),
 }
 SITUATIONS = {
-    "a good trade-off": Plant(**TWO, changes=(told_more(0.1, *G0),)),
-    "by odds": Plant(**TWO, changes=(told_more(0.1, *G0),), bias="aod"),
-    "by hits": Plant(**TWO, changes=(told_more(0.3, (0, 1)),), bias="eod"),
-    "by ratio": Plant(**TWO, changes=(told_more(0.1, *G0),), bias="di"),
+    "a good trade-off": Plant(**TWO, changes=(more_ones(0.1, *G0),)),
+    "by odds": Plant(**TWO, changes=(more_ones(0.1, *G0),), bias="aod"),
+    "by hits": Plant(**TWO, changes=(more_ones(0.3, (0, 1)),), bias="eod"),
+    "by ratio": Plant(**TWO, changes=(more_ones(0.1, *G0),), bias="di"),
     "unequal groups": Plant(
-        (0.2, 0.8), (0.3, 0.5), (0.6, 0.8), (0.1, 0.3), (told_more(0.15, *G0),)
+        (0.2, 0.8), (0.3, 0.5), (0.6, 0.8), (0.1, 0.3), (more_ones(0.15, *G0),)
     ),
     "a bias near none": Plant(
         (0.4, 0.6),
         (0.5, 0.5),
         (0.8, 0.82),
         (0.2, 0.21),
-        (lambda group, truth, told: 0.05 + 0.9 * told,),
+        (lambda group, truth, predicted: 0.05 + 0.9 * predicted,),
     ),
     "three groups": Plant(
         (0.5, 0.3, 0.2),
         (0.5, 0.45, 0.4),
         (0.8, 0.75, 0.7),
         (0.3, 0.2, 0.2),
-        (told_more(0.08, (1, 0), (1, 1), (2, 0), (2, 1)), lambda group, truth, told: 0.9 * told),
+        (
+            more_ones(0.08, (1, 0), (1, 1), (2, 0), (2, 1)),
+            lambda group, truth, predicted: 0.9 * predicted,
+        ),
     ),
     "three groups, two alike": Plant(
         (0.4, 0.3, 0.3),
         (0.5,) * 3,
         (0.8, 0.8, 0.7),
         (0.2,) * 3,
-        (lambda group, truth, told: 0.02 + 0.95 * told,),
+        (lambda group, truth, predicted: 0.02 + 0.95 * predicted,),
     ),
-    "the original itself": Plant(**TWO, changes=(told_more(0.0),)),
-    "on the line": Plant(**TWO, changes=(told_more(0.3, *EVERYONE),)),
-    "few changes": Plant(**TWO, changes=(told_more(0.1, (0, 1)),)),
-    "hardly a change": Plant(**TWO, changes=(told_more(0.01, (0, 1)),)),
-    "a win-win": Plant(**TWO, changes=(told_more(0.5, (0, 1)),)),
+    "the original itself": Plant(**TWO, changes=(more_ones(0.0),)),
+    "on the line": Plant(**TWO, changes=(more_ones(0.3, *EVERYONE),)),
+    "few changes": Plant(**TWO, changes=(more_ones(0.1, (0, 1)),)),
+    "hardly a change": Plant(**TWO, changes=(more_ones(0.01, (0, 1)),)),
+    "a win-win": Plant(**TWO, changes=(more_ones(0.5, (0, 1)),)),
 }
 
 
 @pytest.mark.parametrize("n", ROWS)
 @pytest.mark.parametrize("name", quick_first(SITUATIONS))
 def test_limits_hold_together_and_regions_are_not_claimed_wrongly(name, n):
-    found = sampled(SITUATIONS[name], n, runs := 80 if n < 5000 else 50)
+    runs = 80 if n < 5000 else 50
+    found = sampled(SITUATIONS[name], n, runs)
     assert found.runs > 0.95 * runs, found
     # Resampling is right in the limit of many rows; with few it may fall short by this much.
     slack = 0.03
@@ -229,10 +301,10 @@ def test_limits_hold_together_and_regions_are_not_claimed_wrongly(name, n):
 
 FOLDED = {
     "bias about none afterwards": Plant(
-        (0.5, 0.5), (0.5, 0.5), (0.75, 0.8), (0.2, 0.25), (told_more(0.1, *G0),)
+        (0.5, 0.5), (0.5, 0.5), (0.75, 0.8), (0.2, 0.25), (more_ones(0.1, *G0),)
     ),
     "a tiny group": Plant(
-        (0.03, 0.97), (0.5, 0.5), (0.95, 0.9), (0.1, 0.3), (told_more(0.15, *G0),)
+        (0.03, 0.97), (0.5, 0.5), (0.95, 0.9), (0.1, 0.3), (more_ones(0.15, *G0),)
     ),
 }
 
@@ -240,7 +312,7 @@ FOLDED = {
 @pytest.mark.parametrize("n", ROWS)
 @pytest.mark.parametrize("name", quick_first(FOLDED))
 def test_where_the_original_may_have_no_bias_claims_and_gains_still_hold(name, n):
-    """The line then has hardly an extent: heights over it are rough, and no claim may rest on that."""
+    """The line then has hardly an extent, so that no claim may rest on heights over it."""
     found = sampled(FOLDED[name], n, 80 if n < 5000 else 50)
     assert holds(found.honest, found.runs, LEVEL), found
     assert holds(found.together, found.runs, LEVEL - 0.03), found
@@ -248,7 +320,9 @@ def test_where_the_original_may_have_no_bias_claims_and_gains_still_hold(name, n
 
 
 def test_without_what_was_not_seen_regions_are_claimed_wrongly(monkeypatch):
-    monkeypatch.setattr("evenhand.methods.compare.resampling.unseen", lambda tables, rng: tables)
+    monkeypatch.setattr(
+        "evenhand.methods.compare.resampling.unseen", lambda tables, rng: tables
+    )
     found = sampled(FOLDED["a tiny group"], 300, 50)
     assert found.honest < 0.6 * found.runs, found
     found = sampled(SITUATIONS["hardly a change"], 300, 50)
@@ -256,39 +330,53 @@ def test_without_what_was_not_seen_regions_are_claimed_wrongly(monkeypatch):
 
 
 def test_what_is_clear_is_claimed():
-    for name in ("a good trade-off", "by ratio", "unequal groups", "few changes", "a win-win"):
+    for name in (
+        "a good trade-off",
+        "by ratio",
+        "unequal groups",
+        "few changes",
+        "a win-win",
+    ):
         found = sampled(SITUATIONS[name], 5000, 20)
         assert found.claims > 0.9 * found.runs, (name, found)
 
 
 FRAME = Frame.of([0, 1], {"group": [0, 1]})
 AXES = Axes(
-    as_bias("spd", FRAME, 1), as_performance("accuracy", FRAME, 1), Overwriting((0.0, 1.0), 0)
+    as_bias("spd", FRAME, 1),
+    as_performance("accuracy", FRAME, 1),
+    Overwriting((0.0, 1.0), 0),
 )
 
 
 def data(n: int, rng: Any, gap: float) -> tuple[Any, Any, Any]:
-    """Group, true label and one feature that tells of both."""
-    group, truth = (rng.random(n) < 0.5).astype(int), (rng.random(n) < 0.4).astype(int)
-    return group, truth, truth * 1.5 + group * gap + rng.normal(size=n)
+    """Return group, true label and one feature that depends on both."""
+    group = (rng.random(n) < 0.5).astype(int)
+    truth = (rng.random(n) < 0.4).astype(int)
+    feature = truth * 1.5 + group * gap + rng.normal(size=n)
+    return group, truth, feature
 
 
 def split(group: Any, truth: Any, feature: Any, test_size: float, rng: Any) -> Scores:
-    """Train a threshold, and one for each group that lets as many pass, and score both on the test
-    rows.
-    """
+    """Train a threshold, and one per group that lets as many pass; score both on test rows."""
     order = rng.permutation(len(group))
     cut = round(test_size * len(group))
-    test, train = order[:cut], order[cut:]
-    middle = (
-        feature[train][truth[train] == 0].mean() + feature[train][truth[train] == 1].mean()
-    ) / 2
-    passing = (feature[train] > middle).mean()
-    each = np.array(
-        [np.quantile(feature[train][group[train] == one], 1 - passing) for one in (0, 1)]
-    )
-    told = [feature[test] > middle, feature[test] > each[group[test]]]
-    tables = [FRAME.table(FRAME.cells(group[test], truth[test], one.astype(int))) for one in told]
+    test = order[:cut]
+    train = order[cut:]
+    trained = feature[train]
+    mean_of_zeros = trained[truth[train] == 0].mean()
+    mean_of_ones = trained[truth[train] == 1].mean()
+    threshold = (mean_of_zeros + mean_of_ones) / 2
+    passing = (trained > threshold).mean()
+    of_group = []
+    for code in (0, 1):
+        of_group.append(np.quantile(trained[group[train] == code], 1 - passing))
+    thresholds = np.array(of_group)
+    tables = []
+    for limit in (threshold, thresholds[group[test]]):
+        predicted = (feature[test] > limit).astype(int)
+        cells = FRAME.cells(group[test], truth[test], predicted)
+        tables.append(FRAME.table(cells))
     return AXES.score(np.array(tables)[:, None])
 
 
@@ -297,34 +385,44 @@ def runs(group: Any, truth: Any, feature: Any, number: int, rng: Any) -> Scores:
 
 
 def joined(parts: list[Scores]) -> Scores:
-    performance, bias = (np.concatenate([part[at] for part in parts]) for at in (0, 1))
-    line = [np.concatenate([part.line[at] for part in parts]) for at in (0, 1)]
-    return Scores(performance, bias, (line[0], line[1]))
-
-
-def kept(found: Scores, truth: Scores, sureness: IntervalMethod) -> tuple[bool, bool]:
-    """Whether limits of differences hold, and whether the true region is plausible."""
-    true = truth.mean().differences()
-    point = found.mean()
-    low, high = sureness.limits(
-        point.differences()[:3], np.moveaxis(found.differences(), 1, 0)[:, :3]
+    return Scores(
+        np.concatenate([part.performance for part in parts]),
+        np.concatenate([part.bias for part in parts]),
+        (
+            np.concatenate([part.line[0] for part in parts]),
+            np.concatenate([part.line[1] for part in parts]),
+        ),
     )
-    told = judged(["original", "method"], point, found, sureness, AXES)
-    inside = bool(((low <= true[:3]) & (true[:3] <= high)).all())
-    return inside, REGIONS[int(regions(*true[:3])[0])] in told.standings[0].plausible
+
+
+def kept(found: Scores, truth: Scores, method: IntervalMethod) -> tuple[bool, bool]:
+    """Return whether limits of differences hold, and whether the true region is plausible."""
+    true = truth.mean().differences()[:3]
+    point = found.mean()
+    differences = np.moveaxis(found.differences(), 1, 0)[:, :3]
+    low, high = method.limits(point.differences()[:3], differences)
+    inside = bool(((low <= true) & (true <= high)).all())
+    (region,) = regions(*true)
+    comparison = judged(["original", "method"], point, found, method, AXES)
+    return inside, REGIONS[int(region)] in comparison.standings[0].plausible
 
 
 @pytest.mark.parametrize("gap", [0.5, pytest.param(0.1, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("number", [5, pytest.param(20, marks=pytest.mark.slow)])
 def test_runs_over_splits_of_one_data_set_hold_for_new_splits(gap, number):
     rng = np.random.default_rng(7)
-    given = data(600, rng, gap)
-    truth, total, sureness = runs(*given, 1000, rng), 50, IntervalMethod(LEVEL, number, "", 0.3)
-    found = np.array([kept(runs(*given, number, rng), truth, sureness) for _ in range(total)]).sum(
-        axis=0
-    )
-    assert holds(int(found[0]), total, LEVEL), found
-    assert holds(int(found[1]), total, LEVEL), found
+    rows = data(600, rng, gap)
+    truth = runs(*rows, 1000, rng)
+    method = IntervalMethod(LEVEL, number, "", 0.3)
+    total = 50
+    inside = 0
+    honest = 0
+    for _ in range(total):
+        limits_hold, is_plausible = kept(runs(*rows, number, rng), truth, method)
+        inside += limits_hold
+        honest += is_plausible
+    assert holds(inside, total, LEVEL), inside
+    assert holds(honest, total, LEVEL), honest
 
 
 @pytest.mark.slow
@@ -333,21 +431,18 @@ def test_runs_over_splits_hold_for_new_data(gap):
     """What the correction is for: the data at hand are one sample, and splits of them overlap."""
     rng = np.random.default_rng(8)
     truth = joined([runs(*data(600, rng, gap), 1, rng) for _ in range(1000)])
-    held = {
-        size: (
-            np.array(
-                [
-                    kept(
-                        runs(*data(600, rng, gap), 10, rng),
-                        truth,
-                        IntervalMethod(LEVEL, 10, "", size),
-                    )
-                    for _ in range(100)
-                ]
-            ).sum(axis=0)
-        )
-        for size in (0.3, 0.0)
-    }
-    assert holds(int(held[0.3][0]), 100, LEVEL - 0.03), held
-    assert holds(int(held[0.3][1]), 100, LEVEL), held
-    assert held[0.0][0] < held[0.3][0], held  # as if splits were independent, it falls short
+    inside = {}
+    honest = {}
+    for size in (0.3, 0.0):
+        method = IntervalMethod(LEVEL, 10, "", size)
+        results = []
+        for _ in range(100):
+            found = runs(*data(600, rng, gap), 10, rng)
+            results.append(kept(found, truth, method))
+        inside[size] = sum(limits_hold for limits_hold, _ in results)
+        honest[size] = sum(is_plausible for _, is_plausible in results)
+    assert holds(inside[0.3], 100, LEVEL - 0.03), inside
+    assert holds(honest[0.3], 100, LEVEL), honest
+    assert inside[0.0] < inside[0.3], (
+        inside
+    )  # as if splits were independent, it falls short

@@ -1,6 +1,4 @@
-"""The intervals hold their level under the stopping rule in use: exactly where that is feasible,
-else simulated.
-"""
+"""The intervals hold their level under the stopping rule in use, exactly or by simulation."""
 
 from __future__ import annotations
 
@@ -24,9 +22,11 @@ SOURCE = ROOT / "benchmarks" / "coverage.py"
 
 
 def binomial(n: int, p: float) -> NDArray[np.float64]:
+    """Return the chances of 0 to n hits."""
     k = np.arange(n + 1)
-    choose = gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1)
-    return np.asarray(np.exp(choose + xlogy(k, p) + xlog1py(n - k, -p)))
+    log_ways = gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1)
+    log_chances = log_ways + xlogy(k, p) + xlog1py(n - k, -p)
+    return np.asarray(np.exp(log_chances))
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +49,9 @@ def bench():
     ("level", "margin"), [(0.9, 0.1), (0.95, 0.2), (0.95, 0.06), (0.99, 0.1), (0.999, 0.15)]
 )
 def test_coverage_is_exact_for_every_rate(bench, level, margin, limit, budget):
-    coverage, p = bench.stop_states(Plan(level, margin, limit), budget).worst(150)
+    plan = Plan(level, margin, limit)
+    states = bench.stop_states(plan, budget)
+    coverage, p = states.worst(150)
     assert coverage >= level, f"{coverage} at p = {p}"
 
 
@@ -60,7 +62,8 @@ def test_without_calibration_the_level_is_missed(bench, monkeypatch):
 
 
 def test_the_programme_agrees_with_simulation(bench):
-    plan, rng = Plan(0.9, 0.1, 0.2), np.random.default_rng(5)
+    plan = Plan(0.9, 0.1, 0.2)
+    rng = np.random.default_rng(5)
     coverage, size = bench.stop_states(plan).at(0.23)
     held, mean, _ = bench.simulate(plan, 0.23, 4000, rng)
     assert held / 4000 == pytest.approx(coverage, abs=0.015)
@@ -69,44 +72,54 @@ def test_the_programme_agrees_with_simulation(bench):
 
 def test_wald_misses_and_we_do_not(bench):
     rng = np.random.default_rng(1)
-    held, _, _ = bench.simulate(Plan(0.99, 0.01, interval="wald"), 0.02, 500, rng)
+    wald = Plan(0.99, 0.01, interval="wald")
+    held, _, _ = bench.simulate(wald, 0.02, 500, rng)
     assert held < 0.6 * 500
-    held, _, _ = bench.simulate(Plan(0.99, 0.01), 0.02, 500, rng)
+    ours = Plan(0.99, 0.01)
+    held, _, _ = bench.simulate(ours, 0.02, 500, rng)
     assert bench.below(held, 500, 0.99) > 1e-4
 
 
 @pytest.mark.parametrize("p", [0.3, 0.5])
 @pytest.mark.parametrize("limit", [None, 0.1, 0.3])
 def test_honesty_costs_less_than_half_again(bench, p, limit):
-    # Where Wald's rule holds its level; the limit of 0.3 is the dearest, being the rate itself.
+    # Where Wald's rule holds its level. The limit of 0.3 costs most, being the rate itself.
     rng = np.random.default_rng(2)
-    _, mean, _ = bench.simulate(Plan(0.95, 0.05, limit), p, 500, rng)
-    _, wald, _ = bench.simulate(Plan(0.95, 0.05, interval="wald"), p, 500, rng)
-    assert mean <= 1.5 * wald
+    ours = Plan(0.95, 0.05, limit)
+    _, mean, _ = bench.simulate(ours, p, 500, rng)
+    wald = Plan(0.95, 0.05, interval="wald")
+    _, wald_mean, _ = bench.simulate(wald, p, 500, rng)
+    assert mean <= 1.5 * wald_mean
 
 
 @pytest.mark.parametrize("p", [0.002, 0.1, 0.5])
 def test_the_mixture_holds_at_every_look_at_once(p):
     rng = np.random.default_rng(3)
-    looks = np.array([*range(1, 200), *look_sizes(20_000)])
-    looks = np.unique(looks)
-    hits = np.cumsum(rng.binomial(np.diff(looks, prepend=0), p, (3000, looks.size)), axis=1)
-    ever = (confidence_sequences.log_mixture(hits, looks, p) >= np.log(1 / 0.1)).any(axis=1)
-    assert ever.mean() < 0.1
-    peeking = np.zeros(3000, dtype=bool)
+    runs = 3000
+    looks = np.unique([*range(1, 200), *look_sizes(20_000)])
+    steps = np.diff(looks, prepend=0)
+    drawn = rng.binomial(steps, p, (runs, looks.size))
+    hits = np.cumsum(drawn, axis=1)
+    is_missed = confidence_sequences.log_mixture(hits, looks, p) >= np.log(1 / 0.1)
+    ever_missed = is_missed.any(axis=1)
+    assert ever_missed.mean() < 0.1
+    # An interval for one look, looked at again and again, misses more often than that.
+    peeking = np.zeros(runs, dtype=bool)
     for j in range(0, looks.size, 8):
         low, high = intervals.clopper_pearson(hits[:, j], looks[j], 0.9)
         peeking |= (p < low) | (p > high)
-    assert peeking.mean() > 0.13, "the simulation cannot tell a valid interval from one that is not"
+    cannot_tell = "the simulation cannot tell a valid interval from one that is not"
+    assert peeking.mean() > 0.13, cannot_tell
 
 
 def test_the_mixture_holds_for_grades():
     rng = np.random.default_rng(4)
-    sums = np.cumsum(rng.beta(0.2, 0.8, (2000, 600)), axis=1)
-    ever = (confidence_sequences.log_mixture(sums, np.arange(1, 601), 0.2) >= np.log(1 / 0.1)).any(
-        axis=1
-    )
-    assert ever.mean() < 0.1
+    grades = rng.beta(0.2, 0.8, (2000, 600))
+    sums = np.cumsum(grades, axis=1)
+    sizes = np.arange(1, 601)
+    is_missed = confidence_sequences.log_mixture(sums, sizes, 0.2) >= np.log(1 / 0.1)
+    ever_missed = is_missed.any(axis=1)
+    assert ever_missed.mean() < 0.1
 
 
 @pytest.mark.parametrize(
@@ -120,33 +133,44 @@ def test_the_mixture_holds_for_grades():
     ],
 )
 def test_the_spread_holds_its_level(bench, rates, limit):
-    held, _, _ = bench.simulate(
-        SpreadPlan(0.9, 0.2, limit, groups=len(rates)), rates, 500, np.random.default_rng(6)
-    )
+    plan = SpreadPlan(0.9, 0.2, limit, groups=len(rates))
+    rng = np.random.default_rng(6)
+    held, _, _ = bench.simulate(plan, rates, 500, rng)
     assert bench.below(held, 500, 0.9) > 1e-4
 
 
+GRID = np.array([0.0, 0.01, 0.05, 0.1, 0.2, 0.28, 0.36, 0.44, 0.5, 0.6, 0.76, 0.9, 0.99])
+"""The rates of both groups for which coverage is computed exactly."""
+
+
+def carried(bench, alive, before, n):
+    """Return the weights of all pairs of hits after n draws, of those alive after fewer draws."""
+    by_first = np.stack([bench.carry(row, before, n) for row in alive])
+    return np.stack([bench.carry(column, before, n) for column in by_first.T], axis=1)
+
+
 def test_the_spread_of_two_holds_its_level_exactly(bench):
-    plan, grid = (
-        SpreadPlan(0.9, 0.3),
-        np.array([0.0, 0.01, 0.05, 0.1, 0.2, 0.28, 0.36, 0.44, 0.5, 0.6, 0.76, 0.9, 0.99]),
-    )
-    total, held = np.zeros((grid.size, grid.size)), np.zeros((grid.size, grid.size))
-    apart = np.abs(grid[:, None] - grid)
-    alive, before = np.ones((1, 1)), 0
+    plan = SpreadPlan(0.9, 0.3)
+    true_spread = np.abs(GRID[:, None] - GRID)
+    total = np.zeros_like(true_spread)
+    held = np.zeros_like(true_spread)
+    alive = np.ones((1, 1))
+    before = 0
     for n in plan.looks():
-        half = np.stack([bench.carry(row, before, n) for row in alive])
-        weight = np.stack([bench.carry(column, before, n) for column in half.T], axis=1)
-        hits = np.stack(np.meshgrid(np.arange(n + 1.0), np.arange(n + 1.0), indexing="ij"), axis=-1)
+        weight = carried(bench, alive, before, n)
+        counts = np.arange(n + 1.0)
+        hits = np.stack(np.meshgrid(counts, counts, indexing="ij"), axis=-1)
         stops = plan.first_stop(hits[:, :, None], [n]) == 0
-        chance = np.stack([binomial(n, p) for p in grid])
+        chance = np.stack([binomial(n, p) for p in GRID])
         ended = np.argwhere(stops & (weight > 1e-12))
         low, high, _ = plan.report(hits[tuple(ended.T)], float(n))
         for (i, j), bottom, top in zip(ended, low, high, strict=True):
             mass = weight[i, j] * chance[:, i, None] * chance[:, j]
             total += mass
-            held += mass * ((bottom <= apart + 1e-9) & (apart <= top + 1e-9))
-        alive, before = np.where(stops, 0.0, weight), n
+            is_held = (bottom <= true_spread + 1e-9) & (true_spread <= top + 1e-9)
+            held += mass * is_held
+        alive = np.where(stops, 0.0, weight)
+        before = n
         if not (alive > 1e-12).any():
             break
     assert total == pytest.approx(np.ones_like(total), abs=1e-6)

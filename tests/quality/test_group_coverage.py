@@ -1,6 +1,4 @@
-"""The group score's interval holds its level: under measure's own stopping rule, and for given rows
-of any mixture.
-"""
+"""The group score's interval holds its level: under measure's stopping rule, and for given rows."""
 
 from __future__ import annotations
 
@@ -16,33 +14,42 @@ from evenhand.statistics.stopping import look_sizes
 
 
 def plausible(misses: int, runs: int, level: float) -> bool:
-    """Whether so many misses are no stranger than once in 10,000 for an interval that holds its
-    level.
-    """
-    return bool(binom.sf(misses - 1, runs, 1 - level) > 1e-4)
+    """Return whether so many misses would occur more than once in 10,000 if the level holds."""
+    chance = binom.sf(misses - 1, runs, 1 - level)
+    return bool(chance > 1e-4)
+
+
+def missing(low, high, truth) -> int:
+    """Return how many intervals do not hold the truth."""
+    is_above = low > truth + 1e-9
+    is_below = high < truth - 1e-9
+    return int((is_above | is_below).sum())
 
 
 def simulated(
-    plan: SpreadPlan, rates: tuple[float, ...], runs: int, seed: int, most: int | None = None
+    plan: SpreadPlan, rates: tuple[float, ...], runs: int, most: int | None = None
 ):
-    """Run a plan many times on groups with these rates, up to a budget of draws; return the
-    reported limits.
+    """Run a plan many times on groups with these rates; return the limits that are reported.
+
+    `most` is a budget of draws, at which a plan that has not stopped yet must report.
     """
-    rng, end = np.random.default_rng(seed), most or 4000
-    looks = np.fromiter(look_sizes(end), dtype=np.int64)
-    steps = np.diff(looks, prepend=0)[None, :, None]
-    drawn = rng.binomial(np.broadcast_to(steps, (runs, looks.size, len(rates))), rates)
-    hits = np.cumsum(drawn, axis=1).astype(float)
-    at = plan.first_stop(hits, looks)
-    assert most is not None or (at < looks.size).all()
-    last = at == looks.size
-    at = np.minimum(at, looks.size - 1)
-    ended = hits[np.arange(runs), at]
-    low, high, _ = plan.report(ended, looks[at].astype(float))
-    if last.any():
-        low[last], high[last], _ = plan.report(
-            ended[last], looks[at[last]].astype(float), last=True
-        )
+    rng = np.random.default_rng(1)
+    looks = np.fromiter(look_sizes(most or 4000), dtype=np.int64)
+    steps = np.diff(looks, prepend=0)
+    shape = (runs, looks.size, len(rates))
+    draws = np.broadcast_to(steps[None, :, None], shape)
+    hits = np.cumsum(rng.binomial(draws, rates), axis=1).astype(float)
+    stop = plan.first_stop(hits, looks)
+    is_last = stop == looks.size
+    assert most is not None or not is_last.any()
+    stop = np.minimum(stop, looks.size - 1)
+    ended = hits[np.arange(runs), stop]
+    sizes = looks[stop].astype(float)
+    low, high, _ = plan.report(ended, sizes)
+    if is_last.any():
+        last = plan.report(ended[is_last], sizes[is_last], last=True)
+        low[is_last] = last[0]
+        high[is_last] = last[1]
     return low, high
 
 
@@ -60,28 +67,33 @@ def simulated(
     ],
 )
 def test_the_interval_holds_under_the_stopping_rule(rates, limit, margin, most):
-    runs, level = 200, 0.9
-    low, high = simulated(SpreadPlan(level, margin, limit, groups=len(rates)), rates, runs, 1, most)
-    truth = max(rates) - min(rates)
-    misses = int(((low > truth + 1e-9) | (high < truth - 1e-9)).sum())
+    runs = 200
+    level = 0.9
+    plan = SpreadPlan(level, margin, limit, groups=len(rates))
+    low, high = simulated(plan, rates, runs, most)
+    misses = missing(low, high, max(rates) - min(rates))
     assert plausible(misses, runs, level), misses
 
 
 def test_the_paper_misses_and_the_simulation_sees_it():
-    """Each group by itself until Wald's formula is within the margin, and the difference of what is
-    then found.
-    """
-    rng, runs, rates = np.random.default_rng(2), 300, (0.02, 0.0)
+    """Each group by itself until Wald's formula is within the margin, then their difference."""
+    rng = np.random.default_rng(2)
+    runs = 300
+    rates = (0.02, 0.0)
+    z = intervals.z_score(0.9)
     hits = np.cumsum(rng.random((runs, 2000, 2)) < rates, axis=1)
     n = np.arange(1, 2001)[None, :, None]
     share = hits / n
-    stops = (intervals.z_score(0.9) * np.sqrt(share * (1 - share) / n) < 0.01) & (n > 30)
-    at = stops.argmax(axis=1)
-    ended = np.take_along_axis(share, at[:, None, :], axis=1)[:, 0]
-    size = at + 1
-    value = np.ptp(ended, axis=1)
-    half = intervals.z_score(0.9) * np.sqrt((ended * (1 - ended) / size).sum(axis=1))
-    misses = int((np.abs(value - 0.02) > half + 1e-9).sum())
+    half_width = z * np.sqrt(share * (1 - share) / n)
+    stops = (half_width < 0.01) & (n > 30)
+    stop = stops.argmax(axis=1)
+    ended = np.take_along_axis(share, stop[:, None, :], axis=1)[:, 0]
+    size = stop + 1
+    score = np.ptp(ended, axis=1)
+    variance = ended * (1 - ended) / size
+    half = z * np.sqrt(variance.sum(axis=1))
+    is_missed = np.abs(score - 0.02) > half + 1e-9
+    misses = int(is_missed.sum())
     assert not plausible(misses, runs, 0.9)
     assert misses > 100
 
@@ -89,28 +101,41 @@ def test_the_paper_misses_and_the_simulation_sees_it():
 @pytest.mark.parametrize("n", [1, 40, 300])
 @pytest.mark.parametrize("groups", [2, 5])
 def test_the_two_extreme_groups_say_what_all_pairs_say(n, groups):
-    rng = np.random.default_rng(n + groups)
-    hits = rng.binomial(n, rng.random((8, groups)) * rng.choice([0.1, 1.0], (8, 1))).astype(float)
+    hits = random_hits(n, groups)
     ends = _extremes(hits)
     assert ends.tolist() == [[max(row), min(row)] for row in hits.tolist()]
     for find in (intervals.spread, confidence_sequences.mixture_spread):
-        short = find(ends, np.full((8, 2), float(n)), 0.95, among=groups)
-        every = find(hits, np.full((8, groups), float(n)), 0.95)
-        for one, other in zip(short, every, strict=True):
-            assert one == pytest.approx(other, abs=1e-6)
-    for interval in (None, "anytime"):
-        plan = SpreadPlan(0.95, 0.1, 0.2, interval, groups=groups)
-        for bar in (0.05, 0.4):
-            low, high = plan._interval(
-                hits, np.full(8, float(n)), 1 - plan.error_margin, plan.method
-            )
-            over = plan._is_over(hits, np.full(8, float(n)), np.full(8, bar))
-            under = plan._is_under(hits, np.full(8, float(n)), np.full(8, bar))
-            # Where the limit is not within rounding of the bar, both ways to ask must agree.
-            clear = np.abs(low - bar) > 1e-4
-            assert (over == (low >= bar))[clear].all()
-            clear = np.abs(high - bar) > 1e-4
-            assert (under == (high < bar))[clear].all()
+        of_extremes = find(ends, np.full((8, 2), float(n)), 0.95, among=groups)
+        of_all = find(hits, np.full((8, groups), float(n)), 0.95)
+        for short, full in zip(of_extremes, of_all, strict=True):
+            assert short == pytest.approx(full, abs=1e-6)
+
+
+@pytest.mark.parametrize("n", [1, 40, 300])
+@pytest.mark.parametrize("groups", [2, 5])
+@pytest.mark.parametrize("interval", [None, "anytime"])
+def test_a_bar_is_excluded_where_the_interval_excludes_it(n, groups, interval):
+    hits = random_hits(n, groups)
+    sizes = np.full(8, float(n))
+    plan = SpreadPlan(0.95, 0.1, 0.2, interval, groups=groups)
+    low, high = plan._interval(hits, sizes, 1 - plan.error_margin, plan.method)
+    for bar in (0.05, 0.4):
+        bars = np.full(8, bar)
+        is_over = plan._is_over(hits, sizes, bars)
+        is_under = plan._is_under(hits, sizes, bars)
+        # Where the limit is not within rounding of the bar, both ways to ask must agree.
+        is_clear = np.abs(low - bar) > 1e-4
+        assert (is_over == (low >= bar))[is_clear].all()
+        is_clear = np.abs(high - bar) > 1e-4
+        assert (is_under == (high < bar))[is_clear].all()
+
+
+def random_hits(n: int, groups: int):
+    """Return the hits of eight runs, some of them with rare hits in all groups."""
+    rng = np.random.default_rng(n + groups)
+    rates = rng.random((8, groups))
+    scales = rng.choice([0.1, 1.0], (8, 1))
+    return rng.binomial(n, rates * scales).astype(float)
 
 
 @pytest.mark.parametrize(
@@ -124,13 +149,18 @@ def test_the_two_extreme_groups_say_what_all_pairs_say(n, groups):
     ],
 )
 def test_samples_of_unequal_groups_hold_their_level(rates, sizes, shuffled):
-    runs, level, rng = 200, 0.9, np.random.default_rng(3)
-    shares = np.array(sizes) / sum(sizes)
-    # How many of each group are in a sample is random too, but does not depend on their outcomes.
-    size = rng.multinomial(sum(sizes), shares, runs) if shuffled else np.tile(sizes, (runs, 1))
-    low, high = intervals.spread(rng.binomial(size, rates), size, level)
-    truth = max(rates) - min(rates)
-    misses = int(((low > truth + 1e-9) | (high < truth - 1e-9)).sum())
+    runs = 200
+    level = 0.9
+    rng = np.random.default_rng(3)
+    total = sum(sizes)
+    if shuffled:
+        # How many of each group are in a sample is random too, but does not depend on outcomes.
+        size = rng.multinomial(total, np.array(sizes) / total, runs)
+    else:
+        size = np.tile(sizes, (runs, 1))
+    hits = rng.binomial(size, rates)
+    low, high = intervals.spread(hits, size, level)
+    misses = missing(low, high, max(rates) - min(rates))
     assert plausible(misses, runs, level), misses
 
 
@@ -141,17 +171,21 @@ RATES = {"a": 0.5, "b": 0.5, "c": 0.35}
 
 
 def planted(people):
-    return people["id"] <= 1000 * people["race"].map(RATES).astype(float)
+    rates = people["race"].map(RATES).astype(float)
+    return people["id"] <= 1000 * rates
 
 
 def test_measure_holds_its_level_on_samples_of_rows():
-    runs, level, misses = 40, 0.8, 0
+    runs = 40
+    level = 0.8
+    misses = 0
     for seed in range(runs):
         rng = np.random.default_rng(seed)
         races = rng.choice(["a", "b", "c"], 200, p=[0.7, 0.25, 0.05])
-        frame = pd.DataFrame({"race": races, "id": rng.integers(1, 1001, 200)})
-        found = eh.measure(
-            planted, SPACE, kind="group", sampler=eh.rows(frame, sample_of="all"), level=level
-        )
-        misses += not found.worst.estimate.low <= 0.15 <= found.worst.estimate.high
+        ids = rng.integers(1, 1001, 200)
+        frame = pd.DataFrame({"race": races, "id": ids})
+        sampler = eh.rows(frame, sample_of="all")
+        result = eh.measure(planted, SPACE, kind="group", sampler=sampler, level=level)
+        estimate = result.worst.estimate
+        misses += not estimate.low <= 0.15 <= estimate.high
     assert plausible(misses, runs, level), misses

@@ -11,7 +11,11 @@ import evenhand as eh
 from evenhand.statistics.intervals import clopper_pearson
 
 SPACE = eh.Space(
-    [eh.category("sex", ["F", "M"]), eh.integer("id", 1, 1000), eh.category("city", ["a", "b"])],
+    [
+        eh.category("sex", ["F", "M"]),
+        eh.integer("id", 1, 1000),
+        eh.category("city", ["a", "b"]),
+    ],
     protected=["sex"],
 )
 
@@ -44,7 +48,9 @@ def test_a_fair_program_fails_no_more_often_than_the_level_allows():
     def fair(people):
         return np.asarray(people["id"] % 7 == 0)
 
-    verdicts = [eh.measure(fair, SPACE, limit=0.02, seed=seed).verdict for seed in range(40)]
+    verdicts = [
+        eh.measure(fair, SPACE, limit=0.02, seed=seed).verdict for seed in range(40)
+    ]
     assert set(verdicts) == {"pass"}
 
 

@@ -132,7 +132,9 @@ def test_chance_is_not_called_a_repair(runs):
         pytest.param(250, 0.3, marks=pytest.mark.slow),
     ],
 )
-def test_all_that_is_claimed_holds_although_the_best_of_many_trainings_was_chosen(runs, share):
+def test_all_that_is_claimed_holds_although_the_best_of_many_trainings_was_chosen(
+    runs, share
+):
     missed = changed = 0
     for seed in range(runs):
         found = chance(seed, share=share, spread=0.9)
@@ -140,7 +142,10 @@ def test_all_that_is_claimed_holds_although_the_best_of_many_trainings_was_chose
         changed += found.changed
         pairs = [(found.before, before), (found.after, after)]
         if found.changed:
-            pairs += [(found.change.fall, before - after), (found.fewer, 1 - after / before)]
+            pairs += [
+                (found.change.fall, before - after),
+                (found.fewer, 1 - after / before),
+            ]
         held = all(one.low - 1e-12 <= value <= one.high + 1e-12 for one, value in pairs)
         missed += not held
         # What is kept was surely better at every step, so that what comes out is hardly ever worse
@@ -158,7 +163,14 @@ def test_a_training_that_cannot_change_anything_changes_nothing():
 
     rows, truth = people(150, 0)
     found = eh.repair(
-        Stubborn(), rows, truth, space=SPACE, over="sex", add="twins", draws=400, progress=False
+        Stubborn(),
+        rows,
+        truth,
+        space=SPACE,
+        over="sex",
+        add="twins",
+        draws=400,
+        progress=False,
     )
     assert found.outcome == "no step helped"
     assert found.verdict == "fail"
@@ -173,7 +185,9 @@ class ChancyGroups(Chancy):
     """
 
     def predict(self, X: Any) -> Any:  # noqa: N803
-        least = np.where(X["sex"].to_numpy() == 1, 5000 + self.count_ // 2, 5000 - self.count_ // 2)
+        least = np.where(
+            X["sex"].to_numpy() == 1, 5000 + self.count_ // 2, 5000 - self.count_ // 2
+        )
         return (scattered(X["id"].to_numpy(), self.way_) < least).astype(int)
 
 
@@ -217,7 +231,14 @@ def test_a_planted_gap_is_mended_at_little_cost():
     truth = rows["income"] - rows["debt"] / 2 + rng.normal(0, 12, 3000) > 40 + 18 * harmed
     model = make_pipeline(StandardScaler(), LogisticRegression())
     found = eh.repair(
-        model, rows, truth, space=space, method="subgroup", steps=4, tolerance=0.03, progress=False
+        model,
+        rows,
+        truth,
+        space=space,
+        method="subgroup",
+        steps=4,
+        tolerance=0.03,
+        progress=False,
     )
     assert isinstance(found.about, Rule)
     assert {condition.feature for condition in found.about.conditions} <= {"sex", "old"}
@@ -235,11 +256,20 @@ def test_planted_discrimination_is_mended_with_all_that_was_planted_named():
     """Twins teach a model that sex does not matter; of race it learns no more than chance has it."""
     rng = np.random.default_rng(1)
     rows = SPACE.decode(SPACE.draw(2000, rng)).drop(columns="id")
-    space = eh.Space([f for f in SPACE.features if f.name != "id"], protected=["sex", "race"])
+    space = eh.Space(
+        [f for f in SPACE.features if f.name != "id"], protected=["sex", "race"]
+    )
     truth = rows["income"] + 14 * rows["sex"] + rng.normal(0, 10, 2000) > 55
     model = make_pipeline(StandardScaler(), LogisticRegression())
     found = eh.repair(
-        model, rows, truth, space=space, over="sex", add="twins", tolerance=0.05, progress=False
+        model,
+        rows,
+        truth,
+        space=space,
+        over="sex",
+        add="twins",
+        tolerance=0.05,
+        progress=False,
     )
     assert found.change.verdict == "fell"
     assert found.fewer.low > 0.8

@@ -38,7 +38,9 @@ SEEDS = [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2))]
 
 def thin(people: Any) -> Any:
     """Young women with three children or more who rent in one region need three points more."""
-    points = people["income"] + 2 * people["years"] - 1.5 * people["debt"] + 3 * people["cards"]
+    points = (
+        people["income"] + 2 * people["years"] - 1.5 * people["debt"] + 3 * people["cards"]
+    )
     poor = (
         (people["region"] == "C")
         & (people["age"] < 40)
@@ -122,7 +124,9 @@ def test_a_bias_in_a_smooth_model_is_found_where_sampling_fails(seed):
     def predict(people: Any) -> Any:
         return model.predict(people.to_numpy(np.float64))
 
-    result = eh.search(model, space, seed=seed, explain=False, budget=eh.Budget(queries=5000))
+    result = eh.search(
+        model, space, seed=seed, explain=False, budget=eh.Budget(queries=5000)
+    )
     assert proven(result, predict) > 300
     assert hits(predict, 2500, seed, space) < 10
 

@@ -31,7 +31,9 @@ SMALL = eh.Space(
 )
 
 
-def scores(decide, space: eh.Space, over: str = "race", **options: Any) -> dict[str, eh.Result]:
+def scores(
+    decide, space: eh.Space, over: str = "race", **options: Any
+) -> dict[str, eh.Result]:
     return {
         kind: eh.measure(decide, space, over=over, kind=kind, **options)
         for kind in ("causal", "group")
@@ -42,7 +44,9 @@ def opposite(people):
     """Of those with some income, the green get a loan if their savings are even, the purple if they
     are odd.
     """
-    return ((people["race"] == "green") == (people["savings"] % 2 == 0)) & (people["income"] >= 5)
+    return ((people["race"] == "green") == (people["savings"] % 2 == 0)) & (
+        people["income"] >= 5
+    )
 
 
 def test_opposite_biases_cancel_in_the_group_score():
@@ -64,14 +68,18 @@ def test_opposite_biases_cancel_in_the_group_score():
 
 def lottery(people):
     """A number from 0 to 99 that depends on all other inputs and looks random."""
-    mixed = people["income"] * 7919 + people["savings"] * 104_729 + people["amount"] * 1_299_709
+    mixed = (
+        people["income"] * 7919 + people["savings"] * 104_729 + people["amount"] * 1_299_709
+    )
     mixed = (mixed ^ (mixed // 8192)) * 2_654_435_761 % 2**32
     return mixed // 65_536 % 100
 
 
 def thirty_percent(people):
     """Loans for a random 30 % of the purple, and for the 30 % of the green with the most savings."""
-    return np.where(people["race"] == "purple", lottery(people) < 30, people["savings"] >= 70)
+    return np.where(
+        people["race"] == "purple", lottery(people) < 30, people["savings"] >= 70
+    )
 
 
 def test_a_random_thirty_percent_beside_the_top_thirty_percent_is_fair_to_groups_only():
@@ -85,7 +93,9 @@ def test_a_random_thirty_percent_beside_the_top_thirty_percent_is_fair_to_groups
         assert group.estimate.low <= 0.3 <= group.estimate.high
     assert found["causal"].verdict == "fail"
     # One of the two gets it where the other does not: 2 · 0.3 · 0.7.
-    sure = eh.measure(thirty_percent, SPACE, over="race", margin=0.02, level=0.999).worst.estimate
+    sure = eh.measure(
+        thirty_percent, SPACE, over="race", margin=0.02, level=0.999
+    ).worst.estimate
     assert sure.low <= 0.42 <= sure.high
 
 
@@ -123,7 +133,8 @@ def test_a_correlated_population_effects_discrimination_by_what_is_never_looked_
     assert apparent["causal"].verdict == "pass"
     assert apparent["causal"].worst.estimate.value == 0
     assert (
-        eh.measure(by_income, SPACE, over="age", limit=0, sampler=eh.rows(rows)).verdict == "pass"
+        eh.measure(by_income, SPACE, over="age", limit=0, sampler=eh.rows(rows)).verdict
+        == "pass"
     )
     # Race is not correlated with anything, so neither score sees any of it.
     assert (
@@ -140,7 +151,9 @@ def test_in_the_whole_domain_the_same_software_treats_ages_alike():
     }
     assert domain["causal"].worst.estimate.value == 0
     assert domain["group"].worst.estimate.low == 0
-    small = scores(lambda people: people["income"] + people["savings"] >= 9, SMALL, "age", limit=0)
+    small = scores(
+        lambda people: people["income"] + people["savings"] >= 9, SMALL, "age", limit=0
+    )
     assert {kind: found.verdict for kind, found in small.items()} == {
         "causal": "pass",
         "group": "pass",
@@ -161,7 +174,9 @@ def test_who_the_customers_are_may_be_known_by_a_sample_or_a_profile(as_a):
         <= found["group"].worst.estimate.high
     )
     independent = scores(by_income, SPACE, "age", limit=0.1, sampler=eh.profile(frame=rows))
-    assert independent["group"].verdict == "pass"  # it is the correlation that makes the difference
+    assert (
+        independent["group"].verdict == "pass"
+    )  # it is the correlation that makes the difference
 
 
 def test_forty_minus_thirty_is_ten_percent_group_discriminating():
