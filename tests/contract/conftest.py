@@ -35,9 +35,13 @@ def toys(tmp_path_factory: pytest.TempPathFactory) -> Path:
             "--disable-pip-version-check",
             "--no-deps",
         ]
-        ran = subprocess.run([*install, "--target", folder, TOYS], capture_output=True, text=True)
+        ran = subprocess.run(
+            [*install, "--target", folder, TOYS], capture_output=True, text=True
+        )
         if ran.returncode:
-            pytest.skip(f"pip cannot install the toys: {ran.stderr.strip().splitlines()[-1:]}")
+            pytest.skip(
+                f"pip cannot install the toys: {ran.stderr.strip().splitlines()[-1:]}"
+            )
     return folder
 
 

@@ -37,7 +37,8 @@ from tests.support.software import SPACE, Software, rule
 
 NAMES = list(ADAPTERS)
 RUN = [
-    pytest.param(kind, marks=pytest.mark.heavy) if kind == "torch" else kind for kind in ADAPTERS
+    pytest.param(kind, marks=pytest.mark.heavy) if kind == "torch" else kind
+    for kind in ADAPTERS
 ]
 """The same, where torch itself is needed for one of them."""
 EVERYBODY = SPACE.enumerate()
@@ -102,10 +103,14 @@ class Scorecard(Adapter):
                 ]
             )
         else:
-            total = np.asarray(sum(given[name] * worth for name, worth in self.points.items()))
+            total = np.asarray(
+                sum(given[name] * worth for name, worth in self.points.items())
+            )
         yield (
             np.arange(len(points)),
-            (total > self.pass_mark if self.strict else total >= self.pass_mark).astype(int),
+            (total > self.pass_mark if self.strict else total >= self.pass_mark).astype(
+                int
+            ),
         )
 
 
@@ -165,13 +170,18 @@ def test_its_options_explain_themselves_and_clash_with_nothing(kind):
     assert len(names) == len(set(names))
     assert not set(names) & {option.name for option in SHARED}
     assert not {option.name for option in adapter.options} & set(ADAPTERS)
-    assert all(suffix.startswith(".") and suffix == suffix.lower() for suffix in adapter.suffixes)
+    assert all(
+        suffix.startswith(".") and suffix == suffix.lower() for suffix in adapter.suffixes
+    )
 
 
 @pytest.mark.parametrize("kind", NAMES)
 def test_its_options_are_its_keywords(kind):
     adapter = ADAPTERS[kind]
-    keywords = {*keywords_of(adapter.__init__), *(set(keywords_of(adapter.of)) - {"positive"})}
+    keywords = {
+        *keywords_of(adapter.__init__),
+        *(set(keywords_of(adapter.of)) - {"positive"}),
+    }
     assert set(adapter.options.python) == keywords
 
 
@@ -298,7 +308,9 @@ def test_a_file_names_it_with_the_same_options(build, tmp_path, kind):
         assert subject.decide(EVERYBODY).tolist() == TRUTH
 
 
-@pytest.mark.parametrize("kind", [kind for kind in ADAPTERS if ADAPTERS[kind].value is not None])
+@pytest.mark.parametrize(
+    "kind", [kind for kind in ADAPTERS if ADAPTERS[kind].value is not None]
+)
 def test_what_is_wrong_in_a_file_is_said_in_one_sentence(tmp_path, kind):
     adapter = ADAPTERS[kind]
     where = "evenhand.toml: [subject]"
@@ -324,11 +336,15 @@ def test_what_is_wrong_in_a_file_is_said_in_one_sentence(tmp_path, kind):
             continue
         wrong = (f'{kind} = "x"', f"{option.name} = []")
         words = (where, f"has {option.name} = []; it must be {option.kind.wanted}")
-        refused(ConfigError, lambda lines=wrong: declared(tmp_path, *lines).subject(), *words)  # type: ignore[misc]
+        refused(
+            ConfigError, lambda lines=wrong: declared(tmp_path, *lines).subject(), *words
+        )  # type: ignore[misc]
 
 
 def toml(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else repr(value).replace("\\", "\\\\")
+    return (
+        str(value).lower() if isinstance(value, bool) else repr(value).replace("\\", "\\\\")
+    )
 
 
 def test_a_model_file_is_an_estimator(build):
@@ -350,7 +366,9 @@ def test_a_model_file_is_an_estimator(build):
 def test_the_suffixes_of_estimators_are_those_that_can_be_loaded(tmp_path):
     for suffix in EstimatorAdapter.suffixes:
         refused(
-            UsageError, lambda suffix=suffix: load_model(tmp_path / f"m{suffix}"), "does not exist"
+            UsageError,
+            lambda suffix=suffix: load_model(tmp_path / f"m{suffix}"),
+            "does not exist",
         )  # type: ignore[misc]
     message = refused(UsageError, lambda: load_model(tmp_path / "m.h5"), "unknown suffix")
     assert message.count("'.") == len(EstimatorAdapter.suffixes) + 1
@@ -392,7 +410,9 @@ def test_a_registered_adapter_is_found_by_its_kind_and_by_what_it_accepts(scorec
 
 def test_what_is_not_registered_is_refused_by_name():
     neither = refused(
-        UsageError, lambda: Subject(POINTS, SPACE), "neither a fitted estimator nor a function"
+        UsageError,
+        lambda: Subject(POINTS, SPACE),
+        "neither a fitted estimator nor a function",
     )
     assert "Subject.command, stream, http, onnx or saved" in neither
     refused(
@@ -401,12 +421,17 @@ def test_what_is_not_registered_is_refused_by_name():
         "unknown adapter 'htpp'",
         "did you mean 'http'?",
     )
-    refused(UsageError, lambda: ADAPTERS.register("http", Scorecard), "'http' is evenhand's own")
+    refused(
+        UsageError, lambda: ADAPTERS.register("http", Scorecard), "'http' is evenhand's own"
+    )
 
 
 def test_options_that_an_adapter_has_not_are_refused_by_name(scorecard):
     wrong = {"pas_mark": 1}
-    words = ("Subject.of('scorecard') has no option 'pas_mark'", "did you mean 'pass_mark'?")
+    words = (
+        "Subject.of('scorecard') has no option 'pas_mark'",
+        "did you mean 'pass_mark'?",
+    )
     refused(UsageError, lambda: Subject.of("scorecard", POINTS, SPACE, **wrong), *words)
     refused(
         UsageError,
@@ -420,7 +445,11 @@ def test_options_that_an_adapter_has_not_are_refused_by_name(scorecard):
         "threshold = 0.5 is for a bare model",
         "the adapter",
     )
-    refused(UsageError, lambda: Subject(*given, identity="x"), "identity = 'x' is for a bare model")
+    refused(
+        UsageError,
+        lambda: Subject(*given, identity="x"),
+        "identity = 'x' is for a bare model",
+    )
     refused(UsageError, lambda: Subject(Scorecard, SPACE), "Scorecard is a class")
 
 
@@ -432,12 +461,12 @@ def test_a_file_names_a_registered_adapter(scorecard, tmp_path):
     assert isinstance(here.adapter, Scorecard)
     assert here.adapter.strict is True
     assert here.adapter.notes == tmp_path / "notes.txt"
-    named = (
-        "exactly one of estimator, function, command, stream, http, onnx, scorecard, but has none"
-    )
+    named = "exactly one of estimator, function, command, stream, http, onnx, scorecard, but has none"
     refused(ConfigError, lambda: declared(tmp_path, "positive = 1").subject(), named)
     two = ("scorecard = { age = 1 }", 'http = "http://127.0.0.1:1/"')
-    refused(ConfigError, lambda: declared(tmp_path, *two).subject(), "but has http, scorecard")
+    refused(
+        ConfigError, lambda: declared(tmp_path, *two).subject(), "but has http, scorecard"
+    )
     refused(
         ConfigError,
         lambda: declared(tmp_path, "scorecard = 3").subject(),
@@ -454,8 +483,14 @@ def test_a_file_names_a_registered_adapter(scorecard, tmp_path):
 def test_init_knows_its_files(scorecard, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("card.points").write_text("age 1")
-    assert subject_lines("card.points", Path("evenhand.toml")) == ['scorecard = "card.points"']
-    refused(UsageError, lambda: subject_lines("none.skops", Path("evenhand.toml")), "card.points")
+    assert subject_lines("card.points", Path("evenhand.toml")) == [
+        'scorecard = "card.points"'
+    ]
+    refused(
+        UsageError,
+        lambda: subject_lines("none.skops", Path("evenhand.toml")),
+        "card.points",
+    )
 
 
 def test_an_adapter_that_takes_texts(scorecard, tmp_path):
@@ -475,7 +510,9 @@ def test_an_adapter_that_takes_texts(scorecard, tmp_path):
         "batch = 2",
         "positive = 1",
     ]
-    file.write_text("\n".join([*lines, "[texts]", 'from = "texts.csv"', 'column = "comment"']))
+    file.write_text(
+        "\n".join([*lines, "[texts]", 'from = "texts.csv"', 'column = "comment"'])
+    )
     subject = Config.load(file).text_subject()
     assert subject.decide(texts).tolist() == [1, 1, 0]
     assert subject.batch == 2
@@ -514,7 +551,10 @@ def test_an_installed_package_brings_one_by_an_entry_point(tmp_path, monkeypatch
         assert list(ADAPTERS)[-2:] == ["cards", "lost"]
         assert Subject.of("cards", POINTS, SPACE).decide(EVERYBODY).tolist() == TRUTH
         assert ADAPTERS["http"].__module__ == "evenhand.subject.adapters.http"
-        words = ("adapter 'lost' cannot be loaded from no_such_package:Adapter", "No module named")
+        words = (
+            "adapter 'lost' cannot be loaded from no_such_package:Adapter",
+            "No module named",
+        )
         refused(UsageError, lambda: Subject.of("lost", POINTS, SPACE), *words)
     finally:
         ADAPTERS.unregister("cards")

@@ -59,7 +59,11 @@ def test_its_json_begins_alike(name):
     assert list(table)[:6] == ["format", "job", "verdict", "seed", "level", "stop"]
     assert list(table)[-1] == "digest"
     assert {"versions", "notes", "spent"} <= set(table)
-    assert (table["format"], table["job"], table["digest"]) == (FORMAT, found.job, found.digest)
+    assert (table["format"], table["job"], table["digest"]) == (
+        FORMAT,
+        found.job,
+        found.digest,
+    )
     assert StopReason[table["stop"].upper()] is found.stop
     for finding in table.get("findings", ()):
         assert list(finding)[:3] == ["key", "score", "unit"]

@@ -27,7 +27,11 @@ HOSTILE = [
     "| a | table |\n```\n# heading\n![x](http://x/y.png)",
     "\x1b[31mred\x07\u202eoverride\ud800",
 ]
-PARSERS: dict[str, Any] = {"json": json.loads, "sarif": json.loads, "junit": ElementTree.fromstring}
+PARSERS: dict[str, Any] = {
+    "json": json.loads,
+    "sarif": json.loads,
+    "junit": ElementTree.fromstring,
+}
 """How some formats are read, where a program can."""
 
 
@@ -35,7 +39,8 @@ PARSERS: dict[str, Any] = {"json": json.loads, "sarif": json.loads, "junit": Ele
 def hostile() -> Audit:
     """Return an audit of features, levels and outcomes that look like code."""
     space = eh.Space(
-        [eh.category(HOSTILE[0], HOSTILE), eh.integer("<b>age", 18, 40)], protected=[HOSTILE[0]]
+        [eh.category(HOSTILE[0], HOSTILE), eh.integer("<b>age", 18, 40)],
+        protected=[HOSTILE[0]],
     )
 
     def decide(people: Any) -> list[str]:
@@ -43,9 +48,13 @@ def hostile() -> Audit:
         return [HOSTILE[1] if yes else HOSTILE[3] for yes in old]
 
     subject = eh.Subject(decide, space, positive=HOSTILE[1], identity=HOSTILE[0])
-    checks = [{"job": "measure", "limit": 0.05}, {"job": "measure", "kind": "group", "limit": 0.1}]
+    checks = [
+        {"job": "measure", "limit": 0.05},
+        {"job": "measure", "kind": "group", "limit": 0.1},
+    ]
     return audit(
-        subject, checks=[*checks, {"job": "search", "limit": 0}, {"job": "subsets", "limit": 0.1}]
+        subject,
+        checks=[*checks, {"job": "search", "limit": 0}, {"job": "subsets", "limit": 0.1}],
     )
 
 
@@ -62,7 +71,9 @@ def test_a_format_says_what_it_is(form):
     assert isinstance(form, Format)
     assert FORMATS[form.name] is form
     assert form.help and not form.help.endswith(".")
-    assert all(suffix.startswith(".") and suffix == suffix.lower() for suffix in form.suffixes)
+    assert all(
+        suffix.startswith(".") and suffix == suffix.lower() for suffix in form.suffixes
+    )
     command = VERBS["audit"].command
     assert command is not None
     flags = [option.flag for option in options_for(command, VERBS["audit"])]
@@ -101,7 +112,10 @@ def test_evidence_that_was_read_again_is_rendered_alike(form, tmp_path, undrawn)
 
 def test_a_wrong_name_names_the_nearest():
     refused(
-        UsageError, lambda: FORMATS["sariff"], "unknown format 'sariff'", "did you mean 'sarif'?"
+        UsageError,
+        lambda: FORMATS["sariff"],
+        "unknown format 'sariff'",
+        "did you mean 'sarif'?",
     )
     wrong: Any = print
     refused(

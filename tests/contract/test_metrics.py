@@ -56,7 +56,9 @@ def score(metric: Any, frame: Frame = FRAME, positive: Any = 1) -> Any:
 def tables(number: int, labels: int = 2, groups: int = 2, seed: int = 0) -> Any:
     """Random tables in which every group has some of every true label."""
     return (
-        np.random.default_rng(seed).integers(5, 100, (number, groups, labels, labels)).astype(float)
+        np.random.default_rng(seed)
+        .integers(5, 100, (number, groups, labels, labels))
+        .astype(float)
     )
 
 
@@ -74,7 +76,10 @@ def compared(table: Any = KNOWN, **settings: Any) -> eh.Comparison:
     sex, truth, told = rows_of(table)
     less = np.where((sex == "f") & (truth == 1) & (np.arange(len(sex)) % 3 == 0), 1, told)
     return eh.compare(
-        {"original": told, "less": less}, truth, {"sex": sex}, **{"resamples": 100, **settings}
+        {"original": told, "less": less},
+        truth,
+        {"sex": sex},
+        **{"resamples": 100, **settings},
     )
 
 
@@ -160,8 +165,12 @@ def test_the_best_performance_is_that_of_the_truth(name):
 
 def straightness(name: str, label: int | None) -> float:
     """Return how far the middle of a line is from halfway between its ends, at most."""
-    pair = (score(name), score("accuracy")) if name in BIASES else (score("spd"), score(name))
-    line = curve(Overwriting((0.0, 0.5, 0.999), label), tables(50), pair)[name in PERFORMANCES]
+    pair = (
+        (score(name), score("accuracy")) if name in BIASES else (score("spd"), score(name))
+    )
+    line = curve(Overwriting((0.0, 0.5, 0.999), label), tables(50), pair)[
+        name in PERFORMANCES
+    ]
     share = 0.5 / 0.999
     return float(np.abs(line[:, 1] - (1 - share) * line[:, 0] - share * line[:, 2]).max())
 
@@ -193,7 +202,9 @@ def test_linear_performances_of_a_mean_table_are_the_mean(name):
 @every
 @pytest.mark.parametrize("label", [1, None])
 def test_the_exact_line_is_that_of_many_repetitions(name, label):
-    pair = (score(name), score("accuracy")) if name in BIASES else (score("spd"), score(name))
+    pair = (
+        (score(name), score("accuracy")) if name in BIASES else (score("spd"), score(name))
+    )
     table = 50 * KNOWN
     way = Overwriting((0.0, 0.3, 0.7), label)
     exact = curve(way, table, pair)[name in PERFORMANCES]
@@ -210,7 +221,10 @@ def given(name: str, metric: Any) -> dict[str, Any]:
 
 @every
 def test_a_name_and_its_metric_are_compared_alike(name):
-    by_name, by_object = compared(**given(name, name)), compared(**given(name, METRICS[name]))
+    by_name, by_object = (
+        compared(**given(name, name)),
+        compared(**given(name, METRICS[name])),
+    )
     assert by_name.digest == by_object.digest
     shown = by_name.bias if METRICS[name].kind == "bias" else by_name.performance
     assert shown == name
@@ -229,7 +243,9 @@ def test_a_function_of_rows_is_compared_as_the_metric_of_their_table(name):
     for one, other in zip(by_rows.start, by_name.start, strict=True):
         assert one.value == pytest.approx(other.value)
     assert by_rows["less"].bias.value == pytest.approx(by_name["less"].bias.value)
-    assert by_rows["less"].performance.value == pytest.approx(by_name["less"].performance.value)
+    assert by_rows["less"].performance.value == pytest.approx(
+        by_name["less"].performance.value
+    )
 
 
 @every
@@ -237,7 +253,9 @@ def test_the_favourable_label_is_asked_for_where_it_matters(name):
     sex, truth, told = rows_of(KNOWN)
     words = np.array(["no", "yes"])
     outcomes = {"original": words[told], "truth": words[truth]}
-    compare = partial(eh.compare, outcomes, words[truth], sex, resamples=100, **given(name, name))
+    compare = partial(
+        eh.compare, outcomes, words[truth], sex, resamples=100, **given(name, name)
+    )
     if METRICS[name].needs_positive:
         refused(UsageError, compare, f"{name} needs the favourable label", "'yes'")
     else:
@@ -259,7 +277,10 @@ def test_a_group_that_it_cannot_speak_of_is_refused(name):
             continue
         assert score(name).undefined(table) == f"sex f: {words}"
         refused(
-            DataError, partial(compared, table, bias=name), f"{name} is undefined for sex f", words
+            DataError,
+            partial(compared, table, bias=name),
+            f"{name} is undefined for sex f",
+            words,
         )
 
 
@@ -274,7 +295,11 @@ def precision_gap(cells: Any, favourable: Any) -> Any:
 
 
 GAP = Metric(
-    "precision gap", precision_gap, bounds=(0.0, 1.0), needs_positive=True, help="precisions"
+    "precision gap",
+    precision_gap,
+    bounds=(0.0, 1.0),
+    needs_positive=True,
+    help="precisions",
 )
 RIGHT = Metric(
     "right", lambda cells, _: np.trace(cells, axis1=-2, axis2=-1) ** 2, kind="performance"
@@ -292,7 +317,9 @@ def test_a_metric_of_ones_own_is_compared():
 
 def test_a_linear_metric_has_an_exact_line():
     linear = Metric(
-        "rates", lambda cells, favourable: METRICS["spd"].function(cells, favourable), linear=True
+        "rates",
+        lambda cells, favourable: METRICS["spd"].function(cells, favourable),
+        linear=True,
     )
     found, known = compared(bias=linear), compared(bias="spd")
     assert found.baseline == known.baseline
@@ -305,8 +332,14 @@ def test_a_metric_can_be_registered_under_a_name():
     try:
         assert compared(bias="precision gap").digest == compared(bias=GAP).digest
         assert metric_names("bias") == [*BIASES, "precision gap"]
-        refused(UsageError, lambda: compared(bias="precison gap"), "did you mean 'precision gap'")
-        refused(UsageError, lambda: compared(performance="precision gap"), "unknown performance")
+        refused(
+            UsageError,
+            lambda: compared(bias="precison gap"),
+            "did you mean 'precision gap'",
+        )
+        refused(
+            UsageError, lambda: compared(performance="precision gap"), "unknown performance"
+        )
     finally:
         METRICS.unregister("precision gap")
     refused(UsageError, lambda: compared(bias="precision gap"), "unknown bias")
@@ -351,7 +384,10 @@ def test_a_metric_that_says_something_else_is_refused():
     for function, words in (
         (broken, ["the metric wrong failed", "KeyError", "mine"]),
         (lambda cells, _: cells.sum(), ["the metric wrong gave numbers of the shape ()"]),
-        (lambda cells, _: cells.sum(axis=-1), ["for tables of the shape", "one for each table"]),
+        (
+            lambda cells, _: cells.sum(axis=-1),
+            ["for tables of the shape", "one for each table"],
+        ),
         (lambda cells, _: -np.ones(cells.shape[:-3]), ["a bias is a size of 0 or more"]),
     ):
         refused(UsageError, partial(compared, bias=Metric("wrong", function)), *words)
@@ -362,7 +398,9 @@ def test_a_metric_that_says_something_else_is_refused():
 def test_mistakes_in_a_metric_are_told_in_a_sentence():
     refused(UsageError, lambda: Metric("", precision_gap), "name must be a text")
     refused(UsageError, lambda: Metric("gap", 5), "metric 'gap': 5 is not a function")  # type: ignore[arg-type]
-    refused(UsageError, lambda: Metric("gap", precision_gap, kind="bais"), "did you mean 'bias'")  # type: ignore[arg-type]
+    refused(
+        UsageError, lambda: Metric("gap", precision_gap, kind="bais"), "did you mean 'bias'"
+    )  # type: ignore[arg-type]
     refused(
         UsageError,
         lambda: Metric("gap", precision_gap, rests_on=("favorable",)),
@@ -376,5 +414,7 @@ def test_the_names_cost_no_import_of_numpy():
         " print(*metric_names('bias'), *metric_names('performance')); assert 'numpy' not in"
         " sys.modules"
     )
-    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    ran = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
     assert "spd aod aod-abs eod fpr odds di error" in ran.stdout

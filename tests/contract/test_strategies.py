@@ -40,7 +40,9 @@ PEOPLE = eh.Space(
     protected=["sex"],
     constraints=["not (age < 21 and income > 500)"],
 )
-SMALL = eh.Space([eh.category("sex", ["F", "M"]), eh.integer("age", 18, 60)], protected=["sex"])
+SMALL = eh.Space(
+    [eh.category("sex", ["F", "M"]), eh.integer("age", 18, 60)], protected=["sex"]
+)
 QUERIES = 600
 BUDGET = eh.Budget(queries=QUERIES)
 
@@ -166,7 +168,11 @@ def test_what_is_found_is_discriminatory_and_found_once(strategy):
     assert len(found) > 0
     assert (found["outcome"] != found["twin.outcome"]).all()
     assert ((found["income"] > 400) & (found["income"] <= 500)).all()
-    assert not found.drop(columns=["sex", "outcome", "twin.sex", "twin.outcome"]).duplicated().any()
+    assert (
+        not found.drop(columns=["sex", "outcome", "twin.sex", "twin.outcome"])
+        .duplicated()
+        .any()
+    )
 
 
 @every
@@ -249,7 +255,12 @@ def test_a_strategy_can_be_registered_under_a_name():
         STRATEGIES.register("walk", lambda: Walk(jumps=0.9))
         assert bytes_of(searched("walk")) == bytes_of(searched(Walk(jumps=0.9)))
         STRATEGIES.register("walk", lambda: 5)  # type: ignore[arg-type, return-value]
-        refused(UsageError, lambda: searched("walk"), "strategy 'walk' is 5", "evenhand.Strategy")
+        refused(
+            UsageError,
+            lambda: searched("walk"),
+            "strategy 'walk' is 5",
+            "evenhand.Strategy",
+        )
     finally:
         STRATEGIES.unregister("walk")
     refused(UsageError, lambda: searched("walk"), "strategy = 'walk' is unknown")
@@ -281,7 +292,9 @@ def test_margins_are_told_where_they_are_wanted():
     class Blind(Leaning):
         wants_margins = False
 
-    space = eh.Space([eh.category("sex", [0, 1]), eh.integer("age", 18, 60)], protected=["sex"])
+    space = eh.Space(
+        [eh.category("sex", [0, 1]), eh.integer("age", 18, 60)], protected=["sex"]
+    )
     rows = space.draw(200, np.random.default_rng(0))
     model = LogisticRegression().fit(rows, rows[:, 1] > 40)
     for strategy in (Leaning, Blind):
@@ -333,7 +346,9 @@ def test_what_is_no_input_is_refused_before_the_software_is_asked(points, words)
             asked.clear()
             return eh.Proposal(points)
 
-    refused(UsageError, lambda: searched(Wrong(), software), "strategy 'Wrong' proposed", *words)
+    refused(
+        UsageError, lambda: searched(Wrong(), software), "strategy 'Wrong' proposed", *words
+    )
     assert not asked
 
 
@@ -362,7 +377,10 @@ def test_what_is_no_strategy_is_refused():
     class Empty(Strategy): ...
 
     refused(
-        UsageError, lambda: searched(Points()), "strategy 'Points' proposed", "evenhand.Proposal"
+        UsageError,
+        lambda: searched(Points()),
+        "strategy 'Points' proposed",
+        "evenhand.Proposal",
     )
     refused(
         UsageError,
@@ -371,7 +389,9 @@ def test_what_is_no_strategy_is_refused():
     )
     refused(UsageError, lambda: searched(Alike()), "is not an evenhand.Strategy", "derive")
     refused(UsageError, lambda: searched(5), "strategy = 5 is unknown", "'adaptive'")
-    refused(UsageError, lambda: searched(["adaptive"]), "is unknown", "did you mean 'adaptive'")
+    refused(
+        UsageError, lambda: searched(["adaptive"]), "is unknown", "did you mean 'adaptive'"
+    )
     with pytest.raises(TypeError, match="abstract"):
         Empty()  # type: ignore[abstract]
 
@@ -390,5 +410,7 @@ def test_the_names_cost_no_import_of_numpy():
         "import sys; from evenhand.methods.search.strategies import STRATEGIES; "
         "print(*STRATEGIES); assert 'numpy' not in sys.modules"
     )
-    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    ran = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
     assert "adaptive surrogate random semi-directed fully-directed" in ran.stdout

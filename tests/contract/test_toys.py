@@ -102,8 +102,15 @@ print(json.dumps({
 
 def process(folder: Path, cwd: Path, *words: str) -> subprocess.CompletedProcess[str]:
     """Run Python with a folder on its path."""
-    path = os.pathsep.join(filter(None, [str(folder), str(ROOT), os.environ.get("PYTHONPATH", "")]))
-    environment = {**os.environ, "PYTHONPATH": path, "PYTHONWARNINGS": "error", "COLUMNS": "100"}
+    path = os.pathsep.join(
+        filter(None, [str(folder), str(ROOT), os.environ.get("PYTHONPATH", "")])
+    )
+    environment = {
+        **os.environ,
+        "PYTHONPATH": path,
+        "PYTHONWARNINGS": "error",
+        "COLUMNS": "100",
+    }
     return subprocess.run(
         [sys.executable, *words], capture_output=True, text=True, cwd=cwd, env=environment
     )
@@ -202,7 +209,8 @@ def test_every_report_shows_the_verb(audited, home):
     assert "Does every group get the favourable outcome at least this often?" in page
     sarif = json.loads((home / "a.sarif").read_text())["runs"][0]
     rules = {
-        rule["id"]: rule["shortDescription"]["text"] for rule in sarif["tool"]["driver"]["rules"]
+        rule["id"]: rule["shortDescription"]["text"]
+        for rule in sarif["tool"]["driver"]["rules"]
     }
     assert "A group is accepted too rarely" in rules.values()
     assert any(
@@ -212,7 +220,9 @@ def test_every_report_shows_the_verb(audited, home):
     cases = ElementTree.parse(home / "a.xml").getroot().iter("testcase")
     assert any("floor" in case.attrib["classname"] + case.attrib["name"] for case in cases)
     assert "floor" in (home / "a.md").read_text()
-    assert "The floor is the share of the favourable outcome" in (home / "card.md").read_text()
+    assert (
+        "The floor is the share of the favourable outcome" in (home / "card.md").read_text()
+    )
 
 
 def test_the_format_is_an_option_of_audit(audited, evenhand, home):
@@ -235,11 +245,16 @@ def test_the_schema_and_init_know_the_toys(toys, home, evenhand):
     assert process(toys, home, "-m", "evenhand.config.schema", "mine.json").returncode == 0
     schema = json.loads((home / "mine.json").read_text())
     assert TomlValidator(schema).is_valid(tomllib.loads(CONFIG))
-    assert not TomlValidator(schema).is_valid(tomllib.loads(CONFIG.replace("least =", "leats =")))
+    assert not TomlValidator(schema).is_valid(
+        tomllib.loads(CONFIG.replace("least =", "leats ="))
+    )
     assert not TomlValidator(shipped()).is_valid(tomllib.loads(CONFIG))
     (home / "loans.csv").write_text("sex,income\nF,10\nM,20\nF,30\n")
     assert evenhand("init", "loans.csv", "-o", "new.toml").returncode == 0
-    assert "# scorecard = ...  # the points of each feature\n" in (home / "new.toml").read_text()
+    assert (
+        "# scorecard = ...  # the points of each feature\n"
+        in (home / "new.toml").read_text()
+    )
 
 
 # From the command line
@@ -262,7 +277,15 @@ def test_the_help_has_the_commands_and_options_of_toys(evenhand):
     assert "evenhand floor --over sex --least 0.3" in overview
     assert "Not available" not in overview
     mine = evenhand("floor", "--help").stdout
-    for option in ("--over", "--least", "--draws", "--queries", "--seconds", "--seed", "--json"):
+    for option in (
+        "--over",
+        "--least",
+        "--draws",
+        "--queries",
+        "--seconds",
+        "--seed",
+        "--json",
+    ):
         assert option in mine
     assert "--tsv FILE" in evenhand("audit", "--help").stdout
 
@@ -311,10 +334,14 @@ def broken(tmp_path_factory):
     folder = tmp_path_factory.mktemp("broken")
     package = folder / "broken_toys-1.0.dist-info"
     package.mkdir()
-    (package / "METADATA").write_text("Metadata-Version: 2.1\nName: broken-toys\nVersion: 1.0\n")
+    (package / "METADATA").write_text(
+        "Metadata-Version: 2.1\nName: broken-toys\nVersion: 1.0\n"
+    )
     (package / "entry_points.txt").write_text(POINTS)
     (folder / "broken_toys.py").write_text(BROKEN)
-    (folder / "raising_toys.py").write_text("raise RuntimeError('it raises\\nwhen it is imported')")
+    (folder / "raising_toys.py").write_text(
+        "raise RuntimeError('it raises\\nwhen it is imported')"
+    )
     (folder / "evenhand.toml").write_text(
         '[subject]\nfunction = "loans:lend"\npositive = 1\n' + SPACE
     )

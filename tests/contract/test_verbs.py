@@ -35,7 +35,9 @@ with_command = pytest.mark.parametrize(
     ids=lambda verb: verb.name,
 )
 with_check = pytest.mark.parametrize(
-    "verb", [verb for verb in VERBS.values() if verb.run is not None], ids=lambda verb: verb.name
+    "verb",
+    [verb for verb in VERBS.values() if verb.run is not None],
+    ids=lambda verb: verb.name,
 )
 evidence = pytest.mark.parametrize("name", list(MAKERS))
 FIRST = list({name.partition(",")[0]: name for name in reversed(MAKERS)}.values())
@@ -48,7 +50,11 @@ inputs.
 
 def function_of(verb: Verb) -> Any:
     """Return the public function itself."""
-    return resolve(verb.function.place) if isinstance(verb.function, Deferred) else verb.function
+    return (
+        resolve(verb.function.place)
+        if isinstance(verb.function, Deferred)
+        else verb.function
+    )
 
 
 def job_of(verb: Verb) -> tuple[str, bool]:
@@ -92,19 +98,27 @@ def test_every_option_says_what_it_is(verb):
         assert isinstance(option.kind, Kind)
         assert option.name.isidentifier()
         assert (
-            option.help and option.help == option.help.strip() and not option.help.endswith(".")
+            option.help
+            and option.help == option.help.strip()
+            and not option.help.endswith(".")
         ), option.name
         assert option.help[0].islower(), option.name
-        assert option.python or option.toml or option.command, f"nobody can say {option.name}"
+        assert option.python or option.toml or option.command, (
+            f"nobody can say {option.name}"
+        )
 
 
 @every
 def test_all_that_a_record_names_is_there(verb):
     named = [value for value in vars(verb).values() if isinstance(value, Deferred)]
     if verb.command is not None:
-        named += [value for value in vars(verb.command).values() if isinstance(value, Deferred)]
+        named += [
+            value for value in vars(verb.command).values() if isinstance(value, Deferred)
+        ]
         for file in verb.command.files:
-            named += [value for value in (file.check, file.write) if isinstance(value, Deferred)]
+            named += [
+                value for value in (file.check, file.write) if isinstance(value, Deferred)
+            ]
     for place in named:
         assert callable(resolve(place.place)), place
     assert issubclass(verb.document(), Evidence)
@@ -143,7 +157,9 @@ def test_a_check_takes_its_options_of_toml_and_no_others(verb):
                 assert parsed(1, check, texts=texts, written=True).job == job
             else:
                 refused(
-                    UsageError, lambda: parsed(1, check, texts=texts, written=True), "unknown key"  # noqa: B023
+                    UsageError,
+                    lambda: parsed(1, check, texts=texts, written=True),
+                    "unknown key",  # noqa: B023
                 )
 
 

@@ -1,6 +1,4 @@
-"""Planted bias, end to end: the score that was planted is the score that is found, as often as the
-level says.
-"""
+"""Planted bias, end to end: the planted score is found as often as the level says."""
 
 from __future__ import annotations
 
@@ -33,31 +31,32 @@ SPACE = eh.Space(
 )
 def test_the_interval_holds_the_planted_score_as_often_as_it_says(planted, options):
     def model(people):
-        return (people["id"] <= 1000 * planted) & (people["sex"] == "M")
+        is_planted = people["id"] <= 1000 * planted
+        return is_planted & (people["sex"] == "M")
 
-    runs, held = 200, 0
+    runs = 200
+    held = 0
     for seed in range(runs):
-        found = eh.measure(model, SPACE, level=0.9, seed=seed, **options).worst.estimate
-        held += found.low <= planted <= found.high
+        result = eh.measure(model, SPACE, level=0.9, seed=seed, **options)
+        estimate = result.worst.estimate
+        held += estimate.low <= planted <= estimate.high
     # Fails by chance about once in 10,000 for a rule that holds its level exactly; ours is
     # conservative.
-    assert clopper_pearson(held, runs, 1 - 2e-4)[1] >= 0.9
+    _, highest = clopper_pearson(held, runs, 1 - 2e-4)
+    assert highest >= 0.9
 
 
 def test_a_fair_program_fails_no_more_often_than_the_level_allows():
     def fair(people):
         return np.asarray(people["id"] % 7 == 0)
 
-    verdicts = [
-        eh.measure(fair, SPACE, limit=0.02, seed=seed).verdict for seed in range(40)
-    ]
-    assert set(verdicts) == {"pass"}
+    for seed in range(40):
+        result = eh.measure(fair, SPACE, limit=0.02, seed=seed)
+        assert result.verdict == "pass"
 
 
 def test_opposite_biases_that_cancel_in_the_group_are_seen():
-    """Themis, section 2: half of the inputs favour men, half women; both groups fare alike, and sex
-    decides.
-    """
+    """Themis, section 2: half of the inputs favour men, half women; both groups fare alike."""
 
     def cancelling(people):
         return (people["sex"] == "M") == (people["city"] == "a")

@@ -47,7 +47,9 @@ class Authors:
                 for end in ("", "_1", "_2", "_3", "_4", "_5")
             ]
         over = [space.names[position] for position in sensitive]
-        self.neighbours = Neighbours.of(View(Subject(self.decide, space, positive=True)), over)
+        self.neighbours = Neighbours.of(
+            View(Subject(self.decide, space, positive=True)), over
+        )
 
     def decide(self, frame: Any) -> Any:
         hidden = frame.to_numpy().astype(np.float32)

@@ -55,7 +55,9 @@ def chromium() -> Iterator[Any]:
     pytest.importorskip(
         "axe_playwright_python", reason="needs axe-core, which `make test-all` installs"
     )
-    here = os.environ.get("EVENHAND_CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), None)
+    here = os.environ.get("EVENHAND_CHROMIUM") or next(
+        filter(None, map(shutil.which, NAMES)), None
+    )
     with driver.sync_playwright() as playwright:
         try:
             browser = playwright.chromium.launch(executable_path=here, args=ARGUMENTS)

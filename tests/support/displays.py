@@ -45,4 +45,6 @@ def texts(display) -> str:
 def cut(display) -> bool:
     """Tell whether anything drawn stands out of the figure."""
     box, (wide, high) = display.figure_.get_tightbbox(), display.figure_.get_size_inches()
-    return bool(box.x0 < -0.02 or box.y0 < -0.02 or box.x1 > wide + 0.02 or box.y1 > high + 0.02)
+    return bool(
+        box.x0 < -0.02 or box.y0 < -0.02 or box.x1 > wide + 0.02 or box.y1 > high + 0.02
+    )

@@ -43,7 +43,10 @@ TEXTS = [
     "the jewish faith",
     "a muslim",
 ] * 8
-TERMS = {"gender": ["gay", "straight", "lesbian"], "religion": ["jewish", "muslim", "christian"]}
+TERMS = {
+    "gender": ["gay", "straight", "lesbian"],
+    "religion": ["jewish", "muslim", "christian"],
+}
 
 
 def lend(people: Any) -> Any:
@@ -127,7 +130,8 @@ def _compared_over_splits() -> Evidence:
 def _repaired(method: str) -> Evidence:
     frame = people()
     coded = frame.assign(
-        sex=(frame["sex"] == "M").astype(int), race=frame["race"].map({"a": 0, "b": 1, "c": 2})
+        sex=(frame["sex"] == "M").astype(int),
+        race=frame["race"].map({"a": 0, "b": 1, "c": 2}),
     )
     space = eh.Space.from_frame(coded[list(LOANS.names)], protected=["sex", "race"])
     return eh.repair(
@@ -167,7 +171,14 @@ def _studied() -> Evidence:
     frame = pd.DataFrame({"sex": [0, 1] * 200, "age": range(400)})
     task = Task("ages", frame, frame["age"] > 150 + 100 * frame["sex"], True, {"sex": 0})
     models = [Model("DT", DecisionTreeClassifier(max_depth=1))]
-    cases = run(Study([task], models, [StudyMethod("reweighing"), StudyMethod("reject-option-spd")], splits=3))
+    cases = run(
+        Study(
+            [task],
+            models,
+            [StudyMethod("reweighing"), StudyMethod("reject-option-spd")],
+            splits=3,
+        )
+    )
     return StudyResult.of(cases, ["spd", "aod"], "accuracy")
 
 
@@ -221,8 +232,12 @@ MAKERS: dict[str, Callable[[], Evidence]] = {
     "subsets, few variants": partial(
         eh.subsets, lend, LOANS, limit=0.3, variants=4, exact=False, **SAMPLED
     ),
-    "search": partial(eh.search, lend, LOANS, limit=0, budget=Budget(queries=1500), **SAMPLED),
-    "mine": lambda: eh.mine(lend, LOANS, inputs(), over=["sex", "age"], limit=0.1, progress=False),
+    "search": partial(
+        eh.search, lend, LOANS, limit=0, budget=Budget(queries=1500), **SAMPLED
+    ),
+    "mine": lambda: eh.mine(
+        lend, LOANS, inputs(), over=["sex", "age"], limit=0.1, progress=False
+    ),
     "mine, tpr and fpr": lambda: eh.mine(
         lend,
         LOANS,
@@ -232,7 +247,9 @@ MAKERS: dict[str, Callable[[], Evidence]] = {
         score=["tpr", "fpr"],
         progress=False,
     ),
-    "mine_log": lambda: eh.mine_log(people(), outcome="granted", over=["sex", "income"], limit=0.2),
+    "mine_log": lambda: eh.mine_log(
+        people(), outcome="granted", over=["sex", "income"], limit=0.2
+    ),
     "mine_text, group": partial(
         eh.mine_text, rude, TEXTS, lexicon=TERMS, limit=0.1, progress=False
     ),

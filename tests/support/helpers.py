@@ -28,7 +28,10 @@ SAID = [
     "gay and jewish",
 ]
 """Texts that name a gender or a religion."""
-TERMS = {"gender": ["gay", "straight", "lesbian"], "religion": ["jewish", "muslim", "christian"]}
+TERMS = {
+    "gender": ["gay", "straight", "lesbian"],
+    "religion": ["jewish", "muslim", "christian"],
+}
 
 
 def examples(number: int) -> int:

@@ -144,9 +144,13 @@ def onnx(folder: Path, *, crashing: bool) -> Iterator[Software]:
 
 
 def _exported() -> bytes:
-    skl2onnx = pytest.importorskip("skl2onnx", reason="an ONNX model to test is made with skl2onnx")
+    skl2onnx = pytest.importorskip(
+        "skl2onnx", reason="an ONNX model to test is made with skl2onnx"
+    )
     types = [("X", skl2onnx.common.data_types.FloatTensorType([None, 2]))]
-    content: bytes = skl2onnx.convert_sklearn(_tree(), initial_types=types).SerializeToString()
+    content: bytes = skl2onnx.convert_sklearn(
+        _tree(), initial_types=types
+    ).SerializeToString()
     return content
 
 
@@ -156,14 +160,17 @@ def _beyond_its_table() -> bytes:
     from onnx import TensorProto, helper
 
     inputs = [
-        helper.make_tensor_value_info(name, TensorProto.INT64, [None, 1]) for name in ("sex", "age")
+        helper.make_tensor_value_info(name, TensorProto.INT64, [None, 1])
+        for name in ("sex", "age")
     ]
     looked_up = helper.make_node("Gather", ["table", "age"], ["found"])
     added = helper.make_node("Add", ["found", "sex"], ["Y"])
     output = helper.make_tensor_value_info("Y", TensorProto.INT64, [None, 1])
     table = helper.make_tensor("table", TensorProto.INT64, [3], [0, 1, 0])
     graph = helper.make_graph([looked_up, added], "rule", inputs, [output], [table])
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    model = helper.make_model(
+        graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8
+    )
     content: bytes = model.SerializeToString()
     return content
 

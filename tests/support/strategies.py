@@ -31,9 +31,9 @@ TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=6) | st.sampl
         "\x00",
     ]
 )
-NAMES = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=5) | st.sampled_from(
-    ["age", "capital-gain", "is", "a b", "_quoted_0", "é", "class", "0"]
-)
+NAMES = st.text(
+    st.characters(exclude_categories=["Cs"]), min_size=1, max_size=5
+) | st.sampled_from(["age", "capital-gain", "is", "a b", "_quoted_0", "é", "class", "0"])
 LEVELS = st.one_of(
     st.lists(TEXTS, min_size=1, max_size=4, unique=True),
     st.lists(st.integers(-99, 99), min_size=1, max_size=4, unique=True),
@@ -46,7 +46,9 @@ LEVELS = st.one_of(
 def features(draw: Any, name: str, *, most: int = 6, continuous: bool = False) -> Feature:
     """One feature with at most `most` values, or a continuous one where that is asked for."""
     kind = draw(
-        st.sampled_from(["category", "integer", "real", *(["continuous"] if continuous else [])])
+        st.sampled_from(
+            ["category", "integer", "real", *(["continuous"] if continuous else [])]
+        )
     )
     if kind == "category":
         return category(name, draw(LEVELS))
@@ -59,7 +61,9 @@ def features(draw: Any, name: str, *, most: int = 6, continuous: bool = False) -
     if kind == "integer":
         return integer(name, low, high, step=step)
     unit = draw(st.sampled_from([0.1, 0.01, 0.25, 0.125, 1.0]))
-    return real(name, round(low * unit, 6), round(high * unit, 6), step=round(step * unit, 6))
+    return real(
+        name, round(low * unit, 6), round(high * unit, 6), step=round(step * unit, 6)
+    )
 
 
 @st.composite
@@ -100,7 +104,11 @@ def _comparison(draw: Any, feature: Feature) -> str:
     if feature.kind == "category":
         level = draw(st.sampled_from(feature.levels))
         return f"{name} {draw(st.sampled_from(['==', '!=']))} {level!r}"
-    values = feature.values().tolist() if np.isfinite(feature.size) else [feature.low, feature.high]
+    values = (
+        feature.values().tolist()
+        if np.isfinite(feature.size)
+        else [feature.low, feature.high]
+    )
     value = draw(st.sampled_from(values))
     return f"{name} {draw(st.sampled_from(['<', '<=', '>', '>=', '==', '!=']))} {value!r}"
 

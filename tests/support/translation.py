@@ -94,7 +94,9 @@ class Translation:
             chosen = None if found.chosen is None else self.evidence(found.chosen)
             return replace(found, comparison=self.evidence(found.comparison), chosen=chosen)
         if isinstance(found, Repair):
-            comparisons = {axis: self.evidence(one) for axis, one in found.comparisons.items()}
+            comparisons = {
+                axis: self.evidence(one) for axis, one in found.comparisons.items()
+            }
             return replace(found, comparisons=comparisons, notes=self.all(found.notes))
         assert isinstance(found, Comparison), f"how is a {type(found).__name__} translated?"
         return replace(found, notes=self.all(found.notes))
@@ -108,7 +110,9 @@ class Translation:
             claim = self.claim(one.claim)
             # What it was before is an estimate in words, unless there was no score: then it is a
             # claim.
-            held.append(replace(one, claim=claim, before=self.words.get(one.before, one.before)))
+            held.append(
+                replace(one, claim=claim, before=self.words.get(one.before, one.before))
+            )
         found = None if check.found is None else self.evidence(check.found)
         return replace(check, found=found, error=self(check.error), held=tuple(held))
 
@@ -149,13 +153,19 @@ class Translation:
         With `estimates`, an estimate in words says nothing at all.
         """
         with pytest.MonkeyPatch.context() as patch:
-            for owner, name in ((Standing, "claim"), (Repair, "claim"), (Repair, "side_effects")):
+            for owner, name in (
+                (Standing, "claim"),
+                (Repair, "claim"),
+                (Repair, "side_effects"),
+            ):
                 patch.setattr(owner, name, self._property(vars(owner)[name]))
             for name in ("__str__", "__format__"):
                 patch.setattr(StopReason, name, lambda reason, *_: self(reason.value))
             for module in (impact_text, group_tables):
                 patch.setattr(
-                    module, "remarks", lambda table: list(self.all(selection_rates.remarks(table)))
+                    module,
+                    "remarks",
+                    lambda table: list(self.all(selection_rates.remarks(table))),
                 )
             for kind in (Estimate, Witnesses, Amount) if estimates else ():
                 patch.setattr(kind, "__str__", lambda estimate: FIRST)
@@ -175,7 +185,10 @@ class Translation:
     def _verbs(self) -> Iterator[None]:
         """Translate what the records of verbs say."""
         known = {name: VERBS[name] for name in VERBS}
-        before = {name: (verb.question, verb.definition, verb.rule) for name, verb in known.items()}
+        before = {
+            name: (verb.question, verb.definition, verb.rule)
+            for name, verb in known.items()
+        }
         try:
             for verb in known.values():
                 object.__setattr__(verb, "question", self(verb.question))
@@ -184,5 +197,7 @@ class Translation:
             yield
         finally:
             for name, words in before.items():
-                for key, value in zip(("question", "definition", "rule"), words, strict=True):
+                for key, value in zip(
+                    ("question", "definition", "rule"), words, strict=True
+                ):
                     object.__setattr__(known[name], key, value)

@@ -38,7 +38,10 @@ def allowed(schema: dict[str, Any], value: Any) -> bool:
 
 def fitting(option: Option) -> list[Any]:
     """Return values that an option takes."""
-    return [*option.choices, *(value for value in VALUES if allowed(option.json_schema(), value))]
+    return [
+        *option.choices,
+        *(value for value in VALUES if allowed(option.json_schema(), value)),
+    ]
 
 
 def misfitting(option: Option) -> list[Any]:

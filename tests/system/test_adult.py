@@ -16,7 +16,9 @@ import evenhand as eh
 
 @pytest.fixture(scope="module")
 def pipeline(adult):
-    texts = [name for name in adult.features if adult.features[name].dtype in ("str", object)]
+    texts = [
+        name for name in adult.features if adult.features[name].dtype in ("str", object)
+    ]
     encode = make_column_transformer((OneHotEncoder(), texts), remainder="passthrough")
     model = make_pipeline(encode, DecisionTreeClassifier(max_depth=12, random_state=0))
     return model.fit(adult.features, adult.labels)
@@ -42,7 +44,9 @@ def test_rows_are_decided_as_the_model_itself_decides_them(adult, pipeline):
 def test_the_score_is_that_of_a_plain_experiment(adult, pipeline, over):
     """Flip the features by hand on a frame of the same population, without evenhand's variants."""
     space = eh.Space.from_frame(adult.features, adult.protected)
-    found = eh.measure(pipeline, space, over=over, margin=0.01, level=0.999, seed=1).worst.estimate
+    found = eh.measure(
+        pipeline, space, over=over, margin=0.01, level=0.999, seed=1
+    ).worst.estimate
 
     people = space.decode(space.draw(20_000, np.random.default_rng(7)))
     base = pipeline.predict(people)

@@ -168,10 +168,16 @@ def test_what_was_executed_before_the_crash_is_kept(process, config, tmp_path):
         ('[subject]\ncommand = ["./missing", "{*}"]\n', "does not exist"),
         ('[subject]\ncommand = ["no-such-program-here", "{*}"]\n', "not on the PATH"),
         ('[subject]\ncommand = ["/bin/echo", "{agee}", "{sex}"]\n', "did you mean 'age'"),
-        ('[subject]\ncommand = ["/bin/echo", "{age}"]\n', "never receives the feature 'sex'"),
+        (
+            '[subject]\ncommand = ["/bin/echo", "{age}"]\n',
+            "never receives the feature 'sex'",
+        ),
         ('[subject]\ncommand = "echo"\n', "must be a list"),
         ('[subject]\ncomand = ["echo"]\n', "exactly one of"),
-        ('[subject]\ncommand = ["echo", "{*}"]\nhttp = "http://127.0.0.1:1/"\n', "command, http"),
+        (
+            '[subject]\ncommand = ["echo", "{*}"]\nhttp = "http://127.0.0.1:1/"\n',
+            "command, http",
+        ),
         ('[subject]\ncommand = ["echo", "{*}"]\ntimout = 3\n', "did you mean 'timeout'"),
         ('[subject]\ncommand = ["echo", "{*}"]\ntimeout = "x"\n', "timeout"),
         ('[subject]\nestimator = "model.skops"\n', "model.skops"),
@@ -206,7 +212,10 @@ def test_a_wrong_subject_exits_with_2(run, config, subject, words):
             "did you mean 'sex'",
         ),
         ("[space]\n[space.features.sex]\nlevels = []\n", "empty"),
-        ("[space]\n[space.features.age]\nlow = 90\nhigh = 18\n", "low = 90 is over high = 18"),
+        (
+            "[space]\n[space.features.age]\nlow = 90\nhigh = 18\n",
+            "low = 90 is over high = 18",
+        ),
         ("[space]\n[space.features.age]\nlow = 1\nhihg = 2\n", "did you mean 'high'"),
         ('[space]\nfrom = "loans.csv"\n', "loans.csv"),
         (
@@ -260,7 +269,9 @@ def test_wrong_settings_exit_with_2(run, config, tmp_path, arguments, words):
 
 
 def test_an_interrupt_prints_what_is_known_and_exits_with_130(config, tmp_path):
-    script(tmp_path, 'echo "$2" >> log; if [ "$2" -gt 40 ]; then echo yes; else echo no; fi')
+    script(
+        tmp_path, 'echo "$2" >> log; if [ "$2" -gt 40 ]; then echo yes; else echo no; fi'
+    )
     config(COMMAND, space=SPACE.replace("high = 90", "high = 100000"))
     command = [
         sys.executable,
@@ -344,7 +355,9 @@ def test_a_function_from_a_module_beside_the_config(process, config, tmp_path):
     assert "FAIL" in process("measure", "--limit", "0.1", "--n-jobs", "2", expect=1).stdout
 
 
-def test_checks_of_the_config_are_run_and_the_command_line_overrides_them(run, config, tmp_path):
+def test_checks_of_the_config_are_run_and_the_command_line_overrides_them(
+    run, config, tmp_path
+):
     script(tmp_path, 'if [ "$1" = M ]; then echo yes; else echo no; fi')
     checks = "".join(
         f'\n[[checks]]\njob = "measure"\nover = ["{name}"]\nlimit = 0.3\n'
@@ -375,7 +388,10 @@ def test_cli_and_python_agree(run, config, tmp_path):
     run("measure", "--margin", "0.02", "--seed", "3", "--json", "out.json", expect=0)
     space = eh.Space.from_toml(tmp_path / "evenhand.toml")
     here = eh.measure(
-        lambda people: (people["age"] > 40) & (people["sex"] == "M"), space, margin=0.02, seed=3
+        lambda people: (people["age"] > 40) & (people["sex"] == "M"),
+        space,
+        margin=0.02,
+        seed=3,
     )
     assert eh.Result.from_json(tmp_path / "out.json").digest == here.digest
 
@@ -403,9 +419,13 @@ def test_themis_settings_run_as_they_are(run, tmp_path):
 def test_init_writes_a_config_that_reads_back(run, tmp_path):
     (tmp_path / "loans.csv").write_text(
         'sex,"odd ""name"" [x]",age,rate,approved\n'
-        + "".join(f'{"FM"[i % 2]},"a\nb{i % 3}",{18 + i},{i / 100},{i % 2}\n' for i in range(50))
+        + "".join(
+            f'{"FM"[i % 2]},"a\nb{i % 3}",{18 + i},{i / 100},{i % 2}\n' for i in range(50)
+        )
     )
-    done = run("init", "loans.csv", "--target", "approved", "--protected", "sex,age", expect=0)
+    done = run(
+        "init", "loans.csv", "--target", "approved", "--protected", "sex,age", expect=0
+    )
     assert "wrote evenhand.toml" in done.stdout
     space = eh.Space.from_toml(tmp_path / "evenhand.toml")
     assert space.protected == ("sex", "age")
@@ -449,8 +469,12 @@ def test_data_list_and_a_local_fetch(run, tmp_path, monkeypatch):
     monkeypatch.setenv("EVENHAND_CACHE", str(tmp_path / "cache"))
     (tmp_path / "bank.csv").write_text("age,marital,y\n30,single,no\n")
     listed = run("data", "list", expect=0).stdout
-    assert all(name in listed for name in ("adult", "german", "compas", "communities", "bank"))
-    assert run("data", "fetch", "bank", expect=0).stdout.strip() == str(tmp_path / "bank.csv")
+    assert all(
+        name in listed for name in ("adult", "german", "compas", "communities", "bank")
+    )
+    assert run("data", "fetch", "bank", expect=0).stdout.strip() == str(
+        tmp_path / "bank.csv"
+    )
     assert "EVENHAND_DATA" in complaint(run("data", "fetch", "imdb", expect=2))
 
 
@@ -505,7 +529,9 @@ def test_help_imports_nothing_heavy():
         "import sys; from evenhand.cli.main import main; main(['--help']);"
         " print(sorted(sys.modules), file=sys.stderr)"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
     loaded = set(eval(done.stderr))
     assert not loaded & {
         "numpy",
@@ -519,14 +545,20 @@ def test_help_imports_nothing_heavy():
         "asyncio",
     }
     code = "import sys, evenhand; print(sorted(sys.modules), file=sys.stderr)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
     assert not set(eval(done.stderr)) & {"numpy", "pandas", "scipy", "sklearn"}
 
 
 def test_a_reader_that_leaves_early_is_no_error(config, tmp_path):
     code = f"{sys.executable} -m evenhand.cli.main data list | head -1"
     done = subprocess.run(
-        ["/bin/sh", "-c", code], capture_output=True, text=True, cwd=tmp_path, env=os.environ
+        ["/bin/sh", "-c", code],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env=os.environ,
     )
     assert done.stderr == ""
 

@@ -20,7 +20,11 @@ from tests.support.paths import BESIDE, ROOT
 if TYPE_CHECKING:
     from pathlib import Path
 
-PAGES = [ROOT / "README.md", ROOT / "ARCHITECTURE.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES = [
+    ROOT / "README.md",
+    ROOT / "ARCHITECTURE.md",
+    *sorted((ROOT / "docs").rglob("*.md")),
+]
 FENCE = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
@@ -43,7 +47,9 @@ def needs_data(names: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     local = {info.name for info in eh.datasets.available() if info.local}
     for name in names:
         if name not in local:
-            pytest.skip(f"needs the data set {name} in EVENHAND_DATA, ../shared/data or the cache")
+            pytest.skip(
+                f"needs the data set {name} in EVENHAND_DATA, ../shared/data or the cache"
+            )
 
 
 TUTORIALS = [page for page in PAGES if page.parent.name == "tutorials"]
@@ -51,7 +57,8 @@ OTHERS = [page for page in PAGES if page not in TUTORIALS]
 
 
 LONG = [
-    ROOT / "docs" / "how-to" / name for name in ("mine.md", "repair.md", "search.md", "study.md")
+    ROOT / "docs" / "how-to" / name
+    for name in ("mine.md", "repair.md", "search.md", "study.md")
 ]
 """Pages whose examples take seconds: the first of each is always run, the others where all tests
 are.
@@ -86,7 +93,8 @@ def test_python_examples_run(where, code, capsys, tmp_path, monkeypatch):
 @pytest.mark.parametrize("page", TUTORIALS, ids=lambda page: page.name)
 def test_tutorials_run_from_top_to_bottom(page, capsys, monkeypatch):
     needs_data(
-        re.findall(r'datasets\.load\("(\w+)"\)', page.read_text(encoding="utf-8")), monkeypatch
+        re.findall(r'datasets\.load\("(\w+)"\)', page.read_text(encoding="utf-8")),
+        monkeypatch,
     )
     names: dict[str, object] = {"__name__": "example"}
     for where, code in blocks("python", [page]):
@@ -142,10 +150,15 @@ def test_calls_of_the_command_line_are_known(where, call):
     ("where", "text"), STUDIES, ids=lambda value: value if ":" in value[:40] else ""
 )
 def test_toml_examples_declare_a_study(where, text, tmp_path, monkeypatch):
-    needs_data(re.findall(r'^name = "(adult|compas|german)"', text, re.MULTILINE), monkeypatch)
+    needs_data(
+        re.findall(r'^name = "(adult|compas|german)"', text, re.MULTILINE), monkeypatch
+    )
     loans = [
         "id,age,sex,approved",
-        *(f"{row},{20 + row},{'FM'[row % 2]},{['no', 'yes'][row % 3 % 2]}" for row in range(40)),
+        *(
+            f"{row},{20 + row},{'FM'[row % 2]},{['no', 'yes'][row % 3 % 2]}"
+            for row in range(40)
+        ),
     ]
     (tmp_path / "loans.csv").write_text("\n".join(loans))
     file = tmp_path / "study.toml"

@@ -16,8 +16,12 @@ MODULES = [
 ]
 
 
-@pytest.mark.parametrize("name", [name for name in MODULES if not name.endswith("__main__")])
+@pytest.mark.parametrize(
+    "name", [name for name in MODULES if not name.endswith("__main__")]
+)
 def test_the_examples_of_a_module(name):
     module = importlib.import_module(name)
-    failed, _ = doctest.testmod(module, optionflags=doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS)
+    failed, _ = doctest.testmod(
+        module, optionflags=doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
+    )
     assert failed == 0

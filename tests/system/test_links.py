@@ -87,7 +87,8 @@ def leads_somewhere(page: Path, target: str) -> bool:
     if path.startswith("/") or not target or not file.exists():
         return False
     return not anchor or (
-        file.suffix == ".md" and unquote(anchor) in anchors(file.read_text(encoding="utf-8"))
+        file.suffix == ".md"
+        and unquote(anchor) in anchors(file.read_text(encoding="utf-8"))
     )
 
 
@@ -98,7 +99,8 @@ def test_links_lead_somewhere(page):
 
 def test_the_index_names_every_page():
     named = {
-        (INDEX.parent / target).resolve() for target in links(INDEX.read_text(encoding="utf-8"))
+        (INDEX.parent / target).resolve()
+        for target in links(INDEX.read_text(encoding="utf-8"))
     }
     assert [
         page
@@ -137,7 +139,10 @@ WRONG = {
     "an anchor": ("[text](folder/other.md#none)", "folder/other.md#none"),
     "an anchor in capitals": ("[text](folder/other.md#Twice)", "folder/other.md#Twice"),
     "one too many": ("[text](folder/other.md#twice-2)", "folder/other.md#twice-2"),
-    "a comment in code": ("[text](folder/other.md#no-heading)", "folder/other.md#no-heading"),
+    "a comment in code": (
+        "[text](folder/other.md#no-heading)",
+        "folder/other.md#no-heading",
+    ),
     "an anchor of this page": ("# Here\n\n[text](#there)", "#there"),
     "an anchor of a picture": ("[text](picture.png#here)", "picture.png#here"),
 }

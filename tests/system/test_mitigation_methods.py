@@ -39,14 +39,18 @@ DATA = {
 
 @pytest.fixture(scope="module", params=DATA)
 def task(request, tmp_path_factory):
-    if not (SHARED / f"{request.param}.csv.gz").exists() and "EVENHAND_DATA" not in os.environ:
+    if (
+        not (SHARED / f"{request.param}.csv.gz").exists()
+        and "EVENHAND_DATA" not in os.environ
+    ):
         pytest.skip(f"needs {request.param}.csv.gz in ../shared/data or EVENHAND_DATA")
     with pytest.MonkeyPatch.context() as patch:
         if "EVENHAND_DATA" not in os.environ:
             patch.setenv("EVENHAND_DATA", str(SHARED))
         file = tmp_path_factory.mktemp("study") / "study.toml"
         file.write_text(
-            STUDY.format(name=request.param, protected=DATA[request.param]), encoding="utf-8"
+            STUDY.format(name=request.param, protected=DATA[request.param]),
+            encoding="utf-8",
         )
         return read_study(file).study.tasks[0]
 
@@ -83,7 +87,9 @@ def test_it_runs_on_the_whole_data_set(key, task, original):
         random_state=seed,
     )
     began = time.perf_counter()
-    told = made.fit(task.frame.take(train), task.labels[train]).predict(task.frame.take(test))
+    told = made.fit(task.frame.take(train), task.labels[train]).predict(
+        task.frame.take(test)
+    )
     taken = time.perf_counter() - began
     right, gap = scored(task, test, told)
     print(

@@ -19,7 +19,13 @@ from hypothesis import strategies as st
 import evenhand as eh
 from evenhand.methods.audit.formats.ci import beside
 from evenhand.pytest_plugin.plugin import Fairness, whole
-from evenhand.pytest_plugin.story import VERDICT, VERDICTS, Settings, VerdictTally, file_name
+from evenhand.pytest_plugin.story import (
+    VERDICT,
+    VERDICTS,
+    Settings,
+    VerdictTally,
+    file_name,
+)
 from tests.support.helpers import refused
 
 if TYPE_CHECKING:
@@ -164,12 +170,22 @@ class TestMarked:
 
 def run(folder: Path, *arguments: str, expect: int) -> str:
     """Run pytest in a folder, with warnings as errors, and return what it printed."""
-    env = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")} | {
-        "COLUMNS": "100"
-    }
-    strict = ("-W", "error", "--strict-markers", "--strict-config", "-p", "no:cacheprovider", "-q")
+    env = {
+        name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")
+    } | {"COLUMNS": "100"}
+    strict = (
+        "-W",
+        "error",
+        "--strict-markers",
+        "--strict-config",
+        "-p",
+        "no:cacheprovider",
+        "-q",
+    )
     command = [sys.executable, "-m", "pytest", *strict, *arguments]
-    done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(
+        command, cwd=folder, env=env, capture_output=True, text=True, timeout=120
+    )
     assert done.returncode == expect, done.stdout + done.stderr
     return done.stdout + done.stderr
 
@@ -194,7 +210,9 @@ def ran(tmp_path_factory):
 def part(text: str, test: str) -> str:
     """Return what the report of one test says, by how its heading ends or what is in it."""
     heading = rf"^_+ [^\n]*{re.escape(test)}[^\n]* _+$\n"
-    found = re.search(rf"{heading}(.*?)(?=^_[^\n]* _+$|^=====|^fairness: )", text, re.S | re.M)
+    found = re.search(
+        rf"{heading}(.*?)(?=^_[^\n]* _+$|^=====|^fairness: )", text, re.S | re.M
+    )
     assert found, text[-3000:]
     return found.group(1)
 
@@ -207,7 +225,8 @@ def test_a_failure_tells_the_claim_the_estimate_the_case_and_how_to_replay(ran):
     folder, text = ran
     lines = section(text, "test_fails_plainly").splitlines()
     assert re.fullmatch(
-        r"FAIL      measure: changing only sex changes the outcome of \d+\.\d % of inputs", lines[0]
+        r"FAIL      measure: changing only sex changes the outcome of \d+\.\d % of inputs",
+        lines[0],
     )
     assert re.search(
         r"\d % \(.* % to .* %, 95 % level, n = \d+, .*, population: all inputs, uniformly\)",
@@ -233,7 +252,8 @@ def test_a_failure_tells_the_claim_the_estimate_the_case_and_how_to_replay(ran):
     )
     assert again.verdict == "fail"
     assert (
-        eh.replay(folder / file, lambda people: people["income"] > 60_000, SPACE).verdict == "pass"
+        eh.replay(folder / file, lambda people: people["income"] > 60_000, SPACE).verdict
+        == "pass"
     )
 
 
@@ -294,7 +314,9 @@ def test_strange_names_make_safe_files_and_commands_that_run(ran):
     folder, text = ran
     files = [file.name for file in (folder / ".evenhand").glob("*strange*")]
     assert len(files) == 2
-    assert all(re.fullmatch(r"[\w.-]{,100}\.json", name) and ".." not in name for name in files)
+    assert all(
+        re.fullmatch(r"[\w.-]{,100}\.json", name) and ".." not in name for name in files
+    )
     commands = [
         line
         for line in text.splitlines()
@@ -303,7 +325,9 @@ def test_strange_names_make_safe_files_and_commands_that_run(ran):
     (short,) = (line for line in commands if "#" in line)
     assert "yyy" not in short
     (whole_name,) = set(commands) - {short}
-    _, program, *arguments = shlex.split(whole_name.replace("run this test again:", "again"))
+    _, program, *arguments = shlex.split(
+        whole_name.replace("run this test again:", "again")
+    )
     assert program == "pytest"
     listed = run(folder, *arguments, "--collect-only", expect=0)
     assert "1 test collected" in listed
@@ -394,7 +418,10 @@ def test_after_it():
     report = section(text, "test_it")
     assert report.startswith("FAIL      measure: changing only sex")
     assert "this result cannot be kept as a file:" in report
-    assert "pytest ../test_loans.py::test_it --fairness-seed=5 --fairness-queries=900" in report
+    assert (
+        "pytest ../test_loans.py::test_it --fairness-seed=5 --fairness-queries=900"
+        in report
+    )
     assert "fairness: 1 failed in 1 check\n" in text
     assert (tmp_path / "taken").read_text() == "a file"
 
@@ -411,7 +438,10 @@ def test_after_it():
             "--fairness-seed: seed = 'x' must be a whole number of 0 or more",
         ),
         (["-o", "fairness_seed=-1"], "fairness_seed must be a whole number of 0 or more"),
-        (["-o", "fairness_queries=x"], "fairness_queries must be a whole number of 1 or more"),
+        (
+            ["-o", "fairness_queries=x"],
+            "fairness_queries must be a whole number of 1 or more",
+        ),
     ],
 )
 def test_bad_options_end_the_run_before_it_begins(tmp_path, arguments, message):
@@ -445,7 +475,9 @@ def half(people):
 
 def test_the_fixture_offers_every_verb_and_says_what_the_package_says(fairness):
     assert set(VERBS) | {"repair", "replay", "check"} <= set(dir(fairness))
-    assert not {"category", "Space", "uniform", "datasets", "needed", "rows"} & set(dir(fairness))
+    assert not {"category", "Space", "uniform", "datasets", "needed", "rows"} & set(
+        dir(fairness)
+    )
     asked = Fairness(Settings(seed=5, queries=400))
     found = asked.measure(half, SPACE, limit=0.05)
     assert (
@@ -458,7 +490,9 @@ def test_the_fixture_offers_every_verb_and_says_what_the_package_says(fairness):
 
 
 def test_an_unknown_verb_names_the_nearest(fairness):
-    with pytest.raises(AttributeError, match="has no verb 'mesure'; did you mean 'measure'"):
+    with pytest.raises(
+        AttributeError, match="has no verb 'mesure'; did you mean 'measure'"
+    ):
         _ = fairness.mesure
     with pytest.raises(AttributeError, match=r"the package has it: evenhand\.category"):
         _ = fairness.category
@@ -507,9 +541,13 @@ def test_long_values_that_differ_are_cut_so_that_they_still_do(same, one, other)
     assert max(map(len, cut)) <= 102
 
 
-@pytest.mark.parametrize("value", [-1, True, 1.5, None, "", "1.5", "x" * 10_000, "9" * 5000, [1]])
+@pytest.mark.parametrize(
+    "value", [-1, True, 1.5, None, "", "1.5", "x" * 10_000, "9" * 5000, [1]]
+)
 def test_what_is_no_number_is_refused_in_a_sentence(value):
-    with pytest.raises(ValueError, match=r"^seed = .{,130} must be a whole number of 0 or more$"):
+    with pytest.raises(
+        ValueError, match=r"^seed = .{,130} must be a whole number of 0 or more$"
+    ):
         whole("seed", value)
 
 
@@ -517,7 +555,18 @@ def test_verdicts_are_counted_by_a_field_and_not_by_the_words_of_a_property(tmp_
     words = [(VERDICT, "Übersetzung: bestanden"), (VERDICT, "measure: pass")]
     given = {VERDICTS: ["fail", "undecided"]}
     report = pytest.TestReport(
-        "test_a", ("a.py", 1, "a"), {}, "passed", None, "teardown", (), 0.1, 0, 0, words, **given
+        "test_a",
+        ("a.py", 1, "a"),
+        {},
+        "passed",
+        None,
+        "teardown",
+        (),
+        0.1,
+        0,
+        0,
+        words,
+        **given,
     )
     other_process = pytest.TestReport._from_json(report._to_json())
     for one in (report, other_process):

@@ -63,7 +63,9 @@ def real(adult, folder):
     from sklearn.preprocessing import OneHotEncoder
     from sklearn.tree import DecisionTreeClassifier
 
-    texts = [name for name in adult.features if adult.features[name].dtype in ("str", object)]
+    texts = [
+        name for name in adult.features if adult.features[name].dtype in ("str", object)
+    ]
     model, plain = (
         make_pipeline(
             make_column_transformer((OneHotEncoder(), texts), remainder="passthrough"),
@@ -112,7 +114,9 @@ def report(request) -> str:
 
 def quiet(seen: Tab, report: str) -> bool:
     """Tell whether nothing was complained of, and nothing was asked for but the file."""
-    return seen.complaints == [] and {url.partition("#")[0] for url in seen.requests} == {report}
+    return seen.complaints == [] and {url.partition("#")[0] for url in seen.requests} == {
+        report
+    }
 
 
 def column(sheet: Any, name: str) -> list[str]:
@@ -120,7 +124,8 @@ def column(sheet: Any, name: str) -> list[str]:
     heads = [head.strip() for head in sheet.locator("thead th").all_inner_texts()]
     place = heads.index(name) + 1
     return [
-        one.strip() for one in sheet.locator(f"tbody tr td:nth-child({place})").all_inner_texts()
+        one.strip()
+        for one in sheet.locator(f"tbody tr td:nth-child({place})").all_inner_texts()
     ]
 
 
@@ -223,7 +228,9 @@ def test_a_long_table_is_paged(browser, demo):
         narrowed(sheet, "sex=female")
         while forth.is_visible() and forth.get_attribute("aria-disabled") == "false":
             forth.click()
-        seen.page.keyboard.press("Enter")  # there is no page after the last, and the focus stays
+        seen.page.keyboard.press(
+            "Enter"
+        )  # there is no page after the last, and the focus stays
         assert seen.page.evaluate("document.activeElement.className") == "forth"
         assert len(column(sheet, "age")) > 0
 
@@ -235,7 +242,8 @@ def test_a_case_opens_as_two_people_and_closes_with_escape(browser, demo):
         sheet.get_by_role("button", name="amount").click()
         heads = [head.strip() for head in sheet.locator("thead th").all_inner_texts()]
         cells = [
-            one.strip() for one in sheet.locator("tbody tr").nth(2).locator("td").all_inner_texts()
+            one.strip()
+            for one in sheet.locator("tbody tr").nth(2).locator("td").all_inner_texts()
         ]
         row = dict(zip(heads, cells, strict=True))
         opener = sheet.get_by_role("button", name="open case").nth(2)
@@ -243,7 +251,8 @@ def test_a_case_opens_as_two_people_and_closes_with_escape(browser, demo):
         seen.page.keyboard.press("Enter")
         dialog.wait_for()
         told = [
-            line.locator("th, td").all_inner_texts() for line in dialog.locator("tbody tr").all()
+            line.locator("th, td").all_inner_texts()
+            for line in dialog.locator("tbody tr").all()
         ]
         assert [name for name, *_ in told] == [
             "race",
@@ -300,11 +309,16 @@ def test_on_paper_everything_is_unfolded_and_light(browser, demo):
         assert folded
         page.locator("#verdicts").get_by_label("Filter").fill("mine")
         page.emulate_media(media="print")
-        page.wait_for_function("document.querySelectorAll('details:not([open])').length === 0")
-        assert (
-            page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+        page.wait_for_function(
+            "document.querySelectorAll('details:not([open])').length === 0"
         )
-        assert not page.locator(".tools button, #theme, nav").locator("visible=true").count()
+        assert (
+            page.evaluate("getComputedStyle(document.body).backgroundColor")
+            == "rgb(255, 255, 255)"
+        )
+        assert (
+            not page.locator(".tools button, #theme, nav").locator("visible=true").count()
+        )
         assert cases(seen).locator("tbody tr").count() == 50
         page.emulate_media(media="screen")
         page.wait_for_function(
@@ -333,13 +347,18 @@ def test_without_scripts_everything_is_there_and_nothing_pretends(browser, repor
     with tab(browser, java_script_enabled=False) as seen:
         seen.page.goto(report)
         assert (
-            not seen.page.locator("button, input, .js-cell, dialog").locator("visible=true").count()
+            not seen.page.locator("button, input, .js-cell, dialog")
+            .locator("visible=true")
+            .count()
         )
         for tables in seen.page.locator("main table").all():
             assert (
-                tables.is_visible() or tables.locator("xpath=ancestor::details[not(@open)]").count()
+                tables.is_visible()
+                or tables.locator("xpath=ancestor::details[not(@open)]").count()
             )
-        assert all(picture.is_visible() for picture in seen.page.locator("figure svg").all())
+        assert all(
+            picture.is_visible() for picture in seen.page.locator("figure svg").all()
+        )
         assert cases(seen).locator("tbody tr").count() == 50
         seen.page.locator("#again").get_by_text("The same command").wait_for()
 
@@ -367,7 +386,9 @@ def test_hostile_texts_are_shown_as_they_are(browser, odd):
         sheet.get_by_role("button", name="open case").first.click()
         assert TAG in seen.page.get_by_role("dialog").inner_text()
         assert seen.page.locator("img, iframe, b").count() == 0
-        assert seen.page.title().startswith("Discrimination found: Fairness audit of <script>")
+        assert seen.page.title().startswith(
+            "Discrimination found: Fairness audit of <script>"
+        )
         assert quiet(seen, odd)
 
 
@@ -406,7 +427,9 @@ def test_what_the_page_says_is_what_the_file_says(browser, real, folder):
             assert check["name"] in told
             for finding in check["found"].get("findings", ())[:4]:
                 assert finding["claim"].lower() in told.lower()
-        found = next(check["found"] for check in table["checks"] if check["job"] == "search")
+        found = next(
+            check["found"] for check in table["checks"] if check["job"] == "search"
+        )
         frame = eh.Result.from_dict(found).to_frame()
         status(cases(seen), f"of {len(frame):,}$")
         assert column(cases(seen), "age") == [str(age) for age in frame["age"].head(20)]

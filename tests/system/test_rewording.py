@@ -57,7 +57,9 @@ def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_there_is_evidence_of_every_verb():
-    assert {verb.name for verb in VERBS.values()} <= {name.partition(",")[0] for name in MAKERS}
+    assert {verb.name for verb in VERBS.values()} <= {
+        name.partition(",")[0] for name in MAKERS
+    }
 
 
 # Pages, tables and documents, as programs and readers take them apart
@@ -113,7 +115,12 @@ class Page(HTMLParser):
 
 def tree(node: ElementTree.Element) -> Any:
     """Return an XML element with all that it holds."""
-    return node.tag, dict(node.attrib), (node.text or "").strip(), [tree(child) for child in node]
+    return (
+        node.tag,
+        dict(node.attrib),
+        (node.text or "").strip(),
+        [tree(child) for child in node],
+    )
 
 
 def table(frame: Any) -> list[dict[str, Any]]:
@@ -135,7 +142,8 @@ SHAPES: dict[str, Callable[[str], Any]] = {
 def outputs(found: Evidence) -> dict[str, Any]:
     """Return all that a piece of evidence is written as, taken apart."""
     told = {
-        name: SHAPES.get(name, str.splitlines)(form.render(found)) for name, form in FORMATS.items()
+        name: SHAPES.get(name, str.splitlines)(form.render(found))
+        for name, form in FORMATS.items()
     }
     return told | {
         "page": Page(found.to_html()).parts,
@@ -154,7 +162,11 @@ def without(value: Any, sentences: dict[str, str]) -> Any:
         return PRINTS.sub("#", TRANSLATED.sub(SAID, value))
     if isinstance(value, dict):
         return {key: without(one, sentences) for key, one in value.items()}
-    return [without(one, sentences) for one in value] if isinstance(value, list | tuple) else value
+    return (
+        [without(one, sentences) for one in value]
+        if isinstance(value, list | tuple)
+        else value
+    )
 
 
 def forms_of(words: dict[str, str]) -> dict[str, str]:
@@ -162,7 +174,13 @@ def forms_of(words: dict[str, str]) -> dict[str, str]:
     found: dict[str, str] = {}
     for sentence in words:
         capital = sentence[:1].upper() + sentence[1:]
-        forms = (sentence, capital, text_of(sentence), inline(sentence), card_text(sentence))
+        forms = (
+            sentence,
+            capital,
+            text_of(sentence),
+            inline(sentence),
+            card_text(sentence),
+        )
         found |= dict.fromkeys(forms, SAID)
     return dict(sorted(found.items(), key=lambda pair: -len(pair[0])))
 
@@ -267,7 +285,11 @@ def facts(found: Evidence) -> dict[str, Any]:
             for row in table(found.to_frame())
         ],
         "markdown": _columns(
-            FORMATS["markdown"].render(found), "verdict", "check", "n", "engineering threshold"
+            FORMATS["markdown"].render(found),
+            "verdict",
+            "check",
+            "n",
+            "engineering threshold",
         ),
         "card": _columns(
             FORMATS["card"].render(found),
@@ -280,7 +302,9 @@ def facts(found: Evidence) -> dict[str, Any]:
             "verdict",
         ),
         "notebook": [
-            (row[0], row[-1]) for row in Page(FORMATS["notebook"].render(found)).cells() if row
+            (row[0], row[-1])
+            for row in Page(FORMATS["notebook"].render(found)).cells()
+            if row
         ],
         "exit code": found.exit_code,
     }
@@ -386,7 +410,9 @@ def baselines_that_changed(name: str) -> list[Any]:
     with translation.foreign(estimates=True):
         other = translation.evidence(found)
         for ours, theirs in ((other, found), (found, other), (other, other)):
-            held = [states(one, two) for one, two in zip(ours.parts, theirs.parts, strict=True)]
+            held = [
+                states(one, two) for one, two in zip(ours.parts, theirs.parts, strict=True)
+            ]
             changed += [] if held == same else [held]
     return changed
 
@@ -453,7 +479,11 @@ def test_a_number_taken_out_of_an_estimate_in_words_is_caught(monkeypatch):
     def from_words(one: Any) -> list[Cell]:
         value = str(one.estimate).partition(" %")[0]
         return [
-            Cell(value, float(value) if value.replace(".", "").isdigit() else None, number=True)
+            Cell(
+                value,
+                float(value) if value.replace(".", "").isdigit() else None,
+                number=True,
+            )
         ] * 4
 
     monkeypatch.setattr(html, "_score", from_words)

@@ -18,7 +18,9 @@ class Scorecard(Adapter):
 
     kind = "scorecard"
     value = Option("scorecard", TABLE, "the points of each feature")
-    options = Options.of(Option("pass_mark", NUMBER, "the least sum of points that is accepted"))
+    options = Options.of(
+        Option("pass_mark", NUMBER, "the least sum of points that is accepted")
+    )
 
     def __init__(self, points: Mapping[str, Any], *, pass_mark: float = 100) -> None:
         self.points = points

@@ -15,7 +15,12 @@ def render(found: Evidence) -> str:
     lines = ["verb\tfinding\tvalue\tverdict"]
     for part in found.parts:
         for finding in part.findings:
-            cells = (part.job, finding.key, f"{finding.estimate.value:g}", finding.verdict or "")
+            cells = (
+                part.job,
+                finding.key,
+                f"{finding.estimate.value:g}",
+                finding.verdict or "",
+            )
             lines.append("\t".join(" ".join(str(cell).split()) for cell in cells))
     return "\n".join(lines) + "\n"
 

@@ -18,7 +18,9 @@ OPTIONS = Options.of(
         "features that form groups, separated by commas; repeat for more sets",
         repeat=True,
     ),
-    Option("least", NUMBER, "the least share of a group that is to get the favourable outcome"),
+    Option(
+        "least", NUMBER, "the least share of a group that is to get the favourable outcome"
+    ),
     Option("draws", WHOLE, "how many inputs of each group are drawn (default: 200)"),
     given=("subject", "space", "budget", "seed", "n_jobs", "progress"),
 )
@@ -54,10 +56,18 @@ def floor(
         groups = _groups(software, names, draws, seed)
         meter.queries += sum(group.estimate.n for group in groups)
         lowest = min(groups, key=lambda group: group.estimate.value)
-        claim = f"of all groups by {' and '.join(names)}, the fewest are accepted of {lowest}"
+        claim = (
+            f"of all groups by {' and '.join(names)}, the fewest are accepted of {lowest}"
+        )
         findings.append(
             eh.Finding(
-                claim, names, lowest.estimate, least, groups=groups, least=True, score="floor"
+                claim,
+                names,
+                lowest.estimate,
+                least,
+                groups=groups,
+                least=True,
+                score="floor",
             )
         )
     spent = Spent(meter.queries, software.executed - before, meter.seconds)
@@ -76,7 +86,9 @@ def _groups(
     space = software.space
     table = space.assignments(names)
     people = space.under(space.draw(draws, stream(seed, "floor", *names)), names, table)
-    accepted = software.favourable(software.decide(people)).reshape(len(table), draws).sum(axis=1)
+    accepted = (
+        software.favourable(software.decide(people)).reshape(len(table), draws).sum(axis=1)
+    )
     low, high = clopper_pearson(accepted, draws, 1 - 0.05 / len(table))
     found = []
     for row, person in enumerate(space.records(people[::draws])):
@@ -84,7 +96,8 @@ def _groups(
         share = float(accepted[row]) / draws
         found.append(
             eh.Group(
-                about, eh.Estimate(share, float(low[row]), float(high[row]), draws, 0.95, "exact")
+                about,
+                eh.Estimate(share, float(low[row]), float(high[row]), draws, 0.95, "exact"),
             )
         )
     return tuple(found)
