@@ -1,4 +1,4 @@
-"""Sources: a frame that is turned into arrays once for each space it is used with."""
+"""Encoded frames: a frame is turned into arrays once for each space that it is used with."""
 
 from __future__ import annotations
 
@@ -13,27 +13,30 @@ if TYPE_CHECKING:
 Made = TypeVar("Made")
 
 
-class Source(Generic[Made]):
-    """A frame, or a list of dictionaries, and what was made of it for each space; only the latter
-    goes to workers.
+class EncodedFrame(Generic[Made]):
+    """A frame, or a list of dictionaries, and what was made of it for each space.
 
-    >>> Source([{"sex": "F"}]).rows
+    Only what was made goes to workers.
+
+    >>> EncodedFrame([{"sex": "F"}]).rows
     1
     """
 
     def __init__(self, frame: Any) -> None:
-        # Collected once, where the frame is lazy.
-        known = frame is None or isinstance(frame, list)
-        self.frame: Any = frame if known else eager(frame).to_native()
-        self.rows = len(self.frame or ()) if known else len(self.frame)
+        self.frame: Any = frame
+        if frame is not None and not isinstance(frame, list):
+            # Collected once, where the frame is lazy.
+            self.frame = eager(frame).to_native()
+        self.rows = 0 if self.frame is None else len(self.frame)
         if frame is not None and not self.rows:
             raise DataError("the frame has no rows; a population needs at least one")
         self._made: dict[str, Made] = {}
         self._sent = False
 
     def lacks(self, space: Space) -> bool:
-        """Tell whether nothing was made of the frame for a space so far; without a frame, nothing
-        can be.
+        """Return whether nothing was made of the frame for a space so far.
+
+        Without a frame nothing can be made any more, which is a UsageError.
         """
         if space.digest in self._made:
             return False

@@ -1,5 +1,6 @@
-"""Recorded decisions: a frame of any engine, counted by group and outcome where it lies; only the
-counts come here.
+"""Recorded decisions: a frame of any engine, counted by group and outcome where it lies.
+
+Only the counts are read into memory.
 """
 
 from __future__ import annotations
@@ -23,8 +24,12 @@ if TYPE_CHECKING:
 
 MOST_VALUES = 50
 """The most distinct numbers of a column that are groups by themselves."""
-UNKNOWN, OUTSIDE = -1, -2
-"""Codes of rows that lack a value, and of those outside the declared bins."""
+UNKNOWN = -1
+"""The code of a row that lacks a value."""
+OUTSIDE = -2
+"""The code of a value outside the declared bins."""
+_TINY = 1e-12
+"""How near an end may come to a share that must lie over or under it."""
 
 
 def table_of(frame: Any) -> Any:
@@ -39,7 +44,9 @@ def table_of(frame: Any) -> Any:
 
 
 def check_shares(allowed: Mapping[str, str], optional: Sequence[str], **given: Any) -> None:
-    """Refuse shares that do not lie where a sentence allows it: "from" and "up to" take the end in.
+    """Raise a UsageError for a share outside its range, which a sentence describes.
+
+    An end that the sentence names with "from" or "up to" belongs to the range.
 
     >>> check_shares({"level": "over 0 and under 1, for example 0.95"}, (), level=1)
     Traceback (most recent call last):
@@ -49,22 +56,20 @@ def check_shares(allowed: Mapping[str, str], optional: Sequence[str], **given: A
         if value is None and name in optional:
             continue
         wanted = allowed[name]
-        number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
-        low, high = (
-            0 if "from 0" in wanted else 1e-12,
-            1 - 1e-12 if "under 1" in wanted else 1,
+        is_number = isinstance(value, int | float | np.number) and not isinstance(
+            value, bool
         )
-        if not number or not low <= value <= high:
+        low = 0 if "from 0" in wanted else _TINY
+        high = 1 - _TINY if "under 1" in wanted else 1
+        if not is_number or not low <= value <= high:
             raise UsageError(f"{name} is {clip(repr(value))}; it must be {wanted}")
 
 
 def column_sets(over: Any, outcome: str, columns: list[str]) -> list[tuple[str, ...]]:
-    """Return the sets of columns that `over` names, each once, checked against those that there
-    are.
-    """
+    """Return the sets of columns that `over` names, each once; refuse unknown ones."""
     if outcome not in columns:
         raise DataError(
-            f"outcome = {clip(repr(outcome))} is no column of the frame;"
+            f"outcome = {clip(repr(outcome))} is not a column of the frame;"
             f" {nearest(outcome, columns)}"
         )
     others = [name for name in columns if name != outcome]
@@ -72,49 +77,55 @@ def column_sets(over: Any, outcome: str, columns: list[str]) -> list[tuple[str, 
         raise UsageError(
             f"over = {clip(repr(over))} names no columns to compare; {nearest(over, others)}"
         )
-    given: Any = (
-        over
-        if isinstance(over, str)
-        else [names if isinstance(names, str | Sequence) else (names,) for names in over]
-    )
+    given: Any = over
+    if not isinstance(over, str):
+        # What is neither a name nor a set is refused below, as a column that there is not.
+        given = [names if isinstance(names, str | Sequence) else (names,) for names in over]
     sets = sets_of(given)
     for names in sets:
-        for name in names:
-            if name == outcome:
-                raise UsageError(
-                    f"over names {name!r}, which is the outcome itself; {nearest(name, others)}"
-                )
-            if name not in columns:
-                raise DataError(
-                    f"over names {clip(repr(name))}, which is no column; {nearest(name, others)}"
-                )
-        if not names or len(set(names)) < len(names):
-            raise UsageError(
-                f"over holds the set {clip(repr(names))}; name one or more columns, each once"
-            )
+        _check_set(names, outcome, columns)
     return list(dict.fromkeys(sets))
 
 
+def _check_set(names: tuple[str, ...], outcome: str, columns: list[str]) -> None:
+    others = [name for name in columns if name != outcome]
+    for name in names:
+        if name == outcome:
+            raise UsageError(
+                f"over names {name!r}, which is the outcome itself; {nearest(name, others)}"
+            )
+        if name not in columns:
+            raise DataError(
+                f"over names {clip(repr(name))}, which is not a column; {nearest(name, others)}"
+            )
+    if not names or len(set(names)) < len(names):
+        raise UsageError(
+            f"over holds the set {clip(repr(names))}; name one or more columns, each once"
+        )
+
+
 def check_variety(table: Any, numeric: list[str], advice: str = "") -> None:
-    """Refuse columns of many different numbers, before they are counted one by one; by default
-    advise bins.
+    """Refuse columns of many different numbers, before they are counted one by one.
+
+    The error gives the advice, by default to group the numbers with bins.
     """
     import narwhals as nw
 
     if not numeric:
         return
-    found = table.select(nw.col(*numeric).n_unique()).lazy().collect()
+    counts = table.select(nw.col(*numeric).n_unique()).lazy().collect()
     for name in numeric:
-        distinct = int(found[name].to_list()[0] or 0)
-        if distinct > MOST_VALUES:
-            bins = (
-                f"group them with bins={{{name!r}: [low, …, high]}}, or make decisions of an"
-                " outcome first"
-            )
-            raise UsageError(
-                f"column {name!r} holds {distinct:,} different numbers, over the {MOST_VALUES} that"
-                f" are taken one by one; {advice or bins}"
-            )
+        distinct = int(counts[name].to_list()[0] or 0)
+        if distinct <= MOST_VALUES:
+            continue
+        bins = (
+            f"group them with bins={{{name!r}: [low, …, high]}}, or make decisions of an outcome"
+            " first"
+        )
+        raise UsageError(
+            f"column {name!r} holds {distinct:,} different numbers, over the {MOST_VALUES} that are"
+            f" taken one by one; {advice or bins}"
+        )
 
 
 def count_cells(
@@ -125,9 +136,10 @@ def count_cells(
 
     keys = [*names, outcome]
     columns = [_bin(binned[name]) if name in binned else nw.col(name) for name in keys]
+    no_key = " ".join([*keys, "rows"])
     try:
-        counts = nw.len().alias(" ".join([*keys, "rows"]))  # which no key is called
-        found = table.select(*columns).group_by(*keys).agg(counts).lazy().collect()
+        groups = table.select(*columns).group_by(*keys)
+        found = groups.agg(nw.len().alias(no_key)).lazy().collect()
     except TypeError as error:
         raise DataError(
             f"the columns {', '.join(keys)} cannot be grouped ({clip(str(error))})"
@@ -143,16 +155,21 @@ def sizes_of(cells: Any) -> Floats:
 
 
 def _bin(feature: Feature) -> Any:
-    """Return the number of each value's bin, from 1; one less or more is outside, and what is
-    missing stays so.
+    """Return the number of each value's bin, from 1; 0 and one more than the last are outside.
+
+    What is missing stays so.
     """
     import narwhals as nw
 
-    column, edges = nw.col(feature.name).cast(nw.Float64), feature.edges().tolist()
-    reached = [*(column >= edge for edge in edges[:-1]), column > edges[-1]]
-    cell = nw.sum_horizontal(*(passed.cast(nw.Int64) for passed in reached))
+    column = nw.col(feature.name).cast(nw.Float64)
+    *lower_edges, last_edge = feature.edges().tolist()
+    # The bin is the number of edges that are reached; a value on the last edge is still inside.
+    reached = [column >= edge for edge in lower_edges]
+    reached.append(column > last_edge)
+    bin_number = nw.sum_horizontal(*(passed.cast(nw.Int64) for passed in reached))
     # Engines differ in how a number compares with NaN.
-    return nw.when(~(column.is_null() | column.is_nan())).then(cell).alias(feature.name)
+    is_missing = column.is_null() | column.is_nan()
+    return nw.when(~is_missing).then(bin_number).alias(feature.name)
 
 
 def labels_of(cells: Any, name: str) -> list[Label | None]:
@@ -161,10 +178,10 @@ def labels_of(cells: Any, name: str) -> list[Label | None]:
 
     values = cells[name].to_list()
     missing = pd.isna(np.fromiter(values, dtype=object, count=len(values)))
-    return [
-        None if gone else label_of(value)
-        for gone, value in zip(missing, values, strict=True)
-    ]
+    labels = []
+    for value, is_missing in zip(values, missing, strict=True):
+        labels.append(None if is_missing else label_of(value))
+    return labels
 
 
 def label_of(value: Any) -> Label:
@@ -174,54 +191,56 @@ def label_of(value: Any) -> Label:
     (2, True)
     """
     value = plain(value)
-    if isinstance(value, float):  # whole numbers beside missing ones come as floats
-        return (
-            int(value)
-            if value.is_integer()
-            else value
-            if math.isfinite(value)
-            else str(value)
-        )
+    if isinstance(value, float):
+        if value.is_integer():  # whole numbers beside missing ones come as floats
+            return int(value)
+        return value if math.isfinite(value) else str(value)
     return value if isinstance(value, str | int) else str(value)
 
 
 def seen(cells: Any, name: str) -> list[Label]:
     """Return the labels that a column of the counts has, in order."""
-    found = {label for label in labels_of(cells, name) if label is not None}
-    return sorted(found, key=lambda label: (isinstance(label, str), label))
+    labels = {label for label in labels_of(cells, name) if label is not None}
+    return sorted(labels, key=lambda label: (isinstance(label, str), label))
 
 
 def favourable_of(cells: Any, outcome: str, positive: Any) -> Label:
     """Return the favourable outcome of a column: the one given, or 1 where outcomes are 0 and 1."""
-    found = seen(cells, outcome)
-    binary = set(found) <= {0, 1}
-    if positive is None and not binary:
+    outcomes = seen(cells, outcome)
+    is_binary = set(outcomes) <= {0, 1}
+    if positive is None and not is_binary:
         raise UsageError(
             f"the outcomes of {outcome!r} are not 0 and 1; name the favourable one with the option"
-            f" positive; {nearest(1, found)}"
+            f" positive; {nearest(1, outcomes)}"
         )
-    wanted = label_of(1 if positive is None else positive)
-    if wanted not in [
-        *found,
-        *declared_levels(cells[outcome]),
-        *([0, 1] if binary else []),
-    ]:
+    favourable = label_of(1 if positive is None else positive)
+    # An outcome that no row has is an outcome too, where the column declares it.
+    valid = [*outcomes, *declared_levels(cells[outcome])]
+    if is_binary:
+        valid += [0, 1]
+    if favourable not in valid:
         raise UsageError(
-            f"positive = {clip(repr(positive))} is no outcome of {outcome!r};"
-            f" {nearest(positive, found)}"
+            f"positive = {clip(repr(positive))} is not an outcome of {outcome!r};"
+            f" {nearest(positive, outcomes)}"
         )
-    return wanted
+    return favourable
 
 
 def codes_of(feature: Feature, labels: Sequence[Label | None]) -> list[int]:
-    """Return the place of each label among the feature's levels or bins; negative for what is
-    unknown or outside.
+    """Return the place of each label among the feature's levels or bins.
+
+    It is negative for what is unknown or outside.
     """
     if feature.kind == "category":
-        known = {level: code for code, level in enumerate(feature.levels)}
-        return [UNKNOWN if label is None else known[label] for label in labels]
+        code_of = {level: code for code, level in enumerate(feature.levels)}
+        return [UNKNOWN if label is None else code_of[label] for label in labels]
     bins = int(feature.variety)
-    return [
-        UNKNOWN if x is None else int(x) - 1 if 1 <= int(x) <= bins else OUTSIDE
-        for x in labels
-    ]
+    codes = []
+    for label in labels:
+        if label is None:
+            codes.append(UNKNOWN)
+        elif 1 <= int(label) <= bins:
+            codes.append(int(label) - 1)
+        else:
+            codes.append(OUTSIDE)
+    return codes

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from evenhand.population.encoded_frame import Source
+from evenhand.population.encoded_frame import EncodedFrame
 from evenhand.runtime.errors import (
     ConfigError,
     DataError,
@@ -20,6 +20,7 @@ from evenhand.runtime.errors import (
     clip,
     nearest,
 )
+from evenhand.runtime.number_text import many
 from evenhand.runtime.options import (
     FILE,
     LIST,
@@ -33,17 +34,17 @@ from evenhand.runtime.options import (
 from evenhand.runtime.table_file import read_frame
 from evenhand.space.dataframes import check_missing, eager
 from evenhand.space.distribution import checked_weights, choose, running
+from evenhand.space.feature import empty_points
 from evenhand.space.row_keys import classes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from numpy.typing import NDArray
-
     from evenhand.population.profile import Profile
     from evenhand.scores.groups import Groups
-    from evenhand.space.feature import Points
+    from evenhand.space.distribution import Positions
+    from evenhand.space.feature import Flags, Floats, Points
     from evenhand.space.space import Space
 
 TWINS = ("domain", "rows")
@@ -59,13 +60,13 @@ OF_ROWS = Options.of(
     ),
     Option("sample_of", TEXT, "the population that the rows are a sample of, in words"),
 )
-"""What can be said in a [population] table of given rows."""
+"""The keys of a [population] table of given rows."""
 _ROWS = Kind("rows", (list,), "a list of rows", {"type": "array"})
 JOINT = Options.of(
     Option("features", LIST, "the features that go together", required=True),
     Option("rows", _ROWS, "their values, and a weight", required=True),
 )
-"""What can be said in a [[population.joint_weights]] table."""
+"""The keys of a [[population.joint_weights]] table."""
 _SETS = Kind(
     "sets",
     (list,),
@@ -82,30 +83,32 @@ OF_PROFILE = Options.of(
     Option("joint", _SETS, "sets of columns of that file that go together"),
     Option("joint_weights", _JOINTS, "how often values of several features occur together"),
 )
-"""What can be said in a [population] table of weights."""
+"""The keys of a [population] table of weights."""
 
 
 @dataclass(frozen=True, eq=False)
 class _Members:
     """Rows in the order of their groups, and where each group begins."""
 
-    order: NDArray[np.intp]
-    bounds: NDArray[np.intp]
+    order: Positions
+    bounds: Positions
 
     @classmethod
-    def of(
-        cls, groups: Groups, points: Points, weights: NDArray[np.float64] | None
-    ) -> _Members:
-        place = (
-            groups.of(points)
-            if weights is None
-            else np.where(weights > 0, groups.of(points), -1)
-        )
-        order = np.argsort(place, kind="stable")
-        return cls(order, np.searchsorted(place[order], np.arange(len(groups) + 1)))
+    def of(cls, groups: Groups, points: Points, weights: Floats | None) -> _Members:
+        """Sort rows by their group; rows without weight are in none."""
+        group = groups.of(points)
+        if weights is not None:
+            group = np.where(weights > 0, group, -1)
+        order = np.argsort(group, kind="stable")
+        every_group = np.arange(len(groups) + 1)
+        bounds = np.searchsorted(group[order], every_group)
+        return cls(order, bounds)
 
-    def rows(self, group: int) -> NDArray[np.intp]:
-        return self.order[self.bounds[group] : self.bounds[group + 1]]
+    def rows(self, group: int) -> Positions:
+        """Return the rows of a group."""
+        first = self.bounds[group]
+        end = self.bounds[group + 1]
+        return self.order[first:end]
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,9 +119,9 @@ class Rows:
     """That it is a list of rows, all of which can be asked; other populations have no such mark."""
     twins: str
     sample_of: str | None
-    weights: NDArray[np.float64] | None
+    weights: Floats | None
     weighted_by: str
-    _source: Source[Points] = field(repr=False)
+    _source: EncodedFrame[Points] = field(repr=False)
     _members: dict[tuple[str, tuple[str, ...]], _Members] = field(
         default_factory=dict, repr=False
     )
@@ -129,58 +132,54 @@ class Rows:
     def points(self, space: Space) -> Points:
         """Return the rows as encoded inputs of a space; other columns are left out."""
         if self._source.lacks(space):
-            return self._source.keep(
-                space, _checked(space, space.encode(self._source.frame))
-            )
+            points = space.encode(self._source.frame)
+            _check_valid(space, points)
+            return self._source.keep(space, points)
         return self._source.made(space)
 
     def population(self, space: Space) -> str:
         """Name the population in words."""
-        self.points(
-            space
-        )  # so that a row that does not fit is reported before anything is drawn
+        # So that a row that does not fit is reported before anything is drawn.
+        self.points(space)
         if self.sample_of is not None:
             return self.sample_of
-        return f"the {len(self):,} given row{'s' * (len(self) != 1)}{self.weighted_by}"
+        number = many(len(self), "given row")
+        return f"the {number}{self.weighted_by}"
 
     def draw(self, n: int, rng: np.random.Generator, space: Space) -> Points:
         """Draw `n` of the rows, with replacement."""
-        every = self.points(space)
-        return _taken(
-            every,
-            (
-                rng.integers(0, len(every), n)
-                if self.weights is None
-                else choose(running(self.weights), n, rng)
-            ),
-        )
+        points = self.points(space)
+        if self.weights is None:
+            chosen = rng.integers(0, len(points), n)
+        else:
+            chosen = choose(running(self.weights), n, rng)
+        return _taken(points, chosen)
 
     def within(
         self, n: int, rng: np.random.Generator, groups: Groups, group: int
     ) -> Points:
         """Draw `n` of the rows of one group, with replacement."""
-        mine = self._grouped(groups).rows(group)
-        if not len(mine):
+        members = self._grouped(groups).rows(group)
+        if not len(members):
             raise SpaceError(f"no row is in the group {groups.label(group)}")
-        chosen = (
-            rng.integers(0, len(mine), n)
-            if self.weights is None
-            else choose(running(self.weights[mine]), n, rng)
-        )
-        return _taken(self.points(groups.space), mine[chosen])
+        if self.weights is None:
+            chosen = rng.integers(0, len(members), n)
+        else:
+            chosen = choose(running(self.weights[members]), n, rng)
+        return _taken(self.points(groups.space), members[chosen])
 
-    def empty(self, groups: Groups) -> NDArray[np.bool_]:
-        """Tell which groups have no row, or none with any weight."""
-        return np.asarray(np.diff(self._grouped(groups).bounds) == 0)
+    def empty(self, groups: Groups) -> Flags:
+        """Return which groups have no row, or none with any weight."""
+        sizes = np.diff(self._grouped(groups).bounds)
+        return np.asarray(sizes == 0)
 
     def separate(self, space: Space, names: Sequence[str]) -> bool:
         """Return False: nothing is known about which features of given rows are independent."""
         space.sets(names)
         return False
 
-    def counterparts(self, space: Space, names: Sequence[str]) -> NDArray[np.intp]:
-        """Return a number for each row, shared by those that are equal in all features but the
-        named ones.
+    def counterparts(self, space: Space, names: Sequence[str]) -> Positions:
+        """Return a number for each row, shared by those that differ only in the named features.
 
         >>> from evenhand.space.feature import category, integer
         >>> from evenhand.space.space import Space
@@ -204,21 +203,24 @@ class Rows:
         return {**vars(self), "_members": {}}
 
 
-def _checked(space: Space, points: Points) -> Points:
+def _check_valid(space: Space, points: Points) -> None:
     valid = space.valid(points)
-    if not valid.all():
-        row = int(np.argmin(valid))
-        raise DataError(
-            f"{int((~valid).sum()):,} of {len(points):,} rows break the constraints of the space,"
-            f" the first is row {row}, {clip(str(space.records(points[row : row + 1])[0]))}; drop"
-            " these rows or correct the constraints"
-        )
-    return points
+    if valid.all():
+        return
+    row = int(np.argmin(valid))
+    record = space.records(points[row : row + 1])[0]
+    invalid = int((~valid).sum())
+    raise DataError(
+        f"{invalid:,} of {len(points):,} rows break the constraints of the space, the first is row"
+        f" {row}, {clip(str(record))}; drop these rows or correct the constraints"
+    )
 
 
-def _taken(points: Points, chosen: NDArray[np.intp]) -> Points:
-    out: Points = np.empty((len(chosen), points.shape[1]), dtype=np.float64, order="F")
-    for column in range(points.shape[1]):
+def _taken(points: Points, chosen: Positions) -> Points:
+    """Return some rows of points, in the memory layout of points."""
+    width = points.shape[1]
+    out = empty_points(len(chosen), width)
+    for column in range(width):
         np.take(points[:, column], chosen, out=out[:, column])
     return out
 
@@ -227,13 +229,12 @@ def _taken(points: Points, chosen: NDArray[np.intp]) -> Points:
 def rows(
     frame: Any, *, weights: Any = None, twins: str = "domain", sample_of: str | None = None
 ) -> Rows:
-    """Sample from given rows: a test suite, or the people that the software decides about (Themis
-    Def. 3.8).
+    """Sample from given rows: a test suite, or the people decided about (Themis Def. 3.8).
 
     Parameters
     ----------
     frame
-        Any dataframe, or a list of dictionaries; columns that are no features are ignored.
+        Any dataframe, or a list of dictionaries; columns that are not features are ignored.
     weights
         How often each row counts: the name of a column, or a sequence.
     twins
@@ -246,6 +247,22 @@ def rows(
         are an independent sample; a score then has an interval that also covers who happened to be
         in the sample.
 
+    Returns
+    -------
+    Rows
+        The population, for `sampler=…`.
+
+    Raises
+    ------
+    UsageError
+        If options cannot be combined, or the weights are not one number for each row.
+    DataError
+        If the frame has no rows, or lacks the column of weights.
+
+    See Also
+    --------
+    See docs/how-to/populations.md.
+
     Examples
     --------
     >>> from evenhand.space.feature import category
@@ -256,41 +273,40 @@ def rows(
     if twins not in TWINS:
         raise UsageError(f"twins = {clip(repr(twins))} is unknown; {nearest(twins, TWINS)}")
     if sample_of is not None:
-        if not isinstance(sample_of, str) or not sample_of.strip():
-            raise UsageError(
-                f"sample_of = {clip(repr(sample_of))} must be a text that names the population"
-            )
-        if twins == "rows":
-            raise UsageError(
-                "twins = 'rows' does not go with sample_of: which rows have a twin in a sample says"
-                " nothing about its population; use twins = 'domain'"
-            )
-        if weights is not None:
-            raise UsageError(
-                "weights do not go with sample_of: an independent sample counts each row once"
-            )
-    source: Source[Any] = Source(frame)
+        _check_sample(sample_of, twins, weights)
+    source: EncodedFrame[Any] = EncodedFrame(frame)
     if source.frame is None:
         raise UsageError(
             "frame = None holds no rows; give a dataframe or a list of dictionaries"
         )
     if weights is None:
         return Rows(twins, sample_of, None, "", source)
-    named = isinstance(weights, str)
-    found = checked_weights(
-        _column(source.frame, weights) if named else weights, "the weights of the rows"
-    )
-    if len(found) != source.rows:
+    weighted_by = ", weighted"
+    if isinstance(weights, str):
+        weighted_by = f", weighted by {weights}"
+        weights = _column(source.frame, weights)
+    checked = checked_weights(weights, "the weights of the rows")
+    if len(checked) != source.rows:
         raise UsageError(
-            f"there are {len(found):,} weights for {source.rows:,} rows; give one for each row"
+            f"there are {len(checked):,} weights for {source.rows:,} rows; give one for each row"
         )
-    return Rows(
-        twins,
-        sample_of,
-        found,
-        f", weighted by {weights}" if named else ", weighted",
-        source,
-    )
+    return Rows(twins, sample_of, checked, weighted_by, source)
+
+
+def _check_sample(sample_of: Any, twins: str, weights: Any) -> None:
+    if not isinstance(sample_of, str) or not sample_of.strip():
+        raise UsageError(
+            f"sample_of = {clip(repr(sample_of))} must be a text that names the population"
+        )
+    if twins == "rows":
+        raise UsageError(
+            "twins = 'rows' cannot be combined with sample_of: which rows have a twin in a sample"
+            " says nothing about its population; use twins = 'domain'"
+        )
+    if weights is not None:
+        raise UsageError(
+            "weights cannot be combined with sample_of: an independent sample counts each row once"
+        )
 
 
 def _column(frame: Any, name: str) -> Any:
@@ -317,6 +333,20 @@ def _column(frame: Any, name: str) -> Any:
 
 def population_from_table(table: Mapping[str, Any], file: Path) -> Rows | Profile:
     """Build a population from a `[population]` table; paths in it are relative to the file."""
+    _check_keys(table, file)
+    try:
+        if "rows" in table:
+            options = {key: value for key, value in table.items() if key != "rows"}
+            frame = read_frame(file.parent / table["rows"])
+            return rows(frame, **options)
+        return _profile_from_table(table, file)
+    except ConfigError:
+        raise
+    except EvenhandError as error:
+        raise ConfigError(f"{file}: [population]: {error}") from error
+
+
+def _check_keys(table: Mapping[str, Any], file: Path) -> None:
     known = OF_ROWS if "rows" in table else OF_PROFILE
     for key in table:
         if key in known:
@@ -324,7 +354,7 @@ def population_from_table(table: Mapping[str, Any], file: Path) -> Rows | Profil
         if key in OF_ROWS or key in OF_PROFILE:
             other = "rows" if "rows" in table else "a profile"
             raise ConfigError(
-                f"{file}: [population] {key} does not go with {other}; remove it"
+                f"{file}: [population] {key} cannot be combined with {other}; remove it"
             )
         valid = dict.fromkeys((*OF_ROWS.toml, *OF_PROFILE.toml))
         raise ConfigError(
@@ -334,46 +364,39 @@ def population_from_table(table: Mapping[str, Any], file: Path) -> Rows | Profil
         known.check(table, f"{file}: [population]")
     except UsageError as error:
         raise ConfigError(str(error)) from None
-    try:
-        if "rows" in table:
-            options = {key: value for key, value in table.items() if key != "rows"}
-            return rows(read_frame(file.parent / table["rows"]), **options)
-        from evenhand.population.profile import profile  # imported where it is used
-
-        frame = read_frame(file.parent / table["profile"]) if "profile" in table else None
-        weights: dict[Any, Any] = dict(table.get("weights", {}))
-        if frame is None and not weights and "joint_weights" not in table:
-            raise ConfigError(
-                f"{file}: [population] needs rows, profile, weights or joint_weights"
-            )
-        for number, entry in enumerate(table.get("joint_weights", []), start=1):
-            names, given = _joint_entry(
-                entry, f"{file}: [[population.joint_weights]] number {number}"
-            )
-            if names in weights:
-                raise ConfigError(
-                    f"{file}: [[population.joint_weights]] number {number} repeats"
-                    f" {', '.join(names)}"
-                )
-            weights[names] = given
-        return profile(weights, frame=frame, joint=table.get("joint", ()))
-    except ConfigError:
-        raise
-    except EvenhandError as error:
-        raise ConfigError(f"{file}: [population]: {error}") from error
 
 
-def _joint_entry(entry: Any, said: str) -> tuple[tuple[str, ...], list[Any]]:
+def _profile_from_table(table: Mapping[str, Any], file: Path) -> Profile:
+    from evenhand.population.profile import profile  # imported where it is used
+
+    frame = None
+    if "profile" in table:
+        frame = read_frame(file.parent / table["profile"])
+    weights: dict[Any, Any] = dict(table.get("weights", {}))
+    if frame is None and not weights and "joint_weights" not in table:
+        raise ConfigError(
+            f"{file}: [population] needs rows, profile, weights or joint_weights"
+        )
+    for number, entry in enumerate(table.get("joint_weights", []), start=1):
+        place = f"{file}: [[population.joint_weights]] number {number}"
+        names, weighted_rows = _joint_entry(entry, place)
+        if names in weights:
+            raise ConfigError(f"{place} repeats {', '.join(names)}")
+        weights[names] = weighted_rows
+    return profile(weights, frame=frame, joint=table.get("joint", ()))
+
+
+def _joint_entry(entry: Any, place: str) -> tuple[tuple[str, ...], list[Any]]:
     if not isinstance(entry, dict):
         raise ConfigError(
-            f"{said} is {clip(repr(entry))}, not a table with features and rows"
+            f"{place} is {clip(repr(entry))}, not a table with features and rows"
         )
     for key in entry:
         if key not in JOINT:
             raise ConfigError(
-                f"{said} has an unknown key {key!r}; {nearest(key, JOINT.toml)}"
+                f"{place} has an unknown key {key!r}; {nearest(key, JOINT.toml)}"
             )
     for key in JOINT.toml:
         if not isinstance(entry.get(key), list):
-            raise ConfigError(f"{said} needs {key} = [...]")
+            raise ConfigError(f"{place} needs {key} = [...]")
     return tuple(entry["features"]), entry["rows"]

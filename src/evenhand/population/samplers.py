@@ -18,11 +18,9 @@ from evenhand.runtime.random_streams import stream
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
     from evenhand.population.rows import Rows
     from evenhand.scores.groups import Groups
-    from evenhand.space.feature import Points
+    from evenhand.space.feature import Flags, Points
     from evenhand.space.space import Space
 
 BLOCK = 16_384
@@ -46,14 +44,12 @@ class Sampler(Protocol):
         """Draw `n` independent encoded inputs from among those of one group."""
         ...
 
-    def empty(self, groups: Groups) -> NDArray[np.bool_]:
-        """Tell which groups have nobody in this population."""
+    def empty(self, groups: Groups) -> Flags:
+        """Return which groups have nobody in this population."""
         ...
 
     def separate(self, space: Space, names: Sequence[str]) -> bool:
-        """Tell whether these features are independent of all others in this population (as Theorem
-        4.3 needs).
-        """
+        """Return whether these features are independent of all others, as Theorem 4.3 needs."""
         ...
 
 
@@ -63,9 +59,9 @@ class Uniform:
 
     def population(self, space: Space) -> str:
         """Name the population in words."""
-        return (
-            "all valid inputs, uniformly" if space.constraints else "all inputs, uniformly"
-        )
+        if space.constraints:
+            return "all valid inputs, uniformly"
+        return "all inputs, uniformly"
 
     def draw(self, n: int, rng: np.random.Generator, space: Space) -> Points:
         """Draw `n` independent encoded inputs."""
@@ -77,38 +73,37 @@ class Uniform:
         """Draw `n` independent encoded inputs from among those of one group."""
         return groups.draw(n, rng, group)
 
-    def empty(self, groups: Groups) -> NDArray[np.bool_]:
-        """Tell which groups have nobody in this population."""
-        if not groups.space.constraints and all(
-            groups.space.feature(name).bins is None for name in groups.names
-        ):
+    def empty(self, groups: Groups) -> Flags:
+        """Return which groups have nobody in this population."""
+        space = groups.space
+        has_bins = any(space.feature(name).bins is not None for name in groups.names)
+        if not space.constraints and not has_bins:
             return np.zeros(len(groups), dtype=np.bool_)
-        return np.array(
-            [not groups.inhabited(group) for group in range(len(groups))], dtype=np.bool_
-        )
+        # Constraints may exclude a group, and a bin may lie between two values.
+        empty = [not groups.inhabited(group) for group in range(len(groups))]
+        return np.array(empty, dtype=np.bool_)
 
     def separate(self, space: Space, names: Sequence[str]) -> bool:
-        """Tell whether these features are independent of all others: whether no constraint ties
-        them to one.
-        """
+        """Return whether these features are independent of all others: no constraint ties them."""
         return not space.tied(names)
 
 
 def checked_sampler(sampler: Sampler | None) -> Sampler:
-    """Return a population, all inputs where none is given, or say that it is none."""
+    """Return a population, all inputs by default; refuse what is not a population."""
     if sampler is None:
         return Uniform()
     if not hasattr(sampler, "population"):
         raise UsageError(
-            f"sampler = {clip(repr(sampler))} is no population; use uniform(), rows(...) or"
+            f"sampler = {clip(repr(sampler))} is not a population; use uniform(), rows(...) or"
             " profile(...)"
         )
     return sampler
 
 
 def is_rows(population: Any) -> TypeGuard[Rows]:
-    """Tell whether a population is given rows, all of which can be asked, without importing what
-    reads those.
+    """Return whether a population is given rows, all of which can be asked.
+
+    The class of such rows is not imported for it.
 
     >>> is_rows(uniform())
     False
@@ -117,7 +112,17 @@ def is_rows(population: Any) -> TypeGuard[Rows]:
 
 
 def uniform() -> Uniform:
-    """Sample every valid input of the space with the same probability."""
+    """Sample every valid input of the space with the same probability.
+
+    Returns
+    -------
+    Uniform
+        The population, for `sampler=…`.
+
+    See Also
+    --------
+    See docs/how-to/populations.md.
+    """
     return Uniform()
 
 
@@ -154,13 +159,16 @@ class Draws:
 
     def take(self, start: int, stop: int) -> Points:
         """Return draws `start` to `stop`."""
-        parts = [
-            self._block(block)[
-                max(start - block * self.block, 0) : stop - block * self.block
-            ]
-            for block in range(start // self.block, (stop - 1) // self.block + 1)
-        ]
-        return parts[0] if len(parts) == 1 else np.asfortranarray(np.concatenate(parts))
+        first_block = start // self.block
+        last_block = (stop - 1) // self.block
+        parts = []
+        for block in range(first_block, last_block + 1):
+            offset = block * self.block
+            first = max(start - offset, 0)
+            parts.append(self._block(block)[first : stop - offset])
+        if len(parts) == 1:
+            return parts[0]
+        return np.asfortranarray(np.concatenate(parts))
 
     def _block(self, block: int) -> Points:
         if self._last is None or self._last[0] != block:

@@ -19,33 +19,34 @@ if TYPE_CHECKING:
     from evenhand.population.samplers import Sampler
 
 MOST_LEVELS = 20
-"""The most groups of a protected feature whose selection rates are told without being asked for."""
+"""The most groups of a protected feature whose selection rates are shown unasked."""
 
 
 @dataclass(frozen=True, slots=True)
 class Real:
-    """Real rows, None where there are none, the file they are in, and what is to be said of them."""
+    """Real rows, or None, the file they are in, and notes about them."""
 
     file: Path
     rows: pd.DataFrame | Rows | None = None
     notes: Sequence[str] = ()
 
     def truth(self, column: str | None) -> str | list[Any] | None:
-        """Return the true outcomes of the rows: the column of their frame, or its values where that
-        is not at hand.
+        """Return the true outcomes of the rows: the name of their column, or its values.
+
+        Rows that are a population have no other columns, so their file is read again.
         """
         if column is None or not isinstance(self.rows, Rows):
             return column
         frame = read_frame(self.file)
         if column not in frame.columns:
             raise DataError(
-                f"truth = {column!r} is no column; {nearest(column, frame.columns)}"
+                f"truth = {column!r} is not a column; {nearest(column, frame.columns)}"
             )
         return list(frame[column].tolist())
 
 
 class Source(Protocol):
-    """Where jobs get what the software alone does not tell."""
+    """Where jobs get what they need besides the software."""
 
     @property
     def where(self) -> str:
@@ -59,13 +60,13 @@ class Source(Protocol):
         """Return the population that scores speak of; None for all inputs."""
 
     def start(self, path: str | None = None) -> tuple[Rows | None, list[str]]:
-        """Return the real rows that a search starts from, and what is to be said of them."""
+        """Return the real rows that a search starts from, and notes about them."""
 
     def real(self, path: str | None = None) -> Real:
         """Return real rows, those of a file where one is named."""
 
     def frame(self, path: str | None = None) -> Real:
-        """Return real rows as a frame, with the columns that are no inputs."""
+        """Return real rows as a frame, with the columns that are not inputs."""
 
     def other(self, model: Any, subject: Any) -> Any:
         """Return another model as a subject like the one that is tested."""
@@ -77,14 +78,14 @@ def as_pandas(data: Any) -> pd.DataFrame:
 
     if isinstance(data, pd.DataFrame):
         return data
-    frame: pd.DataFrame = (
-        eager(data).to_pandas() if not isinstance(data, list) else pd.DataFrame(data)
-    )
+    if isinstance(data, list):
+        return pd.DataFrame(data)
+    frame: pd.DataFrame = eager(data).to_pandas()
     return frame
 
 
 def need_columns(frame: Any, columns: Sequence[str], file: Path) -> None:
-    """Refuse a column that a frame does not have, naming the nearest one that it has."""
+    """Raise a DataError for a column that a frame does not have, with the nearest that it has."""
     for column in columns:
         if column not in frame.columns:
             raise DataError(

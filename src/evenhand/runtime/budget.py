@@ -110,7 +110,9 @@ class Meter:
     @property
     def left(self) -> float:
         """Queries that may still be asked."""
-        return math.inf if self.budget.queries is None else self.budget.queries - self.queries
+        return (
+            math.inf if self.budget.queries is None else self.budget.queries - self.queries
+        )
 
     @property
     def late(self) -> bool:

@@ -100,12 +100,16 @@ def printed(outcome: str | bool) -> str:  # noqa: FBT001
     >>> printed("yes"), printed("1"), printed(True)
     ('yes', '"1"', 'true')
     """
-    text = isinstance(outcome, str) and outcome.isprintable() and parse_outcome(outcome) == outcome
+    text = (
+        isinstance(outcome, str)
+        and outcome.isprintable()
+        and parse_outcome(outcome) == outcome
+    )
     return str(outcome) if text else json.dumps(outcome)
 
 
 def need_arrow(what: str) -> None:
-    """Say which extra is missing where pyarrow is not installed."""
+    """Raise an error that names the extra where pyarrow is not installed."""
     try:
         import pyarrow.parquet  # noqa: F401
     except ImportError as error:
@@ -133,7 +137,9 @@ def write_columns(file: Path, columns: Mapping[str, Column], suffix: str) -> Non
     if suffix == ".parquet":
         _write_parquet(file, columns)
     else:
-        _write_csv(file, columns, {"method": "gzip", "mtime": 0} if suffix == ".csv.gz" else None)
+        _write_csv(
+            file, columns, {"method": "gzip", "mtime": 0} if suffix == ".csv.gz" else None
+        )
 
 
 def _write_csv(file: Path, columns: Mapping[str, Column], compression: Any) -> None:
@@ -192,9 +198,13 @@ def reading(file: Path, suffix: str) -> Iterator[None]:
         raise
     except OSError as error:
         reason = error.strerror or clip(str(error))
-        raise DataError(f"'{file}' cannot be read ({reason}); {beside(file, SUFFIXES)}") from error
+        raise DataError(
+            f"'{file}' cannot be read ({reason}); {beside(file, SUFFIXES)}"
+        ) from error
     except Exception as error:  # pandas and pyarrow raise what their parsers raise
-        raise DataError(f"'{file}' cannot be read as {suffix[1:]}: {clip(str(error))}") from error
+        raise DataError(
+            f"'{file}' cannot be read as {suffix[1:]}: {clip(str(error))}"
+        ) from error
 
 
 _CSV: dict[str, Any] = {"encoding": "utf-8", "na_filter": False, "low_memory": False}
@@ -222,7 +232,9 @@ def read_columns(
 ) -> dict[str, Column]:
     """Read columns: those of numbers and outcomes as arrays, all others coded."""
     read = (
-        _read_parquet(file) if suffix == ".parquet" else _read_csv(file, names, numbers, outcomes)
+        _read_parquet(file)
+        if suffix == ".parquet"
+        else _read_csv(file, names, numbers, outcomes)
     )
     for name in numbers:
         if isinstance(read[name], Coded):
@@ -251,7 +263,9 @@ def _read_csv(
         else:
             codes, values = pd.factorize(column)
             found[name] = (
-                _parsed(list(values))[codes] if name in outcomes else Coded(codes, list(values))
+                _parsed(list(values))[codes]
+                if name in outcomes
+                else Coded(codes, list(values))
             )
     return found
 
@@ -299,7 +313,11 @@ def _read_parquet(file: Path) -> dict[str, Column]:
         if pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
             found[name] = column.to_numpy(zero_copy_only=False)
         else:
-            coded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
+            coded = (
+                column
+                if pa.types.is_dictionary(column.type)
+                else column.dictionary_encode()
+            )
             found[name] = Coded(coded.indices.to_numpy(), coded.dictionary.to_pylist())
     return found
 
@@ -308,6 +326,6 @@ def _outcomes(file: Path, name: str, column: Coded) -> NDArray[Any]:
     for value in column.values:
         if not isinstance(value, str | int | float | bool):
             raise DataError(
-                f"'{file}': {name!r} = {clip(repr(value))} is no text, number or truth value"
+                f"'{file}': {name!r} = {clip(repr(value))} is not a text, number or truth value"
             )
     return np.asarray(as_outcomes(list(column.values))[column.codes])

@@ -94,11 +94,15 @@ class SubjectTimeout(SubjectError):
 
 
 class BadOutcome(SubjectError):
-    """The software under test answered with something that is no outcome."""
+    """The software under test answered with something that is not an outcome."""
 
 
 class NotDeterministic(SubjectError):
     """The software under test gave two answers to the same question."""
+
+
+_MOST_CHOICES = 12
+"""The most valid choices that an error sentence lists."""
 
 
 def nearest(name: object, valid: Iterable[object]) -> str:
@@ -112,14 +116,17 @@ def nearest(name: object, valid: Iterable[object]) -> str:
     choices = {str(choice): clip(repr(choice), 60) for choice in valid}
     if not choices:
         return "there are no valid choices"
-    shown = ", ".join(list(choices.values())[:12]) + (", …" if len(choices) > 12 else "")
+    shown = ", ".join(list(choices.values())[:_MOST_CHOICES])
+    if len(choices) > _MOST_CHOICES:
+        shown += ", …"
     # The matcher is quadratic in the length of a word and linear in their number; a message must
     # not take seconds.
     words = {choice[:60]: choice for choice in list(choices)[:1000]}
     close = difflib.get_close_matches(str(name)[:60], words, n=1, cutoff=0.5)
     if not close:
         return f"valid choices are {shown}"
-    return f"did you mean {choices[words[close[0]]]}? Valid choices are {shown}"
+    closest = words[close[0]]
+    return f"did you mean {choices[closest]}? Valid choices are {shown}"
 
 
 def one_line(text: object) -> str:
@@ -134,19 +141,22 @@ def one_line(text: object) -> str:
 def clip(text: str, width: int = 120) -> str:
     """Return the text on one line, cut to `width` characters, for use inside an error sentence."""
     flat = one_line(text)
-    return flat if len(flat) <= width else flat[: width - 1] + "…"
+    if len(flat) <= width:
+        return flat
+    return flat[: width - 1] + "…"
 
 
 def printable(text: str) -> str:
-    r"""Return text with everything that would move the cursor or change the terminal written as an
-    escape.
+    r"""Return text in which escapes stand for all that would move the cursor of a terminal.
 
     >>> printable("a\x1b[31mb\nc")
     'a\\x1b[31mb\\nc'
     """
     if text.isprintable():
         return text
-    return "".join(
-        letter if letter.isprintable() else letter.encode("unicode_escape").decode("ascii")
-        for letter in text
-    )
+    letters = []
+    for letter in text:
+        if not letter.isprintable():
+            letter = letter.encode("unicode_escape").decode("ascii")
+        letters.append(letter)
+    return "".join(letters)

@@ -7,8 +7,7 @@ from typing import Any
 
 
 def weight_keyword(model: Any) -> str | None:
-    """Return the keyword that carries the weights of rows into `fit`, which in a pipeline names the
-    last step.
+    """Return the keyword of `fit` for the weights of rows; in a pipeline it names the last step.
 
     >>> from sklearn.linear_model import LogisticRegression
     >>> from sklearn.pipeline import make_pipeline
@@ -22,7 +21,11 @@ def weight_keyword(model: Any) -> str | None:
     parameters = inspect.signature(model.fit).parameters
     if "sample_weight" in parameters:
         return "sample_weight"
-    if all(parameter.kind is not parameter.VAR_KEYWORD for parameter in parameters.values()):
+    if not any(
+        parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()
+    ):
         return None
     # A search over parameters hands on what it is given to the estimator that it searches with.
-    return weight_keyword(model.estimator) if hasattr(model, "estimator") else "sample_weight"
+    if hasattr(model, "estimator"):
+        return weight_keyword(model.estimator)
+    return "sample_weight"

@@ -1,5 +1,6 @@
-"""Fingerprints of functions and files, so that what was edited, or uses another model, is another
-subject.
+"""Fingerprints of functions and files.
+
+What was edited, or uses another model, is another subject.
 """
 
 from __future__ import annotations
@@ -16,8 +17,9 @@ _PLAIN = (str, int, float, bool, bytes, type(None))
 
 
 def fingerprint(function: Any) -> str:
-    """Return a hash of what a function does: its code, its defaults, what it encloses and the
-    globals it names.
+    """Return a hash of what a function does.
+
+    It covers its code, its defaults, the values that it encloses and the globals that it names.
 
     It is stable between processes. What the function reads from elsewhere (a file, a service, the
     attributes of a module) is not part of it.
@@ -42,9 +44,11 @@ class _Reader:
         self._seen: set[int] = set()
 
     def parts(self, function: Any) -> list[str]:
+        """Return what a function consists of, as texts."""
         if isinstance(function, functools.partial):
             keywords = sorted(function.keywords.items())
-            return [*self.parts(function.func), self.value(function.args), self.value(keywords)]
+            parts = self.parts(function.func)
+            return [*parts, self.value(function.args), self.value(keywords)]
         code = getattr(function, "__code__", None)
         if code is None:
             return [type(function).__qualname__, _state(function)]
@@ -56,41 +60,59 @@ class _Reader:
             self.value(function.__defaults__),
             self.value(function.__kwdefaults__),
         ]
-        parts += [
-            self.value(cell.cell_contents) for cell in getattr(function, "__closure__", None) or ()
-        ]
+        closure = getattr(function, "__closure__", None) or ()
+        for cell in closure:
+            parts.append(self.value(cell.cell_contents))
         known = getattr(function, "__globals__", {})
-        parts += [f"{name}={self.value(known[name])}" for name in _names(code) if name in known]
+        for name in _names(code):
+            if name in known:
+                parts.append(f"{name}={self.value(known[name])}")
         owner = getattr(function, "__self__", None)
-        return parts if owner is None else [*parts, _state(owner)]
+        if owner is not None:
+            parts.append(_state(owner))
+        return parts
 
     def code(self, code: CodeType) -> str:
-        return f"{code.co_code.hex()}{code.co_names}{self.value(code.co_consts)}"
+        """Return compiled code as text."""
+        constants = self.value(code.co_consts)
+        return f"{code.co_code.hex()}{code.co_names}{constants}"
 
     def value(self, value: Any) -> str:
+        """Return a value as text that is the same in every process."""
         if isinstance(value, _PLAIN):
             return f"{type(value).__name__}:{value!r}"
         if isinstance(value, CodeType):
             return self.code(value)
-        if isinstance(value, tuple | list):
-            return f"[{','.join(map(self.value, value))}]"
-        if isinstance(value, set | frozenset):  # their order changes from process to process
-            return f"{{{','.join(sorted(map(self.value, value)))}}}"
-        if isinstance(value, dict):
-            return f"{{{','.join(f'{self.value(key)}:{self.value(item)}' for key, item in value.items())}}}"
+        if isinstance(value, tuple | list | set | frozenset | dict):
+            return self._container(value)
         if isinstance(value, ModuleType | type):
-            return f"{getattr(value, '__module__', '')}:{value.__name__}"
-        if isinstance(value, FunctionType | functools.partial) or hasattr(value, "__func__"):
+            module = getattr(value, "__module__", "")
+            return f"{module}:{value.__name__}"
+        is_method = hasattr(value, "__func__")
+        if is_method or isinstance(value, FunctionType | functools.partial):
             return ";".join(self.parts(value))
         return _state(value)
+
+    def _container(self, container: Any) -> str:
+        if isinstance(container, dict):
+            entries = []
+            for key, value in container.items():
+                entries.append(f"{self.value(key)}:{self.value(value)}")
+            return "{" + ",".join(entries) + "}"
+        texts = [self.value(value) for value in container]
+        if isinstance(container, set | frozenset):
+            # Their order changes from process to process.
+            return "{" + ",".join(sorted(texts)) + "}"
+        return "[" + ",".join(texts) + "]"
 
 
 def _names(code: CodeType) -> list[str]:
     """Return the names that a function and the functions inside it use, in a fixed order."""
-    inner = [
-        name for const in code.co_consts if isinstance(const, CodeType) for name in _names(const)
-    ]
-    return sorted({*code.co_names, *inner})
+    names = set(code.co_names)
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            names.update(_names(constant))
+    return sorted(names)
 
 
 def _state(value: Any) -> str:

@@ -1,6 +1,4 @@
-"""JSON files that people keep: the same bytes for the same content, and a sentence where a file
-cannot be used.
-"""
+"""JSON files that people keep: the same bytes for the same content."""
 
 from __future__ import annotations
 
@@ -16,9 +14,7 @@ if TYPE_CHECKING:
     from os import PathLike
 
 _HALVES = re.compile("[\ud800-\udfff]")
-"""Halves of characters, which a damaged text may hold and no file can: JSON has a way to write
-them.
-"""
+"""Halves of characters: a damaged text may hold them, and JSON has a way to write them."""
 
 
 def dump(table: Mapping[str, Any]) -> str:

@@ -1,5 +1,4 @@
-"""Numbers as people read them: shares in percent, differences in points, counts, amounts and
-durations.
+"""Numbers as people read them: shares, differences in points, counts, amounts and durations.
 
 Every percentage of evenhand is written here, so that no two places show one number differently. A
 share lies between 0 and 1 and becomes a percentage; a difference of shares lies between -1 and 1
@@ -9,15 +8,26 @@ and becomes points.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-_UNITS = {"rate": (100, " %", 1), "points": (100, " points", 1), "amount": (1, "", 3)}
-"""By what a number is multiplied to be shown, what stands after it, and how many decimals it has at
-least.
-"""
+
+class _Unit(NamedTuple):
+    """How the numbers of a unit are shown."""
+
+    scale: int
+    """By what a number is multiplied."""
+    suffix: str
+    least_decimals: int
+
+
+_UNITS = {
+    "rate": _Unit(scale=100, suffix=" %", least_decimals=1),
+    "points": _Unit(scale=100, suffix=" points", least_decimals=1),
+    "amount": _Unit(scale=1, suffix="", least_decimals=3),
+}
 
 
 # Shares
@@ -29,7 +39,8 @@ def percent(share: float, digits: int = 1) -> str:
     >>> percent(0.1234), percent(0.1234, 0)
     ('12.3 %', '12 %')
     """
-    return f"{100 * share:.{digits}f} %"
+    number = 100 * share
+    return f"{number:.{digits}f} %"
 
 
 def percent_of(part: float, whole: float, digits: int = 1) -> str:
@@ -38,7 +49,8 @@ def percent_of(part: float, whole: float, digits: int = 1) -> str:
     >>> percent_of(1, 8)
     '12.5 %'
     """
-    return f"{100 * part / whole:.{digits}f} %"
+    number = 100 * part / whole
+    return f"{number:.{digits}f} %"
 
 
 def percent_figures(share: float, figures: int = 3) -> str:
@@ -47,12 +59,12 @@ def percent_figures(share: float, figures: int = 3) -> str:
     >>> percent_figures(0.1234), percent_figures(0.5), percent_figures(0.1234, 2)
     ('12.3 %', '50 %', '12 %')
     """
-    return f"{100 * share:.{figures}g} %"
+    number = 100 * share
+    return f"{number:.{figures}g} %"
 
 
 def percent_plain(share: float) -> str:
-    """Return a share in percent as somebody would write it: a limit, a least share, a tick of an
-    axis.
+    """Return a share in percent as somebody would write it: a limit, or a tick of an axis.
 
     >>> percent_plain(0.05), percent_plain(0.025)
     ('5 %', '2.5 %')
@@ -86,7 +98,8 @@ def percent_part(share: float) -> str:
     """
     if share < 10:
         return percent_figures(share)
-    return f"{100 * share:,.0f} %"
+    number = 100 * share
+    return f"{number:,.0f} %"
 
 
 def hundredths(number: float, figures: int = 6) -> str:
@@ -105,7 +118,8 @@ def page_place(share: float) -> str:
     ('12.50%', '100.00%')
     """
     inside = min(max(share, 0.0), 1.0)
-    return f"{100 * inside:.2f}%"
+    number = 100 * inside
+    return f"{number:.2f}%"
 
 
 # Intervals
@@ -117,7 +131,9 @@ def between(low: float, high: float, digits: int = 1) -> str:
     >>> between(0.052, 0.215)
     '5.2 % to 21.5 %'
     """
-    return f"{percent(low, digits)} to {percent(high, digits)}"
+    low_text = percent(low, digits)
+    high_text = percent(high, digits)
+    return f"{low_text} to {high_text}"
 
 
 def between_once(low: float, high: float, digits: int = 1) -> str:
@@ -126,16 +142,17 @@ def between_once(low: float, high: float, digits: int = 1) -> str:
     >>> between_once(0.052, 0.215)
     '5.2 to 21.5 %'
     """
-    return f"{points_between(low, high, digits)} %"
+    interval = points_between(low, high, digits)
+    return f"{interval} %"
 
 
 def spread(
     value: float, low: float, high: float, unit: str, *, sign: str = "", most: int = 5
 ) -> str:
-    """Return a value with its interval, to two figures of the interval's width, or of the value
-    where it has none.
+    """Return a value with its interval, to two figures of the interval's width.
 
-    A value without an interval stands alone, and 0 is written without decimals.
+    A value without an interval stands alone, to two figures of its own, and 0 is written without
+    decimals.
 
     Parameters
     ----------
@@ -148,17 +165,26 @@ def spread(
 
     >>> spread(0.775, 0.766, 0.783, "rate")
     '77.5 % (76.6 to 78.3)'
-    >>> spread(0.02, -0.01, 0.05, "points", sign="+"), spread(0.25, 0.25, 0.25, "amount"), spread(0, 0, 0, "rate")
-    ('+2.0 points (-1.0 to +5.0)', '0.250', '0 %')
+    >>> spread(0.02, -0.01, 0.05, "points", sign="+")
+    '+2.0 points (-1.0 to +5.0)'
+    >>> spread(0.25, 0.25, 0.25, "amount"), spread(0, 0, 0, "rate")
+    ('0.250', '0 %')
     """
-    scale, word, least = _UNITS[unit]
-    width = high - low
-    digits = decimals_for(scale * (width or abs(value)), least=least, most=most)
-    texts = [
-        f"{scale * number:{sign}.{digits}f}" if number else "0" for number in (value, low, high)
-    ]
-    interval = f" ({texts[1]} to {texts[2]})" if high > low else ""
-    return f"{texts[0]}{word}{interval}"
+    shown_as = _UNITS[unit]
+    scale = shown_as.scale
+    size = high - low or abs(value)
+    digits = decimals_for(scale * size, least=shown_as.least_decimals, most=most)
+
+    def text(number: float) -> str:
+        if number == 0:
+            return "0"
+        scaled = scale * number
+        return f"{scaled:{sign}.{digits}f}"
+
+    value_text = text(value) + shown_as.suffix
+    if high > low:
+        return f"{value_text} ({text(low)} to {text(high)})"
+    return value_text
 
 
 # Differences of shares
@@ -170,7 +196,8 @@ def points(difference: float, digits: int = 1, *, sign: str = "") -> str:
     >>> points(0.273), points(0.273, sign="+")
     ('27.3 points', '+27.3 points')
     """
-    return f"{points_bare(difference, digits, sign=sign)} points"
+    number = points_bare(difference, digits, sign=sign)
+    return f"{number} points"
 
 
 def points_bare(difference: float, digits: int = 1, *, sign: str = "") -> str:
@@ -179,7 +206,8 @@ def points_bare(difference: float, digits: int = 1, *, sign: str = "") -> str:
     >>> points_bare(0.273)
     '27.3'
     """
-    return f"{100 * difference:{sign}.{digits}f}"
+    number = 100 * difference
+    return f"{number:{sign}.{digits}f}"
 
 
 def points_between(low: float, high: float, digits: int = 1, *, sign: str = "") -> str:
@@ -188,17 +216,20 @@ def points_between(low: float, high: float, digits: int = 1, *, sign: str = "") 
     >>> points_between(0.251, 0.294)
     '25.1 to 29.4'
     """
-    return f"{points_bare(low, digits, sign=sign)} to {points_bare(high, digits, sign=sign)}"
+    low_text = points_bare(low, digits, sign=sign)
+    high_text = points_bare(high, digits, sign=sign)
+    return f"{low_text} to {high_text}"
 
 
 def points_figures(low: float, high: float, figures: int = 3) -> str:
-    """Return an interval in hundredths with so many significant figures, where the unit stands
-    elsewhere.
+    """Return an interval in hundredths with so many significant figures, without its unit.
 
     >>> points_figures(0.251, 0.5)
     '25.1 to 50'
     """
-    return f"{100 * low:.{figures}g} to {100 * high:.{figures}g}"
+    low_number = 100 * low
+    high_number = 100 * high
+    return f"{low_number:.{figures}g} to {high_number:.{figures}g}"
 
 
 def points_plain(difference: float) -> str:
@@ -209,7 +240,8 @@ def points_plain(difference: float) -> str:
     """
     if difference == 0.01:
         return "1 point"
-    return f"{100 * difference:g} points"
+    number = 100 * difference
+    return f"{number:g} points"
 
 
 # How many decimals
@@ -223,19 +255,23 @@ def decimals_for(size: float, *, figures: int = 2, least: int = 1, most: int = 6
     """
     if not math.isfinite(size) or size <= 0:
         return least
-    wanted = figures - 1 - math.floor(math.log10(size))
+    magnitude = math.floor(math.log10(size))
+    wanted = figures - 1 - magnitude
     return min(max(least, wanted), most)
 
 
 def percent_decimals(low: float, high: float, value: float = 0.0, *, most: int = 6) -> int:
-    """Return how many decimals of percent show two figures of an interval's width, or of the value
-    if it has none.
+    """Return how many decimals of percent show two figures of an interval's width.
 
-    >>> percent_decimals(0.101, 0.148), percent_decimals(0.0101, 0.0103), percent_decimals(0.25, 0.25, 0.25)
-    (1, 3, 1)
+    Of an interval without width, two figures of the value are shown.
+
+    >>> percent_decimals(0.101, 0.148), percent_decimals(0.0101, 0.0103)
+    (1, 3)
+    >>> percent_decimals(0.25, 0.25, 0.25)
+    1
     """
-    width = high - low
-    return decimals_for(100 * (width or abs(value)), most=most)
+    size = high - low or abs(value)
+    return decimals_for(100 * size, most=most)
 
 
 # Numbers of any kind
@@ -256,7 +292,9 @@ def decimal_between(low: float, high: float, digits: int = 3) -> str:
     >>> decimal_between(0.25, 0.5)
     '0.250 to 0.500'
     """
-    return f"{decimal(low, digits)} to {decimal(high, digits)}"
+    low_text = decimal(low, digits)
+    high_text = decimal(high, digits)
+    return f"{low_text} to {high_text}"
 
 
 def amount(value: float, *, sign: str = "") -> str:
@@ -274,7 +312,9 @@ def amount_between(low: float, high: float, *, sign: str = "") -> str:
     >>> amount_between(11.0, 14.25)
     '11 to 14.25'
     """
-    return f"{amount(low, sign=sign)} to {amount(high, sign=sign)}"
+    low_text = amount(low, sign=sign)
+    high_text = amount(high, sign=sign)
+    return f"{low_text} to {high_text}"
 
 
 def plain(value: float, *, sign: str = "") -> str:
@@ -292,7 +332,10 @@ def limit(value: float, *, least: bool = False) -> str:
     >>> limit(0.1), limit(0.8, least=True)
     ('0.1', 'at least 0.8')
     """
-    return f"at least {plain(value)}" if least else plain(value)
+    text = plain(value)
+    if least:
+        return f"at least {text}"
+    return text
 
 
 def unbroken(text: str, joined: str = "\N{NO-BREAK SPACE}") -> str:
@@ -331,7 +374,10 @@ def many(number: int, thing: str) -> str:
     >>> many(1, "input"), many(2048, "input")
     ('1 input', '2,048 inputs')
     """
-    return f"{count(number)} {thing}" if number == 1 else f"{count(number)} {thing}s"
+    number_text = count(number)
+    if number == 1:
+        return f"{number_text} {thing}"
+    return f"{number_text} {thing}s"
 
 
 def seconds(number: float) -> str:
@@ -352,8 +398,10 @@ def duration(number: float) -> str:
     if number < 90:
         return f"about {number:.0f} s"
     if number < 5400:
-        return f"about {number / 60:.0f} min"
-    return f"about {number / 3600:.1f} h"
+        minutes = number / 60
+        return f"about {minutes:.0f} min"
+    hours = number / 3600
+    return f"about {hours:.1f} h"
 
 
 def figures(value: float, most: int = 6) -> str:

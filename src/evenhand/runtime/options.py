@@ -1,5 +1,4 @@
-"""The options of a verb, an adapter or a table of a configuration: one schema that every front end
-reads.
+"""The options of a verb, an adapter or a configuration's table: one schema for every front end.
 
 Python checks keywords against it, TOML its keys and the kinds of their values, the command line
 makes its arguments of it, and the JSON Schema of configurations is written from it. A test holds it
@@ -24,9 +23,7 @@ R = TypeVar("R")
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind of value: what TOML may hold, how the command line reads it, and how a sentence names
-    it.
-    """
+    """A kind of value: what TOML may hold, how it is read, and how a sentence names it."""
 
     name: str
     types: tuple[type, ...]
@@ -37,7 +34,7 @@ class Kind:
     """What a list or a table of it holds; anything where nothing is said."""
 
     def fits(self, value: Any) -> bool:
-        """Tell whether a value from TOML is of this kind; true and false are numbers nowhere."""
+        """Return whether a value from TOML is of this kind; true and false are no numbers."""
         if not _is_one_of(value, self.types):
             return False
         if not self.items:
@@ -56,23 +53,43 @@ def _is_one_of(value: Any, types: tuple[type, ...]) -> bool:
     return isinstance(value, types)
 
 
-_TEXT_LIST: Mapping[str, Any] = {"type": "array", "items": {"type": "string"}}
+_TEXT: Mapping[str, Any] = {"type": "string"}
+_TEXT_LIST: Mapping[str, Any] = {"type": "array", "items": _TEXT}
+_TEXT_OR_LIST: Mapping[str, Any] = {"anyOf": [_TEXT, _TEXT_LIST]}
+_SCALAR: Mapping[str, Any] = {"type": ["string", "number", "boolean"]}
+
 NUMBER = Kind("number", (int, float), "a number", {"type": "number"})
 WHOLE = Kind("whole", (int,), "a whole number", {"type": "integer"})
-TEXT = Kind("text", (str,), "a text", {"type": "string"})
+TEXT = Kind("text", (str,), "a text", _TEXT)
 TEXTS = Kind(
-    "texts", (str, list), "a list of texts", {"anyOf": [{"type": "string"}, _TEXT_LIST]}, (str,)
+    "texts",
+    types=(str, list),
+    wanted="a list of texts",
+    schema=_TEXT_OR_LIST,
+    items=(str,),
 )
-FEATURES = Kind("features", (str, list), "a list of texts", TEXTS.schema, (str,))
-LIST = Kind("list", (list,), "a list of texts", _TEXT_LIST, (str,))
+FEATURES = Kind(
+    "features",
+    types=(str, list),
+    wanted="a list of texts",
+    schema=_TEXT_OR_LIST,
+    items=(str,),
+)
+LIST = Kind(
+    "list",
+    types=(list,),
+    wanted="a list of texts",
+    schema=_TEXT_LIST,
+    items=(str,),
+)
 FLAG = Kind("flag", (bool,), "true or false", {"type": "boolean"})
-FILE = Kind("file", (str,), "a text", {"type": "string"})
+FILE = Kind("file", (str,), "a text", _TEXT)
 """A path; in a configuration it is seen from the folder of that."""
-FOLDER = Kind("folder", (str,), "a text", {"type": "string"})
+FOLDER = Kind("folder", (str,), "a text", _TEXT)
 """A folder, by default that of the configuration."""
-PLACE = Kind("place", (str,), "a text", {"type": "string"})
+PLACE = Kind("place", (str,), "a text", _TEXT)
 """A Python object, written "package.module:name"."""
-LABEL = Kind("label", (str, int, float, bool), "a label", {"type": ["string", "number", "boolean"]})
+LABEL = Kind("label", (str, int, float, bool), "a label", _SCALAR)
 TABLE = Kind("table", (dict,), "a table", {"type": "object"})
 ANY = Kind("any", (object, bool), "a value", {})
 
@@ -123,10 +140,11 @@ class Option:
     @property
     def flag(self) -> str:
         """The option of the command line."""
-        return f"--{self.name.replace('_', '-')}"
+        name = self.name.replace("_", "-")
+        return f"--{name}"
 
     def check(self, value: Any, where: str) -> None:
-        """Refuse a value of another kind, and one that is no choice.
+        """Raise a UsageError for a value of another kind, or one that is not among the choices.
 
         `where` begins the sentence, such as "evenhand.toml: check 1 (measure)".
 
@@ -134,20 +152,20 @@ class Option:
         Traceback (most recent call last):
         evenhand.runtime.errors.UsageError: check 1 has limit = 'high'; it must be a number
         """
+        entry = f"{where} has {self.name} = {clip(repr(value))}"
         if not self.kind.fits(value):
             wanted = self.wanted or self.kind.wanted
-            raise UsageError(f"{where} has {self.name} = {clip(repr(value))}; it must be {wanted}")
+            raise UsageError(f"{entry}; it must be {wanted}")
         if self.choices and value not in self.choices:
-            raise UsageError(
-                f"{where} has {self.name} = {clip(repr(value))}; {nearest(value, self.choices)}"
-            )
+            raise UsageError(f"{entry}; {nearest(value, self.choices)}")
 
     def json_schema(self) -> dict[str, Any]:
         """Return the option as JSON Schema describes it."""
-        found = {"description": self.help, **self.kind.schema}
+        schema: dict[str, Any] = {"description": self.help}
+        schema.update(self.kind.schema)
         if self.choices:
-            found["enum"] = list(self.choices)
-        return found
+            schema["enum"] = list(self.choices)
+        return schema
 
 
 @dataclass(frozen=True)
@@ -181,18 +199,22 @@ class Options:
 
     def only(self, *names: str) -> Options:
         """Return some of the options."""
-        return replace(self, entries=tuple(self[name] for name in names))
+        entries = tuple(self[name] for name in names)
+        return replace(self, entries=entries)
 
     def without(self, *names: str) -> Options:
         """Return all options but some."""
-        return replace(
-            self, entries=tuple(option for option in self.entries if option.name not in names)
-        )
+        entries = tuple(option for option in self.entries if option.name not in names)
+        return replace(self, entries=entries)
 
     @property
     def python(self) -> tuple[str, ...]:
         """The keywords that the function takes."""
-        return (*self.given, *(option.name for option in self.entries if option.python))
+        names = list(self.given)
+        for option in self.entries:
+            if option.python:
+                names.append(option.name)
+        return tuple(names)
 
     @property
     def toml(self) -> tuple[str, ...]:
@@ -200,12 +222,12 @@ class Options:
         return tuple(option.name for option in self.entries if option.toml)
 
     def check(self, table: Mapping[str, Any], where: str) -> None:
-        """Refuse keys that there are not, and values of another kind.
+        """Raise a UsageError for an unknown key, or a value of another kind.
 
-        >>> Options.of(Option("limit", NUMBER, "the threshold")).check({"limt": 1}, "check 1 (measure)")
+        >>> options = Options.of(Option("limit", NUMBER, "the threshold"))
+        >>> options.check({"limt": 1}, "check 1")  # doctest: +ELLIPSIS
         Traceback (most recent call last):
-        evenhand.runtime.errors.UsageError: check 1 (measure) has an unknown key 'limt'; did you mean 'limit'? Valid \
-choices are 'limit'
+        evenhand.runtime.errors.UsageError: check 1 has an unknown key 'limt'; did you mean ...
         """
         for key, value in table.items():
             if key not in self.toml:
@@ -216,27 +238,39 @@ choices are 'limit'
 
     def json_schema(self) -> dict[str, Any]:
         """Return the properties of a table as JSON Schema describes them."""
-        return {option.name: option.json_schema() for option in self.entries if option.toml}
+        schema = {}
+        for option in self.entries:
+            if option.toml:
+                schema[option.name] = option.json_schema()
+        return schema
 
     def table_schema(self) -> dict[str, Any]:
         """Return a whole table, which has these keys and no others, as JSON Schema describes it.
 
-        >>> Options.of(Option("limit", NUMBER, "the threshold", required=True)).table_schema()["required"]
+        >>> limit = Option("limit", NUMBER, "the threshold", required=True)
+        >>> Options.of(limit).table_schema()["required"]
         ['limit']
         """
-        required = [option.name for option in self.entries if option.toml and option.required]
-        table = {"type": "object", "properties": self.json_schema(), "additionalProperties": False}
-        return table | ({"required": required} if required else {})
+        schema: dict[str, Any] = {
+            "type": "object",
+            "properties": self.json_schema(),
+            "additionalProperties": False,
+        }
+        required = [
+            option.name for option in self.entries if option.toml and option.required
+        ]
+        if required:
+            schema["required"] = required
+        return schema
 
     def checked(self, function: Callable[P, R]) -> Callable[P, R]:
         """Check the keywords of a public function before it is called.
 
         >>> @Options.of(Option("limit", NUMBER, "the threshold")).checked
         ... def measure(*, limit=None): ...
-        >>> measure(limt=0.05)
+        >>> measure(limt=0.05)  # doctest: +ELLIPSIS
         Traceback (most recent call last):
-        evenhand.runtime.errors.UsageError: measure has no option 'limt'; did you mean 'limit'? Valid choices are \
-'limit'
+        evenhand.runtime.errors.UsageError: measure has no option 'limt'; did you mean 'limit'? ...
         """
         return _checked(function, self.python)
 
@@ -246,9 +280,9 @@ def checked_keywords(function: Callable[P, R]) -> Callable[P, R]:
 
     >>> @checked_keywords
     ... def fetch(*, name=None): ...
-    >>> fetch(nam="adult")
+    >>> fetch(nam="adult")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    evenhand.runtime.errors.UsageError: fetch has no option 'nam'; did you mean 'name'? Valid choices are 'name'
+    evenhand.runtime.errors.UsageError: fetch has no option 'nam'; did you mean 'name'? ...
     """
     return _checked(function, options_of(function))
 
@@ -266,13 +300,12 @@ def _checked(function: Callable[P, R], names: Sequence[str]) -> Callable[P, R]:
 
 def options_of(function: Callable[..., object]) -> list[str]:
     """Return the names of a function's parameters, without those that take whatever comes."""
-    loose = (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
-    parameters = inspect.signature(function).parameters.values()
-    return [
-        parameter.name
-        for parameter in parameters
-        if parameter.name != "self" and parameter.kind not in loose
-    ]
+    catch_all = (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
+    names = []
+    for parameter in inspect.signature(function).parameters.values():
+        if parameter.name != "self" and parameter.kind not in catch_all:
+            names.append(parameter.name)
+    return names
 
 
 def refuse_unknown(owner: str, given: Iterable[str], known: Sequence[str]) -> None:

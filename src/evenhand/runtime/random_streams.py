@@ -1,6 +1,4 @@
-"""Named random streams: the same seed and name give the same numbers, whatever was drawn before or
-elsewhere.
-"""
+"""Named random streams: a seed and a name give the same numbers, whatever was drawn elsewhere."""
 
 from __future__ import annotations
 
@@ -25,8 +23,11 @@ def stream(seed: int, *name: str | int) -> np.random.Generator:
         number = -1
     if number < 0:
         raise UsageError(f"seed = {seed!r} must be a whole number of 0 or more")
-    text = json.dumps(
-        [number, *(str(part) if isinstance(part, str) else operator.index(part) for part in name)]
-    )
-    words = np.frombuffer(hashlib.sha256(text.encode()).digest(), dtype="<u4")
-    return np.random.Generator(np.random.SFC64(np.random.SeedSequence(words.tolist())))
+    parts: list[str | int] = [number]
+    for part in name:
+        parts.append(str(part) if isinstance(part, str) else operator.index(part))
+    # As JSON, since two names must never become the same text: ("a", "b") is not ("ab",).
+    digest = hashlib.sha256(json.dumps(parts).encode()).digest()
+    words = np.frombuffer(digest, dtype="<u4")
+    sequence = np.random.SeedSequence(words.tolist())
+    return np.random.Generator(np.random.SFC64(sequence))

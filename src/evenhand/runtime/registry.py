@@ -51,7 +51,9 @@ def _entry_points(folders: tuple[str, ...]) -> str:
     for folder in folders:
         try:
             names = os.listdir(folder or ".")  # noqa: PTH208
-        except OSError:  # a folder that is not there, or an archive, which holds no plugin of ours
+        except (
+            OSError
+        ):  # a folder that is not there, or an archive, which holds no plugin of ours
             continue
         packages = [name for name in names if name.endswith((".dist-info", ".egg-info"))]
         found += [_read(f"{folder or '.'}/{name}/entry_points.txt") for name in packages]
@@ -111,9 +113,9 @@ class Registry(Generic[T]):
     >>> shapes.register("square", 4.0)
     >>> list(shapes)
     ['circle', 'square']
-    >>> shapes["sqare"]
+    >>> shapes["sqare"]  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    evenhand.runtime.errors.UsageError: unknown shape 'sqare'; did you mean 'square'? Valid choices are 'circle', 'square'
+    evenhand.runtime.errors.UsageError: unknown shape 'sqare'; did you mean 'square'? ...
     """
 
     def __init__(
@@ -169,7 +171,9 @@ class Registry(Generic[T]):
         if name not in self._own:
             self._read_entry_points()
         if name not in self._entries:
-            raise UsageError(f"unknown {self.what} {clip(repr(name))}; {nearest(name, self)}")
+            raise UsageError(
+                f"unknown {self.what} {clip(repr(name))}; {nearest(name, self)}"
+            )
         entry = self._entries[name]
         if isinstance(entry, str):
             entry = self._load(name, entry)
@@ -222,7 +226,9 @@ class Registry(Generic[T]):
             wrong = self._wrong(name, found)
             if wrong:
                 raise UsageError(f"it {wrong}")
-        except Exception as error:  # whatever somebody else's package does when it is imported
+        except (
+            Exception
+        ) as error:  # whatever somebody else's package does when it is imported
             package = self.origin(name)
             whose = f", of the package {package}" if package else ""
             kind = "" if isinstance(error, UsageError) else f"{type(error).__name__}: "
@@ -244,7 +250,9 @@ class Registry(Generic[T]):
         self._complete = True
         if not _is_named(self.group, tuple(sys.path)):
             return
-        from importlib import metadata  # which takes tens of milliseconds, and hardly anybody needs
+        from importlib import (
+            metadata,
+        )  # which takes tens of milliseconds, and hardly anybody needs
 
         for point in metadata.entry_points(group=self.group):
             if point.name not in self._entries:

@@ -43,7 +43,9 @@ def read_frame(path: str | PathLike[str]) -> pd.DataFrame:
     except ImportError as error:
         raise MissingExtra(f"reading '{file}'", "arrow") from error
     except Exception as error:  # pandas and pyarrow raise what their parsers raise
-        raise DataError(f"'{file}' cannot be read as {suffix[1:]}: {clip(str(error))}") from error
+        raise DataError(
+            f"'{file}' cannot be read as {suffix[1:]}: {clip(str(error))}"
+        ) from error
     if len(frame.columns) == 1 and ";" in str(frame.columns[0]):
         raise DataError(
             f"'{file}' is separated by semicolons; save it with commas between the columns"
@@ -60,7 +62,9 @@ def beside(file: Path, suffixes: tuple[str, ...], otherwise: str = "check the pa
     folder.
     """
     found = sorted(
-        other.name for other in file.parent.glob("*") if other.name.lower().endswith(suffixes)
+        other.name
+        for other in file.parent.glob("*")
+        if other.name.lower().endswith(suffixes)
     )
     return nearest(file.name, found) if found else otherwise
 

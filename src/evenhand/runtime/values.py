@@ -18,8 +18,7 @@ Scalar = str | int | float | bool
 
 
 def parse_outcome(text: str) -> Scalar:
-    """Read one printed outcome: a JSON number, boolean or string is taken as such, anything else is
-    text as it stands.
+    """Read one printed outcome: a JSON number, boolean or string, or else text as it stands.
 
     >>> parse_outcome(" 1"), parse_outcome("approve"), parse_outcome('"1"')
     (1, 'approve', '1')
@@ -33,13 +32,14 @@ def parse_outcome(text: str) -> Scalar:
 
 
 def is_missing(value: object) -> bool:
-    """Tell whether a value stands for no answer."""
+    """Return whether a value stands for no answer."""
     return value is None or (isinstance(value, float) and math.isnan(value))
 
 
 def as_outcomes(values: Sequence[object]) -> NDArray[np.generic]:
-    """Pack outcomes into the narrowest array that keeps them apart: bool, int64, float64, else
-    object.
+    """Pack outcomes into the narrowest array that keeps them apart.
+
+    It is one of bool, int64, float64 or else object.
 
     >>> as_outcomes([1, 2]).dtype, as_outcomes([1, 2.5]).dtype, as_outcomes([1, "2"]).dtype
     (dtype('int64'), dtype('float64'), dtype('O'))

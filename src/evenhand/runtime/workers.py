@@ -1,4 +1,7 @@
-"""One seam to joblib: the same results in the same order for any number of workers and any backend."""
+"""One seam to joblib.
+
+Results are the same, in the same order, for any number of workers and any backend.
+"""
 
 from __future__ import annotations
 
@@ -20,8 +23,9 @@ LOCAL = ("LokyBackend", "MultiprocessingBackend")
 
 
 class Workers:
-    """Runs a function over tasks in waves, in order; use it as a context manager so that waves
-    share their workers.
+    """Runs a function over tasks in waves, in order.
+
+    Use it as a context manager, so that waves share their workers.
 
     The backend is joblib's: processes on this machine by default, Dask or Ray inside
     `joblib.parallel_config`.
@@ -66,7 +70,9 @@ class Workers:
             self._pool = None
         self._unship()
 
-    def map(self, function: Callable[[Task], Answer], tasks: Sequence[Task]) -> list[Answer]:
+    def map(
+        self, function: Callable[[Task], Answer], tasks: Sequence[Task]
+    ) -> list[Answer]:
         """Return the function's answer to each task, in order."""
         if self._pool is None or len(tasks) == 1:
             return [function(task) for task in tasks]
@@ -76,8 +82,7 @@ class Workers:
         return list(self._pool(joblib.delayed(shipped)(task) for task in tasks))
 
     def _ship(self, function: Any) -> Any:
-        """Return what is sent with each task: the function, or for workers on this machine only
-        where it lies.
+        """Return what is sent with each task: the function, or for local workers where it lies.
 
         A large model would otherwise be pickled again for every task of every wave.
         """
@@ -86,7 +91,10 @@ class Workers:
             import joblib
 
             backend = type(joblib.parallel.get_active_backend()[0]).__name__
-            self._shipped = (function, _Parcel.of(function) if backend in LOCAL else function)
+            self._shipped = (
+                function,
+                _Parcel.of(function) if backend in LOCAL else function,
+            )
         return self._shipped[1]
 
     def _unship(self) -> None:
@@ -96,8 +104,7 @@ class Workers:
 
 
 class Streaming(Workers):
-    """Yields answers in the order in which they are ready, so that long tasks never wait for each
-    other.
+    """Yields answers in the order in which they are ready; long tasks never wait for each other.
 
     >>> with Streaming(1) as workers:
     ...     list(workers.each(abs, [-1, 2]))
@@ -109,9 +116,13 @@ class Streaming(Workers):
 
         backend = joblib.parallel.get_active_backend()[0]
         self._ready = bool(getattr(backend, "supports_return_generator", False))
-        return {"return_as": "generator_unordered", "batch_size": 1} if self._ready else {}
+        if not self._ready:
+            return {}
+        return {"return_as": "generator_unordered", "batch_size": 1}
 
-    def each(self, function: Callable[[Task], Answer], tasks: Sequence[Task]) -> Iterator[Answer]:
+    def each(
+        self, function: Callable[[Task], Answer], tasks: Sequence[Task]
+    ) -> Iterator[Answer]:
         """Yield the function's answer to each task, the first that is ready first."""
         if self._pool is None:
             yield from map(function, tasks)

@@ -268,7 +268,7 @@ def test_what_is_wrong_is_refused():
     no(DataError, "outcome = 'okk'", "did you mean 'ok'", outcome="okk")
     no(DataError, "outcome = None", outcome=None)
     no(UsageError, "not 0 and 1", outcome="other")
-    no(UsageError, "positive = 3 is no outcome of 'ok'", positive=3)
+    no(UsageError, "positive = 3 is not an outcome of 'ok'", positive=3)
     no(DataError, "over names 'sexx'", "did you mean 'sex'", over="sexx")
     no(DataError, "over names 'ok'", over=["sex", "ok"])
     for over in (None, [], "", [()], 5, [5], [["sex"], 5]):
@@ -300,7 +300,7 @@ def test_what_is_wrong_is_refused():
     no(UsageError, "did you mean 'positive'", positiv=1)
     no(DataError, "no rows", frame=LOG[:0])
     no(DataError, "no row has all of sex, race, age, ok", frame=LOG.assign(ok=np.nan))
-    no(DataError, "no dataframe", frame=[1, 2])
+    no(DataError, "not a dataframe", frame=[1, 2])
     no(DataError, "no rule set over sex", frame=LOG.assign(sex="F"), over="sex")
     no(
         DataError,
