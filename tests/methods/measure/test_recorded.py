@@ -513,7 +513,7 @@ def test_frames_that_cannot_be_used():
     refused(DataError, lambda: search(empty), "no rows")
     binned = empty.assign(a=1.0)
     refused(DataError, lambda: search(binned, over="a", bins={"a": [0, 1]}), "no rows")
-    refused(DataError, lambda: search([1, 2]), "no dataframe")
+    refused(DataError, lambda: search([1, 2]), "not a dataframe")
     twice = pd.DataFrame([[1, 2]], columns=["ok", "ok"])
     refused(DataError, lambda: search(twice), "twice")
     lists = LOANS.assign(race=[["a"]] * 1000)

@@ -1088,7 +1088,7 @@ def test_features_and_rows_that_are_wrong_are_refused_before_anything_is_asked()
     no(UsageError, "data is None", data=None)
     no(DataError, "no rows", data=PEOPLE[:0])
     no(DataError, "no rows", data=[])
-    no(DataError, "no dataframe", data=7)
+    no(DataError, "not a dataframe", data=7)
     no(DataError, "column 'job' is not in the frame", data=PEOPLE.drop(columns="job"))
     no(DataError, "'race' = 'd' in row 0", data=PEOPLE.assign(race="d"))
     some_missing = [np.nan] * 9 + [20.0] * 1491
