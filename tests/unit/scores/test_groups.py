@@ -23,42 +23,41 @@ from tests.support.strategies import spaces
 
 @st.composite
 def binned(draw: Any, feature: Feature) -> Feature:
-    """The feature with bins, sometimes: a number of them, or edges that may leave values outside or
-    hit them.
+    """The feature with bins, sometimes.
+
+    They are a number of bins, or edges that may leave values outside or hit them.
     """
     if feature.kind == "category" or not draw(st.booleans()):
         return feature
-    ends = [
-        feature.low,
-        feature.high,
-        *feature.values().tolist(),
-        (feature.low + feature.high) / 2,
-    ]
-    edges = sorted(set(draw(st.lists(st.sampled_from(ends), min_size=2, max_size=4))))
-    if len(edges) > 1 and draw(st.booleans()):
-        return replace(feature, bins=tuple(float(edge) for edge in edges))
+    middle = (feature.low + feature.high) / 2
+    possible_edges = [feature.low, feature.high, *feature.values().tolist(), middle]
+    edges = draw(st.lists(st.sampled_from(possible_edges), min_size=2, max_size=4))
+    distinct = sorted({float(edge) for edge in edges})
+    if len(distinct) > 1 and draw(st.booleans()):
+        return replace(feature, bins=tuple(distinct))
     return replace(feature, bins=draw(st.integers(1, 4)))
 
 
 @st.composite
 def grouped(draw: Any) -> Groups:
     """Groups of some features of a small space with constraints and bins."""
-    space = draw(spaces(most=3, constrained=True))
-    space = Space(
-        [draw(binned(feature)) for feature in space.features],
-        space.protected,
-        space.constraints,
-    )
+    plain = draw(spaces(most=3, constrained=True))
+    features = [draw(binned(feature)) for feature in plain.features]
+    space = Space(features, plain.protected, plain.constraints)
     names = draw(st.lists(st.sampled_from(space.names), min_size=1, unique=True))
     return Groups(space, tuple(names))
 
 
 def every(space: Space) -> list[tuple[float, ...]]:
     """Every valid input of a small space."""
-    found = np.array(
-        list(itertools.product(*(feature.values().tolist() for feature in space.features)))
-    )
-    return list(map(tuple, found[space.valid(found)].tolist()))
+    values = [feature.values().tolist() for feature in space.features]
+    points = np.array(list(itertools.product(*values)))
+    valid_points = points[space.valid(points)]
+    return as_tuples(valid_points)
+
+
+def as_tuples(points: Any) -> list[tuple[float, ...]]:
+    return [tuple(point) for point in points.tolist()]
 
 
 def cell_of(feature: Feature, value: float) -> int:
@@ -68,28 +67,45 @@ def cell_of(feature: Feature, value: float) -> int:
     edges = feature.edges().tolist()
     if value == edges[-1]:
         return len(edges) - 2
-    return next(
-        (
-            cell
-            for cell, (low, high) in enumerate(itertools.pairwise(edges))
-            if low <= value < high
-        ),
-        -1,
-    )
+    for cell, (low, high) in enumerate(itertools.pairwise(edges)):
+        if low <= value < high:
+            return cell
+    return -1
 
 
 def members(groups: Groups) -> dict[int, set[tuple[float, ...]]]:
     """The valid inputs of each group, by plain loops."""
-    found: dict[int, set[tuple[float, ...]]] = {
-        group: set() for group in range(-1, len(groups))
-    }
+    found: dict[int, set[tuple[float, ...]]] = {}
+    for group in range(-1, len(groups)):
+        found[group] = set()
     for point in every(groups.space):
-        index = 0
-        for name, size in zip(groups.names, groups.shape, strict=True):
-            cell = cell_of(groups.space.feature(name), point[groups.space.index(name)])
-            index = -1 if cell < 0 or index < 0 else index * size + cell
-        found[index].add(point)
+        found[group_of(groups, point)].add(point)
     return found
+
+
+def group_of(groups: Groups, point: tuple[float, ...]) -> int:
+    """The group of an input, by a plain loop; -1 for none."""
+    group = 0
+    for name, size in zip(groups.names, groups.shape, strict=True):
+        value = point[groups.space.index(name)]
+        cell = cell_of(groups.space.feature(name), value)
+        if cell < 0:
+            return -1
+        group = group * size + cell
+    return group
+
+
+def listed(groups: Groups, group: int) -> Any:
+    """The inputs of a group: every combination of a row of each of its blocks."""
+    blocks = groups.within(group)
+    assert blocks is not None
+    tables = [block.table().tolist() for block in blocks]
+    count = math.prod(len(table) for table in tables)
+    points = np.zeros((count, len(groups.space.features)))
+    for row, parts in enumerate(itertools.product(*tables)):
+        for block, part in zip(blocks, parts, strict=True):
+            points[row, list(block.columns)] = part
+    return points
 
 
 @settings(max_examples=examples(50), deadline=None)
@@ -111,19 +127,20 @@ def test_a_group_is_exactly_its_valid_inputs(groups):
             with pytest.raises(SpaceError):
                 groups.draw(1, np.random.default_rng(0), group)
             continue
-        blocks = groups.within(group)
-        assert blocks is not None
-        found = np.zeros(
-            (math.prod(len(block.table()) for block in blocks), len(groups.space.features))
-        )
-        for row, parts in enumerate(
-            itertools.product(*(block.table().tolist() for block in blocks))
-        ):
-            for block, part in zip(blocks, parts, strict=True):
-                found[row, list(block.columns)] = part
-        assert sorted(map(tuple, found.tolist())) == sorted(points)
+        assert sorted(as_tuples(listed(groups, group))) == sorted(points)
         drawn = groups.draw(50, np.random.default_rng(0), group)
-        assert set(map(tuple, drawn.tolist())) <= points
+        assert set(as_tuples(drawn)) <= points
+
+
+def has_values(groups: Groups, group: int) -> bool:
+    """Whether each bin of a group holds a value.
+
+    A bin between two values of a stepped feature has nobody to move to.
+    """
+    for cell, (lowest, _) in zip(groups.cells(group), groups.spans, strict=True):
+        if np.isnan(lowest[cell]):
+            return False
+    return True
 
 
 @settings(max_examples=examples(50), deadline=None)
@@ -131,39 +148,37 @@ def test_a_group_is_exactly_its_valid_inputs(groups):
 def test_moving_changes_the_group_and_nothing_else(groups):
     points = np.array(every(groups.space))
     others = [column for column in range(points.shape[1]) if column not in groups.columns]
-    spans = [set(np.flatnonzero(~np.isnan(low)).tolist()) for low, _ in groups.spans]
     for group in range(len(groups)):
-        # A bin between two values of a stepped feature has nobody to move to.
-        if all(
-            cell in real_cells
-            for cell, real_cells in zip(groups.cells(group), spans, strict=True)
-        ):
+        if has_values(groups, group):
             moved = groups.move(points, group)
             assert (groups.of(moved) == group).all()
             assert (moved[:, others] == points[:, others]).all()
             for column in groups.columns:
-                assert groups.space.features[column].inside(moved[:, column]).all()
+                feature = groups.space.features[column]
+                assert feature.inside(moved[:, column]).all()
+
+
+def is_degenerate(feature: Feature) -> bool:
+    """Whether the feature has a single value."""
+    return feature.low == feature.high
 
 
 @settings(max_examples=examples(50), deadline=None)
 @given(grouped())
 def test_labels_are_the_users_and_tell_groups_apart(groups):
+    features = [groups.space.feature(name) for name in groups.names]
+    assume(not any(map(is_degenerate, features)))
     labels = [groups.label(group) for group in range(len(groups))]
-    degenerate = any(
-        groups.space.feature(name).low == groups.space.feature(name).high
-        for name in groups.names
-    )
-    assume(not degenerate)
-    assert len({tuple(map(repr, label.values())) for label in labels}) == len(groups)
+    distinct = {repr(list(label.values())) for label in labels}
+    assert len(distinct) == len(groups)
+    without_bins = [feature.name for feature in features if feature.bins is None]
     for group, points in members(groups).items():
-        for record in (
-            groups.space.records(np.array(sorted(points)))[:3]
-            if group >= 0 and points
-            else []
-        ):
-            for name in groups.names:
-                if groups.space.feature(name).bins is None:
-                    assert labels[group][name] == record[name]
+        if group < 0 or not points:
+            continue
+        records = groups.space.records(np.array(sorted(points)))
+        for record in records[:3]:
+            for name in without_bins:
+                assert labels[group][name] == record[name]
 
 
 def test_draws_are_uniform_over_a_group_under_constraints():
@@ -175,40 +190,38 @@ def test_draws_are_uniform_over_a_group_under_constraints():
         ],
         constraints=["years <= age"],
     )
-    groups = Groups(
-        space,
-        (
-            "sex",
-            "age",
-        ),
-    )
+    groups = Groups(space, ("sex", "age"))
     points = sorted(members(groups)[3])
-    drawn = groups.draw(200_000, np.random.default_rng(1), 3)
+    size = 200_000
+    drawn = groups.draw(size, np.random.default_rng(1), 3)
     found, counts = np.unique(drawn, axis=0, return_counts=True)
-    assert found.tolist() == [list(point) for point in points]
-    share = 1 / len(points)
-    assert np.abs(counts - 200_000 * share).max() < 5 * math.sqrt(200_000 * share)
+    assert as_tuples(found) == points
+    expected = size / len(points)
+    assert np.abs(counts - expected).max() < 5 * math.sqrt(expected)
 
 
-def test_a_continuous_feature_is_grouped_by_its_bins():
-    groups = Groups(
-        Space([real("rate", -1, 1, bins=(-1, 0, 0.5)), integer("n", 0, 1)]), ("rate",)
-    )
-    assert groups.of(np.array([[-1.0, 0], [0, 0], [0.5, 0], [0.6, 0]])).tolist() == [
-        0,
-        1,
-        1,
-        -1,
-    ]
-    assert [groups.label(group)["rate"] for group in range(2)] == [
-        "-1 to under 0",
-        "0 to 0.5",
-    ]
-    for group, (low, high) in enumerate([(-1, 0), (0, 0.5)]):
-        drawn = groups.draw(20_000, np.random.default_rng(0), group)
-        assert (groups.of(drawn) == group).all()
-        assert abs(drawn[:, 0].mean() - (low + high) / 2) < 0.02
-        assert groups.of(groups.move(drawn, 1 - group)).tolist() == [1 - group] * len(drawn)
+@pytest.fixture
+def rates() -> Groups:
+    """A continuous feature in two bins, with values outside of both."""
+    rate = real("rate", -1, 1, bins=(-1, 0, 0.5))
+    return Groups(Space([rate, integer("n", 0, 1)]), ("rate",))
+
+
+def test_a_continuous_feature_is_grouped_by_its_bins(rates):
+    points = np.array([[-1.0, 0], [0, 0], [0.5, 0], [0.6, 0]])
+    assert rates.of(points).tolist() == [0, 1, 1, -1]
+    assert rates.label(0) == {"rate": "-1 to under 0"}
+    assert rates.label(1) == {"rate": "0 to 0.5"}
+
+
+@pytest.mark.parametrize(("group", "middle"), [(0, -0.5), (1, 0.25)])
+def test_draws_of_a_continuous_feature_are_uniform_over_their_bin(rates, group, middle):
+    drawn = rates.draw(20_000, np.random.default_rng(0), group)
+    assert (rates.of(drawn) == group).all()
+    assert abs(drawn[:, 0].mean() - middle) < 0.02
+    other = 1 - group
+    moved = rates.move(drawn, other)
+    assert (rates.of(moved) == other).all()
 
 
 def test_wide_ranges_are_never_listed():
@@ -218,7 +231,8 @@ def test_wide_ranges_are_never_listed():
         [0, 2**50, 2**51, 3 * 2**50],
         [2**50 - 1, 2**51 - 1, 3 * 2**50 - 1, 2**52],
     ]
-    assert (groups.of(groups.draw(1000, np.random.default_rng(0), 2)) == 2).all()
+    drawn = groups.draw(1000, np.random.default_rng(0), 2)
+    assert (groups.of(drawn) == 2).all()
     assert not uniform().empty(groups).any()
     plain = Space([integer("income", 0, 2**52), integer("more", 0, 2**52)])
     refused(
@@ -231,11 +245,12 @@ def test_wide_ranges_are_never_listed():
 
 
 def test_a_step_that_no_decimal_holds_stays_on_its_grid():
-    groups = Groups(Space([real("third", 0.1, 50, step=1 / 3, bins=7)]), ("third",))
+    third = real("third", 0.1, 50, step=1 / 3, bins=7)
+    groups = Groups(Space([third]), ("third",))
     for group in range(len(groups)):
         drawn = groups.draw(500, np.random.default_rng(0), group)
         assert (groups.of(drawn) == group).all()
-        assert np.isin(drawn[:, 0], groups.space.features[0].values()).all()
+        assert np.isin(drawn[:, 0], third.values()).all()
 
 
 @pytest.mark.parametrize(
@@ -263,15 +278,15 @@ def test_a_constraint_that_fails_is_not_an_empty_group():
             raise ValueError("only men")
         return frame["age"] > 20
 
-    groups = Groups(
-        Space([category("sex", ["F", "M"]), integer("age", 18, 90)], constraints=[strict]),
-        ("sex",),
-    )
+    features = [category("sex", ["F", "M"]), integer("age", 18, 90)]
+    groups = Groups(Space(features, constraints=[strict]), ("sex",))
     assert groups.inhabited(0)
     refused(SpaceError, lambda: groups.inhabited(1), "only men")
 
 
-def test_that_a_group_is_empty_is_told_by_the_error_and_not_by_its_words(monkeypatch):
+def test_an_empty_group_is_known_by_the_class_of_the_error_and_not_by_its_words(
+    monkeypatch,
+):
     class Reworded(NoInputs):
         def __init__(self, message: str) -> None:
             super().__init__("Übersetzung")
@@ -282,10 +297,11 @@ def test_that_a_group_is_empty_is_told_by_the_error_and_not_by_its_words(monkeyp
         constraints=["sex == 'F' and age > 20"],
     )
     groups = Groups(space, ("sex",))
-    assert [groups.inhabited(group) for group in range(2)] == [True, False]
+    assert groups.inhabited(0)
+    assert not groups.inhabited(1)
 
 
-def test_what_is_wrong_is_said():
+def test_unknown_continuous_and_empty_groups_are_refused_by_name():
     space = Space(
         [
             category("sex", ["F", "M"]),

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections import defaultdict
 from typing import Any
 
 import numpy as np
@@ -68,46 +69,70 @@ class Jagged:
 
 
 def neighbours_of(space: Space, over: list[str], **options: Any) -> Neighbours:
-    return Neighbours.of(View(Subject(Jagged(space), space, positive=1, **options)), over)
+    subject = Subject(Jagged(space), space, positive=1, **options)
+    return Neighbours.of(View(subject), over)
+
+
+def valid_or(row: Any, changed: Any, space: Space) -> Any:
+    """The changed row where the constraints allow it, else the row as it was."""
+    (is_valid,) = space.valid(changed[None])
+    return changed if is_valid else row
+
+
+def free_names(neighbours: Neighbours) -> list[str]:
+    """The features that neighbours may differ in."""
+    names = neighbours.view.subject.space.names
+    return [names[position] for position in neighbours.free]
 
 
 def values_beside(feature: Feature, value: float) -> list[float]:
     """The values of a feature one step away, by its list of values and one at a time."""
     if feature.kind == "category":
-        others = [code for code in range(len(feature.levels)) if code != value]
-        return [float(code) for code in others] or [value]
+        codes = [float(code) for code in range(len(feature.levels))]
+        others = [code for code in codes if code != value]
+        return others or [value]
     if math.isinf(feature.size):
-        return [max(value - 0.01, feature.low), min(value + 0.01, feature.high)]
+        below = max(value - 0.01, feature.low)
+        above = min(value + 0.01, feature.high)
+        return [below, above]
     listed = feature.values().tolist()
     at = listed.index(value)
-    return [listed[max(at - 1, 0)], listed[min(at + 1, len(listed) - 1)]]
+    below = listed[max(at - 1, 0)]
+    above = listed[min(at + 1, len(listed) - 1)]
+    return [below, above]
 
 
 def by_hand(neighbours: Neighbours, row: Any) -> float:
     """The mean over all neighbours of one row, asked one at a time."""
-    view, space = neighbours.view, neighbours.view.subject.space
+    view = neighbours.view
+    space = view.subject.space
 
     def amount(asked: Any) -> float:
-        return float(view.amount(view.decide(np.array([asked])))[0])
+        outcomes = view.decide(asked[None])
+        return float(view.amount(outcomes)[0])
 
-    parts = []
+    if not neighbours.free:
+        return amount(row)
+    means = []
     for position in neighbours.free:
         amounts = []
         for value in values_beside(space.features[position], row[position]):
             other = row.copy()
             other[position] = value
-            amounts.append(amount(other if space.valid(np.array([other]))[0] else row))
-        parts.append(sum(amounts) / len(amounts))
-    return sum(parts) / len(parts) if parts else amount(row)
+            amounts.append(amount(valid_or(row, other, space)))
+        means.append(sum(amounts) / len(amounts))
+    return sum(means) / len(means)
 
 
 @settings(max_examples=examples(40), deadline=None)
 @given(space=st.one_of(spaces(continuous=True), spaces(constrained=True)), data=st.data())
 def test_means_are_those_of_a_loop_over_single_inputs(space, data):
     over = data.draw(st.lists(st.sampled_from(space.names), min_size=1, unique=True))
+    seed = data.draw(st.integers(0, 99))
     neighbours = neighbours_of(space, over)
-    points = space.draw(3, np.random.default_rng(data.draw(st.integers(0, 99))))
-    assert neighbours.means(points).tolist() == [by_hand(neighbours, row) for row in points]
+    points = space.draw(3, np.random.default_rng(seed))
+    expected = [by_hand(neighbours, row) for row in points]
+    assert neighbours.means(points).tolist() == expected
     assert neighbours.view.subject.asked == 2 * 3 * neighbours.cost
 
 
@@ -117,27 +142,23 @@ def test_means_of_categories_reals_grids_and_constraints():
     asked = neighbours.every(points)
     assert neighbours.cost == 2 + 3 + 2 + 2
     assert asked.flags.f_contiguous
-    itself = (asked.reshape(neighbours.cost, 200, -1) == points).all(axis=2)
-    assert itself.sum() > 20, "constraints and ends leave rows as they are"
+    by_neighbour = asked.reshape(neighbours.cost, 200, -1)
+    is_the_row_itself = (by_neighbour == points).all(axis=2)
+    assert is_the_row_itself.sum() > 20, "constraints and ends leave rows as they are"
     assert MIXED.valid(asked).all()
-    assert neighbours.means(points)[:40].tolist() == [
-        by_hand(neighbours, row) for row in points[:40]
-    ]
+    means = neighbours.means(points)
+    expected = [by_hand(neighbours, row) for row in points[:40]]
+    assert means[:40].tolist() == expected
 
 
 def test_what_is_at_issue_protected_or_not_passed_is_never_changed():
-    assert [MIXED.names[at] for at in neighbours_of(MIXED, ["sex"]).free] == [
-        "age",
-        "town",
-        "rate",
-        "share",
-    ]
-    assert [MIXED.names[at] for at in neighbours_of(MIXED, ["age", "race"]).free] == [
-        "sex",
-        "town",
-        "rate",
-        "share",
-    ]
+    over_sex = neighbours_of(MIXED, ["sex"])
+    assert free_names(over_sex) == ["age", "town", "rate", "share"]
+    over_two = neighbours_of(MIXED, ["age", "race"])
+    assert free_names(over_two) == ["sex", "town", "rate", "share"]
+
+
+def test_a_feature_that_is_not_there_is_named():
     message = refused(UsageError, lambda: neighbours_of(MIXED, ["aeg"]), "'aeg'")
     assert "age" in message
 
@@ -151,11 +172,11 @@ def test_a_range_that_ends_between_two_steps_ends_at_the_last_of_them():
         ]
     )
     neighbours = neighbours_of(space, ["sex"])
-    asked = neighbours.every(np.array([[0.0, 33.0, 0.3], [0.0, 18.0, 0.2]]))
-    assert asked.tolist() == [
-        [0, 28, 0.3], [0, 18, 0.2], [0, 33, 0.3], [0, 23, 0.2],
-        [0, 33, 0.2], [0, 18, 0.1], [0, 33, 0.3], [0, 18, 0.3],
-    ]  # fmt: skip
+    at_the_end = [0.0, 33.0, 0.3]
+    at_the_start = [0.0, 18.0, 0.2]
+    asked = neighbours.every(np.array([at_the_end, at_the_start]))
+    assert asked[0::2].tolist() == [[0, 28, 0.3], [0, 33, 0.3], [0, 33, 0.2], [0, 33, 0.3]]
+    assert asked[1::2].tolist() == [[0, 18, 0.2], [0, 23, 0.2], [0, 18, 0.1], [0, 18, 0.3]]
 
 
 def test_every_free_feature_counts_the_same():
@@ -168,25 +189,23 @@ def test_every_free_feature_counts_the_same():
     )
     subject = Subject(lambda people: people["town"] == "a", space, positive=True)
     neighbours = Neighbours.of(View(subject), ["sex"])
-    assert neighbours.means(np.array([[0.0, 0.0, 5.0], [0.0, 1.0, 5.0]])).tolist() == [
-        0.5,
-        1 / 6,
-    ]
+    in_town_a = [0.0, 0.0, 5.0]
+    in_town_b = [0.0, 1.0, 5.0]
+    means = neighbours.means(np.array([in_town_a, in_town_b]))
+    assert means.tolist() == [0.5, 1 / 6]
 
 
 def test_a_row_with_nothing_to_change_is_its_own_neighbour():
     space = Space([category("sex", ["F", "M"]), integer("age", 0, 9)], protected=["age"])
-    neighbours = Neighbours.of(
-        View(Subject(lambda people: people["age"] > 4, space, positive=True)), ["sex"]
-    )
+    subject = Subject(lambda people: people["age"] > 4, space, positive=True)
+    neighbours = Neighbours.of(View(subject), ["sex"])
     points = np.array([[0.0, 4.0], [1.0, 5.0]])
-    assert (neighbours.cost, neighbours.asks(7)) == (1, 1)
-    assert (
-        neighbours.means(points).tolist()
-        == neighbours.means(points, draws=7).tolist()
-        == [0.0, 1.0]
-    )
-    assert neighbours.drawn(points, np.random.default_rng(0)).tolist() == points.tolist()
+    assert neighbours.cost == 1
+    assert neighbours.asks(7) == 1
+    assert neighbours.means(points).tolist() == [0.0, 1.0]
+    assert neighbours.means(points, draws=7).tolist() == [0.0, 1.0]
+    drawn = neighbours.drawn(points, np.random.default_rng(0))
+    assert drawn.tolist() == points.tolist()
     assert neighbours.view.subject.asked == 4
 
 
@@ -196,11 +215,8 @@ def test_a_category_of_one_level_stays_as_it_is():
     )
     neighbours = neighbours_of(space, ["sex"])
     assert neighbours.cost == 3
-    assert neighbours.every(np.array([[0.0, 0.0, 0.0]])).tolist() == [
-        [0, 0, 0],
-        [0, 0, 0],
-        [0, 0, 1],
-    ]
+    asked = neighbours.every(np.array([[0.0, 0.0, 0.0]]))
+    assert asked.tolist() == [[0, 0, 0], [0, 0, 0], [0, 0, 1]]
 
 
 @pytest.mark.parametrize("draws", [None, 1, 3, 40])
@@ -209,66 +225,78 @@ def test_means_depend_on_no_batch(draws, options, monkeypatch):
     monkeypatch.setattr(module, "BLOCK", 64)
     neighbours = neighbours_of(MIXED, ["sex"], memo=False, **options)
     points = MIXED.draw(60, np.random.default_rng(1))
-    whole = neighbours.means(points, draws=draws, seed=3, first=10)
+
+    def means(start=0, end=60):
+        found = neighbours.means(points[start:end], draws=draws, seed=3, first=10 + start)
+        return found.tobytes()
+
+    whole = means()
     edges = [0, 1, 2, 31, 59, 60]
-    parts = [
-        neighbours.means(points[a:b], draws=draws, seed=3, first=10 + a)
-        for a, b in itertools.pairwise(edges)
-    ]
-    assert np.concatenate(parts).tobytes() == whole.tobytes()
+    parts = [means(start, end) for start, end in itertools.pairwise(edges)]
+    assert b"".join(parts) == whole
     monkeypatch.setattr(module, "ROWS_AT_ONCE", 100)
-    assert (
-        neighbours.means(points, draws=draws, seed=3, first=10).tobytes() == whole.tobytes()
-    )
-    if draws is not None:
-        assert (
-            neighbours.means(points, draws=draws, seed=4, first=10).tobytes()
-            != whole.tobytes()
-        )
-        assert (
-            neighbours.means(points, draws=draws, seed=3, first=11).tobytes()
-            != whole.tobytes()
-        )
+    assert means() == whole
     assert neighbours.means(points[:0], draws=draws).tolist() == []
+
+
+@pytest.mark.parametrize("draws", [1, 3, 40])
+@pytest.mark.parametrize("options", [{}, {"output": "score"}])
+def test_means_over_random_neighbours_depend_on_the_seed_and_the_place(
+    draws, options, monkeypatch
+):
+    monkeypatch.setattr(module, "BLOCK", 64)
+    monkeypatch.setattr(module, "ROWS_AT_ONCE", 100)
+    neighbours = neighbours_of(MIXED, ["sex"], memo=False, **options)
+    points = MIXED.draw(60, np.random.default_rng(1))
+    means = neighbours.means(points, draws=draws, seed=3, first=10)
+    other_seed = neighbours.means(points, draws=draws, seed=4, first=10)
+    other_place = neighbours.means(points, draws=draws, seed=3, first=11)
+    assert other_seed.tobytes() != means.tobytes()
+    assert other_place.tobytes() != means.tobytes()
+
+
+def neighbour_shares(neighbours: Neighbours, row: Any) -> dict[tuple[float, ...], float]:
+    """How likely each neighbour of a row is, by plain loops."""
+    shares: dict[tuple[float, ...], float] = defaultdict(float)
+    for position in neighbours.free:
+        beside = values_beside(MIXED.features[position], row[position])
+        for value in beside:
+            other = row.copy()
+            other[position] = value
+            neighbour = tuple(valid_or(row, other, MIXED))
+            # Each feature is as likely as another, and so is each of its values.
+            shares[neighbour] += 1 / len(neighbours.free) / len(beside)
+    return shares
 
 
 def test_random_neighbours_are_as_likely_as_they_count():
     neighbours = neighbours_of(MIXED, ["sex"])
-    row = np.array([[0.0, 18.0, 2.0, 0.4, 0.9, 3.0, 1.0]])
+    row = np.array([0.0, 18.0, 2.0, 0.4, 0.9, 3.0, 1.0])
     n = 24_000
-    drawn = neighbours.drawn(np.repeat(row, n, axis=0), np.random.default_rng(5))
-    expected: dict[tuple[float, ...], float] = {}
-    for position in neighbours.free:
-        beside = values_beside(MIXED.features[position], row[0, position])
-        for value in beside:
-            other = row[0].copy()
-            other[position] = value
-            kept = other if MIXED.valid(other[None])[0] else row[0]
-            expected[tuple(kept)] = expected.get(tuple(kept), 0.0) + 1 / len(
-                neighbours.free
-            ) / len(beside)
+    rows = np.tile(row, (n, 1))
+    drawn = neighbours.drawn(rows, np.random.default_rng(5))
+    shares = neighbour_shares(neighbours, row)
     found, counts = np.unique(drawn, axis=0, return_counts=True)
-    assert {tuple(other) for other in found} == set(expected)
+    assert {tuple(other) for other in found} == set(shares)
     for other, count in zip(found, counts, strict=True):
-        share = expected[tuple(other)]
-        assert abs(count - n * share) < 5 * math.sqrt(n * share * (1 - share))
+        share = shares[tuple(other)]
+        standard_error = math.sqrt(n * share * (1 - share))
+        assert abs(count - n * share) < 5 * standard_error
 
 
 def test_means_over_random_neighbours_approach_those_over_all():
     neighbours = neighbours_of(MIXED, ["sex"], output="score")
     points = MIXED.draw(20, np.random.default_rng(2))
-    assert (
-        np.abs(neighbours.means(points, draws=4000) - neighbours.means(points)).max() < 0.04
-    )
+    over_random = neighbours.means(points, draws=4000)
+    over_all = neighbours.means(points)
+    assert np.abs(over_random - over_all).max() < 0.04
 
 
 @pytest.mark.parametrize("draws", [0, -1, 1.5, True, "2"])
 def test_a_wrong_number_of_draws_is_named(draws):
-    refused(
-        UsageError,
-        lambda: neighbours_of(MIXED, ["sex"]).means(np.zeros((1, 7)), draws=draws),
-        f"{draws!r}",
-    )
+    neighbours = neighbours_of(MIXED, ["sex"])
+    point = np.zeros((1, 7))
+    refused(UsageError, lambda: neighbours.means(point, draws=draws), repr(draws))
 
 
 def walked(neighbours: Neighbours, points: Any, order: Any, **options: Any) -> Any:
@@ -287,19 +315,20 @@ def test_a_walk_finds_what_means_finds_in_the_order_given(draws):
     neighbours = neighbours_of(MIXED, ["sex"])
     points = MIXED.draw(1000, np.random.default_rng(3))
     order = np.random.default_rng(4).permutation(1000)
-    told: list[Any] = []
-    meter = Meter(hook=told.append, queries=5)
+    reports: list[Any] = []
+    meter = Meter(hook=reports.append, queries=5)
     rows, means, stop = walked(neighbours, points, order, draws=draws, seed=8, meter=meter)
     asks = neighbours.asks(draws)
     assert stop is None
     assert rows.tolist() == order.tolist()
-    assert means.tobytes() == neighbours.means(points[order], draws=draws, seed=8).tobytes()
+    expected = neighbours.means(points[order], draws=draws, seed=8)
+    assert means.tobytes() == expected.tobytes()
     assert meter.queries == 5 + 1000 * asks
-    assert [report.task for report in told] == ["mine"] * len(told)
-    assert told[-1].share == 1.0
-    assert told[-1].note == f"{1000 * asks:,} inputs"
-    assert len(told) > 1
-    assert told[0].share <= 256 / 1000
+    assert {report.task for report in reports} == {"mine"}
+    assert len(reports) > 1
+    assert reports[0].share <= 256 / 1000
+    assert reports[-1].share == 1.0
+    assert reports[-1].note == f"{1000 * asks:,} inputs"
 
 
 def test_a_walk_ends_within_its_queries():
@@ -308,58 +337,76 @@ def test_a_walk_ends_within_its_queries():
     order = np.arange(500)[::-1]
     meter = Meter(Budget(queries=9 * 123 + 8))
     rows, means, stop = walked(neighbours, points, order, meter=meter)
-    assert (stop, len(rows), meter.queries) == (StopReason.QUERIES, 123, 9 * 123)
+    assert stop is StopReason.QUERIES
+    assert len(rows) == 123
+    assert meter.queries == 9 * 123
     assert neighbours.view.subject.asked == 9 * 123
-    assert means.tobytes() == neighbours.means(points[order[:123]]).tobytes()
+    expected = neighbours.means(points[order[:123]])
+    assert means.tobytes() == expected.tobytes()
+
+
+def test_a_walk_that_spends_its_last_query_is_whole_and_the_next_one_is_refused():
+    neighbours = neighbours_of(MIXED, ["sex"])
+    points = MIXED.draw(500, np.random.default_rng(3))
+    order = np.arange(500)[::-1]
     meter = Meter(Budget(queries=9 * 500))
-    assert walked(neighbours, points, order, meter=meter)[2] is None
+    _, _, stop = walked(neighbours, points, order, meter=meter)
+    assert stop is None
     refused(
         UsageError,
         lambda: walked(neighbours, points, order, meter=meter),
         "0 queries are left",
         "takes 9",
     )
-    assert walked(neighbours, points, order[:0], meter=meter)[2] is None
+    _, _, stop = walked(neighbours, points, order[:0], meter=meter)
+    assert stop is None
 
 
 def test_a_walk_that_is_late_keeps_what_it_has():
     neighbours = neighbours_of(MIXED, ["sex"])
     points = MIXED.draw(5000, np.random.default_rng(3))
-    rows, means, stop = walked(
-        neighbours, points, np.arange(5000), meter=Meter(Budget(seconds=1e-9))
-    )
+    meter = Meter(Budget(seconds=1e-9))
+    rows, means, stop = walked(neighbours, points, np.arange(5000), meter=meter)
     assert stop is StopReason.SECONDS
     assert 0 < len(rows) <= 256
-    assert means.tobytes() == neighbours.means(points[: len(rows)]).tobytes()
+    expected = neighbours.means(points[: len(rows)])
+    assert means.tobytes() == expected.tobytes()
 
 
-@pytest.mark.parametrize("calls", [0, 2])
-def test_an_interrupted_walk_keeps_what_it_has(calls):
-    class Interrupted(Jagged):
-        left = calls
+class Interrupted(Jagged):
+    """Software that the user interrupts after some calls."""
 
-        def predict(self, frame):
-            if not self.left:
-                raise KeyboardInterrupt
-            self.left -= 1
-            return super().predict(frame)
+    def __init__(self, space: Space, *, calls: int) -> None:
+        super().__init__(space)
+        self.calls_left = calls
 
+    def predict(self, frame):
+        if not self.calls_left:
+            raise KeyboardInterrupt
+        self.calls_left -= 1
+        return super().predict(frame)
+
+
+def interrupted_after(calls: int) -> Neighbours:
+    subject = Subject(Interrupted(MIXED, calls=calls), MIXED, positive=1)
+    return Neighbours.of(View(subject), ["sex"])
+
+
+def test_a_walk_that_is_interrupted_at_once_has_nothing_to_keep():
     points = MIXED.draw(5000, np.random.default_rng(3))
-    subject = Subject(Interrupted(MIXED), MIXED, positive=1)
-    interrupted = Neighbours.of(View(subject), ["sex"])
+    with pytest.raises(KeyboardInterrupt):
+        walked(interrupted_after(0), points, np.arange(5000))
+
+
+def test_an_interrupted_walk_keeps_what_it_has():
+    points = MIXED.draw(5000, np.random.default_rng(3))
     meter = Meter()
-    if not calls:
-        with pytest.raises(KeyboardInterrupt):
-            walked(interrupted, points, np.arange(5000), meter=meter)
-        return
-    rows, means, stop = walked(interrupted, points, np.arange(5000), meter=meter)
+    rows, means, stop = walked(interrupted_after(2), points, np.arange(5000), meter=meter)
     assert stop is StopReason.INTERRUPTED
     assert 0 < len(rows) < 5000
     assert meter.queries == 9 * len(rows)
-    assert (
-        means.tobytes()
-        == neighbours_of(MIXED, ["sex"]).means(points[: len(rows)]).tobytes()
-    )
+    expected = neighbours_of(MIXED, ["sex"]).means(points[: len(rows)])
+    assert means.tobytes() == expected.tobytes()
 
 
 @pytest.mark.parametrize("draws", [None, 2])
@@ -367,10 +414,8 @@ def test_workers_share_a_walk_and_find_the_same(draws, monkeypatch):
     monkeypatch.setattr(module, "WORTH_SHARING", 0.0)
     points = MIXED.draw(3000, np.random.default_rng(3))
     order = np.random.default_rng(4).permutation(3000)
-    alone, together = (
-        neighbours_of(MIXED, ["sex"], memo=False),
-        neighbours_of(MIXED, ["sex"], memo=False),
-    )
+    alone = neighbours_of(MIXED, ["sex"], memo=False)
+    together = neighbours_of(MIXED, ["sex"], memo=False)
     maps: list[int] = []
 
     def noted(function, tasks):
@@ -379,11 +424,14 @@ def test_workers_share_a_walk_and_find_the_same(draws, monkeypatch):
 
     with Workers(2) as workers:
         monkeypatch.setattr(workers, "map", noted)
-        _, shared, stop = walked(together, points, order, draws=draws, workers=workers)
+        _, means_together, stop = walked(
+            together, points, order, draws=draws, workers=workers
+        )
     assert stop is None
     assert 2 in maps
-    assert shared.tobytes() == walked(alone, points, order, draws=draws)[1].tobytes()
-    assert (
-        together.view.subject.asked == alone.view.subject.asked == 3000 * alone.asks(draws)
-    )
+    _, means_alone, _ = walked(alone, points, order, draws=draws)
+    assert means_together.tobytes() == means_alone.tobytes()
+    queries = 3000 * alone.asks(draws)
+    assert alone.view.subject.asked == queries
+    assert together.view.subject.asked == queries
     assert together.view.subject.executed == alone.view.subject.executed
