@@ -85,7 +85,7 @@ MORE = {
         Option(
             "baseline",
             TEXT,
-            "an older --json file: only what surely got worse fails",
+            "an older --json file: only what clearly got worse fails",
             metavar="FILE",
         ),
         *SPENT_EACH,

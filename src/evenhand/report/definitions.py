@@ -9,11 +9,11 @@ LIMITS = (
         " alike."
     ),
     (
-        "Undecided is not a pass: the evidence does not tell on which side of the limit the score"
+        "Undecided is not a pass: the evidence does not show on which side of the limit the score"
         " lies."
     ),
     (
-        "A rate speaks of the population that is named beside it. Over all inputs, uniformly, it"
+        "A rate describes the population that is named beside it. Over all inputs, uniformly, it"
         " says what the software can do, not how often that happens to real people."
     ),
     (

@@ -153,7 +153,7 @@ def sure(estimate: Estimate) -> str:
         return f"{NO_DATA}."
     value = estimate.value_text
     inputs = number_text.count(estimate.n)
-    population = f" It speaks of: {estimate.population}." if estimate.population else ""
+    population = f" Population: {estimate.population}." if estimate.population else ""
     if estimate.level == 1:
         return (
             f"{value}, from all {inputs} ({estimate.method}): there is no uncertainty of"

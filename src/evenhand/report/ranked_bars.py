@@ -139,9 +139,9 @@ class Bars:
             limit = number_text.limit(self.limit)
             entries.append(("line", f"engineering threshold {limit}"))
         if not all(bar.sure for bar in self.bars):
-            not_sure = "not surely different"
+            not_sure = "not clearly different"
             if self.limit is not None:
-                not_sure = "not surely over the threshold"
+                not_sure = "not clearly over the threshold"
             entries.append(("bar", not_sure))
         return entries
 

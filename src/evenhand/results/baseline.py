@@ -1,6 +1,6 @@
 """BaselineComparison: a finding against that of a baseline, so that only what got worse fails.
 
-The test uses the intervals alone, whatever rule ended the sampling: a score is surely worse where
+The test uses the intervals alone, whatever rule ended the sampling: a score is clearly worse where
 its interval lies wholly beyond that of the baseline. Where nothing has changed, one of two
 two-sided intervals would have to miss on its own side, which happens with at most the probability
 that a single interval misses at all. Intervals of one check hold together, so that this is the
@@ -124,9 +124,9 @@ def _within_limit(finding: Finding) -> bool:
 
 
 def worse(new: Estimate, old: Estimate, *, least: bool = False) -> bool:
-    """Return whether a score is surely worse than another.
+    """Return whether a score is clearly worse than another.
 
-    A count of witnesses is surely worse only where none were known before: a search that finds more
+    A count of witnesses is clearly worse only where none were known before: a search finding more
     may only have searched longer.
 
     >>> old = Estimate(0.2, 0.15, 0.25, 90, 0.95, "exact")

@@ -59,7 +59,7 @@ def check_limit(limit: float) -> float:
 class Estimate:
     """A rate, or a difference of rates, with the interval that holds it with probability `level`.
 
-    `value` is NaN where nothing was observed (n = 0). `population` names what the value speaks of.
+    `value` is NaN where nothing was observed (n = 0). `population` names what the value describes.
 
     >>> estimate = Estimate(0.123, 0.101, 0.148, 2048, 0.95, "exact")
     >>> print(estimate)

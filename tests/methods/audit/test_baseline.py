@@ -1,4 +1,4 @@
-"""Baselines: only what surely got worse fails, whatever the finding is about, and nothing else."""
+"""Baselines: only what clearly got worse fails, whatever the finding is about, and nothing else."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def bound(
         ((0.2, 0.3), None, NEW, "fail"),
         ((0.0, 0.01), None, NEW, "pass"),
         ((0.31, 0.4), (0.2, 0.3), WORSE, "fail"),
-        ((0.03, 0.3), (0.0, 0.02), WORSE, "fail"),  # undecided by itself, and surely worse
+        ((0.03, 0.3), (0.0, 0.02), WORSE, "fail"),  # undecided by itself, and clearly worse
         ((0.3, 0.4), (0.2, 0.3), SAME, "pass"),  # the intervals touch
         ((0.02, 0.04), (0.0, 0.01), ROSE, "pass"),
         ((0.2, 0.3), (0.31, 0.4), BETTER, "pass"),
@@ -509,7 +509,7 @@ def test_checks_that_are_gone_or_new_and_another_space_are_noted():
     assert seen.baseline == {"name": "old.json", "digest": old.digest}
     assert seen.held_against == f"old.json, digest {old.digest}"
     assert seen.notes == (
-        "the baseline is of another space of inputs, so that its scores may speak of others",
+        "the baseline is of another space of inputs, so its scores may be of other inputs",
         "the baseline has a check that this audit has not: gone",
     )
     kept, added = seen.checks

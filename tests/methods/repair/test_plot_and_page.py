@@ -117,7 +117,7 @@ STEPS = tuple(
     Step(number, percent, round(240 * percent), change(0.12, after), score, kept, why)
     for number, (percent, after, score, kept, why) in enumerate(
         [
-            (1.4, 0.12, 0.85, False, "share did not surely fall"),
+            (1.4, 0.12, 0.85, False, "share did not clearly fall"),
             (2.9, 0.08, 0.849, True, "kept"),
             (11.8, 0.03, 0.831, False, "accuracy fell by 1.9 points"),
             (100.0, 0.01, 0.85, True, "kept"),
@@ -569,7 +569,7 @@ def test_a_section_tells_the_claim_the_scores_the_steps_and_how_to_make_it_again
         assert sentence in found.text
     assert "The score after is under the limit of 0.05." in found.text
     assert (
-        "Discrimination over country has surely risen, from 10.5 % to 21 %; repair sex, country"
+        "Discrimination over country has clearly risen, from 10.5 % to 21 %; repair sex, country"
         " together." in found.text
     )
     assert (

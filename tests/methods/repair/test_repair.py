@@ -612,7 +612,7 @@ class TestSteps:
         found = scripted(0.30, 0.28, patience=0, draws=100)
         assert not found.changed
         assert found.outcome == NO_HELP
-        assert found.history[0].why == "the share did not surely fall"
+        assert found.history[0].why == "the share did not clearly fall"
         assert found.model is found.original
         assert found.verdict == "fail"
         assert found.claim.startswith("sex: no step helped; the model was left as it is (")
@@ -866,7 +866,7 @@ class TestVerdict:
         assert found.exit_code == 1
         with pytest.raises(
             AssertionError,
-            match=r"discrimination over race has surely risen, from .* repair sex, race together",
+            match=r"discrimination over race has clearly risen, from .* repair sex, race together",
         ):
             found.check()
 
@@ -1239,7 +1239,7 @@ class TestSubgroup:
         )
         assert found.outcome == NOTHING
         assert found.model is found.original
-        assert any("no subgroup surely stands out among" in note for note in found.notes)
+        assert any("no subgroup clearly stands out among" in note for note in found.notes)
         # Nothing seen among 96 people is no evidence that there is nothing.
         assert found.verdict == "undecided"
         assert found.before.high > 0.05

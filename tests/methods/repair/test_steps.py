@@ -13,7 +13,7 @@ from tests.support.evidence import made
 
 
 def risen(repair: Repair, name: str | None = None) -> Repair:
-    """Return a repair after which discrimination over another feature has surely risen, in a check
+    """Return a repair after which discrimination over another feature has clearly risen, in a check
     called so.
     """
     checks = []
@@ -31,7 +31,7 @@ def test_where_discrimination_has_moved_is_named_by_the_feature(name):
     found = risen(made("repair"), name)
     assert found.moved == ("race",)
     (sentence,) = found.side_effects
-    assert sentence.startswith("discrimination over race has surely risen")
+    assert sentence.startswith("discrimination over race has clearly risen")
     assert sentence.endswith("repair sex, race together")
     again = Repair.from_dict(found.to_dict())
     assert (again.moved, again.side_effects) == (found.moved, found.side_effects)

@@ -67,7 +67,7 @@ WIN = {
 POOR = {"aim": compared([1, 0, 1, 0, 1] * 60, "spd")}
 STEPS = (
     Step(
-        1, 1.5, 18, change(400, 380), 0.85, kept=False, why="the share did not surely fall"
+        1, 1.5, 18, change(400, 380), 0.85, kept=False, why="the share did not clearly fall"
     ),
     Step(2, 54.0, 1200, change(400, 10), 0.832, kept=True, why="kept"),
 )
@@ -179,7 +179,7 @@ def test_every_step_has_a_row_that_says_why():
         "accuracy",
     ]
     assert lines[at + 2].split()[:4] == ["1", "1.5", "%", "18"]
-    assert lines[at + 2].endswith("85.0 %  not kept: the share did not surely fall")
+    assert lines[at + 2].endswith("85.0 %  not kept: the share did not clearly fall")
     assert lines[at + 3].split()[:4] == ["2", "54", "%", "1,200"]
     assert lines[at + 3].endswith("83.2 %  kept")
     assert lines[at + 4 :] == [
@@ -190,7 +190,7 @@ def test_every_step_has_a_row_that_says_why():
 
 
 def test_what_speaks_against_a_repair_is_written_in_words():
-    assert "surely risen" not in text_of(made())
+    assert "clearly risen" not in text_of(made())
     moved = text_of(
         made(
             checks=(
@@ -200,7 +200,7 @@ def test_what_speaks_against_a_repair_is_written_in_words():
         )
     )
     assert (
-        "discrimination over age has surely risen, from 1 % to 10 %; repair sex, age together"
+        "discrimination over age has clearly risen, from 1 % to 10 %; repair sex, age together"
         in moved
     )
     people = text_of(
@@ -225,7 +225,7 @@ def test_what_speaks_against_a_repair_is_written_in_words():
     costly = text_of(made(checks=(*MADE["checks"][:-1], accuracy(1700, 1500))))
     assert costly.startswith("FAIL")
     assert (
-        "accuracy has surely fallen by more than is tolerated, which is 1 point" in costly
+        "accuracy has clearly fallen by more than is tolerated, which is 1 point" in costly
     )
     perhaps = text_of(made(checks=(*MADE["checks"][:-1], accuracy(1700, 1679))))
     assert perhaps.startswith("UNDECIDED")
@@ -301,7 +301,7 @@ def test_numbers_are_written_as_they_are():
     assert " ".join(row.split()[1:]) == cells
     assert "R² on validation rows" in found
     assert "0.800  kept" in found
-    assert "R² has surely fallen by more than is tolerated, which is 0.01" in found
+    assert "R² has clearly fallen by more than is tolerated, which is 0.01" in found
     open_ = text_of(
         made(
             checks=(RepairCheck("r2", "performance", r2[0], r2[1]),),
@@ -332,7 +332,7 @@ def test_lines_fit_and_no_number_is_lost(width):
         words = " ".join(" ".join(lines).split())
         for check in repair.checks:
             assert check.name in words
-        assert "not kept: the share did not surely fall" in words
+        assert "not kept: the share did not clearly fall" in words
         shown = set(words.replace(";", "").replace(",", "").split())
         for line in repair_lines(repair):
             numbers = [word for word in line.split() if word.endswith(")")]

@@ -19,7 +19,7 @@ AUDIT = Verb(
         Option(
             "baseline",
             ANY,
-            "an older audit: only what surely got worse fails",
+            "an older audit: only what clearly got worse fails",
             toml=False,
             command=False,
         ),

@@ -73,7 +73,7 @@ def audit(
     data
         Real rows, any dataframe; for what needs them, and for a search to start from.
     sampler
-        The population that scores speak of; by default all inputs.
+        The population that scores describe; by default all inputs.
     baseline
         An older audit of the same checks: what is not surely worse than it was does not fail.
     budget

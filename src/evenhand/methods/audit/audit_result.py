@@ -153,7 +153,7 @@ class Audit(Evidence):
         return lines
 
     def against(self, old: Audit, *, name: str = "") -> Audit:
-        """Return the audit held against an older one: only what surely got worse, or is new, fails.
+        """Return the audit compared with an older one: only what is clearly worse, or new, fails.
 
         Parameters
         ----------

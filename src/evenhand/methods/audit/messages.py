@@ -68,7 +68,7 @@ SUMMARY_NOT_WRITTEN = "GITHUB_STEP_SUMMARY: cannot write the summary to {file}: 
 PROGRESS = "check {number} of {all}: {name}"
 INTERRUPTED_BEFORE = "interrupted before: {checks}"
 OTHER_SPACE = (
-    "the baseline is of another space of inputs, so that its scores may speak of others"
+    "the baseline is of another space of inputs, so its scores may be of other inputs"
 )
 CHECK_IS_GONE = "the baseline has a check that this audit has not: {name}"
 OLDER_AUDIT = "an older audit"
@@ -124,7 +124,7 @@ NOTHING_FOUND = "nothing was found"
 MARKDOWN_COUNTS = "{count} statements: {verdicts}. {confidence}"
 MARKDOWN_COUNTS_OF = "{count} statements of {subject}: {verdicts}. {confidence}"
 MARKDOWN_BASELINE = (
-    "Held against a baseline: {baseline}. What is not surely worse than it was does not"
+    "Compared with a baseline: {baseline}. What is not surely worse than it was does not"
     " fail."
 )
 NOTHING_MEASURED = "Nothing was measured."
@@ -157,7 +157,7 @@ CARD_CAVEATS = "### Caveats and limits"
 CARD_REPRODUCE = "### How to reproduce"
 CARD_VERDICT = "Verdict: {verdict}."
 CARD_VERDICT_OF = "Software under test: {subject}. Verdict: {verdict}."
-CARD_BASELINE = "{verdict} Held against a baseline: {baseline}."
+CARD_BASELINE = "{verdict} Compared with a baseline: {baseline}."
 CARD_PROTECTED = "Protected characteristics and the groups that they make:"
 CARD_TESTED = "Tested: {factors}."
 CARD_NO_FACTORS = "None were declared."
@@ -172,7 +172,7 @@ CARD_READING = (
     " intervals of its check hold together. Limits are engineering thresholds, chosen by those who"
     " ran the audit."
 )
-CARD_CHOSEN_INPUTS = "inputs that a {job} chose, which are no population"
+CARD_CHOSEN_INPUTS = "inputs chosen by a {job}, which are not a population"
 CARD_DECLARED_POPULATION = "as the check declares it"
 CARD_NO_DATA = "No data was evaluated."
 CARD_NO_RESULTS = "There are no results."
@@ -202,10 +202,10 @@ SOME_UNDECIDED = (
     " a pass."
 )
 ALL_ON_RIGHT_SIDE = (
-    "Every check that has an engineering threshold is surely on the right side of it."
+    "Every check that has an engineering threshold is clearly on the right side of it."
 )
-WITHOUT_LIMIT = "The checks tell scores without holding them against a limit."
-NOTHING_TO_TELL = "There is nothing to tell."
+WITHOUT_LIMIT = "The checks report scores without comparing them with a limit."
+NOTHING_TO_TELL = "There is nothing to report."
 STATEMENTS = "{checks} made {statements}: {verdicts}."
 NO_STATEMENTS = "{checks} made {statements}."
 INPUTS_ASKED = "The software was asked {inputs}, of which {executed} were run this time."
@@ -214,10 +214,10 @@ TOO_MANY_FOR_ONE_LEVEL = (
     "Each check holds at its own level; they are too many to say that all of them hold"
     " together."
 )
-POPULATIONS = "They speak of: {populations}."
-POPULATIONS_AND_OTHERS = "They speak of: {populations} and others."
+POPULATIONS = "Populations: {populations}."
+POPULATIONS_AND_OTHERS = "Populations: {populations} and others."
 HELD_AGAINST = (
-    "Held against a baseline: {baseline}. Only what surely got worse, or is new, fails."
+    "Compared with a baseline: {baseline}. Only what clearly got worse, or is new, fails."
 )
 AGAINST_THE_BASELINE = "against the baseline"
 VERDICTS_CAPTION = (

@@ -272,11 +272,11 @@ class Comparison(Evidence):
         return self
 
     def story(self) -> str:
-        """Return the mitigations that are not surely better than blind overwriting, as text."""
+        """Return the mitigations that are not clearly better than blind overwriting, as text."""
         return _story(self._open)
 
     def story_lines(self) -> list[str]:
-        """Return a line for each mitigation that is not surely better than blind overwriting."""
+        """Return a line for each mitigation that is not clearly better than blind overwriting."""
         return [f"  {standing}" for standing in self._open]
 
     @property

@@ -101,7 +101,7 @@ ROWS_WITHOUT_OUTCOME = (
     "{lost} of {rows} rows have no {outcome}; they are left out of everything"
 )
 TOO_MANY_VALUES = (
-    "{name} has more than {most} values, and no selection rates are told by it"
+    "{name} has more than {most} values, so no selection rates are given for it"
 )
 
 # Remarks on a table

@@ -95,7 +95,7 @@ def measure(
         ``"wald"`` reproduces the paper's stopping rule and interval, which do not hold their
         coverage.
     sampler
-        The population that the score speaks of: all inputs by default, or `rows`, or a `profile`
+        The population that the score describes: all inputs by default, or `rows`, or a `profile`
         (Def. 3.8).
     exact
         Enumerate instead of sampling; by default where there are no more than 10,000 inputs (256

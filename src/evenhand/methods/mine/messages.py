@@ -147,7 +147,7 @@ NO_REST_AT_ALL = (
 
 # Errors: results that are read back, and pictures of them.
 
-RESULT_DAMAGED = "this evenhand result is damaged: its details do not tell of {rule}"
+RESULT_DAMAGED = "this evenhand result is damaged: its details have no entry for {rule}"
 NO_MAPS_OF_TABLES = (
     "this {verb} has nothing of that kind to draw; TermsDisplay draws those of mine_text"
 )
@@ -373,8 +373,8 @@ PICTURE_OF_TERMS = (
     "The terms with which texts are treated most differently, with their intervals."
 )
 RULE_SETS_TABLE = (
-    "Rule sets: how much their people's rate differs from that of everyone else. They speak"
-    " of: {population}."
+    "Rule sets: how much their people's rate differs from that of everyone else."
+    " Population: {population}."
 )
 COLUMN_RULES_IN_IT = "rules in it"
 COLUMN_CHANGED_WITH_IT = "changed with it"

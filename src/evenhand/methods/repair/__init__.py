@@ -155,9 +155,9 @@ REPAIR = Verb(
     frame=Deferred("evenhand.methods.repair.repair_result:frame"),
     document=Deferred("evenhand.methods.repair.repair_result:document"),
     rule=(
-        "A repair did not surely help",
+        "A repair did not clearly help",
         (
-            "The repaired model does not surely discriminate less, or costs more than blindly"
+            "The repaired model does not clearly discriminate less, or costs more than blindly"
             " giving up accuracy."
         ),
     ),

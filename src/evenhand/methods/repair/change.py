@@ -39,7 +39,7 @@ class PairedChange:
 
     @property
     def verdict(self) -> Literal["fell", "rose", "unsure"]:
-        """Whether the score surely fell, surely rose, or neither."""
+        """Whether the score clearly fell, clearly rose, or neither."""
         if self.fall.low > 0:
             return "fell"
         if self.fall.high < 0:

@@ -122,14 +122,14 @@ class ValidationScore:
         reserve = min(self._standard_error(first), tolerance / 2)
         if fall <= tolerance - reserve:
             return ""
-        surely = fall > tolerance
+        clearly = fall > tolerance
         if self.right is None:
             amount = number_text.decimal(fall)
-            if surely:
+            if clearly:
                 return messages.R2_FELL.format(amount=amount)
             return messages.R2_PERHAPS_FELL_TOO_FAR.format(amount=amount)
         points = number_text.points(fall)
-        if surely:
+        if clearly:
             return messages.ACCURACY_FELL.format(points=points)
         return messages.ACCURACY_PERHAPS_FELL_TOO_FAR.format(points=points)
 

@@ -196,7 +196,7 @@ NOTHING_LEFT_TO_LOWER = (
     "nothing is left to lower among {inputs} inputs; later steps were left out"
 )
 SHARE_ROSE = "the share rose"
-SHARE_DID_NOT_SURELY_FALL = "the share did not surely fall"
+SHARE_DID_NOT_CLEARLY_FALL = "the share did not clearly fall"
 LOOKS_DO_NOT_RISE = (
     "looks = {looks} must be rising numbers of draws, for example [1000, 4000]"
 )
@@ -207,7 +207,7 @@ NOT_A_RULE = "rule = {rule} is not a Rule; take one from a finding of mine, or l
 RULE_MET_BY_ALL = "rule: all of the training rows meet {rule}; give another rule"
 RULE_MET_BY_NONE = "rule: none of the training rows meet {rule}; give another rule"
 NO_SUBGROUP_STANDS_OUT = (
-    "no subgroup surely stands out among {rows} training rows ({claim})"
+    "no subgroup clearly stands out among {rows} training rows ({claim})"
 )
 ONE_OUTCOME_ONLY = (
     "positive: every training row has a favourable outcome, or none has; name the"
@@ -317,7 +317,7 @@ TEXTS_NEED_LABELS = (
     "{model} predicts numbers, and texts are repaired by their labels; use a classifier"
 )
 NOTHING_MINED = "nothing could be mined: {error}"
-NO_TERMS_STAND_OUT = "no terms surely stand out in {texts} training texts ({claim})"
+NO_TERMS_STAND_OUT = "no terms clearly stand out in {texts} training texts ({claim})"
 NO_DIFFERENCE_IN_TEXTS = (
     "{rule} makes no difference in {texts} training texts that name {categories}"
 )
@@ -347,7 +347,7 @@ PERHAPS_NO_BETTER_THAN_OVERWRITING = (
     "it may be no better than giving up as much accuracy by blindly overwriting predictions"
 )
 PERFORMANCE_SURELY_FELL = (
-    "{name} has surely fallen by more than is tolerated, which is {tolerated}"
+    "{name} has clearly fallen by more than is tolerated, which is {tolerated}"
 )
 PERFORMANCE_PERHAPS_FELL = (
     "{name} has perhaps fallen by more than is tolerated, which is {tolerated}"
@@ -403,14 +403,14 @@ CLAIM_NO_DIFFERENCE = (
     "{about}: nothing to repair; no difference was found, and the model was left as it is"
 )
 CLAIM_NOT_SURE = (
-    "{about}: nothing to repair; nothing surely stands out ({before}), and the model was left as"
+    "{about}: nothing to repair; nothing clearly stands out ({before}), and the model was left as"
     " it is"
 )
 CLAIM_NOT_MEASURED = (
     "{about}: nothing to repair; nothing could be measured, and the model was left as it is"
 )
 DISCRIMINATION_ROSE = (
-    "discrimination over {features} has surely risen, from {before} to {after}; repair {together}"
+    "discrimination over {features} has clearly risen, from {before} to {after}; repair {together}"
     " together"
 )
 DISCRIMINATION_OF_PEOPLE_ROSE = (

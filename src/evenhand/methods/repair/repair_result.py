@@ -139,7 +139,7 @@ class Repair(Evidence):
 
     @property
     def moved(self) -> tuple[str, ...]:
-        """Other protected features over which discrimination has surely risen."""
+        """Other protected features over which discrimination has clearly risen."""
         found: list[str] = []
         for check in self._risen:
             if check.kind == "other":
@@ -148,7 +148,7 @@ class Repair(Evidence):
 
     @property
     def side_effects(self) -> tuple[str, ...]:
-        """Sentences on where discrimination has surely risen: elsewhere, or among people."""
+        """Sentences on where discrimination has clearly risen: elsewhere, or among people."""
         together = dict.fromkeys([*self.over, *self.moved])
         sentences = []
         for check in self._risen:
@@ -177,17 +177,17 @@ class Repair(Evidence):
 
     @property
     def _undone(self) -> bool:
-        """Whether discrimination surely rose elsewhere by as much as it fell here."""
+        """Whether discrimination clearly rose elsewhere by as much as it fell here."""
         rises = [check.change.value for check in self._risen if check.change]
         largest = max(rises, default=0.0)
         return largest > 0 and largest >= self.change.fall.value
 
     @property
     def verdict(self) -> Verdict:
-        """Pass if it surely got fairer and beats giving up accuracy, or if there was no difference.
+        """Pass if it clearly got fairer and beats giving up accuracy, or nothing was to repair.
 
         It fails if the score did not fall, if the repair is no better than giving up accuracy, if
-        accuracy surely fell by more than is tolerated, or if discrimination rose as much over
+        accuracy clearly fell by more than is tolerated, or if discrimination rose as much over
         another protected feature or among people.
         """
         return worst_of(self._verdicts()) or Verdict.PASS
@@ -220,7 +220,7 @@ class Repair(Evidence):
 
     @property
     def _verdict_on_region(self) -> Verdict:
-        """Whether it surely beats giving up accuracy; what was not compared does not count."""
+        """Whether it clearly beats giving up accuracy; what was not compared does not count."""
         better = [region in BETTER for region in self.plausible]
         if all(better):
             return Verdict.PASS

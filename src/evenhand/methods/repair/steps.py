@@ -23,7 +23,7 @@ KINDS = ("aim", "people", "other", "subgroup", "group", "performance")
 groups, performance.
 """
 
-# How a score has changed: surely for better or for worse, not at all, perhaps, or with no interval
+# How a score has changed: clearly for better or for worse, not at all, perhaps, or with no interval
 # of the change.
 BETTER = "better"
 WORSE = "worse"
@@ -122,7 +122,7 @@ class RepairCheck:
 
     @property
     def rose(self) -> bool:
-        """Whether the score has surely become larger."""
+        """Whether the score has clearly become larger."""
         return self.change is not None and self.change.low > 0
 
     def to_dict(self) -> dict[str, Any]:

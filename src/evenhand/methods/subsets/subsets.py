@@ -95,7 +95,7 @@ def subsets(
     exact
         Ask every input instead of sampling; by default where there are few.
     sampler
-        The population that the scores speak of: all inputs by default, or `rows`, or a `profile`
+        The population that the scores describe: all inputs by default, or `rows`, or a `profile`
         (Def. 3.8).
     budget
         What the whole search may spend; sets that it does not reach are reported as not tested.

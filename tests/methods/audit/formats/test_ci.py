@@ -866,7 +866,7 @@ def test_a_baseline_is_in_the_summary_and_in_each_row():
     new = audit_of(score(0.2, 0.3))
     text = to_markdown(new.against(old, name="old.json"))
     assert text.startswith("## evenhand: pass")
-    assert f"Held against a baseline: old.json, digest {old.digest}." in text
+    assert f"Compared with a baseline: old.json, digest {old.digest}." in text
     assert "(baseline: not surely worse)" in text
 
 

@@ -40,7 +40,7 @@ from evenhand.runtime.errors import UsageError
 from evenhand.space.rule import Condition, Rule
 from evenhand.statistics.estimate import Amount, Estimate, StopReason
 from tests.methods.repair.test_plot_and_page import FULL
-from tests.support.helpers import SAID, TERMS, examples, refused
+from tests.support.helpers import COMMENTS, TERMS, examples, refused
 
 matplotlib.use("Agg")
 
@@ -283,8 +283,8 @@ def every() -> dict[str, CheckResult]:
         ),
         "mine": eh.mine(model, data=rows(), over=["sex", "town"], limit=0.1),
         "mine_log": eh.mine_log(logged, outcome="granted", over="sex", positive="grant"),
-        "mine_text": eh.mine_text(loud, SAID, lexicon=TERMS, support=0.2),
-        "terms": eh.mine_text(loud, SAID, lexicon=TERMS, kind="causal", limit=0.05),
+        "mine_text": eh.mine_text(loud, COMMENTS, lexicon=TERMS, support=0.2),
+        "terms": eh.mine_text(loud, COMMENTS, lexicon=TERMS, kind="causal", limit=0.05),
         "selection": eh.impact(hired, outcome="hired", over="sex", least_ratio=0.8),
         "scoring": eh.impact(hired, outcome="points", over="sex", scored=True),
         "compare": eh.compare(predictions, truth, rows()["sex"], resamples=100),
@@ -320,7 +320,7 @@ WORDS = {
     "measure": (
         "Changing only sex",
         "Engineering threshold: 5 %.",
-        "It speaks of: all inputs",
+        "Population: all inputs",
         "The simplest case",
     ),
     "group": ("The groups that are compared", "sex F", "sex M"),
@@ -495,8 +495,8 @@ def test_a_check_held_against_a_baseline_says_how_it_stands(undrawn):
     mild = audit(0.1, 0.08, 0.12)
     bad = audit(0.3, 0.25, 0.35)
     found = whole(page(bad.against(mild, name="old.json")))
-    assert "Held against a baseline: old.json, digest" in found.text
-    assert "Only what surely got worse, or is new, fails." in found.text
+    assert "Compared with a baseline: old.json, digest" in found.text
+    assert "Only what clearly got worse, or is new, fails." in found.text
     assert "Against the baseline: worse. It was: 10.0 % (8.0 % to 12.0 %" in found.text
     row_that_fails = next(cells for cells in found.rows if cells[0] == "fail")
     assert row_that_fails[-2:] == ["5 %", "worse"]

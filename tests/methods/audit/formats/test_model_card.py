@@ -228,7 +228,7 @@ def test_factors_metrics_and_populations_are_named(audit):
     ):
         assert word in found["Metrics"], word
     assert "| sex | all inputs, uniformly | 2,048 |" in found["Evaluation data"]
-    assert "which are no population | 400 |" in found["Evaluation data"]
+    assert "which are not a population | 400 |" in found["Evaluation data"]
 
 
 def test_every_statement_is_a_row_with_interval_level_n_and_verdict(audit):
@@ -268,7 +268,7 @@ def test_caveats_name_the_limits_and_claim_nothing(audit):
         "not proof",
         "a note",
         "broken could not be run",
-        "A rate speaks of",
+        "A rate describes",
     ):
         assert words in caveats
     assert "A search finds witnesses and never a rate" in caveats

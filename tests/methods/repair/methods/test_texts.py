@@ -243,7 +243,7 @@ def test_a_fair_model_is_left_as_it_is():
     assert found.region is None
     assert (found.before.value, found.verdict) == (0.0, Verdict.PASS)
     assert "nothing to repair; no difference was found" in found.claim
-    assert any("surely stand out" in note for note in found.notes)
+    assert any("clearly stand out" in note for note in found.notes)
     assert found.accuracy_before == found.accuracy_after
     assert mended(fair, limit=0.001).verdict is Verdict.UNDECIDED
     named = mended(fair, rule={"gender": "gay"})

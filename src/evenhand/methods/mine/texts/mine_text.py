@@ -217,7 +217,7 @@ class _TextScores:
 
 @dataclass(frozen=True, eq=False)
 class _TextScoring:
-    """How rule sets of terms are scored: which kind of score, against what, and how surely."""
+    """How rule sets of terms are scored: which kind of score, against what, and how clearly."""
 
     subject: TextSubject
     matches: Matches

@@ -1,4 +1,4 @@
-"""augment: train again with more and more inputs, and keep what surely helps.
+"""augment: train again with more and more inputs, and keep what clearly helps.
 
 This is Algorithm 5 of Aequitas, with steps that are kept only on evidence.
 """
@@ -47,7 +47,7 @@ MOST_STEPS = 8
 twins.
 """
 LOOKS = (2_000, 8_000, 32_000)
-"""After how many inputs it is looked at whether the share has surely changed."""
+"""After how many inputs it is looked at whether the share has clearly changed."""
 PILOT = 8_000
 QUERIES = 60_000
 """Inputs by which the original is judged first, and by which discriminatory ones are searched for.
@@ -72,7 +72,7 @@ def augment(
     draws: int | None,
     budget: Budget | None,
 ) -> RepairAttempt:
-    """Train again with a growing share of inputs, while that surely helps (Algorithm 5)."""
+    """Train again with a growing share of inputs, while that clearly helps (Algorithm 5)."""
     subject = job.subject(original)
     first = first_look(job, subject, draws, budget, searched=add != "twins")
     if first.nothing:
@@ -138,7 +138,7 @@ class _Steps:
                 return
 
     def _made(self, number: int, percent: float) -> Step:
-        """Train again with so many percent, and keep the model where it surely helps."""
+        """Train again with so many percent, and keep the model where it clearly helps."""
         job = self.job
         added_text = messages.ROWS_ADDED.format(number=number_text.percent(percent / 100))
         job.meter.report("training again", (number - 1) / MOST_STEPS, added_text)
@@ -189,7 +189,7 @@ def decide(
         The probability with which all limits hold at every look together, and so where the looking
         ends.
     looks
-        Rising numbers of draws at which to look; the first at which the score surely fell or rose
+        Rising numbers of draws at which to look; the first at which the score clearly fell or rose
         is the last.
 
     >>> hits = np.arange(4000) % 20 == 0
@@ -230,7 +230,7 @@ def _not_fallen(change: PairedChange) -> str:
         return ""
     if change.verdict == "rose":
         return messages.SHARE_ROSE
-    return messages.SHARE_DID_NOT_SURELY_FALL
+    return messages.SHARE_DID_NOT_CLEARLY_FALL
 
 
 def _counting(names: tuple[str, ...], draws: Draws, old: Subject, new: Subject) -> Count:

@@ -56,7 +56,7 @@ def rule_of(
 ) -> tuple[tuple[str, ...] | Rule, Estimate | None]:
     """Return the subgroup to repair, the user's or the worst mined, and a gap that is unsure.
 
-    The gap is None where the subgroup surely stands out, or was given.
+    The gap is None where the subgroup clearly stands out, or was given.
     """
     if isinstance(rule, Result):
         rule = rule.worst.about

@@ -56,7 +56,7 @@ class HeldOutTextChecks:
     after: TextSubject
     wanted: Mapping[str, Term] | None
     unsure: Estimate | None
-    """The gap, where nothing surely stands out."""
+    """The gap, where nothing clearly stands out."""
 
     def evidence(self) -> TextEvidence:
         """Return all that was checked."""

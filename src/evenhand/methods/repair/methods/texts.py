@@ -110,7 +110,7 @@ def repair_texts(
     rule
         The terms to repair for: a Rule or a result of `mine_text`, or terms by category such as
         ``{"gender": "gay"}``. By default the worst that is mined in the training texts, where it
-        surely stands out.
+        clearly stands out.
     lexicon, without, support, against, positive
         As for `mine_text`.
     add
