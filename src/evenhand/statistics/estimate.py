@@ -1,6 +1,4 @@
-"""What a measurement says: a value with its interval, the verdict against a limit, and why sampling
-ended.
-"""
+"""What a measurement says: a value with its interval, a verdict, and why sampling ended."""
 
 from __future__ import annotations
 
@@ -21,7 +19,12 @@ _OLD_UNITS = {"inputs found": "count", "the score's own": "amount"}
 
 
 class Verdict(StrEnum):
-    """What an estimate says about a limit; UNDECIDED is not a pass."""
+    """What an estimate says about a limit; UNDECIDED is not a pass.
+
+    Notes
+    -----
+    See docs/how-to/ci.md for what each means for an exit code.
+    """
 
     PASS = "pass"  # noqa: S105
     FAIL = "fail"
@@ -29,7 +32,12 @@ class Verdict(StrEnum):
 
 
 class StopReason(StrEnum):
-    """Why sampling ended, as the sentence that users read."""
+    """Why sampling ended, as the sentence that users read.
+
+    Notes
+    -----
+    See docs/how-to/measure.md and docs/explanation/intervals.md.
+    """
 
     DECIDED = "the limit was excluded"
     MARGIN = "the margin was reached"
@@ -59,8 +67,27 @@ def check_limit(limit: float) -> float:
 class Estimate:
     """A rate, or a difference of rates, with the interval that holds it with probability `level`.
 
-    `value` is NaN where nothing was observed (n = 0). `population` names what the value describes.
+    Parameters
+    ----------
+    value : float
+        The score; NaN where nothing was observed (n = 0).
+    low, high : float
+        The ends of the interval.
+    n : int
+        How many inputs or rows it rests on.
+    level : float
+        The probability with which the interval holds the true score; 1 where all was enumerated.
+    method : str
+        How the interval was made.
+    population : str
+        What the score describes, in words.
 
+    Notes
+    -----
+    See docs/how-to/measure.md and docs/explanation/intervals.md.
+
+    Examples
+    --------
     >>> estimate = Estimate(0.123, 0.101, 0.148, 2048, 0.95, "exact")
     >>> print(estimate)
     12.3 % (10.1 % to 14.8 %, 95 % level, n = 2,048, exact)
@@ -250,6 +277,12 @@ class Witnesses(Estimate):
     input was tried. `n` is how many inputs were tried, twins aside, and says nothing of how many of
     all inputs discriminate.
 
+    Notes
+    -----
+    See docs/how-to/search.md
+
+    Examples
+    --------
     >>> print(Witnesses.of(12, 400, "adaptive"))
     12 found by trying 400 inputs (adaptive)
     >>> Witnesses.of(0, 400, "adaptive").verdict(0).value

@@ -366,8 +366,29 @@ def needed(
 ) -> int:
     """Return about how many inputs a plan takes when the rate is p.
 
-    The default p is the most expensive one.
+    Parameters
+    ----------
+    level, margin, limit
+        As for `measure`.
+    p
+        The rate; by default the one that takes most.
 
+    Returns
+    -------
+    int
+        The first number of inputs at which a score would be known to within the margin.
+
+    Raises
+    ------
+    UsageError
+        If p is not a rate, or level, margin or limit is out of its range.
+
+    See Also
+    --------
+    measure : Measures a score. See docs/how-to/measure.md
+
+    Examples
+    --------
     >>> needed(0.95, 0.05), needed(0.95, 0.05, p=0.0)
     (451, 78)
     """
