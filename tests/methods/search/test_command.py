@@ -43,7 +43,12 @@ COMMAND = (
 FUNCTION = '[subject]\nfunction = "search_rules:decide"\n'
 BIASED = 'if [ "$1" = M ] && [ "$3" -gt 60 ]; then echo yes; else echo no; fi'
 FAIR = 'if [ "$3" -gt 60 ]; then echo yes; else echo no; fi'
-RULES = "def decide(people):\n    return ((people['sex'] == 'M') & (people['age'] > 60)).astype(int)\n"
+RULES = """\
+def decide(people):
+    is_man = people['sex'] == 'M'
+    is_old = people['age'] > 60
+    return (is_man & is_old).astype(int)
+"""
 
 
 HOMES = {"search": "search.search", "prevalence": "measure.measure"}
@@ -56,7 +61,8 @@ def project(tmp_path):
     def write(
         subject: str = COMMAND, checks: str = "", space: str = SPACE, body: str = BIASED
     ) -> Path:
-        (tmp_path / "evenhand.toml").write_text(subject + space + textwrap.dedent(checks))
+        config = subject + space + textwrap.dedent(checks)
+        (tmp_path / "evenhand.toml").write_text(config)
         (tmp_path / "search_rules.py").write_text(RULES)
         program(tmp_path, body)
         return Path(tmp_path)
@@ -65,10 +71,15 @@ def project(tmp_path):
 
 
 def program(folder: Path, body: str) -> None:
+    path = folder / "decide"
     # Replaced, not written over: a program that still runs cannot be.
-    (folder / "decide").unlink(missing_ok=True)
-    (folder / "decide").write_text("#!/bin/sh\n" + body)
-    (folder / "decide").chmod(0o755)
+    path.unlink(missing_ok=True)
+    path.write_text("#!/bin/sh\n" + body)
+    path.chmod(0o755)
+
+
+def config_of(folder: Path) -> Config:
+    return Config.load(folder / "evenhand.toml")
 
 
 @pytest.fixture
@@ -80,7 +91,7 @@ def run(tmp_path, monkeypatch, capsys):
 
     def call(*arguments: str, expect: int) -> str:
         code = main(arguments)
-        out, err = (str(text) for text in capsys.readouterr())
+        out, err = capsys.readouterr()
         assert code == expect, out + err
         if expect == 2:
             assert err.startswith("evenhand: ")
@@ -99,7 +110,8 @@ def fake(monkeypatch, run):
 
         def verb(subject: eh.Subject, space: None = None, **settings: Any) -> Result:
             calls.append(settings)
-            found = Finding("found", ("sex",), Witnesses.of(1, 9, "adaptive"))
+            count = Witnesses.of(1, 9, "adaptive")
+            found = Finding("found", ("sex",), count)
             return Result(
                 "search",
                 [found],
@@ -109,7 +121,8 @@ def fake(monkeypatch, run):
                 subject.space.to_dict(),
             )
 
-        monkeypatch.setattr(f"evenhand.methods.{HOMES[arguments[0]]}.{arguments[0]}", verb)
+        name = arguments[0]
+        monkeypatch.setattr(f"evenhand.methods.{HOMES[name]}.{name}", verb)
         run(*arguments, expect=0)
         return calls
 
@@ -118,7 +131,8 @@ def fake(monkeypatch, run):
 
 def ages(start: Any, folder: Path) -> list[float]:
     space = eh.Space.from_toml(folder / "evenhand.toml")
-    return list(start.points(space)[:, space.index("age")].tolist())
+    points = start.points(space)
+    return list(points[:, space.index("age")].tolist())
 
 
 def test_search_passes_its_options_on(fake, project, tmp_path):
@@ -145,7 +159,8 @@ def test_search_passes_its_options_on(fake, project, tmp_path):
         "n_jobs": 2,
         "progress": None,
     }
-    assert len(pd.read_csv(tmp_path / "f.csv.gz")) == 0
+    found = pd.read_csv(tmp_path / "f.csv.gz")
+    assert len(found) == 0
 
 
 def test_prevalence_passes_its_options_on(fake, project):
@@ -156,24 +171,22 @@ def test_prevalence_passes_its_options_on(fake, project):
     )
     (call,) = fake(*command.split())
     assert call.pop("budget") == eh.Budget(queries=100, seconds=9.0)
-    settings = {
+    assert call == {
         "over": [("sex",)],
         "limit": 0.1,
         "margin": 0.02,
         "level": 0.9,
         "seed": 7,
         "n_jobs": 2,
+        "progress": None,
     }
-    assert call == settings | {"progress": None}
 
 
 def test_what_is_not_given_is_left_to_the_function(fake, project):
     project(FUNCTION)
     (call,) = fake("search")
-    assert (set(call), call["start"]) == (
-        {"start", "budget", "seed", "n_jobs", "progress"},
-        None,
-    )
+    assert set(call) == {"start", "budget", "seed", "n_jobs", "progress"}
+    assert call["start"] is None
     (call,) = fake("prevalence")
     assert set(call) == {"budget", "seed", "n_jobs", "progress"}
 
@@ -202,8 +215,9 @@ margin = 0.1
 
 def test_checks_of_the_config_each_write_their_file(fake, project, tmp_path):
     project(FUNCTION, checks=CHECKS)
-    (tmp_path / "data").mkdir()
-    (tmp_path / "data" / "people.csv").write_text("sex,race,age\nF,a,30\n")
+    data = tmp_path / "data"
+    data.mkdir()
+    (data / "people.csv").write_text("sex,race,age\nF,a,30\n")
     first, second = fake("search", "--found", "f.csv", "--seconds", "9")
     assert first.pop("budget") == eh.Budget(queries=50, seconds=9.0, findings=3)
     assert len(first.pop("start")) == 1
@@ -217,17 +231,21 @@ def test_checks_of_the_config_each_write_their_file(fake, project, tmp_path):
         "n_jobs": 1,
         "progress": None,
     }
-    assert (second["start"], second["over"]) == (None, [("race",)])
-    assert {file.name for file in tmp_path.glob("f*.csv")} == {"f.csv", "f-2.csv"}
+    assert second["start"] is None
+    assert second["over"] == [("race",)]
+    written = {file.name for file in tmp_path.glob("f*.csv")}
+    assert written == {"f.csv", "f-2.csv"}
     (call,) = fake("prevalence")
-    assert (call["over"], call["margin"]) == ([("race",)], 0.1)
+    assert call["over"] == [("race",)]
+    assert call["margin"] == 0.1
 
 
 def test_a_path_in_the_config_is_beside_the_config(project, tmp_path):
-    config = Config.load(project(checks=CHECKS) / "evenhand.toml")
+    config = config_of(project(checks=CHECKS))
     first = plans_of_job(config, "search", {})[0]
     assert first.settings["start"] == str(tmp_path / "data" / "people.csv")
-    given = plans_of_job(config, "search", {"start": "mine.csv", "over": [("sex",)]})[0]
+    options = {"start": "mine.csv", "over": [("sex",)]}
+    given = plans_of_job(config, "search", options)[0]
     assert given.settings["start"] == "mine.csv"
 
 
@@ -245,7 +263,7 @@ def test_a_path_in_the_config_is_beside_the_config(project, tmp_path):
     ],
 )
 def test_a_wrong_check_is_refused(project, check, words):
-    config = Config.load(project(checks=f"[[checks]]\n{check}\n") / "evenhand.toml")
+    config = config_of(project(checks=f"[[checks]]\n{check}\n"))
     refused(ConfigError, lambda: checks_of(config), "evenhand.toml", "check 1", words)
 
 
@@ -253,12 +271,16 @@ PEOPLE = "sex,race,age,y\nF,a,30,0\nM,b,40,1\nX,b,40,1\nM,c,17,1\nM,,50,0\nF,c,6
 
 
 def test_real_rows_of_a_file_must_all_be_inputs(project, tmp_path):
-    config = Config.load(project() / "evenhand.toml")
+    config = config_of(project())
     assert config.start() == (None, [])
     people = tmp_path / "people.csv"
     people.write_text("sex,race,age\nF,a,30\nM,b,17\n")
     refused(
-        DataError, lambda: config.start(str(people)), "people.csv", "'age' = 17", "row 1"
+        DataError,
+        lambda: config.start(str(people)),
+        "people.csv",
+        "'age' = 17",
+        "row 1",
     )
     people.write_text("sex,rce,age\nF,a,30\n")
     refused(
@@ -268,21 +290,20 @@ def test_real_rows_of_a_file_must_all_be_inputs(project, tmp_path):
         "'race'",
         "did you mean 'rce'",
     )
-    refused(
-        DataError,
-        lambda: config.start(str(tmp_path / "peple.csv")),
-        "did you mean 'people.csv'",
-    )
+    misspelt = str(tmp_path / "peple.csv")
+    refused(DataError, lambda: config.start(misspelt), "did you mean 'people.csv'")
 
 
 def test_real_rows_are_those_of_the_population(project, tmp_path):
     (tmp_path / "people.csv").write_text("sex,race,age,w\nF,a,30,1\nM,b,40,2\n")
     space = '[population]\nrows = "people.csv"\nweights = "w"\n' + SPACE
-    found, notes = Config.load(project(space=space) / "evenhand.toml").start()
+    config = config_of(project(space=space))
+    found, notes = config.start()
     assert ages(found, tmp_path) == [30, 40]
     assert notes == ["real rows are those of people.csv"]
     weighted = "[population.weights.sex]\nF = 1\nM = 2\n" + SPACE
-    assert Config.load(project(space=weighted) / "evenhand.toml").start() == (None, [])
+    config = config_of(project(space=weighted))
+    assert config.start() == (None, [])
 
 
 def inferred(more: str = "") -> str:
@@ -303,21 +324,22 @@ high = 90
 
 
 def test_real_rows_are_those_of_the_space_as_far_as_they_fit(project, tmp_path):
-    people = tmp_path / "people.csv"
-    people.write_text(
-        PEOPLE.replace("M,,50,0\n", "M,c,50,0\n").replace("X,b,40,1\n", "F,b,91,1\n")
-    )
-    config = Config.load(project(space=inferred()) / "evenhand.toml")
+    some_fit = PEOPLE.replace("M,,50,0\n", "M,c,50,0\n")
+    some_fit = some_fit.replace("X,b,40,1\n", "F,b,91,1\n")
+    (tmp_path / "people.csv").write_text(some_fit)
+    config = config_of(project(space=inferred()))
     found, notes = config.start()
     assert ages(found, tmp_path) == [30, 40, 50, 60]
     assert notes == [
         "real rows are those of people.csv but for 2 of 6 that are no inputs of the space"
     ]
     constrained = inferred("constraints = [\"not (age > 45 and race == 'c')\"]")
-    found, _ = Config.load(project(space=constrained) / "evenhand.toml").start()
+    config = config_of(project(space=constrained))
+    found, _ = config.start()
     assert ages(found, tmp_path) == [30, 40]
     lacking = inferred() + '[space.features.job]\nlevels = ["x", "y"]\n'
-    found, notes = Config.load(project(space=lacking) / "evenhand.toml").start()
+    config = config_of(project(space=lacking))
+    found, notes = config.start()
     assert found is None
     assert "no row of people.csv is an input of the space" in notes[0]
 
@@ -325,13 +347,24 @@ def test_real_rows_are_those_of_the_space_as_far_as_they_fit(project, tmp_path):
 def test_rows_with_values_of_another_kind_do_not_fit():
     from evenhand.config.file import _fitting
 
-    space = eh.Space([eh.category("code", [1, 2]), eh.real("rate", 0, 1, step=0.25)])
+    features = [
+        eh.category("code", [1, 2]),
+        eh.real("rate", 0, 1, step=0.25),
+    ]
+    space = eh.Space(features)
     frame = pd.DataFrame(
-        {"code": [1, 2, 3, 1, 1], "rate": [0.25, 0.3, 0.5, np.nan, 1.0], "more": range(5)}
+        {
+            "code": [1, 2, 3, 1, 1],
+            "rate": [0.25, 0.3, 0.5, np.nan, 1.0],
+            "more": range(5),
+        }
     )
-    assert _fitting(frame, space).index.tolist() == [0, 4]
-    texts = frame.astype({"rate": object}).assign(rate=["0.25", "x", None, 0.5, 0.75])
-    assert space.encode(_fitting(texts[3:], space)).tolist() == [[0.0, 0.5], [0.0, 0.75]]
+    fitting = _fitting(frame, space)
+    assert fitting.index.tolist() == [0, 4]
+    texts = frame.astype({"rate": object})
+    texts["rate"] = ["0.25", "x", None, 0.5, 0.75]
+    fitting = _fitting(texts[3:], space)
+    assert space.encode(fitting).tolist() == [[0.0, 0.5], [0.0, 0.75]]
 
 
 def test_from_search_to_replay_with_a_shell_script(run, project, tmp_path):
@@ -353,19 +386,21 @@ def test_from_search_to_replay_with_a_shell_script(run, project, tmp_path):
     assert "not a rate" in done
     assert "individual" in done
     result = Result.from_json(tmp_path / "out.json")
-    assert (result.job, result.verdict) == ("search", None)
+    assert result.job == "search"
+    assert result.verdict is None
     found = pd.read_csv(tmp_path / "found.csv")
     assert list(found) == ["sex", "race", "age", "outcome", "twin.sex", "twin.outcome"]
-    assert len(found) == result.worst.estimate.value > 0
+    assert len(found) > 0
+    assert len(found) == result.worst.estimate.value
     assert (found["age"] > 60).all()
     assert (found["sex"] != found["twin.sex"]).all()
 
     cases = len(result.worst.cases)
-    assert f"{cases} of {cases} cases of sex still differ" in run(
-        "replay", "out.json", expect=1
-    )
+    replayed = run("replay", "out.json", expect=1)
+    assert f"{cases} of {cases} cases of sex still differ" in replayed
     program(folder, FAIR)
-    assert f"0 of {cases} cases of sex still differ" in run("replay", "out.json", expect=0)
+    replayed = run("replay", "out.json", expect=0)
+    assert f"0 of {cases} cases of sex still differ" in replayed
 
 
 @pytest.mark.parametrize(
@@ -392,7 +427,8 @@ def test_a_limit_gives_a_verdict(run, project, tmp_path, body, space, code, verd
     )
     assert done.startswith(verdict)
     assert "limit 0" in done.splitlines()[0]
-    assert Result.from_json(tmp_path / "out.json").exit_code == code
+    result = Result.from_json(tmp_path / "out.json")
+    assert result.exit_code == code
     if body == FAIR:
         assert "no discriminatory input found" in done
         assert "the search found none" in run("replay", "out.json", expect=2)
@@ -418,9 +454,14 @@ def test_the_command_line_and_python_agree(run, project, tmp_path):
     exec(RULES, rules)
     start = pd.read_csv(tmp_path / "people.csv")
     here = eh.search(
-        rules["decide"], space, budget=eh.Budget(queries=2000), seed=3, start=start
+        rules["decide"],
+        space,
+        budget=eh.Budget(queries=2000),
+        seed=3,
+        start=start,
     )
-    assert Result.from_json(tmp_path / "out.json").digest == here.digest
+    result = Result.from_json(tmp_path / "out.json")
+    assert result.digest == here.digest
 
 
 def test_prevalence_is_a_rate_with_its_interval(run, project, tmp_path):
@@ -434,9 +475,8 @@ def test_prevalence_is_a_rate_with_its_interval(run, project, tmp_path):
 
 
 def test_rows_that_were_left_out_are_reported(run, project, tmp_path):
-    (tmp_path / "people.csv").write_text(
-        PEOPLE.replace("M,,50,0\n", "").replace("X,b,40,1\n", "")
-    )
+    one_does_not_fit = PEOPLE.replace("M,,50,0\n", "").replace("X,b,40,1\n", "")
+    (tmp_path / "people.csv").write_text(one_does_not_fit)
     project(FUNCTION, space=inferred())
     done = run("search", "--queries", "500", "--no-explain", expect=0)
     assert (
@@ -494,7 +534,11 @@ def test_a_terminal_sees_how_the_search_goes(project):
     ]
     environment = os.environ | {"TERM": "xterm", "COLUMNS": "160"}
     with subprocess.Popen(
-        command, cwd=folder, stdout=subprocess.PIPE, stderr=theirs, env=environment
+        command,
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=theirs,
+        env=environment,
     ) as process:
         os.close(theirs)
         seen = b""
@@ -515,7 +559,11 @@ def test_help_imports_nothing_heavy():
     code = "import sys; from evenhand.cli.main import main; main(['search', '--help']); "
     code += "print(sorted({'numpy', 'pandas', 'scipy', 'rich'} & set(sys.modules)))"
     done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
     )
     assert "--strategy" in done.stdout
     assert done.stdout.endswith("[]\n")

@@ -48,18 +48,31 @@ SPACE = Space(
 def found_of(software, over=("sex",), n=40, space=SPACE, **options):
     subject = Subject(software, space, **options)
     probe = Probe(View(subject), over)
+    points = space.draw(n, np.random.default_rng(0))
     found = Found(probe)
-    found.add(probe.ask(space.draw(n, np.random.default_rng(0))))
+    found.add(probe.ask(points))
     return found
 
 
+def through_json(table):
+    return json.loads(json.dumps(table, allow_nan=False))
+
+
 def entry(found, output="", order=None):
-    table = json.loads(json.dumps(pack(found, order), allow_nan=False))
-    return {"about": list(found.probe.names), "output": output, "inputs": table}
+    return {
+        "about": list(found.probe.names),
+        "output": output,
+        "inputs": through_json(pack(found, order)),
+    }
 
 
 def men(people):
     return people["sex"] == "M"
+
+
+def nobody(people):
+    """Treat everybody alike."""
+    return people["age"] > 3
 
 
 class Fake:
@@ -72,51 +85,64 @@ class Fake:
         self.outcomes = inputs.outcomes
 
 
+OUTCOMES = st.sampled_from(
+    [
+        st.booleans(),
+        st.integers(-(2**60), 2**60),
+        st.floats(allow_nan=False),
+        strategies.TEXTS,
+    ]
+)
+
+
+def drawn_found(space, n, data) -> Any:
+    """Return some inputs, twins that differ in some features, and outcomes of any kind."""
+    some_names = st.lists(st.sampled_from(space.names), min_size=1, unique=True)
+    over = tuple(data.draw(some_names))
+    rng = np.random.default_rng(n)
+    individuals = space.draw(n, rng)
+    others = space.draw(n, rng)
+    twins = individuals.copy()
+    at_issue = list(space.sets(over))
+    twins[:, at_issue] = others[:, at_issue]
+    kind = data.draw(OUTCOMES)
+    drawn = data.draw(st.lists(kind, min_size=2 * n, max_size=2 * n))
+    outcomes = as_outcomes(drawn).reshape(2, n)
+    return Fake(space, over, Inputs(individuals, twins, outcomes))
+
+
+def types_of(values):
+    return [type(value) for value in values.ravel().tolist()]
+
+
 @settings(max_examples=examples(60), deadline=None)
 @given(strategies.spaces(continuous=True), st.integers(0, 5), st.data())
 def test_what_is_packed_comes_back_to_the_last_bit(space, n, data):
-    over = data.draw(st.lists(st.sampled_from(space.names), min_size=1, unique=True))
-    rng = np.random.default_rng(n)
-    individuals = space.draw(n, rng)
-    twins = individuals.copy()
-    at_issue = list(space.sets(over))
-    twins[:, at_issue] = space.draw(n, rng)[:, at_issue]
-    kind = data.draw(
-        st.sampled_from(
-            [
-                st.booleans(),
-                st.integers(-(2**60), 2**60),
-                st.floats(allow_nan=False),
-                strategies.TEXTS,
-            ]
-        )
-    )
-    drawn = data.draw(st.lists(kind, min_size=2 * n, max_size=2 * n))
-    outcomes = as_outcomes(drawn).reshape(2, n)
-    found: Any = Fake(space, tuple(over), Inputs(individuals, twins, outcomes))
-    back = unpack(entry(found)["inputs"], space)
-    assert (back.individuals == individuals).all()
-    assert (back.twins == twins).all()
-    assert back.outcomes.tolist() == outcomes.tolist()
-    types_back = list(map(type, back.outcomes.ravel().tolist()))
-    types_before = list(map(type, outcomes.ravel().tolist()))
-    assert types_back == types_before
+    found = drawn_found(space, n, data)
+    packed = entry(found)
+    back = unpack(packed["inputs"], space)
+    assert (back.individuals == found.individuals).all()
+    assert (back.twins == found.twins).all()
+    assert back.outcomes.tolist() == found.outcomes.tolist()
+    assert types_of(back.outcomes) == types_of(found.outcomes)
     try:
-        check_columns(space, [over])
+        check_columns(space, [found.probe.names])
     except UsageError:
         return
-    made = frame([entry(found)], space)
-    loaded = frame([entry(found)], json.loads(json.dumps(space.to_dict())))
+    made = frame([packed], space)
+    loaded = frame([packed], through_json(space.to_dict()))
     pd.testing.assert_frame_equal(made, loaded)
-    pd.testing.assert_frame_equal(made[list(space.names)], space.decode(individuals))
-    records = zip(space.records(individuals), space.records(twins), strict=True)
-    for row, (individual, twin) in enumerate(records):
+    people = space.decode(found.individuals)
+    pd.testing.assert_frame_equal(made[list(space.names)], people)
+    individuals = space.records(found.individuals)
+    twins = space.records(found.twins)
+    for row in range(n):
         row_made = made.iloc[row]
-        for name in over:
-            assert row_made[f"twin.{name}"] == twin[name]
+        for name in found.probe.names:
+            assert row_made[f"twin.{name}"] == twins[row][name]
         for name in space.names:
-            assert row_made[name] == individual[name]
-        own_outcome, twin_outcome = outcomes[:, row].tolist()
+            assert row_made[name] == individuals[row][name]
+        own_outcome, twin_outcome = found.outcomes[:, row].tolist()
         assert row_made["outcome"] == own_outcome
         assert row_made["twin.outcome"] == twin_outcome
 
@@ -125,29 +151,45 @@ def test_the_columns_are_those_of_the_contract():
     found = found_of(men)
     made = frame([entry(found)], SPACE)
     assert list(made.columns) == [*SPACE.names, "outcome", "twin.sex", "twin.outcome"]
-    assert len(made) == len(found) == 40
+    assert len(found) == 40
+    assert len(made) == 40
     individuals = made[list(SPACE.names)]
-    subject = found.probe.view.subject
-    assert subject.decide(individuals).tolist() == made["outcome"].tolist()
+    decide = found.probe.view.subject.decide
+    assert decide(individuals).tolist() == made["outcome"].tolist()
     twins = individuals.assign(sex=made["twin.sex"])
-    assert subject.decide(twins).tolist() == made["twin.outcome"].tolist()
+    assert decide(twins).tolist() == made["twin.outcome"].tolist()
     assert (made["outcome"] != made["twin.outcome"]).all()
 
 
 def test_an_order_is_kept():
     found = found_of(men)
-    order = np.arange(len(found))[::-1]
-    made = frame([entry(found)], SPACE)
-    reordered = frame([entry(found, order=order)], SPACE)
+    packed = entry(found)
+    backwards = np.arange(len(found))[::-1]
+    made = frame([packed], SPACE)
+    reordered = frame([entry(found, order=backwards)], SPACE)
     expected = made.iloc[::-1].reset_index(drop=True)
     pd.testing.assert_frame_equal(expected, reordered)
 
 
+def rate_of_members(people):
+    return people["member"] * people["rate"]
+
+
+def repeated(values, sizes):
+    """Return each value as often as its size says."""
+    return np.repeat(values, sizes).tolist()
+
+
 def test_several_sets_and_outputs_are_kept_apart():
     one = found_of(men)
-    two = found_of(lambda people: people["member"] * people["rate"], ("member",), n=30)
+    two = found_of(rate_of_members, ("member",), n=30)
     both = found_of(lambda people: people["age"] > 50, ("sex", "age"), n=10)
-    made = frame([entry(one, "grant"), entry(two, "rate"), entry(both, "grant")], SPACE)
+    entries = [
+        entry(one, "grant"),
+        entry(two, "rate"),
+        entry(both, "grant"),
+    ]
+    made = frame(entries, SPACE)
     added = [
         "outcome",
         "twin.sex",
@@ -159,36 +201,42 @@ def test_several_sets_and_outputs_are_kept_apart():
     ]
     assert list(made.columns) == [*SPACE.names, *added]
     sizes = [40, len(two), 10]
-    assert made["over"].tolist() == np.repeat(["sex", "member", "sex, age"], sizes).tolist()
-    assert made["output"].tolist() == np.repeat(["grant", "rate", "grant"], sizes).tolist()
+    assert made["over"].tolist() == repeated(["sex", "member", "sex, age"], sizes)
+    assert made["output"].tolist() == repeated(["grant", "rate", "grant"], sizes)
     assert not made.isna().any(axis=None)
     rows = made[made["over"] == "member"]
     # What is not at issue is the twin's as well.
     assert (rows["twin.sex"] == rows["sex"]).all()
     assert (rows["twin.member"] != rows["member"]).all()
-    assert made["outcome"].tolist()[:40] == one.outcomes[0].tolist()
-    assert all(type(outcome) is bool for outcome in made["outcome"].tolist()[:40])
-    same = frame([entry(one), entry(two)], SPACE)
-    assert list(same.columns)[-1] == "over"
+    first_outcomes = made["outcome"].tolist()[:40]
+    assert first_outcomes == one.outcomes[0].tolist()
+    assert {type(outcome) for outcome in first_outcomes} == {bool}
+
+
+def test_several_sets_of_one_output_have_no_column_for_it():
+    one = found_of(men)
+    two = found_of(rate_of_members, ("member",), n=30)
+    made = frame([entry(one), entry(two)], SPACE)
+    assert list(made.columns)[-1] == "over"
 
 
 @pytest.mark.parametrize("given", ["nothing found", "no entries"])
 def test_no_rows_have_the_same_columns(given, tmp_path):
-    none = found_of(lambda people: people["age"] > 3)
-    entries = [entry(none)] if given == "nothing found" else []
-    made = frame(entries, SPACE)
     full = frame([entry(found_of(men))], SPACE)
+    entries = []
+    expected = list(full.columns)
+    if given == "nothing found":
+        entries.append(entry(found_of(nobody)))
+    else:
+        expected.remove("twin.sex")
+    made = frame(entries, SPACE)
     assert len(made) == 0
-    wanted = (
-        list(full.columns)
-        if entries
-        else [name for name in full.columns if name != "twin.sex"]
-    )
-    assert list(made.columns) == wanted
+    assert list(made.columns) == expected
     assert made.dtypes["age"] == full.dtypes["age"]
     for name in ("none.csv", "none.parquet"):
-        save(made, tmp_path / name)
-        assert (tmp_path / name).exists()
+        path = tmp_path / name
+        save(made, path)
+        assert path.exists()
 
 
 def test_the_users_own_dtypes_come_back():
@@ -202,22 +250,25 @@ def test_the_users_own_dtypes_come_back():
         }
     )
     space = Space.from_frame(people)
-    found = found_of(lambda rows: rows["sex"] == "M", space=space)
-    made = frame([entry(found)], space)
-    assert made.dtypes[list(people.columns)].tolist() == people.dtypes.tolist()
+    made = frame([entry(found_of(men, space=space))], space)
+    dtypes = made.dtypes[list(people.columns)]
+    assert dtypes.tolist() == people.dtypes.tolist()
     assert made.dtypes["twin.sex"] == people.dtypes["sex"]
+
+
+def test_found_inputs_of_a_polars_frame_come_back_in_pandas():
     polars = pytest.importorskip("polars")
-    other = Space.from_frame(polars.DataFrame({"sex": ["F", "M"], "age": [20, 90]}))
-    assert isinstance(
-        frame([entry(found_of(lambda rows: rows["sex"] == "M", space=other))], other),
-        pd.DataFrame,
-    )
+    people = polars.DataFrame({"sex": ["F", "M"], "age": [20, 90]})
+    space = Space.from_frame(people)
+    made = frame([entry(found_of(men, space=space))], space)
+    assert isinstance(made, pd.DataFrame)
 
 
 def test_a_space_with_functions_among_its_constraints_can_be_loaded():
     space = Space(SPACE.features, constraints=[lambda people: people["age"] > 20])
     found = found_of(men, space=space)
-    assert len(frame([entry(found)], json.loads(json.dumps(space.to_dict())))) == 40
+    made = frame([entry(found)], through_json(space.to_dict()))
+    assert len(made) == 40
 
 
 def test_many_rows_stay_small():
@@ -226,28 +277,27 @@ def test_many_rows_stay_small():
     assert text.count("\n") < 30
     numbers = text.count(" ")
     assert len(text) < 7 * numbers
-    assert set(table["features"]["age"].split()) <= {str(age) for age in range(18, 91)}
+    ages = set(table["features"]["age"].split())
+    assert ages <= {str(age) for age in range(18, 91)}
+
+
+def worded(people):
+    return np.where(men(people), "true", 'nö, "1"')
 
 
 @pytest.mark.parametrize("name", ["found.csv", "found.csv.gz", "found.parquet"])
-@pytest.mark.parametrize(
-    "software", [men, lambda people: np.where(people["sex"] == "M", "true", 'nö, "1"')]
-)
+@pytest.mark.parametrize("software", [men, worded])
 def test_files_hold_the_frame(name, software, tmp_path):
-    found = found_of(software)
-    made = frame([entry(found)], SPACE)
+    made = frame([entry(found_of(software))], SPACE)
     path = tmp_path / name
     save(made, path)
     suffix = name.removeprefix("found")
-    numbers = [feature.name for feature in SPACE.features if feature.kind != "category"]
     names = names_of(path, suffix)
     assert names == list(made.columns)
-    columns = read_columns(
-        path, suffix, names, numbers=numbers, outcomes=["outcome", "twin.outcome"]
-    )
-    for column in numbers:
-        assert columns[column].tolist() == made[column].tolist()
-    for column in ("outcome", "twin.outcome"):
+    numbers = ["age", "rate", "step"]
+    outcomes = ["outcome", "twin.outcome"]
+    columns = read_columns(path, suffix, names, numbers=numbers, outcomes=outcomes)
+    for column in [*numbers, *outcomes]:
         assert columns[column].tolist() == made[column].tolist()
     sex = columns["sex"]
     assert [sex.values[code] for code in sex.codes] == made["sex"].tolist()
@@ -264,45 +314,53 @@ def test_files_hold_the_frame(name, software, tmp_path):
 
 def test_files_hold_one_and_true_apart(tmp_path):
     one = found_of(men)
-    two = found_of(lambda people: (people["sex"] == "M") * 1)
+    two = found_of(lambda people: men(people) * 1)
     made = frame([entry(one, "grant"), entry(two, "number")], SPACE)
-    save(made, tmp_path / "found.csv")
-    read = pd.read_csv(tmp_path / "found.csv", dtype=str, keep_default_na=False)
+    path = tmp_path / "found.csv"
+    save(made, path)
+    read = pd.read_csv(path, dtype=str, keep_default_na=False)
     assert set(read["outcome"][:40]) == {"false"}
     assert set(read["outcome"][40:]) == {"0"}
 
 
 def test_wide_dtypes_are_written(tmp_path):
     made = pd.DataFrame(
-        {"count": pd.array([1, 2], dtype="Int64"), "sex": pd.Categorical(["F", "M"])}
+        {
+            "count": pd.array([1, 2], dtype="Int64"),
+            "sex": pd.Categorical(["F", "M"]),
+        }
     )
-    save(made, tmp_path / "wide.parquet")
-    assert pd.read_parquet(tmp_path / "wide.parquet").to_dict("list") == {
-        "count": [1, 2],
-        "sex": ["F", "M"],
-    }
+    path = tmp_path / "wide.parquet"
+    save(made, path)
+    read = pd.read_parquet(path)
+    assert read["count"].tolist() == [1, 2]
+    assert read["sex"].tolist() == ["F", "M"]
+    assert list(read.columns) == ["count", "sex"]
 
 
-def test_mistakes_are_refused(tmp_path):
+def test_a_path_that_cannot_be_written_is_refused(tmp_path):
     made = frame([entry(found_of(men))], SPACE)
-    refused(UsageError, lambda: save(made, tmp_path / "found.xlsx"), "'.xlsx'", "'.csv'")
+    folder = tmp_path / "nowhere"
     wrong: Any = 3
+    refused(UsageError, lambda: save(made, tmp_path / "found.xlsx"), "'.xlsx'", "'.csv'")
     refused(UsageError, lambda: save(made, wrong), "3 must be the path")
-    refused(UsageError, lambda: save(made, tmp_path / "nowhere" / "found.csv"), "nowhere")
-    refused(
-        UsageError, lambda: save(made, tmp_path / "nowhere" / "found.parquet"), "nowhere"
-    )
+    refused(UsageError, lambda: save(made, folder / "found.csv"), "nowhere")
+    refused(UsageError, lambda: save(made, folder / "found.parquet"), "nowhere")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_features_named_like_columns_are_refused():
     space = Space([category("sex", ["F", "M"]), integer("over", 0, 9)])
     check_columns(space, [("sex",)])
-    refused(
-        UsageError, lambda: check_columns(space, [("sex",), ("over",)]), "'over'", "rename"
-    )
-    refused(
-        UsageError,
-        lambda: check_columns(Space([category("outcome", [1])]), [("outcome",)]),
-        "'outcome'",
-    )
+    several = [("sex",), ("over",)]
+    refused(UsageError, lambda: check_columns(space, several), "'over'", "rename")
+    outcome = Space([category("outcome", [1])])
+    refused(UsageError, lambda: check_columns(outcome, [("outcome",)]), "'outcome'")
+
+
+def unknown_level(table):
+    codes = table["features"]["sex"]
+    table["features"]["sex"] = codes.replace("0", "7")
 
 
 @pytest.mark.parametrize(
@@ -311,9 +369,7 @@ def test_mistakes_are_refused(tmp_path):
         lambda table: table.pop("outcomes"),
         lambda table: table["features"].pop("age"),
         lambda table: table["features"].update(age="20 30"),
-        lambda table: table["features"].update(
-            sex=table["features"]["sex"].replace("0", "7")
-        ),
+        unknown_level,
         lambda table: table["outcomes"].update(individual="x"),
         lambda table: table["twins"].update(sex=None, age=[]),
         lambda table: table.update(rows="many"),
@@ -327,9 +383,7 @@ def test_a_damaged_table_is_refused(damage):
 
 def test_a_result_read_from_a_file_gives_the_same_frame(tmp_path):
     result = eh.measure(men, SPACE, over="sex", budget=eh.Budget(queries=200))
-    found = found_of(men)
-    details = {"search": [entry(found)]}
-    path = tmp_path / "result.json"
+    packed = entry(found_of(men))
     kept = eh.Result(
         result.job,
         result.findings,
@@ -337,10 +391,11 @@ def test_a_result_read_from_a_file_gives_the_same_frame(tmp_path):
         result.spent,
         result.stop,
         result.space,
-        details=details,
+        details={"search": [packed]},
     )
+    path = tmp_path / "result.json"
     kept.to_json(path)
     read = eh.Result.from_json(path)
-    pd.testing.assert_frame_equal(
-        frame(read.details["search"], read.space), frame([entry(found)], SPACE)
-    )
+    made = frame([packed], SPACE)
+    loaded = frame(read.details["search"], read.space)
+    pd.testing.assert_frame_equal(loaded, made)

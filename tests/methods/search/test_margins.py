@@ -52,6 +52,17 @@ VOTERS = [
 ]
 
 
+def small_network() -> Any:
+    network = MLPClassifier((8,), solver="lbfgs", random_state=0)
+    return make_pipeline(StandardScaler(), network)
+
+
+def one_hot(*names: str) -> Any:
+    """Return a step that encodes the named columns and passes the others on."""
+    encoder = (OneHotEncoder(), list(names))
+    return make_column_transformer(encoder, remainder="passthrough")
+
+
 def wrong_on_the_edge() -> Any:
     """A model whose labels do not follow from its probabilities, as with SVC(probability=True)."""
 
@@ -78,12 +89,7 @@ def margins_of(
     [
         (DecisionTreeClassifier(max_depth=4, random_state=0), "predict_proba"),
         (RandomForestClassifier(10, random_state=0), "predict_proba"),
-        (
-            make_pipeline(
-                StandardScaler(), MLPClassifier((8,), solver="lbfgs", random_state=0)
-            ),
-            "predict_proba",
-        ),
+        (small_network(), "predict_proba"),
         (LOGISTIC, "predict_proba"),
         (SVC(), "decision_function"),
         (VotingClassifier(VOTERS, voting="soft"), "predict_proba"),
@@ -115,8 +121,9 @@ def test_labels_are_those_of_the_model_and_margins_tell_their_side(model, scorer
 def test_a_margin_is_the_distance_of_the_probability_from_a_half():
     subject, margins = margins_of(LOGISTIC)
     assert margins is not None
-    wanted = subject.adapter.model.predict_proba(OTHERS)[:, 1] - 0.5  # type: ignore[attr-defined]
-    np.testing.assert_allclose(margins.decide(OTHERS)[1], wanted, atol=1e-12)
+    _, above = margins.decide(OTHERS)
+    probabilities = subject.adapter.model.predict_proba(OTHERS)  # type: ignore[attr-defined]
+    np.testing.assert_allclose(above, probabilities[:, 1] - 0.5, atol=1e-12)
 
 
 @pytest.mark.parametrize("positive", ["approve", "deny"])
@@ -128,19 +135,24 @@ def test_a_threshold_moves_the_boundary_of_the_positive_class(positive):
     assert outcomes.tolist() == subject.decide(OTHERS).tolist()
     assert (outcomes == positive).tolist() == (above >= 0).tolist()
     column = list(LOGISTIC.classes_).index(positive)
-    np.testing.assert_allclose(above, LOGISTIC.predict_proba(OTHERS)[:, column] - 0.8)
+    probabilities = LOGISTIC.predict_proba(OTHERS)[:, column]
+    np.testing.assert_allclose(above, probabilities - 0.8)
 
 
-def test_a_scorer_that_tells_other_labels_is_not_used_and_its_questions_count():
+def test_a_scorer_that_gives_other_labels_is_passed_over_and_its_questions_count():
     class Skewed(LogisticRegression):
         def predict_proba(self, inputs: Any) -> Any:
-            return super().predict_proba(inputs)[:, ::-1]
+            shares = super().predict_proba(inputs)
+            return shares[:, ::-1]
 
     subject, margins = margins_of(Skewed(max_iter=5000))
     assert margins is not None
     assert margins.scorer == "decision_function"
     assert subject.asked == 3 * len(SAMPLE)
     assert subject.executed == subject.asked
+
+
+def test_where_all_scorers_give_other_labels_there_are_no_margins():
     subject, margins = margins_of(wrong_on_the_edge())
     assert margins is None
     assert subject.asked == 3 * len(SAMPLE)
@@ -174,38 +186,57 @@ def test_a_scorer_that_crashes_is_passed_over_and_later_crashes_are_reported():
     assert subject.executed == 2 * len(SAMPLE)
 
 
+def distance(one: Any, other: Any) -> Any:
+    return abs(one - other)
+
+
+THREE_LABELS = POINTS[:, 3].astype(int) % 3
+
+
 @pytest.mark.parametrize(
     ("model", "labels", "options"),
     [
         (VotingClassifier(VOTERS), YES, {}),
-        (DecisionTreeClassifier(max_depth=4), POINTS[:, 3].astype(int) % 3, {}),
+        (DecisionTreeClassifier(max_depth=4), THREE_LABELS, {}),
         (LinearRegression(), POINTS[:, 1] * 2.5, {}),
         (LOGISTIC, YES, {"memo": True}),
         (LOGISTIC, YES, {"output": "score"}),
-        (
-            LOGISTIC,
-            YES,
-            {"output": "score", "differs": lambda one, other: abs(one - other)},
-        ),
+        (LOGISTIC, YES, {"output": "score", "differs": distance}),
         (LOGISTIC, YES, {"outputs": ["grant"]}),
     ],
 )
 def test_without_two_labels_and_their_scores_there_are_no_margins(model, labels, options):
     subject = Subject(model.fit(POINTS, labels), SPACE, **options)
-    view = View(subject, next(iter(subject.meanings)))
+    first_output = next(iter(subject.meanings))
+    view = View(subject, first_output)
     assert Margins.of(view, SAMPLE) is None
     assert subject.asked == 0
 
 
-def test_a_ledger_a_function_and_an_empty_sample_have_no_margins(tmp_path):
-    with Subject(LOGISTIC.fit(POINTS, YES), SPACE, ledger=tmp_path / "ledger") as kept:
+def test_a_ledger_has_no_margins(tmp_path):
+    model = LOGISTIC.fit(POINTS, YES)
+    with Subject(model, SPACE, ledger=tmp_path / "ledger") as kept:
         assert Margins.of(View(kept), SAMPLE) is None
-    function = Subject(lambda people: people["age"] > 30, SPACE)
-    assert Margins.of(View(function), SAMPLE) is None
-    two = Subject(lambda people: (people["age"] > 30).astype(int), SPACE, differs=0.5)
-    assert Margins.of(View(two), SAMPLE) is None
-    _, without_sample = margins_of(LOGISTIC, sample=SAMPLE[:0])
-    assert without_sample is None
+
+
+def over_30(people: Any) -> Any:
+    return people["age"] > 30
+
+
+@pytest.mark.parametrize(
+    "subject",
+    [
+        Subject(over_30, SPACE),
+        Subject(lambda people: over_30(people).astype(int), SPACE, differs=0.5),
+    ],
+)
+def test_a_function_has_no_margins(subject):
+    assert Margins.of(View(subject), SAMPLE) is None
+
+
+def test_without_a_sample_there_are_no_margins():
+    _, margins = margins_of(LOGISTIC, sample=SAMPLE[:0])
+    assert margins is None
 
 
 def test_a_memo_that_switched_itself_on_changes_nothing():
@@ -217,28 +248,34 @@ def test_a_memo_that_switched_itself_on_changes_nothing():
 
 
 @pytest.mark.parametrize("memo", [False, True])
-def test_of_numbers_that_differ_by_a_gap_the_margin_is_the_outcome(memo):
-    for model, labels, options in (
+@pytest.mark.parametrize(
+    ("model", "labels", "options"),
+    [
         (LOGISTIC, YES, {"output": "score"}),
         (LinearRegression(), POINTS[:, 1], {}),
-    ):
-        subject, margins = margins_of(model, labels, differs=0.05, memo=memo, **options)
-        assert margins is not None
-        assert not margins.bounded
-        assert not margins.sloped
-        assert subject.asked == len(SAMPLE)
-        outcomes, above = margins.decide(OTHERS)
-        assert outcomes.tolist() == above.tolist()
-        assert outcomes.tolist() == subject.decide(OTHERS).tolist()
-        probe = Probe(View(subject), ("sex",))
-        _, asked = boundary_points(margins, probe, OTHERS)
-        assert asked == 0
+    ],
+)
+def test_of_numbers_that_differ_by_a_gap_the_margin_is_the_outcome(
+    memo, model, labels, options
+):
+    subject, margins = margins_of(model, labels, differs=0.05, memo=memo, **options)
+    assert margins is not None
+    assert not margins.bounded
+    assert not margins.sloped
+    assert subject.asked == len(SAMPLE)
+    outcomes, above = margins.decide(OTHERS)
+    assert outcomes.tolist() == above.tolist()
+    assert outcomes.tolist() == subject.decide(OTHERS).tolist()
+    probe = Probe(View(subject), ("sex",))
+    _, asked = boundary_points(margins, probe, OTHERS)
+    assert asked == 0
 
 
 def test_many_points_are_asked_in_batches_and_none_at_all():
     subject, margins = margins_of(DecisionTreeClassifier(max_depth=3, random_state=0))
     assert margins is not None
-    many = np.asfortranarray(np.resize(POINTS, (ROWS_AT_ONCE + 5, POINTS.shape[1])))
+    repeated = np.resize(POINTS, (ROWS_AT_ONCE + 5, POINTS.shape[1]))
+    many = np.asfortranarray(repeated)
     before = subject.executed
     outcomes, above = margins.decide(many)
     assert len(outcomes) == len(many)
@@ -252,12 +289,12 @@ def test_many_points_are_asked_in_batches_and_none_at_all():
 
 
 def test_a_pipeline_on_a_frame_with_texts():
-    space = Space([category("sex", ["F", "M"]), integer("age", 18, 90)], protected=["sex"])
+    features = [category("sex", ["F", "M"]), integer("age", 18, 90)]
+    space = Space(features, protected=["sex"])
     points = space.draw(300, np.random.default_rng(0))
     frame = pd.DataFrame(space.labels(points))
-    encode = make_column_transformer((OneHotEncoder(), ["sex"]), remainder="passthrough")
     sex, age = points.T
-    model = make_pipeline(encode, LogisticRegression(max_iter=5000))
+    model = make_pipeline(one_hot("sex"), LogisticRegression(max_iter=5000))
     model.fit(frame, age + 10 * sex > 55)
     subject = Subject(model, space)
     margins = Margins.of(View(subject), points[:100])
@@ -267,11 +304,10 @@ def test_a_pipeline_on_a_frame_with_texts():
 
 
 def smooth() -> tuple[Subject, Margins, Probe]:
-    subject, margins = margins_of(
-        make_pipeline(StandardScaler(), MLPClassifier((8,), solver="lbfgs", random_state=0))
-    )
+    subject, margins = margins_of(small_network())
     assert margins is not None
-    return subject, margins, Probe(View(subject), ("sex",))
+    probe = Probe(View(subject), ("sex",))
+    return subject, margins, probe
 
 
 def test_points_all_on_one_side_have_nowhere_to_go():
@@ -294,9 +330,10 @@ def test_points_between_two_sides_are_near_the_boundary():
     before = subject.asked
     proposal, queries = boundary_points(margins, probe, OTHERS)
     assert queries == subject.asked - before
-    assert queries == 2 * len(OTHERS) + 3 * 2 * len(proposal.points)
+    points = proposal.points
+    assert queries == 2 * len(OTHERS) + 3 * 2 * len(points)
     assert proposal.pairs is not None
-    assert proposal.pairs.tolist() == [[0, 1]] * len(proposal.points)
+    assert proposal.pairs.tolist() == [[0, 1]] * len(points)
     for feature, column in zip(SPACE.features, proposal.points.T, strict=True):
         assert feature.inside(column).all()
     hits = probe.ask(proposal.points, proposal.pairs).hits
@@ -304,23 +341,24 @@ def test_points_between_two_sides_are_near_the_boundary():
 
 
 def test_pairs_of_assignments_stay_with_their_points():
-    space = Space(
-        [category("race", ["a", "b", "c", "d"]), real("income", 0, 1)], protected=["race"]
-    )
+    features = [category("race", ["a", "b", "c", "d"]), real("income", 0, 1)]
+    space = Space(features, protected=["race"])
     points = space.draw(200, np.random.default_rng(1))
     frame = pd.DataFrame(space.labels(points))
-    encode = make_column_transformer((OneHotEncoder(), ["race"]), remainder="passthrough")
-    labels = points[:, 1] + 0.1 * points[:, 0] > 0.6
-    model = make_pipeline(encode, LogisticRegression(C=1000, max_iter=5000)).fit(
-        frame, labels
-    )
+    race, income = points.T
+    labels = income + 0.1 * race > 0.6
+    model = make_pipeline(one_hot("race"), LogisticRegression(C=1000, max_iter=5000))
+    model.fit(frame, labels)
     view = View(Subject(model, space))
     margins = Margins.of(view, points)
     probe = Probe(view, ("race",))
     assert margins is not None
-    pairs = np.stack([np.arange(200) % 3, np.full(200, 3)], axis=1)
+    some_other = np.arange(200) % 3
+    last = np.full(200, 3)
+    pairs = np.stack([some_other, last], axis=1)
     proposal, _ = boundary_points(margins, probe, points, pairs)
     assert proposal.pairs is not None
     assert len(proposal.pairs) == len(proposal.points)
     assert len(proposal.points) > 50
-    assert probe.ask(proposal.points, proposal.pairs).hits.mean() > 0.8
+    tried = probe.ask(proposal.points, proposal.pairs)
+    assert tried.hits.mean() > 0.8
