@@ -20,6 +20,8 @@ from evenhand.space.space import Space
 from tests.support.helpers import examples, refused
 from tests.support.strategies import spaces
 
+Point = tuple[float, ...]
+
 
 @st.composite
 def binned(draw: Any, feature: Feature) -> Feature:
@@ -48,7 +50,7 @@ def grouped(draw: Any) -> Groups:
     return Groups(space, tuple(names))
 
 
-def every(space: Space) -> list[tuple[float, ...]]:
+def every(space: Space) -> list[Point]:
     """Every valid input of a small space."""
     values = [feature.values().tolist() for feature in space.features]
     points = np.array(list(itertools.product(*values)))
@@ -56,7 +58,7 @@ def every(space: Space) -> list[tuple[float, ...]]:
     return as_tuples(valid_points)
 
 
-def as_tuples(points: Any) -> list[tuple[float, ...]]:
+def as_tuples(points: Any) -> list[Point]:
     return [tuple(point) for point in points.tolist()]
 
 
@@ -73,9 +75,9 @@ def cell_of(feature: Feature, value: float) -> int:
     return -1
 
 
-def members(groups: Groups) -> dict[int, set[tuple[float, ...]]]:
+def members(groups: Groups) -> dict[int, set[Point]]:
     """The valid inputs of each group, by plain loops."""
-    found: dict[int, set[tuple[float, ...]]] = {}
+    found: dict[int, set[Point]] = {}
     for group in range(-1, len(groups)):
         found[group] = set()
     for point in every(groups.space):
@@ -83,7 +85,7 @@ def members(groups: Groups) -> dict[int, set[tuple[float, ...]]]:
     return found
 
 
-def group_of(groups: Groups, point: tuple[float, ...]) -> int:
+def group_of(groups: Groups, point: Point) -> int:
     """The group of an input, by a plain loop; -1 for none."""
     group = 0
     for name, size in zip(groups.names, groups.shape, strict=True):
@@ -113,7 +115,8 @@ def listed(groups: Groups, group: int) -> Any:
 def test_every_input_is_in_the_group_that_a_loop_finds(groups):
     for group, points in members(groups).items():
         if points:
-            assert (groups.of(np.array(sorted(points))) == group).all()
+            found = groups.of(np.array(sorted(points)))
+            assert (found == group).all()
 
 
 @settings(max_examples=examples(50), deadline=None)
@@ -208,7 +211,8 @@ def rates() -> Groups:
 
 
 def test_a_continuous_feature_is_grouped_by_its_bins(rates):
-    points = np.array([[-1.0, 0], [0, 0], [0.5, 0], [0.6, 0]])
+    points = np.zeros((4, 2))
+    points[:, 0] = [-1.0, 0.0, 0.5, 0.6]
     assert rates.of(points).tolist() == [0, 1, 1, -1]
     assert rates.label(0) == {"rate": "-1 to under 0"}
     assert rates.label(1) == {"rate": "0 to 0.5"}
@@ -218,7 +222,8 @@ def test_a_continuous_feature_is_grouped_by_its_bins(rates):
 def test_draws_of_a_continuous_feature_are_uniform_over_their_bin(rates, group, middle):
     drawn = rates.draw(20_000, np.random.default_rng(0), group)
     assert (rates.of(drawn) == group).all()
-    assert abs(drawn[:, 0].mean() - middle) < 0.02
+    mean = drawn[:, 0].mean()
+    assert abs(mean - middle) < 0.02
     other = 1 - group
     moved = rates.move(drawn, other)
     assert (rates.of(moved) == other).all()
@@ -269,7 +274,8 @@ def test_a_step_that_no_decimal_holds_stays_on_its_grid():
 )
 def test_bins_are_named_by_edges_that_people_can_read(feature, labels):
     groups = Groups(Space([feature]), ("x",))
-    assert [groups.label(group)["x"] for group in range(len(groups))] == labels
+    found = [groups.label(group)["x"] for group in range(len(groups))]
+    assert found == labels
 
 
 def test_a_constraint_that_fails_is_not_an_empty_group():
@@ -313,4 +319,5 @@ def test_unknown_continuous_and_empty_groups_are_refused_by_name():
     refused(SpaceError, lambda: Groups(space, ("rate",)), "continuous", "bins")
     groups = Groups(space, ("age",))
     assert uniform().empty(groups).tolist() == [False, True, False]
-    refused(SpaceError, lambda: groups.draw(1, np.random.default_rng(0), 1), "1 to under 2")
+    rng = np.random.default_rng(0)
+    refused(SpaceError, lambda: groups.draw(1, rng, 1), "1 to under 2")

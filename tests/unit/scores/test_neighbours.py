@@ -1,4 +1,4 @@
-"""Neighbours of rows: as a plain loop makes them, whatever batches and workers they are asked in."""
+"""Neighbours of rows: as a plain loop makes them, in any batches and by any workers."""
 
 # mypy: disable-error-code="arg-type"
 # Wrong arguments are part of what these tests are about.
@@ -55,8 +55,10 @@ class Jagged:
     def scores(self, frame: Any) -> Any:
         total = np.zeros(len(frame))
         for number, feature in enumerate(self.features, start=1):
-            codes = {level: code for code, level in enumerate(feature.levels)}
-            column = frame[feature.name].map(codes) if codes else frame[feature.name]
+            column = frame[feature.name]
+            if feature.levels:
+                codes = {level: code for code, level in enumerate(feature.levels)}
+                column = column.map(codes)
             total += number * 1.618 * column.to_numpy().astype(float)
         return total * 12.9898 % 1.0
 
@@ -98,7 +100,8 @@ def values_beside(feature: Feature, value: float) -> list[float]:
     listed = feature.values().tolist()
     at = listed.index(value)
     below = listed[max(at - 1, 0)]
-    above = listed[min(at + 1, len(listed) - 1)]
+    last = len(listed) - 1
+    above = listed[min(at + 1, last)]
     return [below, above]
 
 
@@ -175,8 +178,20 @@ def test_a_range_that_ends_between_two_steps_ends_at_the_last_of_them():
     at_the_end = [0.0, 33.0, 0.3]
     at_the_start = [0.0, 18.0, 0.2]
     asked = neighbours.every(np.array([at_the_end, at_the_start]))
-    assert asked[0::2].tolist() == [[0, 28, 0.3], [0, 33, 0.3], [0, 33, 0.2], [0, 33, 0.3]]
-    assert asked[1::2].tolist() == [[0, 18, 0.2], [0, 23, 0.2], [0, 18, 0.1], [0, 18, 0.3]]
+    asked_at_the_end = asked[0::2]
+    asked_at_the_start = asked[1::2]
+    assert asked_at_the_end.tolist() == [
+        [0, 28, 0.3],
+        [0, 33, 0.3],
+        [0, 33, 0.2],
+        [0, 33, 0.3],
+    ]
+    assert asked_at_the_start.tolist() == [
+        [0, 18, 0.2],
+        [0, 23, 0.2],
+        [0, 18, 0.1],
+        [0, 18, 0.3],
+    ]
 
 
 def test_every_free_feature_counts_the_same():
@@ -265,7 +280,8 @@ def neighbour_shares(neighbours: Neighbours, row: Any) -> dict[tuple[float, ...]
             other[position] = value
             neighbour = tuple(valid_or(row, other, MIXED))
             # Each feature is as likely as another, and so is each of its values.
-            shares[neighbour] += 1 / len(neighbours.free) / len(beside)
+            share_of_feature = 1 / len(neighbours.free)
+            shares[neighbour] += share_of_feature / len(beside)
     return shares
 
 

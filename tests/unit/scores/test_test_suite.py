@@ -32,7 +32,8 @@ OUTCOMES = st.one_of(
 
 
 def same(one: test_suite.Tests, other: test_suite.Tests) -> None:
-    assert (one.kind, one.over) == (other.kind, other.over)
+    assert one.kind == other.kind
+    assert one.over == other.over
     assert np.array_equal(one.points, other.points)
     assert one.outcomes.dtype == other.outcomes.dtype
     assert one.outcomes.tolist() == other.outcomes.tolist()
@@ -43,74 +44,81 @@ def same(one: test_suite.Tests, other: test_suite.Tests) -> None:
 def causal(
     space: Space, points: np.ndarray, over: tuple[str, ...], outcomes: np.ndarray
 ) -> test_suite.Tests:
-    """Every variant of every point, and the points themselves, with given outcomes taken in turn."""
+    """Every variant of every point, and the points themselves; the outcomes are taken in turn."""
     rows = np.concatenate([points, space.variants(points, over)])
-    draw = np.tile(np.arange(len(points)), len(rows) // len(points))
+    copies = len(rows) // len(points)
+    draw = np.tile(np.arange(len(points)), copies)
     own = np.arange(len(rows)) < len(points)
-    return test_suite.Tests("causal", over, rows, np.resize(outcomes, len(rows)), draw, own)
+    outcome = np.resize(outcomes, len(rows))
+    return test_suite.Tests("causal", over, rows, outcome, draw, own)
+
+
+def each_its_own_draw(
+    kind: str, over: tuple[str, ...], points: np.ndarray, outcomes: np.ndarray
+) -> test_suite.Tests:
+    """Points without variants."""
+    draw = np.arange(len(points))
+    own = np.ones(len(points), dtype=np.bool_)
+    return test_suite.Tests(kind, over, points, outcomes, draw, own)
+
+
+def grouped(*outcomes: object) -> test_suite.Tests:
+    """Points by sex, one for each outcome."""
+    points = np.array([[0.0, 1.0], [1.0, 2.0]])
+    return each_its_own_draw("group", ("sex",), points, np.array(outcomes, dtype=object))
+
+
+@st.composite
+def outcome_arrays(draw: st.DrawFn, dtype: type) -> np.ndarray:
+    """Some outcomes of a type, at least one."""
+    values = []
+    for drawn_dtype, value in draw(st.lists(OUTCOMES, min_size=3, max_size=9)):
+        if drawn_dtype is dtype:
+            values.append(value)
+    if not values:
+        values = [""] if dtype is object else [1]
+    return np.array(values, dtype=dtype)
 
 
 @st.composite
 def suites(draw: st.DrawFn) -> tuple[Space, list[test_suite.Tests]]:
-    space = draw(spaces(continuous=True))
-    space = Space(
-        [feature for feature in space.features if feature.name not in ("outcome",)]
-        or [integer("x", 0, 3)]
-    )
+    drawn = draw(spaces(continuous=True))
+    features = [feature for feature in drawn.features if feature.name != "outcome"]
+    space = Space(features or [integer("x", 0, 3)])
     rng = np.random.default_rng(draw(st.integers(0, 99)))
     listed = [feature.name for feature in space.features if np.isfinite(feature.size)]
-    parts = []
     kinds = draw(
         st.lists(st.sampled_from(test_suite.KINDS), min_size=1, max_size=2, unique=True)
     )
-    dtype = draw(OUTCOMES)[0]
+    dtype, _ = draw(OUTCOMES)
+    parts: dict[tuple[str, tuple[str, ...]], test_suite.Tests] = {}
     for kind in kinds:
         points = space.draw(draw(st.integers(1, 5)), rng)
-        values = [
-            value
-            for kept, value in draw(st.lists(OUTCOMES, min_size=3, max_size=9))
-            if kept is dtype
-        ]
-        outcomes = np.array(values or ([""] if dtype is object else [1]), dtype=dtype)
+        outcomes = draw(outcome_arrays(dtype))
         if kind == "causal" and listed:
-            parts.append(causal(space, points, (draw(st.sampled_from(listed)),), outcomes))
+            over = (draw(st.sampled_from(listed)),)
+            part = causal(space, points, over, outcomes)
         else:
-            numbers = np.arange(len(points))
-            every = np.ones(len(points), dtype=np.bool_)
-            parts.append(
-                test_suite.Tests(
-                    "group",
-                    space.names,
-                    points,
-                    np.resize(outcomes, len(points)),
-                    numbers,
-                    every,
-                )
-            )
-    return space, (
-        parts[:1] if len({(part.kind, part.over) for part in parts}) < len(parts) else parts
-    )
+            outcomes = np.resize(outcomes, len(points))
+            part = each_its_own_draw("group", space.names, points, outcomes)
+        # A suite holds one part for each score.
+        parts.setdefault((part.kind, part.over), part)
+    return space, list(parts.values())
 
 
-def test_infinite_outcomes_of_one_score_leave_those_of_another_numbers(tmp_path):
-    space, one = Space([integer("x", 0, 3)]), np.ones(1, dtype=np.bool_)
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_infinite_outcomes_of_one_score_leave_those_of_another_numbers(tmp_path, suffix):
+    file = tmp_path / f"tests{suffix}"
+    space = Space([integer("x", 0, 3)])
+    point = np.zeros((1, 1))
     parts = [
-        test_suite.Tests(
-            kind,
-            ("x",),
-            np.zeros((1, 1)),
-            np.array([value]),
-            np.zeros(1, dtype=np.int64),
-            one,
-        )
-        for kind, value in (("causal", 1.0), ("group", -np.inf))
+        each_its_own_draw("causal", ("x",), point, np.array([1.0])),
+        each_its_own_draw("group", ("x",), point, np.array([-np.inf])),
     ]
-    for suffix in SUFFIXES:
-        test_suite.write_suite(tmp_path / f"tests{suffix}", space, parts)
-        for read, written in zip(
-            test_suite.read_suite(tmp_path / f"tests{suffix}", space), parts, strict=True
-        ):
-            same(read, written)
+    test_suite.write_suite(file, space, parts)
+    found = test_suite.read_suite(file, space)
+    for read, written in zip(found, parts, strict=True):
+        same(read, written)
 
 
 @settings(max_examples=examples(60), deadline=None)
@@ -206,40 +214,35 @@ def test_several_outputs_have_a_column_each(tmp_path, suffix):
     outcomes = np.zeros(
         4, dtype=[("grant", object), ("rate", np.float64), ("ok", np.bool_)]
     )
-    outcomes["grant"], outcomes["rate"] = (
-        ["yes", "no", "1", "no"],
-        [0.1, 1e300, 0.1 + 0.2, -0.0],
-    )
-    points = np.array([[0, 1], [1, 2], [0, 3], [1, 4]], dtype=np.float64)
-    tests = test_suite.Tests(
-        "group", ("sex",), points, outcomes, np.arange(4), np.ones(4, dtype=np.bool_)
-    )
-    test_suite.write_suite(tmp_path / f"x{suffix}", SPACE, [tests])
-    same(tests, test_suite.read_suite(tmp_path / f"x{suffix}", SPACE)[0])
+    outcomes["grant"] = ["yes", "no", "1", "no"]
+    outcomes["rate"] = [0.1, 1e300, 0.1 + 0.2, -0.0]
+    points = np.array([[0.0, 1.0], [1.0, 2.0], [0.0, 3.0], [1.0, 4.0]])
+    tests = each_its_own_draw("group", ("sex",), points, outcomes)
+    file = tmp_path / f"x{suffix}"
+    test_suite.write_suite(file, SPACE, [tests])
+    (found,) = test_suite.read_suite(file, SPACE)
+    same(tests, found)
 
 
 def test_truth_values_beside_numbers_are_numbers_and_texts_are_refused(tmp_path):
-    points = np.array([[0, 1], [1, 2]], dtype=np.float64)
-    every = np.ones(2, dtype=np.bool_)
-    mixed = test_suite.Tests(
-        "group", ("sex",), points, np.array([True, 2], dtype=object), np.arange(2), every
-    )
-    test_suite.write_suite(tmp_path / "x.csv", SPACE, [mixed])
-    assert test_suite.read_suite(tmp_path / "x.csv", SPACE)[0].outcomes.tolist() == [1, 2]
-    wrong = test_suite.Tests(
-        "group", ("sex",), points, np.array(["a", 2], dtype=object), np.arange(2), every
-    )
+    file = tmp_path / "x.csv"
+    test_suite.write_suite(file, SPACE, [grouped(True, 2)])
+    (found,) = test_suite.read_suite(file, SPACE)
+    assert found.outcomes.tolist() == [1, 2]
+    wrong = grouped("a", 2)
     refused(
         UsageError,
-        lambda: test_suite.write_suite(tmp_path / "x.csv", SPACE, [wrong]),
+        lambda: test_suite.write_suite(file, SPACE, [wrong]),
         "texts and numbers",
     )
-    assert test_suite.read_suite(tmp_path / "x.csv", SPACE)[0].outcomes.tolist() == [1, 2]
+    (found,) = test_suite.read_suite(file, SPACE)
+    assert found.outcomes.tolist() == [1, 2]
     assert [path.name for path in tmp_path.iterdir()] == ["x.csv"]
 
 
 def small(outcome: object = 1) -> test_suite.Tests:
-    return causal(SPACE, np.array([[0.0, 7.0], [1.0, 8.0]]), ("sex",), np.array([outcome]))
+    points = np.array([[0.0, 7.0], [1.0, 8.0]])
+    return causal(SPACE, points, ("sex",), np.array([outcome]))
 
 
 def test_a_write_that_fails_leaves_the_old_suite_and_nothing_else(tmp_path, monkeypatch):
@@ -272,50 +275,41 @@ def test_a_write_that_fails_leaves_the_old_suite_and_nothing_else(tmp_path, monk
 )
 def test_a_path_that_cannot_be_written_is_refused(tmp_path, name, words):
     (tmp_path / "folder.csv").mkdir()
-    refused(
-        UsageError,
-        lambda: test_suite.write_suite(tmp_path / name, SPACE, [small()]),
-        name,
-        words,
-    )
-    refused(UsageError, lambda: test_suite.check_suite(tmp_path / name, SPACE), name, words)
+    file = tmp_path / name
+    tests = [small()]
+    refused(UsageError, lambda: test_suite.write_suite(file, SPACE, tests), name, words)
+    refused(UsageError, lambda: test_suite.check_suite(file, SPACE), name, words)
 
 
 @pytest.mark.parametrize(
     "name", ["outcome", "test.kind", "test.over", "test.draw", "test.own"]
 )
 def test_a_feature_with_the_name_of_a_column_is_refused(tmp_path, name):
+    file = tmp_path / "x.csv"
     space = Space([integer(name, 0, 3)])
-    refused(
-        UsageError,
-        lambda: test_suite.check_suite(tmp_path / "x.csv", space),
-        repr(name),
-        "rename",
-    )
-    refused(
-        UsageError,
-        lambda: test_suite.check_suite(
-            tmp_path / "x.csv", Space([integer("outcome.a", 0, 1)]), ["a"]
-        ),
-        "rename",
-    )
+    refused(UsageError, lambda: test_suite.check_suite(file, space), repr(name), "rename")
+
+
+def test_a_feature_with_the_name_of_an_output_column_is_refused(tmp_path):
+    file = tmp_path / "x.csv"
+    space = Space([integer("outcome.a", 0, 1)])
+    refused(UsageError, lambda: test_suite.check_suite(file, space, ["a"]), "rename")
 
 
 def test_of_the_same_score_for_several_outputs_the_longest_part_is_kept(tmp_path):
-    longer = causal(
-        SPACE, np.array([[0.0, 7.0], [1.0, 8.0], [1.0, 9.0]]), ("sex",), np.array([3])
-    )
-    test_suite.write_suite(tmp_path / "x.csv", SPACE, [small(), longer, small()])
-    (found,) = test_suite.read_suite(tmp_path / "x.csv", SPACE)
+    file = tmp_path / "x.csv"
+    points = np.array([[0.0, 7.0], [1.0, 8.0], [1.0, 9.0]])
+    longer = causal(SPACE, points, ("sex",), np.array([3]))
+    test_suite.write_suite(file, SPACE, [small(), longer, small()])
+    (found,) = test_suite.read_suite(file, SPACE)
     same(found, longer)
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])
 def test_a_suite_without_tests(tmp_path, suffix):
-    test_suite.write_suite(tmp_path / f"x{suffix}", SPACE, [])
-    refused(
-        DataError, lambda: test_suite.read_suite(tmp_path / f"x{suffix}", SPACE), "no rows"
-    )
+    file = tmp_path / f"x{suffix}"
+    test_suite.write_suite(file, SPACE, [])
+    refused(DataError, lambda: test_suite.read_suite(file, SPACE), "no rows")
 
 
 OTHER = Space([category("sex", ["F", "X"]), integer("age", 0, 100_000)])
@@ -440,15 +434,15 @@ def test_parquet_without_pyarrow_names_the_extra(tmp_path, monkeypatch):
 
 
 def test_columns_in_another_order_and_dictionaries_are_read(tmp_path):
-    test_suite.write_suite(tmp_path / "sex.parquet", SPACE, [small("yes")])
-    frame = pd.read_parquet(tmp_path / "sex.parquet")
-    frame["sex"], frame["outcome"] = (
-        frame["sex"].astype("category"),
-        frame["outcome"].astype("category"),
-    )
-    frame[frame.columns[::-1]].to_parquet(tmp_path / "other.parquet")
-    same(
-        test_suite.read_suite(tmp_path / "sex.parquet", SPACE)[0],
-        test_suite.read_suite(tmp_path / "other.parquet", SPACE)[0],
-    )
+    file = tmp_path / "sex.parquet"
+    reordered = tmp_path / "other.parquet"
+    test_suite.write_suite(file, SPACE, [small("yes")])
+    frame = pd.read_parquet(file)
+    frame["sex"] = frame["sex"].astype("category")
+    frame["outcome"] = frame["outcome"].astype("category")
+    reversed_columns = frame.columns[::-1]
+    frame[reversed_columns].to_parquet(reordered)
+    (tests,) = test_suite.read_suite(file, SPACE)
+    (same_tests,) = test_suite.read_suite(reordered, SPACE)
+    same(tests, same_tests)
     assert json.loads(frame["test.over"][0]) == ["sex"]

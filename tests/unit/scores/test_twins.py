@@ -48,7 +48,8 @@ def test_ranks_are_an_order_with_the_ends_first(n):
     for tried in (2, 3, 5, 9, 17, 33):
         if tried < n:
             gaps = np.diff(sorted(order[:tried]))
-            assert gaps.max() <= 2 * max(1, (n - 1) / (tried - 1))
+            even_gap = (n - 1) / (tried - 1)
+            assert gaps.max() <= 2 * max(1, even_gap)
 
 
 @given(spaces(most=3), st.data())
