@@ -93,15 +93,16 @@ class Scorecard(Adapter):
     def identity(self) -> str:
         return f"scorecard:{self.points}:{self.pass_mark}:{self.strict}"
 
+    def _points_of_text(self, text: str) -> float:
+        total = 0.0
+        for word, worth in self.points.items():
+            total += worth * (word in text)
+        return total
+
     def run(self, points: Any, space: Any) -> Any:
         given = space.native(points)
         if isinstance(given, list):
-            total = np.array(
-                [
-                    sum(worth * (word in text) for word, worth in self.points.items())
-                    for text in given
-                ]
-            )
+            total = np.array([self._points_of_text(text) for text in given])
         else:
             total = np.asarray(
                 sum(given[name] * worth for name, worth in self.points.items())
@@ -311,7 +312,7 @@ def test_a_file_names_it_with_the_same_options(build, tmp_path, kind):
 @pytest.mark.parametrize(
     "kind", [kind for kind in ADAPTERS if ADAPTERS[kind].value is not None]
 )
-def test_what_is_wrong_in_a_file_is_said_in_one_sentence(tmp_path, kind):
+def test_what_is_wrong_in_a_file_is_reported_in_one_sentence(tmp_path, kind):
     adapter = ADAPTERS[kind]
     where = "evenhand.toml: [subject]"
     refused(
@@ -461,7 +462,10 @@ def test_a_file_names_a_registered_adapter(scorecard, tmp_path):
     assert isinstance(here.adapter, Scorecard)
     assert here.adapter.strict is True
     assert here.adapter.notes == tmp_path / "notes.txt"
-    named = "exactly one of estimator, function, command, stream, http, onnx, scorecard, but has none"
+    named = (
+        "exactly one of estimator, function, command, stream, http, onnx, scorecard, but has"
+        " none"
+    )
     refused(ConfigError, lambda: declared(tmp_path, "positive = 1").subject(), named)
     two = ("scorecard = { age = 1 }", 'http = "http://127.0.0.1:1/"')
     refused(

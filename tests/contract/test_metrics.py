@@ -67,16 +67,18 @@ def rows_of(table: Any) -> tuple[Any, Any, Any]:
     stands for.
     """
     at = np.repeat(np.arange(table.size), table.ravel().astype(int))
-    group, truth, told = np.unravel_index(at, table.shape)
-    return np.array(["f", "m"])[group], truth, told
+    group, truth, predicted = np.unravel_index(at, table.shape)
+    return np.array(["f", "m"])[group], truth, predicted
 
 
 def compared(table: Any = KNOWN, **settings: Any) -> eh.Comparison:
     """Compare predictions with those that are a little less biased."""
-    sex, truth, told = rows_of(table)
-    less = np.where((sex == "f") & (truth == 1) & (np.arange(len(sex)) % 3 == 0), 1, told)
+    sex, truth, predicted = rows_of(table)
+    every_third = np.arange(len(sex)) % 3 == 0
+    is_changed = (sex == "f") & (truth == 1) & every_third
+    less = np.where(is_changed, 1, predicted)
     return eh.compare(
-        {"original": told, "less": less},
+        {"original": predicted, "less": less},
         truth,
         {"sex": sex},
         **{"resamples": 100, **settings},
@@ -125,8 +127,8 @@ def test_many_tables_at_once_are_one_after_the_other(name):
     some = tables(6).reshape(2, 3, 2, 2, 2)
     at_once = score(name)(some)
     assert at_once.shape == (2, 3)
-    alone = [[float(score(name)(table)) for table in part] for part in some]
-    assert at_once == pytest.approx(np.array(alone))
+    for place in np.ndindex(2, 3):
+        assert at_once[place] == pytest.approx(float(score(name)(some[place])))
 
 
 @every
@@ -194,7 +196,7 @@ def test_linear_biases_go_down_in_proportion(name):
 @pytest.mark.parametrize("name", [name for name in PERFORMANCES if METRICS[name].linear])
 def test_linear_performances_of_a_mean_table_are_the_mean(name):
     one = tables(20)
-    other = one[..., ::-1]  # as many of each true label, told otherwise
+    other = one[..., ::-1]  # as many of each true label, predicted otherwise
     mean = (score(name)(one) + score(name)(other)) / 2
     assert score(name)((one + other) / 2) == pytest.approx(mean)
 
@@ -234,9 +236,9 @@ def test_a_name_and_its_metric_are_compared_alike(name):
 def test_a_function_of_rows_is_compared_as_the_metric_of_their_table(name):
     made = score(name)
 
-    def of_rows(truth: Any, told: Any, protected: Any) -> float:
+    def of_rows(truth: Any, predicted: Any, protected: Any) -> float:
         place = FRAME.place({"sex": protected})
-        return float(made(FRAME.table(FRAME.cells(place, truth, told))))
+        return float(made(FRAME.table(FRAME.cells(place, truth, predicted))))
 
     by_name, by_rows = compared(**given(name, name)), compared(**given(name, of_rows))
     assert by_rows.region == by_name.region
@@ -250,9 +252,9 @@ def test_a_function_of_rows_is_compared_as_the_metric_of_their_table(name):
 
 @every
 def test_the_favourable_label_is_asked_for_where_it_matters(name):
-    sex, truth, told = rows_of(KNOWN)
+    sex, truth, predicted = rows_of(KNOWN)
     words = np.array(["no", "yes"])
-    outcomes = {"original": words[told], "truth": words[truth]}
+    outcomes = {"original": words[predicted], "truth": words[truth]}
     compare = partial(
         eh.compare, outcomes, words[truth], sex, resamples=100, **given(name, name)
     )
@@ -288,9 +290,9 @@ def test_a_group_that_it_cannot_speak_of_is_refused(name):
 
 
 def precision_gap(cells: Any, favourable: Any) -> Any:
-    told = cells[..., favourable].sum(axis=(-2, -1))
+    accepted = cells[..., favourable].sum(axis=(-2, -1))
     right = cells[..., favourable, :][..., favourable].sum(axis=(-2, -1))
-    precision = right / told
+    precision = right / accepted
     return precision.max(axis=-1) - precision.min(axis=-1)
 
 
@@ -372,8 +374,8 @@ def test_a_metric_is_taken_for_its_kind_alone():
         lambda: compared(performance=GAP),
         "performance = 'precision gap' is a metric of bias",
     )
-    _, truth, told = rows_of(KNOWN)
-    alone = partial(eh.compare, {"original": told, "same": told}, truth, bias=GAP)
+    _, truth, predicted = rows_of(KNOWN)
+    alone = partial(eh.compare, {"original": predicted, "same": predicted}, truth, bias=GAP)
     refused(UsageError, alone, "bias = 'precision gap' needs the option protected")
 
 
@@ -395,7 +397,7 @@ def test_a_metric_that_says_something_else_is_refused():
     refused(DataError, lambda: compared(bias=undefined), "the bias nobody is undefined")
 
 
-def test_mistakes_in_a_metric_are_told_in_a_sentence():
+def test_mistakes_in_a_metric_are_reported_in_a_sentence():
     refused(UsageError, lambda: Metric("", precision_gap), "name must be a text")
     refused(UsageError, lambda: Metric("gap", 5), "metric 'gap': 5 is not a function")  # type: ignore[arg-type]
     refused(

@@ -85,7 +85,7 @@ class Walk(eh.Strategy):
 
 
 class Draws(eh.Strategy):
-    """The least that a strategy can be; it has no name, and counts how often it was told to begin."""
+    """The least that a strategy can be; it has no name, and counts how often it began."""
 
     begun = 0
 
@@ -110,9 +110,9 @@ def searched(
 
 def bytes_of(result: eh.Result) -> str:
     """Return a result as text, but for what the clock decides."""
-    told = json.loads(result.to_json())
-    told["spent"] = told["spent"]["queries"]
-    return json.dumps(told)
+    document = json.loads(result.to_json())
+    document["spent"] = document["spent"]["queries"]
+    return json.dumps(document)
 
 
 # Every strategy.
@@ -278,7 +278,7 @@ def test_a_strategy_may_want_every_input_tried():
     assert Thorough.begun == 1
 
 
-def test_margins_are_told_where_they_are_wanted():
+def test_margins_are_given_where_they_are_wanted():
     from sklearn.linear_model import LogisticRegression
 
     class Leaning(Draws):

@@ -139,37 +139,37 @@ def test_no_toy_is_on_the_path_of_the_tests():
 
 
 @pytest.fixture(scope="module")
-def told(toys, home):
+def answers(toys, home):
     ran = process(toys, home, "-c", PYTHON)
     assert ran.returncode == 0, ran.stderr
     return json.loads(ran.stdout)
 
 
-def test_the_verb_gives_evidence_like_any_other(told):
-    assert told["verdict"] == "fail"
-    assert told["claim"] == "of all groups by sex, the fewest are accepted of sex F"
-    assert told["same"] and told["html"]
-    assert told["rows"] == 1
-    assert "floor has no option 'leats'; did you mean 'least'?" in told["mistake"]
+def test_the_verb_gives_evidence_like_any_other(answers):
+    assert answers["verdict"] == "fail"
+    assert answers["claim"] == "of all groups by sex, the fewest are accepted of sex F"
+    assert answers["same"] and answers["html"]
+    assert answers["rows"] == 1
+    assert "floor has no option 'leats'; did you mean 'least'?" in answers["mistake"]
 
 
-def test_the_adapter_is_found_by_its_kind(told):
-    assert told["decided"] == [0, 1]
+def test_the_adapter_is_found_by_its_kind(answers):
+    assert answers["decided"] == [0, 1]
 
 
-def test_the_strategy_is_found_by_its_name(told):
-    assert told["method"] == "walk"
-    assert told["found"] > 0
+def test_the_strategy_is_found_by_its_name(answers):
+    assert answers["method"] == "walk"
+    assert answers["found"] > 0
 
 
-def test_the_metric_is_found_by_its_name(told):
-    assert told["bias"] == "refusals"
-    assert told["region"] == "win-win"
+def test_the_metric_is_found_by_its_name(answers):
+    assert answers["bias"] == "refusals"
+    assert answers["region"] == "win-win"
 
 
-def test_the_format_renders_what_a_verb_found(told):
-    assert told["tsv"].splitlines()[0] == "verb\tfinding\tvalue\tverdict"
-    assert told["tsv"].splitlines()[1].startswith("floor\tfloor of sex\t0.")
+def test_the_format_renders_what_a_verb_found(answers):
+    assert answers["tsv"].splitlines()[0] == "verb\tfinding\tvalue\tverdict"
+    assert answers["tsv"].splitlines()[1].startswith("floor\tfloor of sex\t0.")
 
 
 # From a configuration

@@ -7,6 +7,7 @@ from __future__ import annotations
 import argparse
 import json
 import re
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -156,11 +157,8 @@ def test_a_check_takes_its_options_of_toml_and_no_others(verb):
             if option.toml:
                 assert parsed(1, check, texts=texts, written=True).job == job
             else:
-                refused(
-                    UsageError,
-                    lambda: parsed(1, check, texts=texts, written=True),
-                    "unknown key",  # noqa: B023
-                )
+                parse = partial(parsed, 1, check, texts=texts, written=True)
+                refused(UsageError, parse, "unknown key")
 
 
 @with_check
@@ -231,9 +229,9 @@ def test_a_wrong_option_names_the_nearest(verb, capsys):
         if option.positional:
             continue
         assert main([verb.command.name, *needed, f"{option.flag}x", "1"]) == 2
-        said = capsys.readouterr().err
-        assert said.count("\n") == 1
-        assert f"did you mean {option.flag}?" in said, said
+        message = capsys.readouterr().err
+        assert message.count("\n") == 1
+        assert f"did you mean {option.flag}?" in message, message
 
 
 def needed_words(known: list[Option]) -> list[str]:
@@ -248,10 +246,10 @@ def needed_words(known: list[Option]) -> list[str]:
 @with_command
 def test_the_help_of_a_command_tells_all_its_options(verb, capsys):
     assert main([verb.command.name, "--help"]) == 0
-    told = " ".join(capsys.readouterr().out.split())
+    help_text = " ".join(capsys.readouterr().out.split())
     for option in options_for(verb.command, verb):
-        assert option.positional or option.flag in told
-    assert verb.command.example in told
+        assert option.positional or option.flag in help_text
+    assert verb.command.example in help_text
 
 
 # Its evidence

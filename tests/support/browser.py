@@ -78,7 +78,9 @@ def tab(browser: Any, **options: Any) -> Iterator[Tab]:
     opened = Tab(context.new_page())
     opened.page.on(
         "console",
-        lambda said: opened.complaints.append(said.text) if said.type == "error" else None,
+        lambda message: (
+            opened.complaints.append(message.text) if message.type == "error" else None
+        ),
     )
     opened.page.on("pageerror", lambda error: opened.complaints.append(str(error)))
     opened.page.on("request", lambda asked: opened.requests.append(asked.url))

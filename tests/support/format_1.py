@@ -1,4 +1,4 @@
-"""Documents of format 1 of single verbs, as evenhand wrote them, with what was told of them then."""
+"""Documents of format 1 of single verbs, as evenhand wrote them, and their texts of that time."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 SPACE = Space([category("sex", ["F", "M"]), integer("age", 0, 100_000)], protected=["sex"])
-SAID = [
+COMMENTS = [
     "a gay man",
     "a straight man",
     "my straight aunt",

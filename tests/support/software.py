@@ -45,7 +45,7 @@ class Broken:
 
 @dataclass(frozen=True)
 class Software:
-    """What an adapter is given, what its options are, and what names it under [subject] in a file."""
+    """What an adapter is given, its options, and what names it under [subject] in a file."""
 
     value: Any
     options: dict[str, Any] = field(default_factory=dict)

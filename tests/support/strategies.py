@@ -89,7 +89,7 @@ def spaces(
 
 @st.composite
 def constraints(draw: Any, made: list[Feature]) -> str:
-    """A constraint over features, in the grammar of the package; names always stand in backquotes."""
+    """Return a constraint over features in the grammar of the package, names in backquotes."""
     usable = [feature for feature in made if "`" not in feature.name]
     text = "True"
     for feature in draw(st.lists(st.sampled_from(usable), max_size=3)) if usable else ():

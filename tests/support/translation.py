@@ -119,8 +119,12 @@ class Translation:
     def _study(self, found: StudyResult) -> StudyResult:
         tables = []
         for table in found.tables:
-            said = {key: list(self.all(table[key])) for key in ("left_out", "notes")}
-            tables.append({**table, "title": self(table["title"]), **said})
+            translated = {
+                "title": self(table["title"]),
+                "left_out": list(self.all(table["left_out"])),
+                "notes": list(self.all(table["notes"])),
+            }
+            tables.append({**table, **translated})
         return replace(
             found,
             findings=tuple(self._findings(found.findings)),
@@ -176,8 +180,10 @@ class Translation:
         make: Callable[[Any], Any] = made.fget  # type: ignore[assignment]
 
         def translated(owner: Any) -> Any:
-            said = make(owner)
-            return self.claim(said) if isinstance(said, str) else self.all(said)
+            sentences = make(owner)
+            if isinstance(sentences, str):
+                return self.claim(sentences)
+            return self.all(sentences)
 
         return property(translated)
 

@@ -54,7 +54,7 @@ def process(tmp_path):
 
 @pytest.fixture
 def run(tmp_path, monkeypatch, capsys):
-    """Run the command line in this process, which saves the second that a new one takes to start."""
+    """Run the command line in this process, which saves the second that another takes to start."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", list(sys.path))
     monkeypatch.delitem(sys.modules, "rules", raising=False)
@@ -198,9 +198,9 @@ def test_what_was_executed_before_the_crash_is_kept(process, config, tmp_path):
 )
 def test_a_wrong_subject_exits_with_2(run, config, subject, words):
     config(subject)
-    told = complaint(run("measure", expect=2))
-    assert words in told
-    assert "evenhand.toml" in told
+    message = complaint(run("measure", expect=2))
+    assert words in message
+    assert "evenhand.toml" in message
 
 
 @pytest.mark.parametrize(
@@ -226,9 +226,9 @@ def test_a_wrong_subject_exits_with_2(run, config, subject, words):
 )
 def test_a_wrong_space_exits_with_2(run, config, space, words):
     config('[subject]\ncommand = ["/bin/echo", "{*}"]\n', space=space)
-    told = complaint(run("measure", expect=2))
-    assert words in told
-    assert "evenhand.toml" in told
+    message = complaint(run("measure", expect=2))
+    assert words in message
+    assert "evenhand.toml" in message
 
 
 @pytest.mark.parametrize(
@@ -341,10 +341,10 @@ def test_a_failing_service_exits_with_4(run, config, status, body, words):
             f'[subject]\nhttp = "http://127.0.0.1:{server.server_port}/decide"\nbackoff ='
             " 0.01\nretries = 1\n"
         )
-        told = complaint(run("measure", expect=4))
+        message = complaint(run("measure", expect=4))
         server.shutdown()
         thread.join()
-    assert words in told
+    assert words in message
 
 
 def test_a_function_from_a_module_beside_the_config(process, config, tmp_path):
@@ -459,9 +459,9 @@ def test_init_writes_a_config_that_reads_back(run, tmp_path):
 )
 def test_init_refuses_what_it_cannot_read(run, tmp_path, name, text, words):
     (tmp_path / name).write_text(text)
-    told = complaint(run("init", name, expect=2))
-    assert words in told
-    assert name in told
+    message = complaint(run("init", name, expect=2))
+    assert words in message
+    assert name in message
 
 
 def test_data_list_and_a_local_fetch(run, tmp_path, monkeypatch):

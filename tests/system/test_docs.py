@@ -6,7 +6,7 @@ import os
 import re
 import shlex
 from itertools import takewhile
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -28,17 +28,21 @@ PAGES = [
 FENCE = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
+def place_of(page: Path, text: str, match: re.Match[str]) -> str:
+    """Return the page and the line of a match."""
+    line = text[: match.start()].count("\n") + 1
+    return f"{page.relative_to(ROOT).as_posix()}:{line}"
+
+
 def blocks(language: str, pages: list[Path]) -> list[tuple[str, str]]:
-    return [
-        (
-            f"{page.relative_to(ROOT).as_posix()}:{text[: match.start()].count(chr(10)) + 1}",
-            match.group(2),
-        )
-        for page in pages
-        for text in [page.read_text(encoding="utf-8")]
-        for match in FENCE.finditer(text)
-        if match.group(1) == language
-    ]
+    """Return the places and texts of all examples in a language."""
+    found = []
+    for page in pages:
+        text = page.read_text(encoding="utf-8")
+        for match in FENCE.finditer(text):
+            if match.group(1) == language:
+                found.append((place_of(page, text, match), match.group(2)))
+    return found
 
 
 def needs_data(names: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -63,11 +67,20 @@ LONG = [
 """Pages whose examples take seconds: the first of each is always run, the others where all tests
 are.
 """
-EXAMPLES = [
-    pytest.param(*example, marks=pytest.mark.slow if page in LONG and at else ())
-    for page in OTHERS
-    for at, example in enumerate(blocks("python", [page]))
-]
+
+
+def marked_examples() -> list[Any]:
+    """Return all examples in Python but those of tutorials; those that take long are slow."""
+    examples = []
+    for page in OTHERS:
+        for at, example in enumerate(blocks("python", [page])):
+            is_slow = page in LONG and at > 0
+            marks = pytest.mark.slow if is_slow else ()
+            examples.append(pytest.param(*example, marks=marks))
+    return examples
+
+
+EXAMPLES = marked_examples()
 
 
 def run(
@@ -127,15 +140,19 @@ COMMAND = re.compile(r"^(?:    |\$ )(evenhand [a-z](?:[^\n]|(?<=\\)\n)*)$", re.M
 """A call of the command line, indented or after a prompt; a line that ends in a backslash goes on.
 """
 SHELL = {"|", "||", "&&", ";", ">"}
-CALLS = [
-    (
-        f"{page.relative_to(ROOT).as_posix()}:{text[: match.start()].count(chr(10)) + 1}",
-        match.group(1),
-    )
-    for page in PAGES
-    for text in [page.read_text(encoding="utf-8")]
-    for match in COMMAND.finditer(text)
-]
+
+
+def calls() -> list[tuple[str, str]]:
+    """Return the places and texts of all calls of the command line."""
+    found = []
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8")
+        for match in COMMAND.finditer(text):
+            found.append((place_of(page, text, match), match.group(1)))
+    return found
+
+
+CALLS = calls()
 
 
 @pytest.mark.parametrize(("where", "call"), CALLS, ids=[where for where, _ in CALLS])
@@ -153,13 +170,11 @@ def test_toml_examples_declare_a_study(where, text, tmp_path, monkeypatch):
     needs_data(
         re.findall(r'^name = "(adult|compas|german)"', text, re.MULTILINE), monkeypatch
     )
-    loans = [
-        "id,age,sex,approved",
-        *(
-            f"{row},{20 + row},{'FM'[row % 2]},{['no', 'yes'][row % 3 % 2]}"
-            for row in range(40)
-        ),
-    ]
+    loans = ["id,age,sex,approved"]
+    for row in range(40):
+        sex = "FM"[row % 2]
+        approved = ["no", "yes"][row % 3 % 2]
+        loans.append(f"{row},{20 + row},{sex},{approved}")
     (tmp_path / "loans.csv").write_text("\n".join(loans))
     file = tmp_path / "study.toml"
     file.write_text(text)

@@ -41,7 +41,7 @@ def answered(seen: Tab, outcome: str) -> None:
 
 
 def own(seen: Tab, url: str) -> bool:
-    """Tell whether nothing was asked for but by and of the page itself."""
+    """Return whether nothing was asked for but by and of the page itself."""
     return bool(seen.requests) and all(asked.startswith(url) for asked in seen.requests)
 
 
@@ -100,7 +100,7 @@ def test_a_person_edits_walks_and_saves(browser, tmp_path):
     assert eh.replay(file, loan_subject()).verdict == "fail"
 
 
-def test_wrong_values_and_software_that_fails_are_told_and_the_page_goes_on(
+def test_wrong_values_and_software_that_fails_are_reported_and_the_page_goes_on(
     browser, tmp_path
 ):
     def sick(people):
@@ -208,9 +208,9 @@ def test_a_result_is_copied_as_json(browser, tmp_path):
         seen.page.locator("#body tr").first.wait_for()
         seen.page.get_by_role("button", name="Copy as JSON").click()
         seen.page.get_by_role("button", name="Copied").wait_for()
-        told = json.loads(seen.page.evaluate("navigator.clipboard.readText()"))
-    assert told["individual"]["sex"] == told["outcomes"][0]["value"]
-    assert len(told["twins"]) == 1
+        copied = json.loads(seen.page.evaluate("navigator.clipboard.readText()"))
+    assert copied["individual"]["sex"] == copied["outcomes"][0]["value"]
+    assert len(copied["twins"]) == 1
 
 
 def test_a_text_is_edited_and_its_twins_are_shown(browser, tmp_path):

@@ -1,6 +1,4 @@
-"""Every relative link and picture of the documentation leads to a file, and every anchor to a
-heading of it.
-"""
+"""Every relative link and picture of the documentation leads to a file and to a heading in it."""
 
 from __future__ import annotations
 
@@ -36,19 +34,16 @@ ELSEWHERE = re.compile(r"[a-z][a-z0-9+.-]*:|//", re.IGNORECASE)
 
 
 def links(text: str) -> list[str]:
-    """Return the targets of a page's links and pictures that are not on another site, those in code
-    left out.
-    """
-    prose = CODE.sub("code", COMMENT.sub("", FENCE.sub("", text)))
-    found = [
-        *(
-            pointed or plain
-            for pattern in (INLINE, DEFINITION)
-            for pointed, plain in pattern.findall(prose)
-        ),
-        *ATTRIBUTE.findall(prose),
-    ]
-    return [target for target in found if not ELSEWHERE.match(target)]
+    """Return the targets of a page's links and pictures on this site; examples have none."""
+    without_examples = FENCE.sub("", text)
+    without_comments = COMMENT.sub("", without_examples)
+    prose = CODE.sub("code", without_comments)
+    targets = []
+    for pattern in (INLINE, DEFINITION):
+        for in_brackets, plain in pattern.findall(prose):
+            targets.append(in_brackets or plain)
+    targets += ATTRIBUTE.findall(prose)
+    return [target for target in targets if not ELSEWHERE.match(target)]
 
 
 def slug(heading: str) -> str:

@@ -62,14 +62,14 @@ def original(task):
     return scored(task, test, fitted.predict(task.frame.take(test)))
 
 
-def scored(task, rows, told):
+def scored(task, rows, predicted):
     """Return accuracy, and the favourable rate of the others less that of the privileged."""
     ((column, (privileged, _)),) = task.ground.protected.items()
     side = task.frame[column].to_numpy()[rows] == privileged
-    favoured = told == task.ground.positive
-    return float((told == task.labels[rows]).mean()), float(
-        favoured[~side].mean() - favoured[side].mean()
-    )
+    favoured = predicted == task.ground.positive
+    is_right = predicted == task.labels[rows]
+    gap = favoured[~side].mean() - favoured[side].mean()
+    return float(is_right.mean()), float(gap)
 
 
 @pytest.mark.parametrize("key", METHODS)
@@ -87,15 +87,14 @@ def test_it_runs_on_the_whole_data_set(key, task, original):
         random_state=seed,
     )
     began = time.perf_counter()
-    told = made.fit(task.frame.take(train), task.labels[train]).predict(
-        task.frame.take(test)
-    )
+    fitted = made.fit(task.frame.take(train), task.labels[train])
+    predicted = fitted.predict(task.frame.take(test))
     taken = time.perf_counter() - began
-    right, gap = scored(task, test, told)
+    right, gap = scored(task, test, predicted)
     print(
         f"{task.name} {column}, {len(train):,} training rows, {key}: {taken:.1f} s, accuracy"
         f" {right:.3f} (original {original[0]:.3f}), spd {gap:+.3f} (original {original[1]:+.3f})"
     )
-    assert len(told) == len(test)
-    assert set(np.unique(told)) <= set(task.ground.labels)
+    assert len(predicted) == len(test)
+    assert set(np.unique(predicted)) <= set(task.ground.labels)
     assert right > 0.5, "worse than tossing a coin"

@@ -77,11 +77,9 @@ def test_an_unknown_name_is_an_attribute_error():
 
 def test_names_for_type_checkers_are_the_names_at_run_time():
     tree = ast.parse(Path(eh.__file__).read_text(encoding="utf-8"))
-    imported = {
-        alias.asname
-        for node in ast.walk(tree)
-        if isinstance(node, ast.ImportFrom)
-        for alias in node.names
-    }
+    imported = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom):
+            imported.update(alias.asname for alias in node.names)
     assert imported - {None} == set(PUBLIC)
     assert set(eh._HOMES) == set(PUBLIC)

@@ -133,8 +133,8 @@ def cases(seen: Tab) -> Any:
     return seen.page.locator("[data-cases]").first
 
 
-def status(sheet: Any, said: str) -> None:
-    sheet.get_by_role("status").get_by_text(re.compile(said)).wait_for()
+def status(sheet: Any, pattern: str) -> None:
+    sheet.get_by_role("status").get_by_text(re.compile(pattern)).wait_for()
 
 
 def narrowed(sheet: Any, query: str) -> None:
@@ -250,11 +250,10 @@ def test_a_case_opens_as_two_people_and_closes_with_escape(browser, demo):
         opener.focus()
         seen.page.keyboard.press("Enter")
         dialog.wait_for()
-        told = [
-            line.locator("th, td").all_inner_texts()
-            for line in dialog.locator("tbody tr").all()
-        ]
-        assert [name for name, *_ in told] == [
+        lines = []
+        for line in dialog.locator("tbody tr").all():
+            lines.append(line.locator("th, td").all_inner_texts())
+        assert [name for name, *_ in lines] == [
             "race",
             "sex",
             "age",
@@ -264,10 +263,10 @@ def test_a_case_opens_as_two_people_and_closes_with_escape(browser, demo):
             "amount",
             "outcome",
         ]
-        for name, one, other, differs in told:
-            assert one == row[name]
-            assert other == row.get(f"twin.{name}", one)
-            assert differs == ("differs" if one != other else "")
+        for name, individual, twin, differs in lines:
+            assert individual == row[name]
+            assert twin == row.get(f"twin.{name}", individual)
+            assert differs == ("differs" if individual != twin else "")
         assert dialog.locator("tr.differs th").all_inner_texts() == ["race", "outcome"]
         seen.page.keyboard.press("Escape")
         dialog.wait_for(state="hidden")
@@ -422,11 +421,11 @@ def test_what_the_page_says_is_what_the_file_says(browser, real, folder):
     table = json.loads((folder / "adult.json").read_text(encoding="utf-8"))
     with tab(browser) as seen:
         seen.page.goto(real)
-        told = seen.page.locator("main").inner_text()
+        text = seen.page.locator("main").inner_text()
         for check in table["checks"]:
-            assert check["name"] in told
+            assert check["name"] in text
             for finding in check["found"].get("findings", ())[:4]:
-                assert finding["claim"].lower() in told.lower()
+                assert finding["claim"].lower() in text.lower()
         found = next(
             check["found"] for check in table["checks"] if check["job"] == "search"
         )

@@ -1,9 +1,8 @@
-"""Every sentence of every verb in other words: all that programs read stays the same, in every
-format.
+"""Every sentence of every verb in other words: all that programs read stays the same.
 
 A baseline must not fail because a claim was reworded, and no table, page or report may take a
 number, a verdict or an identity out of a sentence. So evidence of every verb is translated, and
-what comes of it is held against the original.
+what comes of it is compared with the original, in every format.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ if TYPE_CHECKING:
 
     from evenhand.results.protocol import Evidence
 
-SAID = "§"
+SENTENCE = "§"
 """What stands where a sentence stood."""
 PRINTS = re.compile(r"\b[0-9a-f]{64}\b|\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b")
 """Digests of all that was found, the sentences included, and what SARIF makes of them."""
@@ -57,18 +56,16 @@ def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_there_is_evidence_of_every_verb():
-    assert {verb.name for verb in VERBS.values()} <= {
-        name.partition(",")[0] for name in MAKERS
-    }
+    verbs = {verb.name for verb in VERBS.values()}
+    made_verbs = {name.partition(",")[0] for name in MAKERS}
+    assert verbs <= made_verbs
 
 
 # Pages, tables and documents, as programs and readers take them apart
 
 
 class Page(HTMLParser):
-    """A page, taken apart: tags with their attributes, texts, and blocks of data; not what is
-    drawn.
-    """
+    """A page, taken apart into tags with their attributes, texts, and blocks of data."""
 
     def __init__(self, page: str) -> None:
         super().__init__()
@@ -87,25 +84,30 @@ class Page(HTMLParser):
             self.parts.append(("/tr", {}))
 
     def handle_data(self, data: str) -> None:
-        if not data.strip() or self._inside[-1:] == ["style"]:
+        inside = self._inside[-1] if self._inside else ""
+        if not data.strip() or inside == "style":
             return
-        attributes: dict[str, Any] = next(
-            (part[1] for part in reversed(self.parts) if isinstance(part, tuple)), {}
-        )
-        if self._inside[-1:] == ["script"] and attributes.get("type") == "application/json":
-            self.parts.append(json.loads(data))
-        elif self._inside[-1:] != ["script"]:
+        if inside != "script":
             self.parts.append(data)
+        elif self._attributes().get("type") == "application/json":
+            self.parts.append(json.loads(data))
+
+    def _attributes(self) -> dict[str, Any]:
+        """Return the attributes of the last tag."""
+        for part in reversed(self.parts):
+            if isinstance(part, tuple):
+                attributes: dict[str, Any] = part[1]
+                return attributes
+        return {}
 
     def cells(self) -> Iterator[list[tuple[Any, str]]]:
-        """Return the cells of each row of each table: the number that it is sorted by, and its
-        text.
-        """
+        """Yield the cells of each row of each table: the number to sort by, and the text."""
         row: list[tuple[Any, str]] = []
         for part in self.parts:
             if not isinstance(part, tuple):
                 if row:
-                    row[-1] = (row[-1][0], row[-1][1] + str(part))
+                    number, text = row[-1]
+                    row[-1] = (number, text + str(part))
             elif part[0] == "/tr":
                 yield row
                 row = []
@@ -115,18 +117,16 @@ class Page(HTMLParser):
 
 def tree(node: ElementTree.Element) -> Any:
     """Return an XML element with all that it holds."""
-    return (
-        node.tag,
-        dict(node.attrib),
-        (node.text or "").strip(),
-        [tree(child) for child in node],
-    )
+    text = (node.text or "").strip()
+    children = [tree(child) for child in node]
+    return node.tag, dict(node.attrib), text, children
 
 
-def table(frame: Any) -> list[dict[str, Any]]:
+def table(frame: Any) -> list[dict[Any, Any]]:
     """Return a frame as rows that can be compared, where nothing stands for what is missing."""
-    rows = json.loads(frame.to_json(orient="records", default_handler=str))
-    return [{str(key): value for key, value in row.items()} for row in rows]
+    text = frame.to_json(orient="records", default_handler=str)
+    rows: list[dict[Any, Any]] = json.loads(text)
+    return rows
 
 
 SHAPES: dict[str, Callable[[str], Any]] = {
@@ -141,11 +141,11 @@ SHAPES: dict[str, Callable[[str], Any]] = {
 
 def outputs(found: Evidence) -> dict[str, Any]:
     """Return all that a piece of evidence is written as, taken apart."""
-    told = {
-        name: SHAPES.get(name, str.splitlines)(form.render(found))
-        for name, form in FORMATS.items()
-    }
-    return told | {
+    written: dict[str, Any] = {}
+    for name, form in FORMATS.items():
+        taken_apart = SHAPES.get(name, str.splitlines)
+        written[name] = taken_apart(form.render(found))
+    return written | {
         "page": Page(found.to_html()).parts,
         "text": found.to_text(cases=2).splitlines(),
         "story": found.story().splitlines(),
@@ -155,34 +155,33 @@ def outputs(found: Evidence) -> dict[str, Any]:
 
 
 def without(value: Any, sentences: dict[str, str]) -> Any:
-    """Return what a format says with a mark where sentences stand, longest first, and no digests."""
+    """Return what a format holds, with marks for sentences, longest first, and for digests."""
     if isinstance(value, str):
         for sentence in sentences:
-            value = value.replace(sentence, SAID)
-        return PRINTS.sub("#", TRANSLATED.sub(SAID, value))
+            value = value.replace(sentence, SENTENCE)
+        marked = TRANSLATED.sub(SENTENCE, value)
+        return PRINTS.sub("#", marked)
     if isinstance(value, dict):
-        return {key: without(one, sentences) for key, one in value.items()}
-    return (
-        [without(one, sentences) for one in value]
-        if isinstance(value, list | tuple)
-        else value
-    )
+        return {key: without(part, sentences) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [without(part, sentences) for part in value]
+    return value
 
 
 def forms_of(words: dict[str, str]) -> dict[str, str]:
     """Return every form in which sentences are written, the longest first."""
-    found: dict[str, str] = {}
+    forms: list[str] = []
     for sentence in words:
         capital = sentence[:1].upper() + sentence[1:]
-        forms = (
+        forms += [
             sentence,
             capital,
             text_of(sentence),
             inline(sentence),
             card_text(sentence),
-        )
-        found |= dict.fromkeys(forms, SAID)
-    return dict(sorted(found.items(), key=lambda pair: -len(pair[0])))
+        ]
+    longest_first = sorted(dict.fromkeys(forms), key=len, reverse=True)
+    return dict.fromkeys(longest_first, SENTENCE)
 
 
 @cache
@@ -191,9 +190,7 @@ def original(name: str) -> dict[str, Any]:
 
 
 def differences(name: str, *, alike: bool = False) -> dict[str, Any]:
-    """Return the formats in which evidence in other words says something else than the original,
-    and what.
-    """
+    """Return the formats in which evidence in other words differs from the original, and where."""
     translation = Translation(alike)
     before = original(name)
     with translation.foreign():
@@ -201,10 +198,11 @@ def differences(name: str, *, alike: bool = False) -> dict[str, Any]:
     assert translation.words, f"{name} has no sentence to translate"
     forms = forms_of(translation.words)
     found = {}
-    for form, told in before.items():
-        one, other = without(told, forms), without(after[form], {})
-        if one != other:
-            found[form] = next(unlike(one, other))
+    for form, written in before.items():
+        facts_before = without(written, forms)
+        facts_after = without(after[form], {})
+        if facts_before != facts_after:
+            found[form] = next(unlike(facts_before, facts_after))
     return found
 
 
@@ -229,61 +227,39 @@ def test_every_format_says_the_same_but_for_the_sentences(name, alike):
 @every
 def test_the_sentences_are_really_others(name):
     """What is compared above must have been translated: no claim stays as it was, in any format."""
-    found, translation = made(name), Translation()
+    found = made(name)
+    translation = Translation()
     with translation.foreign():
-        told = {
-            form: json.dumps(one, ensure_ascii=False)
-            for form, one in outputs(translation.evidence(found)).items()
-        }
-    claims = {finding.claim for part in found.parts for finding in part.findings}
-    for form, text in told.items():
-        assert not [
-            claim for claim in claims if json.dumps(claim, ensure_ascii=False)[1:-1] in text
-        ], form
+        written = outputs(translation.evidence(found))
+    texts = {form: json.dumps(parts, ensure_ascii=False) for form, parts in written.items()}
+    claims = set()
+    for part in found.parts:
+        claims.update(finding.claim for finding in part.findings)
+    for claim in claims:
+        quoted = json.dumps(claim, ensure_ascii=False)
+        for form, text in texts.items():
+            assert quoted[1:-1] not in text, form
     if claims:
         for form in ("html", "json", "junit", "sarif", "markdown", "card", "notebook"):
-            assert FIRST in told[form], form
+            assert FIRST in texts[form], form
 
 
 # Facts, where an estimate in words says nothing either
 
 
 def facts(found: Evidence) -> dict[str, Any]:
-    """Return the numbers, verdicts and identities that each format tells, none of which is part of
-    a sentence.
-    """
+    """Return the numbers, verdicts and identities of each format that are in no sentence."""
     page = Page(FORMATS["html"].render(found))
-    run = json.loads(FORMATS["sarif"].render(found))["runs"][0]
-    results = [{key: one.get(key) for key in _RESULT} for one in run["results"]]
+    junit_root = ElementTree.fromstring(FORMATS["junit"].render(found))
+    notebook = Page(FORMATS["notebook"].render(found))
     return {
-        "findings": [
-            (
-                one.key,
-                one.score,
-                one.unit,
-                one.verdict,
-                one.limit,
-                one.least,
-                one.output,
-                one.estimate.to_dict(),
-            )
-            for one in found.findings
-        ],
+        "findings": [_finding_facts(finding) for finding in found.findings],
         "badges": [part[1]["class"] for part in page.parts if _is_badge(part)],
-        "numbers of the page": [
-            [cell for cell in row if cell[0] is not None] for row in page.cells()
-        ],
+        "numbers of the page": _numbers(page),
         "data of the page": [part for part in page.parts if isinstance(part, dict)],
-        "sarif": (
-            results,
-            run["invocations"][0]["exitCode"],
-            run["invocations"][0]["executionSuccessful"],
-        ),
-        "junit": _counted(ElementTree.fromstring(FORMATS["junit"].render(found))),
-        "frame": [
-            {key: value for key, value in row.items() if key != "claim"}
-            for row in table(found.to_frame())
-        ],
+        "sarif": _sarif_facts(found),
+        "junit": _counted(junit_root),
+        "frame": [_left_out(row, "claim") for row in table(found.to_frame())],
         "markdown": _columns(
             FORMATS["markdown"].render(found),
             "verdict",
@@ -301,41 +277,68 @@ def facts(found: Evidence) -> dict[str, Any]:
             "n",
             "verdict",
         ),
-        "notebook": [
-            (row[0], row[-1])
-            for row in Page(FORMATS["notebook"].render(found)).cells()
-            if row
-        ],
+        "notebook": [(row[0], row[-1]) for row in notebook.cells() if row],
         "exit code": found.exit_code,
     }
 
 
+def _finding_facts(finding: Any) -> tuple[Any, ...]:
+    return (
+        finding.key,
+        finding.score,
+        finding.unit,
+        finding.verdict,
+        finding.limit,
+        finding.least,
+        finding.output,
+        finding.estimate.to_dict(),
+    )
+
+
+def _numbers(page: Page) -> list[Any]:
+    """Return the cells that are numbers, row by row."""
+    rows = []
+    for row in page.cells():
+        rows.append([cell for cell in row if cell[0] is not None])
+    return rows
+
+
 _RESULT = ("ruleId", "kind", "level", "partialFingerprints", "properties", "baselineState")
+
+
+def _sarif_facts(found: Evidence) -> tuple[Any, ...]:
+    run = json.loads(FORMATS["sarif"].render(found))["runs"][0]
+    invocation = run["invocations"][0]
+    results = []
+    for result in run["results"]:
+        results.append({key: result.get(key) for key in _RESULT})
+    return results, invocation["exitCode"], invocation["executionSuccessful"]
 
 
 def _is_badge(part: Any) -> bool:
     return isinstance(part, tuple) and "badge" in (part[1].get("class") or "")
 
 
+def _left_out(table: dict[Any, Any], name: str) -> dict[Any, Any]:
+    """Return a table without one of its keys."""
+    return {key: value for key, value in table.items() if key != name}
+
+
 def _counted(root: ElementTree.Element) -> list[Any]:
     """Return the counts of JUnit, the names of cases, and what became of each."""
-    found: list[Any] = [{key: value for key, value in root.attrib.items() if key != "time"}]
+    found: list[Any] = [_left_out(root.attrib, "time")]
     for suite in root:
-        found.append({key: value for key, value in suite.attrib.items() if key != "time"})
+        found.append(_left_out(suite.attrib, "time"))
         for case in suite:
-            found.append(
-                (
-                    case.get("name"),
-                    case.get("classname"),
-                    [(one.tag, one.get("type")) for one in case],
-                )
-            )
+            outcomes = [(element.tag, element.get("type")) for element in case]
+            found.append((case.get("name"), case.get("classname"), outcomes))
     return found
 
 
 def _columns(text: str, *names: str) -> list[list[str]]:
     """Return some columns of each table of Markdown that has them all."""
-    found, places = [], []
+    found = []
+    places = []
     for line in text.splitlines():
         cells = [cell.strip() for cell in line.strip("| ").split(" | ")]
         if set(names) <= set(cells):
@@ -353,15 +356,18 @@ def facts_before(name: str) -> dict[str, Any]:
 
 
 def facts_that_changed(name: str) -> dict[str, Any]:
-    """Return the facts that are others where every sentence, and every estimate in words, is
-    another.
-    """
-    translation, before = Translation(), facts_before(name)
+    """Return the facts that differ where every sentence and estimate in words is another."""
+    translation = Translation()
+    before = facts_before(name)
     with translation.foreign(estimates=True):
         found = translation.evidence(made(name))
         assert all(FIRST in str(finding.estimate) for finding in found.findings)
         after = facts(found)
-    return {key: (before[key], after[key]) for key in before if before[key] != after[key]}
+    changed = {}
+    for key, fact in before.items():
+        if fact != after[key]:
+            changed[key] = (fact, after[key])
+    return changed
 
 
 @every
@@ -372,18 +378,22 @@ def test_no_fact_comes_from_a_sentence_or_from_an_estimate_in_words(name):
 @every
 def test_the_facts_are_really_there(name):
     """What is compared above must not be empty."""
-    told = facts_before(name)
-    assert any(told["badges"])
-    assert len(told["junit"]) > 1
-    assert told["sarif"][0] and told["markdown"] and told["card"] and told["notebook"]
-    if told["findings"]:
-        assert any(told["numbers of the page"])
-        assert told["frame"]
+    present = facts_before(name)
+    assert any(present["badges"])
+    assert len(present["junit"]) > 1
+    assert present["sarif"][0]
+    assert present["markdown"]
+    assert present["card"]
+    assert present["notebook"]
+    if present["findings"]:
+        assert any(present["numbers of the page"])
+        assert present["frame"]
 
 
 @every
 def test_a_document_in_other_words_is_read_as_the_same_evidence(name):
-    translation, found = Translation(), made(name)
+    translation = Translation()
+    found = made(name)
     table = json.loads(dump(translation.document(found.to_dict())))
     assert FIRST in json.dumps(table, ensure_ascii=False)
     again = evidence_of(table, where="translated.json")
@@ -396,24 +406,27 @@ def test_a_document_in_other_words_is_read_as_the_same_evidence(name):
 
 
 def states(found: Evidence, old: Evidence) -> list[tuple[str, Any]]:
-    """Return how each finding stands to a baseline, and the verdict that follows."""
-    return [(one.state, one.verdict) for one in hold(found, old)]
+    """Return how each finding compares with a baseline, and the verdict that follows."""
+    return [(comparison.state, comparison.verdict) for comparison in hold(found, old)]
+
+
+def states_of_parts(found: Evidence, old: Evidence) -> list[Any]:
+    pairs = zip(found.parts, old.parts, strict=True)
+    return [states(part, old_part) for part, old_part in pairs]
 
 
 def baselines_that_changed(name: str) -> list[Any]:
-    """Return the ways of holding evidence against itself, with a side or both in other words, that
-    end otherwise.
-    """
-    found, translation = made(name), Translation(alike=True)
-    same = [states(part, part) for part in found.parts]
+    """Return the comparisons of evidence with itself, one or both in other words, that differ."""
+    found = made(name)
+    translation = Translation(alike=True)
+    same = states_of_parts(found, found)
     changed = []
     with translation.foreign(estimates=True):
         other = translation.evidence(found)
         for ours, theirs in ((other, found), (found, other), (other, other)):
-            held = [
-                states(one, two) for one, two in zip(ours.parts, theirs.parts, strict=True)
-            ]
-            changed += [] if held == same else [held]
+            compared = states_of_parts(ours, theirs)
+            if compared != same:
+                changed.append(compared)
     return changed
 
 
@@ -423,23 +436,29 @@ def test_a_baseline_in_other_words_is_the_same_baseline(name):
 
 
 def verdicts(audit: Audit) -> list[Any]:
-    rows = [
-        [check.name, check.verdict, [(one.state, one.verdict) for one in check.held]]
-        for check in audit.checks
-    ]
-    return [audit.verdict, audit.exit_code, *rows]
+    rows: list[Any] = [audit.verdict, audit.exit_code]
+    for check in audit.checks:
+        held = [(comparison.state, comparison.verdict) for comparison in check.held]
+        rows.append([check.name, check.verdict, held])
+    return rows
 
 
 @pytest.mark.parametrize("order", ["worse than before", "better than before"])
 def test_an_audit_stands_to_another_as_it_did_whichever_of_them_is_in_other_words(order):
-    ours, theirs = made("audit"), audited(lend_alike)
+    ours = made("audit")
+    theirs = audited(lend_alike)
     if order == "better than before":
         ours, theirs = theirs, ours
-    expected = verdicts(ours.against(theirs))
-    assert len({state for check in expected[2:] for state, _ in check[2]}) > 1
+    compared = ours.against(theirs)
+    seen_states = set()
+    for check in compared.checks:
+        seen_states.update(comparison.state for comparison in check.held)
+    assert len(seen_states) > 1
+    expected = verdicts(compared)
     translation = Translation(alike=True)
     with translation.foreign(estimates=True):
-        mine, other = translation.evidence(ours), translation.evidence(theirs)
+        mine = translation.evidence(ours)
+        other = translation.evidence(theirs)
         assert verdicts(mine.against(theirs)) == expected
         assert verdicts(ours.against(other)) == expected
         assert verdicts(mine.against(other)) == expected
@@ -459,8 +478,9 @@ def test_evidence_of_one_verb_passes_as_its_own_baseline_in_other_words():
 
 
 def test_a_baseline_that_knows_findings_by_their_claims_is_caught(monkeypatch):
-    def by_claim(past: Any, one: Any) -> Any:
-        return {finding.claim: finding for finding in past.findings}.get(one.claim)
+    def by_claim(baseline: Any, finding: Any) -> Any:
+        known = {old.claim: old for old in baseline.findings}
+        return known.get(finding.claim)
 
     monkeypatch.setattr(_BaselineFindings, "matching", by_claim)
     for name in ("measure, causal", "mine", "audit"):
@@ -469,22 +489,22 @@ def test_a_baseline_that_knows_findings_by_their_claims_is_caught(monkeypatch):
 
 def test_a_fingerprint_made_of_the_claim_is_caught(monkeypatch):
     mark = sarif._mark
-    monkeypatch.setattr(sarif, "_mark", lambda one: f"{len(one.claim)} {mark(one)}")
+
+    def by_claim(statement: Any) -> str:
+        return f"{len(statement.claim)} {mark(statement)}"
+
+    monkeypatch.setattr(sarif, "_mark", by_claim)
     facts_before.cache_clear()
     assert list(facts_that_changed("measure, causal")) == ["sarif"]
     facts_before.cache_clear()
 
 
 def test_a_number_taken_out_of_an_estimate_in_words_is_caught(monkeypatch):
-    def from_words(one: Any) -> list[Cell]:
-        value = str(one.estimate).partition(" %")[0]
-        return [
-            Cell(
-                value,
-                float(value) if value.replace(".", "").isdigit() else None,
-                number=True,
-            )
-        ] * 4
+    def from_words(statement: Any) -> list[Cell]:
+        value, _, _ = str(statement.estimate).partition(" %")
+        is_number = value.replace(".", "").isdigit()
+        cell = Cell(value, float(value) if is_number else None, number=True)
+        return [cell] * 4
 
     monkeypatch.setattr(html, "_score", from_words)
     facts_before.cache_clear()
@@ -492,12 +512,12 @@ def test_a_number_taken_out_of_an_estimate_in_words_is_caught(monkeypatch):
     facts_before.cache_clear()
 
 
-def test_a_kind_told_by_the_words_of_a_claim_is_caught(monkeypatch):
-    monkeypatch.setattr(
-        junit,
-        "sentences",
-        lambda one: sentences(one)[: 2 if one.claim.startswith("changing") else 1],
-    )
+def test_a_kind_known_by_the_words_of_a_claim_is_caught(monkeypatch):
+    def by_claim(statement: Any) -> list[str]:
+        number = 2 if statement.claim.startswith("changing") else 1
+        return sentences(statement)[:number]
+
+    monkeypatch.setattr(junit, "sentences", by_claim)
     original.cache_clear()
     assert list(differences("measure, causal")) == ["junit"]
     original.cache_clear()
@@ -508,12 +528,10 @@ def test_notes_left_out_by_their_words_are_caught(monkeypatch):
     from evenhand.methods.impact import text as impact_text
 
     def by_sentence(result: Any) -> tuple[str, ...]:
-        told = {
-            text
-            for one in selection_rates.tables_of(result)
-            for text in selection_rates.remarks(one)
-        }
-        return tuple(note for note in result.notes if note not in told)
+        remarks: set[str] = set()
+        for impact_table in selection_rates.tables_of(result):
+            remarks.update(selection_rates.remarks(impact_table))
+        return tuple(note for note in result.notes if note not in remarks)
 
     monkeypatch.setattr(impact_text, "other_notes", by_sentence)
     original.cache_clear()
@@ -526,9 +544,8 @@ def test_an_order_by_claims_is_caught(monkeypatch):
 
     def by_claims(result: Any) -> None:
         by_evidence(result)
-        object.__setattr__(
-            result, "findings", tuple(sorted(result.findings, key=lambda one: one.claim))
-        )
+        findings = sorted(result.findings, key=lambda finding: finding.claim)
+        object.__setattr__(result, "findings", tuple(findings))
 
     monkeypatch.setattr(Result, "__post_init__", by_claims)
     planted = replace(made("prevalence"))

@@ -16,7 +16,7 @@ from evenhand.methods.mine.findings import Place
 from evenhand.methods.mine.table import entries_of, scores
 from evenhand.report.terminal import lines
 from evenhand.results.reading import evidence_of
-from tests.support.helpers import SAID, TERMS
+from tests.support.helpers import COMMENTS, TERMS
 
 SPACE = eh.Space(
     [eh.category("sex", ["F", "M"]), eh.integer("age", 18, 60)], protected=["sex"]
@@ -58,7 +58,7 @@ def mined(verb: str, label: str) -> eh.Result:
         decided = PEOPLE.assign(got=decide(PEOPLE))
         return eh.mine_log(decided, outcome="got", positive=label, over=over)
     if verb == "mine_text":
-        return eh.mine_text(judge, SAID * 20, lexicon=TERMS, positive=label, progress=False)
+        return eh.mine_text(judge, COMMENTS * 20, lexicon=TERMS, positive=label, progress=False)
     subject = eh.Subject(decide, SPACE, positive=label)
     return eh.mine(subject, data=PEOPLE, over=over, progress=False)
 

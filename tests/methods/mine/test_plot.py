@@ -35,7 +35,7 @@ from evenhand.methods.mine.plot.heat_map import Heat
 from evenhand.report.ranked_bars import LABEL, Bar, Bars, RemainingRules, flowed, wrapped
 from evenhand.runtime.errors import UsageError
 from evenhand.space.rule import Condition, Rule
-from tests.support.helpers import SAID, TERMS, refused
+from tests.support.helpers import COMMENTS, TERMS, refused
 
 matplotlib.use("Agg")
 
@@ -72,7 +72,7 @@ def texts(**options: Any) -> eh.Result:
     def favoured(given: list[str]) -> list[bool]:
         return ["gay" not in text or "christian" in text for text in given]
 
-    return eh.mine_text(favoured, SAID * 20, lexicon=TERMS, **options)
+    return eh.mine_text(favoured, COMMENTS * 20, lexicon=TERMS, **options)
 
 
 class ScoringWomenHigher:

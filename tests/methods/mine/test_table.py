@@ -13,7 +13,7 @@ import pytest
 import evenhand as eh
 from evenhand.methods.mine.table import OTHERS, entries_of, mined_findings
 from evenhand.runtime.errors import UsageError
-from tests.support.helpers import SAID, TERMS, refused
+from tests.support.helpers import COMMENTS, TERMS, refused
 
 COLUMNS = [
     *[
@@ -91,7 +91,7 @@ def mined(kind: str) -> eh.Result:
         "causal": {"kind": "causal"},
         "rest": {"against": "rest"},
     }.get(kind, {})
-    return eh.mine_text(toxic, SAID * 20, lexicon=TERMS, positive=False, **options)
+    return eh.mine_text(toxic, COMMENTS * 20, lexicon=TERMS, positive=False, **options)
 
 
 @pytest.mark.parametrize(

@@ -100,19 +100,22 @@ class Visitor:
 
 
 def sentence(answer: Any, *words: str) -> None:
-    said = answer["error"]
-    assert "\n" not in said
-    assert len(said) < 900
+    message = answer["error"]
+    assert "\n" not in message
+    assert len(message) < 900
     for word in words:
-        assert word in said, said
+        assert word in message, message
 
 
 @contextmanager
 def visiting(
-    desk: TabularExplorer | TextExplorer, save: Path, given: Any = ()
+    explorer: TabularExplorer | TextExplorer, save: Path, given: Any = ()
 ) -> Iterator[Visitor]:
     session = Session(
-        desk, SavedPairs(save, desk.job, desk.table), given, title="evenhand.toml"
+        explorer,
+        SavedPairs(save, explorer.job, explorer.table),
+        given,
+        title="evenhand.toml",
     )
     server = session.server()
     with server.listening():
@@ -140,12 +143,12 @@ def page(tmp_path):
 
 
 def test_the_outcome_of_an_individual_and_of_its_twin(page):
-    told = page.post("decide", {"individual": ANN})
-    assert told["individual"] == ANN
-    assert told["outcomes"] == [
+    answer = page.post("decide", {"individual": ANN})
+    assert answer["individual"] == ANN
+    assert answer["outcomes"] == [
         {"output": "", "value": "no", "favourable": False, "differs": False}
     ]
-    (twin,) = told["twins"]
+    (twin,) = answer["twins"]
     assert twin["individual"] == {**ANN, "sex": "M"}
     assert twin["changed"] == ["sex"]
     assert twin["differs"] is True
@@ -157,28 +160,28 @@ def test_the_outcome_of_an_individual_and_of_its_twin(page):
 
 
 def test_the_page_learns_what_an_input_can_be(page):
-    told = page.get("space")
-    assert [feature["name"] for feature in told["features"]] == [
+    page_data = page.get("space")
+    assert [feature["name"] for feature in page_data["features"]] == [
         "sex",
         "age",
         "house",
         "rate",
     ]
-    assert [feature["protected"] for feature in told["features"]] == [
+    assert [feature["protected"] for feature in page_data["features"]] == [
         True,
         False,
         False,
         False,
     ]
     assert (
-        told["features"][1] | {"kind": "integer", "low": 18, "high": 90, "step": 1}
-        == told["features"][1]
+        page_data["features"][1] | {"kind": "integer", "low": 18, "high": 90, "step": 1}
+        == page_data["features"][1]
     )
-    assert told["features"][3]["step"] is None
-    assert told["constraints"] == ["not (age < 21 and house == 'yes')"]
-    assert told["outputs"] == [{"name": "", "favoured": "yes"}]
-    assert (told["cases"], told["saved"]) == (0, 0)
-    page.post("decide", {"individual": told["start"]})
+    assert page_data["features"][3]["step"] is None
+    assert page_data["constraints"] == ["not (age < 21 and house == 'yes')"]
+    assert page_data["outputs"] == [{"name": "", "favoured": "yes"}]
+    assert (page_data["cases"], page_data["saved"]) == (0, 0)
+    page.post("decide", {"individual": page_data["start"]})
 
 
 def test_the_page_and_its_parts_come_with_headers_that_keep_others_out(page):
@@ -200,11 +203,11 @@ def test_the_page_and_its_parts_come_with_headers_that_keep_others_out(page):
     assert page.send("GET", "nothing")[0] == 404
 
 
-def raw(page: Visitor, told: str) -> bytes:
+def raw(page: Visitor, request: str) -> bytes:
     """Send bytes that no client of the standard library would, and return what comes back."""
     host, port = page.host.split(":")
     with socket.create_connection((host, int(port)), timeout=20) as line:
-        line.sendall(told.encode())
+        line.sendall(request.encode())
         return b"".join(iter(lambda: line.recv(4096), b""))
 
 
@@ -222,11 +225,11 @@ def test_who_has_no_token_gets_nothing(page):
         "/?x",
     ):
         for method in ("GET", "POST"):
-            told = raw(
+            response = raw(
                 page,
                 f"{method} {path} HTTP/1.1\r\nHost: {page.host}\r\nContent-Length: 0\r\n\r\n",
             )
-            head, _, body = told.partition(b"\r\n\r\n")
+            head, _, body = response.partition(b"\r\n\r\n")
             assert b" 403 " in head.splitlines()[0], path
             assert body == b"", path
 
@@ -313,11 +316,11 @@ def test_a_request_that_is_too_long_is_refused_with_the_numbers(page):
 
 def test_a_request_must_say_how_long_it_is(page):
     for length in ("-1", "1e3", "", "9" * 30, "٣"):
-        told = (
+        request = (
             f"POST {page.path}decide HTTP/1.1\r\nHost: {page.host}\r\nContent-Length:"
             f" {length}\r\n\r\n"
         )
-        assert b" 400 " in raw(page, told).splitlines()[0]
+        assert b" 400 " in raw(page, request).splitlines()[0]
     assert b" 403 " in raw(page, f"GET {page.path}space HTTP/1.1\r\n\r\n").splitlines()[0]
     twice = (
         f"GET {page.path}space HTTP/1.1\r\nHost: {page.host}\r\nHost: evil.example\r\n\r\n"
@@ -368,12 +371,12 @@ def test_all_twins_are_one_question(tmp_path):
         [category("sex", list("abcde")), integer("age", 18, 40)], protected=["sex", "age"]
     )
     with visiting(TabularExplorer(Subject(counted, space)), tmp_path / "a.json") as page:
-        told = page.post("decide", {"individual": {"sex": "a", "age": 30}})
-    assert len(told["twins"]) == 5 * 23 - 1
+        answer = page.post("decide", {"individual": {"sex": "a", "age": 30}})
+    assert len(answer["twins"]) == 5 * 23 - 1
     assert asked == [5 * 23]
-    assert sum(twin["differs"] for twin in told["twins"]) == 50
-    assert [twin["differs"] for twin in told["twins"]] == [True] * 50 + [False] * 64
-    assert told["outcomes"][0]["favourable"] is None
+    assert sum(twin["differs"] for twin in answer["twins"]) == 50
+    assert [twin["differs"] for twin in answer["twins"]] == [True] * 50 + [False] * 64
+    assert answer["outcomes"][0]["favourable"] is None
 
 
 def test_where_combinations_are_many_each_feature_is_changed_by_itself(tmp_path):
@@ -386,15 +389,15 @@ def test_where_combinations_are_many_each_feature_is_changed_by_itself(tmp_path)
         TabularExplorer(Subject(lambda people: people["age"] > 50, space)),
         tmp_path / "a.json",
     ) as page:
-        told = page.post(
+        answer = page.post(
             "decide", {"individual": {"place": "level 4999", "age": 10.5, "x": 0}}
         )
-    changed = [tuple(twin["changed"]) for twin in told["twins"]]
+    changed = [tuple(twin["changed"]) for twin in answer["twins"]]
     assert changed.count(("place",)) == 200
     assert changed.count(("age",)) == 20
     assert len(changed) == 220
-    assert any("200 values of 5,000" in note for note in told["notes"])
-    assert any("20 values of all numbers" in note for note in told["notes"])
+    assert any("200 values of 5,000" in note for note in answer["notes"])
+    assert any("20 values of all numbers" in note for note in answer["notes"])
 
 
 def test_twins_that_break_a_constraint_are_left_out(tmp_path):
@@ -407,8 +410,8 @@ def test_twins_that_break_a_constraint_are_left_out(tmp_path):
         TabularExplorer(Subject(lambda people: people["births"] > 0, space)),
         tmp_path / "a.json",
     ) as page:
-        told = page.post("decide", {"individual": {"sex": "F", "births": 2}})
-        assert (told["twins"], told["notes"]) == (
+        answer = page.post("decide", {"individual": {"sex": "F", "births": 2}})
+        assert (answer["twins"], answer["notes"]) == (
             [],
             ["1 twin that breaks a constraint is left out"],
         )
@@ -423,17 +426,17 @@ def test_a_space_without_protected_features_has_no_twins(tmp_path):
     with visiting(
         TabularExplorer(Subject(lambda people: people["age"], space)), tmp_path / "a.json"
     ) as page:
-        told = page.post("decide", {"individual": {"age": 3}})
-    assert told["twins"] == []
-    assert "no feature of the space is protected" in told["notes"][0]
+        answer = page.post("decide", {"individual": {"age": 3}})
+    assert answer["twins"] == []
+    assert "no feature of the space is protected" in answer["notes"][0]
 
 
 def test_the_rule_of_difference_is_that_of_the_subject(tmp_path):
     space = Space([integer("age", 0, 9)], protected=["age"])
     subject = Subject(lambda people: people["age"] / 10, space, differs=0.25)
     with visiting(TabularExplorer(subject), tmp_path / "a.json") as page:
-        told = page.post("decide", {"individual": {"age": 5}})
-    far = {twin["individual"]["age"] for twin in told["twins"] if twin["differs"]}
+        answer = page.post("decide", {"individual": {"age": 5}})
+    far = {twin["individual"]["age"] for twin in answer["twins"] if twin["differs"]}
     assert far == {0, 1, 2, 8, 9}
 
 
@@ -443,16 +446,17 @@ def test_each_of_several_outputs_is_compared_by_itself(tmp_path):
 
     subject = Subject(two, SPACE, outputs=["grant", "rate"], positive={"grant": True})
     with visiting(TabularExplorer(subject), tmp_path / "a.json") as page:
-        told = page.post("decide", {"individual": ANN})
+        answer = page.post("decide", {"individual": ANN})
         assert (
             page.post("save", {"individual": ANN, "twin": {**ANN, "sex": "M"}})["saved"]
             == 1
         )
-    assert [(one["output"], one["favourable"]) for one in told["outcomes"]] == [
-        ("grant", False),
-        ("rate", None),
-    ]
-    assert [one["differs"] for one in told["twins"][0]["outcomes"]] == [False, True]
+    grant, rate = answer["outcomes"]
+    assert (grant["output"], grant["favourable"]) == ("grant", False)
+    assert (rate["output"], rate["favourable"]) == ("rate", None)
+    twin_grant, twin_rate = answer["twins"][0]["outcomes"]
+    assert not twin_grant["differs"]
+    assert twin_rate["differs"]
     (finding,) = Result.from_json(tmp_path / "a.json").findings
     assert (finding.output, finding.cases[0].outcomes) == ("rate", (0, 5))
     assert eh.replay(tmp_path / "a.json", subject).verdict == "fail"
@@ -553,13 +557,13 @@ def test_a_second_visit_goes_on_with_the_file_of_the_first(tmp_path):
             }
             assert page.post("save", pair)["saved"] == number
     with visiting(TabularExplorer(subject), file, cases_of(Result.from_json(file))) as page:
-        told = page.get("space")
-        assert (told["saved"], told["cases"]) == (2, 2)
+        page_data = page.get("space")
+        assert (page_data["saved"], page_data["cases"]) == (2, 2)
 
 
 def test_a_file_of_something_else_is_never_overwritten(tmp_path):
-    file, desk = tmp_path / "kept.json", TabularExplorer(Subject(loan, SPACE))
-    measured = eh.measure(desk.subject, over="sex", margin=0.2)
+    file, explorer = tmp_path / "kept.json", TabularExplorer(Subject(loan, SPACE))
+    measured = eh.measure(explorer.subject, over="sex", margin=0.2)
     for text, words in (
         ("hello", "not a JSON file"),
         ("{}", "not an evenhand result"),
@@ -568,7 +572,7 @@ def test_a_file_of_something_else_is_never_overwritten(tmp_path):
         file.write_text(text)
         refused(
             UsageError,
-            lambda: SavedPairs(file, desk.job, desk.table),
+            lambda: SavedPairs(file, explorer.job, explorer.table),
             str(file),
             words,
             "--save",
@@ -576,10 +580,10 @@ def test_a_file_of_something_else_is_never_overwritten(tmp_path):
         assert file.read_text() == text
     refused(
         UsageError,
-        lambda: SavedPairs(tmp_path / "no" / "a.json", desk.job, desk.table),
+        lambda: SavedPairs(tmp_path / "no" / "a.json", explorer.job, explorer.table),
         "there is no folder",
     )
-    with visiting(desk, tmp_path / "mine.json") as page:
+    with visiting(explorer, tmp_path / "mine.json") as page:
         page.post("save", {"individual": ANN, "twin": {**ANN, "sex": "M"}})
     other = TabularExplorer(Subject(loan, Space(SPACE.features[:2], ["sex"])))
     refused(
@@ -617,18 +621,20 @@ def test_the_cases_of_a_search_can_be_walked_through(tmp_path):
             assert status == 400
             sentence(json.loads(content), "from")
         for case in some["cases"]:
-            told = page.post("decide", case)
-            (twin,) = [one for one in told["twins"] if one["individual"] == case["twin"]]
+            answer = page.post("decide", case)
+            (twin,) = [
+                twin for twin in answer["twins"] if twin["individual"] == case["twin"]
+            ]
             assert twin["differs"]
-            assert [told["outcomes"][0]["value"], twin["outcomes"][0]["value"]] == case[
+            assert [answer["outcomes"][0]["value"], twin["outcomes"][0]["value"]] == case[
                 "outcomes"
             ]
 
 
 def test_the_twin_of_a_case_is_asked_whatever_it_changes(page):
     twin = {**ANN, "age": 60, "house": "yes"}
-    told = page.post("decide", {"individual": ANN, "twin": twin})
-    assert [one["changed"] for one in told["twins"]] == [["sex"], ["age", "house"]]
+    answer = page.post("decide", {"individual": ANN, "twin": twin})
+    assert [twin["changed"] for twin in answer["twins"]] == [["sex"], ["age", "house"]]
 
 
 def test_the_cases_of_an_audit_are_those_of_all_its_checks(tmp_path):
@@ -645,11 +651,13 @@ def test_the_cases_of_an_audit_are_those_of_all_its_checks(tmp_path):
 
 def test_cases_of_another_space_are_refused(tmp_path):
     found = eh.measure(Subject(loan, SPACE), over="sex", margin=0.2)
-    desk = TabularExplorer(Subject(lambda people: people["x"], Space([integer("x", 0, 9)])))
-    kept = SavedPairs(tmp_path / "a.json", desk.job, desk.table)
+    explorer = TabularExplorer(
+        Subject(lambda people: people["x"], Space([integer("x", 0, 9)]))
+    )
+    kept = SavedPairs(tmp_path / "a.json", explorer.job, explorer.table)
     refused(
         UsageError,
-        lambda: Session(desk, kept, cases_of(found), title="evenhand.toml"),
+        lambda: Session(explorer, kept, cases_of(found), title="evenhand.toml"),
         "evenhand.toml",
     )
 
@@ -665,9 +673,9 @@ def test_hostile_names_and_values_stay_what_they_are(tmp_path):
     )
     subject = Subject(lambda people: [f"{value}!" for value in people[TAG]], space)
     with visiting(TabularExplorer(subject), tmp_path / "a.json") as page:
-        told = page.get("space")
-        assert told["features"][0]["levels"] == HOSTILE
-        assert told["features"][1]["levels"] == [str(2**60), str(2**60 + 1), 3]
+        page_data = page.get("space")
+        assert page_data["features"][0]["levels"] == HOSTILE
+        assert page_data["features"][1]["levels"] == [str(2**60), str(2**60 + 1), 3]
         one = {TAG: HOSTILE[1], "big": str(2**60 + 1), "half": 0.5}
         answer = page.post("decide", {"individual": one})
         assert answer["individual"] == one
@@ -715,25 +723,25 @@ def test_numbers_spread_over_a_range_are_values_of_it(low, width, step, most):
 )
 def test_any_value_is_an_input_or_gets_a_sentence(value):
     space = Space([integer("n", 3, 50, step=7), real("r", -1, 1)], ["n"])
-    desk = TabularExplorer(Subject(lambda people: people["n"] > 9, space))
+    explorer = TabularExplorer(Subject(lambda people: people["n"] > 9, space))
     for name in ("n", "r"):
         try:
-            told = desk.decide({"n": 10, "r": 0.0, name: value})
+            answer = explorer.decide({"n": 10, "r": 0.0, name: value})
         except UsageError as error:
             assert "\n" not in str(error)
             assert "nearest valid value" in str(error) or "not a number" in str(error)
         else:
-            assert told["individual"][name] == pytest.approx(value)
+            assert answer["individual"][name] == pytest.approx(value)
 
 
 def test_texts_have_twins_with_other_terms(tmp_path):
     subject = TextSubject(
         lambda texts: ["gay" in text.lower() for text in texts], positive=False
     )
-    desk = TextExplorer(subject, Lexicon.from_dict(TERMS))
-    with visiting(desk, tmp_path / "a.json") as page:
-        told = page.get("space")
-        assert (told["kind"], told["lexicon"]["gender"]) == (
+    explorer = TextExplorer(subject, Lexicon.from_dict(TERMS))
+    with visiting(explorer, tmp_path / "a.json") as page:
+        page_data = page.get("space")
+        assert (page_data["kind"], page_data["lexicon"]["gender"]) == (
             "texts",
             ["gay", "straight", "lesbian"],
         )
@@ -765,7 +773,7 @@ def test_texts_have_twins_with_other_terms(tmp_path):
         == "1 of 1 cases of gender still differ"
     )
     with visiting(
-        desk, tmp_path / "a.json", cases_of(Result.from_json(tmp_path / "a.json"))
+        explorer, tmp_path / "a.json", cases_of(Result.from_json(tmp_path / "a.json"))
     ) as page:
         (case,) = page.get("cases")["cases"]
         assert (case["individual"], case["twin"]) == (pair["individual"], pair["twin"])
@@ -779,13 +787,13 @@ def test_a_text_to_begin_with_names_a_term(tmp_path):
     config = Config(
         tmp_path / "evenhand.toml", {"texts": {"from": "texts.csv", "column": "comment"}}
     )
-    desk = TextExplorer(
+    explorer = TextExplorer(
         TextSubject(lambda texts: [len(text) for text in texts]),
         Lexicon.from_dict(TERMS),
         config.texts,
     )
-    assert desk.start() == {"text": "a gay man"}
-    assert TextExplorer(desk.subject, desk.lexicon).start() == {"text": ""}
+    assert explorer.start() == {"text": "a gay man"}
+    assert TextExplorer(explorer.subject, explorer.lexicon).start() == {"text": ""}
 
 
 def test_a_real_program_is_explored(tmp_path):
@@ -802,9 +810,9 @@ def test_a_real_program_is_explored(tmp_path):
         loan_subject() as subject,
         visiting(TabularExplorer(subject), tmp_path / "a.json") as page,
     ):
-        told = page.post("decide", {"individual": person})
-        assert told["outcomes"][0]["value"] == "deny"
-        assert [twin["changed"] for twin in told["twins"] if twin["differs"]] == [
+        answer = page.post("decide", {"individual": person})
+        assert answer["outcomes"][0]["value"] == "deny"
+        assert [twin["changed"] for twin in answer["twins"] if twin["differs"]] == [
             ["race"],
             ["race", "sex"],
         ]
@@ -844,7 +852,9 @@ def written(folder: Path) -> Path:
 RUN = """
 import argparse, sys
 from evenhand.explore.session import explore
-sys.exit(explore(argparse.Namespace(file=sys.argv[1], config=None, port=0, save=sys.argv[2], no_browser=True)))
+file, save = sys.argv[1:]
+options = argparse.Namespace(file=file, config=None, port=0, save=save, no_browser=True)
+sys.exit(explore(options))
 """
 
 

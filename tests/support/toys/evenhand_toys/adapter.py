@@ -1,4 +1,4 @@
-"""scorecard: software that is a table of points, and the sum of them from which on one is accepted."""
+"""scorecard: software that is a table of points, and the sum from which on people are accepted."""
 
 from __future__ import annotations
 

@@ -22,14 +22,16 @@ class Walk(eh.Strategy):
 
     def begin(self, setting: Setting) -> None:
         """Start at ten inputs from anywhere."""
-        self.space, self.free = setting.space, setting.free
+        self.space = setting.space
+        self.free = setting.free
         self.rng = setting.random("walk")
         self.here = self.space.draw(10, self.rng)
 
     def propose(self, n: int) -> eh.Proposal:
         """Change one feature of known inputs, and take some from anywhere."""
         anywhere = self.space.draw(n, self.rng)
-        rows, column = np.arange(n), self.rng.choice(self.free, n)
+        rows = np.arange(n)
+        column = self.rng.choice(self.free, n)
         points = self.rng.choice(self.here, n)
         points[rows, column] = anywhere[rows, column]
         jump = self.rng.random(n) < self.jumps
