@@ -1,5 +1,4 @@
-"""Bias mitigation methods of AIF360 and Fairlearn in scikit-learn's style, and studies that compare
-them.
+"""Bias mitigation methods of AIF360 and Fairlearn as classifiers, and the verb that tunes them.
 
 >>> from evenhand.mitigation import method
 >>> method("reject-option-spd", over="sex").kind
@@ -29,16 +28,26 @@ if TYPE_CHECKING:
         ExponentiatedGradient as ExponentiatedGradient,
     )
     from evenhand.mitigation.fairlearn_reductions import GridSearch as GridSearch
-    from evenhand.mitigation.fairlearn_thresholds import CorrelationRemover as CorrelationRemover
-    from evenhand.mitigation.fairlearn_thresholds import ThresholdOptimiser as ThresholdOptimiser
-    from evenhand.mitigation.inprocessing import AdversarialDebiasing as AdversarialDebiasing
+    from evenhand.mitigation.fairlearn_thresholds import (
+        CorrelationRemover as CorrelationRemover,
+    )
+    from evenhand.mitigation.fairlearn_thresholds import (
+        ThresholdOptimiser as ThresholdOptimiser,
+    )
+    from evenhand.mitigation.inprocessing import (
+        AdversarialDebiasing as AdversarialDebiasing,
+    )
     from evenhand.mitigation.inprocessing import PrejudiceRemover as PrejudiceRemover
-    from evenhand.mitigation.optimised import OptimisedPreprocessing as OptimisedPreprocessing
+    from evenhand.mitigation.optimised import (
+        OptimisedPreprocessing as OptimisedPreprocessing,
+    )
     from evenhand.mitigation.postprocessing import CalibratedOdds as CalibratedOdds
     from evenhand.mitigation.postprocessing import EqualisedOdds as EqualisedOdds
     from evenhand.mitigation.postprocessing import RejectOption as RejectOption
     from evenhand.mitigation.preprocessing import Reweighing as Reweighing
-    from evenhand.mitigation.representations import FairRepresentations as FairRepresentations
+    from evenhand.mitigation.representations import (
+        FairRepresentations as FairRepresentations,
+    )
 
 TUNE = Verb(
     "tune",

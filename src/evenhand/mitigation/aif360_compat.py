@@ -30,8 +30,7 @@ _TENSORFLOW_LOG = "TF_CPP_MIN_LOG_LEVEL"
 
 @contextmanager
 def seeded(seed: int | None) -> Iterator[None]:
-    """Seed numpy's global generator, from which AIF360 draws, and put the user's own state back
-    afterwards.
+    """Seed numpy's global generator, from which AIF360 draws, and restore its state afterwards.
 
     >>> with seeded(3):
     ...     first = np.random.random()
@@ -49,12 +48,14 @@ def seeded(seed: int | None) -> Iterator[None]:
 
 
 def check_seed(seed: Any) -> None:
-    """Refuse a seed that numpy's generators do not take.
+    """Raise an error for a seed that numpy's generators do not take.
 
     >>> check_seed(7)
     """
-    whole = isinstance(seed, int | np.integer) and not isinstance(seed, bool)
-    if not (seed is None or (whole and 0 <= seed < 2**32)):
+    if seed is None:
+        return
+    is_whole = isinstance(seed, int | np.integer) and not isinstance(seed, bool)
+    if not is_whole or not 0 <= seed < 2**32:
         raise UsageError(
             f"random_state = {clip(repr(seed))} must be a whole number from 0 to 2**32 - 1, or None"
         )
@@ -62,7 +63,7 @@ def check_seed(seed: Any) -> None:
 
 @contextmanager
 def old_strings() -> Iterator[None]:
-    """Have pandas keep texts as objects, which AIF360 expects, where it can still be told to.
+    """Have pandas keep texts as objects, which AIF360 expects, where pandas still can.
 
     >>> import pandas as pd
     >>> with old_strings():
@@ -90,35 +91,37 @@ def old_strings() -> Iterator[None]:
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Keep AIF360 and TensorFlow from telling of optional packages and hardware that are not there.
+    """Keep AIF360 and TensorFlow from warning of optional packages and hardware that are missing.
 
     AIF360 says so through functions of `logging` that set up the user's root logger on the way.
     """
-    root, level = logging.getLogger(), os.environ.get(_TENSORFLOW_LOG)
+    root = logging.getLogger()
     handlers = root.handlers[:]
+    level = os.environ.get(_TENSORFLOW_LOG)
 
-    def foreign(record: logging.LogRecord) -> bool:
+    def is_foreign(record: logging.LogRecord) -> bool:
         return f"{os.sep}aif360{os.sep}" not in record.pathname
 
-    root.addFilter(foreign)
+    root.addFilter(is_foreign)
     os.environ.setdefault(_TENSORFLOW_LOG, "3")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             yield
     finally:
-        root.removeFilter(foreign)
-        for handler in [handler for handler in root.handlers if handler not in handlers]:
+        root.removeFilter(is_foreign)
+        new_handlers = [handler for handler in root.handlers if handler not in handlers]
+        for handler in new_handlers:
             root.removeHandler(handler)
         if level is None:
             os.environ.pop(_TENSORFLOW_LOG, None)
 
 
 def aif360(name: str, what: str) -> Any:
-    """Return a module of AIF360, as `aif360("algorithms.postprocessing", "RejectOption")`, imported
-    without its noise.
+    """Return a module of AIF360, imported without its noise.
 
-    `what` says in the error of a missing library what needs it.
+    Call it as `aif360("algorithms.postprocessing", "RejectOption")`; `what` says in the error of a
+    missing library what needs it.
     """
     try:
         with quiet():
@@ -136,8 +139,9 @@ def dataset(
     weights: Floats | None = None,
     what: str = "this method",
 ) -> Any:
-    """Return a BinaryLabelDataset of AIF360: its protected column is "privileged", 1 is the
-    favourable "label".
+    """Return a BinaryLabelDataset of AIF360.
+
+    Its protected column is "privileged", and 1 is its favourable "label".
 
     Parameters
     ----------
@@ -151,13 +155,11 @@ def dataset(
     import pandas as pd
 
     datasets = aif360("datasets", what)
-    columns: dict[str, Any] = {
-        f"x{place}": column for place, column in enumerate(np.asarray(features).T)
-    }
-    columns |= {
-        "privileged": np.asarray(privileged, dtype=np.float64),
-        "label": np.asarray(truth, dtype=np.float64),
-    }
+    columns: dict[str, Any] = {}
+    for place, column in enumerate(np.asarray(features).T):
+        columns[f"x{place}"] = column
+    columns["privileged"] = np.asarray(privileged, dtype=np.float64)
+    columns["label"] = np.asarray(truth, dtype=np.float64)
     if scores is not None:
         columns["score"] = scores
     if weights is not None:

@@ -1,5 +1,6 @@
-"""The methods by name: what each is, what it needs, and how to make one; a class is imported when
-it is made.
+"""The methods by name: what each is, what it needs, and how to make one.
+
+A class is imported when it is made.
 """
 
 from __future__ import annotations
@@ -20,8 +21,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Method:
-    """One entry: a class under a name, with the settings that the name stands for.
+    """A method of the catalogue: a class under a name, with the settings that the name stands for.
 
+    Notes
+    -----
+    See docs/how-to/study.md.
+
+    Examples
+    --------
     >>> METHODS["reject-option-eod"].code, METHODS["reject-option-eod"].settings
     ('ROC_EOD', {'metric': 'eod'})
     """
@@ -49,26 +56,20 @@ class Method:
     def factory(self) -> type[Mitigation]:
         """The class."""
         module, _, name = self.home.partition(":")
-        found: type[Mitigation] = getattr(import_module(f"evenhand.mitigation.{module}"), name)
+        found: type[Mitigation] = getattr(
+            import_module(f"evenhand.mitigation.{module}"), name
+        )
         return found
 
 
-def _entries() -> list[Method]:
-    aif: dict[str, Any] = {"extra": "aif360", "paper": True}
-    needed: dict[str, Any] = {"modules": ("aif360",), **aif}
-    solved: dict[str, Any] = {"modules": ("aif360", "cvxpy"), **aif}
-    fair: dict[str, Any] = {"extra": "fairlearn", "modules": ("fairlearn",)}
-    reject, calibrated = "postprocessing:RejectOption", "postprocessing:CalibratedOdds"
-    network: dict[str, Any] = {
-        "knob": "alpha",
-        "extra": "fairlearn,torch",
-        "modules": ("fairlearn", "torch"),
-    }
-    adversary: dict[str, Any] = {
-        "extra": "aif360,tensorflow",
-        "modules": ("aif360", "tensorflow"),
-        "paper": True,
-    }
+_AIF360: dict[str, Any] = {"extra": "aif360", "paper": True}
+"""Methods of the paper that may use AIF360, but run without it."""
+_NEEDS_AIF360: dict[str, Any] = {"modules": ("aif360",), **_AIF360}
+_FAIRLEARN: dict[str, Any] = {"extra": "fairlearn", "modules": ("fairlearn",)}
+
+
+def _pre_processing() -> list[Method]:
+    """Return the methods of the paper that act on the training rows."""
     return [
         Method("reweighing", "preprocessing:Reweighing", "RW", "pre", paper=True),
         Method(
@@ -77,9 +78,23 @@ def _entries() -> list[Method]:
             "OP",
             "pre",
             knob="epsilon",
-            **solved,
+            modules=("aif360", "cvxpy"),
+            **_AIF360,
         ),
-        Method("lfr", "representations:FairRepresentations", "LFR", "pre", knob="az", **aif),
+        Method(
+            "lfr",
+            "representations:FairRepresentations",
+            "LFR",
+            "pre",
+            knob="az",
+            **_AIF360,
+        ),
+    ]
+
+
+def _in_processing() -> list[Method]:
+    """Return the methods of the paper that act in the training, with a model of their own."""
+    return [
         Method(
             "prejudice-remover",
             "inprocessing:PrejudiceRemover",
@@ -87,7 +102,7 @@ def _entries() -> list[Method]:
             "in",
             knob="eta",
             own_model=True,
-            **aif,
+            **_AIF360,
         ),
         Method(
             "adversarial-debiasing",
@@ -96,27 +111,57 @@ def _entries() -> list[Method]:
             "in",
             knob="adversary_weight",
             own_model=True,
-            **adversary,
+            extra="aif360,tensorflow",
+            modules=("aif360", "tensorflow"),
+            paper=True,
         ),
-        *(
-            Method(
-                f"reject-option-{of}",
-                reject,
-                f"ROC_{of.upper()}",
-                "post",
-                {"metric": of},
-                knob="bound",
-                paper=True,
-            )
-            for of in ("spd", "aod", "eod")
-        ),
-        *(
-            Method(f"calibrated-{of}", calibrated, f"CO_{of}", "post", {"cost": of}, **needed)
-            for of in ("fnr", "fpr", "weighted")
-        ),
-        Method("equalised-odds", "postprocessing:EqualisedOdds", "EO", "post", **needed),
+    ]
+
+
+def _post_processing() -> list[Method]:
+    """Return the methods of the paper that act on the answers of a model."""
+    methods = []
+    for metric in ("spd", "aod", "eod"):
+        reject_option = Method(
+            f"reject-option-{metric}",
+            "postprocessing:RejectOption",
+            f"ROC_{metric.upper()}",
+            "post",
+            {"metric": metric},
+            knob="bound",
+            paper=True,
+        )
+        methods.append(reject_option)
+    for cost in ("fnr", "fpr", "weighted"):
+        calibrated_odds = Method(
+            f"calibrated-{cost}",
+            "postprocessing:CalibratedOdds",
+            f"CO_{cost}",
+            "post",
+            {"cost": cost},
+            **_NEEDS_AIF360,
+        )
+        methods.append(calibrated_odds)
+    equalised_odds = Method(
+        "equalised-odds",
+        "postprocessing:EqualisedOdds",
+        "EO",
+        "post",
+        **_NEEDS_AIF360,
+    )
+    methods.append(equalised_odds)
+    return methods
+
+
+def _of_fairlearn() -> list[Method]:
+    """Return the methods of Fairlearn."""
+    return [
         Method(
-            "threshold-optimiser", "fairlearn_thresholds:ThresholdOptimiser", "TO", "post", **fair
+            "threshold-optimiser",
+            "fairlearn_thresholds:ThresholdOptimiser",
+            "TO",
+            "post",
+            **_FAIRLEARN,
         ),
         Method(
             "exponentiated-gradient",
@@ -124,7 +169,7 @@ def _entries() -> list[Method]:
             "EG",
             "in",
             knob="eps",
-            **fair,
+            **_FAIRLEARN,
         ),
         Method(
             "grid-search",
@@ -132,7 +177,7 @@ def _entries() -> list[Method]:
             "GS",
             "in",
             knob="constraint_weight",
-            **fair,
+            **_FAIRLEARN,
         ),
         Method(
             "correlation-remover",
@@ -140,7 +185,7 @@ def _entries() -> list[Method]:
             "CR",
             "pre",
             knob="alpha",
-            **fair,
+            **_FAIRLEARN,
         ),
         Method(
             "fairlearn_adversarial",
@@ -148,18 +193,36 @@ def _entries() -> list[Method]:
             "ADF",
             "in",
             own_model=True,
-            **network,
+            knob="alpha",
+            extra="fairlearn,torch",
+            modules=("fairlearn", "torch"),
         ),
     ]
 
 
-METHODS: dict[str, Method] = {entry.key: entry for entry in _entries()}
+def _all_methods() -> list[Method]:
+    """Return all methods, those of the paper in its order and then those of Fairlearn."""
+    return [*_pre_processing(), *_in_processing(), *_post_processing(), *_of_fairlearn()]
+
+
+METHODS: dict[str, Method] = {known.key: known for known in _all_methods()}
 """All methods by the name that study files use."""
 
 
 def method_names() -> list[str]:
     """Return the names of all methods.
 
+    Returns
+    -------
+    list of str
+        The names, which are the keys of METHODS.
+
+    Notes
+    -----
+    See docs/how-to/study.md.
+
+    Examples
+    --------
     >>> method_names()[:3]
     ['reweighing', 'optimised-preprocessing', 'lfr']
     """
@@ -176,42 +239,81 @@ def method(key: str, estimator: Any = None, **settings: Any) -> Mitigation:
     settings
         Parameters of the method, such as `over`.
 
+    Returns
+    -------
+    Mitigation
+        The method, which is not fitted.
+
+    Raises
+    ------
+    UsageError
+        If there is no method of this name, or it has no such parameter.
+
+    Notes
+    -----
+    See docs/how-to/study.md.
+
     Examples
     --------
     >>> method("prejudice-remover", over="sex", eta=5.0)
     PrejudiceRemover(eta=5.0, over='sex')
     >>> method("reweighting", over="sex")
     Traceback (most recent call last):
-    evenhand.runtime.errors.UsageError: there is no method 'reweighting'; did you mean 'reweighing'? ...
+    evenhand.runtime.errors.UsageError: unknown method 'reweighting'; did you mean 'reweighing'? ...
     """
-    entry = _entry(key)
-    factory = entry.factory
-    options = [
-        name
-        for name in options_of(factory.__init__)
-        if name != "estimator" and name not in entry.settings
-    ]
+    known = _known_method(key)
+    factory = known.factory
+    options = []
+    for name in options_of(factory.__init__):
+        # What the name of the method stands for is not for the user to set.
+        if name != "estimator" and name not in known.settings:
+            options.append(name)
     refuse_unknown(f"the method {key!r}", settings, options)
-    given = {} if entry.own_model else {"estimator": estimator}
-    return factory(**given, **entry.settings, **settings)
+    if known.own_model:
+        return factory(**known.settings, **settings)
+    return factory(estimator=estimator, **known.settings, **settings)
 
 
 def needs(key: str, **settings: Any) -> MissingExtra | None:
-    """Return the error to raise where a method with these settings cannot run here, None where it
-    can.
+    """Return the error to raise if a method cannot run here, None if it can.
 
     Nothing is imported to find out.
 
+    Parameters
+    ----------
+    key
+        The name of the method.
+    settings
+        Its parameters: another solver may need another library.
+
+    Returns
+    -------
+    MissingExtra or None
+        The error, which names the extra to install.
+
+    Raises
+    ------
+    UsageError
+        If there is no method of this name.
+
+    Notes
+    -----
+    See docs/how-to/study.md.
+
+    Examples
+    --------
     >>> needs("reweighing")
     """
-    entry = _entry(key)
-    modules = (*entry.modules, *(("aif360",) if settings.get("solver") == "aif360" else ()))
+    known = _known_method(key)
+    modules = list(known.modules)
+    if settings.get("solver") == "aif360":
+        modules.append("aif360")
     if all(find_spec(module) is not None for module in modules):
         return None
-    return MissingExtra(f"the method {key!r}", entry.extra)
+    return MissingExtra(f"the method {key!r}", known.extra)
 
 
-def _entry(key: str) -> Method:
+def _known_method(key: str) -> Method:
     if not isinstance(key, str) or key not in METHODS:
-        raise UsageError(f"there is no method {clip(repr(key))}; {nearest(key, METHODS)}")
+        raise UsageError(f"unknown method {clip(repr(key))}; {nearest(key, METHODS)}")
     return METHODS[key]

@@ -1,6 +1,4 @@
-"""Fairlearn's adversarial classifier: a network of torch that is trained against one that guesses
-the group.
-"""
+"""Fairlearn's adversarial classifier: a network of torch, and one that guesses the group."""
 
 from __future__ import annotations
 
@@ -12,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from evenhand.mitigation.aif360_compat import check_seed
-from evenhand.mitigation.base import Mitigation, Numbers, check_number
+from evenhand.mitigation.base import Mitigation, NumericEncoder, check_number
 from evenhand.mitigation.fairlearn_thresholds import check_labels, constraint_of, fairlearn
 from evenhand.runtime.errors import MissingExtra, UsageError, clip
 
@@ -24,14 +22,17 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 _FASTER = 30
-"""How much faster the adversary learns: one that lags behind is fooled by treating groups less
-alike than before.
+"""How much faster the adversary learns.
+
+One that lags behind is fooled by treating groups less alike than before.
 """
 
 
 class AdversarialClassifier(Mitigation):
-    """A network trained so that another cannot tell the group from its answers (Zhang, Lemoine and
-    Mitchell, 2018).
+    """A network trained so that another cannot tell the group from its answers (Zhang, 2018).
+
+    This is the method of Zhang, Lemoine and Mitchell, "Mitigating Unwanted Biases with Adversarial
+    Learning".
 
     Parameters
     ----------
@@ -45,6 +46,10 @@ class AdversarialClassifier(Mitigation):
         The number of units in each hidden layer.
     epochs, batch_size, learning_rate
         How often all rows are seen, how many at a time, and the step of the optimiser (Adam).
+
+    Notes
+    -----
+    See docs/how-to/study.md.
 
     Examples
     --------
@@ -88,17 +93,17 @@ class AdversarialClassifier(Mitigation):
     def _fit(self, frame: Any, truth: Floats) -> None:
         constraint, _, labels = constraint_of(self, ("spd", "odds"))
         self._check()
-        library, torch = fairlearn("adversarial", self), _torch()
-        codes, groups = self.roles_.codes(frame), len(self.roles_.groups)
+        library = fairlearn("adversarial", self)
+        torch = _torch()
+        codes = self.roles_.codes(frame)
         check_labels(self, codes, truth, labels)
-        self._numbers = Numbers(without=() if self.aware else self.roles_.over).fit(frame)
+        hidden_columns = () if self.aware else self.roles_.over
+        self._numbers = NumericEncoder(without=hidden_columns).fit(frame)
         numbers = self._numbers(frame)
-        random = _Whole(self.random_state)
-        with _alone(torch):
+        random = _WholeNumberDraws(self.random_state)
+        with _one_thread(torch):
             torch.manual_seed(random.random())
-            adversary = _network(
-                [2 if self.constraint == "odds" else 1, 1 if groups == 2 else groups]
-            )
+            adversary = self._adversary()
             if self.alpha == 0:
                 # Fairlearn takes the adversary's direction out of the training even then, so it
                 # must hear nothing.
@@ -118,8 +123,16 @@ class AdversarialClassifier(Mitigation):
             )
             self._network.fit(numbers, truth.astype(np.intp), sensitive_features=codes)
 
+    def _adversary(self) -> Any:
+        """Return the network that guesses the group."""
+        # For equal odds it sees the true label beside the answer; of two groups it guesses one.
+        inputs = 2 if self.constraint == "odds" else 1
+        groups = len(self.roles_.groups)
+        outputs = 1 if groups == 2 else groups
+        return _network([inputs, outputs])
+
     def _decide(self, frame: Any) -> Any:
-        self.roles_.codes(frame)
+        self.roles_.codes(frame)  # an unknown group is an error
         return self._network.predict(self._numbers(frame))
 
     def _check(self) -> None:
@@ -136,9 +149,10 @@ class AdversarialClassifier(Mitigation):
             check_number("hidden", units, low=1, whole=True)
 
 
-class _Whole(np.random.RandomState):
-    """Draws whole numbers: Fairlearn seeds torch with a draw from 0 to 1, which torch cuts to 0
-    whatever the seed.
+class _WholeNumberDraws(np.random.RandomState):
+    """Draws whole numbers where Fairlearn draws from 0 to 1.
+
+    Fairlearn seeds torch with its draw, which torch cuts to 0 whatever the seed.
     """
 
     def random(self, size: Any = None) -> Any:
@@ -146,9 +160,10 @@ class _Whole(np.random.RandomState):
 
 
 @contextmanager
-def _alone(torch: Any) -> Iterator[None]:
-    """Leave the user's generators as they are, and train on one thread: more add up in another
-    order, and no faster.
+def _one_thread(torch: Any) -> Iterator[None]:
+    """Leave the user's generators as they are, and train on one thread.
+
+    Several threads add up in another order, and no faster.
     """
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
@@ -160,10 +175,12 @@ def _alone(torch: Any) -> Iterator[None]:
 
 
 def _network(sizes: Sequence[int]) -> Any:
-    """Return layers between these numbers of units; the chance of a yes, or several groups' scores,
-    come out.
+    """Return layers between these numbers of units.
+
+    The chance of a yes comes out, or the scores of several groups.
     """
-    torch, layers = _torch(), []
+    torch = _torch()
+    layers = []
     for before, after in pairwise(sizes):
         linear = torch.nn.Linear(before, after)
         torch.nn.init.xavier_uniform_(linear.weight)
@@ -171,8 +188,8 @@ def _network(sizes: Sequence[int]) -> Any:
         layers += [linear, torch.nn.ReLU()]
     end = [torch.nn.Sigmoid()] if sizes[-1] == 1 else []
     network = torch.nn.Sequential(*layers[:-1], *end).double()
-    # Fairlearn divides gradients by their size plus a number that is 0 in single precision, and 0 /
-    # 0 spoils a network.
+    # Fairlearn divides gradients by their size plus a number that is 0 in single precision, and
+    # 0 / 0 spoils a network.
     network.register_forward_pre_hook(_widened)
     network.register_forward_hook(_narrowed)
     return network

@@ -1,4 +1,4 @@
-"""Fairlearn's two reductions: an estimator trained on weighted rows until groups are treated alike."""
+"""Fairlearn's two reductions: estimators trained on weighted rows until groups are alike."""
 
 from __future__ import annotations
 
@@ -21,24 +21,25 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 
-class _Weighted:
-    """An estimator that takes the weights of rows by the name that Fairlearn gives its own constant
-    models, too.
+class _WeightedEstimator:
+    """An estimator that takes the weights of rows by the name that Fairlearn uses.
 
-    Fairlearn trains it dozens of times on the same rows, and asks it about no others. So it keeps
-    them, encoded, and whatever stands for them is passed over.
+    Fairlearn gives them to its own constant models by that name, too. It trains the estimator
+    dozens of times on the same rows, and asks it about no others. So it keeps them, encoded, and
+    whatever stands for them is passed over.
     """
 
     def __init__(self, estimator: Any, name: str, rows: Any) -> None:
-        self.estimator, self.name, self.rows = estimator, name, rows
+        self.estimator = estimator
+        self.name = name
+        self.rows = rows
 
-    def __deepcopy__(self, memo: Any) -> _Weighted:
-        return _Weighted(self.estimator, self.name, self.rows)
+    def __deepcopy__(self, memo: Any) -> _WeightedEstimator:
+        return _WeightedEstimator(self.estimator, self.name, self.rows)
 
-    def fit(self, X: Any, y: Any, sample_weight: Any) -> _Weighted:  # noqa: N803
-        self.model = clone(self.estimator).fit(
-            self.rows, np.asarray(y), **{self.name: np.asarray(sample_weight)}
-        )
+    def fit(self, X: Any, y: Any, sample_weight: Any) -> _WeightedEstimator:  # noqa: N803
+        weights = {self.name: np.asarray(sample_weight)}
+        self.model = clone(self.estimator).fit(self.rows, np.asarray(y), **weights)
         return self
 
     def predict(self, X: Any) -> Any:  # noqa: N803
@@ -46,37 +47,46 @@ class _Weighted:
 
 
 class _Reduction(Mitigation):
-    """What both reductions do: all steps of a pipeline but the last are fitted once, to the rows as
-    they are.
+    """What both reductions do.
+
+    All steps of a pipeline but the last are fitted once, to the rows as they are.
     """
 
     estimator: Any
 
-    def _weighted(self, frame: Any, truth: Floats) -> tuple[_Weighted, Any]:
+    def _weighted(self, frame: Any, truth: Floats) -> tuple[_WeightedEstimator, Any]:
         """Return the estimator to train, and what stands for the training rows."""
         check_estimator(self, self.estimator)
-        inputs, model = self._inputs(frame), self.estimator
+        inputs = self._inputs(frame)
+        model = self.estimator
         self._encoder = None
         if len(getattr(model, "steps", ())) > 1:
-            self._encoder, model = clone(model[:-1]), model[-1]
+            self._encoder = clone(model[:-1])
+            model = model[-1]
             inputs = self._encoder.fit_transform(inputs, self.roles_.labels(truth))
-        return _Weighted(model, weight_name(self, model), inputs), np.zeros((len(truth), 1))
+        weighted = _WeightedEstimator(model, weight_name(self, model), inputs)
+        placeholder = np.zeros((len(truth), 1))
+        return weighted, placeholder
 
     def _encoded(self, frame: Any) -> Any:
         inputs = self._inputs(frame)
-        return inputs if self._encoder is None else self._encoder.transform(inputs)
+        if self._encoder is None:
+            return inputs
+        return self._encoder.transform(inputs)
 
 
-def _bare(model: Any) -> Any:
-    """Return a model without the rows that it was trained on; Fairlearn's own constant ones have
-    none.
+def _without_rows(model: Any) -> Any:
+    """Return a model without the rows that it was trained on.
+
+    Fairlearn's own constant models have none.
     """
-    return model.model if isinstance(model, _Weighted) else model
+    if isinstance(model, _WeightedEstimator):
+        return model.model
+    return model
 
 
 class ExponentiatedGradient(_Reduction):
-    """Trains on weighted rows, over and over, for a mixture of models that treats groups alike
-    (Agarwal et al., 2018).
+    """Trains a mixture of models on weighted rows until groups are treated alike (Agarwal, 2018).
 
     Which model of the mixture decides on a row is drawn; the draw depends on `random_state` and on
     the row's place among the rows that are asked.
@@ -93,13 +103,19 @@ class ExponentiatedGradient(_Reduction):
     max_iter
         The most rounds of training.
 
+    Notes
+    -----
+    See docs/how-to/study.md.
+
     Examples
     --------
     >>> import pandas as pd
     >>> from sklearn.linear_model import LogisticRegression
-    >>> frame = pd.DataFrame({"sex": ["f"] * 20 + ["m"] * 20, "age": [*range(20, 40), *range(30, 50)]})
+    >>> ages = [*range(20, 40), *range(30, 50)]
+    >>> frame = pd.DataFrame({"sex": ["f"] * 20 + ["m"] * 20, "age": ages})
     >>> labels = ["yes" if age > 35 else "no" for age in frame["age"]]  # 4 women, 14 men
-    >>> method = ExponentiatedGradient(LogisticRegression(), over="sex", positive="yes", aware=False, max_iter=10)
+    >>> roles = {"over": "sex", "positive": "yes", "aware": False}
+    >>> method = ExponentiatedGradient(LogisticRegression(), max_iter=10, **roles)
     >>> answers = method.fit(frame, labels).predict(frame)
     >>> [answers[frame["sex"] == sex].tolist().count("yes") for sex in "fm"]
     [4, 6]
@@ -151,22 +167,21 @@ class ExponentiatedGradient(_Reduction):
             mixture.fit(rows, truth.astype(np.intp), sensitive_features=codes)
         # Nothing else of it is kept: it holds on to the training rows.
         used = mixture.weights_[lambda weight: weight > 0]
-        self._mixture = [
-            (weight, _bare(mixture.predictors_[place])) for place, weight in used.items()
-        ]
+        self._mixture = []
+        for place, weight in used.items():
+            self._mixture.append((weight, _without_rows(mixture.predictors_[place])))
 
     def _decide(self, frame: Any) -> Any:
         inputs = self._encoded(frame)
-        chances: Any = sum(
-            weight * np.asarray(model.predict(inputs)) for weight, model in self._mixture
-        )
+        chances: Any = 0
+        for weight, model in self._mixture:
+            chances = chances + weight * np.asarray(model.predict(inputs))
         with seeded(self.random_state):
             return chances >= np.random.random_sample(len(chances))
 
 
 class GridSearch(_Reduction):
-    """Trains on weighted rows for a grid of weights and keeps the model with the best trade-off
-    (Agarwal et al., 2018).
+    """Trains on weighted rows for a grid of weights, and keeps the best model (Agarwal, 2018).
 
     Parameters
     ----------
@@ -183,6 +198,10 @@ class GridSearch(_Reduction):
         How strongly the constraint is weighed at most; a small grid is finer with less.
     constraint_weight
         What counts in the choice: 0 only the errors, 1 only how much groups differ.
+
+    Notes
+    -----
+    See docs/how-to/study.md.
 
     Examples
     --------
@@ -247,7 +266,7 @@ class GridSearch(_Reduction):
         )
         with _quiet():
             search.fit(rows, truth.astype(np.intp), sensitive_features=codes)
-        self._chosen = _bare(search.predictors_[search.best_idx_])
+        self._chosen = _without_rows(search.predictors_[search.best_idx_])
 
     def _decide(self, frame: Any) -> Any:
         return self._chosen.predict(self._encoded(frame))
@@ -255,9 +274,7 @@ class GridSearch(_Reduction):
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Keep pandas from telling, thousands of times, what of Fairlearn's own code it will refuse one
-    day.
-    """
+    """Keep pandas from warning, thousands of times, of what it will refuse of Fairlearn's code."""
     with warnings.catch_warnings():
         for kind in (DeprecationWarning, FutureWarning):
             warnings.filterwarnings("ignore", category=kind, module=r"fairlearn\.")

@@ -1,6 +1,4 @@
-"""Methods of AIF360 that act while a model of their own is trained: PrejudiceRemover and
-AdversarialDebiasing.
-"""
+"""Methods of AIF360 that act in the training: PrejudiceRemover and AdversarialDebiasing."""
 
 from __future__ import annotations
 
@@ -27,7 +25,7 @@ from evenhand.mitigation.aif360_compat import (
     quiet,
     seeded,
 )
-from evenhand.mitigation.base import Mitigation, Numbers, check_number
+from evenhand.mitigation.base import Mitigation, NumericEncoder, check_number
 from evenhand.runtime.errors import DataError, MissingExtra, UsageError, clip, nearest
 
 if TYPE_CHECKING:
@@ -50,13 +48,12 @@ class _OwnModel(Mitigation):
 
 
 class PrejudiceRemover(_OwnModel):
-    """Train logistic regression whose loss grows with what its answers tell of the group (Kamishima
-    et al., 2012).
+    """Train logistic regression whose loss grows with the prejudice of its answers.
 
-    There is one set of weights for the privileged and one for the others, over the columns that are
-    not protected; with ``aware=False`` both share one. The loss is ``-log likelihood + eta * PI +
-    l2 / 2 * |weights|²``, where PI is the prejudice index, n times the mutual information of answer
-    and side.
+    The method is that of Kamishima et al. (2012). There is one set of weights for the privileged
+    and one for the others, over the columns that are not protected; with ``aware=False`` both share
+    one. The loss is ``-log likelihood + eta * PI + l2 / 2 * |weights|²``, where PI is the prejudice
+    index, n times the mutual information of answer and side.
 
     AIF360's own route (``solver="aif360"``) writes text files and runs the authors' code in a
     process called `python`; that code goes through rows one by one and descends along a gradient
@@ -81,6 +78,12 @@ class PrejudiceRemover(_OwnModel):
     loss_
         The loss where descent ended.
 
+    Notes
+    -----
+    See docs/how-to/study.md.
+
+    Examples
+    --------
     >>> import pandas as pd
     >>> frame = pd.DataFrame({"sex": ["f", "f", "m", "m"] * 25, "grade": [1, 2, 2, 3] * 25})
     >>> method = PrejudiceRemover(over="sex", eta=1).fit(frame, [0, 1, 1, 1] * 25)
@@ -115,36 +118,48 @@ class PrejudiceRemover(_OwnModel):
         self.random_state = random_state
 
     def _fit(self, frame: Any, truth: Floats) -> None:
+        self._check()
+        self._numbers = NumericEncoder(without=self.roles_.over).fit(frame)
+        rows = self._numbers(frame)
+        side = self.roles_.are_privileged(frame)
+        loss = PrejudiceLoss(
+            rows, truth, side, eta=self.eta, l2=self.l2, shared=not self.aware
+        )
+        with threadpool_limits(1):  # several threads add up in another order
+            if self.solver == "aif360":
+                weights = _weights_of_aif360(rows, truth, side, self.eta)
+            else:
+                weights = loss.least()
+        self.loss_, _ = loss(weights)
+        self.weights_ = weights.reshape(-1, rows.shape[1] + 1)
+
+    def _check(self) -> None:
         check_number("eta", self.eta, low=0)
         check_number("l2", self.l2, low=0)
         if self.solver not in SOLVERS:
             raise UsageError(
-                f"solver = {clip(repr(self.solver))} is unknown; {nearest(self.solver, SOLVERS)}"
+                f"unknown solver {clip(repr(self.solver))}; {nearest(self.solver, SOLVERS)}"
             )
-        if self.solver == "aif360" and (self.l2 != 1 or not self.aware):
-            said = f"l2 = {self.l2!r}" if self.l2 != 1 else "aware = False"
+        if self.solver != "aif360":
+            return
+        if self.l2 != 1:
             raise UsageError(
-                f'{said} is not for solver = "aif360", whose code cannot do it; take solver ='
-                ' "native"'
+                f'l2 = {self.l2!r} cannot be combined with solver = "aif360", whose code knows only'
+                ' l2 = 1; use solver = "native"'
             )
-        self._numbers = Numbers(without=self.roles_.over).fit(frame)
-        rows, side = self._numbers(frame), self.roles_.are_privileged(frame)
-        loss = PrejudiceLoss(rows, truth, side, eta=self.eta, l2=self.l2, shared=not self.aware)
-        with threadpool_limits(1):  # several threads add up in another order
-            found = (
-                _weights_of_aif360(rows, truth, side, self.eta)
-                if self.solver == "aif360"
-                else loss.least()
+        if not self.aware:
+            raise UsageError(
+                'aware = False cannot be combined with solver = "aif360", whose code has weights'
+                ' for each side; use solver = "native"'
             )
-        self.loss_ = loss(found)[0]
-        self.weights_ = found.reshape(-1, rows.shape[1] + 1)
 
     def _decide(self, frame: Any) -> Any:
         rows = self._numbers(frame)
         margins = rows @ self.weights_[:, :-1].T + self.weights_[:, -1]
         if not self.aware:
             return margins[:, 0] > 0
-        return np.where(self.roles_.are_privileged(frame), margins[:, 1], margins[:, 0]) > 0
+        is_privileged = self.roles_.are_privileged(frame)
+        return np.where(is_privileged, margins[:, 1], margins[:, 0]) > 0
 
 
 class PrejudiceLoss:
@@ -169,16 +184,21 @@ class PrejudiceLoss:
         l2: float,
         shared: bool = False,
     ) -> None:
-        self.eta, self.l2 = eta, l2
+        self.eta = eta
+        self.l2 = l2
         width = rows.shape[1] + 1
-        self._rows = np.column_stack([rows, np.ones(len(rows))])
+        rows_and_constant = np.column_stack([rows, np.ones(len(rows))])
         everyone = np.ones(len(rows), dtype=np.bool_)
         masks = (everyone,) if shared else (~side, side)
-        self._sets = [
-            (slice(place * width, (place + 1) * width), mask) for place, mask in enumerate(masks)
-        ]
-        self._parts = [self._rows[those] for _, those in self._sets]
-        self._truth, self._sides, self._size = truth, (~side, side), width * len(self._sets)
+        # For each set of weights: its place in the array, the rows that it is for, and their
+        # numbers.
+        self._sets = []
+        for number, mask in enumerate(masks):
+            place = slice(number * width, (number + 1) * width)
+            self._sets.append((place, mask, rows_and_constant[mask]))
+        self._truth = truth
+        self._sides = (~side, side)
+        self._size = width * len(masks)
 
     def __call__(self, weights: Floats, eta: float | None = None) -> tuple[float, Floats]:
         """Return the value and the gradient, if need be with another eta.
@@ -188,9 +208,11 @@ class PrejudiceLoss:
         """
         eta = self.eta if eta is None else eta
         margins = np.empty(len(self._truth))
-        for (place, those), part in zip(self._sets, self._parts, strict=True):
-            margins[those] = part @ weights[place]
-        chances = np.clip(1 / (1 + np.exp(-np.clip(margins, -700, 700))), _EDGE, 1 - _EDGE)
+        for place, mask, rows in self._sets:
+            margins[mask] = rows @ weights[place]
+        # Beyond 700 the exponential overflows.
+        odds_against = np.exp(-np.clip(margins, -700, 700))
+        chances = np.clip(1 / (1 + odds_against), _EDGE, 1 - _EDGE)
         value = (
             np.logaddexp(0, margins).sum()
             - self._truth @ margins
@@ -198,26 +220,35 @@ class PrejudiceLoss:
         )
         by_margin = chances - self._truth
         overall = chances.mean()
-        for those in self._sides:
-            rate, size = chances[those].mean(), int(those.sum())
-            more, less = np.log(rate / overall), np.log((1 - rate) / (1 - overall))
+        # The prejudice index: the mutual information of answer and side, by chances in place of
+        # answers.
+        for mask in self._sides:
+            rate = chances[mask].mean()
+            size = int(mask.sum())
+            more = np.log(rate / overall)
+            less = np.log((1 - rate) / (1 - overall))
             value += eta * size * (rate * more + (1 - rate) * less)
-            by_margin[those] += eta * (more - less) * chances[those] * (1 - chances[those])
+            by_margin[mask] += eta * (more - less) * chances[mask] * (1 - chances[mask])
         slope = self.l2 * weights
-        for (place, those), part in zip(self._sets, self._parts, strict=True):
-            slope[place] += by_margin[those] @ part
+        for place, mask, rows in self._sets:
+            slope[place] += by_margin[mask] @ rows
         return float(value), slope
 
     def least(self) -> Floats:
-        """Return the weights of the least loss that descent finds, beginning as the authors do
-        without prejudice.
+        """Return the weights of the least loss that descent finds.
+
+        As the authors do, it begins without prejudice.
         """
         from scipy.optimize import minimize
 
-        found, long = np.zeros(self._size), {"maxiter": 1000, "maxfun": 5000}
+        options = {"maxiter": 1000, "maxfun": 5000}
+        weights = np.zeros(self._size)
         for eta in dict.fromkeys((0.0, self.eta)):
-            found = minimize(self, found, (eta,), method="L-BFGS-B", jac=True, options=long).x
-        return np.asarray(found, dtype=np.float64)
+            found = minimize(
+                self, weights, (eta,), method="L-BFGS-B", jac=True, options=options
+            )
+            weights = found.x
+        return np.asarray(weights, dtype=np.float64)
 
 
 def _weights_of_aif360(rows: Floats, truth: Floats, side: Bools, eta: float) -> Floats:
@@ -229,7 +260,7 @@ def _weights_of_aif360(rows: Floats, truth: Floats, side: Bools, eta: float) -> 
         file = Path(module.PrejudiceRemover(eta=eta).fit(given).model_name)
     try:
         with file.open("rb") as stream:
-            return np.asarray(_Weights(stream).load().coef_, dtype=np.float64)
+            return np.asarray(_ModelUnpickler(stream).load().coef_, dtype=np.float64)
     except EOFError:
         raise DataError(
             f"{what} failed on these {len(truth):,} rows: its process wrote no model"
@@ -243,9 +274,9 @@ def _this_python(module: Any) -> Iterator[None]:
     """Have AIF360 run this very Python, silently, and not whatever `python` is on the path."""
 
     def call(command: list[str]) -> int:
-        return subprocess.run(
-            [sys.executable, *command[1:]], capture_output=True, check=False
-        ).returncode
+        with_this_python = [sys.executable, *command[1:]]
+        process = subprocess.run(with_this_python, capture_output=True, check=False)
+        return process.returncode
 
     before = module.subprocess
     module.subprocess = SimpleNamespace(call=call)
@@ -255,11 +286,16 @@ def _this_python(module: Any) -> Iterator[None]:
         module.subprocess = before
 
 
-class _Weights(pickle.Unpickler):
-    """Reads a model of the authors' code, whose classes can only be imported from its own folder."""
+class _ModelUnpickler(pickle.Unpickler):
+    """Reads a model of the authors' code.
+
+    Its classes can only be imported from its own folder.
+    """
 
     def find_class(self, module: str, name: str) -> Any:
-        return SimpleNamespace if module.startswith("fadm.") else super().find_class(module, name)
+        if module.startswith("fadm."):
+            return SimpleNamespace
+        return super().find_class(module, name)
 
 
 class AdversarialDebiasing(_OwnModel):
@@ -286,6 +322,12 @@ class AdversarialDebiasing(_OwnModel):
     weights_
         The arrays W1, b1, W2, b2 of the network.
 
+    Notes
+    -----
+    See docs/how-to/study.md.
+
+    Examples
+    --------
     >>> AdversarialDebiasing(over="sex", epochs=5).off
     {'adversary_weight': 0.0}
     """
@@ -323,15 +365,15 @@ class AdversarialDebiasing(_OwnModel):
         for name in ("epochs", "batch_size", "hidden"):
             check_number(name, getattr(self, name), low=1, whole=True)
         with seeded(self.random_state):
-            seed = (
-                int(np.random.randint(2**31))
-                if self.random_state is None
-                else int(self.random_state)
-            )
+            if self.random_state is None:
+                seed = int(np.random.randint(2**31))
+            else:
+                seed = int(self.random_state)
         for library in ("aif360", "tensorflow"):
             if not _installed(library):
                 raise MissingExtra("AdversarialDebiasing", self.extra)
-        self._numbers = Numbers(without=() if self.aware else self.roles_.over).fit(frame)
+        hidden_columns = () if self.aware else self.roles_.over
+        self._numbers = NumericEncoder(without=hidden_columns).fit(frame)
         self.weights_ = _in_another_process(
             rows=self._numbers(frame),
             truth=truth,
@@ -344,9 +386,11 @@ class AdversarialDebiasing(_OwnModel):
         )
 
     def _decide(self, frame: Any) -> Any:
-        found = self.weights_
-        shown = np.maximum(self._numbers(frame).astype(np.float32) @ found["W1"] + found["b1"], 0)
-        return (shown @ found["W2"] + found["b2"])[:, 0] > 0
+        weights = self.weights_
+        rows = self._numbers(frame).astype(np.float32)
+        hidden = np.maximum(rows @ weights["W1"] + weights["b1"], 0)
+        margins = hidden @ weights["W2"] + weights["b2"]
+        return margins[:, 0] > 0
 
 
 def _installed(library: str) -> bool:
@@ -358,43 +402,49 @@ def _installed(library: str) -> bool:
 
 def _in_another_process(**task: Any) -> dict[str, Any]:
     """Train the network of AIF360 in a new process; return its weights by name."""
+    code = (
+        "import sys; from evenhand.mitigation.inprocessing import train_in;"
+        " train_in(sys.argv[1])"
+    )
+    paths = os.pathsep.join(path for path in sys.path if path)
+    environment = os.environ | {"PYTHONPATH": paths, "TF_CPP_MIN_LOG_LEVEL": "3"}
     with tempfile.TemporaryDirectory() as folder:
         np.savez(Path(folder) / "task.npz", **task)
-        code = (
-            "import sys; from evenhand.mitigation.inprocessing import train_in;"
-            " train_in(sys.argv[1])"
-        )
-        paths = os.pathsep.join(path for path in sys.path if path)
-        ran = subprocess.run(
+        process = subprocess.run(
             [sys.executable, "-c", code, folder],
-            env=os.environ | {"PYTHONPATH": paths, "TF_CPP_MIN_LOG_LEVEL": "3"},
+            env=environment,
             capture_output=True,
             text=True,
             check=False,
         )
-        if ran.returncode:
-            said = (ran.stderr.strip().splitlines() or [f"exit code {ran.returncode}"])[-1]
+        if process.returncode:
+            # The last line of a traceback is the error itself.
+            lines = process.stderr.strip().splitlines()
+            reason = lines[-1] if lines else f"exit code {process.returncode}"
             raise DataError(
                 f"AdversarialDebiasing failed on these {len(task['truth']):,} rows:"
-                f" {clip(said, 200)}"
+                f" {clip(reason, 200)}"
             )
         with np.load(Path(folder) / "weights.npz") as found:
             return dict(found)
 
 
 def train_in(folder: str) -> None:
-    """Train as `task.npz` in a folder says and write `weights.npz` beside it; for a process that
-    does nothing else.
+    """Train as `task.npz` in a folder says, and write `weights.npz` beside it.
+
+    It is for a process that does nothing else.
     """
     tf = importlib.import_module("tensorflow.compat.v1")
     with np.load(Path(folder) / "task.npz") as found:
         task = dict(found)
     module = aif360("algorithms.inprocessing.adversarial_debiasing", "AdversarialDebiasing")
     given = dataset(task["rows"], task["truth"], task["side"])
-    given.features = task["rows"]  # without the column of its own that tells who is privileged
+    given.features = task["rows"]  # without AIF360's own column of who is privileged
     tf.disable_eager_execution()
     plain = tf.ConfigProto(
-        intra_op_parallelism_threads=1, inter_op_parallelism_threads=1, device_count={"GPU": 0}
+        intra_op_parallelism_threads=1,
+        inter_op_parallelism_threads=1,
+        device_count={"GPU": 0},
     )
     with tf.Session(config=plain) as session, quiet():
         module.AdversarialDebiasing(
@@ -409,8 +459,8 @@ def train_in(folder: str) -> None:
             classifier_num_hidden_units=int(task["hidden"]),
             debias=bool(task["adversary_weight"] > 0),
         ).fit(given)
-        weights = {
-            variable.op.name.rpartition("/")[2]: session.run(variable)
-            for variable in tf.trainable_variables(scope="network/classifier_model")
-        }
+        weights = {}
+        for variable in tf.trainable_variables(scope="network/classifier_model"):
+            _, _, name = variable.op.name.rpartition("/")
+            weights[name] = session.run(variable)
     np.savez(Path(folder) / "weights.npz", **weights)

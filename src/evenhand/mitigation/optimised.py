@@ -1,6 +1,4 @@
-"""Optimised preprocessing: training rows moved at random, as little as parity of their labels takes
-(Calmon, 2017).
-"""
+"""Optimised preprocessing: rows moved at random, as little as parity takes (Calmon, 2017)."""
 
 from __future__ import annotations
 
@@ -23,18 +21,19 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
     Codes = NDArray[np.intp]
-    Distortion = Callable[[Mapping[str, int], Mapping[str, int], bool, bool], float]
+    Cell = Mapping[str, int]
+    Distortion = Callable[[Cell, Cell, bool, bool], float]
 
 _MOST = 3
 """How many columns take part if none are named."""
 _MOST_MOVES = 300_000
 """AIF360 goes through all pairs of cells in Python, and the solver through as many unknowns."""
-_GROUP, _LABEL = "the group", "the label"
+_GROUP = "the group"
+_LABEL = "the label"
 
 
 class OptimisedPreprocessing(Mitigation):
-    """Move training rows and labels at random so that groups have the favourable label alike, and
-    train on that.
+    """Move training rows and labels at random until parity holds, and train on the moved rows.
 
     A convex program finds the chances with which a row of some group, features and label becomes
     another: the rates of the favourable label of any two groups end at most `epsilon` apart, few
@@ -48,7 +47,7 @@ class OptimisedPreprocessing(Mitigation):
     labels the program has only an average of its chances for them, and a person's answer would be
     drawn at random each time.
 
-    What is unreasonable about AIF360's route: the cells grow as bins to the power of columns, and
+    Why AIF360's own route is not taken: the cells grow as bins to the power of columns, and
     it goes through all pairs of them in Python, so that a handful of columns is all it can take;
     columns must be cut by hand, with a distortion written for each data set; moving rows without
     labels fails on pandas 2 and later, and with labels on pandas 3. Here AIF360 solves the program,
@@ -121,75 +120,69 @@ class OptimisedPreprocessing(Mitigation):
     def _fit(self, frame: Any, truth: Floats) -> None:
         self._check()
         table = eager(frame)
-        chosen = self._chosen(table, truth)
-        self.features_ = tuple(chosen)
-        moves = self._solve(chosen, truth, self.roles_.codes(frame))
+        cuts = self._cut_columns(table, truth)
+        self.features_ = tuple(cuts)
+        moves = self._solve(cuts, truth, self.roles_.codes(frame))
         with seeded(self.random_state):
             bins, labels = moves.draw()
-        moved = {name: cut.moved(table[name], bins[name]) for name, cut in chosen.items()}
-        self.moved_ = float(
-            np.any([bins[name] != cut.codes for name, cut in chosen.items()], axis=0).mean()
-        )
+        moved_columns = {}
+        changes_bin = []
+        for name, cut in cuts.items():
+            moved_columns[name] = cut.moved(table[name], bins[name])
+            changes_bin.append(bins[name] != cut.codes)
+        self.moved_ = float(np.any(changes_bin, axis=0).mean())
         self.relabelled_ = float((labels != truth).mean())
-        self.model_ = self._model(self.estimator, table.with_columns(**moved).to_native(), labels)
+        moved_frame = table.with_columns(**moved_columns).to_native()
+        self.model_ = self._model(self.estimator, moved_frame, labels)
 
     def _decide(self, frame: Any) -> Any:
         return self.model_.predict(self._inputs(frame)) == self.roles_.classes[1]
 
-    def _chosen(self, table: Any, truth: Floats) -> dict[str, Cut]:
-        from sklearn.metrics import mutual_info_score
-
+    def _cut_columns(self, table: Any, truth: Floats) -> dict[str, Cut]:
+        """Return the columns that take part, each cut into bins."""
         free = [name for name in table.columns if name not in self.roles_.over]
         for name in self.features or ():
             if name not in free:
                 raise UsageError(
-                    f"features names {clip(repr(name))}, which is no free column;"
+                    f"features names {clip(repr(name))}, which is not an unprotected column of X;"
                     f" {nearest(name, free)}"
                 )
         cuts = {name: Cut.of(table, name, self.bins) for name in self.features or free}
         if self.features is None:
-            cuts = {name: cut for name, cut in cuts.items() if len(cut.stands) > 1}
-            told = {name: mutual_info_score(truth, cut.codes) for name, cut in cuts.items()}
-            cuts = {name: cuts[name] for name in sorted(told, key=lambda name: -told[name])[:_MOST]}
+            cuts = _most_informative(cuts, truth)
         if not cuts:
             raise DataError(
                 "no column but the protected ones has two different values, so there is nothing to"
                 " move"
             )
-        cells = 2 * int(np.prod([len(cut.stands) for cut in cuts.values()]))
-        if (many := cells**2 * len(self.roles_.groups)) > _MOST_MOVES:
+        bins = [len(cut.stands) for cut in cuts.values()]
+        cells = 2 * int(np.prod(bins))
+        moves = cells**2 * len(self.roles_.groups)
+        if moves > _MOST_MOVES:
             raise UsageError(
-                f"features = {clip(', '.join(cuts))} with bins = {self.bins} make {many:,} moves"
+                f"features = {clip(', '.join(cuts))} with bins = {self.bins} make {moves:,} moves"
                 f" between cells, more than the {_MOST_MOVES:,} that AIF360 can take; choose fewer"
                 " of them"
             )
         return cuts
 
-    def _solve(self, chosen: Mapping[str, Cut], truth: Floats, groups: Codes) -> Moves:
-        """Have AIF360 find the chances of all moves."""
+    def _solve(self, cuts: Mapping[str, Cut], truth: Floats, groups: Codes) -> Moves:
+        """Return the chances of all moves, which AIF360 finds."""
         import pandas as pd
 
         tools = aif360(
-            "algorithms.preprocessing.optim_preproc_helpers.opt_tools", "OptimisedPreprocessing"
+            "algorithms.preprocessing.optim_preproc_helpers.opt_tools",
+            "OptimisedPreprocessing",
         )
-        before = pd.DataFrame({name: cut.codes for name, cut in chosen.items()})
-        before = before.assign(**{_LABEL: truth.astype(np.intp), _GROUP: groups})
-        ordered = {name: cut.ordered for name, cut in chosen.items()}
-
-        def far(old: Mapping[str, int], new: Mapping[str, int]) -> float:
-            was, becomes = old[_LABEL] == 1, new[_LABEL] == 1
-            if self.distortion is not None:
-                return float(self.distortion(_features(old), _features(new), was, becomes))
-            steps = (
-                abs(old[name] - new[name]) if ordered[name] else old[name] != new[name]
-                for name in ordered
-            )
-            return float(sum(steps)) + (0 if was == becomes else 1 if becomes else 2)
-
+        columns: dict[str, Codes] = {name: cut.codes for name, cut in cuts.items()}
+        columns[_LABEL] = truth.astype(np.intp)
+        columns[_GROUP] = groups
+        before = pd.DataFrame(columns)
+        # AIF360 prints its progress.
         with quiet(), contextlib.redirect_stdout(io.StringIO()):
             solver = tools.OptTools(df=before, features=list(before.columns))
-            solver.set_features(D=[_GROUP], X=list(chosen), Y=[_LABEL])
-            solver.set_distortion(far, clist=list(self.clist))
+            solver.set_features(D=[_GROUP], X=list(cuts), Y=[_LABEL])
+            solver.set_distortion(self._distortion_of_cells(cuts), clist=list(self.clist))
             try:
                 solver.optimize(epsilon=self.epsilon, dlist=list(self.dlist), verbose=False)
             except (RuntimeError, tools.cp.error.SolverError):
@@ -200,11 +193,37 @@ class OptimisedPreprocessing(Mitigation):
                 ) from None
         return Moves(before, solver.dfP)
 
+    def _distortion_of_cells(
+        self, cuts: Mapping[str, Cut]
+    ) -> Callable[[Cell, Cell], float]:
+        """Return the function that AIF360 calls for how far a row moves from cell to cell."""
+
+        def distortion(old: Cell, new: Cell) -> float:
+            was = old[_LABEL] == 1
+            becomes = new[_LABEL] == 1
+            if self.distortion is not None:
+                return float(self.distortion(_features(old), _features(new), was, becomes))
+            steps = 0
+            for name, cut in cuts.items():
+                if cut.ordered:
+                    steps += abs(old[name] - new[name])
+                else:
+                    steps += old[name] != new[name]
+            if was == becomes:
+                label_cost = 0
+            elif becomes:
+                label_cost = 1
+            else:
+                label_cost = 2
+            return float(steps) + label_cost
+
+        return distortion
+
     def _check(self) -> None:
         check_estimator(self, self.estimator)
-        if isinstance(self.features, str) or (
-            self.features is not None and not list(self.features)
-        ):
+        is_text = isinstance(self.features, str)
+        is_empty = self.features is not None and not list(self.features)
+        if is_text or is_empty:
             raise UsageError(
                 f"features = {clip(repr(self.features))} must be a list of columns, or None to"
                 " choose"
@@ -213,15 +232,17 @@ class OptimisedPreprocessing(Mitigation):
         check_number("epsilon", self.epsilon, low=0, high=1)
         if len(self.clist) != len(self.dlist):
             raise UsageError(
-                f"clist has {len(self.clist)} distortions and dlist {len(self.dlist)} shares; give"
-                " one share for each"
+                f"clist has {len(self.clist)} distortions, but dlist has {len(self.dlist)} shares;"
+                " give one share for each distortion"
             )
 
 
 @dataclass(frozen=True)
 class Cut:
-    """A column cut into bins: the bin of each row, and for each bin a row whose value stands for
-    it.
+    """A column cut into bins.
+
+    `codes` is the bin of each row, `stands` for each bin a row whose value stands for it, and
+    `ordered` says whether the bins have an order.
     """
 
     codes: Codes
@@ -230,63 +251,112 @@ class Cut:
 
     @classmethod
     def of(cls, table: Any, name: str, bins: int) -> Cut:
-        """Cut a column at its quantiles if it is numeric, else into its most common levels and all
-        others.
+        """Cut a numeric column at quantiles, any other into its most common levels and the rest.
 
         >>> import pandas as pd
-        >>> frame = eager(pd.DataFrame({"job": ["a", "b", "b", "c", "c", "c"], "age": [20, 30, 40, 50, 60, 70]}))
+        >>> jobs = ["a", "b", "b", "c", "c", "c"]
+        >>> frame = eager(pd.DataFrame({"job": jobs, "age": [20, 30, 40, 50, 60, 70]}))
         >>> Cut.of(frame, "job", 2).codes.tolist(), Cut.of(frame, "age", 2).codes.tolist()
         ([1, 1, 1, 0, 0, 0], [0, 0, 0, 1, 1, 1])
         """
         check_missing(table, name)
         column = table[name]
         ordered = bool(column.dtype.is_numeric())
-        values = np.asarray(
-            column.to_numpy() if ordered else np.array(column.to_list(), dtype=object).astype(str)
-        )
+        if ordered:
+            values = np.asarray(column.to_numpy())
+        else:
+            values = np.array(column.to_list(), dtype=object).astype(str)
         levels, places, counts = np.unique(values, return_inverse=True, return_counts=True)
         if ordered:
-            quantiles = np.quantile(
-                values, np.linspace(0, 1, bins + 1)[1:-1], method="inverted_cdf"
-            )
-            few = len(levels) <= bins
-            codes = places if few else np.searchsorted(np.unique(quantiles), values, side="left")
+            codes = places
+            if len(levels) > bins:
+                codes = _quantile_bins(values, bins)
         else:
-            rank = np.empty(len(levels), dtype=np.intp)
-            rank[np.argsort(-counts, kind="stable")] = np.arange(len(levels))
-            codes = np.minimum(rank, bins - 1)[places]
-        codes = np.unique(codes, return_inverse=True)[1].astype(np.intp)
-        by_value = np.argsort(places if ordered else -counts[places], kind="stable")
-        inside = [by_value[codes[by_value] == code] for code in range(codes.max() + 1)]
-        stands = [rows[(len(rows) - 1) // 2 if ordered else 0] for rows in inside]
-        return cls(codes, np.array(stands, dtype=np.intp), ordered)
+            codes = _common_level_bins(places, counts, bins)
+        # Some bins may be empty: number those that are not from 0.
+        _, codes = np.unique(codes, return_inverse=True)
+        codes = codes.astype(np.intp)
+        stands = _standing_rows(codes, places, counts, ordered=ordered)
+        return cls(codes, stands, ordered)
 
     def moved(self, column: Any, codes: Codes) -> Any:
-        """Return the column with the value that stands for its new bin in each row that changes
-        bin.
+        """Return the column with another value in each row that changes its bin.
+
+        The value is the one that stands for the new bin.
         """
-        return column[np.where(codes == self.codes, np.arange(len(codes)), self.stands[codes])]
+        own_rows = np.arange(len(codes))
+        rows = np.where(codes == self.codes, own_rows, self.stands[codes])
+        return column[rows]
+
+
+def _quantile_bins(values: Any, bins: int) -> Codes:
+    """Return the bin of each number, cut at quantiles."""
+    inner_shares = np.linspace(0, 1, bins + 1)[1:-1]
+    # Quantiles that are values themselves, so that equal numbers share a bin.
+    quantiles = np.quantile(values, inner_shares, method="inverted_cdf")
+    bins_of_rows = np.searchsorted(np.unique(quantiles), values, side="left")
+    return np.asarray(bins_of_rows, dtype=np.intp)
+
+
+def _common_level_bins(places: Codes, counts: Codes, bins: int) -> Codes:
+    """Return the bin of each level: the most common ones each have one, all others the last."""
+    by_count = np.argsort(-counts, kind="stable")
+    rank = np.empty(len(counts), dtype=np.intp)
+    rank[by_count] = np.arange(len(counts))
+    bin_of_level = np.minimum(rank, bins - 1)
+    return np.asarray(bin_of_level[places])
+
+
+def _standing_rows(codes: Codes, places: Codes, counts: Codes, *, ordered: bool) -> Codes:
+    """Return for each bin a row with its median, or with its most common level."""
+    sort_key = places if ordered else -counts[places]
+    sorted_rows = np.argsort(sort_key, kind="stable")
+    stands = []
+    for code in range(codes.max() + 1):
+        rows = sorted_rows[codes[sorted_rows] == code]
+        middle = (len(rows) - 1) // 2 if ordered else 0
+        stands.append(rows[middle])
+    return np.array(stands, dtype=np.intp)
+
+
+def _most_informative(cuts: Mapping[str, Cut], truth: Floats) -> dict[str, Cut]:
+    """Return the columns that, once cut, have the most mutual information with the label."""
+    from sklearn.metrics import mutual_info_score
+
+    information = {}
+    for name, cut in cuts.items():
+        if len(cut.stands) > 1:
+            information[name] = mutual_info_score(truth, cut.codes)
+    names = sorted(information, key=lambda name: -information[name])
+    return {name: cuts[name] for name in names[:_MOST]}
 
 
 class Moves:
     """The chances with which each training row moves to each cell of features and label."""
 
     def __init__(self, before: Any, chances: Any) -> None:
-        rows = chances.index.get_indexer(
-            list(before[list(chances.index.names)].itertuples(index=False, name=None))
-        )
+        names = list(chances.index.names)
+        cells = before[names].itertuples(index=False, name=None)
+        rows = chances.index.get_indexer(list(cells))
         # As in AIF360: what the solver leaves of a chance that is zero.
-        clean = np.where(chances.to_numpy() < 1e-8, 0.0, chances.to_numpy())
-        self._sums = np.cumsum(clean / clean.sum(axis=1, keepdims=True), axis=1)[rows]
+        solved = chances.to_numpy()
+        clean = np.where(solved < 1e-8, 0.0, solved)
+        shares = clean / clean.sum(axis=1, keepdims=True)
+        self._sums = np.cumsum(shares, axis=1)[rows]
         self._cells = chances.columns.to_frame(index=False)
 
     def draw(self) -> tuple[dict[str, Codes], Floats]:
         """Draw the bins of each column and the labels from numpy's global generator."""
-        at = (np.random.random(len(self._sums))[:, None] > self._sums[:, :-1]).sum(axis=1)
-        cells = {name: column.to_numpy()[at] for name, column in self._cells.items()}
-        labels = cells.pop(_LABEL).astype(np.float64)
-        return cells, labels
+        draws = np.random.random(len(self._sums))
+        # A row moves to the first cell whose cumulated chance its draw does not exceed.
+        is_beyond = draws[:, None] > self._sums[:, :-1]
+        drawn_cells = is_beyond.sum(axis=1)
+        bins = {
+            name: column.to_numpy()[drawn_cells] for name, column in self._cells.items()
+        }
+        labels = bins.pop(_LABEL).astype(np.float64)
+        return bins, labels
 
 
-def _features(cell: Mapping[str, int]) -> dict[str, int]:
+def _features(cell: Cell) -> dict[str, int]:
     return {name: code for name, code in cell.items() if name != _LABEL}

@@ -28,9 +28,8 @@ METRICS = ("spd", "aod", "eod")
 COSTS = ("fnr", "fpr", "weighted")
 
 
-class Post(Mitigation):
-    """A method that changes the answers of a model, learned from what that model answers on the
-    training rows.
+class PostProcessing(Mitigation):
+    """A method that changes the answers of a model, learned from its answers on training rows.
 
     Subclasses write `_learn` and `_decide`; the model is `model_`.
     """
@@ -44,16 +43,15 @@ class Post(Mitigation):
 
     def __sklearn_clone__(self) -> Any:
         # A copy of a model that is fitted already would not be fitted.
-        return (
-            type(self)(**self.get_params(deep=False))
-            if self.prefit
-            else super().__sklearn_clone__()
-        )
+        if self.prefit:
+            return type(self)(**self.get_params(deep=False))
+        return super().__sklearn_clone__()
 
     def _fit(self, frame: Any, truth: Floats) -> None:
         check_seed(self.random_state)
         share = self.validation
-        if share is not None and not (isinstance(share, int | float) and 0 < share < 1):
+        is_share = isinstance(share, int | float) and 0 < share < 1
+        if share is not None and not is_share:
             raise UsageError(
                 f"validation = {clip(repr(share))} must be a share of the rows between 0 and 1, or"
                 " None"
@@ -61,8 +59,8 @@ class Post(Mitigation):
         if self.prefit:
             if share is not None:
                 raise UsageError(
-                    "prefit=True trains no model, so validation keeps no rows from it; leave one of"
-                    " them out"
+                    "prefit=True cannot be combined with validation: no model is trained from which"
+                    " rows could be kept"
                 )
             self.model_ = self._given()
         elif share is None:
@@ -70,10 +68,10 @@ class Post(Mitigation):
         else:
             kept = self._kept(frame, truth, share)
             table = eager(frame)
-            self.model_ = self._model(
-                self.estimator, table.filter((~kept).tolist()).to_native(), truth[~kept]
-            )
-            frame, truth = table.filter(kept.tolist()).to_native(), truth[kept]
+            training_rows = table.filter((~kept).tolist()).to_native()
+            self.model_ = self._model(self.estimator, training_rows, truth[~kept])
+            frame = table.filter(kept.tolist()).to_native()
+            truth = truth[kept]
         self._learn(frame, truth, self.roles_.are_privileged(frame))
 
     def _given(self) -> Any:
@@ -90,14 +88,18 @@ class Post(Mitigation):
 
     def _kept(self, frame: Any, truth: Floats, share: float) -> Bools:
         """Return which rows are kept from the model: the same share of every group and label."""
-        order = np.random.default_rng(self.random_state).permutation(len(truth))
-        order = order[np.argsort((2 * self.roles_.codes(frame) + truth)[order], kind="stable")]
+        shuffled = np.random.default_rng(self.random_state).permutation(len(truth))
+        # Rows of the same group and label stand together, in random order; of these, every so many
+        # are kept.
+        strata = 2 * self.roles_.codes(frame) + truth
+        order = shuffled[np.argsort(strata[shuffled], kind="stable")]
+        kept_so_far = np.floor(np.arange(len(truth) + 1) * share)
         kept = np.zeros(len(truth), dtype=np.bool_)
-        kept[order] = np.diff(np.floor(np.arange(len(truth) + 1) * share)) > 0
+        kept[order] = np.diff(kept_so_far) > 0
         if len(set(truth[~kept].tolist())) < 2:
             raise DataError(
-                f"validation = {share} of {len(truth):,} rows leaves the model one label only; keep"
-                " fewer"
+                f"validation = {share} of {len(truth):,} rows leaves the model rows of one label"
+                " only; keep fewer rows"
             )
         return kept
 
@@ -105,8 +107,8 @@ class Post(Mitigation):
         """Return the model's own labels, as 1 for the favourable one."""
         return self.roles_.truth(self.model_.predict(self._inputs(frame)))
 
-    def _both(self, truth: Floats, privileged: Bools) -> None:
-        """Refuse rows in which a side has one label only, as its rates of error are not defined."""
+    def _check_both_labels(self, truth: Floats, privileged: Bools) -> None:
+        """Raise an error if a side has one label only, as its rates of error are not defined."""
         for side, name in ((privileged, "privileged"), (~privileged, "unprivileged")):
             for value, label in enumerate(self.roles_.classes):
                 if not (truth[side] == value).any():
@@ -120,9 +122,10 @@ class Post(Mitigation):
         raise NotImplementedError
 
 
-class RejectOption(Post):
-    """Gives those whom the model is least sure of the favourable label if unprivileged, the other
-    if privileged.
+class RejectOption(PostProcessing):
+    """Changes the answers that the model is least sure of: favourable for the unprivileged.
+
+    The privileged get the other label there.
 
     Threshold and margin are those of the grid of AIF360 that are most accurate, both labels
     counting the same, among those that keep the metric within ±`bound` (Kamiran, Karim and Zhang,
@@ -148,10 +151,17 @@ class RejectOption(Post):
     random_state
         Which rows are kept for validation.
 
+    Notes
+    -----
+    See docs/how-to/study.md.
+
+    Examples
+    --------
     >>> import pandas as pd
     >>> from sklearn.linear_model import LogisticRegression
     >>> frame = pd.DataFrame({"sex": [0, 0, 0, 0, 1, 1, 1, 1], "points": [1, 2, 3, 4, 3, 4, 5, 6]})
-    >>> method = RejectOption(LogisticRegression(), over="sex", aware=False).fit(frame, [0, 0, 0, 1, 0, 1, 1, 1])
+    >>> method = RejectOption(LogisticRegression(), over="sex", aware=False)
+    >>> method = method.fit(frame, [0, 0, 0, 1, 0, 1, 1, 1])
     >>> method.predict(frame).tolist()
     [0, 1, 1, 1, 0, 1, 1, 1]
     """
@@ -195,7 +205,7 @@ class RejectOption(Post):
     def _fit(self, frame: Any, truth: Floats) -> None:
         if self.metric not in METRICS:
             raise UsageError(
-                f"metric = {clip(repr(self.metric))} is unknown; {nearest(self.metric, METRICS)}"
+                f"unknown metric {clip(repr(self.metric))}; {nearest(self.metric, METRICS)}"
             )
         check_number("bound", self.bound, low=0)
         for name in ("thresholds", "margins"):
@@ -204,31 +214,42 @@ class RejectOption(Post):
 
     def _learn(self, frame: Any, truth: Floats, privileged: Bools) -> None:
         if self.metric != "spd":
-            self._both(truth, privileged)
-        threshold = np.linspace(0.01, 0.99, self.thresholds)
-        widest = np.where(threshold <= 0.5, threshold, 1.0 - threshold)
-        margin = np.linspace(0.0, widest, self.margins, axis=1).ravel()
-        threshold = np.repeat(threshold, self.margins)
-        cuts = self._cuts(threshold, margin)
+            self._check_both_labels(truth, privileged)
+        thresholds, margins = self._grid()
+        cuts = self._cuts(thresholds, margins)
         chances = self._chances(self.model_, frame)
-        favoured, of = np.empty((2, 2, len(margin))), np.empty((2, 2, 1))
+        # How many rows of each side and label there are, and for each point of the grid how many of
+        # them get the favourable label: those whose chance lies over the cut of their side.
+        favoured = np.empty((2, 2, len(margins)))
+        of = np.empty((2, 2, 1))
         for side in (0, 1):
             for label in (0, 1):
-                found = np.sort(chances[(privileged == side) & (truth == label)])
-                of[side, label] = len(found)
-                favoured[side, label] = len(found) - np.searchsorted(
-                    found, cuts[side], side="right"
-                )
+                is_inside = (privileged == side) & (truth == label)
+                sorted_chances = np.sort(chances[is_inside])
+                below = np.searchsorted(sorted_chances, cuts[side], side="right")
+                of[side, label] = len(sorted_chances)
+                favoured[side, label] = len(sorted_chances) - below
         fairness = _difference(self.metric, favoured, of)
-        false, true = favoured.sum(axis=0)
+        false_positives, true_positives = favoured.sum(axis=0)
         negatives, positives = of.sum(axis=0)
-        accuracy = 0.5 * (true / positives + (negatives - false) / negatives)
+        true_negatives = negatives - false_positives
+        accuracy = 0.5 * (true_positives / positives + true_negatives / negatives)
         kept = (fairness >= -self.bound) & (fairness <= self.bound)
         self.satisfied_ = bool(kept.any())
-        best = int(
-            np.argmax(np.where(kept, accuracy, -1.0)) if self.satisfied_ else np.argmin(fairness)
-        )
-        self.threshold_, self.margin_ = float(threshold[best]), float(margin[best])
+        if self.satisfied_:
+            best = int(np.argmax(np.where(kept, accuracy, -1.0)))
+        else:
+            best = int(np.argmin(fairness))
+        self.threshold_ = float(thresholds[best])
+        self.margin_ = float(margins[best])
+
+    def _grid(self) -> tuple[Floats, Floats]:
+        """Return the thresholds and margins of AIF360's grid, an entry for each point."""
+        thresholds = np.linspace(0.01, 0.99, self.thresholds)
+        # No cut may lie below 0 or above 1.
+        widest = np.where(thresholds <= 0.5, thresholds, 1.0 - thresholds)
+        margins = np.linspace(0.0, widest, self.margins, axis=1)
+        return np.repeat(thresholds, self.margins), margins.ravel()
 
     def _decide(self, frame: Any) -> Bools:
         others, privileged = self._cuts(self.threshold_, self.margin_)
@@ -243,16 +264,18 @@ class RejectOption(Post):
 
 def _difference(metric: str, favoured: Floats, of: Floats) -> Floats:
     """Return a metric, unprivileged less privileged, from counts by side and label."""
-    rates = favoured.sum(axis=1) / of.sum(axis=1) if metric == "spd" else favoured / of
-    apart: Floats = np.asarray(rates[0] - rates[1])
     if metric == "spd":
-        return apart
-    return np.asarray(apart[1] if metric == "eod" else 0.5 * (apart[0] + apart[1]))
+        rates = favoured.sum(axis=1) / of.sum(axis=1)
+        return np.asarray(rates[0] - rates[1])
+    rates_by_label = favoured / of
+    apart = rates_by_label[0] - rates_by_label[1]
+    if metric == "eod":
+        return np.asarray(apart[1])
+    return np.asarray(0.5 * (apart[0] + apart[1]))
 
 
-class CalibratedOdds(Post):
-    """Replaces some chances of the side that errs less by its base rate, until both sides err as
-    much.
+class CalibratedOdds(PostProcessing):
+    """Replaces some chances of the side that errs less by its base rate, until both err alike.
 
     What is equal afterwards is the rate of false negatives, of false positives, or their weighted
     mean, each counted by chances; chances stay calibrated (Pleiss and others, 2017; AIF360's
@@ -270,6 +293,12 @@ class CalibratedOdds(Post):
     random_state
         Which rows are replaced, and which are kept for validation.
 
+    Notes
+    -----
+    See docs/how-to/study.md.
+
+    Examples
+    --------
     >>> CalibratedOdds(over="sex", cost="fpr").code
     'CO_fpr'
     """
@@ -307,35 +336,36 @@ class CalibratedOdds(Post):
     def _fit(self, frame: Any, truth: Floats) -> None:
         if self.cost not in COSTS:
             raise UsageError(
-                f"cost = {clip(repr(self.cost))} is unknown; {nearest(self.cost, COSTS)}"
+                f"unknown cost {clip(repr(self.cost))}; {nearest(self.cost, COSTS)}"
             )
-        self._odds = aif360(
-            "algorithms.postprocessing", "CalibratedOdds"
-        ).CalibratedEqOddsPostprocessing(UNPRIVILEGED, PRIVILEGED, cost_constraint=self.cost)
+        library = aif360("algorithms.postprocessing", "CalibratedOdds")
+        self._odds = library.CalibratedEqOddsPostprocessing(
+            UNPRIVILEGED, PRIVILEGED, cost_constraint=self.cost
+        )
         super()._fit(frame, truth)
 
     def _learn(self, frame: Any, truth: Floats, privileged: Bools) -> None:
-        self._both(truth, privileged)
-        with np.errstate(
-            divide="ignore", invalid="ignore"
-        ):  # where both sides err as much, nothing is replaced
-            self._odds.fit(_rows(truth, privileged), self._chanced(frame, privileged))
-        mixed = np.nan_to_num([float(self._odds.unpriv_mix_rate), float(self._odds.priv_mix_rate)])
-        self.replaced_: Floats = np.clip(mixed, 0.0, 1.0)
+        self._check_both_labels(truth, privileged)
+        # Where both sides err as much, AIF360 divides by zero, and nothing is replaced.
+        with np.errstate(divide="ignore", invalid="ignore"):
+            self._odds.fit(
+                _rows(truth, privileged), self._rows_with_chances(frame, privileged)
+            )
+        mix_rates = [float(self._odds.unpriv_mix_rate), float(self._odds.priv_mix_rate)]
+        self.replaced_: Floats = np.clip(np.nan_to_num(mix_rates), 0.0, 1.0)
 
     def _decide(self, frame: Any) -> Bools:
-        rows = self._chanced(frame, self.roles_.are_privileged(frame))
+        rows = self._rows_with_chances(frame, self.roles_.are_privileged(frame))
         with seeded(self.random_state):
             return np.asarray(self._odds.predict(rows).labels.ravel() == 1)
 
-    def _chanced(self, frame: Any, privileged: Bools) -> Any:
+    def _rows_with_chances(self, frame: Any, privileged: Bools) -> Any:
         chances = self._chances(self.model_, frame)
         return _rows(chances >= 0.5, privileged, chances)
 
 
-class EqualisedOdds(Post):
-    """Changes some answers at random so that both sides have the same rates of true and of false
-    positives.
+class EqualisedOdds(PostProcessing):
+    """Changes some answers at random until both sides have the same true and false positive rates.
 
     How many is the solution of a linear program (Hardt, Price and Srebro, 2016; AIF360's
     EqOddsPostprocessing): the chance of the favourable label after a favourable and after another
@@ -350,6 +380,12 @@ class EqualisedOdds(Post):
     random_state
         Which answers are changed, and which rows are kept for validation.
 
+    Notes
+    -----
+    See docs/how-to/study.md.
+
+    Examples
+    --------
     >>> EqualisedOdds(over="sex").code
     'EO'
     """
@@ -379,15 +415,17 @@ class EqualisedOdds(Post):
         self.random_state = random_state
 
     def _fit(self, frame: Any, truth: Floats) -> None:
-        self._odds = aif360("algorithms.postprocessing", "EqualisedOdds").EqOddsPostprocessing(
-            UNPRIVILEGED, PRIVILEGED
-        )
+        library = aif360("algorithms.postprocessing", "EqualisedOdds")
+        self._odds = library.EqOddsPostprocessing(UNPRIVILEGED, PRIVILEGED)
         super()._fit(frame, truth)
 
     def _learn(self, frame: Any, truth: Floats, privileged: Bools) -> None:
-        self._both(truth, privileged)
-        self._odds.fit(_rows(truth, privileged), _rows(self._answers(frame), privileged))
-        self.chances_: Floats = np.asarray(self._odds.model_params.x).reshape(2, 2)[::-1]
+        self._check_both_labels(truth, privileged)
+        answers = self._answers(frame)
+        self._odds.fit(_rows(truth, privileged), _rows(answers, privileged))
+        solution = np.asarray(self._odds.model_params.x)
+        # AIF360 has the privileged side first.
+        self.chances_: Floats = solution.reshape(2, 2)[::-1]
 
     def _decide(self, frame: Any) -> Bools:
         rows = _rows(self._answers(frame), self.roles_.are_privileged(frame))

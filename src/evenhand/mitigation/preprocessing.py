@@ -15,8 +15,7 @@ if TYPE_CHECKING:
 
 
 class Reweighing(Mitigation):
-    """Weighs training rows so that group and label are independent in them (Kamiran and Calders,
-    2012).
+    """Weighs training rows so that group and label are independent (Kamiran and Calders, 2012).
 
     The weights are those of AIF360, which looks at two sides, the privileged groups and the others.
     They are kept in `weights_`; the estimator, or the last step of a pipeline, must take them as
@@ -37,6 +36,12 @@ class Reweighing(Mitigation):
     random_state
         Not used, as nothing here is drawn; the estimator has its own.
 
+    Notes
+    -----
+    See docs/how-to/study.md.
+
+    Examples
+    --------
     >>> import pandas as pd
     >>> from sklearn.tree import DecisionTreeClassifier
     >>> frame = pd.DataFrame({"sex": [0, 0, 0, 1, 1, 1], "age": [20, 30, 40, 20, 30, 40]})
@@ -68,9 +73,12 @@ class Reweighing(Mitigation):
     def _fit(self, frame: Any, truth: Floats) -> None:
         side = self.roles_.are_privileged(frame).astype(np.intp)
         label = truth.astype(np.intp)
-        sides, labels = np.bincount(side, minlength=2), np.bincount(label, minlength=2)
+        rows_of_side = np.bincount(side, minlength=2)
+        rows_of_label = np.bincount(label, minlength=2)
         cells = np.bincount(2 * side + label, minlength=4).reshape(2, 2)
-        self.weights_: Floats = labels[label] * sides[side] / (len(truth) * cells[side, label])
+        # What a cell would hold if side and label were independent, over what it holds.
+        independent = rows_of_label[label] * rows_of_side[side]
+        self.weights_: Floats = independent / (len(truth) * cells[side, label])
         self.model_ = self._model(self.estimator, frame, truth, self.weights_)
 
     def _decide(self, frame: Any) -> Floats:

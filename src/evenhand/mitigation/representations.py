@@ -1,6 +1,4 @@
-"""Learning fair representations: rows as mixtures of a few prototypes that groups share alike
-(Zemel et al., 2013).
-"""
+"""Learning fair representations: rows as mixtures of prototypes that groups share (Zemel, 2013)."""
 
 from __future__ import annotations
 
@@ -17,7 +15,12 @@ from evenhand.mitigation.aif360_compat import (
     quiet,
     seeded,
 )
-from evenhand.mitigation.base import Mitigation, Numbers, check_estimator, check_number
+from evenhand.mitigation.base import (
+    Mitigation,
+    NumericEncoder,
+    check_estimator,
+    check_number,
+)
 from evenhand.runtime.errors import UsageError, clip, nearest
 from evenhand.space.dataframes import eager
 
@@ -29,15 +32,15 @@ if TYPE_CHECKING:
 
 SOLVERS = ("gradient", "aif360")
 _ROUNDINGS = (3e-2, 3e-3, 3e-4, 3e-5, 0.0)
-"""How far the corners of the parity term are rounded, stage by stage: descent gets stuck on sharp
-ones at once.
+"""How far the corners of the parity term are rounded, stage by stage.
+
+Descent gets stuck on sharp corners at once.
 """
 _TINY = float(np.finfo(np.float64).eps)
 
 
 class FairRepresentations(Mitigation):
-    """Describe each row as a mixture of k prototypes to which groups belong equally often, and
-    train on that.
+    """Describe each row as a mixture of k prototypes that groups share equally, and train on that.
 
     It minimises ``ax * Lx + ay * Ly + az * Lz``: how badly rows are rebuilt from prototypes, how
     badly their labels are predicted, and how differently the two sides (privileged or not) belong
@@ -69,6 +72,12 @@ class FairRepresentations(Mitigation):
     loss_
         The objective where descent ended.
 
+    Notes
+    -----
+    See docs/how-to/study.md.
+
+    Examples
+    --------
     >>> import pandas as pd
     >>> from sklearn.linear_model import LogisticRegression
     >>> frame = pd.DataFrame({"sex": ["f", "f", "m", "m"] * 25, "grade": [1, 3, 1, 3] * 25})
@@ -113,25 +122,37 @@ class FairRepresentations(Mitigation):
 
     def _fit(self, frame: Any, truth: Floats) -> None:
         self._check(len(truth))
+        hidden_columns = () if self.aware else self.roles_.over
+        self._numbers = NumericEncoder(without=hidden_columns).fit(frame)
+        rows = self._numbers(frame)
+        privileged = self.roles_.are_privileged(frame)
+        weights = (self.ax, self.ay, self.az)
+        objective = Objective(rows, truth, privileged, self.k, weights)
+        # Several threads add up in another order, and no faster.
+        with seeded(self.random_state), threadpool_limits(1):
+            if self.solver == "aif360":
+                found = self._by_aif360(rows, truth, privileged)
+            else:
+                found = self._descend(objective)
+        self.loss_, _ = objective(found)
+        self.chances_ = found[: self.k]
+        self.prototypes_ = found[self.k :].reshape(self.k, -1)
+        is_favourable = self.chances_ @ self._shares(rows) > 0.5
+        # An estimator cannot be trained on one label alone.
+        self.constant_ = None
+        if (is_favourable == is_favourable[0]).all():
+            self.constant_ = bool(is_favourable[0])
+        else:
+            labels = is_favourable.astype(np.float64)
+            self.model_ = self._model(self._last_step(), frame, labels)
+
+    def _last_step(self) -> Any:
+        """Return the last step of a pipeline, or the estimator itself."""
         steps = getattr(self.estimator, "steps", None)
-        self._numbers = Numbers(without=() if self.aware else self.roles_.over).fit(frame)
-        rows, privileged = self._numbers(frame), self.roles_.are_privileged(frame)
-        objective = Objective(rows, truth, privileged, self.k, (self.ax, self.ay, self.az))
-        with (
-            seeded(self.random_state),
-            threadpool_limits(1),
-        ):  # several threads add up in another order, and no faster
-            found = (
-                self._by_aif360(rows, truth, privileged)
-                if self.solver == "aif360"
-                else self._descend(objective)
-            )
-        self.loss_ = objective(found)[0]
-        self.chances_, self.prototypes_ = found[: self.k], found[self.k :].reshape(self.k, -1)
-        favourable = (self.chances_ @ self._shares(rows) > 0.5).astype(np.float64)
-        self.constant_ = bool(favourable[0]) if (favourable == favourable[0]).all() else None
-        if self.constant_ is None:
-            self.model_ = self._model(steps[-1][1] if steps else self.estimator, frame, favourable)
+        if not steps:
+            return self.estimator
+        _, last = steps[-1]
+        return last
 
     def _decide(self, frame: Any) -> Any:
         if self.constant_ is not None:
@@ -139,7 +160,8 @@ class FairRepresentations(Mitigation):
         return self.model_.predict(self._inputs(frame)) == self.roles_.classes[1]
 
     def _inputs(self, frame: Any) -> Any:
-        return self._shares(self._numbers(frame)).T @ self.prototypes_
+        shares = self._shares(self._numbers(frame))
+        return shares.T @ self.prototypes_
 
     def _shares(self, rows: Floats) -> Floats:
         from scipy.spatial.distance import cdist
@@ -150,9 +172,10 @@ class FairRepresentations(Mitigation):
         from scipy.optimize import minimize
 
         found = objective.start()
+        # Chances lie between 0 and 1; prototypes lie anywhere.
         bounds = [(0, 1)] * self.k + [(None, None)] * (len(found) - self.k)
         for rounding in _ROUNDINGS:
-            close = {
+            options = {
                 "maxiter": self.iterations,
                 "maxfun": 2 * self.iterations,
                 "ftol": 1e-7 if rounding else 1e-9,
@@ -164,7 +187,7 @@ class FairRepresentations(Mitigation):
                 method="L-BFGS-B",
                 jac=True,
                 bounds=bounds,
-                options=close,
+                options=options,
             ).x
         return np.asarray(found, dtype=np.float64)
 
@@ -172,8 +195,10 @@ class FairRepresentations(Mitigation):
         what = 'FairRepresentations(solver="aif360")'
         module = aif360("algorithms.preprocessing.lfr", what)
         given = dataset(rows, truth, privileged, what=what)
-        given.features = rows  # without the column of its own that tells who is privileged
-        method = module.LFR(UNPRIVILEGED, PRIVILEGED, k=self.k, Ax=self.ax, Ay=self.ay, Az=self.az)
+        given.features = rows  # without AIF360's own column of who is privileged
+        method = module.LFR(
+            UNPRIVILEGED, PRIVILEGED, k=self.k, Ax=self.ax, Ay=self.ay, Az=self.az
+        )
         with quiet():
             method.fit(given, maxiter=self.iterations, maxfun=self.iterations)
         return np.asarray(method.learned_model, dtype=np.float64)
@@ -182,29 +207,28 @@ class FairRepresentations(Mitigation):
         check_estimator(self, self.estimator)
         if self.solver not in SOLVERS:
             raise UsageError(
-                f"solver = {clip(repr(self.solver))} is unknown; {nearest(self.solver, SOLVERS)}"
+                f"unknown solver {clip(repr(self.solver))}; {nearest(self.solver, SOLVERS)}"
             )
         for name in ("k", "iterations"):
             check_number(name, getattr(self, name), low=1, whole=True)
         if self.k > rows:
             raise UsageError(
-                f"k = {self.k} prototypes are more than the {rows} training rows; choose at most"
-                f" {rows}"
+                f"k = {self.k} is more than the {rows} training rows; choose at most {rows}"
             )
         for name in ("ax", "ay", "az"):
             check_number(name, getattr(self, name), low=0)
 
 
 class Objective:
-    """The objective of Zemel et al. as AIF360 has it (its `LFR_optim_objective`), with its
-    gradient.
+    """The objective of Zemel et al. with its gradient, as AIF360 has it (`LFR_optim_objective`).
 
     Parameters are one array: the chances of the k prototypes, then the prototypes row by row.
     Called with a `rounding`, the corners of the parity term are rounded: |gap| becomes sqrt(gap² +
     rounding²).
 
     >>> rows, truth, privileged = np.eye(2), np.array([0.0, 1.0]), np.array([False, True])
-    >>> value, slope = Objective(rows, truth, privileged, 1, (0.0, 1.0, 1.0))(np.array([0.5, 0.0, 0.0]))
+    >>> objective = Objective(rows, truth, privileged, 1, (0.0, 1.0, 1.0))
+    >>> value, slope = objective(np.array([0.5, 0.0, 0.0]))
     >>> round(value, 4), slope.tolist()
     (0.6931, [0.0, 0.0, 0.0])
     """
@@ -217,9 +241,14 @@ class Objective:
         k: int,
         weights: tuple[float, float, float],
     ) -> None:
-        self.rows, self.truth, self.k, self.weights = rows, truth, k, weights
+        self.rows = rows
+        self.truth = truth
+        self.k = k
+        self.weights = weights
         self._squares = np.einsum("ij,ij->i", rows, rows)
-        self._sizes = np.where(privileged, privileged.sum(), (~privileged).sum()).astype(np.float64)
+        sizes = np.where(privileged, privileged.sum(), (~privileged).sum())
+        self._sizes = sizes.astype(np.float64)
+        # Sums with these weights are means of the other side less means of the privileged one.
         self._side = np.where(privileged, -1, 1) / self._sizes
 
     def start(self) -> Floats:
@@ -234,46 +263,60 @@ class Objective:
         No array but the rows is as large as the rows: what was rebuilt is never written down, since
         all that is needed of it are products with prototypes.
         """
-        rows, truth, (ax, ay, az) = self.rows, self.truth, self.weights
+        rows = self.rows
+        truth = self.truth
+        ax, ay, az = self.weights
         n, width = rows.shape
-        chances, prototypes = parameters[: self.k], parameters[self.k :].reshape(self.k, width)
+        chances = parameters[: self.k]
+        prototypes = parameters[self.k :].reshape(self.k, width)
 
-        products, among = prototypes @ rows.T, prototypes @ prototypes.T
-        distances = np.sqrt(
-            np.maximum(self._squares - 2 * products + np.diag(among)[:, None], _TINY**2)
-        )
+        # |x - v|² = |x|² - 2 x·v + |v|², never below 0 for rounding.
+        products = prototypes @ rows.T
+        among = prototypes @ prototypes.T
+        prototype_squares = np.diag(among)[:, None]
+        squared_distances = self._squares - 2 * products + prototype_squares
+        distances = np.sqrt(np.maximum(squared_distances, _TINY**2))
         shares = _shares(distances)
 
+        # Lx, the squared error of each rebuilt row, from products alone.
         rebuilt = among @ shares
         misses = ((rebuilt - 2 * products) * shares).sum(axis=0) + self._squares
+        # Ly, the cross-entropy of the labels.
         mixed = chances @ shares
         chance = np.clip(mixed, _TINY, 1 - _TINY)
+        log_likelihood = truth * np.log(chance) + (1 - truth) * np.log1p(-chance)
+        # Lz, how differently the two sides belong to each prototype.
         gaps = shares @ self._side
         rounded = np.sqrt(gaps**2 + rounding**2)
-        each = ax / (self._sizes * width)
-        value = misses @ each + az * rounded.mean()
-        value -= ay * (truth * np.log(chance) + (1 - truth) * np.log1p(-chance)).mean()
+        row_weights = ax / (self._sizes * width)
+        value = misses @ row_weights + az * rounded.mean()
+        value -= ay * log_likelihood.mean()
 
-        by_chance = np.where(
-            mixed == chance, ay / n * ((1 - truth) / (1 - chance) - truth / chance), 0.0
-        )
-        by_gap = az / self.k * np.divide(gaps, rounded, out=np.zeros_like(gaps), where=rounded > 0)
+        # Derivatives by the mixed chance of each row, by the gaps, and by the shares.
+        slope_of_loss = (1 - truth) / (1 - chance) - truth / chance
+        by_chance = np.where(mixed == chance, ay / n * slope_of_loss, 0.0)
+        signs = np.divide(gaps, rounded, out=np.zeros_like(gaps), where=rounded > 0)
+        by_gap = az / self.k * signs
         by_share = (
-            2 * each * (rebuilt - products)
+            2 * row_weights * (rebuilt - products)
             + np.outer(chances, by_chance)
             + np.outer(by_gap, self._side)
         )
-        pull = shares * ((shares * by_share).sum(axis=0) - by_share) / distances
-        heavy = 2 * each * shares
-        by_prototype = (heavy @ shares.T + np.diag(pull.sum(axis=1))) @ prototypes - (
-            heavy + pull
-        ) @ rows
-        return float(value), np.concatenate([shares @ by_chance, by_prototype.ravel()])
+        # Through the softmax of the shares, and from the distances to the prototypes.
+        mean_by_share = (shares * by_share).sum(axis=0)
+        pull = shares * (mean_by_share - by_share) / distances
+        heavy = 2 * row_weights * shares
+        to_prototypes = heavy @ shares.T + np.diag(pull.sum(axis=1))
+        by_prototype = to_prototypes @ prototypes - (heavy + pull) @ rows
+        gradient = np.concatenate([shares @ by_chance, by_prototype.ravel()])
+        return float(value), gradient
 
 
 def _shares(distances: Floats) -> Floats:
-    """Return how much each row belongs to each prototype, the nearer the more: a line for each
-    prototype.
+    """Return how much each row belongs to each prototype, a line for each prototype.
+
+    The nearer, the more. The least distance of a row is taken off first, so that no exponential
+    underflows.
     """
     nearness = np.exp(distances.min(axis=0) - distances)
     return np.asarray(nearness / nearness.sum(axis=0), dtype=np.float64)

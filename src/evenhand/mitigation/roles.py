@@ -1,6 +1,4 @@
-"""Who is who: the favourable label, the groups and the privileged ones, as learned from training
-rows.
-"""
+"""Roles: the favourable label, the groups and the privileged ones, learned from training rows."""
 
 from __future__ import annotations
 
@@ -26,8 +24,9 @@ Group = tuple[Any, ...]
 
 @dataclass(frozen=True)
 class Roles:
-    """What a method knows of labels and groups; `classes` has the unfavourable label first, then
-    the favourable one.
+    """What a method knows of labels and groups.
+
+    `classes` has the unfavourable label first, then the favourable one.
 
     >>> import pandas as pd
     >>> frame = pd.DataFrame({"sex": ["f", "f", "m", "m"]})
@@ -44,7 +43,13 @@ class Roles:
 
     @classmethod
     def of(
-        cls, frame: Any, labels: Any, *, over: Any, positive: Any = None, privileged: Any = None
+        cls,
+        frame: Any,
+        labels: Any,
+        *,
+        over: Any,
+        positive: Any = None,
+        privileged: Any = None,
     ) -> Roles:
         """Learn the roles from training rows.
 
@@ -60,74 +65,97 @@ class Roles:
             these rows.
         """
         names = _names(over)
-        found, outcomes, dtype = _labels(labels)
-        classes = _classes(found, positive)
-        groups, at = _groups(frame, names)
-        if len(at) != len(outcomes):
+        different_labels, label_codes, dtype = _labels(labels)
+        classes = _classes(different_labels, positive)
+        groups, group_codes = _groups(frame, names)
+        if len(group_codes) != len(label_codes):
             raise DataError(
-                f"there are {len(at):,} rows and {len(outcomes):,} labels; give one label for"
-                " each row"
+                f"there are {len(group_codes):,} rows and {len(label_codes):,} labels; give one"
+                " label for each row"
             )
+        # In an order that does not depend on the rows.
         order = sorted(range(len(groups)), key=lambda code: repr(groups[code]))
         known = tuple(groups[code] for code in order)
         if len(known) < 2:
-            said = ", ".join(
-                f"{name} {value!r}"
-                for name, value in zip(names, known[0] if known else (), strict=False)
-            )
             raise DataError(
-                f"all training rows have {said}; there is no second group to treat alike"
+                f"all training rows have {_group_text(names, known)}; there is no second group to"
+                " treat alike"
             )
         chosen = _privileged(names, known, privileged)
         if not chosen:
-            favoured = np.array([label == classes[1] for label in found])[outcomes]
-            rates = np.bincount(at, weights=favoured) / np.bincount(at)
-            chosen = (known[int(np.argmax(rates[order]))],)
+            is_favourable = np.array([label == classes[1] for label in different_labels])
+            favoured = np.bincount(group_codes, weights=is_favourable[label_codes])
+            rates = favoured / np.bincount(group_codes)
+            rates_in_order = rates[order]
+            highest = int(np.argmax(rates_in_order))
+            chosen = (known[highest],)
         return cls(names, classes, known, chosen, dtype)
 
     def truth(self, labels: Any) -> NDArray[np.float64]:
         """Return 1 for each favourable label and 0 for the other."""
-        found, outcomes, _ = _labels(labels)
-        for label in found:
+        different_labels, label_codes, _ = _labels(labels)
+        for label in different_labels:
             if label not in self.classes:
                 raise DataError(
-                    f"{clip(repr(label))} is no label of the training rows;"
+                    f"{clip(repr(label))} is not a label of the training rows;"
                     f" {nearest(label, self.classes)}"
                 )
-        return np.array([label == self.classes[1] for label in found], dtype=np.float64)[outcomes]
+        is_favourable = [label == self.classes[1] for label in different_labels]
+        truth_of_labels = np.array(is_favourable, dtype=np.float64)
+        return truth_of_labels[label_codes]
 
     def labels(self, favourable: Any) -> NDArray[Any]:
         """Return the user's own labels for 1 (or True) and 0."""
-        return np.array(self.classes, dtype=self.dtype)[np.asarray(favourable).astype(np.intp)]
+        codes = np.asarray(favourable).astype(np.intp)
+        classes = np.array(self.classes, dtype=self.dtype)
+        return classes[codes]
 
     def codes(self, frame: Any) -> NDArray[np.intp]:
-        """Return the place of each row's group among `groups`; a group that training rows did not
-        have is an error.
+        """Return the place of each row's group among `groups`.
+
+        A group that training rows did not have is an error.
         """
         place = {group: code for code, group in enumerate(self.groups)}
         found, at = _groups(frame, self.over)
         for group in found:
             if group not in place:
-                value = group[0] if len(group) == 1 else group
-                valid = [known[0] if len(known) == 1 else known for known in self.groups]
+                columns = " and ".join(self.over)
+                value = _short(group)
+                valid = [_short(known) for known in self.groups]
                 raise DataError(
-                    f"{' and '.join(self.over)} {clip(repr(value))} is in no training row, so"
-                    f" nobody knows how to treat it; {nearest(value, valid)}"
+                    f"{columns} {clip(repr(value))} is in no training row, so it is not known how"
+                    f" to treat it; {nearest(value, valid)}"
                 )
-        return np.array([place[group] for group in found], dtype=np.intp)[at]
+        places = np.array([place[group] for group in found], dtype=np.intp)
+        return places[at]
 
     def are_privileged(self, frame: Any) -> NDArray[np.bool_]:
         """Return for each row whether its group is privileged."""
-        return np.isin(self.codes(frame), [self.groups.index(group) for group in self.privileged])
+        privileged_codes = [self.groups.index(group) for group in self.privileged]
+        codes = self.codes(frame)
+        return np.isin(codes, privileged_codes)
+
+
+def _short(group: Group) -> Any:
+    """Return the value of a group by one column, or the values of a group by several."""
+    if len(group) == 1:
+        return group[0]
+    return group
+
+
+def _group_text(names: Sequence[str], groups: Sequence[Group]) -> str:
+    """Return the values of the only group, such as "sex 'f'"; nothing where there is no row."""
+    parts = []
+    for group in groups:
+        for name, value in zip(names, group, strict=True):
+            parts.append(f"{name} {value!r}")
+    return ", ".join(parts)
 
 
 def _names(over: Any) -> tuple[str, ...]:
     names = (over,) if isinstance(over, str) else over
-    if (
-        not isinstance(names, list | tuple)
-        or not names
-        or not all(isinstance(name, str) for name in names)
-    ):
+    is_list = isinstance(names, list | tuple)
+    if not is_list or not names or not all(isinstance(name, str) for name in names):
         raise UsageError(
             f"over = {clip(repr(over))} must be the name of a column of X, or a list of names"
         )
@@ -135,11 +163,10 @@ def _names(over: Any) -> tuple[str, ...]:
 
 
 def _labels(labels: Any) -> tuple[list[Any], NDArray[np.intp], Any]:
-    """Return the different labels, which of them each row has, and the dtype in which labels are
-    handed out.
-    """
+    """Return the different labels, which of them each row has, and the dtype of the labels."""
     column = np.asarray(labels)
-    column = column.ravel() if column.ndim == 2 and column.shape[1] == 1 else column
+    if column.ndim == 2 and column.shape[1] == 1:
+        column = column.ravel()
     if column.ndim != 1:
         raise DataError(
             f"the labels must be one column, one label for each row; they have shape {column.shape}"
@@ -147,23 +174,24 @@ def _labels(labels: Any) -> tuple[list[Any], NDArray[np.intp], Any]:
     found, codes = _factorise(column, "the labels")
     missing = codes < 0
     if missing.any():
+        number = int(missing.sum())
+        first = int(missing.argmax())
         raise DataError(
-            f"the labels are missing in {int(missing.sum()):,} of {len(codes):,} rows, the first in"
-            f" row {int(missing.argmax())}; drop those rows first"
+            f"the labels are missing in {number:,} of {len(codes):,} rows, the first in row"
+            f" {first}; drop those rows first"
         )
-    numbers = (
-        column.dtype == object
-        and found
-        and all(isinstance(label, bool | int | float) for label in found)
-    )
     # Objects that are numbers, as pandas' nullable dtypes give, are labels that scikit-learn
-    # refuses.
-    return found, codes, np.array(found).dtype if numbers else column.dtype
+    # refuses: they are handed out as plain numbers.
+    are_numbers = all(isinstance(label, bool | int | float) for label in found)
+    if column.dtype == object and found and are_numbers:
+        return found, codes, np.array(found).dtype
+    return found, codes, column.dtype
 
 
 def _factorise(values: Any, where: str) -> tuple[list[Any], NDArray[np.intp]]:
-    """Return the different values in the order in which they come, and the place of each row's
-    value; -1 if missing.
+    """Return the different values in the order in which they come, and the place of each row's.
+
+    The place of a missing value is -1.
     """
     import pandas as pd
 
@@ -171,29 +199,34 @@ def _factorise(values: Any, where: str) -> tuple[list[Any], NDArray[np.intp]]:
         codes, levels = pd.factorize(values)
     except TypeError:
         raise DataError(
-            f"{where}: there are values that are no texts, numbers or truth values"
+            f"{where}: some values are not texts, numbers or truth values"
         ) from None
-    return [plain(level) for level in levels.tolist()], np.asarray(codes, dtype=np.intp)
+    values_in_order = [plain(level) for level in levels.tolist()]
+    return values_in_order, np.asarray(codes, dtype=np.intp)
 
 
 def _classes(labels: Sequence[Any], positive: Any) -> tuple[Label, Label]:
     found = sorted(labels, key=repr)
     if len(found) != 2:
-        few = "these methods know two labels"
+        different = clip(", ".join(map(repr, found)))
         raise DataError(
-            f"the training rows have {len(found)} labels ({clip(', '.join(map(repr, found)))});"
-            f" {few}"
+            f"the training rows have {len(found)} labels ({different}), but these methods"
+            " need exactly two"
         )
     if positive is None and set(found) != {0, 1}:
-        raise UsageError(f"the labels are not 0 and 1; pass positive=…; {nearest(1, found)}")
+        raise UsageError(
+            f"the labels are not 0 and 1; pass positive=…; {nearest(1, found)}"
+        )
     wanted = 1 if positive is None else plain(positive)
     if wanted not in found:
         raise UsageError(
-            f"positive = {clip(repr(positive))} is no label of the training rows;"
+            f"positive = {clip(repr(positive))} is not a label of the training rows;"
             f" {nearest(wanted, found)}"
         )
-    favourable = found[found.index(wanted)]
-    return next(label for label in found if label != favourable), favourable
+    place = found.index(wanted)
+    favourable = found[place]
+    unfavourable = found[1 - place]
+    return unfavourable, favourable
 
 
 def _groups(frame: Any, names: Sequence[str]) -> tuple[list[Group], NDArray[np.intp]]:
@@ -207,43 +240,38 @@ def _groups(frame: Any, names: Sequence[str]) -> tuple[list[Group], NDArray[np.i
         check_missing(table, name)
         column = table[name]
         # pandas knows its own columns; those of other engines come as a list.
-        pandas = column.implementation.is_pandas()
-        values = (
-            column.to_native()
-            if pandas
-            else np.fromiter(column.to_list(), dtype=object, count=len(column))
-        )
+        if column.implementation.is_pandas():
+            values = column.to_native()
+        else:
+            values = np.fromiter(column.to_list(), dtype=object, count=len(column))
         levels, codes = _factorise(values, f"column {name!r}")
-        pairs, at = _factorise(at * len(levels) + codes, f"column {name!r}")
-        groups = [(*groups[pair // len(levels)], levels[pair % len(levels)]) for pair in pairs]
+        # The groups so far and the levels of this column as one number, and each such number once:
+        # only combinations that some row has become groups.
+        combined = at * len(levels) + codes
+        pairs, at = _factorise(combined, f"column {name!r}")
+        longer_groups: list[Group] = []
+        for pair in pairs:
+            group, level = divmod(pair, len(levels))
+            longer_groups.append((*groups[group], levels[level]))
+        groups = longer_groups
     return groups, at
 
 
-def _privileged(names: Sequence[str], known: Sequence[Group], given: Any) -> tuple[Group, ...]:
+def _privileged(
+    names: Sequence[str], known: Sequence[Group], given: Any
+) -> tuple[Group, ...]:
+    """Return the groups that the user calls privileged, none where nothing is given."""
     if given is None:
         return ()
-    if isinstance(given, Mapping):
-        if set(given) != set(names):
-            raise UsageError(
-                f"privileged names {', '.join(map(repr, given))}; it must name {', '.join(names)}"
-            )
-        wanted = [_values(given[name]) for name in names]
-    elif len(names) > 1:
-        raise UsageError(
-            f"privileged must be a mapping that names {', '.join(names)}, as {{{names[0]!r}: …}}"
-        )
-    else:
-        wanted = [_values(given)]
-    for place, (name, values) in enumerate(zip(names, wanted, strict=True)):
+    wanted = _wanted_values(names, given)
+    for place, name in enumerate(names):
         seen = sorted({group[place] for group in known}, key=repr)
-        for value in values:
+        for value in wanted[place]:
             if value not in seen:
                 raise UsageError(
-                    f"privileged = {value!r} is no value of {name!r}; {nearest(value, seen)}"
+                    f"privileged = {value!r} is not a value of {name!r}; {nearest(value, seen)}"
                 )
-    chosen = tuple(
-        g for g in known if all(part in values for part, values in zip(g, wanted, strict=True))
-    )
+    chosen = tuple(group for group in known if _matches(group, wanted))
     if not chosen or len(chosen) == len(known):
         raise UsageError(
             f"privileged = {clip(repr(given))} leaves nobody on one side; choose some groups,"
@@ -252,8 +280,30 @@ def _privileged(names: Sequence[str], known: Sequence[Group], given: Any) -> tup
     return chosen
 
 
+def _wanted_values(names: Sequence[str], given: Any) -> list[list[Any]]:
+    """Return the privileged values of each protected column."""
+    columns = ", ".join(names)
+    if isinstance(given, Mapping):
+        if set(given) != set(names):
+            given_names = ", ".join(map(repr, given))
+            raise UsageError(f"privileged names {given_names}; it must name {columns}")
+        return [_values(given[name]) for name in names]
+    if len(names) > 1:
+        raise UsageError(
+            f"privileged must be a mapping that names {columns}, as {{{names[0]!r}: …}}"
+        )
+    return [_values(given)]
+
+
+def _matches(group: Group, wanted: Sequence[Sequence[Any]]) -> bool:
+    """Return whether each value of a group is among the wanted values of its column."""
+    for value, wanted_values in zip(group, wanted, strict=True):
+        if value not in wanted_values:
+            return False
+    return True
+
+
 def _values(given: Any) -> list[Any]:
-    return [
-        plain(value)
-        for value in (given if isinstance(given, list | tuple | set | frozenset) else [given])
-    ]
+    if isinstance(given, list | tuple | set | frozenset):
+        return [plain(value) for value in given]
+    return [plain(given)]

@@ -1,6 +1,4 @@
-"""tune: sweep the parameter that trades performance for fairness, and pick the best area (Fairea
-RQ3).
-"""
+"""tune: try values of the parameter that trades performance for fairness (Fairea, RQ3)."""
 
 from __future__ import annotations
 
@@ -39,8 +37,7 @@ ORIGINAL = "original"
 
 @dataclass(frozen=True)
 class Tuning(Evidence):
-    """A sweep: how each value stands on validation rows, the best of them, and how it stands on
-    rows kept for the end.
+    """How each value of a parameter stands on validation rows, and the best on rows kept for it.
 
     `comparison` has a standing for each value, named as in "eta = 5", from splits of the rows that
     were not kept. `chosen` compares the best value alone on the rows kept, which took no part in
@@ -60,8 +57,9 @@ class Tuning(Evidence):
 
     @property
     def judged(self) -> Comparison:
-        """What the verdict rests on: the best value on rows kept for it, or all values where none
-        is any good.
+        """What the verdict rests on.
+
+        The best value on the rows kept for it, or all values where none is any good.
         """
         return self.comparison if self.chosen is None else self.chosen
 
@@ -103,21 +101,25 @@ class Tuning(Evidence):
 
     @classmethod
     def owns(cls, table: Mapping[str, Any]) -> bool:
-        """Tell whether parsed JSON is a tuning."""
+        """Return whether parsed JSON is a tuning."""
         return table.get("job") == "tune" and "parameter" in table
 
     @classmethod
     def read(cls, table: Mapping[str, Any], where: str) -> Tuning:
         """Rebuild a tuning from JSON of the present format."""
-        chosen = table["chosen"]
+        chosen = None
+        if table["chosen"] is not None:
+            chosen = Comparison.from_dict(table["chosen"], where=f"{where}, chosen")
         return cls(
-            table["parameter"],
-            tuple(table["values"]),
-            Comparison.from_dict(table["comparison"], where=f"{where}, comparison"),
-            table["best"],
-            None if chosen is None else Comparison.from_dict(chosen, where=f"{where}, chosen"),
-            spent_of(table),
-            read_stop(table["stop"]),
+            parameter=table["parameter"],
+            values=tuple(table["values"]),
+            comparison=Comparison.from_dict(
+                table["comparison"], where=f"{where}, comparison"
+            ),
+            best=table["best"],
+            chosen=chosen,
+            spent=spent_of(table),
+            stop=read_stop(table["stop"]),
         )
 
     @property
@@ -127,36 +129,31 @@ class Tuning(Evidence):
         frame.insert(0, self.parameter, list(self.values))
         return frame
 
-    def told(self) -> list[str]:
-        """Return where each value stands, which is the best, and how that stands on the rows kept,
-        line by line.
-        """
-        found = (
-            "no value beats blind overwriting"
-            if self.best is None
-            else f"best: {self.parameter} = {self.best}"
-        )
+    def sentences(self) -> list[str]:
+        """Return where each value stands, which is the best, and how it stands on the rows kept."""
+        if self.best is None:
+            conclusion = "no value beats blind overwriting"
+        else:
+            conclusion = f"best: {self.parameter} = {self.best}"
         kept = () if self.chosen is None else self.chosen.standings
-        return [*map(str, self.comparison.standings), found, *map(str, kept)]
+        return [*map(str, self.comparison.standings), conclusion, *map(str, kept)]
 
     def __str__(self) -> str:
-        return "\n".join(self.told())
+        return "\n".join(self.sentences())
 
 
 def _written(value: Any) -> Any:
-    """Return a value of a parameter as JSON holds it; one that JSON does not hold, such as a model,
-    in words.
+    """Return a value of a parameter as JSON holds it; one that JSON does not hold, as a text.
 
     >>> _written(np.float64(0.5)), _written(float("inf")), _written((1, 2))
     (0.5, 'inf', '(1, 2)')
     """
     value = plain(value)
-    held = (
-        value is None
-        or isinstance(value, str | int)
-        or (isinstance(value, float) and np.isfinite(value))
-    )
-    return value if held else str(value)
+    if value is None or isinstance(value, str | int):
+        return value
+    if isinstance(value, float) and np.isfinite(value):
+        return value
+    return str(value)
 
 
 def document() -> type[Tuning]:
@@ -170,8 +167,8 @@ def frame(tuning: Tuning) -> Any:
 
 
 def lines(tuning: Tuning, *, cases: int = 1, width: int | None = None) -> Iterator[Line]:
-    """Tell a tuning as lines."""
-    for line in tuning.told():
+    """Return a tuning as lines."""
+    for line in tuning.sentences():
         yield Line(line)
 
 
@@ -191,8 +188,7 @@ def tune(
     seed: int = 0,
     n_jobs: int = 1,
 ) -> Tuning:
-    """Try values of a method's parameter on splits of the rows, and judge the best on rows that
-    were kept for it.
+    """Try values of a method's parameter on splits, and judge the best on rows kept for it.
 
     Parameters
     ----------
@@ -207,7 +203,31 @@ def tune(
     splits, test_size
         How often the rows are split into training and validation, and the share of validation rows;
         as large a share of all rows is kept for the end.
+    level
+        The level at which the findings hold together.
+    seed
+        The seed of the splits.
+    n_jobs
+        How many workers; the tuning is the same for any number.
 
+    Returns
+    -------
+    Tuning
+        Where each value stands, the best of them, and how it stands on the rows kept for it.
+
+    Raises
+    ------
+    UsageError
+        If an option is out of range, or the method has no such parameter.
+    DataError
+        If rows and labels differ in number, or a protected column is missing.
+
+    Notes
+    -----
+    See docs/how-to/study.md.
+
+    Examples
+    --------
     >>> import pandas as pd
     >>> from sklearn.linear_model import LogisticRegression
     >>> from evenhand.mitigation.tune import tune
@@ -219,36 +239,55 @@ def tune(
         raise UsageError("values is empty; give it the values of the parameter to try")
     name = _parameter(method, parameter)
     if isinstance(splits, bool) or not isinstance(splits, int) or splits < 2:
-        raise UsageError(f"splits = {clip(repr(splits))} must be a whole number of 2 or more")
+        raise UsageError(
+            f"splits = {clip(repr(splits))} must be a whole number of 2 or more"
+        )
     if not 0 < test_size < 1:
         raise UsageError(
             f"test_size = {clip(repr(test_size))} must lie between 0 and 1, for example 0.3"
         )
     sweep = _Sweep.of(method, name, tuple(values), X, y, test_size, seed)
-    with Workers(n_jobs) as workers, progress_bar() as hook:
-        meter = Meter(Budget(), hook)
-        tables: list[Floats] = []
-        for start in range(0, splits, workers.width):
-            tables += workers.map(sweep, range(start, min(start + workers.width, splits)))
-            meter.report("tune", len(tables) / splits, f"{len(tables)} of {splits} splits")
+    tables = _tables_of_splits(sweep, splits, n_jobs)
     names = tuple(f"{name} = {value}" for value in values)
-    trials = Trials((ORIGINAL, *names), sweep.frame, np.swapaxes(np.array(tables), 0, 1))
-    how = {
+    # By value and then by split.
+    counts = np.swapaxes(np.array(tables), 0, 1)
+    trials = Trials((ORIGINAL, *names), sweep.frame, counts)
+    options = {
         "bias": bias,
         "performance": performance,
         "positive": sweep.positive,
         "level": level,
         "seed": seed,
     }
-    found = compare_trials(trials, test_size=test_size, **how)
-    best = None if found.best is None else values[names.index(found.best)]
-    if best is None:
+    found = compare_trials(trials, test_size=test_size, **options)
+    if found.best is None:
         return Tuning(name, tuple(values), found, None, None)
-    told = sweep.told([best], sweep.rest, sweep.kept)
-    outcomes = dict(zip((ORIGINAL, found.best), told, strict=True))
-    groups = {column: sweep.columns[column][sweep.kept] for column in sweep.frame.names}
-    chosen = compare(outcomes, sweep.labels[sweep.kept], groups, **how)  # type: ignore[arg-type]
+    best = values[names.index(found.best)]
+    # The best of several values looks better than it is on the rows that it was chosen by.
+    original, mitigated = sweep.predictions([best], sweep.rest, sweep.kept)
+    groups = {}
+    for column in sweep.frame.names:
+        groups[column] = sweep.columns[column][sweep.kept]
+    chosen = compare(
+        {ORIGINAL: original, found.best: mitigated},
+        sweep.labels[sweep.kept],
+        groups,
+        **options,
+    )
     return Tuning(name, tuple(values), found, best, chosen)
+
+
+def _tables_of_splits(sweep: _Sweep, splits: int, n_jobs: int) -> list[Floats]:
+    """Return the tables of the original and of each value, split by split."""
+    tables: list[Floats] = []
+    with Workers(n_jobs) as workers, progress_bar() as hook:
+        meter = Meter(Budget(), hook)
+        for start in range(0, splits, workers.width):
+            stop = min(start + workers.width, splits)
+            tables += workers.map(sweep, range(start, stop))
+            share = len(tables) / splits
+            meter.report("tune", share, f"{len(tables)} of {splits} splits")
+    return tables
 
 
 def _parameter(method: Mitigation, parameter: str | None) -> str:
@@ -268,8 +307,9 @@ def _parameter(method: Mitigation, parameter: str | None) -> str:
 
 @dataclass(frozen=True)
 class _Sweep:
-    """All that a split needs: called with its number, it returns the tables of the original and of
-    each value.
+    """All that a split needs.
+
+    Called with its number, it returns the tables of the original and of each value.
     """
 
     method: Mitigation
@@ -304,47 +344,64 @@ class _Sweep:
                 " each row"
             )
         over = [method.over] if isinstance(method.over, str) else list(method.over or ())
+        columns = {}
         for column in over:
             if column not in table.columns:
-                raise DataError(f"there is no column {column!r}; {nearest(column, table.columns)}")
-        columns = {column: np.array(table[column].to_list(), dtype=object) for column in over}
-        frame = Frame.of(coded(labels, "y")[1], columns)
+                raise DataError(
+                    f"there is no column {column!r}; {nearest(column, table.columns)}"
+                )
+            columns[column] = np.array(table[column].to_list(), dtype=object)
+        _, different_labels = coded(labels, "y")
         order = stream(seed, "tune", "kept").permutation(len(labels))
         cut = round(test_size * len(labels))
         return cls(
-            method, name, values, data, labels, columns, frame, method.positive, np.sort(order[cut:]),
-            np.sort(order[:cut]), test_size, seed,
-        )  # fmt: skip
+            method=method,
+            name=name,
+            values=values,
+            data=data,
+            labels=labels,
+            columns=columns,
+            frame=Frame.of(different_labels, columns),
+            positive=method.positive,
+            rest=np.sort(order[cut:]),
+            kept=np.sort(order[:cut]),
+            test_size=test_size,
+            seed=seed,
+        )
 
     def __call__(self, split: int) -> Floats:
         order = stream(self.seed, "tune", "split", split).permutation(self.rest)
         cut = round(self.test_size * len(order))
-        test, train = np.sort(order[:cut]), np.sort(order[cut:])
-        place = self.frame.place({column: values[test] for column, values in self.columns.items()})
+        test = np.sort(order[:cut])
+        train = np.sort(order[cut:])
+        groups = {column: values[test] for column, values in self.columns.items()}
+        place = self.frame.place(groups)
         truth = self.frame.column(self.labels[test], "y")
-        told = self.told(self.values, train, test)
-        return np.array(
-            [
-                self.frame.table(
-                    self.frame.cells(place, truth, self.frame.column(one, "a prediction"))
-                )
-                for one in told
-            ]
-        )
+        tables = []
+        for predictions in self.predictions(self.values, train, test):
+            predicted = self.frame.column(predictions, "a prediction")
+            cells = self.frame.cells(place, truth, predicted)
+            tables.append(self.frame.table(cells))
+        return np.array(tables)
 
-    def told(self, values: Sequence[Any], train: Codes, test: Codes) -> list[Any]:
-        """Return the predictions of the original, and of the method with each value, for test rows."""
+    def predictions(self, values: Sequence[Any], train: Codes, test: Codes) -> list[Any]:
+        """Return the predictions of the original, and of the method with each value."""
         table = eager(self.data)
-        inputs, others = table[train.tolist()].to_native(), table[test.tolist()].to_native()
-        models = [
-            self._original(),
-            *(clone(self.method).set_params(**{self.name: value}) for value in values),
-        ]
-        return [model.fit(inputs, self.labels[train]).predict(others) for model in models]
+        train_rows = table[train.tolist()].to_native()
+        test_rows = table[test.tolist()].to_native()
+        models = [self._original()]
+        for value in values:
+            models.append(clone(self.method).set_params(**{self.name: value}))
+        predictions = []
+        for model in models:
+            fitted = model.fit(train_rows, self.labels[train])
+            predictions.append(fitted.predict(test_rows))
+        return predictions
 
     def _original(self) -> Any:
-        """Return what the method is compared with: itself with mitigation off, or the estimator
-        inside alone.
+        """Return what the method is compared with.
+
+        The method itself with mitigation off, or the estimator inside alone.
         """
         if self.method.off:
             return clone(self.method).set_params(**self.method.off)

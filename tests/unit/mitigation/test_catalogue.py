@@ -95,7 +95,7 @@ def test_settings_of_a_name_cannot_be_another():
 
 def test_mistakes_are_told_with_the_nearest_name():
     refused(UsageError, lambda: method("rewighing"), "'rewighing'", "did you mean 'reweighing'")
-    refused(UsageError, lambda: method(["reweighing"]), "no method")  # type: ignore[arg-type]
+    refused(UsageError, lambda: method(["reweighing"]), "unknown method")  # type: ignore[arg-type]
     refused(UsageError, lambda: needs("treshold-optimizer"), "did you mean 'threshold-optimiser'")
     refused(
         UsageError,

@@ -428,7 +428,7 @@ def test_bad_use_is_told_in_a_sentence(kind):
             {"estimator": make_pipeline(KNeighborsClassifier())},
             ("sample_weight",),
         ),
-        (GridSearch, {"constraint": None}, ("constraint = None",)),
+        (GridSearch, {"constraint": None}, ("unknown constraint None",)),
         (GridSearch, {"grid_size": 1}, ("grid_size = 1", "2 or more")),
         (GridSearch, {"constraint_weight": 1.5}, ("constraint_weight = 1.5", "from 0 to 1")),
         (GridSearch, {"estimator": KNeighborsClassifier()}, ("sample_weight",)),

@@ -31,7 +31,7 @@ from sklearn.tree import DecisionTreeClassifier
 import evenhand as eh
 from evenhand.mitigation import inprocessing
 from evenhand.mitigation.aif360_compat import aif360
-from evenhand.mitigation.base import Numbers
+from evenhand.mitigation.base import NumericEncoder
 from evenhand.mitigation.inprocessing import AdversarialDebiasing, PrejudiceLoss, PrejudiceRemover
 from evenhand.mitigation.optimised import Cut, Moves, OptimisedPreprocessing
 from evenhand.mitigation.representations import FairRepresentations, Objective
@@ -237,7 +237,7 @@ def test_bad_input_is_refused_in_one_sentence(made):
         ),
         (
             OptimisedPreprocessing(MODEL, over="sex", positive="yes", features=["sex"]),
-            ["'sex'", "free"],
+            ["'sex'", "unprotected"],
         ),
         (
             OptimisedPreprocessing(MODEL, over="sex", positive="yes", features="job"),
@@ -400,7 +400,7 @@ def test_the_prejudice_index_is_the_mutual_information_of_answer_and_side():
 def test_without_eta_it_is_logistic_regression_for_each_side():
     frame, labels = people()
     method = PrejudiceRemover(over="sex", positive="yes", eta=0).fit(frame, labels)
-    rows = np.column_stack([Numbers(without=("sex",)).fit(frame)(frame), np.ones(len(frame))])
+    rows = np.column_stack([NumericEncoder(without=("sex",)).fit(frame)(frame), np.ones(len(frame))])
     for place, sex in enumerate("fm"):
         those = (frame.sex == sex).to_numpy()
         plain = LogisticRegression(fit_intercept=False, tol=1e-8).fit(rows[those], labels[those])
@@ -541,7 +541,7 @@ def test_numpy_answers_as_the_network_of_aif360_and_tensorflow_here_is_untouched
     method = AdversarialDebiasing(over="sex", positive="yes", **QUICK).fit(frame, labels)
     np.savez(
         tmp_path / "task.npz",
-        rows=Numbers().fit(frame)(frame),
+        rows=NumericEncoder().fit(frame)(frame),
         truth=method.roles_.truth(labels),
         side=method.roles_.are_privileged(frame),
         adversary_weight=0.1,

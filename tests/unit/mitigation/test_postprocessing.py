@@ -556,7 +556,7 @@ def test_parameters_are_checked():
     mute = DecisionTreeClassifier().fit(frame[["points"]], labels == "yes")
     made = RejectOption(mute, over="sex", positive="yes", prefit=True)
     refused(
-        UsageError, lambda: made.fit(frame, labels), "knows the labels False, True", "'no', 'yes'"
+        UsageError, lambda: made.fit(frame, labels), "has the labels False, True", "'no', 'yes'"
     )
 
 

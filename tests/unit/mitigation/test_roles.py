@@ -22,7 +22,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from evenhand.mitigation.aif360_compat import aif360, dataset, old_strings, seeded
-from evenhand.mitigation.base import Numbers
+from evenhand.mitigation.base import NumericEncoder
 from evenhand.mitigation.preprocessing import Reweighing
 from evenhand.mitigation.roles import Roles
 from evenhand.runtime.errors import DataError, MissingExtra, UsageError
@@ -173,15 +173,15 @@ def test_values_that_cannot_be_groups_or_labels_are_refused():
 
 @pytest.mark.parametrize("name", ["pandas", "polars", "pyarrow"])
 def test_numbers_of_any_engine_are_the_same(name):
-    made = Numbers(without=("sex",)).fit(engine(name, FRAME))
-    expected = Numbers(without=("sex",)).fit(FRAME)(FRAME)
+    made = NumericEncoder(without=("sex",)).fit(engine(name, FRAME))
+    expected = NumericEncoder(without=("sex",)).fit(FRAME)(FRAME)
     assert expected.shape == (5, 3)
     assert np.array_equal(made(engine(name, FRAME)), expected)
     assert made(engine(name, FRAME.assign(race="new")))[:, :2].sum() == 0
 
 
 def test_numbers_refuse_what_is_missing():
-    numbers = Numbers().fit(FRAME)
+    numbers = NumericEncoder().fit(FRAME)
     refused(DataError, lambda: numbers(FRAME.drop(columns="race")), "'race'")
     refused(DataError, lambda: numbers(FRAME.assign(age=[1.0, 2, 3, 4, np.nan])), "'age'", "row 4")
 

@@ -58,7 +58,7 @@ def test_the_curve_has_each_value_and_the_best_is_the_one_with_most_area(swept):
 
 
 def test_a_tuning_is_told_line_by_line_and_a_line_break_in_a_name_makes_no_line(swept):
-    assert swept.told() == str(swept).splitlines()
+    assert swept.sentences() == str(swept).splitlines()
     standings = [
         replace(one, name=f"{one.name}\nbest: eta = 0") for one in swept.comparison.standings
     ]
