@@ -1,15 +1,17 @@
-"""The subjects of the search benchmark: Aequitas's six classifiers (Table 2 of the paper) in
-today's scikit-learn.
+"""The subjects of the search benchmark: Aequitas's six classifiers in today's scikit-learn.
+
+They are those of Table 2 of the paper:
 
 tree      DecisionTreeClassifier, as it comes
 forest    RandomForestClassifier of 100 trees
 mlp       MLPClassifier of one hidden layer with 100 units, on standardised columns
-svm       SVC with an RBF kernel, on standardised columns; fitted on at most 8,000 rows, so that it takes seconds
+svm       SVC with an RBF kernel, on standardised columns; fitted on at most 8,000 rows, so that it
+          takes seconds
 ensemble  VotingClassifier over a forest and a tree, soft: the mean of their probabilities (a hard
-vote of two ties)
-fair      logistic regression whose signed distance has no covariance with the protected column (Zafar et al. 2017,
-          "Fairness Constraints"), for the paper's Fair SVM; the protected column is among its
-          inputs, as in the paper
+          vote of two ties)
+fair      logistic regression whose signed distance has no covariance with the protected column
+          (Zafar et al. 2017, "Fairness Constraints"), for the paper's Fair SVM; the protected
+          column is among its inputs, as in the paper
 
 and two more, which have about the shares of discriminatory inputs that the paper's Table 5 reports
 (8.84 %, 0.33 %):
@@ -64,13 +66,14 @@ OVER = {"adult": "sex", "german": "age", "bank": "age"}
 SVM_ROWS = 8000
 # fmt: off
 COLUMNS = {
-    "adult": ["age", "workclass", "fnlwgt", "education", "marital-status", "occupation", "relationship", "race", "sex",
-              "capital-gain", "capital-loss", "hours-per-week", "native-country"],
-    "german": ["checking", "duration", "history", "purpose", "amount", "savings", "employment", "rate", "sex",
-               "debtors", "residence", "property", "age", "plans", "housing", "credits", "job", "liable", "telephone",
-               "foreign"],
-    "bank": ["age", "job", "marital", "education", "default", "balance", "housing", "loan", "contact", "day", "month",
-             "duration", "campaign", "pdays", "previous", "poutcome"],
+    "adult": ["age", "workclass", "fnlwgt", "education", "marital-status", "occupation",
+              "relationship", "race", "sex", "capital-gain", "capital-loss", "hours-per-week",
+              "native-country"],
+    "german": ["checking", "duration", "history", "purpose", "amount", "savings", "employment",
+               "rate", "sex", "debtors", "residence", "property", "age", "plans", "housing",
+               "credits", "job", "liable", "telephone", "foreign"],
+    "bank": ["age", "job", "marital", "education", "default", "balance", "housing", "loan",
+             "contact", "day", "month", "duration", "campaign", "pdays", "previous", "poutcome"],
 }
 ADULT = ([1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0], [9, 7, 39, 15, 6, 13, 5, 4, 1, 99, 39, 99, 39])
 """The bounds that Aequitas declares; those of the others are the least and the largest value in the

@@ -89,7 +89,7 @@ def adult_sex() -> tuple[Any, Any, Any]:
     return y_test, model.predict(test), test["sex"].to_numpy()
 
 
-def paper_loop(truth: Any, told: Any, male: Any, label: int, seed: int = 0) -> Any:
+def paper_loop(truth: Any, predicted: Any, male: Any, label: int, seed: int = 0) -> Any:
     """Return mean accuracy, statistical parity and average odds difference at each degree, as
     section 4.1 says.
 
@@ -98,14 +98,14 @@ def paper_loop(truth: Any, told: Any, male: Any, label: int, seed: int = 0) -> A
     metric object of AIF360 for each copy.
     """
     rng = np.random.default_rng(seed)
-    total = len(told)
+    total = len(predicted)
     groups = [male, ~male]
     true, false = ([group & (truth == value) for group in groups] for value in (1, 0))
     lines = []
     for degree in DEGREES[1:]:
         scores = []
         for _ in range(REPETITIONS):
-            copy = told.copy()
+            copy = predicted.copy()
             copy[rng.choice(total, size=int(total * degree), replace=False)] = label
             rate = [copy[group].mean() for group in groups]
             hits = [copy[group].mean() for group in true]
@@ -118,7 +118,7 @@ def paper_loop(truth: Any, told: Any, male: Any, label: int, seed: int = 0) -> A
 
 def section_baseline(options: argparse.Namespace) -> list[Row]:
     """The line of Adult-sex: exact, from the rows; and by the loop of the paper."""
-    truth, told, sex = adult_sex()
+    truth, predicted, sex = adult_sex()
     male = sex == "Male"
     frame = Frame.of([0, 1], {"sex": sex})
     place = frame.place({"sex": sex})
@@ -128,21 +128,21 @@ def section_baseline(options: argparse.Namespace) -> list[Row]:
     way = Overwriting(DEGREES[1:], majority)
 
     def exact() -> Any:
-        table = frame.table(frame.cells(place, truth, told))
+        table = frame.table(frame.cells(place, truth, predicted))
         expected = way.expected(table)
         return np.column_stack(
             [accuracy(expected), *(score(expected) for score in scores if score is not None)]
         )
 
     assert np.allclose(
-        curve(way, frame.table(frame.cells(place, truth, told)), (scores[0], accuracy))[1],
+        curve(way, frame.table(frame.cells(place, truth, predicted)), (scores[0], accuracy))[1],
         exact()[:, 0],
     )
     fast, line = timed(exact, 200)
-    slow, mean = timed(lambda: paper_loop(truth, told, male, majority), 1 if options.quick else 3)
-    whole, _ = timed(
-        lambda: eh.compare({"original": told, "same": told}, truth, {"sex": sex}, resamples=100), 3
-    )
+    repeats = 1 if options.quick else 3
+    slow, mean = timed(lambda: paper_loop(truth, predicted, male, majority), repeats)
+    both = {"original": predicted, "same": predicted}
+    whole, _ = timed(lambda: eh.compare(both, truth, {"sex": sex}, resamples=100), 3)
     return [
         {
             "rows": len(truth),

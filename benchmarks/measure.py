@@ -121,8 +121,16 @@ def tests_of(one: Instance, scope: str) -> Row:
     depth, cap = setting.get("depth"), setting["cap"]
     theirs = original(coded, among, depth, Rules(CONF, EPS, cap=cap, order=setting["order"]))
     subject, start = on_codes(coded), time.perf_counter()
-    result = eh.subsets(subject, limit=THETA, level=CONF, margin=EPS, among=[names[i] for i in among], depth=depth,
-                        variants=cap, progress=False)  # fmt: skip
+    result = eh.subsets(
+        subject,
+        limit=THETA,
+        level=CONF,
+        margin=EPS,
+        among=[names[i] for i in among],
+        depth=depth,
+        variants=cap,
+        progress=False,
+    )
     ours = {frozenset(finding.about) for finding in result.findings if finding.verdict == "fail"}
     states = [entry["state"] for entry in result.details["lattice"]["sets"]]
     found = {frozenset(names[i] for i in chosen) for chosen in theirs["found"]}
@@ -202,7 +210,7 @@ def section_a(chosen: list[Instance]) -> list[Row]:
 
 
 def planted(seed: int) -> tuple[tuple[int, ...], Any]:
-    """Return a random model of five or six characteristics as a table: weighted values, and noise."""
+    """Return a random model of five or six characteristics as a table of weights and noise."""
     rng = np.random.default_rng([seed, 75])
     sizes = tuple(int(size) for size in rng.integers(2, 5, rng.integers(5, 7)))
     score = np.zeros(sizes)
@@ -243,13 +251,13 @@ def judged(seed: int) -> Row:
         subject, limit=THETA, level=CONF, margin=EPS, exact=False, seed=seed, progress=False
     )
     sides = {"discriminating": True, "cleared": False}
-    said = {
+    states = {
         tuple(int(name[1:]) for name in entry["about"]): entry["state"]
         for entry in result.details["lattice"]["sets"]
     }
     wrong = [
         chosen
-        for chosen, state in said.items()
+        for chosen, state in states.items()
         if state in sides and sides[state] != (scores[chosen] >= THETA)
     ]
     ours = {
@@ -260,7 +268,7 @@ def judged(seed: int) -> Row:
     return {
         "ours_wrong": bool(wrong),
         "ours_all": ours == minimal,
-        "open": sum(state not in sides for state in said.values()) / len(said),
+        "open": sum(state not in sides for state in states.values()) / len(states),
         "original_wrong": theirs != minimal,
         "original_false": any(scores[chosen] < THETA for chosen in theirs),
         "ours_tests": result.spent.executed,
@@ -409,7 +417,7 @@ def section_figure1(chosen: list[Instance], margin: float = 0.02) -> list[Row]:
                     subject, over=over, kind=kind, level=CONF, margin=margin, progress=False
                 )
                 estimate = found.worst.estimate
-                said = paper[(kind == "causal") + 2 * (over != "race")]
+                published = paper[(kind == "causal") + 2 * (over != "race")]
                 row = {
                     "instance": one.name,
                     "paper_instance": paper_name(one),
@@ -422,13 +430,13 @@ def section_figure1(chosen: list[Instance], margin: float = 0.02) -> list[Row]:
                         "value": estimate.value,
                         "low": estimate.low,
                         "high": estimate.high,
-                        "paper": said,
+                        "paper": published,
                     }
                 )
                 print(
                     f"{one.name:44} {over:20} {kind:7}{100 * estimate.value:7.2f}"
                     f" ({100 * estimate.low:5.2f} to {100 * estimate.high:5.2f})   paper's"
-                    f" {one.kin} {said:6.2f}",
+                    f" {one.kin} {published:6.2f}",
                     flush=True,
                 )
     return rows
@@ -456,8 +464,16 @@ def figure2_of(one: Instance) -> Row:
         single = Counter(coded, coded.sizes, Rules(eps=0.02), seed=1)
         order = sorted(range(len(among)), key=lambda i: -single.causal((i,)))[:10]
         among = [name for i, name in enumerate(among) if i in order]
-    result = eh.subsets(on_codes(coded), limit=THETA, level=CONF, margin=EPS, among=among, depth=2, variants=1000,
-                        progress=False)  # fmt: skip
+    result = eh.subsets(
+        on_codes(coded),
+        limit=THETA,
+        level=CONF,
+        margin=EPS,
+        among=among,
+        depth=2,
+        variants=1000,
+        progress=False,
+    )
     found = [frozenset(finding.about) for finding in result.findings if finding.verdict == "fail"]
     sets = sensitive_sets(found, SENSITIVE[one.data])
     scores: Row = {}
@@ -475,7 +491,7 @@ def figure2_of(one: Instance) -> Row:
 
 
 def section_figure2(chosen: list[Instance]) -> list[Row]:
-    """Sensitive characteristics of at least 5 % in minimal sets of at least 75 %, with the paper's."""
+    """Sensitive characteristics of 5 % or more in minimal sets of 75 % or more, with the paper's."""
     rows: list[Row] = []
     print(
         "\ncausal scores in per cent; minimal sets of up to two characteristics (German: of the ten"

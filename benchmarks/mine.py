@@ -30,7 +30,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
 import evenhand as eh
-from evenhand.methods.mine.rule_sets import RuleSetOptions, Mining, Treated
+from evenhand.methods.mine.rule_sets import Mining, RuleSetOptions, Treated
 from evenhand.methods.mine.testsgd_score import group_score
 from evenhand.methods.mine.texts.combinations import families
 from evenhand.scores.neighbours import Neighbours
@@ -123,9 +123,8 @@ def section_speed(options: argparse.Namespace) -> list[Row]:
         bare.append(timed(data.network, matrix)[0])
         whole.append(timed(eh.mine, data.subject, data=data.rows)[0])
         enumerated.append(timed(eh.mine, data.subject, data=eh.rows(data.rows))[0])
-    mining = Mining.of(
-        data.space, data.space.protected, Treated(points, np.zeros(len(points)), "", ""), RuleSetOptions()
-    )
+    treated = Treated(points, np.zeros(len(points)), "", "")
+    mining = Mining.of(data.space, data.space.protected, treated, RuleSetOptions())
     sets = [
         (block.family, block.place(at))
         for block in mining.ranking.blocks
@@ -154,12 +153,17 @@ def section_speed(options: argparse.Namespace) -> list[Row]:
     mine, once = statistics.median(whole), statistics.median(bare)
     ratios = [one / other for one, other in zip(whole, bare, strict=True)]
     exact = [one / other for one, other in zip(enumerated, bare, strict=True)]
-    print(f"predicting {len(matrix):,} neighbours once: {once:.3f} s; mine: {mine:.3f} s, "
-          f"median ratio {statistics.median(ratios):.2f} with intervals, {statistics.median(exact):.2f} for a whole "
-          f"population (wanted: at most 2)")  # fmt: skip
-    print(f"Algorithm 2, each of {len(sets):,} rule sets by itself: drawing in batches {by_batches:.1f} s, "
-          f"{by_batches / mine:.1f} times; one draw at a time {by_one:.0f} s, {by_one / mine:.0f} times "
-          f"(timed on {SCORED} and {ALONE} of them; wanted: at least 20)", flush=True)  # fmt: skip
+    print(
+        f"predicting {len(matrix):,} neighbours once: {once:.3f} s; mine: {mine:.3f} s, "
+        f"median ratio {statistics.median(ratios):.2f} with intervals, "
+        f"{statistics.median(exact):.2f} for a whole population (wanted: at most 2)"
+    )
+    print(
+        f"Algorithm 2, each of {len(sets):,} rule sets by itself: drawing in batches "
+        f"{by_batches:.1f} s, {by_batches / mine:.1f} times; one draw at a time {by_one:.0f} s, "
+        f"{by_one / mine:.0f} times (timed on {SCORED} and {ALONE} of them; wanted: at least 20)",
+        flush=True,
+    )
     return [row]
 
 

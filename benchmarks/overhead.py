@@ -138,7 +138,7 @@ def peak() -> int:
 
 
 def memory(n: int, name: str) -> tuple[float, float]:
-    """Return the peak memory in GB of a process that tests one model, before and after the inputs."""
+    """Return the peak memory in GB of a process that tests a model, before and after the inputs."""
     code = (
         "import sys; sys.path.insert(0, sys.argv[1]); import overhead;"
         "s = overhead.subjects(sys.argv[3])[sys.argv[3]][0];"

@@ -107,13 +107,13 @@ def table5(names: list[str]) -> list[Row]:
                 method=method,
                 draws=SLOW.get(name),
             )
-            row = told(name, found, start) | {"published": TABLE5[name]}
+            row = row_of(name, found, start) | {"published": TABLE5[name]}
             made.append(row if over == "sex" else row | {"method": "all three"})
             print(line5(made[-1]), flush=True)
     return made
 
 
-def told(name: str, found: eh.Repair, start: float) -> Row:
+def row_of(name: str, found: eh.Repair, start: float) -> Row:
     kept = [step.percent for step in found.history if step.kept]
     return {
         "name": name,
@@ -186,7 +186,7 @@ def table7(names: list[str], seeds: int) -> list[Row]:
                 rule=rule,
                 **seen,
             )
-            row = told(name, found, start) | {"seed": seed, "published": TABLE7[name]}
+            row = row_of(name, found, start) | {"seed": seed, "published": TABLE7[name]}
             made.append(row)
             print(line7(row), flush=True)
     return made

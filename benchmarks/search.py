@@ -152,12 +152,12 @@ def searched(
         model, one.space, over=one.over, strategy=strategy, budget=budget, seed=seed, progress=False
     )
     frame = result.to_frame()
-    said = result.details["search"][0]
-    return frame, one.space.encode(frame[list(one.space.names)]), said
+    details = result.details["search"][0]
+    return frame, one.space.encode(frame[list(one.space.names)]), details
 
 
 def false_pairs(one: Classifier, frame: Any, points: Points) -> int:
-    """Ask some pairs again on the bare model, and count those that get the same outcome after all."""
+    """Ask some pairs again on the bare model, and count those that get the same outcome."""
     some = np.random.default_rng(0).permutation(len(points))[:AGAIN]
     twins = points[some].copy()
     twins[:, one.space.index(one.over)] = frame[f"twin.{one.over}"].to_numpy()[some]
@@ -196,8 +196,8 @@ def measured(one: Classifier, strategy: str, queries: int, seed: int) -> Row:
     elif strategy in STEPS:
         points, tried, asked = walked(model, one, strategy, queries, seed)
     else:
-        frame, points, said = searched(model, one, strategy, eh.Budget(queries=queries), seed)
-        tried, asked = said["tried"], said["queries"]
+        frame, points, details = searched(model, one, strategy, eh.Budget(queries=queries), seed)
+        tried, asked = details["tried"], details["queries"]
     seconds = time.perf_counter() - start
     free = free_of(one)
     unique = len(np.unique(points[:, list(free)], axis=0))
@@ -246,7 +246,8 @@ def section_runs(chosen: list[Classifier], options: argparse.Namespace) -> list[
             f" {ceiling(one, 'adaptive'):.0f} for ours"
         )
         print(
-            f"{'':19}{'per 1,000':>10}{'of ceiling':>11}{'cells':>9}{'distance':>10}{'seconds':>9}{'in model':>9}{'total/model':>12}{'asked':>10}"
+            f"{'':19}{'per 1,000':>10}{'of ceiling':>11}{'cells':>9}{'distance':>10}"
+            f"{'seconds':>9}{'in model':>9}{'total/model':>12}{'asked':>10}"
             "   least and most per 1,000"
         )
         for strategy in options.strategies:
@@ -254,8 +255,11 @@ def section_runs(chosen: list[Classifier], options: argparse.Namespace) -> list[
             rows += some
             rate, spread = mean(some, "per_1000"), [row["per_1000"] for row in some]
             wrong = sum(row["false"] + row["twice"] for row in some)
+            seconds, inside = mean(some, "seconds"), mean(some, "inside")
             print(
-                f"{strategy:19}{rate:10.1f}{rate / ceiling(one, strategy):11.0%}{mean(some, 'cells'):9,.0f}{mean(some, 'distance'):10.3f}{mean(some, 'seconds'):9.1f}{mean(some, 'inside'):9.1f}{mean(some, 'seconds') / mean(some, 'inside'):12.2f}{mean(some, 'asked'):10,.0f}"
+                f"{strategy:19}{rate:10.1f}{rate / ceiling(one, strategy):11.0%}"
+                f"{mean(some, 'cells'):9,.0f}{mean(some, 'distance'):10.3f}"
+                f"{seconds:9.1f}{inside:9.1f}{seconds / inside:12.2f}{mean(some, 'asked'):10,.0f}"
                 f"   {min(spread):.1f} to"
                 f" {max(spread):.1f}{f'   {wrong} FALSE OR TWICE' if wrong else ''}",
                 flush=True,
@@ -282,13 +286,20 @@ def section_speed(chosen: list[Classifier], options: argparse.Namespace) -> list
         )
         one.model.predict(drawn)
         batch = queries / (time.perf_counter() - start)
-        said = eh.search(
+        result = eh.search(
             one.model, one.space, over=one.over, budget=eh.Budget(queries=queries), explain=False
         )
-        ours = said.worst.estimate.value / said.spent.seconds
-        row = {"data": one.data, "subject": one.name, "queries": run.queries, "found": len(run.points),
-               "seconds": run.seconds, "per_second": run.queries / run.seconds, "batch": batch,
-               "adaptive": ours}  # fmt: skip
+        ours = result.worst.estimate.value / result.spent.seconds
+        row = {
+            "data": one.data,
+            "subject": one.name,
+            "queries": run.queries,
+            "found": len(run.points),
+            "seconds": run.seconds,
+            "per_second": run.queries / run.seconds,
+            "batch": batch,
+            "adaptive": ours,
+        }
         rows.append(row)
         print(
             f"{one.data:8}{one.name:11}{run.queries:8,} queries in {run.seconds:5.1f} s,"
@@ -307,12 +318,19 @@ def section_table4(chosen: list[Classifier], options: argparse.Namespace) -> lis
     for one in chosen:
         start = time.perf_counter()
         budget = eh.Budget(findings=wanted, seconds=FINDINGS_SECONDS)
-        _, points, said = searched(one.model, one, "adaptive", budget, 0)
+        _, points, details = searched(one.model, one, "adaptive", budget, 0)
         seconds = time.perf_counter() - start
-        rows.append({"data": one.data, "subject": one.name, "found": len(points), "queries": said["queries"],
-                     "wanted": wanted, "seconds": seconds})  # fmt: skip
+        row = {
+            "data": one.data,
+            "subject": one.name,
+            "found": len(points),
+            "queries": details["queries"],
+            "wanted": wanted,
+            "seconds": seconds,
+        }
+        rows.append(row)
         print(
-            f"{one.data:8}{one.name:11}{len(points):8,} in {seconds:6.1f} s, {said['queries']:,}"
+            f"{one.data:8}{one.name:11}{len(points):8,} in {seconds:6.1f} s, {details['queries']:,}"
             " queries",
             flush=True,
         )

@@ -34,7 +34,8 @@ ROWS = 131_072
 """Inputs that the counter asks at once."""
 LARGEST_STEP = 2**40
 """Steps between scrambled variants, small enough that a million of them stay within 64 bits."""
-FIGURE_1 = {  # race group, race causal, sex group, sex causal, in per cent; 0.01 stands for "< 0.01"
+FIGURE_1 = {
+    # race group, race causal, sex group, sex causal, in per cent; 0.01 stands for "< 0.01"
     "A german personal_status_sex": (None, None, 3.78, 3.98),
     "A adult sex": (2.10, 2.25, 3.80, 3.80),
     "A adult race": (2.10, 1.13, 8.90, 7.20),
@@ -74,7 +75,8 @@ FIGURE_3 = {  # causal: tests without and with pruning
     "B german personal_status_sex": (29_623, 1_636), "B adult race": (20_500, 6_300),
     "C german personal_status_sex": (29_623, 72), "C adult race": (235_625, 6_600),
     "D german personal_status_sex": (29_623, 472), "D adult race": (235_625, 200_528),
-    "E german": (29_623, 82), "E adult": (235_625, 7_900), "F german": (29_623, 2_647), "F adult": (205_000, 279),
+    "E german": (29_623, 82), "E adult": (235_625, 7_900),
+    "F german": (29_623, 2_647), "F adult": (205_000, 279),
     "G german": (29_623, 152), "G adult": (235_625, 190_725), "H german": (29_623, 10_140),
     "H adult": (510_000, 324_582),
 }  # fmt: skip

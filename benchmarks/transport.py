@@ -42,7 +42,10 @@ C_PROGRAM = r"""
 int main(int count, char **argv) {
     char line[4096];
     if (count > 1) { puts(argv[1][0] == 'M' ? "1" : "0"); return 0; }
-    while (fgets(line, sizeof line, stdin)) { puts(strstr(line, "\"M\"") ? "1" : "0"); fflush(stdout); }
+    while (fgets(line, sizeof line, stdin)) {
+        puts(strstr(line, "\"M\"") ? "1" : "0");
+        fflush(stdout);
+    }
     return 0;
 }
 """

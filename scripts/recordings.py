@@ -1426,9 +1426,9 @@ def compare_function(folder: Path) -> Any:
     """A function as the bias."""
     outcomes, truth, groups = predictions()
 
-    def apart(true: Any, told: Any, sex: Any, sample_weight: Any) -> float:
+    def apart(true: Any, predicted: Any, sex: Any, sample_weight: Any) -> float:
         women = np.asarray(sex) == "F"
-        granted = np.asarray(told) == "approve"
+        granted = np.asarray(predicted) == "approve"
         weights = np.asarray(sample_weight)
         one = np.average(granted[women], weights=weights[women])
         other = np.average(granted[~women], weights=weights[~women])
