@@ -56,7 +56,7 @@ class Term:
             word = "term" if field == "text" else field
             if not isinstance(value, str):
                 raise UsageError(
-                    f"category {self.category!r} has the {word} {clip(repr(value))}, which is no"
+                    f"category {self.category!r} has the {word} {clip(repr(value))}, which is not a"
                     " text"
                 )
             if not words(value):
@@ -77,10 +77,10 @@ class Term:
 
 @dataclass(frozen=True)
 class Lexicon:
-    """Categories of sensitive terms, each of which can stand in the place of another of its
-    category.
+    """Categories of sensitive terms; the terms of a category can stand in each other's place.
 
-    >>> lexicon = Lexicon.from_dict({"gender": ["gay", "straight"], "age": ["old", "young", "elderly"]})
+    >>> ages = ["old", "young", "elderly"]
+    >>> lexicon = Lexicon.from_dict({"gender": ["gay", "straight"], "age": ages})
     >>> print(lexicon)
     5 terms: 2 gender, 3 age
     >>> [str(term) for term in lexicon.without("elderly").of("age")]
@@ -97,31 +97,37 @@ class Lexicon:
                     " Lexicon.from_dict"
                 )
         names = list(dict.fromkeys(term.category for term in self.terms))
-        # One category after the other, in whatever order its terms were given.
-        object.__setattr__(
-            self, "terms", tuple(sorted(self.terms, key=lambda term: names.index(term.category)))
-        )
         if not names:
             raise UsageError(
                 "a lexicon needs at least one category of terms, such as gender = ['gay',"
                 " 'straight']"
             )
-        known: dict[tuple[str, ...], int] = {}
+        # One category after the other, in whatever order its terms were given.
+        ordered = sorted(self.terms, key=lambda term: names.index(term.category))
+        object.__setattr__(self, "terms", tuple(ordered))
+        self._check_forms()
+        for name in names:
+            terms = self.of(name)
+            if len(terms) < 2:
+                raise UsageError(
+                    f"category {name!r} has only the term {terms[0].text!r}, so that there is"
+                    " nothing to replace it with; add a second one or leave the category out"
+                )
+
+    def _check_forms(self) -> None:
+        """Refuse a lexicon in which two terms are written alike."""
+        owners: dict[tuple[str, ...], int] = {}
         for index, term in enumerate(self.terms):
-            for form in {words(text) for text in (term.text, term.plural) if text is not None}:
-                other = known.setdefault(form, index)
-                if other != index:
+            forms = {words(term.text)}
+            if term.plural is not None:
+                forms.add(words(term.plural))
+            for form in forms:
+                owner = owners.setdefault(form, index)
+                if owner != index:
                     raise UsageError(
                         f"category {term.category!r} has {clip(repr(' '.join(form)))}, which"
-                        f" category {self.terms[other].category!r} has already; list every term"
-                        " once"
+                        f" category {self.terms[owner].category!r} has already; list every term once"
                     )
-        for name in names:
-            if len(self.of(name)) < 2:
-                raise UsageError(
-                    f"category {name!r} has only the term {self.of(name)[0].text!r}, so that there"
-                    " is nothing to replace it with; add a second one or leave the category out"
-                )
 
     @property
     def categories(self) -> tuple[str, ...]:
@@ -170,25 +176,28 @@ class Lexicon:
     def from_dict(cls, table: Mapping[str, Any]) -> Lexicon:
         """Build a lexicon from a list of terms, or a table as in the TOML file, for each category.
 
-        >>> given = {"race": {"terms": ["asian", {"term": "black", "plural": "blacks"}], "polysemous": ["black"]}}
-        >>> print(Lexicon.from_dict(given).terms[1].many)
+        >>> black = {"term": "black", "plural": "blacks"}
+        >>> race = {"terms": ["asian", black], "polysemous": ["black"]}
+        >>> print(Lexicon.from_dict({"race": race}).terms[1].many)
         blacks
         """
         if not isinstance(table, Mapping):
             raise UsageError(f"a lexicon is a table of categories, not {clip(repr(table))}")
-        return cls(tuple(term for name, entry in table.items() for term in _category(name, entry)))
+        terms = []
+        for name, entry in table.items():
+            terms += _category(name, entry)
+        return cls(tuple(terms))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the lexicon as JSON holds it, which `from_dict` reads."""
-        made: dict[str, Any] = {}
+        table: dict[str, Any] = {}
         for name in self.categories:
             terms = self.of(name)
-            listed = [
-                t.text if t.plural is None else {"term": t.text, "plural": t.plural} for t in terms
-            ]
-            unsure = [term.text for term in terms if term.other_meanings]
-            made[name] = {"terms": listed, "polysemous": unsure} if unsure else {"terms": listed}
-        return made
+            table[name] = {"terms": [_entry(term) for term in terms]}
+            polysemous = [term.text for term in terms if term.other_meanings]
+            if polysemous:
+                table[name]["polysemous"] = polysemous
+        return table
 
     def without(self, *terms: str) -> Lexicon:
         """Return the lexicon without these terms; a category that loses them all goes too.
@@ -196,21 +205,19 @@ class Lexicon:
         >>> print(Lexicon.default().without("straight", "old"))
         46 terms: 13 gender, 17 race, 9 religion, 7 age
         """
-        out = [_listed(text, self.terms, "without") for text in terms]
-        return Lexicon(tuple(term for term in self.terms if term not in out))
+        left_out = [_listed(text, self.terms, "without") for text in terms]
+        return Lexicon(tuple(term for term in self.terms if term not in left_out))
 
     def __len__(self) -> int:
         return len(self.terms)
 
     def __str__(self) -> str:
-        return f"{len(self)} terms: " + ", ".join(
-            f"{len(self.of(name))} {name}" for name in self.categories
-        )
+        categories = ", ".join(f"{len(self.of(name))} {name}" for name in self.categories)
+        return f"{len(self)} terms: {categories}"
 
 
 def lexicon_of(given: Lexicon | Mapping[str, Any] | str | PathLike[str] | None) -> Lexicon:
-    """Return the lexicon that a user gave as it is, as a table or as a TOML file; the default one
-    where none is given.
+    """Return the lexicon that a user gave as it is, as a table or a TOML file, or the default one.
 
     >>> print(lexicon_of({"gender": ["gay", "straight"]}))
     2 terms: 2 gender
@@ -274,24 +281,36 @@ def _category(name: str, entry: Any) -> list[Term]:
                 f"category {name!r}: {key} = {clip(repr(listed))} must be a list of terms"
             )
         for item in listed:
-            if not isinstance(item, str) and not (key == "terms" and isinstance(item, Mapping)):
+            if not isinstance(item, str) and not (
+                key == "terms" and isinstance(item, Mapping)
+            ):
                 raise UsageError(
-                    f"category {name!r}: {key} has {clip(repr(item))}, which is no text"
+                    f"category {name!r}: {key} has {clip(repr(item))}, which is not a text"
                 )
     terms = [Term(category=name, **_fields(name, item)) for item in table.get("terms", ())]
-    unsure = [
-        _listed(text, terms, f"category {name!r}: polysemous")
-        for text in table.get("polysemous", ())
-    ]
-    out = [
-        _listed(text, terms, f"category {name!r}: leave_out") for text in table.get("leave_out", ())
-    ]
-    kept = [Term(term.text, name, term.plural, term in unsure) for term in terms if term not in out]
+    where = f"category {name!r}"
+    polysemous = []
+    for text in table.get("polysemous", ()):
+        polysemous.append(_listed(text, terms, f"{where}: polysemous"))
+    left_out = []
+    for text in table.get("leave_out", ()):
+        left_out.append(_listed(text, terms, f"{where}: leave_out"))
+    kept = []
+    for term in terms:
+        if term not in left_out:
+            kept.append(Term(term.text, name, term.plural, term in polysemous))
     if not kept:
         raise UsageError(
             f"category {name!r} has no terms; list at least two, or leave the category out"
         )
     return kept
+
+
+def _entry(term: Term) -> str | dict[str, str]:
+    """Return a term as a table of a lexicon holds it."""
+    if term.plural is None:
+        return term.text
+    return {"term": term.text, "plural": term.plural}
 
 
 def _fields(name: str, item: str | Mapping[str, Any]) -> dict[str, Any]:
@@ -308,9 +327,11 @@ def _fields(name: str, item: str | Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _listed(text: str, terms: tuple[Term, ...] | list[Term], where: str) -> Term:
-    """Return the term that is written like this, or say which one is nearest."""
+    """Return the term that is written like this, or raise a UsageError with the nearest one."""
     for term in terms:
         if isinstance(text, str) and words(text) == words(term.text):
             return term
     choices = nearest(text, [term.text for term in terms])
-    raise UsageError(f"{where} names {clip(repr(text))}, which is not among the terms; {choices}")
+    raise UsageError(
+        f"{where} names {clip(repr(text))}, which is not among the terms; {choices}"
+    )

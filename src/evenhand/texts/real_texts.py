@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 TEXTS = Options.of(
     Option("from", FILE, "a CSV or Parquet file of texts", required=True),
     Option("column", TEXT, "the column of that file", required=True),
-    Option("lexicon", FILE, "a TOML file of terms by category (default: the 48 of the paper)"),
+    Option(
+        "lexicon", FILE, "a TOML file of terms by category (default: the 48 of the paper)"
+    ),
     Option("without", LIST, "terms to leave out"),
 )
 """What can be said in a [texts] table."""
@@ -53,7 +55,8 @@ def texts_from_table(table: Mapping[str, Any], file: Path) -> Texts:
     """Build what a `[texts]` table declares; paths in it are relative to the file.
 
     >>> from pathlib import Path
-    >>> found = texts_from_table({"from": "comments.csv", "column": "comment"}, Path("evenhand.toml"))
+    >>> table = {"from": "comments.csv", "column": "comment"}
+    >>> found = texts_from_table(table, Path("evenhand.toml"))
     >>> print(found.file, found.column, found.lexicon)
     comments.csv comment 48 terms: 14 gender, 17 race, 9 religion, 8 age
     """
@@ -65,7 +68,8 @@ def texts_from_table(table: Mapping[str, Any], file: Path) -> Texts:
         if option.required and option.name not in table:
             raise ConfigError(f"{file}: [texts] has no {option.name!r}, {option.help}")
     without = table.get("without", [])
-    lexicon = lexicon_of(file.parent / table["lexicon"] if "lexicon" in table else None)
+    lexicon_file = file.parent / table["lexicon"] if "lexicon" in table else None
+    lexicon = lexicon_of(lexicon_file)
     try:
         lexicon.without(*without)
     except UsageError as error:

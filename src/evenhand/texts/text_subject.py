@@ -10,7 +10,13 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from evenhand.runtime.errors import BadOutcome, NotDeterministic, UsageError, clip, nearest
-from evenhand.runtime.options import WHOLE, Option, Options, checked_keywords, refuse_unknown
+from evenhand.runtime.options import (
+    WHOLE,
+    Option,
+    Options,
+    checked_keywords,
+    refuse_unknown,
+)
 from evenhand.runtime.values import as_outcomes
 from evenhand.space.feature import plain
 from evenhand.subject.adapters import ADAPTERS
@@ -97,7 +103,9 @@ class TextSubject:
         batch: int = 4096,
     ) -> None:
         if isinstance(batch, bool) or not isinstance(batch, int) or batch < 1:
-            raise UsageError(f"batch = {clip(repr(batch))} must be a whole number of at least 1")
+            raise UsageError(
+                f"batch = {clip(repr(batch))} must be a whole number of at least 1"
+            )
         self.model = model
         self.batch = batch
         self.adapter = _adapted(
@@ -119,26 +127,27 @@ class TextSubject:
 
     @classmethod
     def of(cls, kind: str, value: Any, /, **options: Any) -> TextSubject:
-        """Test software of a registered kind that takes texts, with the options that a
-        configuration has for it.
+        """Test software of a registered kind that takes texts, with options of a configuration.
+
+        Raises
+        ------
+        UsageError
+            If the kind is unknown, or has no such option.
         """
         adapter = ADAPTERS[kind]
         known = text_options(adapter) + SHARED.without("outputs")
-        refuse_unknown(f"TextSubject.of({kind!r})", options, [option.name for option in known])
+        refuse_unknown(
+            f"TextSubject.of({kind!r})", options, [option.name for option in known]
+        )
         if issubclass(adapter, FunctionAdapter):
             return cls(value, **options)
         if issubclass(adapter, EstimatorAdapter):
-            how = {
-                name: options.pop(name) for name in ("trusted", "allow_pickle") if name in options
-            }
-            model, identity = adapter.loaded(value, **how)
+            loading = _taken(options, ["trusted", "allow_pickle"])
+            model, identity = adapter.loaded(value, **loading)
             return cls(model, **{"identity": identity, **options})
-        own = {
-            option.name: options.pop(option.name)
-            for option in adapter.options
-            if option.name in options
-        }
-        return cls(adapter.of(value, positive=options.get("positive"), **own), **options)
+        own = _taken(options, [option.name for option in adapter.options])
+        adapted = adapter.of(value, positive=options.get("positive"), **own)
+        return cls(adapted, **options)
 
     @property
     def name(self) -> str:
@@ -171,9 +180,7 @@ class TextSubject:
         return self.meaning.counts
 
     def amount(self, outcomes: Outcomes) -> NDArray[np.float64]:
-        """Return how favourable each outcome is, in [0, 1]: yes or no for labels, the score itself
-        for scores.
-        """
+        """Return how favourable each outcome is: 0 or 1 for labels, the score itself for scores."""
         return self.meaning.amount(outcomes)
 
     @property
@@ -193,49 +200,57 @@ class TextSubject:
         outcomes = self._recall(distinct) if remembered else self._ask_all(distinct)
         if len(distinct) == len(given):
             return outcomes
-        return outcomes[
-            np.fromiter(map(places.__getitem__, given), dtype=np.intp, count=len(given))
-        ]
+        positions = [places[text] for text in given]
+        return outcomes[np.array(positions, dtype=np.intp)]
 
     def answer(self, inputs: Any, size: int, adapter: Adapter) -> Outcomes:
-        """Return the outcomes of inputs in another form, which a part of the same software takes,
-        such as counts.
-        """
+        """Return the outcomes of inputs that a part of the same software takes, such as counts."""
         self.asked += size
         return self._run(inputs, size, adapter)
 
     def need_deterministic(self, texts: Sequence[str]) -> None:
-        """Ask some texts a second time, and raise where the answers differ: a causal test assumes
-        that they do not.
+        """Ask some texts a second time, and raise NotDeterministic where the answers differ.
+
+        A causal test assumes that they do not.
 
         A ledger keeps the second answers beside the first, so that the check itself is never
         repeated either.
         """
         distinct = list(dict.fromkeys(texts_of(texts)))
         first = self.decide(distinct)
-        second = self._ask_all(distinct) if self._ledger is None else self._recall(distinct, AGAIN)
+        second = (
+            self._ask_all(distinct)
+            if self._ledger is None
+            else self._recall(distinct, AGAIN)
+        )
         self.asked += len(distinct)
-        moved = np.flatnonzero(np.asarray(first != second, dtype=np.bool_))
-        if len(moved):
-            raise NotDeterministic(
-                f"{self.name} gave {len(moved):,} of {len(distinct):,} texts another outcome when"
-                f" asked again, such as {plain(first[moved[0]])!r} and then"
-                f" {plain(second[moved[0]])!r} to {clip(repr(distinct[moved[0]]), 200)}; fix its"
-                " random seed or its state, since a causal test needs one answer per text"
-            )
+        changed = np.flatnonzero(np.asarray(first != second, dtype=np.bool_))
+        if not len(changed):
+            return
+        row = changed[0]
+        raise NotDeterministic(
+            f"{self.name} gave {len(changed):,} of {len(distinct):,} texts another outcome when"
+            f" asked again, such as {plain(first[row])!r} and then {plain(second[row])!r} to"
+            f" {clip(repr(distinct[row]), 200)}; fix its random seed or its state, since a causal"
+            " test needs one answer per text"
+        )
 
     def _ask_all(self, texts: list[str]) -> Outcomes:
         """Ask without looking anything up."""
         start = time.perf_counter()
-        parts = [self._ask(texts[at : at + self.batch]) for at in range(0, len(texts), self.batch)]
-        self._memo.observe(time.perf_counter() - start, len(texts))
+        parts = []
+        for first in range(0, len(texts), self.batch):
+            parts.append(self._ask(texts[first : first + self.batch]))
+        seconds = time.perf_counter() - start
+        self._memo.observe(seconds, len(texts))
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
     def _recall(self, texts: list[str], mark: bytes = b"") -> Outcomes:
-        """Ask only what neither memory nor ledger knows, and write the answers down batch by batch."""
-        keys = [
-            mark + hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest() for text in texts
-        ]
+        """Ask only what neither memory nor ledger knows; record the answers batch by batch."""
+        keys = []
+        for text in texts:
+            encoded = text.encode("utf-8", "surrogatepass")
+            keys.append(mark + hashlib.sha256(encoded).digest())
         asked = dict(zip(keys, texts, strict=True))
 
         recalled = self._memo.recall(keys, self._ledger)
@@ -251,7 +266,7 @@ class TextSubject:
         return self._run(texts, len(texts), self.adapter)
 
     def _run(self, inputs: Any, size: int, adapter: Adapter) -> Outcomes:
-        given = cast("Any", _Given(inputs, size))
+        given = cast("Any", _Inputs(inputs, size))
         ((_, outcomes),) = adapter.run(given, given)
         if outcomes.ndim != 1:
             raise BadOutcome(
@@ -279,8 +294,10 @@ class TextSubject:
 
 
 def text_options(adapter: type[Adapter]) -> Options:
-    """Return what can be said of software of a kind where it takes texts."""
-    models = Options.of(THRESHOLD, OUTPUT) if issubclass(adapter, FunctionAdapter) else Options()
+    """Return the options of software of a kind where it takes texts."""
+    models = (
+        Options.of(THRESHOLD, OUTPUT) if issubclass(adapter, FunctionAdapter) else Options()
+    )
     return models + adapter.options + Options.of(BATCH)
 
 
@@ -302,9 +319,18 @@ def text_subject_of(model: Any, **options: Any) -> TextSubject:
     return model
 
 
+def _taken(options: dict[str, Any], names: list[str]) -> dict[str, Any]:
+    """Remove some options, and return those that there were."""
+    taken = {}
+    for name in names:
+        if name in options:
+            taken[name] = options.pop(name)
+    return taken
+
+
 @dataclass(frozen=True, slots=True)
-class _Given:
-    """Inputs that are no points of a space, in the place of both for an adapter."""
+class _Inputs:
+    """Inputs that are not points of a space; for an adapter, they take the place of both."""
 
     inputs: Any
     size: int
@@ -320,9 +346,7 @@ class TextEstimator(EstimatorAdapter):
     """Asks a fitted estimator whose inputs are texts, or what its first steps have made of them."""
 
     def after(self, model: Any) -> TextEstimator:
-        """Return the adapter of the later steps of the same pipeline, with answers made in the same
-        way.
-        """
+        """Return the adapter of the later steps of the same pipeline, whose answers mean the same."""
         return TextEstimator(
             model, positive=self.positive, threshold=self.threshold, output=self.output
         )
@@ -332,19 +356,32 @@ class TextEstimator(EstimatorAdapter):
 
 
 def _adapted(
-    model: Any, *, positive: Any, threshold: float | None, output: Output, identity: str | None
+    model: Any,
+    *,
+    positive: Any,
+    threshold: float | None,
+    output: Output,
+    identity: str | None,
 ) -> Adapter:
-    """Return the adapter of an estimator or of a function, or say why the model is neither."""
+    """Return the adapter of an estimator or of a function; refuse a model that is neither."""
     if isinstance(model, Adapter):
-        return _of_texts(adapt(model, threshold=threshold, output=output, identity=identity))
+        return _of_texts(
+            adapt(model, threshold=threshold, output=output, identity=identity)
+        )
     if is_torch_module(model):
         raise UsageError(
             f"{type(model).__name__} is a torch module, which takes no texts; give a function that"
             " takes a list of texts and returns one outcome each"
         )
     if output not in OUTPUTS:
-        raise UsageError(f"output = {clip(repr(output))} is unknown; {nearest(output, OUTPUTS)}")
-    if not isinstance(model, type) and not hasattr(model, "predict") and not callable(model):
+        raise UsageError(
+            f"output = {clip(repr(output))} is unknown; {nearest(output, OUTPUTS)}"
+        )
+    if (
+        not isinstance(model, type)
+        and not hasattr(model, "predict")
+        and not callable(model)
+    ):
         raise UsageError(
             f"{clip(repr(model))} is neither a function of a list of texts nor a fitted estimator"
             " that takes texts"
@@ -373,7 +410,7 @@ def _adapted(
 
 
 def _of_texts(adapter: Adapter) -> Adapter:
-    """Return an adapter that is asked about texts, or say that it cannot be."""
+    """Return an adapter that is asked about texts; refuse one that does not take texts."""
     if not adapter.takes_texts:
         raise UsageError(
             f"{clip(adapter.name, 60)} takes no texts; give an adapter with takes_texts = True, or"

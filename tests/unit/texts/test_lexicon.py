@@ -135,9 +135,9 @@ def test_terms_are_left_out_one_by_one():
             ("'race' has 'blacks'", "list every term once"),
         ),
         ({"gender": "gay"}, ("'gender'", "terms = 'gay' must be a list")),
-        ({"gender": ["gay", 5]}, ("'gender'", "terms has 5, which is no text")),
+        ({"gender": ["gay", 5]}, ("'gender'", "terms has 5, which is not a text")),
         ({"gender": ["gay", None]}, ("'gender'", "terms has None")),
-        ({"gender": ["gay", {"term": 5}]}, ("'gender'", "the term 5, which is no text")),
+        ({"gender": ["gay", {"term": 5}]}, ("'gender'", "the term 5, which is not a text")),
         ({"gender": ["gay", {"plural": "males"}]}, ("'gender'", "names no term")),
         (
             {"gender": ["gay", {"term": "male", "plurals": "males"}]},

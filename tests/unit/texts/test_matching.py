@@ -404,17 +404,17 @@ def test_what_is_no_text_is_named_with_its_row():
     refused(DataError, lambda: texts_of(np.array([["a", "b"]])), "text 0 is ['a', 'b']")
     refused(DataError, lambda: texts_of([b"a"]), "text 0 is b'a'")
     refused(DataError, lambda: texts_of([]), "there are no texts")
-    refused(DataError, lambda: texts_of("one text"), "a str is no list of texts")
-    refused(DataError, lambda: texts_of({"a"}), "a set is no list of texts")
+    refused(DataError, lambda: texts_of("one text"), "a str is not a list of texts")
+    refused(DataError, lambda: texts_of({"a"}), "a set is not a list of texts")
     refused(
         DataError,
         lambda: texts_of(pd.DataFrame({"text": ["a"]})),
-        "a DataFrame is no list of texts",
+        "a DataFrame is not a list of texts",
         "one column",
     )
-    refused(DataError, lambda: texts_of(5), "5 is no list of texts")
-    refused(DataError, lambda: texts_of(None), "None is no list of texts")
-    refused(DataError, lambda: texts_of(np.array(5)), "5", "is no list of texts")
+    refused(DataError, lambda: texts_of(5), "5 is not a list of texts")
+    refused(DataError, lambda: texts_of(None), "None is not a list of texts")
+    refused(DataError, lambda: texts_of(np.array(5)), "5", "is not a list of texts")
 
 
 def test_writing_swaps_terms_as_the_authors_of_the_fuzzed_comments_did():

@@ -235,8 +235,8 @@ def test_wrong_subjects_and_options_are_told():
     ]:
         refused(UsageError, call, words)
     refused(DataError, lambda: TextSubject(len).decide(["a", None]), "text 1 is None")
-    refused(DataError, lambda: TextSubject(len).decide("a text"), "a str is no list of texts")
-    refused(DataError, lambda: TextSubject(len).decide(None), "None is no list of texts")
+    refused(DataError, lambda: TextSubject(len).decide("a text"), "a str is not a list of texts")
+    refused(DataError, lambda: TextSubject(len).decide(None), "None is not a list of texts")
 
 
 def test_a_subject_stays_as_it_is():
