@@ -41,7 +41,9 @@ def test_each_method_has_a_finding_by_each_bias():
     study = found()
     assert isinstance(study, Evidence)
     assert [finding.key for finding in study.findings] == [
-        f"{bias} gain of ages, sex, DT, {method}" for bias in ("spd", "aod") for method in METHODS
+        f"{bias} gain of ages, sex, DT, {method}"
+        for bias in ("spd", "aod")
+        for method in METHODS
     ]
     assert [finding.about for finding in study.findings][:2] == [
         ("ages", "sex", "DT", name) for name in METHODS
@@ -53,8 +55,12 @@ def test_each_method_has_a_finding_by_each_bias():
     for bias in ("spd", "aod"):
         compared = cases().comparison("ages", "sex", "DT", bias, "accuracy")
         mine = [finding for finding in study.findings if finding.score == f"{bias} gain"]
-        assert [finding.verdict for finding in mine] == [one.verdict for one in compared.standings]
-        assert [finding.estimate for finding in mine] == [one.gain for one in compared.standings]
+        assert [finding.verdict for finding in mine] == [
+            one.verdict for one in compared.standings
+        ]
+        assert [finding.estimate for finding in mine] == [
+            one.gain for one in compared.standings
+        ]
         for finding, one in zip(mine, compared.standings, strict=True):
             assert finding.claim == f"ages, sex, DT, by {bias}: {one.claim}"
 
@@ -62,7 +68,8 @@ def test_each_method_has_a_finding_by_each_bias():
 def test_the_gate_is_that_of_any_evidence():
     study = found()
     worst = min(
-        study.findings, key=lambda one: ["fail", "undecided", "pass"].index(str(one.verdict))
+        study.findings,
+        key=lambda one: ["fail", "undecided", "pass"].index(str(one.verdict)),
     )
     assert study.verdict == worst.verdict
     assert study.exit_code == {"pass": 0, "fail": 1, "undecided": 3}[str(study.verdict)]
@@ -139,7 +146,10 @@ def _with_failure() -> Cases:
     task = Task("ages", frame, frame["age"] > 150 + 100 * frame["sex"], True, {"sex": 0})
     return run(
         Study(
-            [task], [Model("DT", Unlucky(max_depth=2))], [StudyMethod(name) for name in METHODS], splits=2
+            [task],
+            [Model("DT", Unlucky(max_depth=2))],
+            [StudyMethod(name) for name in METHODS],
+            splits=2,
         )
     )
 

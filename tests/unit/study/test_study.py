@@ -75,7 +75,9 @@ class Tree(DecisionTreeClassifier):  # type: ignore[misc]
 
     def predict(self, X, check_input=True):  # noqa: N803
         FITS["predict"] += 1
-        return self.classes_[super().predict_proba(X.select_dtypes("number")).argmax(axis=1)]
+        return self.classes_[
+            super().predict_proba(X.select_dtypes("number")).argmax(axis=1)
+        ]
 
 
 class Same(Mitigation):
@@ -126,13 +128,15 @@ class Lift(Same):
 
     def _fit(self, frame, truth):
         FITS["shared" if self.prefit else "alone"] += 1
-        self.model_ = self.estimator if self.prefit else self._model(self.estimator, frame, truth)
+        self.model_ = (
+            self.estimator if self.prefit else self._model(self.estimator, frame, truth)
+        )
         self._chances(self.model_, frame)
 
     def _decide(self, frame):
-        return self._chances(self.model_, frame) > 0.5 - self.by * ~self.roles_.are_privileged(
-            frame
-        )
+        return self._chances(
+            self.model_, frame
+        ) > 0.5 - self.by * ~self.roles_.are_privileged(frame)
 
 
 class Coin(Mitigation):
@@ -143,9 +147,21 @@ class Coin(Mitigation):
     off: ClassVar[dict[str, float]] = {"strength": 0.0}
 
     def __init__(
-        self, *, over=None, positive=None, privileged=None, aware=True, strength=0.5, random_state=0
+        self,
+        *,
+        over=None,
+        positive=None,
+        privileged=None,
+        aware=True,
+        strength=0.5,
+        random_state=0,
     ):
-        self.over, self.positive, self.privileged, self.aware = over, positive, privileged, aware
+        self.over, self.positive, self.privileged, self.aware = (
+            over,
+            positive,
+            privileged,
+            aware,
+        )
         self.strength, self.random_state = strength, random_state
 
     def _fit(self, frame, truth):
@@ -161,7 +177,14 @@ class Broken(Same):
     """Fails on the splits in which the seed is divisible by `every`."""
 
     def __init__(
-        self, estimator=None, *, every=1, over=None, positive=None, privileged=None, random_state=0
+        self,
+        estimator=None,
+        *,
+        every=1,
+        over=None,
+        positive=None,
+        privileged=None,
+        random_state=0,
     ):
         super().__init__(
             estimator,
@@ -221,7 +244,9 @@ def test_tables_count_the_test_rows_of_each_split_by_hand():
     for split in range(2):
         train, test, seed = one.split(split, 0.3, 0)
         fitted = tree().fit(one.frame.take(train), one.labels[train])
-        lift = Lift(tree(), over="region", positive="yes", privileged="west", random_state=seed)
+        lift = Lift(
+            tree(), over="region", positive="yes", privileged="west", random_state=seed
+        )
         lift.fit(one.frame.take(train), one.labels[train])
         for column, name, by_hand in ((None, "original", fitted), ("region", "lift", lift)):
             case = next(
@@ -243,7 +268,10 @@ def test_tables_count_the_test_rows_of_each_split_by_hand():
             for at, combination in enumerate(one.info.combinations):
                 for row, true in enumerate(one.info.labels):
                     for place, label in enumerate(one.info.labels):
-                        assert case.counts[at, row, place] == expected[(*combination, true, label)]
+                        assert (
+                            case.counts[at, row, place]
+                            == expected[(*combination, true, label)]
+                        )
 
 
 def test_a_comparison_is_that_of_the_predictions_themselves():
@@ -266,7 +294,9 @@ def test_a_comparison_is_that_of_the_predictions_themselves():
             ("lift", Lift(tree(), **known)),
         ):
             outcomes[name].append(
-                made.fit(one.frame.take(train), one.labels[train]).predict(one.frame.take(test))
+                made.fit(one.frame.take(train), one.labels[train]).predict(
+                    one.frame.take(test)
+                )
             )
         truths.append(one.labels[test])
         groups.append(one.frame.take(test)[["sex"]])
@@ -280,7 +310,9 @@ def test_a_comparison_is_that_of_the_predictions_themselves():
         assert found.baseline.performance == pytest.approx(by_hand.baseline.performance)
         assert found.baseline.bias == pytest.approx(by_hand.baseline.bias)
         assert found.baseline.label == by_hand.baseline.label
-    assert cases.comparison("people", "sex", "tree", "spd", "f1", ["lift"]).performance == "f1"
+    assert (
+        cases.comparison("people", "sex", "tree", "spd", "f1", ["lift"]).performance == "f1"
+    )
 
 
 def test_bias_may_be_that_of_other_columns_than_the_method_acts_on():
@@ -293,7 +325,10 @@ def test_bias_may_be_that_of_other_columns_than_the_method_acts_on():
 
 def test_a_model_is_fitted_once_for_each_split_and_asked_once_about_the_same_rows():
     FITS.clear()
-    methods = [StudyMethod(f"lift {by}", factory=Lift, settings={"by": by}) for by in (0.1, 0.2, 0.3)]
+    methods = [
+        StudyMethod(f"lift {by}", factory=Lift, settings={"by": by})
+        for by in (0.1, 0.2, 0.3)
+    ]
     run(Study([task()], [Model("tree", tree(2))], methods, splits=2))
     assert FITS == {
         "fit": 2,
@@ -317,11 +352,15 @@ def test_a_method_with_a_model_of_its_own_is_trained_once_for_each_column_and_sp
     cases = run(small(models=[Model("tree", tree()), Model("stump", tree(1))], splits=3))
     coins = {name: number for name, number in FITS.items() if name.startswith("coin")}
     assert coins == {
-        f"coin {column} {strength}": 3 for column in ("sex", "region") for strength in (0.0, 0.5)
+        f"coin {column} {strength}": 3
+        for column in ("sex", "region")
+        for strength in (0.0, 0.5)
     }
     found = cases.comparison("people", "sex", "coin")
     assert [standing.name for standing in found.standings] == ["coin"]
-    assert [standing.name for standing in cases.comparison("people", "sex", "tree").standings] == [
+    assert [
+        standing.name for standing in cases.comparison("people", "sex", "tree").standings
+    ] == [
         "same",
         "lift",
     ]
@@ -368,7 +407,9 @@ def test_a_seed_that_the_user_gave_stays():
             own.fit(numbers.frame.take(train), numbers.labels[train])
             right = own.predict(numbers.frame.take(test)) == numbers.labels[test]
             case = next(
-                c for c in cases.cases if (c.model, c.method, c.split) == (name, "original", split)
+                c
+                for c in cases.cases
+                if (c.model, c.method, c.split) == (name, "original", split)
             )
             assert case.counts is not None
             assert np.trace(case.counts.sum(axis=0)) == right.sum()
@@ -381,7 +422,9 @@ def test_a_method_that_fails_is_told_of_and_the_study_goes_on():
     methods = [StudyMethod("same", factory=Same), StudyMethod("broken", factory=Broken)]
     cases = run(small(methods=methods))
     assert {case.method for case in cases.failed} == {"broken"}
-    assert {case.error for case in cases.failed} == {"RuntimeError: no luck with this split"}
+    assert {case.error for case in cases.failed} == {
+        "RuntimeError: no luck with this split"
+    }
     assert cases.failures == (
         "broken failed in 8 of 8 cases on people: RuntimeError: no luck with this split",
     )
@@ -410,7 +453,8 @@ def test_labels_that_are_none_are_told_of():
     cases = run(small(methods=[StudyMethod("odd", factory=Odd)], splits=1))
     one, other = (str(case.error) for case in cases.failed)
     assert (
-        one == "72 predictions for 72 rows, among them ['maybe'], are not one of 'no' and 'yes' for"
+        one
+        == "72 predictions for 72 rows, among them ['maybe'], are not one of 'no' and 'yes' for"
         " each row"
     )
     assert other.startswith("1 predictions for 72 rows")
@@ -420,7 +464,9 @@ def test_splits_in_which_a_method_failed_are_left_out_for_all():
     one = task()
     seeds = [one.split(split, 0.3, 0)[2] for split in range(8)]
     every = next(
-        number for number in range(2, 50) if 1 <= sum(seed % number == 0 for seed in seeds) <= 3
+        number
+        for number in range(2, 50)
+        if 1 <= sum(seed % number == 0 for seed in seeds) <= 3
     )
     lost = sum(seed % every == 0 for seed in seeds)
     methods = [
@@ -466,7 +512,9 @@ def test_a_missing_library_is_named_before_anything_is_fitted(monkeypatch):
 
 def test_wrong_entries_and_studies_are_refused():
     refused(UsageError, lambda: StudyMethod("reweighting"), "reweighing")
-    refused(UsageError, lambda: StudyMethod("a", key="reweighing", settings={"etta": 1}), "etta")
+    refused(
+        UsageError, lambda: StudyMethod("a", key="reweighing", settings={"etta": 1}), "etta"
+    )
     refused(
         UsageError,
         lambda: StudyMethod("a", key="reweighing", settings={"over": "sex"}),
@@ -476,9 +524,16 @@ def test_wrong_entries_and_studies_are_refused():
     refused(UsageError, lambda: StudyMethod("a", factory=Lift, settings={"bye": 1}), "bye")
     refused(UsageError, lambda: small(tasks=[]), "data set")
     refused(UsageError, lambda: small(models=[]), "at least one model")
-    refused(UsageError, lambda: small(tasks=[task(), task()]), "'people'", "more than one data set")
     refused(
-        UsageError, lambda: small(models=[Model("tree", tree()), Model("tree", tree())]), "'tree'"
+        UsageError,
+        lambda: small(tasks=[task(), task()]),
+        "'people'",
+        "more than one data set",
+    )
+    refused(
+        UsageError,
+        lambda: small(models=[Model("tree", tree()), Model("tree", tree())]),
+        "'tree'",
     )
     refused(UsageError, lambda: small(models=[Model("same", tree())]), "'same'")
     refused(UsageError, lambda: small(models=[Model("original", tree())]), "original")
@@ -492,7 +547,9 @@ def test_wrong_entries_and_studies_are_refused():
     cases = run(small(splits=2))
     refused(UsageError, lambda: cases.comparison("peopel", "sex", "tree"), "'people'")
     refused(UsageError, lambda: cases.comparison("people", "sexe", "tree"), "'sex'")
-    refused(UsageError, lambda: cases.comparison("people", "sex", "treee"), "'tree'", "'coin'")
+    refused(
+        UsageError, lambda: cases.comparison("people", "sex", "treee"), "'tree'", "'coin'"
+    )
     refused(
         UsageError,
         lambda: cases.comparison("people", "sex", "tree", methods=["coin"]),
@@ -506,12 +563,18 @@ def test_wrong_tasks_are_refused():
     columns = {"sex": "m"}
     refused(DataError, lambda: Task("t", frame, labels[1:], "yes", columns), "t: ", "240")
     refused(DataError, lambda: Task("t", frame, ["yes"] * 240, "yes", columns), "1 labels")
-    refused(DataError, lambda: Task("t", frame, [None, *labels[1:]], "yes", columns), "row 0")
+    refused(
+        DataError, lambda: Task("t", frame, [None, *labels[1:]], "yes", columns), "row 0"
+    )
     refused(UsageError, lambda: Task("t", frame, labels, "yse", columns), "'yse'", "'yes'")
     refused(UsageError, lambda: Task("t", frame, labels, "yes", {}), "protected")
-    refused(DataError, lambda: Task("t", frame, labels, "yes", {"sxe": "m"}), "'sxe'", "'sex'")
+    refused(
+        DataError, lambda: Task("t", frame, labels, "yes", {"sxe": "m"}), "'sxe'", "'sex'"
+    )
     refused(UsageError, lambda: Task("t", frame, labels, "yes", {"sex": "M"}), "'M'", "'m'")
-    refused(UsageError, lambda: Task("t", frame, labels, "yes", {"sex": ["f", "m"]}), "one side")
+    refused(
+        UsageError, lambda: Task("t", frame, labels, "yes", {"sex": ["f", "m"]}), "one side"
+    )
     gaps = frame.assign(sex=frame["sex"].where(frame.index > 2, None))
     refused(DataError, lambda: Task("t", gaps, labels, "yes", columns), "sex", "3")
 
@@ -625,9 +688,16 @@ def test_a_store_of_another_study_is_refused_by_what_differs(tmp_path, monkeypat
     of("its data set 'people' is another", tasks=[task(rows=241)])
     of("its data set 'people' is another", tasks=[task(region=["west", "north"])])
     of("it has no data set 'more'", tasks=[task(), task("more")])
-    of("it has the model 'tree', too", "it has no model 'stump'", models=[Model("stump", tree())])
+    of(
+        "it has the model 'tree', too",
+        "it has no model 'stump'",
+        models=[Model("stump", tree())],
+    )
     of("its model 'tree' is another", models=[Model("tree", tree(2))])
-    methods = [*study.methods[:2], StudyMethod("coin", factory=Coin, settings={"strength": 0.1})]
+    methods = [
+        *study.methods[:2],
+        StudyMethod("coin", factory=Coin, settings={"strength": 0.1}),
+    ]
     of("its method 'coin' is another", methods=methods)
     of("it has the method 'coin', too", methods=methods[:2])
     here = versions()
@@ -636,7 +706,11 @@ def test_a_store_of_another_study_is_refused_by_what_differs(tmp_path, monkeypat
 
 
 def test_files_that_are_no_store_are_refused(tmp_path):
-    missing, text, ledger = tmp_path / "b.sqlite", tmp_path / "c.sqlite", tmp_path / "d.sqlite"
+    missing, text, ledger = (
+        tmp_path / "b.sqlite",
+        tmp_path / "c.sqlite",
+        tmp_path / "d.sqlite",
+    )
     refused(LedgerError, lambda: load(missing), "b.sqlite", "does not exist")
     assert not missing.exists()
     text.write_text("sex,age\n" * 200)
@@ -680,7 +754,11 @@ def test_a_killed_study_goes_on_where_it_was(tmp_path, monkeypatch):
         Work._kept_cases = told
         run(slow(), {str(store)!r})
     """
-    environment = {**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'src'}", "PAUSE": "0.2"}
+    environment = {
+        **os.environ,
+        "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'src'}",
+        "PAUSE": "0.2",
+    }
     command = [sys.executable, "-c", textwrap.dedent(program)]
     with subprocess.Popen(command, env=environment) as process:
         for _ in range(1200):
@@ -748,7 +826,9 @@ def test_the_german_credit_data_with_real_methods(tmp_path):
     cases = run(study, tmp_path / "german.sqlite")
     assert not cases.failed
     assert len(cases.cases) == 2 * (2 * 3 + 2)
-    assert {int(case.counts.sum()) for case in cases.cases if case.counts is not None} == {300}
+    assert {int(case.counts.sum()) for case in cases.cases if case.counts is not None} == {
+        300
+    }
     found = cases.comparison("german", "sex", "LR")
     assert found.runs == 2
     assert found.start[0].value == pytest.approx(0.75, abs=0.05)
