@@ -491,7 +491,7 @@ def figure2_of(one: Instance) -> Row:
 
 
 def section_figure2(chosen: list[Instance]) -> list[Row]:
-    """Sensitive characteristics of 5 % or more in minimal sets of 75 % or more, with the paper's."""
+    """Sensitive characteristics (5 % or more) in minimal sets (75 % or more), with the paper's."""
     rows: list[Row] = []
     print(
         "\ncausal scores in per cent; minimal sets of up to two characteristics (German: of the ten"
