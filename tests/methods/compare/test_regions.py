@@ -39,14 +39,12 @@ VECTORS = [
     (0.80, 0.50, "poor trade-off", None),
     (0.80, 0.30, "good trade-off", 0.08),
     (0.70, 0.00, "good trade-off", 2 / 9),
-    (0.75, 0.50, "poor trade-off", None),  # as biased, and less right
-    (
-        0.85,
-        0.50,
-        "inverted trade-off",
-        None,
-    ),  # as biased, and more right: nothing is less biased
-    (0.60, 1 / 6, "poor trade-off", None),  # on the line
+    # As biased, and less right.
+    (0.75, 0.50, "poor trade-off", None),
+    # As biased, and more right: nothing is less biased.
+    (0.85, 0.50, "inverted trade-off", None),
+    # On the line.
+    (0.60, 1 / 6, "poor trade-off", None),
 ]
 
 
@@ -71,8 +69,8 @@ def test_the_paper_s_vectors(performance, bias, expected, area):
         assert found == pytest.approx(triangle)
 
 
-GROUP = np.array(["g1"] * 180 + ["g2"] * 120)
-TRUTH = np.array([0] * 90 + [1] * 90 + [1] * 60 + [0] * 60)
+GROUP = np.repeat(["g1", "g2"], [180, 120])
+TRUTH = np.repeat([0, 1, 0], [90, 150, 60])
 """The people of Table 2, 30 times over."""
 
 
@@ -110,8 +108,9 @@ def test_the_paper_s_vectors_as_predictions():
     for at, errors in enumerate(ERRORS):
         outcomes[str(at)] = predictions(*errors)
     found = eh.compare(outcomes, TRUTH, GROUP, bias="fpr")
-    assert found.start[0].value == pytest.approx(0.8)
-    assert found.start[1].value == pytest.approx(0.5)
+    start_performance, start_bias = found.start
+    assert start_performance.value == pytest.approx(0.8)
+    assert start_bias.value == pytest.approx(0.5)
     for standing, vector in zip(found.standings, VECTORS, strict=True):
         performance, bias, expected, area = vector
         assert standing.performance.value == pytest.approx(performance)
@@ -174,11 +173,18 @@ def lines(draw: Any) -> tuple[Any, Any]:
     """Bias and performance at some degrees, both going down, at times in steps and level parts."""
     number = draw(st.integers(2, 7))
     step = st.integers(0, 5).map(lambda part: part / 16)
-    bias = np.cumsum([draw(step) for _ in range(number)])
-    performance = np.cumsum([draw(step) for _ in range(number)])
-    assume(bias[-1] > bias[0])
-    assume(performance[-1] > performance[0])
-    return bias[::-1].copy(), performance[::-1].copy()
+    steps = st.lists(step, min_size=number, max_size=number)
+    bias = going_down(draw(steps))
+    performance = going_down(draw(steps))
+    assume(bias[0] > bias[-1])
+    assume(performance[0] > performance[-1])
+    return bias, performance
+
+
+def going_down(steps: list[float]) -> Any:
+    """Return the sums of the steps, the largest first."""
+    sums = np.cumsum(steps)
+    return sums[::-1].copy()
 
 
 FAR = 100.0
@@ -211,7 +217,8 @@ def test_areas_are_those_of_polygons(points, point):
     bias_range = bias[0] - bias[-1]
     performance_range = performance[0] - performance[-1]
     scaled = expected / (bias_range * performance_range)
-    assert float(line.area(point_bias, level)) == pytest.approx(scaled, rel=1e-6, abs=1e-6)
+    area = float(line.area(point_bias, level))
+    assert area == pytest.approx(scaled, rel=1e-6, abs=1e-6)
 
 
 @given(lines(), POINTS)
@@ -238,7 +245,8 @@ def test_regions_are_those_of_polygons(points, point):
     ]
     assume(all(border.distance(place) > 1e-6 for border in borders))
     (expected,) = [name for name, part in parts.items() if part.contains(place)]
-    found = regions(y - start_y, x - start_x, line.height(x, y))
+    height = line.height(x, y)
+    found = regions(y - start_y, x - start_x, height)
     assert REGIONS[int(found)] == expected
 
 
@@ -263,7 +271,8 @@ def test_any_points_make_a_line_that_is_nowhere_worse_and_never_falls(points):
     line = OverwritingLine.through(bias, performance)
     assert (np.diff(line.bias) >= 0).all()
     assert (np.diff(line.performance) >= 0).all()
-    assert (line.at(bias[known]) >= performance[known] - 1e-9).all()
+    on_the_line = line.at(bias[known])
+    assert (on_the_line >= performance[known] - 1e-9).all()
     assert line.performance.max() == performance[known].max()
 
 
@@ -273,10 +282,11 @@ def test_many_lines_and_points_at_once_are_each_by_itself(many, points):
     size = max(len(bias) for bias, _ in many)
     biases = np.array([padded(bias, size) for bias, _ in many])
     performances = np.array([padded(performance, size) for _, performance in many])
+    # A line for each row, a point for each column.
     together = OverwritingLine.through(biases[:, None, :], performances[:, None, :])
     x, y = np.array(points).T
-    heights = together.height(x[None, :], y[None, :])
-    areas = together.area(x[None, :], y[None, :])
+    heights = together.height(x[None], y[None])
+    areas = together.area(x[None], y[None])
     for at, (bias, performance) in enumerate(many):
         alone = OverwritingLine.through(bias, performance)
         assert heights[at] == pytest.approx(alone.height(x, y))
@@ -294,10 +304,11 @@ FACTORS = st.floats(0.1, 10)
 @given(lines(), POINTS, FACTORS, FACTORS, st.floats(-1, 1))
 def test_areas_do_not_depend_on_units(points, point, wide, high, up):
     bias, performance = points
-    area = float(OverwritingLine.through(bias, performance).area(*point))
-    scaled = OverwritingLine.through(bias * wide, performance * high + up)
     x, y = point
-    scaled_area = float(scaled.area(x * wide, y * high + up))
+    line = OverwritingLine.through(bias, performance)
+    area = float(line.area(x, y))
+    scaled_line = OverwritingLine.through(bias * wide, performance * high + up)
+    scaled_area = float(scaled_line.area(x * wide, y * high + up))
     assert scaled_area == pytest.approx(area, rel=1e-6, abs=1e-6)
 
 
@@ -367,4 +378,5 @@ def test_names_of_labels_and_orders_do_not_matter(bias, performance):
     assert story(found) == story(expected)
     assert found.digest == expected.digest  # rows alike are drawn together
     backwards = dict(reversed(outcomes.items()))
-    assert story(eh.compare(backwards, truth, sex, **options)) == story(expected)
+    found = eh.compare(backwards, truth, sex, **options)
+    assert story(found) == story(expected)

@@ -23,9 +23,10 @@ from evenhand.statistics.confidence_sequences import mixture, mixture_spread
 from evenhand.statistics.estimate import Estimate, StopReason
 from tests.support.helpers import refused
 
+SEX = category("sex", ["F", "M", "X"])
 RACE = category("race", ["a", "b"])
 AGE = integer("age", 18, 90)
-SPACE = Space([category("sex", ["F", "M", "X"]), RACE, AGE], protected=["sex"])
+SPACE = Space([SEX, RACE, AGE], protected=["sex"])
 
 
 def biased(people):
@@ -52,14 +53,16 @@ def drawn(
     """Return the suite of a causal score: each of n draws, then its other valid variants."""
     rng = np.random.default_rng(seed)
     points = space.draw(n, rng)
-    rows = np.concatenate([points, space.variants(points, over)])
-    draw = np.tile(np.arange(n), len(rows) // n)
+    variants = space.variants(points, over)
+    rows = np.concatenate([points, variants])
+    copies = len(rows) // n
+    draw = np.tile(np.arange(n), copies)
     own = np.arange(len(rows)) < n
-    is_variant = (rows != points[draw]).any(axis=1)
-    kept = own | (space.valid(rows) & is_variant)
-    rows = np.asfortranarray(rows[kept])
     outcomes = answers(decide, rows, space)
-    return test_suite.Tests("causal", over, rows, outcomes, draw[kept], own[kept])
+    tests = test_suite.Tests("causal", over, rows, outcomes, draw, own)
+    is_variant = (rows != points[draw]).any(axis=1)
+    is_valid_variant = space.valid(rows) & is_variant
+    return part_of(tests, own | is_valid_variant)
 
 
 def answers(decide, points, space: Space = SPACE):
@@ -72,24 +75,40 @@ def part_of(tests: test_suite.Tests, kept) -> test_suite.Tests:
     return test_suite.Tests(
         tests.kind,
         tests.over,
-        tests.points[kept],
+        np.asfortranarray(tests.points[kept]),
         tests.outcomes[kept],
         tests.draw[kept],
         tests.own[kept],
     )
 
 
+def suite_by_sex(kind: str, points, outcomes, draw) -> test_suite.Tests:
+    """Return a suite in which each input is a draw itself, and none only a variant."""
+    own = np.ones(len(points), dtype=np.bool_)
+    return test_suite.Tests(kind, ("sex",), points, outcomes, draw, own)
+
+
 def brute(tests: test_suite.Tests, decide, space: Space = SPACE) -> list[bool]:
     """Return which draws are hit, one at a time."""
-    outcomes = answers(decide, tests.points, space).tolist()
-    by_draw: dict[int, set[object]] = {}
-    for number, outcome in zip(tests.draw.tolist(), outcomes, strict=True):
-        outcomes_of_draw = by_draw.setdefault(number, set())
-        outcomes_of_draw.add(outcome)
+    outcomes = answers(decide, tests.points, space)
     hits = []
-    for number in sorted(by_draw):
-        hits.append(len(by_draw[number]) > 1)
+    for number in np.unique(tests.draw):
+        outcomes_of_draw = outcomes[tests.draw == number]
+        hits.append(len(set(outcomes_of_draw.tolist())) > 1)
     return hits
+
+
+def has_limits(estimate: Estimate, limits) -> None:
+    """Check the interval of an estimate."""
+    low, high = limits
+    assert estimate.low == pytest.approx(float(low))
+    assert estimate.high == pytest.approx(float(high))
+
+
+def replay_refused(*words: str, error=UsageError, **arguments) -> None:
+    """Check that a replay with these arguments fails with these words."""
+    arguments = {"space": SPACE, **arguments}
+    refused(error, lambda: replay(**arguments), *words)
 
 
 @pytest.fixture
@@ -106,12 +125,12 @@ def test_the_same_version_changes_nothing(saved):
     tests = drawn(biased)
     result = replay(saved(tests), biased, SPACE)
     finding = result.worst
-    hits = brute(tests, biased)
+    share_of_hits = np.mean(brute(tests, biased))
     assert result.job == "replay"
     assert result.stop is StopReason.ENUMERATED
     assert result.details["changed"] == 0
     assert result.details["of"] == len(tests.points)
-    assert finding.estimate.value == pytest.approx(sum(hits) / len(hits))
+    assert finding.estimate.value == pytest.approx(share_of_hits)
     assert result.details["was"] == {"causal sex": finding.estimate.value}
     assert result.spent.queries == len(tests.points) + 64
 
@@ -119,18 +138,17 @@ def test_the_same_version_changes_nothing(saved):
 def test_another_version_is_scored_on_the_same_draws_with_an_interval_for_any_size(saved):
     tests = drawn(biased)
     result = replay(saved(tests), milder, SPACE, level=0.9, limit=0.4)
-    hits = brute(tests, milder)
     estimate = result.worst.estimate
-    low, high = mixture(sum(hits), len(hits), 0.9)
-    assert estimate.low == pytest.approx(float(low))
-    assert estimate.high == pytest.approx(float(high))
+    hits = sum(brute(tests, milder))
+    has_limits(estimate, mixture(hits, 300, 0.9))
     assert estimate.n == 300
     assert estimate.method == "anytime"
     assert estimate.level == 0.9
     assert "the suite sex.parquet" in estimate.population
-    now = 100 * sum(hits) / 300
+    now = 100 * hits / 300
     was = 100 * sum(brute(tests, biased)) / 300
-    changed = sum(answers(milder, tests.points) != tests.outcomes)
+    answers_now = answers(milder, tests.points)
+    changed = sum(answers_now != tests.outcomes)
     score = f"changing only sex changes the outcome of {now:.1f} % of inputs (it was {was:.1f} %)"
     changes = f"{changed} of {len(tests.points)} outcomes changed"
     assert result.worst.claim == f"{score}; {changes}"
@@ -162,8 +180,9 @@ def test_a_fair_version_passes_and_csv_is_the_same_as_parquet(saved):
 
 
 def test_several_sets_hold_together(saved):
-    parts = [drawn(biased), drawn(biased, over=("race",), seed=1)]
-    result = replay(saved(*parts), milder, SPACE)
+    over_sex = drawn(biased)
+    over_race = drawn(biased, over=("race",), seed=1)
+    result = replay(saved(over_sex, over_race), milder, SPACE)
     by_set = {finding.about: finding.estimate for finding in result.findings}
     of_race = by_set["race",]
     _, high = mixture(0, 300, 0.975)
@@ -178,16 +197,17 @@ def test_missing_variants_make_the_score_a_lower_limit(saved):
     # Of a draw that flips, keep only itself and the variants that differ, as a search for flips
     # would.
     own_outcomes = np.empty(300, dtype=bool)
-    own_outcomes[tests.draw[tests.own]] = tests.outcomes[tests.own]
+    own_draws = tests.draw[tests.own]
+    own_outcomes[own_draws] = tests.outcomes[tests.own]
     flips = own_outcomes[tests.draw] != tests.outcomes
-    hit = np.isin(tests.draw, tests.draw[flips])
-    first = part_of(tests, tests.own | flips | ~hit)
-    file = saved(first)
+    of_hit_draw = np.isin(tests.draw, tests.draw[flips])
+    searched = part_of(tests, tests.own | flips | ~of_hit_draw)
+    file = saved(searched)
     # Every draw that lacks variants still flips.
     assert replay(file, biased, SPACE).notes == ()
     result = replay(file, fair, SPACE, limit=0.2)
     estimate = result.worst.estimate
-    tested = np.bincount(first.draw)
+    tested = np.bincount(searched.draw)
     missing = int((tested < 3).sum())
     assert missing > 50
     assert estimate.value == 0
@@ -215,9 +235,11 @@ def test_variants_that_break_constraints_are_not_missed(saved):
 
 
 def test_binned_features_have_draws_that_are_no_variant(saved):
-    space = Space([real("rate", 0, 1, bins=4), integer("age", 18, 90)], ["rate"])
+    rate = real("rate", 0, 1, bins=4)
+    space = Space([rate, AGE], protected=["rate"])
     tests = drawn(lambda people: people["rate"] > 0.5, space=space, over=("rate",))
-    result = replay(saved(tests, space=space), lambda people: people["age"] > 50, space)
+    file = saved(tests, space=space)
+    result = replay(file, fair, space)
     assert result.notes == ()
     assert result.worst.estimate.value == 0
 
@@ -227,8 +249,7 @@ def test_inputs_that_are_each_others_twins_are_a_population_of_their_own(saved):
     points = small.enumerate()
     ages = points[:, 1].astype(int)
     outcomes = np.zeros(len(points), dtype=int)
-    every = np.ones(len(points), dtype=np.bool_)
-    tests = test_suite.Tests("causal", ("sex",), points, outcomes, ages, every)
+    tests = suite_by_sex("causal", points, outcomes, draw=ages)
     file = saved(tests, space=small)
 
     def older(people):
@@ -248,12 +269,14 @@ def test_inputs_that_are_each_others_twins_are_a_population_of_their_own(saved):
 
 
 def test_graded_distances_take_the_farthest_variant(saved):
+    def by_sex(people):
+        return people["sex"].map({"F": 0.1, "M": 0.2, "X": 0.5})
+
+    def distance(a, b):
+        return np.abs(a - b)
+
     tests = drawn(lambda people: people["age"] / 100)
-    subject = eh.Subject(
-        lambda people: people["sex"].map({"F": 0.1, "M": 0.2, "X": 0.5}),
-        SPACE,
-        differs=lambda a, b: np.abs(a - b),
-    )
+    subject = eh.Subject(by_sex, SPACE, differs=distance)
     result = replay(saved(tests), subject)
     sex = tests.points[tests.own, 0].astype(int)
     farthest = np.choose(sex, [0.4, 0.3, 0.4])
@@ -268,23 +291,21 @@ def grouped(decide, sizes=(150, 100, 50)) -> test_suite.Tests:
         points[:, 0] = code
         parts.append(points)
     points = np.concatenate(parts)
-    numbers = np.concatenate([np.arange(size) for size in sizes])
+    draw = np.concatenate([np.arange(size) for size in sizes])
     outcomes = answers(decide, points)
-    own = np.ones(len(points), dtype=np.bool_)
-    return test_suite.Tests("group", ("sex",), points, outcomes, numbers, own)
+    return suite_by_sex("group", points, outcomes, draw)
 
 
 def test_a_group_score_is_the_spread_over_the_groups_of_the_suite(saved):
     tests = grouped(biased)
     result = replay(saved(tests), milder, SPACE, limit=0.05)
     now = answers(milder, tests.points)
-    sex = tests.points[:, 0]
-    hits = [int(now[sex == code].sum()) for code in range(3)]
-    low, high = mixture_spread(hits, [150, 100, 50], 0.95)
+    sex = tests.points[:, 0].astype(int)
+    hits = np.bincount(sex, weights=now)
     estimate = result.worst.estimate
+    # Only men are ever hit.
     assert estimate.value == pytest.approx(hits[1] / 100)
-    assert estimate.low == pytest.approx(float(low))
-    assert estimate.high == pytest.approx(float(high))
+    has_limits(estimate, mixture_spread(hits, [150, 100, 50], 0.95))
     sizes = [group.estimate.n for group in result.worst.groups]
     assert sizes == [150, 100, 50]
     assert "% apart (it was" in result.worst.claim
@@ -296,15 +317,14 @@ def test_groups_that_a_suite_lacks_are_noted(saved):
     result = replay(two_groups, biased, SPACE)
     assert "1 of 3 groups of sex are not in the suite" in result.notes[0]
     one_group = saved(grouped(biased, (50, 0, 0)))
-    refused(UsageError, lambda: replay(one_group, biased, SPACE), "nothing to compare")
+    replay_refused("nothing to compare", path=one_group, subject=biased)
 
 
 def test_a_group_suite_of_every_input_is_exact(saved):
     points = SPACE.enumerate()
-    every = np.ones(len(points), dtype=np.bool_)
     outcomes = np.zeros(len(points), dtype=bool)
-    numbers = np.arange(len(points))
-    tests = test_suite.Tests("group", ("sex",), points, outcomes, numbers, every)
+    draw = np.arange(len(points))
+    tests = suite_by_sex("group", points, outcomes, draw)
     estimate = replay(saved(tests), biased, SPACE).worst.estimate
     assert estimate.value == 31 / 73
     assert estimate.low == estimate.value
@@ -324,7 +344,7 @@ def test_every_output_has_a_finding(saved):
     assert set(values) == {"grant", "rate"}
     assert values["grant"] > 0
     assert values["rate"] == 0
-    refused(UsageError, lambda: replay(file, biased, SPACE), "'grant', 'rate'", "outputs")
+    replay_refused("'grant', 'rate'", "outputs", path=file, subject=biased)
 
 
 def test_a_subject_that_answers_twice_otherwise_is_refused(saved):
@@ -359,7 +379,8 @@ def finding(*cases: Case, output: str = "") -> Finding:
 
 
 def test_cases_of_a_result_that_still_differ_fail(tmp_path):
-    file = result_of(tmp_path, finding(case(65), case(70), case(85)))
+    of_three_cases = finding(case(65), case(70), case(85))
+    file = result_of(tmp_path, of_three_cases)
     result = replay(file, milder, SPACE)
     assert result.worst.claim == "1 of 3 cases of sex still differ"
     assert result.worst.estimate.population == "the cases of r.json"
@@ -377,7 +398,8 @@ def keys_of(result):
 
 
 def test_findings_have_keys_by_what_was_replayed(saved, tmp_path):
-    suite = saved(drawn(biased), grouped(biased, (50, 50, 50)))
+    by_groups = grouped(biased, (50, 50, 50))
+    suite = saved(drawn(biased), by_groups)
     both = replay(suite, biased, SPACE)
     assert keys_of(both) == {"replayed causal of sex", "replayed group of sex"}
     scores = {finding.score for finding in both.findings}
@@ -404,38 +426,54 @@ def test_a_seed_is_kept_and_changes_nothing_else(saved, tmp_path):
         assert without.findings == with_seed.findings
 
 
-def test_results_that_cannot_be_replayed(tmp_path):
-    refused(
-        UsageError,
-        lambda: replay(result_of(tmp_path, finding()), fair, SPACE),
-        "r.json",
-        "no cases",
-    )
-    other = Space([category("gender", ["F", "M"]), RACE, AGE])
+OTHER_NAME = Space([category("gender", ["F", "M"]), RACE, AGE])
+YOUNGER = Space([category("sex", ["F", "M"]), RACE, integer("age", 18, 50)])
+LARGER = Space([*SPACE.features, integer("zip", 0, 9)])
+
+
+@pytest.mark.parametrize(
+    ("space", "words"),
+    [
+        (OTHER_NAME, "'sex' is not a feature"),
+        (YOUNGER, "'age' = 60"),
+        (LARGER, "'zip'"),
+    ],
+)
+def test_a_result_of_another_space_is_refused(tmp_path, space, words):
     file = result_of(tmp_path, finding(case(60)))
-    refused(
-        UsageError, lambda: replay(file, fair, other), "r.json", "'sex' is not a feature"
-    )
-    younger = Space([category("sex", ["F", "M"]), RACE, integer("age", 18, 50)])
-    refused(UsageError, lambda: replay(file, fair, younger), "r.json", "'age' = 60")
-    larger = Space([*SPACE.features, integer("zip", 0, 9)])
-    refused(UsageError, lambda: replay(file, fair, larger), "r.json", "'zip'")
-    refused(UsageError, lambda: replay(file, fair, SPACE, limit=0.1), "limit", "suite")
-    named = result_of(tmp_path, finding(case(60), output="grant"))
-    refused(UsageError, lambda: replay(named, fair, SPACE), "no output 'grant'")
-    (tmp_path / "list.json").write_text("[1]")
-    path = tmp_path / "list.json"
-    refused(UsageError, lambda: replay(path, fair, SPACE), "not an evenhand result")
-    refused(UsageError, lambda: replay(tmp_path / "none.json", fair, SPACE), "none.json")
+    replay_refused("r.json", words, path=file, subject=fair, space=space)
 
 
-def test_wrong_arguments(saved, tmp_path):
+def test_results_that_cannot_be_replayed(tmp_path):
+    without_cases = result_of(tmp_path, finding())
+    replay_refused("r.json", "no cases", path=without_cases, subject=fair)
+    with_case = result_of(tmp_path, finding(case(60)))
+    replay_refused("limit", "suite", path=with_case, subject=fair, limit=0.1)
+    of_output = result_of(tmp_path, finding(case(60), output="grant"))
+    replay_refused("no output 'grant'", path=of_output, subject=fair)
+    no_result = tmp_path / "list.json"
+    no_result.write_text("[1]")
+    replay_refused("not an evenhand result", path=no_result, subject=fair)
+    replay_refused("none.json", path=tmp_path / "none.json", subject=fair)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"limit": 2}, "limit"),
+        ({"level": 1}, "level"),
+        ({"limt": 0.1}, "did you mean 'limit'"),
+    ],
+)
+def test_wrong_options_are_refused(saved, options, words):
     file = saved(drawn(biased, 5))
-    refused(UsageError, lambda: replay(file, fair, SPACE, limit=2), "limit")
-    refused(UsageError, lambda: replay(file, fair, SPACE, level=1), "level")
-    refused(UsageError, lambda: replay(file, fair, SPACE, limt=0.1), "did you mean 'limit'")  # type: ignore[call-arg]
-    refused(UsageError, lambda: replay(tmp_path / "x.xml", fair, SPACE), ".xml", ".parquet")
-    refused(DataError, lambda: replay(tmp_path / "x.csv", fair, SPACE), "x.csv")
+    replay_refused(words, path=file, subject=fair, **options)
+
+
+def test_files_that_are_no_suites_are_refused(tmp_path):
+    replay_refused(".xml", ".parquet", path=tmp_path / "x.xml", subject=fair)
+    missing = tmp_path / "x.csv"
+    replay_refused("x.csv", error=DataError, path=missing, subject=fair)
 
 
 def polite(texts):
@@ -443,8 +481,11 @@ def polite(texts):
     return ["!" not in text for text in texts]
 
 
+GAY = re.compile(r"\bgay\b", re.IGNORECASE)
+
+
 def rude(texts):
-    return [re.search(r"\bgay\b", text, re.IGNORECASE) is None for text in texts]
+    return [GAY.search(text) is None for text in texts]
 
 
 def ruder_to_men(texts):
@@ -495,15 +536,22 @@ def test_texts_of_a_result_that_still_differ_fail(mined, kind):
     for case_before, case_after in zip(cases, again.worst.cases, strict=True):
         assert case_after.individual == case_before.individual
         assert case_after.outcomes == case_before.outcomes
-    texts = sum(2 * len(finding.cases) for finding in before.findings)
+    number_of_cases = sum(len(finding.cases) for finding in before.findings)
+    texts = 2 * number_of_cases
     assert again.details == {"changed": 0, "of": texts}
-    assert again.spent.queries == texts + 2 * min(texts, 32)
+    asked_again = 2 * min(texts, 32)
+    assert again.spent.queries == texts + asked_again
     # What was asked is the text itself: without our marks, and with those of its own.
     marked = [text for text in asked if "⟦" in text]
     for text in marked:
         assert re.search("⟦(gay|straight|lesbian)⟧", text)
     assert again.space == before.space
     json.loads(again.to_json())
+
+
+def unmarked_text(person) -> str:
+    """Return the text of an input, without the marks around what changed."""
+    return re.sub("[⟦⟧]", "", str(person["text"]))
 
 
 def test_texts_of_a_result_that_differ_no_longer_pass(mined):
@@ -515,17 +563,16 @@ def test_texts_of_a_result_that_differ_no_longer_pass(mined):
     assert result.worst.cases == ()
     changed = 0
     for case_before in eh.Result.from_json(file).worst.cases:
-        people = (case_before.individual, case_before.twin)
-        texts = [re.sub("[⟦⟧]", "", str(person["text"])) for person in people]
-        new = polite(texts)
-        changed += new[0] != case_before.outcomes[0]
-        changed += new[1] != case_before.outcomes[1]
+        texts = [unmarked_text(case_before.individual), unmarked_text(case_before.twin)]
+        for old, new in zip(case_before.outcomes, polite(texts), strict=True):
+            changed += old != new
     assert changed == 3
     assert result.details["changed"] == changed
     some = replay(file, ruder_to_men)
     assert some.verdict == "fail"
-    assert 0 < len(some.worst.cases) < 3
-    assert "gay⟧ man" in str(some.worst.cases[0].individual["text"])
+    cases = some.worst.cases
+    assert 0 < len(cases) < 3
+    assert "gay⟧ man" in str(cases[0].individual["text"])
 
 
 def test_texts_are_replayed_on_pipelines_and_subjects(mined, tmp_path):
@@ -552,38 +599,36 @@ def test_texts_are_replayed_on_pipelines_and_subjects(mined, tmp_path):
     assert replay(file, strict).verdict == "fail"
 
 
-def test_texts_that_cannot_be_replayed(mined, tmp_path):
+def test_texts_that_cannot_be_replayed(mined):
     file = mined()
-    refused(
-        UsageError,
-        lambda: replay(file, rude, SPACE),
-        "texts.json",
-        "holds texts",
-        "TextSubject",
-    )
-    refused(
-        UsageError,
-        lambda: replay(file, eh.Subject(fair, SPACE)),
-        "texts.json",
-        "holds texts",
-        "TextSubject",
-    )
-    refused(UsageError, lambda: replay(file, rude, limit=0.1), "limit", "suite")
-    refused(UsageError, lambda: replay(file, None), "None")
+    of_tables = eh.Subject(fair, SPACE)
+    words = ("texts.json", "holds texts", "TextSubject")
+    replay_refused(*words, path=file, subject=rude)
+    replay_refused(*words, path=file, subject=of_tables, space=None)
+    replay_refused("limit", "suite", path=file, subject=rude, space=None, limit=0.1)
+    replay_refused("None", path=file, subject=None, space=None)
     rng = np.random.default_rng(0)
 
     def fickle(texts):
         return rng.random(len(texts)) < 0.5
 
     refused(NotDeterministic, lambda: replay(file, fickle), "asked again")
-    nothing_found = tmp_path / "none.json"
-    eh.mine_text(polite, TEXTS).to_json(nothing_found)
+
+
+def test_a_result_without_changed_texts_cannot_be_replayed(tmp_path):
+    file = tmp_path / "none.json"
+    nothing_found = eh.mine_text(polite, TEXTS)
+    nothing_found.to_json(file)
     refused(
         UsageError,
-        lambda: replay(nothing_found, rude),
+        lambda: replay(file, rude),
         "none.json",
         "no outcome changes with any term",
     )
+
+
+def test_a_result_that_lacks_a_text_cannot_be_replayed(mined, tmp_path):
+    file = mined()
     table = json.loads(file.read_text(encoding="utf-8"))
     first_case = table["findings"][0]["cases"][0]
     del first_case["twin"]["text"]
