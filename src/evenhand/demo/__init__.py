@@ -1,6 +1,4 @@
-"""The demonstration: a loan program with a planted bias, tested as an executable that evenhand
-knows nothing of.
-"""
+"""The demonstration: a loan program with a planted bias, tested as an unknown executable."""
 
 from __future__ import annotations
 
@@ -47,9 +45,7 @@ def loan_subject(**options: Any) -> Subject:
 
 
 def loan_config() -> Config:
-    """Return the configuration of the demonstration: the same program, asked many applications by
-    one process.
-    """
+    """Return the configuration of the demonstration, which asks one process many times."""
     from evenhand.config.file import Config
 
     config = Config.load(CONFIG)

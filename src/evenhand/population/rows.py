@@ -1,6 +1,4 @@
-"""Populations for apparent discrimination (Themis Def. 3.8): given rows, and the table that
-declares a population.
-"""
+"""Populations for apparent discrimination (Themis Def. 3.8): given rows, and TOML tables."""
 
 from __future__ import annotations
 

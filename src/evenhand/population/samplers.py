@@ -1,5 +1,4 @@
-"""Samplers: the declared population that a rate speaks of, drawn in blocks so that every draw has a
-number.
+"""Samplers: the population that a rate is about, drawn in blocks so that every draw has a number.
 
 Draw `i` of a named stream is the same input whatever was drawn before, by whichever worker, in
 batches of any size.

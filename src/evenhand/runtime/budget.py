@@ -81,9 +81,7 @@ class Spent:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """One report of progress: the task in words, how far it is (0 to 1, None where unknown), and a
-    short note.
-    """
+    """One report of progress: the task, how far it is (0 to 1, or None), and a short note."""
 
     task: str
     share: float | None
@@ -120,9 +118,7 @@ class Meter:
         return self.budget.seconds is not None and self.seconds >= self.budget.seconds
 
     def share(self, parts: int) -> Meter:
-        """Return a meter for the next of `parts`: an equal share of what is left, so that the last
-        is not starved.
-        """
+        """Return a meter for the next of `parts`, with an equal share of what is left."""
         budget = self.budget
         if budget.queries is not None:
             budget = replace(budget, queries=max(1, int(self.left) // parts))
@@ -143,7 +139,7 @@ _OUTER: ContextVar[Any] = ContextVar("outer", default=None)
 
 @contextmanager
 def progress_bar(*, show: bool | None = None) -> Iterator[Hook | None]:
-    """Give a hook that draws a bar on standard error where that is a terminal, and None elsewhere.
+    """Return a hook that draws a bar on standard error if that is a terminal, or None.
 
     A run within a run, as those of an audit, adds its lines to the bar that is there, and takes
     them away at its end.
@@ -174,9 +170,7 @@ def progress_bar(*, show: bool | None = None) -> Iterator[Hook | None]:
 
 
 def _lines(bar: Any, *, passing: bool) -> Iterator[Hook]:
-    """Give a hook that draws a line for each task, which is taken away at the end where it is only
-    passing.
-    """
+    """Return a hook that draws a line for each task; those of passing tasks are removed."""
     tasks: dict[str, Any] = {}
 
     def hook(progress: Progress) -> None:

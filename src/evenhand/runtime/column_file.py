@@ -1,6 +1,4 @@
-"""The columns of a suite as a file: CSV, which knows texts and numbers, or Parquet, which keeps
-types.
-"""
+"""The columns of a suite as a file: CSV, for texts and numbers, or Parquet, which keeps types."""
 
 from __future__ import annotations
 
@@ -59,8 +57,7 @@ def suffix_of(file: Path) -> str:
 
 
 def as_texts(labels: Sequence[Any]) -> list[str]:
-    """Return labels as CSV holds them: as they are, or as JSON where two would read alike or one
-    would not print.
+    """Return labels as CSV holds them: as they are, or as JSON where that would be ambiguous.
 
     >>> as_texts([1, "1", "01", True])
     ['1', '"1"', '01', 'True']
@@ -78,8 +75,7 @@ def as_texts(labels: Sequence[Any]) -> list[str]:
 
 
 def held(labels: Sequence[Any], suffix: str) -> list[Any]:
-    """Return what a file holds for each label: itself in Parquet, a text in CSV or where labels
-    share no type.
+    """Return what a file holds for each label: itself, or a text in CSV and for mixed types.
 
     >>> held([1, 2], ".parquet"), held([1, "1"], ".parquet"), held([True, False], ".csv")
     ([1, 2], ['1', '"1"'], ['True', 'False'])
@@ -160,9 +156,7 @@ def _write_csv(file: Path, columns: Mapping[str, Column], compression: Any) -> N
 
 
 def _finite(column: NDArray[Any]) -> NDArray[Any]:
-    """Return numbers with infinite ones as a program prints them in JSON; "inf" would be read as a
-    text.
-    """
+    """Return numbers with infinite ones as JSON has them; "inf" would be read as a text."""
     if column.dtype.kind != "f" or np.isfinite(column).all():
         return column
     kept = column.astype(object)

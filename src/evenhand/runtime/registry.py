@@ -1,5 +1,4 @@
-"""A registry: what is known under a name, from evenhand itself, from an installed package, or from
-a user's program.
+"""A registry: entries by name, of evenhand itself, installed packages, or a user's program.
 
 Verbs, adapters, strategies, metrics and report formats each have one. What evenhand brings is a
 line that says where it lives, and is imported when it is asked for. Another package adds an entry
@@ -38,9 +37,7 @@ def resolve(place: str) -> Any:
 
 
 def _is_named(group: str, folders: tuple[str, ...]) -> bool:
-    """Tell whether an installed package may have an entry point of a group, from what its files
-    say.
-    """
+    """Return whether the files of installed packages name a group of entry points."""
     return f"[{group}]" in _entry_points(folders)
 
 
@@ -89,8 +86,7 @@ class Deferred:
 
 
 class Registry(Generic[T]):
-    """Entries by name; an entry that is given as "package.module:name" is imported when it is first
-    used.
+    """Entries by name; one that is given as "package.module:name" is imported when first used.
 
     Parameters
     ----------
@@ -136,9 +132,7 @@ class Registry(Generic[T]):
         self._complete = False
 
     def register(self, name: str, entry: T) -> None:
-        """Add an entry, or put it in the place of one that was registered before; evenhand's own
-        names are taken.
-        """
+        """Add an entry, or replace a registered one; evenhand's own names are taken."""
         if name in self._own:
             raise UsageError(
                 f"{self.what} {name!r} is evenhand's own; register yours under another name"
@@ -158,8 +152,7 @@ class Registry(Generic[T]):
             self._broken.pop(name, None)
 
     def origin(self, name: str) -> str:
-        """Return the package that brings an entry: evenhand itself, another one, or none where a
-        program registered it.
+        """Return the package that brings an entry, or none where a program registered it.
 
         >>> Registry("shape", "example.shapes", {"circle": "math:pi"}).origin("circle")
         'evenhand'
@@ -193,9 +186,7 @@ class Registry(Generic[T]):
         yield from [name for name in self._entries if name not in self._own]
 
     def items(self) -> Iterator[tuple[str, T]]:
-        """Yield names and entries in their order, each loaded when it is its turn; what cannot be
-        is passed over.
-        """
+        """Yield names and entries in order; entries that cannot be loaded are left out."""
         for name in self:
             try:
                 entry = self[name]
@@ -209,9 +200,7 @@ class Registry(Generic[T]):
 
     @property
     def broken(self) -> dict[str, str]:
-        """What other packages bring and cannot be loaded: by name, a sentence that says why, and
-        whose it is.
-        """
+        """Entries of other packages that cannot be loaded: by name, why, and whose they are."""
         self.values()
         return {name: str(error) for name, error in self._broken.items()}
 

@@ -17,9 +17,7 @@ _GAPS = ["NA", "N/A", "n/a", "#N/A", "NaN", "nan", "None", "null", "NULL", "<NA>
 
 
 def read_frame(path: str | PathLike[str]) -> pd.DataFrame:
-    """Read a `.csv`, `.csv.gz` or `.parquet` file; in a text column "NA" or "None" is a level like
-    any other.
-    """
+    """Read a `.csv`, `.csv.gz` or `.parquet` file; "NA" and "None" are levels like any other."""
     import pandas as pd
 
     file = Path(path)
@@ -58,9 +56,7 @@ def read_frame(path: str | PathLike[str]) -> pd.DataFrame:
 
 
 def beside(file: Path, suffixes: tuple[str, ...], otherwise: str = "check the path") -> str:
-    """Return the end of an error sentence about a missing file: the nearest of its kind in the same
-    folder.
-    """
+    """Return the hint for a missing file: the nearest of its kind in the same folder."""
     found = sorted(
         other.name
         for other in file.parent.glob("*")

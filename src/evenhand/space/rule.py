@@ -44,9 +44,7 @@ class Condition:
     without: tuple[Label, ...] = field(default=(), compare=False)
     """The levels that are left out, where naming those is shorter; a rule fills it in."""
     below: float | None = field(default=None, compare=False)
-    """An end that is not included, for half-open bins; a rule fills in the largest value under it
-    as `high`.
-    """
+    """An end that is not included, for half-open bins; a rule fills in `high`."""
 
     @property
     def text(self) -> str:

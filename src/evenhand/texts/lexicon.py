@@ -1,6 +1,4 @@
-"""Sensitive terms by category, the sensitive features of texts (TestSGD, Definition 2.2 and Table
-1).
-"""
+"""Sensitive terms by category, the sensitive features of texts (TestSGD, Def. 2.2 and Table 1)."""
 
 from __future__ import annotations
 
@@ -124,9 +122,10 @@ class Lexicon:
             for form in forms:
                 owner = owners.setdefault(form, index)
                 if owner != index:
+                    other = self.terms[owner].category
                     raise UsageError(
                         f"category {term.category!r} has {clip(repr(' '.join(form)))}, which"
-                        f" category {self.terms[owner].category!r} has already; list every term once"
+                        f" category {other!r} has already; list every term once"
                     )
 
     @property

