@@ -42,7 +42,9 @@ def test_parameters_stand_in_the_same_order_and_are_stored_untouched(key):
     assert names[0] == ("over" if entry.own_model else "estimator")
     assert names[not entry.own_model :][: len(COMMON)] == COMMON
     assert names[-1] == "random_state"
-    parameters = list(inspect.signature(entry.factory).parameters.values())[not entry.own_model :]
+    parameters = list(inspect.signature(entry.factory).parameters.values())[
+        not entry.own_model :
+    ]
     assert all(parameter.kind is parameter.KEYWORD_ONLY for parameter in parameters)
     marks = {name: object() for name in names}
     made = entry.factory(**marks)
@@ -52,12 +54,21 @@ def test_parameters_stand_in_the_same_order_and_are_stored_untouched(key):
 @pytest.mark.parametrize("key", METHODS)
 def test_a_clone_has_the_same_settings(key):
     knob = METHODS[key].knob
-    settings = {"over": ["sex", "race"], "positive": "yes", "aware": False, "random_state": 3}
-    made = method(key, LogisticRegression(C=0.3), **settings, **({knob: 0.25} if knob else {}))
+    settings = {
+        "over": ["sex", "race"],
+        "positive": "yes",
+        "aware": False,
+        "random_state": 3,
+    }
+    made = method(
+        key, LogisticRegression(C=0.3), **settings, **({knob: 0.25} if knob else {})
+    )
     twin = clone(made)
     assert twin is not made
     assert repr(twin.get_params()) == repr(made.get_params())
-    assert all(twin.get_params()[name] == value for name, value in METHODS[key].settings.items())
+    assert all(
+        twin.get_params()[name] == value for name, value in METHODS[key].settings.items()
+    )
     assert METHODS[key].own_model or twin.get_params()["estimator__C"] == 0.3
 
 
@@ -94,9 +105,15 @@ def test_settings_of_a_name_cannot_be_another():
 
 
 def test_mistakes_are_told_with_the_nearest_name():
-    refused(UsageError, lambda: method("rewighing"), "'rewighing'", "did you mean 'reweighing'")
+    refused(
+        UsageError, lambda: method("rewighing"), "'rewighing'", "did you mean 'reweighing'"
+    )
     refused(UsageError, lambda: method(["reweighing"]), "unknown method")  # type: ignore[arg-type]
-    refused(UsageError, lambda: needs("treshold-optimizer"), "did you mean 'threshold-optimiser'")
+    refused(
+        UsageError,
+        lambda: needs("treshold-optimizer"),
+        "did you mean 'threshold-optimiser'",
+    )
     refused(
         UsageError,
         lambda: method("prejudice-remover", etta=1),
@@ -104,7 +121,9 @@ def test_mistakes_are_told_with_the_nearest_name():
         "did you mean 'eta'",
     )
     refused(
-        UsageError, lambda: method("correlation-remover", estimators=1, over="sex"), "'estimators'"
+        UsageError,
+        lambda: method("correlation-remover", estimators=1, over="sex"),
+        "'estimators'",
     )
 
 
@@ -134,14 +153,18 @@ def test_what_is_installed_is_found_without_importing_it():
         " METHODS]; print(sorted({'sklearn', 'pandas', 'fairlearn', 'torch', 'aif360',"
         " 'tensorflow'} & set(sys.modules)))"
     )
-    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    ran = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
     assert ran.stdout.strip() == "[]"
 
 
 def test_all_names_of_the_package_are_there():
     assert dir(package) == sorted(package.__all__) == sorted(package._HOMES)
     assert all(getattr(package, name) is not None for name in package.__all__)
-    assert {entry.home.partition(":")[2] for entry in METHODS.values()} <= set(package.__all__)
+    assert {entry.home.partition(":")[2] for entry in METHODS.values()} <= set(
+        package.__all__
+    )
     tree = ast.parse(Path(package.__file__).read_text(encoding="utf-8"))
     imported = {
         alias.asname

@@ -78,7 +78,9 @@ def made(kind: Any, **settings: Any) -> Any:
         return kind(**{"epochs": 3, "hidden": (8,), **given})
     if kind is ExponentiatedGradient:
         given = {"max_iter": 3} | given
-    return kind(given.pop("estimator", LogisticRegression(solver="newton-cholesky")), **given)
+    return kind(
+        given.pop("estimator", LogisticRegression(solver="newton-cholesky")), **given
+    )
 
 
 def numpy_state() -> Any:
@@ -91,7 +93,8 @@ def gap(answers: Any, frame: Any, truth: Any = None) -> float:
     """
     rows = np.ones(len(answers), dtype=bool) if truth is None else truth
     rates = [
-        np.mean(answers[rows & (frame["sex"] == sex)] == "yes") for sex in sorted(set(frame["sex"]))
+        np.mean(answers[rows & (frame["sex"] == sex)] == "yes")
+        for sex in sorted(set(frame["sex"]))
     ]
     return float(max(rates) - min(rates))
 
@@ -115,7 +118,9 @@ def expected(kind: Any) -> Any:
 @pytest.mark.parametrize("kind", CLASSES)
 def test_bias_goes_down_on_rows_it_has_not_seen(kind):
     settings = {"max_iter": 6} if kind is ExponentiatedGradient else {}
-    answers = made(kind, estimator=pipeline(), **settings).fit(WORDED, LABELS).predict(UNSEEN)
+    answers = (
+        made(kind, estimator=pipeline(), **settings).fit(WORDED, LABELS).predict(UNSEEN)
+    )
     assert gap(PLAIN, OTHERS) > 0.3
     assert gap(answers, OTHERS) < gap(PLAIN, OTHERS) / 2
     assert np.mean(answers == TRUTH) > 0.7
@@ -126,11 +131,12 @@ def test_more_than_two_groups(kind):
     people, labels = planted(900, "fmx")
     others, _ = planted(2000, "fmx", seed=1)
     before = gap(pipeline().fit(people, labels).predict(others), others)
-    settings = {GridSearch: {"grid_size": 25, "grid_limit": 0.6, "constraint_weight": 0.9}}.get(
-        kind, {}
-    )
+    settings = {
+        GridSearch: {"grid_size": 25, "grid_limit": 0.6, "constraint_weight": 0.9}
+    }.get(kind, {})
     after = gap(
-        made(kind, estimator=pipeline(), **settings).fit(people, labels).predict(others), others
+        made(kind, estimator=pipeline(), **settings).fit(people, labels).predict(others),
+        others,
     )
     assert before > 0.4
     assert after < 0.75 * before
@@ -147,7 +153,9 @@ def test_more_than_two_groups(kind):
 def test_each_constraint_makes_alike_what_it_names(kind, constraint):
     labels = {"eod": ["yes"], "fpr": ["no"], "odds": ["yes", "no"]}[constraint]
     settings = {"grid_size": 20, "constraint_weight": 0.8} if kind is GridSearch else {}
-    answers = made(kind, constraint=constraint, **settings).fit(PEOPLE, LABELS).predict(OTHERS)
+    answers = (
+        made(kind, constraint=constraint, **settings).fit(PEOPLE, LABELS).predict(OTHERS)
+    )
     before = max(gap(PLAIN, OTHERS, truth=label == TRUTH) for label in labels)
     after = max(gap(answers, OTHERS, truth=label == TRUTH) for label in labels)
     assert after < 0.75 * before
@@ -162,7 +170,9 @@ def test_the_same_seed_gives_the_same_answers_and_no_generator_is_touched(kind):
     assert (method.predict(OTHERS) == expected(kind)).all()
     assert numpy_state() == before
     drawn = kind in (ThresholdOptimiser, ExponentiatedGradient)
-    assert (method.set_params(random_state=1).predict(OTHERS) != expected(kind)).any() == drawn
+    assert (
+        method.set_params(random_state=1).predict(OTHERS) != expected(kind)
+    ).any() == drawn
 
 
 @pytest.mark.parametrize(
@@ -237,9 +247,9 @@ class Spy(LogisticRegression):  # type: ignore[misc]
 def test_an_unaware_model_sees_no_protected_column(kind, aware):
     Spy.seen = set()
     settings = {"max_iter": 2} if kind is ExponentiatedGradient else {}
-    made(kind, estimator=Spy(), aware=aware, **settings).fit(PEOPLE[:150], LABELS[:150]).predict(
-        OTHERS[:50]
-    )
+    made(kind, estimator=Spy(), aware=aware, **settings).fit(
+        PEOPLE[:150], LABELS[:150]
+    ).predict(OTHERS[:50])
     assert Spy.seen == ({"sex", "smith", "age"} if aware else {"smith", "age"})
 
 
@@ -275,18 +285,26 @@ def test_reductions_are_those_of_fairlearn():
         max_iter=3,
         **name,
     )
-    grid = reductions.GridSearch(pipeline(), reductions.EqualizedOdds(), grid_size=8, **name)
+    grid = reductions.GridSearch(
+        pipeline(), reductions.EqualizedOdds(), grid_size=8, **name
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for theirs in (mixture, grid):
-            theirs.fit(WORDED, (LABELS == "yes").astype(int), sensitive_features=PEOPLE["sex"])
-    method = made(ExponentiatedGradient, estimator=pipeline(), eps=0.05, max_iter=3, random_state=7)
+            theirs.fit(
+                WORDED, (LABELS == "yes").astype(int), sensitive_features=PEOPLE["sex"]
+            )
+    method = made(
+        ExponentiatedGradient, estimator=pipeline(), eps=0.05, max_iter=3, random_state=7
+    )
     assert (
         (method.fit(WORDED, LABELS).predict(UNSEEN) == "yes")
         == mixture.predict(UNSEEN, random_state=7)
     ).all()
     method = made(GridSearch, estimator=pipeline(), constraint="odds", grid_size=8)
-    assert ((method.fit(WORDED, LABELS).predict(UNSEEN) == "yes") == grid.predict(UNSEEN)).all()
+    assert (
+        (method.fit(WORDED, LABELS).predict(UNSEEN) == "yes") == grid.predict(UNSEEN)
+    ).all()
 
 
 def test_constant_models_of_fairlearn_take_the_weights_meant_for_a_pipeline():
@@ -294,14 +312,19 @@ def test_constant_models_of_fairlearn_take_the_weights_meant_for_a_pipeline():
     # of them.
     frame = pd.DataFrame({"sex": [0] * 10 + [1] * 30, "age": [*range(10), *range(30)]})
     method = made(
-        GridSearch, estimator=make_pipeline(LogisticRegression()), positive=1, grid_limit=1.0
+        GridSearch,
+        estimator=make_pipeline(LogisticRegression()),
+        positive=1,
+        grid_limit=1.0,
     )
     assert method.fit(frame, [0] + [1] * 39).predict(frame).mean() > 0.8
 
 
 def test_eps_is_a_trade_off():
     gaps = [
-        gap(made(ExponentiatedGradient, eps=eps).fit(PEOPLE, LABELS).predict(OTHERS), OTHERS)
+        gap(
+            made(ExponentiatedGradient, eps=eps).fit(PEOPLE, LABELS).predict(OTHERS), OTHERS
+        )
         for eps in (0.005, 0.3)
     ]
     assert gaps[0] < gaps[1] / 2
@@ -309,7 +332,10 @@ def test_eps_is_a_trade_off():
 
 def test_constraint_weight_is_a_trade_off():
     gaps = [
-        gap(made(GridSearch, constraint_weight=weight).fit(PEOPLE, LABELS).predict(OTHERS), OTHERS)
+        gap(
+            made(GridSearch, constraint_weight=weight).fit(PEOPLE, LABELS).predict(OTHERS),
+            OTHERS,
+        )
         for weight in (1.0, 0.0)
     ]
     assert gaps[0] < gaps[1] / 2
@@ -323,7 +349,8 @@ def test_alpha_of_the_correlation_remover_is_a_trade_off():
     rest = ["job", "height", "age"]
     plain = make_pipeline(
         make_column_transformer(
-            (OneHotEncoder(sparse_output=False), ["job"]), (StandardScaler(), ["height", "age"])
+            (OneHotEncoder(sparse_output=False), ["job"]),
+            (StandardScaler(), ["height", "age"]),
         ),
         LogisticRegression(),
     )
@@ -338,7 +365,9 @@ def test_alpha_of_the_correlation_remover_is_a_trade_off():
     gaps = [gap(answer, frame) for answer in answers.values()]
     assert gaps == sorted(gaps, reverse=True)
     assert gaps[2] < 0.1 < gaps[0]
-    assert (answers[0.0] == plain.fit(frame[rest], labels).predict(frame[rest])).mean() > 0.999
+    assert (
+        answers[0.0] == plain.fit(frame[rest], labels).predict(frame[rest])
+    ).mean() > 0.999
 
 
 def test_what_is_left_is_uncorrelated_and_holds_no_trace_of_the_group():
@@ -358,17 +387,23 @@ def test_what_is_left_is_uncorrelated_and_holds_no_trace_of_the_group():
 
 @pytest.mark.parametrize("estimator", [GaussianNB(), make_pipeline(GaussianNB())])
 def test_the_correlation_remover_encodes_by_itself_for_a_bare_estimator(estimator):
-    answers = made(CorrelationRemover, estimator=estimator).fit(WORDED, LABELS).predict(UNSEEN)
+    answers = (
+        made(CorrelationRemover, estimator=estimator).fit(WORDED, LABELS).predict(UNSEEN)
+    )
     assert gap(answers, OTHERS) < gap(PLAIN, OTHERS) / 2
     assert np.mean(answers == TRUTH) > 0.7
 
 
 def test_the_correlation_remover_takes_sparse_columns():
     sparse = make_pipeline(
-        make_column_transformer((OneHotEncoder(), ["sex", "job", "age"]), sparse_threshold=1.0),
+        make_column_transformer(
+            (OneHotEncoder(), ["sex", "job", "age"]), sparse_threshold=1.0
+        ),
         LogisticRegression(),
     )
-    assert set(made(CorrelationRemover, estimator=sparse).fit(WORDED, LABELS).predict(UNSEEN)) == {
+    assert set(
+        made(CorrelationRemover, estimator=sparse).fit(WORDED, LABELS).predict(UNSEEN)
+    ) == {
         "yes",
         "no",
     }
@@ -385,7 +420,9 @@ def test_a_fitted_model_is_shared_and_not_trained_again():
 
 
 def test_thresholds_for_a_model_that_has_margins_only():
-    answers = made(ThresholdOptimiser, estimator=LinearSVC()).fit(PEOPLE, LABELS).predict(OTHERS)
+    answers = (
+        made(ThresholdOptimiser, estimator=LinearSVC()).fit(PEOPLE, LABELS).predict(OTHERS)
+    )
     assert gap(answers, OTHERS) < gap(PLAIN, OTHERS) / 2
 
 
@@ -404,9 +441,17 @@ def test_several_protected_columns_are_one_group_each_combination():
 @pytest.mark.parametrize("kind", CLASSES)
 def test_bad_use_is_told_in_a_sentence(kind):
     name = kind.__name__
-    refused(UsageError, lambda: made(kind, estimator=None).fit(PEOPLE, LABELS), name, "estimator")
+    refused(
+        UsageError,
+        lambda: made(kind, estimator=None).fit(PEOPLE, LABELS),
+        name,
+        "estimator",
+    )
     refused(UsageError, lambda: made(kind, over=None).fit(PEOPLE, LABELS), name, "over")
-    if kind in (ThresholdOptimiser, CorrelationRemover):  # which must know the group to decide
+    if kind in (
+        ThresholdOptimiser,
+        CorrelationRemover,
+    ):  # which must know the group to decide
         fitted = made(kind).fit(PEOPLE, LABELS)
         refused(DataError, lambda: fitted.predict(OTHERS.assign(sex=7)), "sex 7")
     refused(UsageError, lambda: made(kind).predict(OTHERS), "not fitted")
@@ -421,7 +466,11 @@ def test_bad_use_is_told_in_a_sentence(kind):
         (ExponentiatedGradient, {"constraint": "aod"}, ("'aod'", "ExponentiatedGradient")),
         (ExponentiatedGradient, {"eps": 0}, ("eps = 0", "over 0")),
         (ExponentiatedGradient, {"eps": True}, ("eps = True",)),
-        (ExponentiatedGradient, {"max_iter": 2.5}, ("max_iter = 2.5", "whole number of 1 or more")),
+        (
+            ExponentiatedGradient,
+            {"max_iter": 2.5},
+            ("max_iter = 2.5", "whole number of 1 or more"),
+        ),
         (ExponentiatedGradient, {"random_state": -1}, ("random_state = -1",)),
         (
             ExponentiatedGradient,
@@ -430,7 +479,11 @@ def test_bad_use_is_told_in_a_sentence(kind):
         ),
         (GridSearch, {"constraint": None}, ("unknown constraint None",)),
         (GridSearch, {"grid_size": 1}, ("grid_size = 1", "2 or more")),
-        (GridSearch, {"constraint_weight": 1.5}, ("constraint_weight = 1.5", "from 0 to 1")),
+        (
+            GridSearch,
+            {"constraint_weight": 1.5},
+            ("constraint_weight = 1.5", "from 0 to 1"),
+        ),
         (GridSearch, {"estimator": KNeighborsClassifier()}, ("sample_weight",)),
         (CorrelationRemover, {"alpha": -0.1}, ("alpha = -0.1", "from 0 to 1")),
         (CorrelationRemover, {"alpha": float("nan")}, ("alpha = nan",)),
@@ -447,7 +500,9 @@ def test_a_group_without_the_labels_to_compare_is_refused():
             fit = partial(made(kind, constraint=constraint).fit, PEOPLE, labels)
             refused(DataError, fit, "sex 0", "'yes'")
     made(GridSearch, constraint="fpr").fit(PEOPLE, labels)
-    refused(DataError, lambda: made(ThresholdOptimiser).fit(PEOPLE, labels), "sex 0", "'yes'")
+    refused(
+        DataError, lambda: made(ThresholdOptimiser).fit(PEOPLE, labels), "sex 0", "'yes'"
+    )
 
 
 def test_columns_that_the_group_decides_are_not_enough():
@@ -485,7 +540,9 @@ class TestAdversarial:
     def test_bias_goes_down_and_alpha_is_a_trade_off(self):
         people, labels = planted(1500)
         found = [
-            made(AdversarialClassifier, alpha=alpha, epochs=20).fit(people, labels).predict(UNSEEN)
+            made(AdversarialClassifier, alpha=alpha, epochs=20)
+            .fit(people, labels)
+            .predict(UNSEEN)
             for alpha in (0.0, 1.0)
         ]
         gaps = [gap(answers, UNSEEN) for answers in found]
@@ -534,7 +591,9 @@ class TestAdversarial:
     def test_more_than_two_groups(self, constraint):
         people, labels = planted(900, "fmx")
         answers = (
-            made(AdversarialClassifier, constraint=constraint).fit(people, labels).predict(people)
+            made(AdversarialClassifier, constraint=constraint)
+            .fit(people, labels)
+            .predict(people)
         )
         assert set(answers) == {"yes", "no"}
 
@@ -548,7 +607,9 @@ class TestAdversarial:
     def test_any_frame_any_labels_and_copies(self):
         polars = pytest.importorskip("polars")
         method = made(AdversarialClassifier, positive=1)
-        fitted = clone(method).fit(polars.from_pandas(WORDED), (LABELS == "yes").astype(int))
+        fitted = clone(method).fit(
+            polars.from_pandas(WORDED), (LABELS == "yes").astype(int)
+        )
         answers = fitted.predict(polars.from_pandas(UNSEEN))
         same = made(AdversarialClassifier).fit(WORDED, LABELS).predict(UNSEEN)
         assert ((answers == 1) == (same == "yes")).all()
@@ -570,18 +631,25 @@ class TestAdversarial:
     )
     def test_bad_settings_are_told_in_a_sentence(self, settings, words):
         refused(
-            UsageError, lambda: made(AdversarialClassifier, **settings).fit(WORDED, LABELS), *words
+            UsageError,
+            lambda: made(AdversarialClassifier, **settings).fit(WORDED, LABELS),
+            *words,
         )
 
     def test_missing_values_and_unknown_groups_are_refused(self):
         gaps = WORDED.assign(age=WORDED["age"].where(WORDED["age"] > 21))
         refused(
-            DataError, lambda: made(AdversarialClassifier).fit(gaps, LABELS), "'age'", "missing"
+            DataError,
+            lambda: made(AdversarialClassifier).fit(gaps, LABELS),
+            "'age'",
+            "missing",
         )
         fitted = made(AdversarialClassifier).fit(WORDED, LABELS)
         refused(DataError, lambda: fitted.predict(UNSEEN.assign(sex="x")), "'x'")
 
     def test_without_torch_the_extra_is_named(self, monkeypatch):
         monkeypatch.setitem(sys.modules, "torch", None)
-        said = refused(MissingExtra, lambda: made(AdversarialClassifier).fit(WORDED, LABELS))
+        said = refused(
+            MissingExtra, lambda: made(AdversarialClassifier).fit(WORDED, LABELS)
+        )
         assert "evenhand[fairlearn,torch]" in said

@@ -32,7 +32,11 @@ import evenhand as eh
 from evenhand.mitigation import inprocessing
 from evenhand.mitigation.aif360_compat import aif360
 from evenhand.mitigation.base import NumericEncoder
-from evenhand.mitigation.inprocessing import AdversarialDebiasing, PrejudiceLoss, PrejudiceRemover
+from evenhand.mitigation.inprocessing import (
+    AdversarialDebiasing,
+    PrejudiceLoss,
+    PrejudiceRemover,
+)
 from evenhand.mitigation.optimised import Cut, Moves, OptimisedPreprocessing
 from evenhand.mitigation.representations import FairRepresentations, Objective
 from evenhand.runtime.errors import DataError, MissingExtra, UsageError
@@ -41,13 +45,18 @@ from tests.support.paths import BESIDE
 
 MODEL = make_pipeline(
     make_column_transformer(
-        (OneHotEncoder(handle_unknown="ignore"), make_column_selector(dtype_exclude="number")),
+        (
+            OneHotEncoder(handle_unknown="ignore"),
+            make_column_selector(dtype_exclude="number"),
+        ),
         (StandardScaler(), make_column_selector(dtype_include="number")),
     ),
     LogisticRegression(max_iter=1000),
 )
 BY_NAME = make_pipeline(
-    make_column_transformer((OneHotEncoder(), ["sex", "job"]), (StandardScaler(), ["points"])),
+    make_column_transformer(
+        (OneHotEncoder(), ["sex", "job"]), (StandardScaler(), ["points"])
+    ),
     LogisticRegression(),
 )
 LIGHT = [
@@ -65,7 +74,9 @@ LIBRARY = [
         marks=pytest.mark.heavy,
     ),
     pytest.param(
-        lambda **given: FairRepresentations(MODEL, k=2, iterations=50, solver="aif360", **given),
+        lambda **given: FairRepresentations(
+            MODEL, k=2, iterations=50, solver="aif360", **given
+        ),
         id="LFR-aif360",
         marks=pytest.mark.heavy,
     ),
@@ -103,7 +114,9 @@ def people(rows: int = 600, seed: int = 0) -> tuple[pd.DataFrame, np.ndarray]:
     points = rng.normal(man * 0.8, 1)
     job = np.where(rng.random(rows) < 0.3 + 0.3 * man, "clerk", "cook")
     hired = points + (job == "clerk") + man + rng.normal(size=rows) > 1.2
-    frame = pd.DataFrame({"sex": np.where(man, "m", "f"), "points": points.round(2), "job": job})
+    frame = pd.DataFrame(
+        {"sex": np.where(man, "m", "f"), "points": points.round(2), "job": job}
+    )
     return frame, np.where(hired, "yes", "no")
 
 
@@ -127,7 +140,10 @@ def real(name: str) -> tuple[pd.DataFrame, np.ndarray, dict[str, Any]]:
 
 def gap(method, frame, answers) -> float:
     """Return the statistical parity difference: the rate of the privileged less that of the others."""
-    favoured, privileged = answers == method.roles_.classes[1], method.roles_.are_privileged(frame)
+    favoured, privileged = (
+        answers == method.roles_.classes[1],
+        method.roles_.are_privileged(frame),
+    )
     return float(favoured[privileged].mean() - favoured[~privileged].mean())
 
 
@@ -148,7 +164,9 @@ def small(seed: int):
 
 
 @pytest.mark.parametrize("made", ALL)
-def test_it_takes_texts_any_frame_and_the_same_seed_and_leaves_the_global_generator_alone(made):
+def test_it_takes_texts_any_frame_and_the_same_seed_and_leaves_the_global_generator_alone(
+    made,
+):
     frame, labels = people()
     method = made(over="sex", positive="yes")
     np.random.seed(5)
@@ -189,13 +207,21 @@ def test_bad_input_is_refused_in_one_sentence(made):
     frame, labels = people()
     refused(UsageError, lambda: made().fit(frame, labels), "over")
     refused(
-        DataError, lambda: made(over="gender", positive="yes").fit(frame, labels), "'gender'", "sex"
+        DataError,
+        lambda: made(over="gender", positive="yes").fit(frame, labels),
+        "'gender'",
+        "sex",
     )
     refused(UsageError, lambda: made(over="sex").fit(frame, labels), "positive")
-    refused(UsageError, lambda: made(over="sex", positive="yes").predict(frame), "not fitted")
+    refused(
+        UsageError, lambda: made(over="sex", positive="yes").predict(frame), "not fitted"
+    )
     holes = frame.assign(points=frame.points.where(frame.points > 0))
     refused(
-        DataError, lambda: made(over="sex", positive="yes").fit(holes, labels), "points", "missing"
+        DataError,
+        lambda: made(over="sex", positive="yes").fit(holes, labels),
+        "points",
+        "missing",
     )
     fitted = made(over="sex", positive="yes").fit(frame, labels)
     refused(DataError, lambda: fitted.predict(frame.drop(columns="job")), "'job'")
@@ -219,12 +245,18 @@ def test_bad_input_is_refused_in_one_sentence(made):
         (PrejudiceRemover(over="sex", positive="yes", eta=-1), ["eta = -1"]),
         (PrejudiceRemover(over="sex", positive="yes", eta=float("inf")), ["eta = inf"]),
         (PrejudiceRemover(over="sex", positive="yes", solver="aif"), ["'aif'", "aif360"]),
-        (PrejudiceRemover(over="sex", positive="yes", solver="aif360", l2=2), ["l2 = 2", "native"]),
+        (
+            PrejudiceRemover(over="sex", positive="yes", solver="aif360", l2=2),
+            ["l2 = 2", "native"],
+        ),
         (
             PrejudiceRemover(over="sex", positive="yes", solver="aif360", aware=False),
             ["aware", "native"],
         ),
-        (AdversarialDebiasing(over="sex", positive="yes", epochs=0), ["epochs = 0", "whole"]),
+        (
+            AdversarialDebiasing(over="sex", positive="yes", epochs=0),
+            ["epochs = 0", "whole"],
+        ),
         (
             AdversarialDebiasing(over="sex", positive="yes", adversary_weight=float("nan")),
             ["adversary_weight"],
@@ -243,8 +275,14 @@ def test_bad_input_is_refused_in_one_sentence(made):
             OptimisedPreprocessing(MODEL, over="sex", positive="yes", features="job"),
             ["features", "list"],
         ),
-        (OptimisedPreprocessing(MODEL, over="sex", positive="yes", epsilon=2), ["epsilon = 2"]),
-        (OptimisedPreprocessing(MODEL, over="sex", positive="yes", clist=[1]), ["clist", "dlist"]),
+        (
+            OptimisedPreprocessing(MODEL, over="sex", positive="yes", epsilon=2),
+            ["epsilon = 2"],
+        ),
+        (
+            OptimisedPreprocessing(MODEL, over="sex", positive="yes", clist=[1]),
+            ["clist", "dlist"],
+        ),
         (
             OptimisedPreprocessing(MODEL, over="sex", positive="yes", bins=300),
             ["bins = 300", "fewer"],
@@ -268,7 +306,11 @@ def test_bad_parameters_are_refused_before_any_library_is_asked(method, words, m
         ),
         (PrejudiceRemover(over="sex", positive="yes", solver="aif360"), "aif360", "aif360"),
         (AdversarialDebiasing(over="sex", positive="yes"), "aif360,tensorflow", "aif360"),
-        (AdversarialDebiasing(over="sex", positive="yes"), "aif360,tensorflow", "tensorflow"),
+        (
+            AdversarialDebiasing(over="sex", positive="yes"),
+            "aif360,tensorflow",
+            "tensorflow",
+        ),
     ],
 )
 def test_a_missing_library_is_named_by_its_extra(method, extra, absent, monkeypatch):
@@ -276,7 +318,10 @@ def test_a_missing_library_is_named_by_its_extra(method, extra, absent, monkeypa
         monkeypatch.setitem(sys.modules, name, None)
     monkeypatch.setitem(sys.modules, absent, None)
     refused(
-        MissingExtra, lambda: method.fit(*people()), type(method).__name__, f"evenhand[{extra}]"
+        MissingExtra,
+        lambda: method.fit(*people()),
+        type(method).__name__,
+        f"evenhand[{extra}]",
     )
 
 
@@ -329,12 +374,17 @@ def test_more_weight_on_parity_brings_representations_of_groups_together():
     frame, labels = people(2000)
     gaps, apart = [], []
     for az in (0.0, 50.0):
-        method = FairRepresentations(LogisticRegression(), over="sex", positive="yes", az=az).fit(
-            frame, labels
-        )
+        method = FairRepresentations(
+            LogisticRegression(), over="sex", positive="yes", az=az
+        ).fit(frame, labels)
         gaps.append(gap(method, frame, method.predict(frame)))
-        shares, side = method._shares(method._numbers(frame)), method.roles_.are_privileged(frame)
-        apart.append(np.abs(shares[:, side].mean(axis=1) - shares[:, ~side].mean(axis=1)).max())
+        shares, side = (
+            method._shares(method._numbers(frame)),
+            method.roles_.are_privileged(frame),
+        )
+        apart.append(
+            np.abs(shares[:, side].mean(axis=1) - shares[:, ~side].mean(axis=1)).max()
+        )
     assert gaps[0] > 0.4
     assert abs(gaps[1]) < gaps[0] / 2
     assert apart[1] < 0.01 < apart[0]
@@ -350,7 +400,9 @@ def test_everybody_gets_one_label_where_representations_know_only_one():
 
 def test_representations_without_the_protected_column_do_not_depend_on_it():
     frame, labels = people()
-    method = FairRepresentations(MODEL, over="sex", positive="yes", aware=False).fit(frame, labels)
+    method = FairRepresentations(MODEL, over="sex", positive="yes", aware=False).fit(
+        frame, labels
+    )
     other = frame.assign(sex=np.where(frame.sex == "f", "m", "f"))
     assert (method.predict(frame) == method.predict(other)).all()
     assert method.prototypes_.shape == (5, 3)
@@ -388,22 +440,31 @@ def test_the_prejudice_index_is_the_mutual_information_of_answer_and_side():
     chances = 1 / (1 + np.exp(-(weights[:, :3] * rows).sum(axis=1) - weights[:, 3]))
     joint = (
         np.array(
-            [[table[those].sum() for table in (chances, 1 - chances)] for those in (side, ~side)]
+            [
+                [table[those].sum() for table in (chances, 1 - chances)]
+                for those in (side, ~side)
+            ]
         )
         / 40
     )
     alone = joint.sum(axis=1, keepdims=True) * joint.sum(axis=0, keepdims=True)
     losses = [PrejudiceLoss(rows, truth, side, eta=eta, l2=1)(at)[0] for eta in (0.0, 3.0)]
-    assert losses[1] - losses[0] == pytest.approx(3 * 40 * (joint * np.log(joint / alone)).sum())
+    assert losses[1] - losses[0] == pytest.approx(
+        3 * 40 * (joint * np.log(joint / alone)).sum()
+    )
 
 
 def test_without_eta_it_is_logistic_regression_for_each_side():
     frame, labels = people()
     method = PrejudiceRemover(over="sex", positive="yes", eta=0).fit(frame, labels)
-    rows = np.column_stack([NumericEncoder(without=("sex",)).fit(frame)(frame), np.ones(len(frame))])
+    rows = np.column_stack(
+        [NumericEncoder(without=("sex",)).fit(frame)(frame), np.ones(len(frame))]
+    )
     for place, sex in enumerate("fm"):
         those = (frame.sex == sex).to_numpy()
-        plain = LogisticRegression(fit_intercept=False, tol=1e-8).fit(rows[those], labels[those])
+        plain = LogisticRegression(fit_intercept=False, tol=1e-8).fit(
+            rows[those], labels[those]
+        )
         assert np.allclose(method.weights_[place], plain.coef_, atol=1e-3)
 
 
@@ -454,7 +515,10 @@ def test_the_loss_of_the_prejudice_remover_is_the_authors_and_their_gradient_is_
         40,
         np.bincount(side).astype(float),
     )
-    at, given = rng.normal(size=8), (np.column_stack([rows, np.ones(40)]), truth, side.astype(int))
+    at, given = (
+        rng.normal(size=8),
+        (np.column_stack([rows, np.ones(40)]), truth, side.astype(int)),
+    )
     loss = PrejudiceLoss(rows, truth, side, eta=eta, l2=1.0)
     assert loss(at)[0] == pytest.approx(theirs.loss(at, *given), rel=1e-9)
     assert np.allclose(loss(at)[1], theirs.grad_loss(at, *given)) == (eta == 0)
@@ -462,7 +526,9 @@ def test_the_loss_of_the_prejudice_remover_is_the_authors_and_their_gradient_is_
 
 @pytest.mark.heavy
 @pytest.mark.slow
-def test_the_prejudice_remover_agrees_with_aif360_without_eta_and_ends_lower_with_it(monkeypatch):
+def test_the_prejudice_remover_agrees_with_aif360_without_eta_and_ends_lower_with_it(
+    monkeypatch,
+):
     frame, labels, roles = real("german")
     monkeypatch.setenv("PATH", "/nowhere")  # AIF360 would look for `python` there
     ours, theirs = (
@@ -486,7 +552,9 @@ def test_a_failing_process_of_aif360_is_told_in_one_sentence(monkeypatch, tmp_pa
     (tmp_path / "python").chmod(0o755)
     refused(
         DataError,
-        lambda: PrejudiceRemover(over="sex", positive="yes", solver="aif360").fit(frame, labels),
+        lambda: PrejudiceRemover(over="sex", positive="yes", solver="aif360").fit(
+            frame, labels
+        ),
         "600 rows",
     )
     refused(
@@ -518,11 +586,16 @@ def test_the_adversary_works_against_a_planted_bias_and_the_seed_decides():
     frame, labels = people(2000)
     given: dict[str, Any] = {"over": "sex", "positive": "yes", "epochs": 20, "hidden": 20}
     plain, wary, other = (
-        AdversarialDebiasing(adversary_weight=weight, random_state=seed, **given).fit(frame, labels)
+        AdversarialDebiasing(adversary_weight=weight, random_state=seed, **given).fit(
+            frame, labels
+        )
         for weight, seed in ((0, 0), (0.5, 0), (0.5, 1))
     )
     assert gap(plain, frame, plain.predict(frame)) > 0.4
-    assert abs(gap(wary, frame, wary.predict(frame))) < gap(plain, frame, plain.predict(frame)) / 2
+    assert (
+        abs(gap(wary, frame, wary.predict(frame)))
+        < gap(plain, frame, plain.predict(frame)) / 2
+    )
     assert not np.array_equal(wary.weights_["W1"], other.weights_["W1"])
 
 
@@ -548,7 +621,9 @@ def test_numpy_answers_as_the_network_of_aif360_and_tensorflow_here_is_untouched
         seed=0,
         **QUICK,
     )
-    subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=True, capture_output=True)
+    subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path)], check=True, capture_output=True
+    )
     theirs = np.load(tmp_path / "answers.npy")
     assert ((method.predict(frame) == "yes") == (theirs == 1)).all()
     assert 0 < theirs.mean() < 1
@@ -572,9 +647,14 @@ def test_fewer_rows_than_a_batch_are_learned_from_too():
 # Optimised preprocessing.
 
 
-@given(st.lists(st.integers(-5, 5) | st.floats(-5, 5), min_size=1, max_size=40), st.integers(2, 5))
+@given(
+    st.lists(st.integers(-5, 5) | st.floats(-5, 5), min_size=1, max_size=40),
+    st.integers(2, 5),
+)
 def test_numbers_are_cut_in_order_and_a_member_stands_for_each_bin(values, bins):
-    cut = Cut.of(nw.from_native(pd.DataFrame({"x": np.array(values, dtype=float)})), "x", bins)
+    cut = Cut.of(
+        nw.from_native(pd.DataFrame({"x": np.array(values, dtype=float)})), "x", bins
+    )
     order = np.argsort(values, kind="stable")
     assert (np.diff(cut.codes[order]) >= 0).all()
     assert set(cut.codes) == set(range(len(cut.stands)))
@@ -587,14 +667,18 @@ def test_numbers_are_cut_in_order_and_a_member_stands_for_each_bin(values, bins)
 def test_texts_are_cut_into_the_most_common_and_the_rest(values, bins):
     cut = Cut.of(nw.from_native(pd.DataFrame({"x": values})), "x", bins)
     for code in range(len(cut.stands)):
-        inside = {value for value, found in zip(values, cut.codes, strict=True) if found == code}
+        inside = {
+            value for value, found in zip(values, cut.codes, strict=True) if found == code
+        }
         assert len(inside) == 1 or code == bins - 1
         assert values.count(values[cut.stands[code]]) == max(map(values.count, inside))
 
 
 @pytest.mark.parametrize("engine", [pd.DataFrame, pl.DataFrame])
 def test_a_row_that_changes_bin_gets_the_value_that_stands_for_it(engine):
-    table = nw.from_native(engine({"x": [1, 2, 3, 7, 8, 9], "job": ["a", "b", "b", "c", "c", "a"]}))
+    table = nw.from_native(
+        engine({"x": [1, 2, 3, 7, 8, 9], "job": ["a", "b", "b", "c", "c", "a"]})
+    )
     cut = Cut.of(table, "x", 2)
     assert cut.moved(table["x"], 1 - cut.codes).to_list() == [8, 8, 8, 2, 2, 2]
     assert cut.moved(table["x"], cut.codes).to_list() == [1, 2, 3, 7, 8, 9]
@@ -610,7 +694,9 @@ def test_moves_are_drawn_with_their_chances():
         [[0, 1], [0, 1], [0, 1]], names=["the group", "x", "the label"]
     )
     chances = np.random.default_rng(0).dirichlet(np.ones(4), size=8)
-    before = pd.DataFrame({"x": [1] * 20_000, "the label": [0] * 20_000, "the group": [1] * 20_000})
+    before = pd.DataFrame(
+        {"x": [1] * 20_000, "the label": [0] * 20_000, "the group": [1] * 20_000}
+    )
     np.random.seed(0)
     bins, labels = Moves(before, pd.DataFrame(chances, index=index, columns=cells)).draw()
     found = np.bincount((2 * bins["x"] + labels).astype(int), minlength=4) / 20_000
@@ -642,7 +728,9 @@ def test_labels_as_moved_are_alike_between_groups_and_rows_move_no_further_than_
     assert rows.dtypes.equals(frame.dtypes)
     assert (rows[["sex", "other"]] == frame[["sex", "other"]]).all(axis=None)
     rates = [
-        (chosen[frame.sex == sex] == "yes").mean() for chosen in (labels, found) for sex in "mf"
+        (chosen[frame.sex == sex] == "yes").mean()
+        for chosen in (labels, found)
+        for sex in "mf"
     ]
     assert rates[0] - rates[1] > 0.3
     assert abs(rates[2] - rates[3]) < 0.05 + 0.03
@@ -650,7 +738,11 @@ def test_labels_as_moved_are_alike_between_groups_and_rows_move_no_further_than_
     # Cost 3 or more never happens: two bins of points and a change of label, say.
     points = Cut.of(nw.from_native(frame), "points", 3).codes
     stands = dict(
-        zip(frame.points[Cut.of(nw.from_native(frame), "points", 3).stands], range(3), strict=True)
+        zip(
+            frame.points[Cut.of(nw.from_native(frame), "points", 3).stands],
+            range(3),
+            strict=True,
+        )
     )
     after = np.where(
         rows.points == frame.points, points, rows.points.map(stands).fillna(0).astype(int)
@@ -681,7 +773,9 @@ def test_optimised_preprocessing_runs_on_real_data_and_epsilon_counts(name):
 @pytest.mark.heavy
 def test_what_cannot_be_moved_enough_is_refused():
     frame, labels = people()
-    strict = OptimisedPreprocessing(MODEL, over="sex", positive="yes", epsilon=0.0, dlist=[0, 0, 0])
+    strict = OptimisedPreprocessing(
+        MODEL, over="sex", positive="yes", epsilon=0.0, dlist=[0, 0, 0]
+    )
     refused(UsageError, lambda: strict.fit(frame, labels), "epsilon = 0.0", "dlist")
 
 
@@ -693,9 +787,9 @@ def test_a_distortion_of_ones_own_is_asked_about_bins_and_labels():
         assert set(old) == set(new) == {"points", "job"}
         return 0.0 if old == new and (becomes or not was) else 3.0
 
-    method = OptimisedPreprocessing(MODEL, over="sex", positive="yes", distortion=only_labels).fit(
-        frame, labels
-    )
+    method = OptimisedPreprocessing(
+        MODEL, over="sex", positive="yes", distortion=only_labels
+    ).fit(frame, labels)
     assert method.moved_ == 0
     assert method.relabelled_ > 0
 
@@ -703,7 +797,11 @@ def test_a_distortion_of_ones_own_is_asked_about_bins_and_labels():
 def test_nothing_to_move_is_refused():
     frame, labels = people()
     method = OptimisedPreprocessing(MODEL, over="sex", positive="yes")
-    refused(DataError, lambda: method.fit(frame[["sex"]].assign(same=1), labels), "nothing to move")
+    refused(
+        DataError,
+        lambda: method.fit(frame[["sex"]].assign(same=1), labels),
+        "nothing to move",
+    )
 
 
 # All four on COMPAS, those of AIF360 included.
@@ -728,5 +826,7 @@ def test_it_runs_on_compas_and_brings_groups_together(method):
     method = clone(method).set_params(**roles).fit(rows, known)
     answers = method.predict(test)
     plain = clone(MODEL).fit(rows, known).predict(test)
-    assert gap(method, test, answers) < gap(SimpleNamespace(roles_=method.roles_), test, plain)
+    assert gap(method, test, answers) < gap(
+        SimpleNamespace(roles_=method.roles_), test, plain
+    )
     assert (answers == truth).mean() > 0.52

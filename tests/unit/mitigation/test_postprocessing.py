@@ -1,6 +1,4 @@
-"""Reweighing and the methods that change a model's answers: what they do, and that AIF360 does the
-same.
-"""
+"""Reweighing and the methods that change a model's answers, and AIF360 beside them."""
 
 from __future__ import annotations
 
@@ -35,14 +33,21 @@ NAMES = {
 }
 LIGHT = [
     pytest.param(Reweighing, {}, id="RW"),
-    *(pytest.param(RejectOption, {"metric": metric}, id=f"ROC-{metric}") for metric in NAMES),
+    *(
+        pytest.param(RejectOption, {"metric": metric}, id=f"ROC-{metric}")
+        for metric in NAMES
+    ),
 ]
 LIBRARY = [
     *(
-        pytest.param(CalibratedOdds, {"cost": cost}, id=f"CO-{cost}", marks=pytest.mark.heavy)
+        pytest.param(
+            CalibratedOdds, {"cost": cost}, id=f"CO-{cost}", marks=pytest.mark.heavy
+        )
         for cost in ("fnr", "fpr")
     ),
-    pytest.param(CalibratedOdds, {"cost": "weighted"}, id="CO-weighted", marks=pytest.mark.heavy),
+    pytest.param(
+        CalibratedOdds, {"cost": "weighted"}, id="CO-weighted", marks=pytest.mark.heavy
+    ),
     pytest.param(EqualisedOdds, {}, id="EO", marks=pytest.mark.heavy),
 ]
 METHODS = LIGHT + LIBRARY
@@ -55,7 +60,7 @@ MODEL = make_pipeline(
 )
 
 
-class Told:
+class ChanceColumn:
     """A fitted classifier that answers with the chances that it finds in a column."""
 
     classes_ = np.array(["no", "yes"])
@@ -70,42 +75,46 @@ class Told:
 
 @cache
 def people(rows: int = 3000, seed: int = 0) -> tuple[pd.DataFrame, np.ndarray]:
-    """Return people of whom men are hired more often, by their job, their points and for no reason
-    at all.
-    """
+    """Return people of whom men are hired more often: by job, by points and for no reason at all."""
     rng = np.random.default_rng(seed)
     man = rng.random(rows) < 0.6
+    in_crafts = rng.random(rows) < 0.3 + 0.4 * man
     frame = pd.DataFrame(
         {
             "sex": np.where(man, "m", "f"),
-            "job": np.where(rng.random(rows) < 0.3 + 0.4 * man, "crafts", "care"),
+            "job": np.where(in_crafts, "crafts", "care"),
             "points": rng.normal(0.5 * man, 1),
         }
     )
-    chance = 1 / (1 + np.exp(1 - 1.2 * frame.points - 1.5 * man - 0.5 * (frame.job == "crafts")))
-    return frame, np.where(rng.random(rows) < chance, "yes", "no")
+    margin = 1.2 * frame.points + 1.5 * man + 0.5 * (frame.job == "crafts") - 1
+    chance = 1 / (1 + np.exp(-margin))
+    hired = rng.random(rows) < chance
+    return frame, np.where(hired, "yes", "no")
 
 
-def told(seed: int, rows: int, decimals: int) -> tuple[pd.DataFrame, np.ndarray]:
-    """Return people with the chances that a model is said to give them, with many ties if there are
-    few decimals.
-    """
+def people_with_chances(
+    seed: int, rows: int, decimals: int
+) -> tuple[pd.DataFrame, np.ndarray]:
+    """Return people with the chances that a model gives them; few decimals make many ties."""
     rng = np.random.default_rng(seed)
     man = rng.random(rows) < 0.6
     hired = rng.random(rows) < 0.3 + 0.2 * man
-    chance = np.round(np.clip(0.35 * hired + 0.5 * rng.random(rows) + 0.1 * man, 0, 1), decimals)
-    return pd.DataFrame({"sex": np.where(man, "m", "f"), "chance": chance}), np.where(
-        hired, "yes", "no"
-    )
+    chance = 0.35 * hired + 0.5 * rng.random(rows) + 0.1 * man
+    rounded = np.round(np.clip(chance, 0, 1), decimals)
+    frame = pd.DataFrame({"sex": np.where(man, "m", "f"), "chance": rounded})
+    return frame, np.where(hired, "yes", "no")
 
 
 def calibrated(rows: int = 4000) -> tuple[pd.DataFrame, np.ndarray]:
     """Return people with their true chances, of which those of women say more."""
     rng = np.random.default_rng(0)
     man = rng.random(rows) < 0.6
-    chance = np.where(man, rng.beta(2.2, 2, rows), rng.beta(0.7, 0.7, rows))
+    chances_of_men = rng.beta(2.2, 2, rows)
+    chances_of_women = rng.beta(0.7, 0.7, rows)
+    chance = np.where(man, chances_of_men, chances_of_women)
     labels = np.where(rng.random(rows) < chance, "yes", "no")
-    return pd.DataFrame({"sex": np.where(man, "m", "f"), "chance": chance}), labels
+    frame = pd.DataFrame({"sex": np.where(man, "m", "f"), "chance": chance})
+    return frame, labels
 
 
 def needs_library(method) -> None:
@@ -116,26 +125,29 @@ def needs_library(method) -> None:
 def fitted(method, options, **more):
     needs_library(method)
     frame, labels = people()
-    return method(MODEL, **({"over": "sex", "positive": "yes"} | options | more)).fit(frame, labels)
+    parameters = {"over": "sex", "positive": "yes"} | options | more
+    return method(MODEL, **parameters).fit(frame, labels)
 
 
 def bias(frame, labels, answers) -> dict[str, float]:
     """Return how far apart both sexes are, by metric."""
-    man, true, yes = (
-        np.asarray(frame["sex"]) == "m",
-        np.asarray(labels) == "yes",
-        np.asarray(answers) == "yes",
-    )
+    man = np.asarray(frame["sex"]) == "m"
+    true = np.asarray(labels) == "yes"
+    yes = np.asarray(answers) == "yes"
 
     def apart(where):
-        return float(yes[~man & where].mean() - yes[man & where].mean())
+        rate_of_women = yes[~man & where].mean()
+        rate_of_men = yes[man & where].mean()
+        return float(rate_of_women - rate_of_men)
 
-    spd, eod, false = apart(np.ones(len(yes), dtype=bool)), apart(true), apart(~true)
+    everyone = np.ones(len(yes), dtype=bool)
+    eod = apart(true)
+    false_positives = apart(~true)
     return {
-        "spd": abs(spd),
+        "spd": abs(apart(everyone)),
         "eod": abs(eod),
-        "aod": abs(eod + false) / 2,
-        "odds": abs(eod) + abs(false),
+        "aod": abs(eod + false_positives) / 2,
+        "odds": abs(eod) + abs(false_positives),
     }
 
 
@@ -153,15 +165,18 @@ def test_a_method_is_a_classifier_of_frames_and_texts(method, options):
 
 
 @pytest.mark.parametrize(("method", "options"), METHODS)
-def test_the_same_seed_gives_the_same_answers_and_leaves_numpys_generator_alone(method, options):
+def test_the_same_seed_gives_the_same_answers_and_leaves_numpys_generator_alone(
+    method, options
+):
     frame, _ = people()
     np.random.seed(4)
     expected = np.random.random()
     np.random.seed(4)
-    one, other = fitted(method, options, random_state=1), fitted(method, options, random_state=1)
-    assert (
-        one.predict(frame).tolist() == other.predict(frame).tolist() == one.predict(frame).tolist()
-    )
+    first = fitted(method, options, random_state=1)
+    second = fitted(method, options, random_state=1)
+    answers = first.predict(frame).tolist()
+    assert second.predict(frame).tolist() == answers
+    assert first.predict(frame).tolist() == answers
     assert np.random.random() == expected
 
 
@@ -169,13 +184,19 @@ def test_the_same_seed_gives_the_same_answers_and_leaves_numpys_generator_alone(
 def test_another_seed_changes_other_answers(method, options):
     needs_library(method)
     frame, labels = calibrated()
-    one, other = (
-        method(Told(), over="sex", positive="yes", prefit=True, random_state=seed, **options)
-        .fit(frame, labels)
-        .predict(frame)
-        for seed in (1, 2)
-    )
-    assert 0 < (one != other).mean() < 0.4
+    answers = []
+    for seed in (1, 2):
+        made = method(
+            ChanceColumn(),
+            over="sex",
+            positive="yes",
+            prefit=True,
+            random_state=seed,
+            **options,
+        )
+        answers.append(made.fit(frame, labels).predict(frame))
+    differ = answers[0] != answers[1]
+    assert 0 < differ.mean() < 0.4
 
 
 @pytest.mark.parametrize(("method", "options"), METHODS)
@@ -183,8 +204,9 @@ def test_a_clone_has_the_same_parameters_and_is_not_fitted(method, options):
     frame, _ = people()
     made = fitted(method, options)
     copy = clone(made)
-    shown = {name: repr(value) for name, value in made.get_params().items()}
-    assert {name: repr(value) for name, value in copy.get_params().items()} == shown
+    parameters = {name: repr(value) for name, value in made.get_params().items()}
+    copied = {name: repr(value) for name, value in copy.get_params().items()}
+    assert copied == parameters
     refused(UsageError, lambda: copy.predict(frame), "not fitted")
 
 
@@ -195,19 +217,18 @@ def test_frames_of_other_engines_are_answered_alike(method, options, engine):
     needs_library(method)
     frame, labels = people()
     columns = {name: frame[name].tolist() for name in frame}
-    other = library.DataFrame(columns) if engine == "polars" else library.table(columns)
-    tree = Points()
-    ours, theirs = (
-        method(tree, over="sex", positive="yes", **options).fit(rows, labels)
-        for rows in (frame, other)
-    )
-    assert theirs.predict(other).tolist() == ours.predict(frame).tolist()
+    if engine == "polars":
+        other = library.DataFrame(columns)
+    else:
+        other = library.table(columns)
+    made = method(Points(), over="sex", positive="yes", **options)
+    of_pandas = clone(made).fit(frame, labels).predict(frame)
+    of_other = clone(made).fit(other, labels).predict(other)
+    assert of_other.tolist() == of_pandas.tolist()
 
 
 class Points(LogisticRegression):  # type: ignore[misc]
-    """A model of the points alone, whatever the engine of the frame, which remembers the columns
-    that it saw.
-    """
+    """A model of the points alone, of any engine's frame, which remembers the columns it saw."""
 
     def fit(self, rows, y, sample_weight=None):
         self.seen_ = list(getattr(rows, "column_names", None) or rows.columns)
@@ -224,25 +245,23 @@ class Points(LogisticRegression):  # type: ignore[misc]
 def test_a_model_that_is_not_aware_never_sees_the_protected_column(method, options):
     needs_library(method)
     frame, labels = people()
-    for aware, seen in ((True, ["sex", "job", "points"]), (False, ["job", "points"])):
-        made = method(Points(), over="sex", positive="yes", aware=aware, **options).fit(
-            frame, labels
-        )
-        assert made.model_.seen_ == seen
-    refused(
-        DataError,
-        lambda: method(Points(), over="sex", positive="yes", aware=False, **options).fit(
-            frame[["sex"]], labels
-        ),
-        "aware=False",
-    )
+    aware = method(Points(), over="sex", positive="yes", aware=True, **options)
+    aware.fit(frame, labels)
+    assert aware.model_.seen_ == ["sex", "job", "points"]
+    unaware = method(Points(), over="sex", positive="yes", aware=False, **options)
+    unaware.fit(frame, labels)
+    assert unaware.model_.seen_ == ["job", "points"]
+    refused(DataError, lambda: unaware.fit(frame[["sex"]], labels), "aware=False")
 
 
 @pytest.mark.parametrize(
     ("method", "options", "aims"),
     [
         pytest.param(Reweighing, {}, "spd", id="RW"),
-        *(pytest.param(RejectOption, {"metric": metric}, metric, id=metric) for metric in NAMES),
+        *(
+            pytest.param(RejectOption, {"metric": metric}, metric, id=metric)
+            for metric in NAMES
+        ),
         pytest.param(EqualisedOdds, {}, "odds", id="EO", marks=pytest.mark.heavy),
     ],
 )
@@ -250,9 +269,11 @@ def test_the_metric_that_a_method_aims_at_falls_on_fresh_rows(method, options, a
     frame, labels = people(20_000, seed=1)
     original = MODEL.fit(*people()).predict(frame)
     answers = fitted(method, options).predict(frame)
-    before, after = bias(frame, labels, original)[aims], bias(frame, labels, answers)[aims]
+    before = bias(frame, labels, original)[aims]
+    after = bias(frame, labels, answers)[aims]
     assert before > 0.25
-    assert after < (0.6 * before if method is Reweighing else 0.4 * before)
+    share_left = 0.6 if method is Reweighing else 0.4
+    assert after < share_left * before
 
 
 @given(rows=st.lists(st.tuples(st.booleans(), st.booleans()), min_size=4, max_size=40))
@@ -262,23 +283,26 @@ def test_weights_make_group_and_label_independent(rows):
     if len(set(side.tolist())) < 2 or len(set(label.tolist())) < 2:
         return
     frame = pd.DataFrame({"side": side})
-    weights = (
-        Reweighing(DecisionTreeClassifier(), over="side", privileged=True)
-        .fit(frame, label)
-        .weights_
-    )
-    for one in (False, True):
-        for other in (False, True):
-            cell = (side == one) & (label == other)
-            expected = (side == one).mean() * (label == other).mean()
-            assert weights[cell].sum() == pytest.approx(expected * len(rows) if cell.any() else 0)
+    made = Reweighing(DecisionTreeClassifier(), over="side", privileged=True)
+    weights = made.fit(frame, label).weights_
+    for side_value in (False, True):
+        for label_value in (False, True):
+            on_side = side == side_value
+            with_label = label == label_value
+            cell = on_side & with_label
+            expected = 0
+            if cell.any():
+                expected = on_side.mean() * with_label.mean() * len(rows)
+            assert weights[cell].sum() == pytest.approx(expected)
 
 
 @pytest.mark.heavy
 def test_weights_are_those_of_the_library():
     pytest.importorskip("aif360", reason="needs AIF360")
     frame, labels = people()
-    library = aif360("algorithms.preprocessing", "a test").Reweighing(UNPRIVILEGED, PRIVILEGED)
+    library = aif360("algorithms.preprocessing", "a test").Reweighing(
+        UNPRIVILEGED, PRIVILEGED
+    )
     rows = dataset(np.empty((len(frame), 0)), labels == "yes", frame.sex == "m")
     assert np.array_equal(
         library.fit_transform(rows).instance_weights, fitted(Reweighing, {}).weights_
@@ -286,35 +310,37 @@ def test_weights_are_those_of_the_library():
 
 
 def grid(frame, labels, metric, bound, thresholds, margins):
-    """Return threshold and margin by trying one pair after the other, as the paper's pseudo-code
-    does.
-    """
-    man, true, chance = frame.sex == "m", labels == "yes", frame.chance
+    """Return threshold and margin by trying one pair after the other, as in the pseudo-code."""
+    man = frame.sex == "m"
+    true = labels == "yes"
+    chance = frame.chance
     tried = []
     for threshold in np.linspace(0.01, 0.99, thresholds):
-        for margin in np.linspace(0, threshold if threshold <= 0.5 else 1 - threshold, margins):
+        widest = threshold if threshold <= 0.5 else 1 - threshold
+        for margin in np.linspace(0, widest, margins):
             critical = (chance > threshold - margin) & (chance <= threshold + margin)
             yes = ((chance > threshold) & ~(critical & man)) | (critical & ~man)
-            rate = {
-                "spd": yes[~man].mean() - yes[man].mean(),
-                "eod": yes[~man & true].mean() - yes[man & true].mean(),
-            }
-            false = yes[~man & ~true].mean() - yes[man & ~true].mean()
-            rate["aod"] = 0.5 * (false + rate["eod"])
+            spd = yes[~man].mean() - yes[man].mean()
+            eod = yes[~man & true].mean() - yes[man & true].mean()
+            false_positives = yes[~man & ~true].mean() - yes[man & ~true].mean()
+            rates = {"spd": spd, "eod": eod, "aod": 0.5 * (false_positives + eod)}
             accuracy = 0.5 * (yes[true].mean() + (~yes)[~true].mean())
-            tried.append((threshold, margin, rate[metric], accuracy))
-    kept = [one for one in tried if abs(one[2]) <= bound]
-    best = max(kept, key=lambda one: one[3]) if kept else min(tried, key=lambda one: one[2])
-    return best[0], best[1], bool(kept)
+            tried.append((threshold, margin, rates[metric], accuracy))
+    kept = [point for point in tried if abs(point[2]) <= bound]
+    if kept:
+        threshold, margin, _, _ = max(kept, key=lambda point: point[3])
+    else:
+        threshold, margin, _, _ = min(tried, key=lambda point: point[2])
+    return threshold, margin, bool(kept)
 
 
 @pytest.mark.parametrize("metric", NAMES)
 @pytest.mark.parametrize("decimals", [0, pytest.param(1, marks=pytest.mark.slow), 6])
 def test_threshold_and_margin_are_those_of_trying_them_all(metric, decimals):
     for seed in range(3):
-        frame, labels = told(seed, 150, decimals)
+        frame, labels = people_with_chances(seed, 150, decimals)
         made = RejectOption(
-            Told(),
+            ChanceColumn(),
             over="sex",
             positive="yes",
             privileged="m",
@@ -333,9 +359,9 @@ def test_threshold_and_margin_are_those_of_trying_them_all(metric, decimals):
 @pytest.mark.parametrize("decimals", [0, 1, 2, 9])
 def test_threshold_and_margin_are_those_of_the_library(metric, decimals):
     pytest.importorskip("aif360", reason="needs AIF360")
-    frame, labels = told(decimals, 400, decimals)
+    frame, labels = people_with_chances(decimals, 400, decimals)
     made = RejectOption(
-        Told(),
+        ChanceColumn(),
         over="sex",
         positive="yes",
         metric=metric,
@@ -344,8 +370,11 @@ def test_threshold_and_margin_are_those_of_the_library(metric, decimals):
         bound=0.04,
         prefit=True,
     ).fit(frame, labels)
-    truth, man = dataset(np.empty((400, 0)), labels == "yes", frame.sex == "m"), frame.sex == "m"
-    said = dataset(np.empty((400, 0)), frame.chance > 0.5, man, scores=frame.chance)
+    truth, man = (
+        dataset(np.empty((400, 0)), labels == "yes", frame.sex == "m"),
+        frame.sex == "m",
+    )
+    answers = dataset(np.empty((400, 0)), frame.chance > 0.5, man, scores=frame.chance)
     library = aif360("algorithms.postprocessing", "a test").RejectOptionClassification(
         UNPRIVILEGED,
         PRIVILEGED,
@@ -357,15 +386,21 @@ def test_threshold_and_margin_are_those_of_the_library(metric, decimals):
     )
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Unable to satis")
-        library.fit(truth, said)
-    assert (made.threshold_, made.margin_) == (library.classification_threshold, library.ROC_margin)
-    assert np.array_equal(made.predict(frame) == "yes", library.predict(said).labels.ravel() == 1)
+        library.fit(truth, answers)
+    assert (made.threshold_, made.margin_) == (
+        library.classification_threshold,
+        library.ROC_margin,
+    )
+    assert np.array_equal(
+        made.predict(frame) == "yes", library.predict(answers).labels.ravel() == 1
+    )
 
 
 def test_a_tighter_bound_costs_accuracy():
     frame, labels = people()
     scores = [
-        fitted(RejectOption, {}, bound=bound).score(frame, labels) for bound in (1.0, 0.2, 0.0001)
+        fitted(RejectOption, {}, bound=bound).score(frame, labels)
+        for bound in (1.0, 0.2, 0.0001)
     ]
     assert scores[0] > scores[1] > scores[2]
 
@@ -373,74 +408,89 @@ def test_a_tighter_bound_costs_accuracy():
 @pytest.mark.heavy
 @pytest.mark.parametrize("cost", ["fnr", "fpr", "weighted"])
 def test_replaced_chances_make_the_cost_equal(cost):
-    """The equation that Pleiss and others solve: the mean cost of the better side rises to that of
-    the other.
-    """
+    """The equation of Pleiss and others: the mean cost of the better side rises to the other's."""
     pytest.importorskip("aif360", reason="needs AIF360")
     frame, labels = calibrated()
-    made = CalibratedOdds(Told(), over="sex", positive="yes", cost=cost, prefit=True).fit(
-        frame, labels
+    made = CalibratedOdds(
+        ChanceColumn(), over="sex", positive="yes", cost=cost, prefit=True
     )
-    man, true = (frame.sex == "m").to_numpy(), labels == "yes"
+    made.fit(frame, labels)
+    man = (frame.sex == "m").to_numpy()
+    true = labels == "yes"
+    own_chances = frame.chance.to_numpy()
 
-    def costs(side, chance):
+    def mean_cost(side, chance):
         misses = (1 - chance)[side & true].mean()
         alarms = chance[side & ~true].mean()
         base = true[side].mean()
-        return {
+        costs = {
             "fnr": misses,
             "fpr": alarms,
             "weighted": 0.5 * (alarms * (1 - base) + misses * base),
-        }[cost]
+        }
+        return costs[cost]
 
     expected = []
     for side, share in zip((~man, man), made.replaced_, strict=True):
-        own = frame.chance.to_numpy()
-        expected.append(
-            (1 - share) * costs(side, own) + share * costs(side, np.full(4000, true[side].mean()))
-        )
+        base_rate = np.full(4000, true[side].mean())
+        cost_of_own = mean_cost(side, own_chances)
+        cost_of_replaced = mean_cost(side, base_rate)
+        expected.append((1 - share) * cost_of_own + share * cost_of_replaced)
     assert min(made.replaced_) == 0 < max(made.replaced_) < 1
     assert expected[0] == pytest.approx(expected[1])
     changed = made.predict(frame) != np.where(frame.chance >= 0.5, "yes", "no")
-    assert not changed[man if made.replaced_[1] == 0 else ~man].any()
+    untouched_side = man if made.replaced_[1] == 0 else ~man
+    assert not changed[untouched_side].any()
     assert changed.any()
 
 
 @pytest.mark.heavy
 def test_where_no_share_makes_the_cost_equal_all_are_replaced():
     pytest.importorskip("aif360", reason="needs AIF360")
-    frame, labels = told(3, 4000, 6)
-    made = CalibratedOdds(Told(), over="sex", positive="yes", cost="fpr", prefit=True).fit(
-        frame, labels
+    frame, labels = people_with_chances(3, 4000, 6)
+    made = CalibratedOdds(
+        ChanceColumn(), over="sex", positive="yes", cost="fpr", prefit=True
     )
+    made.fit(frame, labels)
     assert made.replaced_.tolist() == [1, 0]
-    assert set(made.predict(frame)[frame.sex == "f"]) == {"no"}
-    same = np.tile([0.2, 0.2, 0.8, 0.8], 50)
-    twins = pd.DataFrame({"sex": ["f", "m"] * 100, "chance": same})
-    equal = clone(made).fit(twins, np.where(same > 0.5, "yes", "no"))
+    answers_for_women = made.predict(frame)[frame.sex == "f"]
+    assert set(answers_for_women) == {"no"}
+    same_chances = np.tile([0.2, 0.2, 0.8, 0.8], 50)
+    twins = pd.DataFrame({"sex": ["f", "m"] * 100, "chance": same_chances})
+    right = np.where(same_chances > 0.5, "yes", "no")
+    equal = clone(made).fit(twins, right)
     assert equal.replaced_.tolist() == [0, 0]
-    assert equal.predict(twins).tolist() == np.where(same > 0.5, "yes", "no").tolist()
+    assert equal.predict(twins).tolist() == right.tolist()
 
 
 @pytest.mark.heavy
 def test_flips_equalise_the_odds_and_no_other_flips_cost_less():
     pytest.importorskip("aif360", reason="needs AIF360")
-    frame, labels = told(3, 4000, 6)
-    made = EqualisedOdds(Told(), over="sex", positive="yes", prefit=True).fit(frame, labels)
-    man, true, yes = (frame.sex == "m").to_numpy(), labels == "yes", frame.chance.to_numpy() > 0.5
-    rates = np.array([[yes[side & ~true].mean(), yes[side & true].mean()] for side in (~man, man)])
+    frame, labels = people_with_chances(3, 4000, 6)
+    made = EqualisedOdds(ChanceColumn(), over="sex", positive="yes", prefit=True)
+    made.fit(frame, labels)
+    man = (frame.sex == "m").to_numpy()
+    true = labels == "yes"
+    yes = frame.chance.to_numpy() > 0.5
+    rates_of_women = [yes[~man & ~true].mean(), yes[~man & true].mean()]
+    rates_of_men = [yes[man & ~true].mean(), yes[man & true].mean()]
+    rates = np.array([rates_of_women, rates_of_men])
     after = made.chances_[:, :1] * rates + made.chances_[:, 1:] * (1 - rates)
     assert after[0] == pytest.approx(after[1])
     # Both sides can reach the same pair of rates only within both of their parallelograms; try many
     # pairs.
     steps = np.linspace(0, 1, 201)
-    kept, given_ = (grid.ravel() for grid in np.meshgrid(steps, steps))
-    false, hit = (kept[:, None] * rates[0] + given_[:, None] * (1 - rates[0])).T
-    other = np.linalg.solve(np.column_stack([rates[1], 1 - rates[1]]), np.stack([false, hit]))
-    possible = ((other >= 0) & (other <= 1)).all(axis=0)
-    assert (hit - false)[possible].max() <= after[0, 1] - after[0, 0] + 1e-9
+    kept, granted = np.meshgrid(steps, steps)
+    reached = np.outer(kept.ravel(), rates[0]) + np.outer(granted.ravel(), 1 - rates[0])
+    false_positives, true_positives = reached.T
+    flips_of_men = np.column_stack([rates[1], 1 - rates[1]])
+    solutions = np.linalg.solve(flips_of_men, reached.T)
+    possible = ((solutions >= 0) & (solutions <= 1)).all(axis=0)
+    best_possible = (true_positives - false_positives)[possible].max()
+    assert best_possible <= after[0, 1] - after[0, 0] + 1e-9
+    before = bias(frame, labels, np.where(yes, "yes", "no"))
     found = bias(frame, labels, made.predict(frame))
-    assert found["odds"] < 0.03 < bias(frame, labels, np.where(yes, "yes", "no"))["odds"]
+    assert found["odds"] < 0.03 < before["odds"]
 
 
 @pytest.mark.parametrize(("method", "options"), METHODS[1:])
@@ -448,7 +498,9 @@ def test_a_fitted_model_is_shared_and_not_trained_again(method, options):
     needs_library(method)
     frame, labels = people()
     model = clone(MODEL).fit(frame, labels)
-    made = method(model, over="sex", positive="yes", prefit=True, **options).fit(frame, labels)
+    made = method(model, over="sex", positive="yes", prefit=True, **options).fit(
+        frame, labels
+    )
     assert made.model_ is model
     assert made.predict(frame).tolist() == fitted(method, options).predict(frame).tolist()
     copy = clone(made)
@@ -461,9 +513,13 @@ def test_a_fitted_model_is_shared_and_not_trained_again(method, options):
         "validation",
     )
     refused(
-        UsageError, lambda: made.set_params(estimator=clone(model)).fit(frame, labels), "not fitted"
+        UsageError,
+        lambda: made.set_params(estimator=clone(model)).fit(frame, labels),
+        "not fitted",
     )
-    refused(UsageError, lambda: made.set_params(estimator=None).fit(frame, labels), "estimator")
+    refused(
+        UsageError, lambda: made.set_params(estimator=None).fit(frame, labels), "estimator"
+    )
 
 
 def test_rows_kept_for_validation_are_kept_from_the_model():
@@ -497,20 +553,21 @@ def test_rows_kept_for_validation_are_kept_from_the_model():
 @pytest.mark.parametrize("estimator", [LinearSVC(), RidgeClassifier()])
 def test_a_model_with_margins_only_is_enough(estimator):
     frame, labels = people()
-    made = RejectOption(estimator, over="sex", positive="no", aware=False).fit(
-        frame.drop(columns="job"), labels
-    )
+    rows = frame.drop(columns="job")
+    made = RejectOption(estimator, over="sex", positive="no", aware=False).fit(rows, labels)
     plain = made.model_.predict(frame[["points"]])
-    assert (
-        bias(frame, labels, made.predict(frame.drop(columns="job")))["spd"]
-        < bias(frame, labels, plain)["spd"] / 2
-    )
+    before = bias(frame, labels, plain)["spd"]
+    after = bias(frame, labels, made.predict(rows))["spd"]
+    assert after < before / 2
 
 
 def test_several_columns_and_privileged_groups():
     frame, _ = people()
     made = fitted(
-        RejectOption, {}, over=["sex", "job"], privileged={"sex": "m", "job": ["crafts", "care"]}
+        RejectOption,
+        {},
+        over=["sex", "job"],
+        privileged={"sex": "m", "job": ["crafts", "care"]},
     )
     assert made.roles_.privileged == (("m", "care"), ("m", "crafts"))
     assert made.predict(frame).tolist() == fitted(RejectOption, {}).predict(frame).tolist()
@@ -522,9 +579,9 @@ def test_what_cannot_be_used_is_named(method, options):
     frame, labels = people(200)
 
     def fit(estimator=MODEL, rows=frame, true=labels, **more):
-        return method(estimator, **({"over": "sex", "positive": "yes"} | options | more)).fit(
-            rows, true
-        )
+        return method(
+            estimator, **({"over": "sex", "positive": "yes"} | options | more)
+        ).fit(rows, true)
 
     refused(UsageError, lambda: fit(over=None), "over=")
     refused(DataError, lambda: fit(over="sexx"), "did you mean 'sex'")
@@ -537,7 +594,9 @@ def test_what_cannot_be_used_is_named(method, options):
     refused(UsageError, lambda: fit(validation=1.0), "validation = 1.0")
     refused(UsageError, lambda: fit(random_state=-1), "random_state = -1")
     refused(
-        DataError, lambda: fit(true=np.array(["no"] * 199 + ["yes"]), validation=0.999), "one label"
+        DataError,
+        lambda: fit(true=np.array(["no"] * 199 + ["yes"]), validation=0.999),
+        "one label",
     )
     if options.get("metric") != "spd":
         true = np.where(frame.sex == "f", "no", labels)
@@ -546,7 +605,10 @@ def test_what_cannot_be_used_is_named(method, options):
 
 def test_parameters_are_checked():
     refused(
-        UsageError, lambda: fitted(RejectOption, {"metric": "spdd"}), "'spdd'", "did you mean 'spd'"
+        UsageError,
+        lambda: fitted(RejectOption, {"metric": "spdd"}),
+        "'spdd'",
+        "did you mean 'spd'",
     )
     refused(UsageError, lambda: fitted(RejectOption, {"bound": -1}), "bound = -1")
     refused(UsageError, lambda: fitted(RejectOption, {"margins": 0}), "margins = 0")
@@ -556,18 +618,23 @@ def test_parameters_are_checked():
     mute = DecisionTreeClassifier().fit(frame[["points"]], labels == "yes")
     made = RejectOption(mute, over="sex", positive="yes", prefit=True)
     refused(
-        UsageError, lambda: made.fit(frame, labels), "has the labels False, True", "'no', 'yes'"
+        UsageError,
+        lambda: made.fit(frame, labels),
+        "has the labels False, True",
+        "'no', 'yes'",
     )
 
 
 def test_a_model_that_is_never_in_doubt_is_refused():
-    class SimultaneousIntervals:
-        classes_ = Told.classes_
-        predict = Told.predict
+    class NoChances:
+        classes_ = ChanceColumn.classes_
+        predict = ChanceColumn.predict
 
-    frame, labels = told(0, 100, 2)
-    made = RejectOption(SimultaneousIntervals(), over="sex", positive="yes", prefit=True)
-    refused(UsageError, lambda: made.fit(frame, labels), "predict_proba", "decision_function")
+    frame, labels = people_with_chances(0, 100, 2)
+    made = RejectOption(NoChances(), over="sex", positive="yes", prefit=True)
+    refused(
+        UsageError, lambda: made.fit(frame, labels), "predict_proba", "decision_function"
+    )
 
 
 @pytest.mark.parametrize("method", [CalibratedOdds, EqualisedOdds])
@@ -576,33 +643,38 @@ def test_without_the_library_the_extra_is_named(method, monkeypatch):
         monkeypatch.setitem(sys.modules, name, None)
     frame, labels = people(200)
     made = method(MODEL, over="sex", positive="yes")
-    refused(MissingExtra, lambda: made.fit(frame, labels), method.__name__, "evenhand[aif360]")
+    refused(
+        MissingExtra, lambda: made.fit(frame, labels), method.__name__, "evenhand[aif360]"
+    )
 
 
 @pytest.mark.parametrize(("method", "options"), METHODS)
 def test_adult(method, options, adult):
     needs_library(method)
     chosen = np.random.default_rng(0).permutation(len(adult.features))[:4000]
-    frame, labels = adult.features.iloc[chosen], np.asarray(adult.labels)[chosen]
+    frame = adult.features.iloc[chosen]
+    labels = np.asarray(adult.labels)[chosen]
+    train, train_labels = frame[:3000], labels[:3000]
+    test, test_labels = frame[3000:], labels[3000:]
     texts = [name for name in frame if not pd.api.types.is_numeric_dtype(frame[name])]
-    model = make_pipeline(
-        make_column_transformer(
-            (OneHotEncoder(handle_unknown="ignore", min_frequency=20), texts),
-            remainder=StandardScaler(),
-        ),
-        LogisticRegression(max_iter=200),
+    encoder = make_column_transformer(
+        (OneHotEncoder(handle_unknown="ignore", min_frequency=20), texts),
+        remainder=StandardScaler(),
     )
-    made = method(model, over="sex", positive=adult.positive, **options).fit(
-        frame[:3000], labels[:3000]
-    )
-    assert made.score(frame[3000:], labels[3000:]) > 0.6
-    if options.get("metric") == "spd" or method is Reweighing:
-        original, answers = made.model_.predict(frame[3000:]), made.predict(frame[3000:])
-        if method is Reweighing:
-            original = clone(model).fit(frame[:3000], labels[:3000]).predict(frame[3000:])
-        man = frame.sex[3000:].astype(str).str.strip() == "Male"
-        before, after = (
-            abs((said[man] == adult.positive).mean() - (said[~man] == adult.positive).mean())
-            for said in (original, answers)
-        )
-        assert after < before - 0.03
+    model = make_pipeline(encoder, LogisticRegression(max_iter=200))
+    made = method(model, over="sex", positive=adult.positive, **options)
+    made.fit(train, train_labels)
+    assert made.score(test, test_labels) > 0.6
+    if options.get("metric") != "spd" and method is not Reweighing:
+        return
+    if method is Reweighing:
+        original = clone(model).fit(train, train_labels).predict(test)
+    else:
+        original = made.model_.predict(test)
+    man = test.sex.astype(str).str.strip() == "Male"
+
+    def apart(answers):
+        favoured = answers == adult.positive
+        return abs(favoured[man].mean() - favoured[~man].mean())
+
+    assert apart(made.predict(test)) < apart(original) - 0.03

@@ -29,7 +29,11 @@ from evenhand.runtime.errors import DataError, MissingExtra, UsageError
 from tests.support.helpers import examples, refused
 
 FRAME = pd.DataFrame(
-    {"sex": ["f", "f", "m", "m", "m"], "race": ["a", "b", "a", "b", "b"], "age": [1, 2, 3, 4, 5]}
+    {
+        "sex": ["f", "f", "m", "m", "m"],
+        "race": ["a", "b", "a", "b", "b"],
+        "age": [1, 2, 3, 4, 5],
+    }
 )
 LABELS = ["no", "yes", "no", "yes", "yes"]
 NAMES = st.lists(
@@ -65,7 +69,8 @@ def test_groups_and_labels_are_those_found_row_by_row(name, rows, over):
     groups = [tuple(row[column] for column in over) for row, _ in rows]
     if len(set(groups)) < 2 or len(set(labels)) < 2:
         refused(
-            DataError, lambda: Roles.of(engine(name, frame), labels, over=over, positive="hired")
+            DataError,
+            lambda: Roles.of(engine(name, frame), labels, over=over, positive="hired"),
         )
         return
     roles = Roles.of(engine(name, frame), labels, over=over, positive="hired")
@@ -75,7 +80,11 @@ def test_groups_and_labels_are_those_found_row_by_row(name, rows, over):
     assert roles.labels(roles.truth(labels)).tolist() == labels
     hired = {
         group: np.mean(
-            [label == "hired" for own, label in zip(groups, labels, strict=True) if own == group]
+            [
+                label == "hired"
+                for own, label in zip(groups, labels, strict=True)
+                if own == group
+            ]
         )
         for group in roles.groups
     }
@@ -103,7 +112,9 @@ def test_labels_of_any_type_come_back_as_they_were(labels, positive, classes):
     assert roles.classes == classes
     back = roles.labels(roles.truth(labels))
     assert back.tolist() == np.asarray(labels).ravel().tolist()
-    assert LogisticRegression().fit(FRAME[["age"]], back).classes_.tolist() == sorted(classes)
+    assert LogisticRegression().fit(FRAME[["age"]], back).classes_.tolist() == sorted(
+        classes
+    )
 
 
 def test_the_privileged_can_be_named():
@@ -119,7 +130,9 @@ def test_the_privileged_can_be_named():
     refused(UsageError, lambda: privileged("sex", privileged="x"), "'x'", "'f', 'm'")
     refused(UsageError, lambda: privileged("sex", privileged=["f", "m"]), "nobody")
     refused(UsageError, lambda: privileged(["sex", "race"], privileged="m"), "mapping")
-    refused(UsageError, lambda: privileged(["sex", "race"], privileged={"sex": "m"}), "race")
+    refused(
+        UsageError, lambda: privileged(["sex", "race"], privileged={"sex": "m"}), "race"
+    )
 
 
 def test_what_cannot_be_used_is_named():
@@ -155,11 +168,17 @@ def test_what_cannot_be_used_is_named():
 def test_missing_values_are_refused_with_the_row(value):
     frame = FRAME.assign(sex=pd.Series(["f", "f", "m", value, "m"], dtype=object))
     refused(
-        DataError, lambda: Roles.of(frame, LABELS, over="sex", positive="yes"), "'sex'", "row 3"
+        DataError,
+        lambda: Roles.of(frame, LABELS, over="sex", positive="yes"),
+        "'sex'",
+        "row 3",
     )
     labels = pd.Series(["no", "yes", value, "yes", "yes"], dtype=object)
     refused(
-        DataError, lambda: Roles.of(FRAME, labels, over="sex", positive="yes"), "labels", "row 2"
+        DataError,
+        lambda: Roles.of(FRAME, labels, over="sex", positive="yes"),
+        "labels",
+        "row 2",
     )
     roles = Roles.of(FRAME, LABELS, over="sex", positive="yes")
     refused(DataError, lambda: roles.codes(frame), "'sex'", "row 3")
@@ -183,7 +202,12 @@ def test_numbers_of_any_engine_are_the_same(name):
 def test_numbers_refuse_what_is_missing():
     numbers = NumericEncoder().fit(FRAME)
     refused(DataError, lambda: numbers(FRAME.drop(columns="race")), "'race'")
-    refused(DataError, lambda: numbers(FRAME.assign(age=[1.0, 2, 3, 4, np.nan])), "'age'", "row 4")
+    refused(
+        DataError,
+        lambda: numbers(FRAME.assign(age=[1.0, 2, 3, 4, np.nan])),
+        "'age'",
+        "row 4",
+    )
 
 
 @pytest.mark.parametrize(
@@ -222,7 +246,9 @@ def test_weights_reach_the_estimator_through_what_is_around_it(estimator):
 def test_an_estimator_that_takes_no_weights_is_refused(estimator):
     message = refused(
         UsageError,
-        lambda: Reweighing(estimator, over="sex").fit(FRAME[["sex", "age"]], [0, 1, 0, 1, 1]),
+        lambda: Reweighing(estimator, over="sex").fit(
+            FRAME[["sex", "age"]], [0, 1, 0, 1, 1]
+        ),
     )
     assert "KNeighborsClassifier" in message
     assert "sample_weight" in message
@@ -279,7 +305,11 @@ root.warning("my own")
         name: value for name, value in os.environ.items() if name != "TF_CPP_MIN_LOG_LEVEL"
     }
     done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True, env=environment
+        [sys.executable, "-c", script],
+        capture_output=True,
+        text=True,
+        check=True,
+        env=environment,
     )
     assert done.stdout == "[] [] False\n"
     assert "my own" in done.stderr
@@ -291,7 +321,11 @@ def test_a_data_set_of_the_library_holds_what_it_is_given():
     pytest.importorskip("aif360", reason="needs AIF360")
     features, privileged = np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([True, False])
     made = dataset(
-        features, [1, 0], privileged, scores=np.array([0.7, 0.2]), weights=np.array([1.0, 2.0])
+        features,
+        [1, 0],
+        privileged,
+        scores=np.array([0.7, 0.2]),
+        weights=np.array([1.0, 2.0]),
     )
     assert np.array_equal(made.features, np.column_stack([features, privileged]))
     assert made.labels.ravel().tolist() == [1, 0]

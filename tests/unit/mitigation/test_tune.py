@@ -33,13 +33,17 @@ def people() -> tuple[pd.DataFrame, np.ndarray]:
     skill = rng.normal(size=n) + 0.6 * (sex == "m")
     other = rng.normal(size=n)
     hired = skill + other + 0.5 * (sex == "m") + rng.normal(size=n) > 0.8
-    frame = pd.DataFrame({"sex": sex, "skill": skill + rng.normal(size=n) * 0.3, "other": other})
+    frame = pd.DataFrame(
+        {"sex": sex, "skill": skill + rng.normal(size=n) * 0.3, "other": other}
+    )
     return frame, np.where(hired, "yes", "no")
 
 
 @pytest.fixture(scope="module")
 def swept(people):
-    return tune(PrejudiceRemover(over="sex", positive="yes"), *people, values=ETAS, splits=5)
+    return tune(
+        PrejudiceRemover(over="sex", positive="yes"), *people, values=ETAS, splits=5
+    )
 
 
 def model() -> object:
@@ -60,7 +64,8 @@ def test_the_curve_has_each_value_and_the_best_is_the_one_with_most_area(swept):
 def test_a_tuning_is_told_line_by_line_and_a_line_break_in_a_name_makes_no_line(swept):
     assert swept.sentences() == str(swept).splitlines()
     standings = [
-        replace(one, name=f"{one.name}\nbest: eta = 0") for one in swept.comparison.standings
+        replace(one, name=f"{one.name}\nbest: eta = 0")
+        for one in swept.comparison.standings
     ]
     broken = replace(swept, comparison=replace(swept.comparison, standings=standings))
     assert len(broken.to_text().splitlines()) == len(swept.to_text().splitlines())
@@ -86,7 +91,11 @@ def test_rows_kept_are_in_no_split(people, monkeypatch):
     changed = frame.copy()
     changed.loc[kept, "skill"] = 0.0
     second = tune(
-        PrejudiceRemover(over="sex", positive="yes"), changed, labels, values=[10.0], splits=2
+        PrejudiceRemover(over="sex", positive="yes"),
+        changed,
+        labels,
+        values=[10.0],
+        splits=2,
     )
     assert first.comparison.digest == second.comparison.digest
     assert first.chosen is not None
@@ -96,7 +105,11 @@ def test_rows_kept_are_in_no_split(people, monkeypatch):
 
 def test_the_same_for_any_number_of_workers(people, swept):
     other = tune(
-        PrejudiceRemover(over="sex", positive="yes"), *people, values=ETAS, splits=5, n_jobs=2
+        PrejudiceRemover(over="sex", positive="yes"),
+        *people,
+        values=ETAS,
+        splits=5,
+        n_jobs=2,
     )
     assert other.comparison.digest == swept.comparison.digest
     assert other.chosen is not None
@@ -106,7 +119,12 @@ def test_the_same_for_any_number_of_workers(people, swept):
 def test_a_method_with_an_estimator_is_compared_with_the_estimator_alone(people):
     method = RejectOption(model(), over="sex", positive="yes")
     found = tune(
-        method, *people, values=[0.01, 0.2], splits=3, bias="aod", performance="balanced accuracy"
+        method,
+        *people,
+        values=[0.01, 0.2],
+        splits=3,
+        bias="aod",
+        performance="balanced accuracy",
     )
     assert found.parameter == "bound"
     assert found.comparison.bias == "aod"
@@ -115,15 +133,21 @@ def test_a_method_with_an_estimator_is_compared_with_the_estimator_alone(people)
     from evenhand.runtime.random_streams import stream
 
     frame, labels = people
-    rest = np.sort(stream(0, "tune", "kept").permutation(len(labels))[round(0.3 * len(labels)) :])
+    rest = np.sort(
+        stream(0, "tune", "kept").permutation(len(labels))[round(0.3 * len(labels)) :]
+    )
     right = []
     for split in range(3):
         order = stream(0, "tune", "split", split).permutation(rest)
         cut = round(0.3 * len(order))
         test, train = np.sort(order[:cut]), np.sort(order[cut:])
-        told = clone(model()).fit(frame.iloc[train], labels[train]).predict(frame.iloc[test])
+        told = (
+            clone(model()).fit(frame.iloc[train], labels[train]).predict(frame.iloc[test])
+        )
         truth = labels[test]
-        right.append(np.mean([(told[truth == label] == label).mean() for label in ("no", "yes")]))
+        right.append(
+            np.mean([(told[truth == label] == label).mean() for label in ("no", "yes")])
+        )
     assert found.comparison.start[0].value == pytest.approx(np.mean(right))
 
 
@@ -131,7 +155,11 @@ def test_polars_frames_are_taken(people, swept):
     polars = pytest.importorskip("polars", reason="needs polars")
     frame = polars.DataFrame(people[0].to_dict("list"))
     found = tune(
-        PrejudiceRemover(over="sex", positive="yes"), frame, people[1], values=ETAS, splits=5
+        PrejudiceRemover(over="sex", positive="yes"),
+        frame,
+        people[1],
+        values=ETAS,
+        splits=5,
     )
     assert found.best == swept.best
 
@@ -210,7 +238,11 @@ def test_values_that_json_does_not_hold_are_told_in_words(swept):
 
     assert read(np.float32(1), np.int64(10), True) == (1.0, 10, True)
     assert read("l1", float("inf"), None) == ("l1", "inf", None)
-    assert read((1, 2), LogisticRegression(C=3), 1.0) == ("(1, 2)", "LogisticRegression(C=3)", 1.0)
+    assert read((1, 2), LogisticRegression(C=3), 1.0) == (
+        "(1, 2)",
+        "LogisticRegression(C=3)",
+        1.0,
+    )
 
 
 def test_bad_input_is_one_sentence(people):
@@ -222,13 +254,21 @@ def test_bad_input_is_one_sentence(people):
 
     refused(UsageError, asked(values=()), "values is empty")
     refused(UsageError, asked(parameter="et"), "did you mean 'eta'")
-    refused(UsageError, asked(Reweighing(model(), over="sex")), "names no parameter to tune")
+    refused(
+        UsageError, asked(Reweighing(model(), over="sex")), "names no parameter to tune"
+    )
     refused(UsageError, asked(splits=1), "splits = 1")
     refused(UsageError, asked(test_size=1.5), "test_size = 1.5")
     refused(DataError, asked(y=labels[1:]), "3,000 rows and 2,999 labels")
-    refused(DataError, asked(PrejudiceRemover(over="sexx", positive="yes")), "did you mean 'sex'")
     refused(
-        UsageError, asked(RejectOption(over="sex", positive="yes")), "no estimator to compare with"
+        DataError,
+        asked(PrejudiceRemover(over="sexx", positive="yes")),
+        "did you mean 'sex'",
+    )
+    refused(
+        UsageError,
+        asked(RejectOption(over="sex", positive="yes")),
+        "no estimator to compare with",
     )
 
 
