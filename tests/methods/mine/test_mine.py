@@ -60,13 +60,13 @@ PEOPLE = people()
 
 def score(frame: Any) -> Any:
     """Women from 48 on get much less, and jobs and rates matter a little."""
-    judge = frame["job"].to_numpy() == "judge"
-    rate = frame["rate"].to_numpy()
-    income = frame["income"].to_numpy() / 45
-    base = income + 0.05 * judge + 0.05 * rate
-    woman = frame["sex"].to_numpy() == "F"
-    older = frame["age"].to_numpy() >= 48
-    return np.clip(base - 0.4 * (woman & older), 0, 1)
+    columns = {name: frame[name].to_numpy() for name in SPACE.names}
+    is_judge = columns["job"] == "judge"
+    is_woman = columns["sex"] == "F"
+    is_older = columns["age"] >= 48
+    income = columns["income"] / 45
+    base = income + 0.05 * is_judge + 0.05 * columns["rate"]
+    return np.clip(base - 0.4 * (is_woman & is_older), 0, 1)
 
 
 def loan(frame: Any) -> Any:
@@ -103,9 +103,11 @@ def by_hand(frame: pd.DataFrame, decide: Any = loan, space: eh.Space = SPACE) ->
         amounts = []
         for values in beside(frame[feature.name], feature):
             other = frame.assign(**{feature.name: values})
-            kept = pd.Series(space.valid(space.encode(other)), frame.index)
+            is_valid = space.valid(space.encode(other))
+            kept = pd.Series(is_valid, frame.index)
             asked = other.where(kept, frame).astype(frame.dtypes)
-            amounts.append(decide(asked).astype(float))
+            outcomes = decide(asked)
+            amounts.append(outcomes.astype(float))
         found.append(np.mean(amounts, axis=0))
     return np.mean(found, axis=0)
 
@@ -138,16 +140,18 @@ def result() -> eh.Result:
 
 def test_every_story_is_what_a_loop_over_neighbours_finds(result, means):
     points = SPACE.encode(PEOPLE)
-    assert len(stories(result)) == 10
+    findings = stories(result)
+    assert len(findings) == 10
     assert result.worst.about.text == "sex F, age at least 48"
-    for finding, story in zip(stories(result), entry(result)["stories"], strict=True):
+    for finding, story in zip(findings, entry(result)["stories"], strict=True):
         mask = finding.about.mask(points, SPACE)
         inside = means[mask].mean()
         outside = means[~mask].mean()
+        difference = inside - outside
         estimate = finding.estimate
-        assert estimate.value == pytest.approx(abs(inside - outside), abs=1e-9)
+        assert estimate.value == pytest.approx(abs(difference), abs=1e-9)
         assert estimate.low <= estimate.value <= estimate.high
-        assert story["difference"] == pytest.approx(inside - outside, abs=1e-9)
+        assert story["difference"] == pytest.approx(difference, abs=1e-9)
         assert story["rows"] == mask.sum()
         assert story["support"] == pytest.approx(mask.mean())
         ratio = story["ratio"]
@@ -163,12 +167,12 @@ def test_every_story_is_what_a_loop_over_neighbours_finds(result, means):
 def check_groups(finding, mask, means):
     """Check that the groups of a finding are those inside and outside of its rule."""
     group, others = finding.groups
-    inside = means[mask].mean()
-    outside = means[~mask].mean()
-    assert group.estimate.value == pytest.approx(inside, abs=1e-9)
-    assert others.estimate.value == pytest.approx(outside, abs=1e-9)
-    assert group.estimate.n == mask.sum()
-    assert others.estimate.n == (~mask).sum()
+    inside = means[mask]
+    outside = means[~mask]
+    assert group.estimate.value == pytest.approx(inside.mean(), abs=1e-9)
+    assert others.estimate.value == pytest.approx(outside.mean(), abs=1e-9)
+    assert group.estimate.n == len(inside)
+    assert others.estimate.n == len(outside)
     assert str(group) == f"rule {finding.about}"
     assert str(others) == "rule everyone else"
 
@@ -176,7 +180,8 @@ def check_groups(finding, mask, means):
 def test_the_result_says_how_it_was_found(result):
     mining = entry(result)
     assert mining["over"] == ["sex", "race", "age"]
-    assert (mining["output"], mining["favoured"]) == ("", "True")
+    assert mining["output"] == ""
+    assert mining["favoured"] == "True"
     assert mining["score"] == "rate"
     assert mining["method"] == "neighbours"
     assert mining["rows"] == 1500
@@ -187,20 +192,20 @@ def test_the_result_says_how_it_was_found(result):
     assert mining["depth"] == 3
     assert mining["candidates"] == (2 + 1) * (6 + 1) * (54 + 1) - 1
     assert mining["examined"] <= mining["frequent"] <= mining["candidates"]
-    assert (
-        mining["population"] == "people like the given rows, and their one-step neighbours"
-    )
+    population = "people like the given rows, and their one-step neighbours"
+    assert mining["population"] == population
+    method = f"melded, simultaneous over {mining['examined']:,} rule sets"
     for finding in result.findings:
         estimate = finding.estimate
-        assert (estimate.n, estimate.level) == (1500, 0.95)
-        assert estimate.population == mining["population"]
-        assert (
-            estimate.method == f"melded, simultaneous over {mining['examined']:,} rule sets"
-        )
-    lows = [finding.estimate.low for finding in stories(result)]
+        assert estimate.n == 1500
+        assert estimate.level == 0.95
+        assert estimate.population == population
+        assert estimate.method == method
+    findings = stories(result)
+    lows = [finding.estimate.low for finding in findings]
     assert lows == sorted(lows, reverse=True)
     texts_of_stories = [story["text"] for story in mining["stories"]]
-    assert texts_of_stories == [str(finding.about) for finding in stories(result)]
+    assert texts_of_stories == [str(finding.about) for finding in findings]
     assert result.stop is eh.StopReason.ENUMERATED
     assert result.notes == ()
     assert result.verdict == "fail"
@@ -224,12 +229,14 @@ def test_maps_are_the_rates_of_all_pairs_of_cells(result, means):
     maps = entry(result)["maps"]
     axes = [each["axes"] for each in maps]
     assert axes == [["sex", "race"], ["sex", "age"], ["race", "age"]]
-    both = maps[1]
-    assert both["labels"][0] == ["F", "M"]
-    assert both["labels"][1][:2] == ["18 to 23", "24 to 29"]
-    mask = (PEOPLE["sex"] == "F") & PEOPLE["age"].between(24, 29)
-    rows = np.array(both["rows"])
-    rates = np.array(both["rates"])
+    by_sex_and_age = maps[1]
+    sexes, ages = by_sex_and_age["labels"]
+    assert sexes == ["F", "M"]
+    assert ages[:2] == ["18 to 23", "24 to 29"]
+    is_woman = PEOPLE["sex"] == "F"
+    mask = is_woman & PEOPLE["age"].between(24, 29)
+    rows = np.array(by_sex_and_age["rows"])
+    rates = np.array(by_sex_and_age["rates"])
     expected = means[mask].mean()
     assert rows[0, 1] == mask.sum()
     assert rates[0, 1] == pytest.approx(expected, abs=1e-6)
@@ -248,9 +255,13 @@ def test_a_single_feature_has_a_map_of_its_own():
     rows, _ = np.histogram(PEOPLE["age"], [18, 30, 31, 60, 99])
     assert single["axes"] == ["age"]
     assert single["rows"] == rows.tolist()
+
+
+def test_a_cell_with_nobody_has_no_rate():
     without_30 = PEOPLE[PEOPLE["age"] != 30]
-    nobody = map_over_ages(without_30, [30, 31])
-    assert (nobody["rows"][1], nobody["rates"][1]) == (0, None)
+    single = map_over_ages(without_30, [30, 31])
+    assert single["rows"][1] == 0
+    assert single["rates"][1] is None
 
 
 def tuples(names: Any) -> set[tuple[Any, ...]]:
@@ -260,26 +271,28 @@ def tuples(names: Any) -> set[tuple[Any, ...]]:
 
 
 def test_cases_really_differ_and_only_in_sensitive_features(result):
-    assert len(result.worst.cases) == 3
-    assert result.worst.cases[0].outcomes == (False, True)
+    worst = result.worst
+    assert len(worst.cases) == 3
+    assert worst.cases[0].outcomes == (False, True)
     sensitive = tuples(SPACE.protected)
     rows = tuples(SPACE.names)
     for finding in stories(result):
         for case in finding.cases:
             pair = [case.individual, case.twin]
-            outcomes = loan(pd.DataFrame(pair))
-            assert tuple(outcomes) == case.outcomes
-            assert case.outcomes[0] != case.outcomes[1]
+            own_outcome, twin_outcome = loan(pd.DataFrame(pair))
+            assert case.outcomes == (own_outcome, twin_outcome)
+            assert own_outcome != twin_outcome
             assert case.changed
             assert set(case.changed) <= set(SPACE.protected)
             inside = finding.about.mask(SPACE.encode(pair), SPACE)
             assert inside.tolist() == [True, False]
             assert tuple(case.individual.values()) in rows
             # The sensitive features of the twin are those of somebody who is there.
-            assert tuple(case.twin[name] for name in SPACE.protected) in sensitive
+            twin_sensitive = tuple(case.twin[name] for name in SPACE.protected)
+            assert twin_sensitive in sensitive
 
 
-def test_a_result_survives_json_and_its_cases_are_asked_again(result, tmp_path):
+def test_a_result_survives_json(result, tmp_path):
     path = tmp_path / "mine.json"
     text = result.to_json(path)
     jsonschema.Draft202012Validator(schema()).validate(json.loads(text))
@@ -288,14 +301,26 @@ def test_a_result_survives_json_and_its_cases_are_asked_again(result, tmp_path):
     assert isinstance(back.worst.about, Rule)
     assert back.worst == result.worst
     assert back.to_json() == text
+
+
+def test_cases_are_asked_again(result, tmp_path):
+    path = tmp_path / "mine.json"
+    result.to_json(path)
     again = eh.replay(path, subject())
-    assert (again.verdict, again.details["changed"]) == ("fail", 0)
+    assert again.verdict == "fail"
+    assert again.details["changed"] == 0
     fair = eh.Subject(lambda frame: frame["income"] > 20, SPACE, positive=True)
     fixed = eh.replay(path, fair)
     assert fixed.verdict == "pass"
 
 
 # The networks of the paper's authors
+
+
+def levels_of(feature: Any) -> Any:
+    """Return a whole number as a category of all its values."""
+    levels = range(int(feature.low), int(feature.high) + 1)
+    return eh.category(feature.name, list(levels))
 
 
 def network(name: str, over: dict[int, bool], **options: Any) -> tuple[eh.Result, Authors]:
@@ -305,30 +330,30 @@ def network(name: str, over: dict[int, bool], **options: Any) -> tuple[eh.Result
     features = list(given.features)
     for at, is_category in over.items():
         if is_category:
-            feature = features[at]
-            levels = range(int(feature.low), int(feature.high) + 1)
-            features[at] = eh.category(feature.name, list(levels))
+            features[at] = levels_of(features[at])
     protected = [given.names[at] for at in over]
     space = eh.Space(features, protected=protected)
     frame = pd.DataFrame(authors.rows.astype(int), columns=list(given.names))
     tested = eh.Subject(authors.decide, space, positive=True)
-    return eh.mine(tested, data=eh.rows(frame), **options), authors
+    result = eh.mine(tested, data=eh.rows(frame), **options)
+    return result, authors
 
 
 def test_census_as_published():
     result, authors = network("census", {0: False, 7: True, 8: True})
     mining = entry(result)
-    worst = result.worst
     assert mining["candidates"] == 4184
     assert mining["frequent"] == 2045
     assert mining["examined"] == 2020
+    worst = result.worst
+    estimate = worst.estimate
     assert str(worst.about) == "4 <= a < 6, h 0 or 1, i 1"
-    assert worst.estimate.value == pytest.approx(0.273, abs=5e-4)
+    assert estimate.value == pytest.approx(0.273, abs=5e-4)
     rates = [group.estimate.value for group in worst.groups]
     assert rates == pytest.approx([0.3817, 0.1087], abs=5e-5)
-    assert worst.estimate.level == 1
-    assert worst.estimate.method == "enumerated"
-    assert worst.estimate.n == 32561
+    assert estimate.level == 1
+    assert estimate.method == "enumerated"
+    assert estimate.n == 32561
     assert mining["queries"] == 20 * 32561
     space = eh.Space.from_dict(result.space)
     mask = worst.about.mask(authors.rows, space)
@@ -385,13 +410,12 @@ def test_compas_with_race_as_one_feature():
     for block in mining.ranking.blocks:
         if not {1, 2} <= set(block.family):
             continue
-        for at in range(len(block.index)):
+        differences = np.abs(block.inside - block.outside)
+        for at, difference in enumerate(differences.tolist()):
             rule = mining.rule(block.rule_set(at))
             races = rule.conditions[-1].levels
             if len(races) in (1, 2, 5):
-                inside = block.inside[at]
-                outside = block.outside[at]
-                scores[rule.text] = abs(inside - outside)
+                scores[rule.text] = difference
     worst = max(scores, key=lambda text: scores[text])
     assert worst == "age_degree at least 8, male 1, race not African-American"
     assert scores[worst] == pytest.approx(0.4105, abs=5e-5)
@@ -401,25 +425,32 @@ def test_algorithm_2_is_close_to_what_is_exact():
     exact, _ = network("credit", {12: False}, top=100)
     paper, _ = network("credit", {12: False}, top=100, treatment="paper")
     mining = entry(paper)
-    assert (mining["method"], mining["maps"]) == ("paper", [])
+    assert mining["method"] == "paper"
+    assert mining["maps"] == []
     assert mining["examined"] == entry(exact)["examined"]
+    queries = mining["queries"]
     most_cases = 64 * len(mining["stories"])
-    assert mining["queries"] < paper.spent.queries <= mining["queries"] + most_cases
-    draws = mining["queries"] / (2 * mining["examined"])
+    assert queries < paper.spent.queries <= queries + most_cases
+    draws = queries / (2 * mining["examined"])
     assert 1001 <= draws <= 1537
-    assert paper.worst.estimate.level == pytest.approx(0.9025)
-    assert paper.worst.estimate.method == "wald"
-    values = {story["text"]: story["difference"] for story in entry(exact)["stories"]}
+    worst = paper.worst.estimate
+    assert worst.level == pytest.approx(0.9025)
+    assert worst.method == "wald"
+    exact_differences = differences_of(entry(exact))
     errors = []
-    for story in mining["stories"]:
-        if story["text"] in values:
-            errors.append(abs(story["difference"] - values[story["text"]]))
+    for text, difference in differences_of(mining).items():
+        if text in exact_differences:
+            errors.append(abs(difference - exact_differences[text]))
     assert errors
     assert max(errors) < 0.08
     rest = mining["rest"]
     lowest = max(rest["value"] - 0.05, 0)
     assert rest["low"] == pytest.approx(lowest)
-    assert paper.findings[-1].estimate.low < paper.worst.estimate.low
+    assert paper.findings[-1].estimate.low < worst.low
+
+
+def differences_of(mining: Any) -> dict[str, float]:
+    return {story["text"]: story["difference"] for story in mining["stories"]}
 
 
 # Whatever the software
@@ -431,35 +462,49 @@ def pipeline(adult):
     for name, dtype in adult.features.dtypes.items():
         if dtype in ("str", object):
             texts.append(name)
-    encode = make_column_transformer((OneHotEncoder(), texts), remainder=StandardScaler())
-    return make_pipeline(encode, LogisticRegression()).fit(adult.features, adult.labels)
+    one_hot = (OneHotEncoder(), texts)
+    encode = make_column_transformer(one_hot, remainder=StandardScaler())
+    model = make_pipeline(encode, LogisticRegression())
+    return model.fit(adult.features, adult.labels)
 
 
-def test_an_estimator_on_real_people(adult, pipeline):
-    space = eh.Space.from_frame(adult.features, adult.protected)
+@pytest.fixture(scope="module")
+def adult_space(adult):
+    return eh.Space.from_frame(adult.features, adult.protected)
+
+
+def test_an_estimator_on_real_people(adult, pipeline, adult_space):
     some = adult.frame.sample(1500, random_state=0)
-    subject = eh.Subject(pipeline, space, positive=adult.positive)
     result = eh.mine(
-        subject,
+        eh.Subject(pipeline, adult_space, positive=adult.positive),
         data=some,
         treatment="rows",
         truth=adult.target,
         score=["rate", "tpr", "fpr"],
         top=2,
     )
-    assert [mining["score"] for mining in result.details["mine"]] == ["rate", "tpr", "fpr"]
-    got = pipeline.predict(some[list(space.names)]) == adult.positive
+    minings = result.details["mine"]
+    assert [mining["score"] for mining in minings] == ["rate", "tpr", "fpr"]
+    got = pipeline.predict(some[list(adult_space.names)]) == adult.positive
     true = (some[adult.target] == adult.positive).to_numpy()
-    points = space.encode(some)
+    points = adult_space.encode(some)
     everybody = np.ones(len(some), dtype=bool)
     compared = [everybody, true, ~true]
-    for mining, kept in zip(result.details["mine"], compared, strict=True):
+    for mining, kept in zip(minings, compared, strict=True):
         worst = mining["stories"][0]
-        mask = Rule.from_dict(worst["rule"]).mask(points, space)
+        rule = Rule.from_dict(worst["rule"])
+        mask = rule.mask(points, adult_space)
         expected = gap_of(got[kept], mask[kept])
         assert worst["difference"] == pytest.approx(expected, abs=1e-9)
         assert mining["rows"] == kept.sum()
         assert worst["rows"] == (mask & kept).sum()
+
+
+def test_neighbours_of_real_people_are_drawn_within_the_budget(
+    adult, pipeline, adult_space
+):
+    some = adult.frame.sample(1500, random_state=0)
+    subject = eh.Subject(pipeline, adult_space, positive=adult.positive)
     budget = eh.Budget(queries=5000)
     around = eh.mine(subject, data=some[:300], budget=budget, over="sex")
     assert entry(around)["method"] == "drawn"
@@ -481,46 +526,57 @@ SMALL = eh.Space(
 )
 
 
+def command_for(script: Any) -> list[str]:
+    """Return the command that asks a script about one person."""
+    return [sys.executable, "-S", "-E", str(script), "{sex}", "{age}", "{income}"]
+
+
 def command(tmp_path: Any, **options: Any) -> eh.Subject:
     script = tmp_path / "loan.py"
     script.write_text(PROGRAM)
-    argv = [sys.executable, "-S", "-E", str(script), "{sex}", "{age}", "{income}"]
-    return eh.Subject.command(argv, SMALL, positive="yes", **options)
+    return eh.Subject.command(command_for(script), SMALL, positive="yes", **options)
 
 
 def test_a_program_is_asked_within_its_budget_and_never_twice(tmp_path):
-    frame = people(60, space=SMALL)
-    options: dict[str, Any] = {"data": frame, "support": 0.2, "bins": 2, "top": 1}
-    with command(tmp_path, ledger=tmp_path / "ledger") as cold:
+    ledger = tmp_path / "ledger"
+    options: dict[str, Any] = {
+        "data": people(60, space=SMALL),
+        "support": 0.2,
+        "bins": 2,
+        "top": 1,
+    }
+    with command(tmp_path, ledger=ledger) as cold:
         first = eh.mine(cold, budget=eh.Budget(queries=90), **options)
         assert 0 < cold.executed <= first.spent.queries <= 90
     assert entry(first)["method"] == "drawn"
     assert first.stop is eh.StopReason.QUERIES
-    with command(tmp_path, ledger=tmp_path / "ledger") as warm:
+    with command(tmp_path, ledger=ledger) as warm:
         again = eh.mine(warm, budget=eh.Budget(queries=90), **options)
         assert warm.executed == 0
         assert again.digest == first.digest
         rows = eh.mine(warm, budget=eh.Budget(queries=20), **options)
-    assert entry(rows)["rows"] < 60
+    asked = entry(rows)["rows"]
+    assert asked < 60
     assert rows.spent.queries <= 20
-    assert (
-        f"{entry(rows)['rows']} of 60 rows were asked about, chosen at random" in rows.notes
-    )
+    assert f"{asked} of 60 rows were asked about, chosen at random" in rows.notes
     assert MOST_EXPENSIVE == 5000
 
 
 def test_a_program_that_fails_is_reported(tmp_path):
-    (tmp_path / "bad.py").write_text("import sys; sys.exit('no such table')")
-    argv = [sys.executable, "-S", str(tmp_path / "bad.py"), "{sex}", "{age}", "{income}"]
-    with eh.Subject.command(argv, SMALL, positive="yes") as broken:
+    script = tmp_path / "bad.py"
+    script.write_text("import sys; sys.exit('no such table')")
+    frame = people(5, space=SMALL)
+    with eh.Subject.command(command_for(script), SMALL, positive="yes") as broken:
         message = refused(
             SubjectCrashed,
-            lambda: eh.mine(broken, data=people(5, space=SMALL)),
+            lambda: eh.mine(broken, data=frame),
             "no such table",
         )
     assert SubjectCrashed.exit_code == 4
     assert "Traceback" not in message
 
+
+def test_a_function_that_fails_is_reported():
     def raises(frame: Any) -> Any:
         raise RuntimeError("out of order")
 
@@ -545,28 +601,35 @@ def test_same_seed_same_bytes(treatment, monkeypatch):
     alone = eh.mine(subject(memo=False), **options, n_jobs=1, seed=3)
     shared = eh.mine(subject(memo=False), **options, n_jobs=jobs, seed=3)
     remembered = eh.mine(subject(memo=True), **options, n_jobs=1, seed=3)
-    assert alone.digest == shared.digest == remembered.digest
+    assert shared.digest == alone.digest
+    assert remembered.digest == alone.digest
     other_seed = eh.mine(subject(), **options, seed=4)
     assert other_seed.digest != alone.digest
 
 
+FEW_BINS: dict[str, Any] = {"top": 2, "bins": 5}
+
+
 def test_frames_of_other_engines_give_the_same():
-    few: dict[str, Any] = {"top": 2, "bins": 5}
-    expected = eh.mine(subject(), data=PEOPLE, **few)
+    expected = eh.mine(subject(), data=PEOPLE, **FEW_BINS)
     other = pl.from_pandas(PEOPLE)
-    space = eh.Space.from_frame(other, SPACE.protected)
-
-    def asked(frame: Any) -> Any:
-        assert isinstance(frame, pl.DataFrame)
-        return loan(frame)
-
     records = PEOPLE.to_dict("records")
     for data in (other, other.lazy(), records):
-        found = eh.mine(subject(), data=data, **few)
+        found = eh.mine(subject(), data=data, **FEW_BINS)
         assert found.digest == expected.digest
-    tested = eh.Subject(asked, space, positive=True)
-    own = eh.mine(tested, data=other, treatment="rows", **few)
-    assert str(own.worst.about).startswith("sex F, age at least")
+
+
+def test_software_is_asked_with_frames_of_the_users_engine():
+    frame = pl.from_pandas(PEOPLE)
+    space = eh.Space.from_frame(frame, SPACE.protected)
+
+    def decide(rows: Any) -> Any:
+        assert isinstance(rows, pl.DataFrame)
+        return loan(rows)
+
+    tested = eh.Subject(decide, space, positive=True)
+    result = eh.mine(tested, data=frame, treatment="rows", **FEW_BINS)
+    assert str(result.worst.about).startswith("sex F, age at least")
 
 
 def test_given_rows_are_everybody_and_a_frame_is_a_sample():
@@ -575,17 +638,21 @@ def test_given_rows_are_everybody_and_a_frame_is_a_sample():
     whole = eh.mine(subject(), data=eh.rows(PEOPLE))
     named = eh.mine(subject(), data=customers)
     assert str(sample.worst.about) == str(whole.worst.about)
+    estimated = sample.worst.estimate
     known = whole.worst.estimate
-    assert known.value == pytest.approx(sample.worst.estimate.value)
-    assert (known.low, known.level) == (known.value, 1)
+    assert known.value == pytest.approx(estimated.value)
+    assert known.low == known.value
+    assert known.level == 1
     assert known.method == "enumerated"
     assert "1,500 given rows" in known.population
     assert named.worst.estimate.population.startswith("all customers")
-    assert named.worst.estimate.low == sample.worst.estimate.low
-    assert "to" not in whole.worst.claim.rpartition("(")[2]
+    assert named.worst.estimate.low == estimated.low
+    _, _, how_known = whole.worst.claim.rpartition("(")
+    assert "to" not in how_known
     for result in (sample, whole, named):
-        assert result.findings[-1].about == Rule(())
-        assert result.findings[-1].estimate.low <= result.worst.estimate.low
+        last = result.findings[-1]
+        assert last.about == Rule(())
+        assert last.estimate.low <= result.worst.estimate.low
 
 
 @pytest.mark.parametrize("scale", [1.0, 1e-4, 1e4])
@@ -595,7 +662,8 @@ def test_weights_count_rows_as_often_as_they_say(scale, means):
     result = eh.mine(subject(), data=given)
     points = SPACE.encode(PEOPLE)
     rows = entry(result)["rows"]
-    for finding, story in zip(stories(result), entry(result)["stories"], strict=True):
+    findings = stories(result)
+    for finding, story in zip(findings, entry(result)["stories"], strict=True):
         mask = finding.about.mask(points, SPACE)
         inside = np.average(means[mask], weights=weights[mask])
         outside = np.average(means[~mask], weights=weights[~mask])
@@ -612,7 +680,11 @@ def test_weights_count_rows_as_often_as_they_say(scale, means):
 
 @pytest.mark.parametrize(
     "how",
-    [{"budget": eh.Budget(queries=100)}, {"treatment": "drawn"}, {"treatment": "paper"}],
+    [
+        {"budget": eh.Budget(queries=100)},
+        {"treatment": "drawn"},
+        {"treatment": "paper"},
+    ],
 )
 @pytest.mark.parametrize("scale", [1.0, 1e-4, 1e4])
 def test_weights_need_every_row(how, scale):
@@ -627,7 +699,8 @@ def test_weights_need_every_row(how, scale):
 def test_several_outputs_have_a_view_each(tmp_path):
     def several(frame: Any) -> Any:
         grant = np.where(loan(frame), "yes", "no")
-        return {"grant": grant, "score": np.round(100 * score(frame))}
+        percent = np.round(100 * score(frame))
+        return {"grant": grant, "score": percent}
 
     tested = eh.Subject(
         several,
@@ -637,7 +710,8 @@ def test_several_outputs_have_a_view_each(tmp_path):
     )
     both = eh.mine(tested, data=PEOPLE, limit=0.1, top=2)
     first, second = both.details["mine"]
-    assert (first["output"], first["favoured"]) == ("grant", "grant yes")
+    assert first["output"] == "grant"
+    assert first["favoured"] == "grant yes"
     assert second["output"] == "score"
     assert {finding.output for finding in both.findings} == {"grant", "score"}
     alone = entry(eh.mine(subject(), data=PEOPLE))
@@ -646,51 +720,63 @@ def test_several_outputs_have_a_view_each(tmp_path):
     assert worst["text"] == worst_alone["text"]
     assert worst["difference"] == pytest.approx(worst_alone["difference"])
     assert worst["low"] < worst_alone["low"]  # the level is shared
-    both.to_json(tmp_path / "both.json")
-    assert eh.replay(tmp_path / "both.json", tested).verdict == "fail"
+    path = tmp_path / "both.json"
+    both.to_json(path)
+    assert eh.replay(path, tested).verdict == "fail"
+
+
+def classes(frame: Any) -> Any:
+    value = score(frame)
+    not_gold = np.where(value > 0.3, "silver", "none")
+    return np.where(value > 0.6, "gold", not_gold)
+
+
+def subject_of_classes() -> eh.Subject:
+    return eh.Subject(classes, SPACE, labels=["gold", "none", "silver"])
 
 
 def test_classes_have_a_view_each(tmp_path):
-    def classes(frame: Any) -> Any:
-        value = score(frame)
-        return np.where(value > 0.6, "gold", np.where(value > 0.3, "silver", "none"))
-
-    def labelled() -> eh.Subject:
-        return eh.Subject(classes, SPACE, labels=["gold", "none", "silver"])
-
-    three = eh.mine(labelled(), data=PEOPLE, top=2)
+    three = eh.mine(subject_of_classes(), data=PEOPLE, top=2)
     favoured = [mining["favoured"] for mining in three.details["mine"]]
     assert favoured == ["gold", "none", "silver"]
-    assert {finding.output for finding in three.findings} == {"gold", "none", "silver"}
-    three.to_json(tmp_path / "three.json")
-    assert eh.replay(tmp_path / "three.json", labelled()).verdict == "fail"
+    assert {finding.output for finding in three.findings} == set(favoured)
+    path = tmp_path / "three.json"
+    three.to_json(path)
+    assert eh.replay(path, subject_of_classes()).verdict == "fail"
+
+
+def test_a_view_of_a_class_compares_how_often_it_is_given():
     got = classes(PEOPLE)
     points = SPACE.encode(PEOPLE)
-    rows = eh.mine(labelled(), data=PEOPLE, treatment="rows", top=1)
+    rows = eh.mine(subject_of_classes(), data=PEOPLE, treatment="rows", top=1)
     for mining in rows.details["mine"]:
         worst = mining["stories"][0]
-        mask = Rule.from_dict(worst["rule"]).mask(points, SPACE)
+        rule = Rule.from_dict(worst["rule"])
+        mask = rule.mask(points, SPACE)
         has_label = got == mining["favoured"]
         assert worst["difference"] == pytest.approx(gap_of(has_label, mask))
 
 
-def test_scores_are_compared_by_their_mean(adult, pipeline):
-    space = eh.Space.from_frame(adult.features, adult.protected)
+def test_scores_are_compared_by_their_mean(adult, pipeline, adult_space):
     some = adult.features.sample(800, random_state=1)
-    subject = eh.Subject(pipeline, space, positive=adult.positive, output="score")
-    result = eh.mine(subject, data=some, treatment="rows")
+    subject = eh.Subject(pipeline, adult_space, positive=adult.positive, output="score")
     column = list(pipeline.classes_).index(adult.positive)
     scores = pipeline.predict_proba(some)[:, column]
-    points = space.encode(some)
-    mask = result.worst.about.mask(points, space)
+    points = adult_space.encode(some)
+    result = eh.mine(subject, data=some, treatment="rows")
+    worst = result.worst
+    mask = worst.about.mask(points, adult_space)
     expected = abs(gap_of(scores, mask))
-    assert result.worst.estimate.value == pytest.approx(expected)
-    assert f"score {scores[mask].mean():.3f} on average" in result.worst.claim
-    assert not any(finding.cases for finding in result.findings)
+    assert worst.estimate.value == pytest.approx(expected)
+    assert f"score {scores[mask].mean():.3f} on average" in worst.claim
+    for finding in result.findings:
+        assert finding.cases == ()
+
     targets = adult.frame.loc[some.index, adult.target]
     true = (targets == adult.positive).to_numpy()
-    found = stories(eh.mine(subject, data=some, truth=true, score="tpr"))[0]
-    mask = found.about.mask(points, space)
+    result = eh.mine(subject, data=some, truth=true, score="tpr")
+    found = stories(result)[0]
+    mask = found.about.mask(points, adult_space)
     expected = abs(gap_of(scores[true], mask[true]))
     assert found.estimate.value == pytest.approx(expected)
 
@@ -716,25 +802,40 @@ def test_protected_features_that_the_software_does_not_take():
         seen.append(tuple(rows.columns))
         return rows["income"] > 4
 
-    result = eh.mine(eh.Subject(decide, hidden, positive=True), data=frame, limit=0.2)
+    tested = eh.Subject(decide, hidden, positive=True)
+    result = eh.mine(tested, data=frame, limit=0.2)
     assert set(seen) == {("income", "debt")}
-    assert (str(result.worst.about), result.verdict) == ("sex F", "fail")
-    assert not any(finding.cases for finding in result.findings)
+    assert str(result.worst.about) == "sex F"
+    assert result.verdict == "fail"
+    for finding in result.findings:
+        assert finding.cases == ()
+
+
+def richer_but_older_women(frame: Any) -> Any:
+    is_woman = frame["sex"] == "F"
+    is_older = frame["age"] > 40
+    is_rich = frame["income"] > 4
+    return is_rich & ~(is_woman & is_older)
+
+
+CONSTRAINED = eh.Space(
+    SMALL.features,
+    SMALL.protected,
+    [
+        "not (sex == 'F' and income > 7)",
+        "income + age < 66",
+    ],
+)
 
 
 def test_constraints_are_kept_in_neighbours_and_cases():
     asked: list[Any] = []
-    space = eh.Space(
-        SMALL.features,
-        SMALL.protected,
-        ["not (sex == 'F' and income > 7)", "income + age < 66"],
-    )
 
     def decide(frame: Any) -> Any:
         asked.append(frame)
-        older_women = (frame["sex"] == "F") & (frame["age"] > 40)
-        return (frame["income"] > 4) & ~older_women
+        return richer_but_older_women(frame)
 
+    space = CONSTRAINED
     frame = people(400, space=space)
     result = eh.mine(eh.Subject(decide, space, positive=True), data=frame)
     everything_asked = space.encode(pd.concat(asked))
@@ -744,12 +845,23 @@ def test_constraints_are_kept_in_neighbours_and_cases():
     gap_by_hand = abs(gap_of(expected, mask))
     assert result.worst.estimate.value == pytest.approx(gap_by_hand)
     assert any(finding.cases for finding in result.findings)
+
+
+def test_rows_that_break_the_constraints_are_refused():
+    tested = eh.Subject(richer_but_older_women, CONSTRAINED, positive=True)
     broken = pd.DataFrame([{"sex": "F", "age": 30, "income": 9}])
-    refused(
-        DataError,
-        lambda: eh.mine(eh.Subject(decide, space, positive=True), data=broken),
-        "break the constraints",
-    )
+    refused(DataError, lambda: eh.mine(tested, data=broken), "break the constraints")
+
+
+SOME_OPTIONS = st.fixed_dictionaries(
+    {
+        "support": st.sampled_from([0.01, 0.1, 0.3]),
+        "complement": st.sampled_from([None, 0, 0.2]),
+        "binning": st.sampled_from(["width", "quantiles"]),
+        "treatment": st.sampled_from([None, "neighbours", "rows"]),
+        "limit": st.sampled_from([None, 0, 0.2]),
+    }
+)
 
 
 @settings(max_examples=examples(15), deadline=None, suppress_health_check=list(HealthCheck))
@@ -765,36 +877,39 @@ def test_any_space_gives_a_sound_result_or_a_sentence(space, seed, data):
         return np.abs(waves) > 0.5
 
     tested = eh.Subject(decide, space, positive=True)
-    names = st.sampled_from(space.names)
-    over = data.draw(st.lists(names, min_size=1, unique=True))
+    some_names = st.lists(st.sampled_from(space.names), min_size=1, unique=True)
+    over = data.draw(some_names)
     queries = data.draw(st.sampled_from([None, 40, 500]))
-    options: dict[str, Any] = {
-        "support": data.draw(st.sampled_from([0.01, 0.1, 0.3])),
-        "complement": data.draw(st.sampled_from([None, 0, 0.2])),
-        "binning": data.draw(st.sampled_from(["width", "quantiles"])),
-        "treatment": data.draw(st.sampled_from([None, "neighbours", "rows"])),
-        "limit": data.draw(st.sampled_from([None, 0, 0.2])),
-        "budget": eh.Budget(queries=queries),
-    }
+    budget = eh.Budget(queries=queries)
+    options = data.draw(SOME_OPTIONS)
     given_rows: Any = eh.rows(frame) if data.draw(st.booleans()) else frame
     try:
-        result = eh.mine(tested, data=given_rows, over=over, **options)
+        result = eh.mine(tested, data=given_rows, over=over, budget=budget, **options)
     except UsageError as error:
-        assert "\n" not in str(error)
-        assert "no rule set over" in str(error) or "queries are left" in str(error)
+        message = str(error)
+        assert "\n" not in message
+        assert "no rule set over" in message or "queries are left" in message
         return
     document = json.loads(result.to_json())
     assert eh.Result.from_dict(document).digest == result.digest
-    assert tested.asked == result.spent.queries <= (queries or 10**9)
+    assert tested.asked == result.spent.queries
+    assert tested.asked <= (queries or 10**9)
     assert result.worst.about.conditions
     for finding in stories(result):
-        assert {condition.feature for condition in finding.about.conditions} <= set(over)
-        for case in finding.cases:
-            pair = space.encode([case.individual, case.twin])
-            assert space.valid(pair).all()
-            assert finding.about.mask(pair, space).tolist() == [True, False]
-            assert set(case.changed) <= set(over)
-            assert tested.decide(pair).tolist() == list(case.outcomes)
+        named = {condition.feature for condition in finding.about.conditions}
+        assert named <= set(over)
+        check_cases(finding, tested, over)
+
+
+def check_cases(finding, tested, over):
+    """Both inputs of a case are valid, differ in what is mined over, and one meets the rule."""
+    space = tested.space
+    for case in finding.cases:
+        pair = space.encode([case.individual, case.twin])
+        assert space.valid(pair).all()
+        assert finding.about.mask(pair, space).tolist() == [True, False]
+        assert set(case.changed) <= set(over)
+        assert tested.decide(pair).tolist() == list(case.outcomes)
 
 
 # How rules are formed, and what is spent
@@ -809,37 +924,64 @@ def texts(result: eh.Result) -> set[str]:
     return found
 
 
-def test_depth_levels_and_bins():
-    options: dict[str, Any] = {"data": PEOPLE, "treatment": "rows", "top": 25}
-    single = eh.mine(subject(), **options, depth=1)
+def rows_mined(**options: Any) -> eh.Result:
+    """Mine the outcomes of the rows alone, which is quick, and list many stories."""
+    return eh.mine(subject(), data=PEOPLE, treatment="rows", top=25, **options)
+
+
+def test_a_depth_bounds_the_conditions():
+    single = rows_mined(depth=1)
     assert entry(single)["depth"] == 1
-    assert all(len(finding.about.conditions) <= 1 for finding in single.findings)
-    few = eh.mine(subject(), **options, over="race", levels=1)
-    assert (entry(few)["candidates"], entry(few)["examined"]) == (3, 3)
-    given = eh.mine(subject(), **options, over=["age", "sex"], bins={"age": [25, 48]})
-    assert {"sex F, age at least 48", "25 <= age < 48"} <= texts(given)
-    assert entry(given)["candidates"] == (5 + 1) * (2 + 1) - 1
-    quantiles = eh.mine(subject(), **options, over="age", bins=4, binning="quantiles")
-    edges = np.quantile(PEOPLE["age"], [0.25, 0.5, 0.75])
-    assert f"age < {int(np.ceil(edges[0]))}" in texts(quantiles)
-    rows = entry(quantiles)["maps"][0]["rows"]
+    for finding in single.findings:
+        assert len(finding.about.conditions) <= 1
+
+
+def test_levels_bound_the_levels_of_a_condition():
+    few = entry(rows_mined(over="race", levels=1))
+    assert few["candidates"] == 3
+    assert few["examined"] == 3
+
+
+def test_bins_are_cut_where_they_are_given():
+    result = rows_mined(over=["age", "sex"], bins={"age": [25, 48]})
+    assert {"sex F, age at least 48", "25 <= age < 48"} <= texts(result)
+    assert entry(result)["candidates"] == (5 + 1) * (2 + 1) - 1
+
+
+def test_quantiles_hold_about_as_many_rows_each():
+    result = rows_mined(over="age", bins=4, binning="quantiles")
+    first_quartile = np.quantile(PEOPLE["age"], 0.25)
+    assert f"age < {int(np.ceil(first_quartile))}" in texts(result)
+    rows = entry(result)["maps"][0]["rows"]
     assert max(rows) - min(rows) < 60
-    two = eh.mine(subject(), **options, over=[("sex",), ("age", "race")])
+
+
+def test_sets_of_features_share_the_level():
+    two = rows_mined(over=[("sex",), ("age", "race")])
     first, second = two.details["mine"]
-    assert (first["over"], second["over"]) == (["sex"], ["age", "race"])
+    assert first["over"] == ["sex"]
+    assert second["over"] == ["age", "race"]
     examined = first["examined"] + second["examined"]
     assert two.worst.estimate.method.endswith(f"over {examined} rule sets")
-    more = eh.mine(subject(), **options, support=0.3)
-    supports = [story["support"] for story in entry(more)["stories"]]
+
+
+def test_a_support_bounds_both_sides():
+    mining = entry(rows_mined(support=0.3))
+    supports = [story["support"] for story in mining["stories"]]
     assert min(supports) >= 0.3
     assert max(supports) <= 0.7
 
 
-def test_many_continuous_features_are_taken_a_few_at_a_time():
+def many_reals() -> eh.Space:
+    """Return nine protected features without steps, and one more."""
     names = [f"x{number}" for number in range(9)]
     features = [eh.real(name, 0, 1) for name in names]
     features.append(eh.integer("z", 0, 3))
-    space = eh.Space(features, names)
+    return eh.Space(features, names)
+
+
+def test_many_continuous_features_are_taken_a_few_at_a_time():
+    space = many_reals()
     frame = people(400, space=space)
 
     def decide(rows: Any) -> Any:
@@ -855,28 +997,32 @@ def test_many_continuous_features_are_taken_a_few_at_a_time():
     assert len(mining["maps"]) == 15
     (note,) = result.notes
     assert "rule sets take up to 2 of the 9 features" in note
+
+
+def test_a_depth_that_takes_too_many_rule_sets_is_refused():
+    space = many_reals()
+    frame = people(400, space=space)
+    tested = eh.Subject(lambda rows: rows["z"] > 0, space, positive=True)
     refused(
         SpaceError,
-        lambda: eh.mine(loan_of(space), data=frame, depth=5),
+        lambda: eh.mine(tested, data=frame, depth=5),
         "depth = 4 over 9 features",
         "take depth=3",
     )
 
 
-def loan_of(space: eh.Space) -> eh.Subject:
-    return eh.Subject(lambda rows: rows["z"] > 0, space, positive=True)
-
-
 @pytest.mark.parametrize("queries", [1, 150, 1600, 6000, 9639, 9640, 20_000])
 def test_the_budget_is_never_exceeded(queries):
     asked = subject()
+    budget = eh.Budget(queries=queries)
     try:
-        result = eh.mine(asked, data=PEOPLE, budget=eh.Budget(queries=queries), support=0.2)
+        result = eh.mine(asked, data=PEOPLE, budget=budget, support=0.2)
     except DataError as error:
         assert queries == 1
         assert "no rule set" in str(error)
         return
-    assert asked.asked == result.spent.queries <= queries
+    assert asked.asked == result.spent.queries
+    assert asked.asked <= queries
     mining = entry(result)
     kept_for_cases = min(queries // 10, 640)
     assert mining["rows"] == min(1500, queries - kept_for_cases)
@@ -886,10 +1032,7 @@ def test_the_budget_is_never_exceeded(queries):
         return
     assert mining["method"] == "drawn"
     assert result.stop is eh.StopReason.QUERIES
-    everybody = eh.rows(PEOPLE)
-    whole = eh.mine(
-        subject(), data=everybody, budget=eh.Budget(queries=queries), support=0.2
-    )
+    whole = eh.mine(subject(), data=eh.rows(PEOPLE), budget=budget, support=0.2)
     # Not everything is known, though the rows are all there are.
     assert whole.worst.estimate.level == 0.95
 
@@ -904,14 +1047,12 @@ def test_drawn_neighbours_are_about_all_of_them(means):
 
 
 def test_time_that_is_up_keeps_the_rows_that_were_asked():
-    result = eh.mine(subject(), data=people(30_000), budget=eh.Budget(seconds=1e-3))
-    mining = entry(result)
-    assert 0 < mining["rows"] < 30_000
+    budget = eh.Budget(seconds=1e-3)
+    result = eh.mine(subject(), data=people(30_000), budget=budget)
+    rows = entry(result)["rows"]
+    assert 0 < rows < 30_000
     assert result.stop is eh.StopReason.SECONDS
-    assert (
-        f"{mining['rows']:,} of 30,000 rows were asked about, chosen at random"
-        in result.notes
-    )
+    assert f"{rows:,} of 30,000 rows were asked about, chosen at random" in result.notes
 
 
 @pytest.mark.parametrize("whole", [False, True])
@@ -924,62 +1065,80 @@ def test_an_interrupt_keeps_the_rows_that_were_asked(whole):
         return {"one": loan(frame), "other": ~loan(frame)}
 
     tested = eh.Subject(
-        interrupted, SPACE, outputs=["one", "other"], positive={"one": True, "other": True}
+        interrupted,
+        SPACE,
+        outputs=["one", "other"],
+        positive={"one": True, "other": True},
     )
-    given = people(20_000)
-    result = eh.mine(tested, data=eh.rows(given) if whole else given, top=2)
+    data: Any = people(20_000)
+    if whole:
+        data = eh.rows(data)
+    result = eh.mine(tested, data=data, top=2)
     assert result.stop is eh.StopReason.INTERRUPTED
     first, second = result.details["mine"]
     assert 0 < second["rows"] <= first["rows"] < 20_000
     assert result.worst.estimate.level == 0.95
     assert any("rows were asked about, chosen at random" in note for note in result.notes)
 
+
+def test_an_interrupt_before_anything_was_asked_is_passed_on():
     def at_once(frame: Any) -> Any:
         raise KeyboardInterrupt
 
+    tested = eh.Subject(at_once, SPACE, positive=True)
     with pytest.raises(KeyboardInterrupt):
-        eh.mine(eh.Subject(at_once, SPACE, positive=True), data=given)
+        eh.mine(tested, data=people(20_000))
 
 
 def test_algorithm_2_keeps_to_the_budget_or_refuses():
     tested = subject()
-    small = eh.Budget(queries=5000)
-    how: dict[str, Any] = {"data": PEOPLE, "over": "sex", "treatment": "paper"}
+
+    def mined(**budget: Any) -> eh.Result:
+        return eh.mine(
+            tested,
+            data=PEOPLE,
+            over="sex",
+            treatment="paper",
+            budget=eh.Budget(**budget),
+        )
+
     message = refused(
         UsageError,
-        lambda: eh.mine(tested, **how, budget=small),
+        lambda: mined(queries=5000),
         "treatment = 'paper' may take 6,148",
     )
     assert "5,000" in message
     assert tested.asked == 0
-    enough = eh.mine(tested, **how, budget=eh.Budget(queries=6148))
+    enough = mined(queries=6148)
     assert enough.spent.queries <= 6148
-    refused(
-        UsageError,
-        lambda: eh.mine(tested, **how, budget=eh.Budget(seconds=1e-9)),
-        "after 0 of 2 rule sets",
-    )
+    refused(UsageError, lambda: mined(seconds=1e-9), "after 0 of 2 rule sets")
 
 
 # Verdicts, true outcomes, and what is refused
 
 
 def test_verdicts_and_exit_codes():
+    def mined(data: Any = PEOPLE, **options: Any) -> eh.Result:
+        return eh.mine(subject(), data=data, over="sex", treatment="rows", **options)
+
     def verdict(**options: Any) -> Any:
-        how = {"data": PEOPLE, "over": "sex", "treatment": "rows", **options}
-        result = eh.mine(subject(), **how)
+        result = mined(**options)
         return result.verdict, result.exit_code
 
     everybody = eh.rows(PEOPLE)
-    estimate = eh.mine(subject(), data=PEOPLE, over="sex", treatment="rows").worst.estimate
+    estimate = mined().worst.estimate
     assert verdict() == (None, 0)
     assert verdict(limit=estimate.low / 2) == ("fail", 1)
     assert verdict(limit=(estimate.high + 1) / 2) == ("pass", 0)
     assert verdict(limit=estimate.value) == ("undecided", 3)
     assert verdict(limit=estimate.value * 1.01, data=everybody) == ("pass", 0)
     assert verdict(limit=estimate.value * 0.99, data=everybody) == ("fail", 1)
+
+
+def test_a_check_names_the_people():
+    result = eh.mine(subject(), data=PEOPLE, over="sex", limit=0.01)
     with pytest.raises(AssertionError, match="people with sex F"):
-        eh.mine(subject(), data=PEOPLE, over="sex", limit=0.01).check()
+        result.check()
 
 
 def test_a_sample_of_equals_is_undecided_and_everybody_passes():
@@ -1001,20 +1160,26 @@ def test_a_limit_passes_only_if_all_rule_sets_do():
         "support": 0.01,
     }
     many = eh.mine(subject(), **options, top=100)
-    highs = [finding.estimate.high for finding in stories(many)]
-    assert max(highs[1:]) > highs[0]
-    one = eh.mine(subject(), **options, top=1, limit=highs[0] + 1e-6)
-    assert [finding.verdict for finding in stories(one)] == ["pass"]
+    highest, *others = [finding.estimate.high for finding in stories(many)]
+    highest_other = max(others)
+    assert highest_other > highest
+    one = eh.mine(subject(), **options, top=1, limit=highest + 1e-6)
+    (story,) = stories(one)
+    assert story.verdict == "pass"
     assert one.verdict == "undecided"
     last = one.findings[-1]
-    highest_other = max(highs[1:])
     assert str(last.about) == "everybody"
     assert last.estimate.high >= highest_other - 1e-9
 
 
 def gap(finding: eh.Finding, got: Any, kept: Any) -> float:
-    mask = finding.about.mask(SPACE.encode(PEOPLE), SPACE)
+    points = SPACE.encode(PEOPLE)
+    mask = finding.about.mask(points, SPACE)
     return abs(gap_of(got[kept], mask[kept]))
+
+
+def words_of(truth: Any) -> Any:
+    return np.where(truth, "yes", "no")
 
 
 @pytest.mark.parametrize(
@@ -1023,17 +1188,21 @@ def gap(finding: eh.Finding, got: Any, kept: Any) -> float:
 def test_true_outcomes_in_any_form(form):
     rng = np.random.default_rng(0)
     true = rng.uniform(size=len(PEOPLE)) < score(PEOPLE)
-    words = np.where(true, "yes", "no")
+    words = words_of(true)
     data: Any = PEOPLE.assign(paid=words)
     truth: Any = "paid"
 
     def decide(frame: Any) -> Any:
-        return np.where(loan(frame), "yes", "no")
+        return words_of(loan(frame))
 
-    model: Any = eh.Subject(decide, SPACE, positive="yes")
+    def decide_by_number(frame: Any) -> Any:
+        return loan(frame).astype(int)
+
+    tested = eh.Subject(decide, SPACE, positive="yes")
     if form in ("numbers", "floats"):
-        data = PEOPLE.assign(paid=true.astype(int if form == "numbers" else float))
-        model = eh.Subject(lambda frame: loan(frame).astype(int), SPACE)
+        dtype = int if form == "numbers" else float
+        data = PEOPLE.assign(paid=true.astype(dtype))
+        tested = eh.Subject(decide_by_number, SPACE)
     elif form == "texts":
         truth = words.tolist()
     elif form == "values":
@@ -1042,12 +1211,13 @@ def test_true_outcomes_in_any_form(form):
         truth = pd.Series(words)
     elif form == "polars":
         data = pl.from_pandas(data).lazy()
-    result = eh.mine(model, data=data, truth=truth, score=["tpr", "fpr"], top=1)
+    result = eh.mine(tested, data=data, truth=truth, score=["tpr", "fpr"], top=1)
     tpr, fpr = result.details["mine"]
+    assert tpr["score"] == "tpr"
+    assert fpr["score"] == "fpr"
     assert tpr["rows"] == true.sum()
     assert fpr["rows"] == (~true).sum()
     assert tpr["method"] == "rows"
-    assert (tpr["score"], fpr["score"]) == ("tpr", "fpr")
     for score_name, kept in (("tpr", true), ("fpr", ~true)):
         findings = [finding for finding in stories(result) if finding.score == score_name]
         (finding,) = findings
@@ -1059,7 +1229,8 @@ def test_true_outcomes_in_any_form(form):
 
 def test_truth_values_of_outcomes_that_are_truth_values():
     """Where False is the favourable outcome, it is the favourable truth too."""
-    true = np.random.default_rng(0).uniform(size=len(PEOPLE)) < 0.5
+    rng = np.random.default_rng(0)
+    true = rng.uniform(size=len(PEOPLE)) < 0.5
     denied = eh.Subject(lambda frame: ~loan(frame), SPACE, positive=False)
     result = eh.mine(denied, data=PEOPLE, truth=~true, score="tpr")
     assert entry(result)["rows"] == true.sum()
@@ -1075,119 +1246,155 @@ def no(kind: Any, *words: str, **options: Any) -> None:
     assert tested.asked == 0
 
 
-def test_features_and_rows_that_are_wrong_are_refused_before_anything_is_asked():
-    for support in (0, 1, -1, 1.5, "a", True, None, float("nan"), [0.1]):
-        no(UsageError, "support is", "over 0 and under 1", support=support)
-    for complement in (1, -0.1, "a", True):
-        no(UsageError, "complement is", complement=complement)
-    no(UsageError, "unknown feature 'sexx'", "did you mean 'sex'", over="sexx")
-    no(UsageError, "over", over=5)
-    no(UsageError, "over is empty", over=[])
-    no(UsageError, "twice", over=["sex", "sex"])
-    no(UsageError, "twice", over=[("sex", "age"), ("age", "sex")])
+@pytest.mark.parametrize("support", [0, 1, -1, 1.5, "a", True, None, float("nan"), [0.1]])
+def test_a_wrong_support_is_refused(support):
+    no(UsageError, "support is", "over 0 and under 1", support=support)
+
+
+@pytest.mark.parametrize("complement", [1, -0.1, "a", True])
+def test_a_wrong_complement_is_refused(complement):
+    no(UsageError, "complement is", complement=complement)
+
+
+@pytest.mark.parametrize("depth", [0, True, 1.5, "a"])
+def test_a_wrong_depth_is_refused(depth):
+    no(UsageError, "depth is", depth=depth)
+
+
+@pytest.mark.parametrize(
+    ("over", "words"),
+    [
+        ("sexx", ["unknown feature 'sexx'", "did you mean 'sex'"]),
+        (5, ["over"]),
+        ([], ["over is empty"]),
+        (["sex", "sex"], ["twice"]),
+        ([("sex", "age"), ("age", "sex")], ["twice"]),
+    ],
+)
+def test_wrong_features_are_refused(over, words):
+    no(UsageError, *words, over=over)
+
+
+def test_without_rows_nothing_is_asked():
     no(UsageError, "data is None", data=None)
-    no(DataError, "no rows", data=PEOPLE[:0])
-    no(DataError, "no rows", data=[])
-    no(DataError, "not a dataframe", data=7)
-    no(DataError, "column 'job' is not in the frame", data=PEOPLE.drop(columns="job"))
-    no(DataError, "'race' = 'd' in row 0", data=PEOPLE.assign(race="d"))
-    some_missing = [np.nan] * 9 + [20.0] * 1491
-    no(DataError, "'age'", "missing values", data=PEOPLE.assign(age=some_missing))
 
 
-def test_options_that_are_wrong_are_refused_before_anything_is_asked():
-    no(
-        UsageError,
-        "treatment = 'neighbor'",
-        "did you mean 'neighbours'",
-        treatment="neighbor",
-    )
-    no(UsageError, "unknown binning 'quantile'", binning="quantile")
-    no(UsageError, "bins names 'income'", "'age'", bins={"income": 3})
-    no(UsageError, "bins", "2 or more", bins=1)
-    no(UsageError, "bins", "rising", bins=[40, 30])
-    no(UsageError, "cut point 5", bins={"age": [5]})
-    no(UsageError, "levels = 0", levels=0)
-    for depth in (0, True, 1.5, "a"):
-        no(UsageError, "depth is", depth=depth)
-    no(UsageError, "top = 0", top=0)
-    no(UsageError, "limit is 2", limit=2)
-    no(UsageError, "level is 1", level=1)
-    no(UsageError, "did you mean 'support'", suport=0.1)
-    no(UsageError, "seed = -1", seed=-1)
-    no(UsageError, "budget = 100 is no Budget", budget=100)
-    no(UsageError, "space of its own", space=SMALL)
+SOME_AGES_MISSING = [np.nan] * 9 + [20.0] * 1491
 
 
-def test_true_outcomes_that_are_wrong_are_refused_before_anything_is_asked():
-    no(UsageError, "score = 'recall'", "'tpr'", score="recall", truth=np.ones(1500))
-    no(UsageError, "score = 3", score=3)
-    no(UsageError, "each once", score=["tpr", "tpr"], truth=np.ones(1500))
-    no(UsageError, "each once", score=[])
-    no(UsageError, "needs true outcomes", score="tpr")
-    no(
-        UsageError,
-        "treatment = 'paper' cannot be combined with true outcomes",
-        score="tpr",
-        truth=np.ones(1500),
-        treatment="paper",
-    )
-    no(DataError, "truth = 'paid' is not a column of data", score="tpr", truth="paid")
-    no(UsageError, "3 outcomes for 1,500 rows", score="fpr", truth=[1, 0, 1])
-    no(UsageError, "shape (1500, 2)", score="fpr", truth=np.ones((1500, 2)))
-    no(
-        UsageError,
-        "data is not a dataframe",
-        score="fpr",
-        truth="paid",
-        data=eh.rows(PEOPLE),
-    )
-    no(DataError, "no outcome in row 0", score="fpr", truth=[None] * 1500)
-    no(DataError, "no outcome in row 1", score="fpr", truth=["yes", float("nan")] * 750)
-    no(DataError, "no outcome in row 2", score="fpr", truth=pd.Series([1, 0, None] * 500))
-    no(
-        DataError,
-        "truth has no outcome that is favourable",
-        score="fpr",
-        truth=[[1], [1, 2]] * 750,
-    )
-    no(
-        DataError,
-        "'paid'",
-        "missing values",
-        score="fpr",
-        truth="paid",
-        data=PEOPLE.assign(paid=[None] * 1500),
-    )
-    no(
-        DataError,
-        "truth has no outcome that is favourable (True)",
-        score="fpr",
-        truth=["yes", "no"] * 750,
-    )
-    no(DataError, "nobody to compare", score="fpr", truth=[True] * 1500)
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (PEOPLE[:0], ["no rows"]),
+        ([], ["no rows"]),
+        (7, ["not a dataframe"]),
+        (PEOPLE.drop(columns="job"), ["column 'job' is not in the frame"]),
+        (PEOPLE.assign(race="d"), ["'race' = 'd' in row 0"]),
+        (PEOPLE.assign(age=SOME_AGES_MISSING), ["'age'", "missing values"]),
+    ],
+)
+def test_wrong_rows_are_refused(data, words):
+    no(DataError, *words, data=data)
 
 
-def test_where_no_rule_set_is_frequent_a_support_is_named():
-    no(
-        DataError,
-        "no rule set over sex covers at least 60 %",
-        "support=0.12",
-        support=0.6,
-        over="sex",
-    )
-    no(DataError, "support=0.2", support=0.999, complement=0, over="sex")
-    no(DataError, "no rule set over sex", data=PEOPLE.assign(sex="F"), over="sex")
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (
+            {"treatment": "neighbor"},
+            ["treatment = 'neighbor'", "did you mean 'neighbours'"],
+        ),
+        ({"binning": "quantile"}, ["unknown binning 'quantile'"]),
+        ({"bins": {"income": 3}}, ["bins names 'income'", "'age'"]),
+        ({"bins": 1}, ["bins", "2 or more"]),
+        ({"bins": [40, 30]}, ["bins", "rising"]),
+        ({"bins": {"age": [5]}}, ["cut point 5"]),
+        ({"levels": 0}, ["levels = 0"]),
+        ({"top": 0}, ["top = 0"]),
+        ({"limit": 2}, ["limit is 2"]),
+        ({"level": 1}, ["level is 1"]),
+        ({"suport": 0.1}, ["did you mean 'support'"]),
+        ({"seed": -1}, ["seed = -1"]),
+        ({"budget": 100}, ["budget = 100 is no Budget"]),
+        ({"space": SMALL}, ["space of its own"]),
+    ],
+)
+def test_options_that_are_wrong_are_refused_before_anything_is_asked(options, words):
+    no(UsageError, *words, **options)
+
+
+ONES = np.ones(1500)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"score": "recall", "truth": ONES}, ["score = 'recall'", "'tpr'"]),
+        ({"score": 3}, ["score = 3"]),
+        ({"score": ["tpr", "tpr"], "truth": ONES}, ["each once"]),
+        ({"score": []}, ["each once"]),
+        ({"score": "tpr"}, ["needs true outcomes"]),
+        (
+            {"score": "tpr", "truth": ONES, "treatment": "paper"},
+            ["treatment = 'paper' cannot be combined with true outcomes"],
+        ),
+    ],
+)
+def test_wrong_scores_are_refused_before_anything_is_asked(options, words):
+    no(UsageError, *words, **options)
+
+
+@pytest.mark.parametrize(
+    ("truth", "kind", "words"),
+    [
+        ([1, 0, 1], UsageError, "3 outcomes for 1,500 rows"),
+        (np.ones((1500, 2)), UsageError, "shape (1500, 2)"),
+        ("paid", DataError, "truth = 'paid' is not a column of data"),
+        ([None] * 1500, DataError, "no outcome in row 0"),
+        (["yes", float("nan")] * 750, DataError, "no outcome in row 1"),
+        (pd.Series([1, 0, None] * 500), DataError, "no outcome in row 2"),
+        ([[1], [1, 2]] * 750, DataError, "truth has no outcome that is favourable"),
+        (["yes", "no"] * 750, DataError, "truth has no outcome that is favourable (True)"),
+        ([True] * 1500, DataError, "nobody to compare"),
+    ],
+)
+def test_wrong_true_outcomes_are_refused_before_anything_is_asked(truth, kind, words):
+    no(kind, words, score="fpr", truth=truth)
+
+
+def test_a_column_of_true_outcomes_needs_a_frame_and_all_values():
+    given = eh.rows(PEOPLE)
+    no(UsageError, "data is not a dataframe", score="fpr", truth="paid", data=given)
+    missing = PEOPLE.assign(paid=[None] * 1500)
+    no(DataError, "'paid'", "missing values", score="fpr", truth="paid", data=missing)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (
+            {"support": 0.6},
+            ["no rule set over sex covers at least 60 %", "support=0.12"],
+        ),
+        ({"support": 0.999, "complement": 0}, ["support=0.2"]),
+        ({"data": PEOPLE.assign(sex="F")}, ["no rule set over sex"]),
+    ],
+)
+def test_where_no_rule_set_is_frequent_a_support_is_named(options, words):
+    no(DataError, *words, over="sex", **options)
 
 
 def test_functions_need_a_space_protected_features_and_a_favourable_outcome():
     refused(UsageError, lambda: eh.mine(loan, data=PEOPLE), "has no space")
     plain = eh.Space(SPACE.features)
     refused(
-        UsageError, lambda: eh.mine(loan, plain, PEOPLE), "no protected features", "over="
+        UsageError,
+        lambda: eh.mine(loan, plain, PEOPLE),
+        "no protected features",
+        "over=",
     )
 
     def labels(frame: Any) -> Any:
-        return np.where(loan(frame), "y", "n")
+        return words_of(loan(frame))
 
     refused(UsageError, lambda: eh.mine(labels, SPACE, PEOPLE), "positive=")
