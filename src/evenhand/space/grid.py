@@ -21,13 +21,13 @@ BINS = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Cells:
+class GridCells:
     """Which cell a point lies in: each of the features at these positions is cut into equal bins.
 
     >>> from evenhand.space.feature import category, integer
     >>> from evenhand.space.space import Space
     >>> space = Space([category("sex", ["F", "M"]), integer("age", 0, 99)])
-    >>> Cells(space, (0, 1)).bins(np.array([[0.0, 10.0], [1.0, 99.0]])).tolist()
+    >>> GridCells(space, (0, 1)).bins(np.array([[0.0, 10.0], [1.0, 99.0]])).tolist()
     [[0.0, 0.0], [1.0, 3.0]]
     """
 

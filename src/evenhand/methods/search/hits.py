@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from evenhand.methods.search.probe import Probe
-from evenhand.space.grid import Cells
+from evenhand.space.grid import GridCells
 from evenhand.space.row_keys import Seen
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ class Found:
         self.most = most
         self._seen = Seen()
         self._cells = Seen()
-        self._grid = Cells(probe.space, probe.free)
+        self._grid = GridCells(probe.space, probe.free)
         self._parts: list[Tried] = []
 
     def __len__(self) -> int:

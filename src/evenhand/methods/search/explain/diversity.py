@@ -14,7 +14,7 @@ import numpy as np
 from evenhand.methods.search import messages
 from evenhand.runtime.errors import UsageError, clip, nearest
 from evenhand.runtime.random_streams import stream
-from evenhand.space.grid import Cells
+from evenhand.space.grid import GridCells
 
 if TYPE_CHECKING:
     from evenhand.methods.search.arrays import Indices, Keys, Numbers, Singles
@@ -164,7 +164,7 @@ class Distances:
             return self.nearest(points, rows)
         scaled_points = self.scaled(points)
         scaled_rows = self.scaled(rows)
-        grid = Cells(self.space, self.positions, 1 << int(_BITS))
+        grid = GridCells(self.space, self.positions, 1 << int(_BITS))
         point_bins = grid.bins(points).astype(np.uint64)
         row_bins = grid.bins(rows).astype(np.uint64)
         rng = stream(seed, "diversity", "sorts")
@@ -281,7 +281,7 @@ def spread(
     >>> found.cells, found.clusters, found.distance, found.real.nearest
     (2, 2, 0.666667, 0.1)
     """
-    cells = len(np.unique(Cells(space, positions).of(points)))
+    cells = len(np.unique(GridCells(space, positions).of(points)))
     distances = Distances(space, positions)
     sample = points[_sampled(len(points), MOST_POINTS, seed, "points")]
     clusters = len(distances.centres(sample, len(sample), RADIUS))
@@ -348,7 +348,7 @@ def order(
     """
     check_prefer(prefer, rows)
     if prefer == "diverse":
-        return _cells_in_turn(Cells(space, positions).of(points))
+        return _cells_in_turn(GridCells(space, positions).of(points))
     if prefer == "realistic" and rows is not None:
         compared = rows[_sampled(len(rows), MOST_ROWS, seed, "rows")]
         distance = Distances(space, positions).nearly(points, compared, seed)

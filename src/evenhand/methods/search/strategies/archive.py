@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evenhand.space.grid import Cells
+from evenhand.space.grid import GridCells
 
 if TYPE_CHECKING:
     from evenhand.methods.search.arrays import Flags, Generator, Indices, Keys, Numbers
@@ -77,7 +77,7 @@ class Archive:
     """Holds hits in the order in which they came, and finds parents for new inputs among them."""
 
     def __init__(self, probe: Probe) -> None:
-        self._grid = Cells(probe.space, probe.free)
+        self._grid = GridCells(probe.space, probe.free)
         self.hits = HitRecords.empty(len(probe.space.features))
         self._wins: Numbers = np.empty(0)
         self._tries: Numbers = np.empty(0)
