@@ -38,12 +38,13 @@ def folder(tmp_path: Path, monkeypatch: Any) -> Path:
     rng = np.random.default_rng(0)
     frame = people()
     score = frame["income"] - frame["debt"]
-    truth = (score + rng.normal(size=len(frame)) * 0.5 > 0.4).astype(int)
+    noise = rng.normal(size=len(frame)) * 0.5
+    is_man = (frame["sex"] == "m").astype(int)
+    truth = (score + noise > 0.4).astype(int)
     original = (score > 0.4).astype(int)
-    even = (score - 0.7 * (frame["sex"] == "m") > 0.0).astype(int)
-    worse = np.where(
-        rng.random(len(frame)) < 0.5, original, (frame["sex"] == "m").astype(int)
-    )
+    even = (score - 0.7 * is_man > 0.0).astype(int)
+    is_kept = rng.random(len(frame)) < 0.5
+    worse = np.where(is_kept, original, is_man)
     predictions = frame.assign(truth=truth, original=original, even=even, worse=worse)
     predictions.to_csv("predictions.csv", index=False)
     return tmp_path
@@ -150,7 +151,8 @@ def test_a_slip_is_one_sentence_and_exit_code_two(folder, capsys, given, words):
 def test_a_favourable_label_is_asked_for_by_its_option(folder, capsys):
     frame = pd.read_csv("predictions.csv")
     columns = ["truth", "original", "even"]
-    frame[columns] = frame[columns].replace({0: "no", 1: "yes"}).astype(str)
+    words = frame[columns].replace({0: "no", 1: "yes"})
+    frame[columns] = words.astype(str)
     frame.to_csv("words.csv", index=False)
     given = [
         "compare",

@@ -57,7 +57,9 @@ def test_what_it_says(found):
         assert list(of_mitigations) == names
     performance, bias = found.start
     assert performance.value == pytest.approx((ORIGINAL == TRUTH).mean())
-    gap = ORIGINAL[SEX == "m"].mean() - ORIGINAL[SEX == "f"].mean()
+    rate_of_men = ORIGINAL[SEX == "m"].mean()
+    rate_of_women = ORIGINAL[SEX == "f"].mean()
+    gap = rate_of_men - rate_of_women
     assert bias.value == pytest.approx(gap)
     assert bias.n == N
     assert bias.level == 0.95
@@ -125,7 +127,8 @@ def standing(
 
 @pytest.mark.parametrize("code", range(32))
 def test_a_verdict_follows_from_what_is_plausible(code):
-    plausible = tuple(name for at, name in enumerate(REGIONS) if code >> at & 1)
+    # Each bit of the code stands for a region.
+    plausible = tuple(name for at, name in enumerate(REGIONS) if code & 2**at)
     if not plausible:
         return
     found = standing("a", plausible[0], plausible, (0.1, 0.0, 0.2))
@@ -169,13 +172,17 @@ def test_the_best_and_those_that_may_be(found):
 def test_frames(found):
     frame = found.to_frame()
     assert frame["name"].tolist() == list(OUTCOMES)[1:]
-    assert frame["bias.low"].tolist() == [standing.bias.low for standing in found.standings]
+    lows = [standing.bias.low for standing in found.standings]
+    assert frame["bias.low"].tolist() == lows
     shares = frame[[f"share.{name}" for name in REGIONS]]
-    assert shares.sum(axis=1).tolist() == pytest.approx([1] * 4)
+    sums = shares.sum(axis=1).tolist()
+    assert sums == pytest.approx([1, 1, 1, 1])
     line = found.baseline.to_frame()
     assert list(line) == ["degree", "performance", "bias"]
+    _, start_bias = found.start
     shares_left = 1 - np.arange(11) / 10
-    assert line["bias"].to_numpy() == pytest.approx(found.start[1].value * shares_left)
+    expected_bias = start_bias.value * shares_left
+    assert line["bias"].to_numpy() == pytest.approx(expected_bias)
     assert found.baseline.scaled[0] == pytest.approx((1, 1))
     assert found.baseline.scaled[-1] == pytest.approx((0, 0))
 
@@ -295,9 +302,12 @@ def test_a_comparison_of_format_1_reads_as_it_was(name):
 
 def test_digests_tell_findings_apart(found):
     assert replace(found, seed=3).digest != found.digest
-    assert replace(found, standings=found.standings[:-1]).digest != found.digest
-    assert eh.compare(OUTCOMES, TRUTH, SEX).digest == found.digest
-    assert eh.compare(OUTCOMES, TRUTH, SEX, level=0.9).digest != found.digest
+    without_the_last = replace(found, standings=found.standings[:-1])
+    assert without_the_last.digest != found.digest
+    same = eh.compare(OUTCOMES, TRUTH, SEX)
+    assert same.digest == found.digest
+    other_level = eh.compare(OUTCOMES, TRUTH, SEX, level=0.9)
+    assert other_level.digest != found.digest
 
 
 def damaged(found: Comparison, **changes: Any) -> dict[str, Any]:

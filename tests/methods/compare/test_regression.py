@@ -93,7 +93,9 @@ def test_the_line_is_that_of_blind_overwriting():
 def test_resampled_scores_are_those_of_the_rows_drawn(monkeypatch):
     n = 40
     true = TRUTH[:n]
-    errors = [ORIGINAL[:n] - true, predicted(6)[:n] - true]
+    original = ORIGINAL[:n]
+    other = predicted(6)[:n]
+    errors = [original - true, other - true]
     distance = true - true.mean()
     squared_errors = [error**2 for error in errors]
     squares = np.stack([distance, distance**2, *squared_errors], axis=1)
@@ -109,7 +111,10 @@ def test_resampled_scores_are_those_of_the_rows_drawn(monkeypatch):
     ):
         rows = np.repeat(np.arange(n), resample)
         drawn = true[rows]
-        expected = [r2_score(drawn, drawn + error[rows]) for error in errors]
+        expected = []
+        for error in errors:
+            predicted_rows = drawn + error[rows]
+            expected.append(r2_score(drawn, predicted_rows))
         all_overwritten = r2_score(drawn, np.full(n, true.mean()))
         assert performance == pytest.approx(expected)
         assert line == pytest.approx([expected[0], all_overwritten])

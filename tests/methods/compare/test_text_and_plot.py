@@ -89,10 +89,13 @@ def standing(
     code = int(region_codes(bias, performance))
     region = REGIONS[code]
     area = float(STRAIGHT_LINE.area(bias, performance))
-    in_order = tuple(name for name in REGIONS if name in {*plausible, region})
+    all_plausible = {*plausible, region}
+    in_order = tuple(name for name in REGIONS if name in all_plausible)
     low = max(0.0, area - half)
     method = "bootstrap, simultaneous over 3"
-    share = dict.fromkeys(REGIONS, 0.0) | dict.fromkeys(in_order, 1 / len(in_order))
+    share = dict.fromkeys(REGIONS, 0.0)
+    for name_of_region in in_order:
+        share[name_of_region] = 1 / len(in_order)
     return Standing(
         name=name,
         performance=near(performance),
@@ -136,7 +139,10 @@ FIVE = comparison(GOOD, POOR, WON, INVERTED, LOST)
 
 def spread_out(at: int) -> Standing:
     """Return one of twelve mitigations that stand apart from each other."""
-    return standing(f"method {at}", 0.56 + 0.024 * at, 0.03 + 0.05 * (at * 5 % 12))
+    performance = 0.56 + 0.024 * at
+    # 5 and 12 have no common factor, so that no bias comes twice.
+    bias = 0.03 + 0.05 * (at * 5 % 12)
+    return standing(f"method {at}", performance, bias)
 
 
 TWELVE = comparison(*(spread_out(at) for at in range(12)))
@@ -208,9 +214,9 @@ def cut(display: Any) -> bool:
     """Return whether anything drawn stands out of the figure."""
     box = display.figure_.get_tightbbox()
     width, height = display.figure_.get_size_inches()
-    left_or_below = box.x0 < -0.02 or box.y0 < -0.02
-    right_or_above = box.x1 > width + 0.02 or box.y1 > height + 0.02
-    return bool(left_or_below or right_or_above)
+    slack = 0.02
+    beyond = [-box.x0, -box.y0, box.x1 - width, box.y1 - height]
+    return bool(max(beyond) > slack)
 
 
 def meet(ax: Any) -> list[tuple[str, str]]:
@@ -225,9 +231,11 @@ def meet(ax: Any) -> list[tuple[str, str]]:
 
 def overlap(first: Any, second: Any) -> bool:
     """Return whether two boxes share more than a pixel."""
-    width = min(first.x1, second.x1) - max(first.x0, second.x0)
-    height = min(first.y1, second.y1) - max(first.y0, second.y0)
-    return bool(width > 1 and height > 1)
+    left = max(first.x0, second.x0)
+    right = min(first.x1, second.x1)
+    bottom = max(first.y0, second.y0)
+    top = min(first.y1, second.y1)
+    return bool(right - left > 1 and top - bottom > 1)
 
 
 def polygons(ax: Any) -> list[Any]:
@@ -390,7 +398,8 @@ def test_scores_that_are_no_shares_have_no_unit():
 def test_a_score_lies_in_its_interval_as_it_is_written(numbers):
     low, value, high = sorted(numbers)
     (text,) = score_text([Estimate(value, low, high, 10, 0.95, "bootstrap")])
-    shown_value, *ends = [float(number) for number in re.findall(r"[\d.]+", text)]
+    numbers_shown = re.findall(r"[\d.]+", text)
+    shown_value, *ends = map(float, numbers_shown)
     assert shown_value == pytest.approx(100 * value, abs=0.051)
     if ends:
         shown_low, shown_high = ends
@@ -466,8 +475,10 @@ def test_a_wide_table_is_split_by_model_and_loses_nothing():
     frame = published_numbers.areas("spd")
     lines = table_lines(frame, "Table 6, spd")
     assert max(map(len, lines)) <= 100
-    assert [line for line in lines if line in ("LR", "DT", "SVM")] == ["LR", "DT", "SVM"]
-    assert len(lines) == 1 + 3 * (3 + len(frame)) + 2
+    models = [line for line in lines if line in ("LR", "DT", "SVM")]
+    assert models == ["LR", "DT", "SVM"]
+    lines_of_model = 3 + len(frame)
+    assert len(lines) == 1 + 3 * lines_of_model + 2
     cells = []
     for line in lines:
         if line.startswith("equalised-odds"):
@@ -476,12 +487,15 @@ def test_a_wide_table_is_split_by_model_and_loses_nothing():
     for value in frame.loc["equalised-odds"].tolist():
         expected.append(f"{value:.3f}" if isinstance(value, float) else value)
     assert cells == expected
-    heading = table_lines(frame, width=400)[0]
-    assert heading.split() == ["LR"] * 5 + ["DT"] * 4 + ["SVM"] * 5
+    heading, *_ = table_lines(frame, width=400)
+    expected_heading = np.repeat(["LR", "DT", "SVM"], [5, 4, 5])
+    assert heading.split() == expected_heading.tolist()
 
 
 def test_a_flat_table_is_split_in_halves_and_what_is_missing_is_shown():
-    columns = {f"column {at}": [at / 7, None, "x", pd.NA] for at in range(12)}
+    columns = {}
+    for at in range(12):
+        columns[f"column {at}"] = [at / 7, None, "x", pd.NA]
     frame = pd.DataFrame(columns, index=list("abcd"), dtype=object)
     lines = table_lines(frame, width=60)
     assert max(map(len, lines)) <= 60
@@ -589,7 +603,9 @@ def test_scaled_axes_run_from_0_to_1_along_the_line(drawn):
     ]
     assert np.allclose(np.column_stack(dots.get_data()), STRAIGHT.scaled)
     (point,) = [line for line in ax.lines if line.get_marker() == "D"]
-    assert np.allclose(np.column_stack(point.get_data()), [(0.5, 0.16 / 0.3)])
+    x, y = point.get_data()
+    assert np.allclose(x, [0.5])
+    assert np.allclose(y, [0.16 / 0.3])
     assert ax.get_xlabel().startswith("bias: spd, re-scaled")
     assert "%" not in "".join(label.get_text() for label in ax.get_xticklabels())
     assert display.start.place == (0.5, 0.8)  # the display keeps what was measured
@@ -599,9 +615,11 @@ def test_of_many_mitigations_the_names_stand_in_a_list(drawn):
     assert len(TWELVE.standings) > MOST_LABELS
     display = drawn(TradeoffDisplay.from_comparison(TWELVE))
     ax = display.ax_
-    assert {str(number) for number in range(1, 13)} <= set(written(ax))
+    numbers = range(1, 13)
+    assert set(map(str, numbers)) <= set(written(ax))
     listed = texts_of(ax.get_legend().get_texts())
-    assert listed == [f"{number}  method {number - 1}" for number in range(1, 13)]
+    expected = [f"{number}  method {number - 1}" for number in numbers]
+    assert listed == expected
     assert not cut(display)
 
 
@@ -626,8 +644,10 @@ def test_comparisons_of_every_kind_are_drawn(options, drawn):
 
 
 def test_a_line_that_ends_where_the_bias_is_undefined_is_drawn_so_far(drawn):
-    line = replace(STRAIGHT, bias=(*STRAIGHT.bias[:-1], math.nan))
-    display = drawn(TradeoffDisplay.from_comparison(comparison(GOOD, baseline=line)))
+    *biases, _ = STRAIGHT.bias
+    line = replace(STRAIGHT, bias=(*biases, math.nan))
+    found = comparison(GOOD, baseline=line)
+    display = drawn(TradeoffDisplay.from_comparison(found))
     assert len(display.line) == 10
     assert "90 %" in written(display.ax_)
 
@@ -636,9 +656,10 @@ def test_points_in_one_place_keep_their_own_names(drawn):
     names = ("same", "again", "a $long$ name that goes on and on")
     same = [standing(name, 0.8, 0.5) for name in names]
     display = drawn(TradeoffDisplay.from_comparison(comparison(*same)))
-    assert {"same", "again", r"a \$long\$ name that goes on an…"} <= set(
-        written(display.ax_)
-    )
+    shown = written(display.ax_)
+    assert "same" in shown
+    assert "again" in shown
+    assert r"a \$long\$ name that goes on an…" in shown
     assert not meet(display.ax_)
 
 
@@ -654,10 +675,18 @@ def test_axes_given_are_drawn_on():
         figure.draw_without_rendering()
 
 
+PLACES = st.tuples(st.floats(0, 1), st.floats(0, 1))
+
+
 @settings(max_examples=5, deadline=None)
-@given(st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=1, max_size=6))
+@given(st.lists(PLACES, min_size=1, max_size=6))
 def test_any_points_are_drawn_within_the_axes(points):
-    found = comparison(*(standing(f"m{at}", *point) for at, point in enumerate(points)))
+    names = []
+    standings = []
+    for at, (performance, bias) in enumerate(points):
+        names.append(f"m{at}")
+        standings.append(standing(f"m{at}", performance, bias))
+    found = comparison(*standings)
     ax = Figure(layout="constrained").subplots()
     display = TradeoffDisplay.from_comparison(found).plot(ax)
     left, right = ax.get_xlim()
@@ -666,7 +695,7 @@ def test_any_points_are_drawn_within_the_axes(points):
         bias, performance = mark.place
         assert left < bias < right
         assert bottom < performance < top
-    assert {f"m{at}" for at in range(len(points))} <= set(written(ax))
+    assert set(names) <= set(written(ax))
 
 
 # Shares
@@ -687,7 +716,10 @@ def test_shares_are_stacked_in_the_order_of_the_regions(drawn):
         lefts.append(first.get_x())
         widths.append((first.get_width(), second.get_width()))
     assert np.allclose(np.transpose(widths), display.shares)
-    assert np.allclose(lefts[1:], np.cumsum(display.shares[0])[:-1])
+    # Each bar starts where the shares before it end.
+    shares_of_a, _ = display.shares
+    ends = np.cumsum(shares_of_a)
+    assert np.allclose(lefts[1:], ends[:-1])
     assert written(ax) == ["10 %", "20 %", "30 %", "36 %", "100 %"]  # 4 % has no room
     assert texts_of(ax.get_yticklabels()) == ["a", "b"]
     assert texts_of(ax.get_legend().get_texts()) == list(REGIONS)
@@ -756,12 +788,15 @@ def test_a_tuning_is_drawn_with_its_best_marked(drawn):
     for ax, curve in zip(display.axes_, display.curves, strict=True):
         (best,) = [line for line in ax.lines if line.get_linestyle() == "--"]
         assert best.get_xdata()[0] == 30.0
-        drawn_ends = sorted(tuple(segment[:, 1]) for segment in segments(ax))
-        ends = sorted((low, high) for _, low, high in curve.points)
-        assert np.allclose(drawn_ends, ends)
+        drawn_ends = [tuple(segment[:, 1]) for segment in segments(ax)]
+        ends = [(low, high) for _, low, high in curve.points]
+        assert np.allclose(sorted(drawn_ends), sorted(ends))
         assert texts_of(ax.get_xticklabels()) == ["1", "5", "10", "30"]
-    assert [written(ax) for ax in display.axes_] == [[], ["original"], ["original"]]
-    assert display.axes_[2].get_xlabel().startswith("eta\nintervals: bootstrap")
+    first, second, third = display.axes_
+    assert written(first) == []
+    assert written(second) == ["original"]
+    assert written(third) == ["original"]
+    assert third.get_xlabel().startswith("eta\nintervals: bootstrap")
     names = texts_of(display.ax_.get_legend().get_texts())
     assert names == ["best", "pass: better, not the best", "pass: better"]
     assert not cut(display)
