@@ -18,7 +18,7 @@ from evenhand.methods.search.explain.diversity import (
 )
 from evenhand.runtime.errors import UsageError
 from evenhand.space.feature import category, integer, real
-from evenhand.space.grid import Cells
+from evenhand.space.grid import GridCells
 from evenhand.space.space import Space
 from tests.support import strategies
 from tests.support.helpers import examples, refused
@@ -121,7 +121,7 @@ def test_spread_counts_cells_and_measures_distances():
     points = draws(300)
     rows = draws(200, 1)
     found = spread(SPACE, EVERY, points, rows)
-    cells = Cells(SPACE, EVERY).of(points)
+    cells = GridCells(SPACE, EVERY).of(points)
     assert found.cells == len(np.unique(cells))
     total_distance = all_apart(SPACE, EVERY, points, points).sum()
     assert found.distance == pytest.approx(total_distance / (300 * 299), abs=1e-5)
@@ -185,7 +185,7 @@ def test_large_numbers_are_sampled_with_the_seed(monkeypatch):
     another = spread(SPACE, EVERY, points, rows, seed=4)
     assert found == again
     assert found != another
-    cells = Cells(SPACE, EVERY).of(points)
+    cells = GridCells(SPACE, EVERY).of(points)
     assert found.cells == len(np.unique(cells))
     assert found.real is not None
     assert found.real.rows == 150
@@ -242,7 +242,7 @@ def test_diverse_points_are_those_of_the_greedy_choice():
 
 def test_diverse_order_takes_one_of_each_cell_first():
     points = draws(500)
-    cells = Cells(SPACE, (1, 2)).of(points)
+    cells = GridCells(SPACE, (1, 2)).of(points)
     ranked = order(SPACE, (1, 2), points, "diverse")
     kinds, first_places = np.unique(cells, return_index=True)
     assert len(kinds) == 8

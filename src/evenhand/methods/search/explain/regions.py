@@ -21,7 +21,7 @@ from evenhand.methods.search.explain.boxes import Boxes
 from evenhand.population.samplers import Uniform
 from evenhand.runtime.errors import SpaceError
 from evenhand.runtime.random_streams import stream
-from evenhand.space.grid import Cells
+from evenhand.space.grid import GridCells
 from evenhand.space.rule import Condition, Rule
 from evenhand.statistics import intervals
 from evenhand.statistics.estimate import Estimate
@@ -426,7 +426,7 @@ def _thinned(
     A search floods some cells and skims others.
     """
     shuffled = found[rng.permutation(len(found))]
-    grid = Cells(probe.space, probe.free)
+    grid = GridCells(probe.space, probe.free)
     _, cells = np.unique(grid.of(shuffled), return_inverse=True)
     by_cell = np.argsort(cells, kind="stable")
     starts = np.flatnonzero(np.diff(cells[by_cell], prepend=-1))
