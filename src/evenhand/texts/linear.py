@@ -283,7 +283,7 @@ class _Template(NamedTuple):
     after: _Tokens
 
 
-class _Choices(NamedTuple):
+class _TermChoices(NamedTuple):
     """The different terms that some categories have among the combinations."""
 
     number: int
@@ -332,7 +332,7 @@ class _Windows:
         self._size = 0
         self._starts: list[int] = []
         self._choice: list[int] = []
-        self._choices: dict[tuple[int, ...], _Choices] = {}
+        self._choices: dict[tuple[int, ...], _TermChoices] = {}
         self._written: dict[_Parts, list[_Tokens]] = {}
 
     def of(self, rows: Indices) -> tuple[Indices, Indices]:
@@ -424,7 +424,7 @@ class _Windows:
             self._size += 1 + len(choices.terms)
         return number
 
-    def _choices_of(self, template: _Template) -> _Choices:
+    def _choices_of(self, template: _Template) -> _TermChoices:
         """Return the different terms that the categories of a template's slots can have."""
         slots = [part for part in template.parts if isinstance(part, _Slot)]
         categories = tuple(sorted({slot.category for slot in slots}))
@@ -434,7 +434,7 @@ class _Windows:
             codes = self._codes[:, categories]
             distinct, pick = np.unique(codes, axis=0, return_inverse=True)
             terms = [dict(zip(categories, row, strict=True)) for row in distinct.tolist()]
-            choices = _Choices(len(self._choices), terms, pick.ravel())
+            choices = _TermChoices(len(self._choices), terms, pick.ravel())
             self._choices[categories] = choices
         return choices
 

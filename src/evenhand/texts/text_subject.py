@@ -266,7 +266,7 @@ class TextSubject:
         return self._run(texts, len(texts), self.adapter)
 
     def _run(self, inputs: Any, size: int, adapter: Adapter) -> Outcomes:
-        given = cast("Any", _Inputs(inputs, size))
+        given = cast("Any", _TextInputs(inputs, size))
         ((_, outcomes),) = adapter.run(given, given)
         if outcomes.ndim != 1:
             raise BadOutcome(
@@ -329,7 +329,7 @@ def _taken(options: dict[str, Any], names: list[str]) -> dict[str, Any]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Inputs:
+class _TextInputs:
     """Inputs that are not points of a space; for an adapter, they take the place of both."""
 
     inputs: Any

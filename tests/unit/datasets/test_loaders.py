@@ -176,7 +176,7 @@ def refusal(act: Any, *arguments: Any, **options: Any) -> str:
 class TestWheels:
     def test_adult(self, loaded):
         data = datasets.load("adult")
-        assert list(data.frame.columns) == datasets._ADULT.split(",")
+        assert list(data.frame.columns) == datasets.ADULT_COLUMNS
         assert data.frame["income"].tolist() == ["<=50K", ">50K", "<=50K"]
         assert data.frame["workclass"].tolist() == ["State-gov", "?", "Private"]
         assert data.frame["age"].tolist() == [39, 52, 25]

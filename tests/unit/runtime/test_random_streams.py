@@ -39,13 +39,12 @@ def test_every_part_of_the_name_counts():
         ("a\x1fb",),
     ]
     names += [("a", ""), ("", "a"), ('a", "b',)]
-    seen = {
-        (seed, name): tuple(stream(seed, *name).integers(0, 2**62, 4))
-        for seed in (0, 1, 11)
-        for name in names
-    }
-    for one, other in itertools.combinations(seen, 2):
-        assert seen[one] != seen[other], (one, other)
+    seen = {}
+    for seed in (0, 1, 11):
+        for name in names:
+            seen[seed, name] = tuple(stream(seed, *name).integers(0, 2**62, 4))
+    for first, second in itertools.combinations(seen, 2):
+        assert seen[first] != seen[second], (first, second)
 
 
 def test_the_same_in_another_process():
@@ -53,22 +52,25 @@ def test_the_same_in_another_process():
         "from evenhand.runtime.random_streams import stream; print(stream(5, 'measure',"
         " 2).integers(0, 2**62))"
     )
-    outputs = {
-        subprocess.run(
+    outputs = set()
+    for seed in ("1", "2"):
+        done = subprocess.run(
             [sys.executable, "-c", code],
             env={"PYTHONHASHSEED": seed},
             capture_output=True,
             check=True,
-        ).stdout
-        for seed in ("1", "2")
-    }
-    assert outputs == {f"{stream(5, 'measure', 2).integers(0, 2**62)}\n".encode()}
+        )
+        outputs.add(done.stdout)
+    number = stream(5, "measure", 2).integers(0, 2**62)
+    assert outputs == {f"{number}\n".encode()}
 
 
 def test_neighbouring_streams_do_not_correlate():
-    numbers = np.array(
-        [stream(seed, "x", block).random(2000) for seed in range(4) for block in range(4)]
-    )
+    rows = []
+    for seed in range(4):
+        for block in range(4):
+            rows.append(stream(seed, "x", block).random(2000))
+    numbers = np.array(rows)
     correlation = np.corrcoef(numbers) - np.eye(16)
     assert np.abs(correlation).max() < 0.12
     assert abs(numbers.mean() - 0.5) < 0.01
@@ -76,7 +78,12 @@ def test_neighbouring_streams_do_not_correlate():
 
 @pytest.mark.parametrize("seed", [-1, 1.0, "0", None, True, [1]])
 def test_a_wrong_seed_is_named(seed):
-    refused(UsageError, lambda: stream(seed, "x"), f"seed = {seed!r}", "whole number of 0 or more")
+    refused(
+        UsageError,
+        lambda: stream(seed, "x"),
+        f"seed = {seed!r}",
+        "whole number of 0 or more",
+    )
 
 
 def test_a_large_seed_is_a_seed():

@@ -34,9 +34,11 @@ def test_answers_come_in_the_order_of_the_tasks_from_several_processes():
     with Workers(2) as workers:
         first = workers.map(slowest_first, range(5))
         second = workers.map(slowest_first, range(5))
-    assert [task for task, _ in first] == [task for task, _ in second] == list(range(5))
-    assert {process for _, process in first} == {process for _, process in second} - {0}
-    assert os.getpid() not in {process for _, process in first}
+    first_tasks, first_processes = zip(*first, strict=True)
+    second_tasks, second_processes = zip(*second, strict=True)
+    assert first_tasks == second_tasks == tuple(range(5))
+    assert set(first_processes) == set(second_processes)
+    assert os.getpid() not in first_processes
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
@@ -62,7 +64,7 @@ def test_a_wrong_number_of_workers_is_named(n_jobs):
 
 
 def test_minus_one_takes_every_core():
-    assert Workers(-1).width == (os.cpu_count() or 1) or Workers(-1).width >= 1
+    assert Workers(-1).width >= 1
     assert Workers(2).width == 2
 
 
@@ -80,8 +82,10 @@ def test_a_function_is_shipped_once_and_nothing_is_left_behind(tmp_path, monkeyp
     heavy = Heavy()
     with Workers(2) as workers:
         for wave in range(3):
-            assert workers.map(heavy, [wave, wave + 1]) == [2 * wave, 2 * wave + 2]
-        assert len(list(tmp_path.glob("pickled-*"))) == 1
+            doubled = [2 * wave, 2 * wave + 2]
+            assert workers.map(heavy, [wave, wave + 1]) == doubled
+        pickles = list(tmp_path.glob("pickled-*"))
+        assert len(pickles) == 1
         assert workers.map(lambda task: -task, [1, 2]) == [-1, -2]
     assert not list(tmp_path.glob("evenhand-*"))
 
