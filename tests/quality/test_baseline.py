@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.stats import binom
 
 import evenhand as eh
 from evenhand.results.baseline import NEW, WORSE, hold
 from evenhand.statistics.estimate import Verdict
+from tests.support.simulation import plausible, slow
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 LEVEL = 0.8
 """A low level, so that a share that is too high shows in few runs."""
-LARGE = pytest.param(25, marks=pytest.mark.slow)
+LARGE = slow(25)
 SPACE = eh.Space(
     [
         eh.category("sex", ["F", "M"]),
@@ -136,12 +136,6 @@ def alarm(new: Result, old: Result) -> bool:
     return False
 
 
-def plausible(alarms: int, runs: int) -> bool:
-    """Return whether so many alarms would occur more than once in 10,000 if the level holds."""
-    chance = binom.sf(alarms - 1, runs, 1 - LEVEL)
-    return bool(chance > 1e-4)
-
-
 @pytest.mark.parametrize(
     ("run", "runs"),
     [
@@ -163,7 +157,7 @@ def test_unchanged_software_is_called_worse_no_more_often_than_the_level_allows(
         new = run(2 * seed)
         old = run(2 * seed + 1)
         alarms += alarm(new, old)
-    assert plausible(alarms, runs), alarms
+    assert plausible(alarms, runs, LEVEL), alarms
 
 
 def test_scores_without_their_intervals_would_be_called_worse_far_too_often():
@@ -179,10 +173,10 @@ def test_scores_without_their_intervals_would_be_called_worse_far_too_often():
         new = values(2 * seed)
         old = values(2 * seed + 1)
         alarms += any(new[about] > old[about] for about in new)
-    assert not plausible(alarms, runs)
+    assert not plausible(alarms, runs, LEVEL)
 
 
-ELEVEN_SEEDS = [1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 12))]
+ELEVEN_SEEDS = [1, *(slow(seed) for seed in range(2, 12))]
 
 
 @pytest.mark.parametrize("seed", ELEVEN_SEEDS)
@@ -251,5 +245,4 @@ def test_a_gate_of_all_checks_stays_green_on_unchanged_software():
     for seed in range(runs):
         new = eh.audit(subject, checks=checks, seed=seed, baseline=old)
         alarms += new.exit_code == 1
-    chance = binom.sf(alarms - 1, runs, 1 - old.level)
-    assert chance > 1e-4, alarms
+    assert plausible(alarms, runs, old.level), alarms

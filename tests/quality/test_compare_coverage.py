@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from scipy.stats import binom
 
 from evenhand.methods.compare.axes import Axes, as_bias, as_performance
 from evenhand.methods.compare.comparison import Baseline, Comparison
@@ -18,6 +17,7 @@ from evenhand.methods.compare.regions import DEGREES, REGIONS, Overwriting, regi
 from evenhand.methods.compare.resampling import resampled
 from evenhand.methods.compare.standings import IntervalMethod, Scores, judge
 from evenhand.runtime.errors import UsageError
+from tests.support.simulation import covers, holds, slow
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 LEVEL = 0.95
 RESAMPLES = 400
 SLACK = 1e-9
-ROWS = [300, *(pytest.param(n, marks=pytest.mark.slow) for n in (1000, 5000))]
+ROWS = [300, *(slow(n) for n in (1000, 5000))]
 QUICK = {"a good trade-off", "by ratio", "three groups", "hardly a change", "a tiny group"}
 """Situations that are simulated by every run of the tests; each other one only where all are run.
 """
@@ -38,27 +38,14 @@ def quick_first(names: Iterable[str]) -> list[Any]:
         if name in QUICK:
             marked.append(name)
         else:
-            marked.append(pytest.param(name, marks=pytest.mark.slow))
+            marked.append(slow(name))
     return marked
-
-
-def holds(kept: int, total: int, level: float) -> bool:
-    """Return whether so few would occur more than once in 10,000 if the level holds."""
-    chance = binom.cdf(kept, total, level)
-    return bool(chance > 1e-4)
-
-
-def covers(estimate: Any, truth: float) -> bool:
-    """Return whether limits hold the truth."""
-    above_low = estimate.low <= truth + SLACK
-    below_high = truth <= estimate.high + SLACK
-    return bool(above_low and below_high)
 
 
 def all_cover(estimates: Iterable[Any], truths: Iterable[float]) -> bool:
     """Return whether all limits hold the truth."""
     pairs = zip(estimates, truths, strict=True)
-    return all(covers(estimate, truth) for estimate, truth in pairs)
+    return all(covers(estimate, truth, SLACK) for estimate, truth in pairs)
 
 
 @dataclass(frozen=True)
@@ -407,8 +394,8 @@ def kept(found: Scores, truth: Scores, method: IntervalMethod) -> tuple[bool, bo
     return inside, REGIONS[int(region)] in comparison.standings[0].plausible
 
 
-@pytest.mark.parametrize("gap", [0.5, pytest.param(0.1, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("number", [5, pytest.param(20, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("gap", [0.5, slow(0.1)])
+@pytest.mark.parametrize("number", [5, slow(20)])
 def test_runs_over_splits_of_one_data_set_hold_for_new_splits(gap, number):
     rng = np.random.default_rng(7)
     rows = data(600, rng, gap)

@@ -14,6 +14,7 @@ from evenhand.statistics import confidence_sequences, intervals
 from evenhand.statistics.group_stopping import SpreadPlan
 from evenhand.statistics.stopping import Plan, look_sizes
 from tests.support.paths import ROOT
+from tests.support.simulation import slow
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -41,9 +42,7 @@ def bench():
     del sys.modules[spec.name]
 
 
-@pytest.mark.parametrize(
-    "budget", [None, 60, *(pytest.param(n, marks=pytest.mark.slow) for n in (7, 150))]
-)
+@pytest.mark.parametrize("budget", [None, 60, *(slow(n) for n in (7, 150))])
 @pytest.mark.parametrize("limit", [None, 0.1])
 @pytest.mark.parametrize(
     ("level", "margin"), [(0.9, 0.1), (0.95, 0.2), (0.95, 0.06), (0.99, 0.1), (0.999, 0.15)]

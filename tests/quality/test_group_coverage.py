@@ -5,18 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.stats import binom
 
 import evenhand as eh
 from evenhand.statistics import confidence_sequences, intervals
 from evenhand.statistics.group_stopping import SpreadPlan, _extremes
 from evenhand.statistics.stopping import look_sizes
-
-
-def plausible(misses: int, runs: int, level: float) -> bool:
-    """Return whether so many misses would occur more than once in 10,000 if the level holds."""
-    chance = binom.sf(misses - 1, runs, 1 - level)
-    return bool(chance > 1e-4)
+from tests.support.simulation import covers, plausible, slow
 
 
 def missing(low, high, truth) -> int:
@@ -56,12 +50,10 @@ def simulated(
 @pytest.mark.parametrize(
     ("rates", "limit", "margin", "most"),
     [
-        pytest.param((0.5, 0.5), None, 0.2, None, marks=pytest.mark.slow),
+        slow((0.5, 0.5), None, 0.2, None),
         ((0.02, 0.0), None, 0.05, None),
-        pytest.param(
-            (0.3, 0.4), 0.1, 0.2, None, marks=pytest.mark.slow
-        ),  # the limit is the score itself
-        pytest.param((0.2, 0.5, 0.5), 0.1, 0.25, None, marks=pytest.mark.slow),
+        slow((0.3, 0.4), 0.1, 0.2, None),  # the limit is the score itself
+        slow((0.2, 0.5, 0.5), 0.1, 0.25, None),
         ((0.5,) * 6, 0.1, 0.3, None),  # the largest of many differences of nothing
         ((0.1, 0.3, 0.3, 0.5), None, 0.1, 90),  # the budget ends it
     ],
@@ -186,6 +178,5 @@ def test_measure_holds_its_level_on_samples_of_rows():
         frame = pd.DataFrame({"race": races, "id": ids})
         sampler = eh.rows(frame, sample_of="all")
         result = eh.measure(planted, SPACE, kind="group", sampler=sampler, level=level)
-        estimate = result.worst.estimate
-        misses += not estimate.low <= 0.15 <= estimate.high
+        misses += not covers(result.worst.estimate, 0.15)
     assert plausible(misses, runs, level), misses

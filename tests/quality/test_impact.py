@@ -4,19 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.stats import binom
 
 from evenhand.methods.impact.selection_rates import CategoryRates
 from evenhand.methods.impact.tally import CategoryTally
+from tests.support.simulation import covers, plausible, slow
 
 SLACK = 1e-4
 """Limits are found to a few parts in a million."""
-
-
-def plausible(misses: int, runs: int, level: float) -> bool:
-    """Return whether so many misses would occur more than once in 10,000 if the level holds."""
-    chance = binom.sf(misses - 1, runs, 1 - level)
-    return bool(chance > 1e-4)
 
 
 def measured(hits, size, level, *, sets=1, support=0.0) -> CategoryRates:
@@ -47,13 +41,7 @@ def misses(found: CategoryRates, rates) -> bool:
         if ratio is not None:
             pairs.append((ratio, rate / best))
     pairs.append((found.lowest, compared.min() / best))
-    return not all(covers(estimate, truth) for estimate, truth in pairs)
-
-
-def covers(estimate, truth) -> bool:
-    above_low = estimate.low - SLACK <= truth
-    below_high = truth <= estimate.high + SLACK
-    return bool(above_low and below_high)
+    return not all(covers(estimate, truth, SLACK) for estimate, truth in pairs)
 
 
 CASES = [
@@ -64,7 +52,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("rates", "size", "runs"), CASES)
-@pytest.mark.parametrize("times", [1, pytest.param(20, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("times", [1, slow(20)])
 def test_all_intervals_of_a_set_hold_together(rates, size, runs, times):
     rng = np.random.default_rng(5)
     level = 0.8
@@ -97,14 +85,12 @@ def scored(rng, size, means, widths, level):
     ("size", "means", "widths"),
     [
         ((60, 60), (0.0, 0.4), (1.0, 1.0)),
-        pytest.param((300, 15), (0.0, 0.0), (1.0, 1.0), marks=pytest.mark.slow),
+        slow((300, 15), (0.0, 0.0), (1.0, 1.0)),
         # One category is so narrow that the median falls on nearly any share of it.
-        pytest.param(
-            (100, 60, 60), (0.0, -3.0, 3.0), (0.05, 0.1, 0.1), marks=pytest.mark.slow
-        ),
+        slow((100, 60, 60), (0.0, -3.0, 3.0), (0.05, 0.1, 0.1)),
     ],
 )
-@pytest.mark.parametrize("runs", [60, pytest.param(1500, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("runs", [60, slow(1500)])
 def test_scoring_rates_hold_for_the_cut_that_the_median_made(size, means, widths, runs):
     rng = np.random.default_rng(6)
     level = 0.8

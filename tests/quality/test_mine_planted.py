@@ -8,13 +8,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.stats import binom
 
 import evenhand as eh
 from evenhand.methods.mine.findings import MiningPart, OutcomeWords, rank, write_findings
 from evenhand.methods.mine.ranking import Ranking
 from evenhand.methods.mine.rule_sets import Mining, RuleSetOptions, Treated
 from evenhand.space.rule import Rule
+from tests.support.simulation import plausible, slow
 
 SPACE = eh.Space(
     [
@@ -24,12 +24,6 @@ SPACE = eh.Space(
     ],
     protected=["sex", "race", "age"],
 )
-
-
-def plausible(misses: int, runs: int, level: float) -> bool:
-    """Return whether so many misses would occur more than once in 1,000 if the level holds."""
-    chance = binom.sf(misses - 1, runs, 1 - level)
-    return bool(chance > 1e-3)
 
 
 def women_of_40_to_60(people: Any) -> Any:
@@ -169,8 +163,8 @@ def mined(
         # Without a correction more than a third of the runs would report something; 60 are enough
         # to tell that.
         (0.4, 250, False, 60),
-        pytest.param(0.4, 250, False, 200, marks=pytest.mark.slow),
-        pytest.param(0.3, 100, True, 200, marks=pytest.mark.slow),
+        slow(0.4, 250, False, 200),
+        slow(0.3, 100, True, 200),
     ],
 )
 def test_a_fair_model_is_rarely_reported(rate, n, graded, runs, monkeypatch):
@@ -182,7 +176,7 @@ def test_a_fair_model_is_rarely_reported(rate, n, graded, runs, monkeypatch):
     for _ in range(runs):
         found = mined(rates, n, rng, graded=graded, top=1, limit=0.0)
         reported += any(is_reported(finding) for finding in found.findings)
-    assert plausible(reported, runs, 0.95), reported
+    assert plausible(reported, runs, 0.95, odds=1e-3), reported
 
 
 def is_reported(finding: Any) -> bool:
@@ -209,7 +203,7 @@ def test_a_fair_log_is_rarely_reported():
             is_above_zero = finding.estimate.low > 0
             assert is_above_zero == (finding.verdict == "fail")
         reported += result.verdict == "fail"
-    assert plausible(reported, runs, 0.95), reported
+    assert plausible(reported, runs, 0.95, odds=1e-3), reported
 
 
 def true_rates(rule: Rule, rates: Any) -> tuple[float, float]:
@@ -259,7 +253,7 @@ def holds(rates: Any, entry: Any, mining: Mining) -> bool:
     return covers(entry["rest"], max(differences))
 
 
-@pytest.mark.parametrize("graded", [False, pytest.param(True, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("graded", [False, slow(True)])
 def test_all_reported_intervals_hold_together(graded):
     """Cells of different rates, ranked and chosen after looking at them."""
     rng = np.random.default_rng(3)
@@ -270,7 +264,7 @@ def test_all_reported_intervals_hold_together(graded):
         n = int(rng.integers(60, 400))
         found = mined(rates, n, rng, graded=graded, top=4)
         misses += not holds(rates, found.entry, found.mining)
-    assert plausible(misses, runs, 0.95), misses
+    assert plausible(misses, runs, 0.95, odds=1e-3), misses
 
 
 def test_decisions_about_few_people_are_never_called_fair():

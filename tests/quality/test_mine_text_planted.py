@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import evenhand as eh
-from evenhand.statistics.intervals import clopper_pearson
 from evenhand.texts.lexicon import Lexicon
+from tests.support.simulation import covers, holds, slow
 
 TERMS = {
     "gender": ["gay", "straight", "trans", "queer"],
@@ -89,16 +89,6 @@ class Planted:
         return means - means_of_others
 
 
-def often_enough(held: int, runs: int, level: float) -> bool:
-    """Return whether so few would occur more than once in 10,000 if the level holds."""
-    _, highest = clopper_pearson(held, runs, 1 - 2e-4)
-    return bool(highest >= level)
-
-
-def covers(estimate: Any, truth: float) -> bool:
-    return bool(estimate.low <= truth <= estimate.high)
-
-
 def terms_of(finding: Any) -> tuple[str, ...]:
     return tuple(condition.levels[0] for condition in finding.about.conditions)
 
@@ -127,10 +117,10 @@ def all_hold(planted: Planted, result: Any) -> bool:
 @pytest.mark.parametrize(
     ("graded", "against"),
     [
-        pytest.param(False, "terms", id="labels-terms", marks=pytest.mark.slow),
+        slow(False, "terms", id="labels-terms"),
         pytest.param(False, "rest", id="labels-rest"),
         pytest.param(True, "terms", id="scores-terms"),
-        pytest.param(True, "rest", id="scores-rest", marks=pytest.mark.slow),
+        slow(True, "rest", id="scores-rest"),
     ],
 )
 def test_intervals_hold_together_for_all_terms(graded, against):
@@ -155,7 +145,7 @@ def test_intervals_hold_together_for_all_terms(graded, against):
         )
         held += all_hold(planted, result)
         found += result.findings[0].estimate.low > 0
-    assert often_enough(held, runs, 0.8)
+    assert holds(held, runs, 0.8)
     # The limits of scores against the rest use no control and no variance, and need more texts
     # than these.
     needs_more_texts = graded and against == "rest"
@@ -186,7 +176,7 @@ def test_intervals_hold_together_for_pairs_and_the_rest():
         entry = result.details["mine_text"][0]
         assert len(left) == entry["rest"]["rules"] == 4 + 3 + 12 - 3
         held += all_covered
-    assert often_enough(held, runs, 0.8)
+    assert holds(held, runs, 0.8)
 
 
 def test_causal_intervals_hold_together():
@@ -202,7 +192,7 @@ def test_causal_intervals_hold_together():
         result = eh.mine_text(planted, texts, lexicon=TERMS, kind="causal", seed=seed)
         findings = result.findings
         held += all(covers(finding.estimate, truth[finding.about]) for finding in findings)
-    assert often_enough(held, runs, 0.95)
+    assert holds(held, runs, 0.95)
 
 
 def noise(texts: list[str]) -> list[bool]:
@@ -212,9 +202,9 @@ def noise(texts: list[str]) -> list[bool]:
 @pytest.mark.parametrize(
     ("against", "level"),
     [
-        pytest.param("terms", 0.95, marks=pytest.mark.slow),
+        slow("terms", 0.95),
         ("terms", 0.5),
-        pytest.param("rest", 0.95, marks=pytest.mark.slow),
+        slow("rest", 0.95),
     ],
 )
 def test_outcomes_that_do_not_depend_on_the_term_report_nothing(against, level):
@@ -238,7 +228,7 @@ def test_outcomes_that_do_not_depend_on_the_term_report_nothing(against, level):
             depth=1,
         )
         silent += result.verdict != "fail"
-    assert often_enough(silent, runs, level)
+    assert holds(silent, runs, level)
 
 
 @pytest.mark.parametrize("kind", ["group", "causal"])

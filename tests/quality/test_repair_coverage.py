@@ -15,6 +15,7 @@ from evenhand.methods.compare.regression import compare_numbers
 from evenhand.methods.repair.methods.augment import decide
 from evenhand.methods.repair.paired import gap_change, paired
 from evenhand.statistics.paired_limits import fall_above, hits_ratio_above, ratio_above
+from tests.support.simulation import covers, holds, slow
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -36,15 +37,9 @@ QUICK = {
 
 def situations(names: Iterable[str], few: int, many: int) -> Any:
     """Simulate some situations a few times, and all of them many times where slow tests are run."""
-    quick = [(name, few) for name in names if name in QUICK]
-    slow = [pytest.param(name, many, marks=pytest.mark.slow) for name in names]
-    return [*quick, *slow]
-
-
-def holds(kept: int, total: int, level: float) -> bool:
-    """Return whether so few would occur more than once in 10,000 if the level holds."""
-    chance = binom.cdf(kept, total, level)
-    return bool(chance > 1e-4)
+    quick: list[Any] = [(name, few) for name in names if name in QUICK]
+    all_of_them = [slow(name, many) for name in names]
+    return quick + all_of_them
 
 
 def right(found: PairedChange, before: float, after: float) -> bool:
@@ -61,10 +56,7 @@ def right(found: PairedChange, before: float, after: float) -> bool:
         (found.fall, before - after),
         (found.fewer, fewer),
     ]
-    for estimate, truth in pairs:
-        if not estimate.low - 1e-12 <= truth <= estimate.high + 1e-12:
-            return False
-    return True
+    return all(covers(estimate, truth, 1e-12) for estimate, truth in pairs)
 
 
 class Shares(NamedTuple):
@@ -112,9 +104,7 @@ def grid_of_shares() -> Any:
     return np.array(shares)
 
 
-@pytest.mark.parametrize(
-    "n", [1, 2, 6, *(pytest.param(n, marks=pytest.mark.slow) for n in (3, 10, 20))]
-)
+@pytest.mark.parametrize("n", [1, 2, 6, *(slow(n) for n in (3, 10, 20))])
 def test_no_limit_misses_more_often_than_it_says_for_any_shares(n):
     """Every outcome of n inputs, against a grid of shares down to none at all."""
     outcomes = outcomes_of(n)
@@ -237,7 +227,7 @@ def decided(rng: np.random.Generator, shares: Shares, runs: int) -> list[PairedC
     return changes
 
 
-@pytest.mark.parametrize("runs", [40, pytest.param(800, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("runs", [40, slow(800)])
 @pytest.mark.parametrize(
     "shares", [(0.005, 0.005, 0.0), (0.0005, 0.0005, 0.001), (0.05, 0.05, 0.05)]
 )
@@ -250,7 +240,7 @@ def test_a_step_that_changes_nothing_is_rarely_called_a_help(shares, runs):
     assert holds(kept, runs, LEVEL)
 
 
-@pytest.mark.parametrize("runs", [40, pytest.param(500, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("runs", [40, slow(500)])
 @pytest.mark.parametrize(
     "shares", [(0.01, 0.002, 0.001), (0.002, 0.006, 0.001), (0.004, 0.001, 0.0)]
 )
@@ -315,7 +305,7 @@ def test_limits_of_a_gap_hold_together(name, amount, runs):
     assert holds(kept, runs, LEVEL), kept
 
 
-@pytest.mark.parametrize("runs", [25, pytest.param(300, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("runs", [25, slow(300)])
 def test_limits_of_a_comparison_of_numbers_hold_together(runs):
     rng = np.random.default_rng(7)
     n = 400
@@ -334,9 +324,8 @@ def test_limits_of_a_comparison_of_numbers_hold_together(runs):
             predicted[name] = true + noise * rng.normal(size=n)
         found = compare_numbers(true, predicted, bias, level=LEVEL, resamples=300)
         less = found["less"]
-        original_score = found.start[0]
-        original_holds = original_score.low <= truth["original"] <= original_score.high
-        less_holds = less.performance.low <= truth["less"] <= less.performance.high
+        original_holds = covers(found.start[0], truth["original"])
+        less_holds = covers(less.performance, truth["less"])
         kept += original_holds and less_holds
         honest += "good trade-off" in less.plausible
     # Resampling is right in the limit of many rows; with few it may fall short by this much.

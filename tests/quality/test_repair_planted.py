@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from scipy.stats import binom
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
@@ -14,6 +13,7 @@ from sklearn.preprocessing import StandardScaler
 
 import evenhand as eh
 from evenhand.space.rule import Condition, Rule
+from tests.support.simulation import covers, plausible, slow
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,12 +30,6 @@ SPACE = eh.Space(
 LEVEL = 0.9
 WAYS = 64
 """How many ways a model may come out of a training."""
-
-
-def plausible(misses: int, runs: int, level: float) -> bool:
-    """Return whether so many misses would occur more than once in 1,000 if the level holds."""
-    chance = binom.sf(misses - 1, runs, 1 - level)
-    return bool(chance > 1e-3)
 
 
 def people(n: int, seed: int) -> tuple[pd.DataFrame, Any]:
@@ -111,7 +105,7 @@ def test_the_share_that_is_planted_is_the_share_there_is():
     assert estimate.low <= model.truth_ <= estimate.high
 
 
-@pytest.mark.parametrize("runs", [25, pytest.param(400, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("runs", [25, slow(400)])
 def test_chance_is_not_called_a_repair(runs):
     """Up to eight trainings, of which nearly always one looks better, and would be published."""
     claimed = 0
@@ -125,16 +119,16 @@ def test_chance_is_not_called_a_repair(runs):
         claimed += found.change.verdict == "fell" or found.verdict == "pass"
         assert len(found.history) in (7, 8)
     assert looked > 0.9 * runs
-    assert plausible(kept, runs, LEVEL), kept
-    assert plausible(claimed, runs, LEVEL), claimed
+    assert plausible(kept, runs, LEVEL, odds=1e-3), kept
+    assert plausible(claimed, runs, LEVEL, odds=1e-3), claimed
 
 
 @pytest.mark.parametrize(
     ("runs", "share"),
     [
         (12, 0.2),
-        pytest.param(250, 0.02, marks=pytest.mark.slow),
-        pytest.param(250, 0.3, marks=pytest.mark.slow),
+        slow(250, 0.02),
+        slow(250, 0.3),
     ],
 )
 def test_all_that_is_claimed_holds_although_the_best_of_many_trainings_was_chosen(
@@ -151,18 +145,14 @@ def test_all_that_is_claimed_holds_although_the_best_of_many_trainings_was_chose
         if found.changed:
             pairs.append((found.change.fall, before - after))
             pairs.append((found.fewer, 1 - after / before))
-        held = all(covers(estimate, truth) for estimate, truth in pairs)
+        held = all(covers(estimate, truth, 1e-12) for estimate, truth in pairs)
         missed += not held
         # What is kept was surely better at every step, so that what comes out is hardly ever worse
         # than what went in.
         if found.changed and held and found.verdict == "pass":
             assert after < before
     assert changed > runs / 2
-    assert plausible(missed, runs, LEVEL), missed
-
-
-def covers(estimate: Any, truth: float) -> bool:
-    return bool(estimate.low - 1e-12 <= truth <= estimate.high + 1e-12)
+    assert plausible(missed, runs, LEVEL, odds=1e-3), missed
 
 
 class Stubborn(Chancy):
@@ -206,7 +196,7 @@ class ChancyGroups(Chancy):
         return (scattered(ids, self.way_) < bar).astype(int)
 
 
-@pytest.mark.parametrize("runs", [8, pytest.param(400, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("runs", [8, slow(400)])
 def test_the_smallest_gap_of_many_on_validation_rows_is_not_what_is_claimed(runs):
     """The best of eight trainings is kept; on rows that did not choose it, the gap is as it was."""
     space = eh.Space([SPACE.features[0], SPACE.features[2]], protected=["sex"])
@@ -232,13 +222,11 @@ def test_the_smallest_gap_of_many_on_validation_rows_is_not_what_is_claimed(runs
             progress=False,
         )
         wrong += found.change.verdict == "fell" or found.verdict == "pass"
-        before_holds = found.before.low <= 0.3 <= found.before.high
-        after_holds = found.after.low <= 0.3 <= found.after.high
-        missed += not (before_holds and after_holds)
+        missed += not (covers(found.before, 0.3) and covers(found.after, 0.3))
         kept = [step for step in found.history if step.kept]
         assert len(kept) <= 1
-    assert plausible(wrong, runs, LEVEL), wrong
-    assert plausible(missed, runs, LEVEL), missed
+    assert plausible(wrong, runs, LEVEL, odds=1e-3), wrong
+    assert plausible(missed, runs, LEVEL, odds=1e-3), missed
 
 
 def test_a_planted_gap_is_mended_at_little_cost():

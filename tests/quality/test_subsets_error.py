@@ -10,6 +10,7 @@ import pytest
 
 import evenhand as eh
 from evenhand.statistics.intervals import clopper_pearson, lower_limit, upper_limit
+from tests.support.simulation import slow
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -141,8 +142,8 @@ def either(rng):
     ("kind", "runs"),
     [
         ("causal", FEW),
-        pytest.param("causal", RUNS, marks=pytest.mark.slow),
-        pytest.param("group", RUNS, marks=pytest.mark.slow),
+        slow("causal", RUNS),
+        slow("group", RUNS),
     ],
 )
 def test_a_whole_search_errs_no_more_often_than_its_level_says(kind, runs):
@@ -153,7 +154,7 @@ def test_a_whole_search_errs_no_more_often_than_its_level_says(kind, runs):
     assert claims > runs * 5, "too little is claimed for this to mean anything"
 
 
-@pytest.mark.parametrize("kind", ["causal", pytest.param("group", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("kind", ["causal", slow("group")])
 def test_away_from_the_scores_nearly_everything_is_decided(kind):
     def gap(found, rng):
         edges = np.sort([0, *found.values(), 1])
