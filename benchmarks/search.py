@@ -35,7 +35,7 @@ from evenhand.methods.search.strategies.aequitas import Aequitas
 from evenhand.methods.search.strategies.base import Setting
 from evenhand.runtime.budget import Meter
 from evenhand.runtime.random_streams import stream
-from evenhand.space.grid import Cells
+from evenhand.space.grid import GridCells
 from evenhand.subject.view import View
 
 if TYPE_CHECKING:
@@ -212,7 +212,7 @@ def measured(one: Classifier, strategy: str, queries: int, seed: int) -> Row:
         "twice": len(points) - unique,
         "false": 0 if frame is None else false_pairs(one, frame, points),
         "per_1000": 1000 * unique / asked,
-        "cells": len(np.unique(Cells(one.space, free).of(points))),
+        "cells": len(np.unique(GridCells(one.space, free).of(points))),
         "distance": distance(one, points),
         "seconds": seconds,
         "inside": model.seconds,

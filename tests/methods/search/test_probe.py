@@ -14,7 +14,7 @@ from evenhand.methods.search.hits import Found
 from evenhand.methods.search.probe import Probe
 from evenhand.runtime.errors import EvenhandError, SpaceError
 from evenhand.space.feature import category, integer, real
-from evenhand.space.grid import BINS, Cells
+from evenhand.space.grid import BINS, GridCells
 from evenhand.space.row_keys import Seen, mixed
 from evenhand.space.space import Space
 from evenhand.subject.subject import Subject
@@ -457,7 +457,7 @@ def test_what_was_seen_is_a_set(waves, look):
 def test_cells_are_four_equal_bins_to_a_feature(space, seed):
     points = draws(200, seed, space)
     every_position = tuple(range(len(space.features)))
-    cells = Cells(space, every_position)
+    cells = GridCells(space, every_position)
     bins = cells.bins(points)
     for at, feature in enumerate(space.features):
         own_bins = bins[:, at]
@@ -483,12 +483,12 @@ def sizes_of_bins(space: Space, at: int) -> Any:
     values = space.features[at].values()
     points = np.zeros((len(values), len(space.features)))
     points[:, at] = values
-    bins = Cells(space, (at,)).bins(points)[:, 0]
+    bins = GridCells(space, (at,)).bins(points)[:, 0]
     return np.bincount(bins.astype(int))
 
 
 def test_cells_see_the_named_features_only():
-    cells = Cells(PEOPLE, (1, 2))
+    cells = GridCells(PEOPLE, (1, 2))
     points = np.array(
         [
             [0.0, 1.0, 20.0],
