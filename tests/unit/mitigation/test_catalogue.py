@@ -104,7 +104,7 @@ def test_settings_of_a_name_cannot_be_another():
     )
 
 
-def test_mistakes_are_told_with_the_nearest_name():
+def test_mistakes_are_refused_with_the_nearest_name():
     refused(
         UsageError, lambda: method("rewighing"), "'rewighing'", "did you mean 'reweighing'"
     )
@@ -162,15 +162,12 @@ def test_what_is_installed_is_found_without_importing_it():
 def test_all_names_of_the_package_are_there():
     assert dir(package) == sorted(package.__all__) == sorted(package._HOMES)
     assert all(getattr(package, name) is not None for name in package.__all__)
-    assert {entry.home.partition(":")[2] for entry in METHODS.values()} <= set(
-        package.__all__
-    )
+    classes = {known.home.partition(":")[2] for known in METHODS.values()}
+    assert classes <= set(package.__all__)
     tree = ast.parse(Path(package.__file__).read_text(encoding="utf-8"))
-    imported = {
-        alias.asname
-        for node in ast.walk(tree)
-        if isinstance(node, ast.ImportFrom)
-        for alias in node.names
-    }
+    imported = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom):
+            imported.update(alias.asname for alias in node.names)
     assert imported - {None} == set(package.__all__)
     assert not hasattr(package, "Rewighing")

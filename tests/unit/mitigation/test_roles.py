@@ -65,33 +65,28 @@ def engine(name: str, frame: pd.DataFrame):
 @settings(deadline=None, max_examples=examples(50))
 @given(rows=ROWS, over=NAMES)
 def test_groups_and_labels_are_those_found_row_by_row(name, rows, over):
-    frame, labels = pd.DataFrame([row for row, _ in rows]), [label for _, label in rows]
-    groups = [tuple(row[column] for column in over) for row, _ in rows]
-    if len(set(groups)) < 2 or len(set(labels)) < 2:
-        refused(
-            DataError,
-            lambda: Roles.of(engine(name, frame), labels, over=over, positive="hired"),
-        )
+    frame = engine(name, pd.DataFrame([row for row, _ in rows]))
+    labels = [label for _, label in rows]
+    groups = []
+    labels_of_group: dict[Any, list[bool]] = {}
+    for row, label in rows:
+        group = tuple(row[column] for column in over)
+        groups.append(group)
+        labels_of_group.setdefault(group, []).append(label == "hired")
+    if len(labels_of_group) < 2 or len(set(labels)) < 2:
+        refused(DataError, lambda: Roles.of(frame, labels, over=over, positive="hired"))
         return
-    roles = Roles.of(engine(name, frame), labels, over=over, positive="hired")
-    assert roles.groups == tuple(sorted(set(groups), key=repr))
-    assert [roles.groups[code] for code in roles.codes(engine(name, frame))] == groups
-    assert roles.truth(labels).tolist() == [float(label == "hired") for label in labels]
-    assert roles.labels(roles.truth(labels)).tolist() == labels
-    hired = {
-        group: np.mean(
-            [
-                label == "hired"
-                for own, label in zip(groups, labels, strict=True)
-                if own == group
-            ]
-        )
-        for group in roles.groups
-    }
-    assert roles.privileged == (max(roles.groups, key=lambda group: hired[group]),)
-    assert roles.are_privileged(engine(name, frame)).tolist() == [
-        group in roles.privileged for group in groups
-    ]
+    roles = Roles.of(frame, labels, over=over, positive="hired")
+    assert roles.groups == tuple(sorted(labels_of_group, key=repr))
+    assert [roles.groups[code] for code in roles.codes(frame)] == groups
+    truth = roles.truth(labels)
+    assert truth.tolist() == [float(label == "hired") for label in labels]
+    assert roles.labels(truth).tolist() == labels
+    rates = {group: np.mean(hired) for group, hired in labels_of_group.items()}
+    most_often_hired = max(roles.groups, key=lambda group: rates[group])
+    assert roles.privileged == (most_often_hired,)
+    privileged = [group == most_often_hired for group in groups]
+    assert roles.are_privileged(frame).tolist() == privileged
 
 
 @pytest.mark.parametrize(

@@ -61,7 +61,7 @@ def test_the_curve_has_each_value_and_the_best_is_the_one_with_most_area(swept):
     assert (np.diff(biases) < 0).all(), f"more weight on fairness, less bias: {biases}"
 
 
-def test_a_tuning_is_told_line_by_line_and_a_line_break_in_a_name_makes_no_line(swept):
+def test_a_tuning_has_one_line_for_each_sentence_even_with_a_line_break_in_a_name(swept):
     assert swept.sentences() == str(swept).splitlines()
     standings = [
         replace(one, name=f"{one.name}\nbest: eta = 0")
@@ -140,14 +140,13 @@ def test_a_method_with_an_estimator_is_compared_with_the_estimator_alone(people)
     for split in range(3):
         order = stream(0, "tune", "split", split).permutation(rest)
         cut = round(0.3 * len(order))
-        test, train = np.sort(order[:cut]), np.sort(order[cut:])
-        told = (
-            clone(model()).fit(frame.iloc[train], labels[train]).predict(frame.iloc[test])
-        )
+        test = np.sort(order[:cut])
+        train = np.sort(order[cut:])
+        original = clone(model()).fit(frame.iloc[train], labels[train])
+        answers = original.predict(frame.iloc[test])
         truth = labels[test]
-        right.append(
-            np.mean([(told[truth == label] == label).mean() for label in ("no", "yes")])
-        )
+        recalls = [(answers[truth == label] == label).mean() for label in ("no", "yes")]
+        right.append(np.mean(recalls))
     assert found.comparison.start[0].value == pytest.approx(np.mean(right))
 
 
@@ -169,11 +168,11 @@ def test_where_no_value_helps_none_is_chosen(people):
 
     class Worse(PrejudiceRemover):
         def _decide(self, frame):
-            told = np.asarray(super()._decide(frame)).copy()
+            answers = np.asarray(super()._decide(frame)).copy()
             if self.eta > 0:
-                told[::3] = False
-                told[(frame["sex"] == "m").to_numpy()] = True
-            return told
+                answers[::3] = False
+                answers[(frame["sex"] == "m").to_numpy()] = True
+            return answers
 
     found = tune(Worse(over="sex", positive="yes"), *people, values=[1.0], splits=3)
     assert found.best is None
@@ -227,7 +226,7 @@ def test_files_that_are_no_tuning_are_refused(swept, tmp_path):
         refused(UsageError, lambda: Tuning.from_json(path), "bad.json", words)
 
 
-def test_values_that_json_does_not_hold_are_told_in_words(swept):
+def test_values_that_json_does_not_hold_become_texts(swept):
     def read(*values):
         found = replace(swept, values=values, best=values[1])
         again = evidence_of(json.loads(found.to_json()), where="tuning.json")
