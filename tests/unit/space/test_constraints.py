@@ -33,7 +33,9 @@ EVERY = product([feature.values() for feature in FEATURES])
 ROWS = EVERY[np.random.default_rng(0).permutation(len(EVERY))[:300]]
 LABELS = [
     dict(zip(NAMES, row, strict=True))
-    for row in zip(*(feature.labels(ROWS[:, i]) for i, feature in enumerate(FEATURES)), strict=True)
+    for row in zip(
+        *(feature.labels(ROWS[:, i]) for i, feature in enumerate(FEATURES)), strict=True
+    )
 ]
 
 
@@ -109,7 +111,9 @@ NUMBERS: st.SearchStrategy[str] = st.deferred(
         st.sampled_from(["age", "rate", "grade", "`capital-gain`", "owns", "`class`"])
         | st.integers(-30, 30).map(str)
         | st.sampled_from(["0.25", "0.5", "-1.75"])
-        | st.tuples(NUMBERS, st.sampled_from("+-*"), NUMBERS).map("({0[0]} {0[1]} {0[2]})".format)
+        | st.tuples(NUMBERS, st.sampled_from("+-*"), NUMBERS).map(
+            "({0[0]} {0[1]} {0[2]})".format
+        )
         | st.tuples(NUMBERS, st.sampled_from("/%"), st.integers(1, 9)).map(
             "({0[0]} {0[1]} {0[2]})".format
         )
@@ -129,14 +133,18 @@ TRUTHS: st.SearchStrategy[str] = st.deferred(
             ]
         )
         | st.lists(
-            st.tuples(st.sampled_from(["<", "<=", ">", ">="]), NUMBERS), min_size=1, max_size=3
+            st.tuples(st.sampled_from(["<", "<=", ">", ">="]), NUMBERS),
+            min_size=1,
+            max_size=3,
         ).flatmap(
             lambda tail: NUMBERS.map(
                 lambda head: head + "".join(f" {op} {side}" for op, side in tail)
             )
         )
         | st.tuples(
-            NUMBERS, st.sampled_from(["in", "not in"]), st.lists(st.integers(-3, 25), max_size=3)
+            NUMBERS,
+            st.sampled_from(["in", "not in"]),
+            st.lists(st.integers(-3, 25), max_size=3),
         ).map("{0[0]} {0[1]} {0[2]}".format)
         | st.tuples(TRUTHS, st.sampled_from(["and", "or"]), TRUTHS).map(
             "({0[0]} {0[1]} {0[2]})".format
@@ -267,7 +275,9 @@ def test_backquotes_cannot_be_confused_with_a_feature_of_our_own_making():
     features = [integer("_quoted_0", 0, 5), integer("quoted_0", 0, 5), integer("a b", 0, 1)]
     found = Constraint.parse("`a b` == 1 and _quoted_0 > 3 and quoted_0 < 2", features)
     assert set(found.touches) == {"a b", "_quoted_0", "quoted_0"}
-    assert found.mask(np.array([[4.0, 1.0, 1.0], [4.0, 1.0, 0.0], [3.0, 1.0, 1.0]])).tolist() == [
+    assert found.mask(
+        np.array([[4.0, 1.0, 1.0], [4.0, 1.0, 0.0], [3.0, 1.0, 1.0]])
+    ).tolist() == [
         True,
         False,
         False,
@@ -286,14 +296,19 @@ def test_a_backquote_inside_a_text_is_a_character():
 )
 def test_any_name_works_in_backquotes(name):
     feature = integer(name, 0, 3)
-    assert Constraint.parse(f"`{name}` > 1", [feature]).mask(np.array([[1.0], [2.0]])).tolist() == [
+    assert Constraint.parse(f"`{name}` > 1", [feature]).mask(
+        np.array([[1.0], [2.0]])
+    ).tolist() == [
         False,
         True,
     ]
 
 
 def test_touches_says_which_features_matter():
-    assert Constraint.parse("age > 1 or sex == 'F' and age < 3", FEATURES).touches == ("age", "sex")
+    assert Constraint.parse("age > 1 or sex == 'F' and age < 3", FEATURES).touches == (
+        "age",
+        "sex",
+    )
     assert Constraint.parse("1 < 2", FEATURES).touches == ()
 
 
@@ -304,4 +319,6 @@ def test_division_by_zero_is_false_and_silent():
 
 def test_a_parsed_constraint_survives_a_pickle():
     parsed = Constraint.parse("age > 20 and sex == 'F'", FEATURES)
-    assert pickle.loads(pickle.dumps(parsed)).mask(ROWS).tolist() == parsed.mask(ROWS).tolist()
+    assert (
+        pickle.loads(pickle.dumps(parsed)).mask(ROWS).tolist() == parsed.mask(ROWS).tolist()
+    )

@@ -87,7 +87,9 @@ def test_pandas_texts(dtype, beside):
 )
 def test_pandas_truth_values(dtype):
     space = round_trip(
-        pd.DataFrame({"x": pd.Series([True, False, True], dtype=dtype), "t": ["a", "b", "c"]})
+        pd.DataFrame(
+            {"x": pd.Series([True, False, True], dtype=dtype), "t": ["a", "b", "c"]}
+        )
     )
     assert space.features[0].levels == (False, True)
     assert all(type(level) is bool for level in space.features[0].levels)
@@ -108,14 +110,21 @@ def test_pandas_whole_numbers(dtype, beside):
 
 
 @pytest.mark.parametrize(
-    "dtype", ["float32", "float64", "Float32", "Float64", pd.ArrowDtype(pa.float32())], ids=str
+    "dtype",
+    ["float32", "float64", "Float32", "Float64", pd.ArrowDtype(pa.float32())],
+    ids=str,
 )
 def test_numbers_written_with_few_decimals_keep_their_step(dtype):
     space = round_trip(
         pd.DataFrame({"x": pd.Series([0.1, 0.7, 0.3], dtype=dtype), "t": ["a", "b", "c"]})
     )
     feature = space.features[0]
-    assert (feature.kind, feature.low, feature.high, feature.step) == ("real", 0.1, 0.7, 0.1)
+    assert (feature.kind, feature.low, feature.high, feature.step) == (
+        "real",
+        0.1,
+        0.7,
+        0.1,
+    )
 
 
 @pytest.mark.parametrize(
@@ -140,7 +149,9 @@ def test_continuous_columns_of_any_width(dtype):
 
 
 @pytest.mark.parametrize("ordered", [False, True])
-@pytest.mark.parametrize("levels", [["z", "unused", "a"], [3, 1, 2], [2.5, 1.0], [True, False]])
+@pytest.mark.parametrize(
+    "levels", [["z", "unused", "a"], [3, 1, 2], [2.5, 1.0], [True, False]]
+)
 def test_pandas_categories_keep_their_order_and_those_no_row_has(levels, ordered):
     frame = pd.DataFrame(
         {"x": pd.Categorical([levels[0], levels[-1]], categories=levels, ordered=ordered)}
@@ -178,7 +189,10 @@ def test_polars(column):
 
 
 ARROW = [
-    *(pa.array(LABELS, kind) for kind in (pa.string(), pa.large_string(), pa.string_view())),
+    *(
+        pa.array(LABELS, kind)
+        for kind in (pa.string(), pa.large_string(), pa.string_view())
+    ),
     *(
         pa.array(LABELS, pa.dictionary(kind, pa.string()))
         for kind in (pa.int8(), pa.uint16(), pa.int32())
@@ -207,20 +221,27 @@ def test_pyarrow_chunks_with_dictionaries_of_their_own():
 
 @given(
     st.dictionaries(
-        NAMES, st.sampled_from(["text", "int", "real", "bool", "category"]).flatmap(
+        NAMES,
+        st.sampled_from(["text", "int", "real", "bool", "category"]).flatmap(
             lambda kind: st.lists(
                 {
                     "text": TEXTS,
                     "int": st.integers(1 - 2**52, 2**52),
-                    "real": st.floats(-(2.0**50), 2.0**50, allow_subnormal=False).map(lambda value: value + 0.0),
+                    "real": st.floats(-(2.0**50), 2.0**50, allow_subnormal=False).map(
+                        lambda value: value + 0.0
+                    ),
                     "bool": st.booleans(),
                     "category": TEXTS,
-                }[kind], min_size=3, max_size=3,
+                }[kind],
+                min_size=3,
+                max_size=3,
             ).map(lambda values: (kind, values))
-        ), min_size=1, max_size=4,
+        ),
+        min_size=1,
+        max_size=4,
     ),
     st.sampled_from(["pandas", "polars", "pyarrow"]),
-)  # fmt: skip
+)
 @example(
     {"a": ("real", [0.0, 281474976710656.4])}, "pandas"
 )  # beyond the steps of a grid that can be counted
@@ -306,16 +327,27 @@ def test_what_is_decoded_may_be_written_to_and_leaves_the_points_alone():
         (pa.table({"x": [math.nan]}), ["row 0"]),
         (pd.DataFrame({"x": [1.0, math.inf]}), ["'x'", "inf", "row 1", "finite"]),
         (pl.DataFrame({"x": [-math.inf, 0.0]}), ["-inf", "row 0"]),
-        (pd.DataFrame({"x": pd.to_datetime(["2020-01-01"])}), ["'x'", "Datetime", "cannot sample"]),
+        (
+            pd.DataFrame({"x": pd.to_datetime(["2020-01-01"])}),
+            ["'x'", "Datetime", "cannot sample"],
+        ),
         (pd.DataFrame({"x": pd.to_timedelta(["1D"])}), ["'x'", "Duration"]),
         (pl.DataFrame({"x": [datetime.date(2020, 1, 1)]}), ["'x'", "Date"]),
         (pl.DataFrame({"x": [[1]]}), ["'x'", "List"]),
         (pd.DataFrame({"x": [1j]}), ["'x'"]),
-        (pd.DataFrame({"x": pd.Series([[1], [2]], dtype=object)}), ["'x'", "not texts, numbers or truth values"]),
+        (
+            pd.DataFrame({"x": pd.Series([[1], [2]], dtype=object)}),
+            ["'x'", "not texts, numbers or truth values"],
+        ),
         (pd.DataFrame({"x": []}), ["'x'", "no rows"]),
         (pl.DataFrame({"x": []}, schema={"x": pl.String}), ["'x'", "no rows"]),
         (pd.DataFrame({0: [1], "a": [2]}), ["column name 0", "not a text", "rename"]),
-        (pd.DataFrame([[1, 2]], columns=pd.MultiIndex.from_tuples([("a", "b"), ("a", "c")])), ["('a', 'b')"]),
+        (
+            pd.DataFrame(
+                [[1, 2]], columns=pd.MultiIndex.from_tuples([("a", "b"), ("a", "c")])
+            ),
+            ["('a', 'b')"],
+        ),
         (pd.DataFrame([[1, 2]], columns=["a", "a"]), ["'a'", "rename"]),
         (pa.table([pa.array([1]), pa.array([2])], names=["a", "a"]), ["'a'", "rename"]),
         (pd.Series([1]), ["Series", "not a dataframe"]),
@@ -323,7 +355,7 @@ def test_what_is_decoded_may_be_written_to_and_leaves_the_points_alone():
         ("people.csv", ["str", "not a dataframe"]),
         (None, ["NoneType", "not a dataframe"]),
     ],
-)  # fmt: skip
+)
 def test_frames_that_cannot_be_used(frame, words):
     refused(DataError, lambda: Space.from_frame(frame), *words)
 
@@ -342,7 +374,9 @@ def test_frames_of_which_no_space_can_be_made(frame, words):
     refused(SpaceError, lambda: Space.from_frame(frame), *words)
 
 
-PEOPLE = pd.DataFrame({"sex": ["F", "M"], "age": [18, 90], "rate": [0.25, 0.5], "y": [0, 1]})
+PEOPLE = pd.DataFrame(
+    {"sex": ["F", "M"], "age": [18, 90], "rate": [0.25, 0.5], "y": [0, 1]}
+)
 
 
 def test_target_overrides_and_columns_that_are_not_passed():
@@ -350,17 +384,28 @@ def test_target_overrides_and_columns_that_are_not_passed():
         PEOPLE,
         protected="sex",
         target="y",
-        features={"age": {"high": 99}, "rate": {"high": 1}, "sex": {"levels": ["F", "M", "X"]}},
+        features={
+            "age": {"high": 99},
+            "rate": {"high": 1},
+            "sex": {"levels": ["F", "M", "X"]},
+        },
         not_passed="sex",
     )
     assert space.names == ("sex", "age", "rate") and space.protected == ("sex",)
-    assert (space.feature("age").high, space.feature("rate").high, space.feature("rate").step) == (
+    assert (
+        space.feature("age").high,
+        space.feature("rate").high,
+        space.feature("rate").step,
+    ) == (
         99,
         1,
         0.01,
     )
     assert space.feature("sex").levels == ("F", "M", "X") and space.passed == (1, 2)
-    assert list(space.native(space.draw(3, np.random.default_rng(0))).columns) == ["age", "rate"]
+    assert list(space.native(space.draw(3, np.random.default_rng(0))).columns) == [
+        "age",
+        "rate",
+    ]
 
 
 def test_numbers_as_categories():
@@ -421,14 +466,22 @@ def test_levels_that_the_column_cannot_hold_are_refused(column, levels):
     [
         ({"target": "Y"}, DataError, ["'Y'", "valid choices"]),
         ({"features": {"agee": {}}}, DataError, ["'agee'", "did you mean 'age'?"]),
-        ({"features": {"age": {"hihg": 3}}}, SpaceError, ["'age'", "'hihg'", "did you mean 'high'?"]),
+        (
+            {"features": {"age": {"hihg": 3}}},
+            SpaceError,
+            ["'age'", "'hihg'", "did you mean 'high'?"],
+        ),
         ({"features": {"age": 3}}, SpaceError, ["'age'", "must be a table"]),
-        ({"features": {"sex": {"kind": "integer"}}}, SpaceError, ["'sex'", "integer needs low"]),
+        (
+            {"features": {"sex": {"kind": "integer"}}},
+            SpaceError,
+            ["'sex'", "integer needs low"],
+        ),
         ({"not_passed": ["sxe"]}, DataError, ["'sxe'", "did you mean 'sex'?"]),
         ({"protected": ["sxe"]}, SpaceError, ["'sxe'", "did you mean 'sex'?"]),
         ({"protected": ["y"], "target": "y"}, SpaceError, ["'y'", "not in the space"]),
     ],
-)  # fmt: skip
+)
 def test_wrong_options_are_named(options, kind, words):
     refused(kind, lambda: Space.from_frame(PEOPLE, **options), *words)
 
@@ -455,7 +508,10 @@ GOOD = {"sex": "F", "age": 20, "rate": 0.3}
         ([{**GOOD, "age": 2**63}], ["'age'", "9.22337203685478e+18"]),
         ([{**GOOD, "rate": 0.255}], ["'rate'", "0.255", "0.25 to 0.5 in steps of 0.01"]),
         ([{"sex": "F", "age": 20}], ["record 0", "'rate'"]),
-        ([{"sex": "F", "agee": 20, "rate": 0.3}], ["record 0", "'age'", "did you mean 'agee'?"]),
+        (
+            [{"sex": "F", "agee": 20, "rate": 0.3}],
+            ["record 0", "'age'", "did you mean 'agee'?"],
+        ),
         ([["F", 20, 0.3]], ["record 0", "dictionary"]),
         (["F"], ["record 0", "dictionary"]),
         ({"sex": ["F"], "age": [20], "rate": [0.3]}, ["'sex'", "['F']"]),
@@ -468,7 +524,7 @@ GOOD = {"sex": "F", "age": 20, "rate": 0.3}
         (PEOPLE.to_numpy(), ["ndarray"]),
         (3, ["int", "not a dataframe"]),
     ],
-)  # fmt: skip
+)
 def test_inputs_that_do_not_fit_the_space(given, words):
     refused(DataError, lambda: SPACE.encode(given), *words)
 
@@ -484,8 +540,13 @@ def test_one_record_and_none():
 def test_levels_that_look_alike_stay_apart():
     space = Space.from_frame(pd.DataFrame({"x": pd.Series(["1", 1], dtype=object)}))
     assert space.encode([{"x": "1"}]).tolist() != space.encode([{"x": 1}]).tolist()
-    refused(DataError, lambda: Space.from_frame(pd.DataFrame({"x": pd.Categorical([1, 0])})).encode({"x": "1"}),
-            "did you mean 1?")  # fmt: skip
+    refused(
+        DataError,
+        lambda: Space.from_frame(pd.DataFrame({"x": pd.Categorical([1, 0])})).encode(
+            {"x": "1"}
+        ),
+        "did you mean 1?",
+    )
 
 
 def test_a_declared_space_decodes_to_the_dtypes_pandas_would_choose():

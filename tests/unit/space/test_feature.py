@@ -94,12 +94,16 @@ def test_a_declaration_survives_its_dictionary_and_a_pickle(feature):
     assert pickle.loads(pickle.dumps(feature)) == feature
 
 
-@given(st.integers(-50, 50), st.integers(0, 40), st.sampled_from([0.1, 0.01, 0.001, 0.3, 0.7]))
+@given(
+    st.integers(-50, 50), st.integers(0, 40), st.sampled_from([0.1, 0.01, 0.001, 0.3, 0.7])
+)
 def test_grid_values_are_the_decimal_numbers_a_person_writes(low, steps, step):
     start = round(low * step, 3)
     feature = real("x", start, round(start + steps * step, 3), step=step)
     assert feature.size == steps + 1
-    assert feature.values().tolist() == [round(start + i * step, 3) for i in range(steps + 1)]
+    assert feature.values().tolist() == [
+        round(start + i * step, 3) for i in range(steps + 1)
+    ]
 
 
 def test_values_on_the_grid_but_for_rounding_are_snapped_onto_it():
@@ -107,7 +111,9 @@ def test_values_on_the_grid_but_for_rounding_are_snapped_onto_it():
     untidy = np.array([0.1 + 0.2, 0.30000000000000004, 0.1 * 3])
     assert feature.inside(untidy).all()
     assert feature.snap(untidy).tolist() == [0.3, 0.3, 0.3]
-    assert not feature.inside(np.array([0.05, 0.31, -0.1, 0.4, np.nan, np.inf, -np.inf])).any()
+    assert not feature.inside(
+        np.array([0.05, 0.31, -0.1, 0.4, np.nan, np.inf, -np.inf])
+    ).any()
 
 
 def test_a_fine_step_does_not_accept_everything():
@@ -139,7 +145,9 @@ def test_bins_list_the_midpoints_of_a_continuous_feature():
     assert real("x", 0, 1, bins=[0, 0.5, 1]).values().tolist() == [0.25, 0.75]
     assert real("x", 0, 1, bins=2).variety == 2
     assert integer("x", 0, 9, bins=2).variety == 10
-    refused(SpaceError, lambda: real("x", 0, 1).values(), "'x'", "continuous", "step or bins")
+    refused(
+        SpaceError, lambda: real("x", 0, 1).values(), "'x'", "continuous", "step or bins"
+    )
 
 
 @pytest.mark.parametrize(
@@ -177,7 +185,10 @@ def test_bins_list_the_midpoints_of_a_continuous_feature():
         (lambda: real("rate", 0, 1, bins=[0, math.nan]), ["bins"]),
         (lambda: real("rate", 0, 1, bins=True), ["bins = True"]),
         (lambda: real("rate", 0, 1, passed="no"), ["passed = 'no'", "true or false"]),
-        (lambda: Feature("x", "catgory", levels=("a",)), ["'catgory'", "did you mean 'category'?"]),
+        (
+            lambda: Feature("x", "catgory", levels=("a",)),
+            ["'catgory'", "did you mean 'category'?"],
+        ),
     ],
 )
 def test_a_wrong_declaration_is_named(make, words):
@@ -196,7 +207,10 @@ def test_a_wrong_declaration_is_named(make, words):
         ({"kind": "category"}, ["levels"]),
         ({"kind": "category", "levels": "FM"}, ["list", "'FM'"]),
         ({"levels": ["a"], "low": 3}, ["low = 3", "kind = 'category'"]),
-        ({"kind": "real", "levels": ["a"], "low": 0, "high": 1}, ["levels", "kind = 'real'"]),
+        (
+            {"kind": "real", "levels": ["a"], "low": 0, "high": 1},
+            ["levels", "kind = 'real'"],
+        ),
         ({"kind": "integer", "low": 0, "high": 1, "passed": 0}, ["passed = 0"]),
         (["low", 3], ["must be a table"]),
         (7, ["must be a table", "7"]),

@@ -68,7 +68,9 @@ def test_features_from_the_file_alone(tmp_path):
 
 
 def test_pyproject_and_a_byte_order_mark(tmp_path):
-    project = write(tmp_path, DECLARED.replace("[space", "[tool.evenhand.space"), "pyproject.toml")
+    project = write(
+        tmp_path, DECLARED.replace("[space", "[tool.evenhand.space"), "pyproject.toml"
+    )
     marked = write(tmp_path, "\ufeff" + DECLARED)
     assert read_space(project) == read_space(marked)
     assert read_toml(write(tmp_path, "[project]\nname = 'x'\n", "pyproject.toml")) == {}
@@ -80,7 +82,8 @@ def test_paths_are_relative_to_the_file(tmp_path, monkeypatch):
     file = write(folder, TOML)
     monkeypatch.chdir(tmp_path)
     assert (
-        eh.Space.from_toml(file).size == eh.Space.from_toml(Path("config") / "evenhand.toml").size
+        eh.Space.from_toml(file).size
+        == eh.Space.from_toml(Path("config") / "evenhand.toml").size
     )
 
 
@@ -95,33 +98,65 @@ def test_paths_are_relative_to_the_file(tmp_path, monkeypatch):
         ("[space]\n", ["[space] needs from"]),
         ("[space]\nprotectd = []\n", ["'protectd'", "did you mean 'protected'?"]),
         ("[space]\nfrom = 3\n", ["from = 3", "must be a text"]),
-        ("[space]\nfrom = 'loans.csv'\ntarget = ['y']\n", ["target = ['y']", "must be a text"]),
+        (
+            "[space]\nfrom = 'loans.csv'\ntarget = ['y']\n",
+            ["target = ['y']", "must be a text"],
+        ),
         ("[space]\nfeatures = 3\n", ["features = 3", "must be a table"]),
         ("[space]\nprotected = 'sex'\n", ["protected = 'sex'", "list of texts"]),
         ("[space]\nprotected = [1]\n", ["protected = [1]", "list of texts"]),
         ("[space]\nconstraints = {}\n", ["constraints = {}", "list of texts"]),
         ("[space.features]\nage = 3\n", ["age = 3", "must be a table"]),
-        ("[space.features.age]\nkind = 'integr'\n", ["'age'", "'integr'", "did you mean 'integer'?"]),
+        (
+            "[space.features.age]\nkind = 'integr'\n",
+            ["'age'", "'integr'", "did you mean 'integer'?"],
+        ),
         ("[space.features.age]\nlow = 3\n", ["'age'", "needs high"]),
-        ("[space.features.age]\nlow = 3\nhihg = 4\n", ["'age'", "'hihg'", "did you mean 'high'?"]),
-        ("[space.features.age]\nlow = '3'\nhigh = 4\n", ["'age'", "low = '3'", "not a number"]),
+        (
+            "[space.features.age]\nlow = 3\nhihg = 4\n",
+            ["'age'", "'hihg'", "did you mean 'high'?"],
+        ),
+        (
+            "[space.features.age]\nlow = '3'\nhigh = 4\n",
+            ["'age'", "low = '3'", "not a number"],
+        ),
         ("[space.features.age]\nlow = 9\nhigh = 4\n", ["'age'", "low = 9", "high = 4"]),
         ("[space.features.age]\nlow = nan\nhigh = 4\n", ["'age'", "low = nan"]),
         ("[space.features.sex]\nlevels = []\n", ["'sex'", "empty"]),
         ("[space.features.sex]\nlevels = 'FM'\n", ["'sex'", "list"]),
         ("[space.features.sex]\nlevels = [1979-05-27]\n", ["'sex'", "date"]),
-        ("[space.features.sex]\nlevels = ['F']\npassed = 'no'\n", ["'sex'", "passed = 'no'"]),
-        (DECLARED.replace('protected = ["sex"]', 'protected = ["sexx"]'), ["'sexx'", "did you mean 'sex'?"]),
-        (DECLARED.replace('protected = ["sex"]', 'constraints = ["agee > 3"]'), ["'agee'", "constraint"]),
+        (
+            "[space.features.sex]\nlevels = ['F']\npassed = 'no'\n",
+            ["'sex'", "passed = 'no'"],
+        ),
+        (
+            DECLARED.replace('protected = ["sex"]', 'protected = ["sexx"]'),
+            ["'sexx'", "did you mean 'sex'?"],
+        ),
+        (
+            DECLARED.replace('protected = ["sex"]', 'constraints = ["agee > 3"]'),
+            ["'agee'", "constraint"],
+        ),
         (TOML.replace("loans.csv", "loan.csv"), ["loan.csv", "did you mean 'loans.csv'?"]),
         (TOML.replace("loans.csv", "loans.xls"), ["loans.xls"]),
-        (TOML.replace('target = "approved"', 'target = "aproved"'), ["'aproved'", "did you mean 'approved'?"]),
-        (TOML.replace("[space.features.age]", "[space.features.agee]\npassed = true\n[space.features.age]"),
-         ["'agee'", "not a column of the data", "did you mean 'age'?"]),
+        (
+            TOML.replace('target = "approved"', 'target = "aproved"'),
+            ["'aproved'", "did you mean 'approved'?"],
+        ),
+        (
+            TOML.replace(
+                "[space.features.age]",
+                "[space.features.agee]\npassed = true\n[space.features.age]",
+            ),
+            ["'agee'", "not a column of the data", "did you mean 'age'?"],
+        ),
         (TOML.replace("low = 18", "low = 100"), ["'age'", "low = 100"]),
-        (TOML.replace('protected = ["sex"]', 'protected = ["approved"]'), ["'approved'", "not in the space"]),
+        (
+            TOML.replace('protected = ["sex"]', 'protected = ["approved"]'),
+            ["'approved'", "not in the space"],
+        ),
     ],
-)  # fmt: skip
+)
 def test_every_wrong_file_is_named_in_one_sentence(tmp_path, text, words):
     file = write(tmp_path, text)
     refused(ConfigError, lambda: eh.Space.from_toml(file), str(file), *words)
@@ -158,13 +193,18 @@ def test_files_that_cannot_be_read(tmp_path):
     binary.write_bytes(b"\xff\xfe\x00")
     refused(ConfigError, lambda: read_toml(binary), str(binary), "UTF-8")
     refused(
-        ConfigError, lambda: read_space(tmp_path / "settings.xml"), "settings.xml", "no such file"
+        ConfigError,
+        lambda: read_space(tmp_path / "settings.xml"),
+        "settings.xml",
+        "no such file",
     )
     (tmp_path / "binary.xml").write_bytes(b"\xff\xfe\x00")
     refused(ConfigError, lambda: read_space(tmp_path / "binary.xml"), "binary.xml", "UTF-8")
 
 
-@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root reads everything")
+@pytest.mark.skipif(
+    not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root reads everything"
+)
 def test_a_file_without_permission(tmp_path):
     file = write(tmp_path, DECLARED)
     file.chmod(0)
@@ -203,8 +243,10 @@ def test_the_settings_of_themis(tmp_path):
     assert found.command == ("python", "my software.py", "{*}") and found.seed == 42
     assert found.space == eh.Space.from_toml(file)
     assert found.space.features == (
-        eh.category("Sex", ["Male", "Female"]), eh.integer("Age", 2, 6), eh.category("Race", ["1", "2"]),
-    )  # fmt: skip
+        eh.category("Sex", ["Male", "Female"]),
+        eh.integer("Age", 2, 6),
+        eh.category("Race", ["1", "2"]),
+    )
     assert found.space.protected == ("Sex", "Race") and found.space.size == 20
     assert found.tests == (
         {
@@ -242,7 +284,12 @@ def test_a_themis_file_may_leave_out_command_seed_and_tests(tmp_path):
         '<command>python "my software.py"</command>', "<command/>"
     )
     found = read_themis(write(tmp_path, short, "settings.xml"))
-    assert (found.command, found.seed, found.tests, found.space.protected) == ((), 0, (), ())
+    assert (found.command, found.seed, found.tests, found.space.protected) == (
+        (),
+        0,
+        (),
+        (),
+    )
 
 
 @pytest.mark.parametrize(
