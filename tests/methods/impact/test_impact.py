@@ -54,7 +54,8 @@ def hired_by(over: Any, frame: Any = HIRED, **options: Any) -> Result:
 
 def with_sexes(number: int) -> pd.DataFrame:
     """Return the same people with so many labels of their sex."""
-    return HIRED.assign(sex=[f"s{i % number}" for i in range(1000)])
+    labels = [f"s{row % number}" for row in range(len(HIRED))]
+    return HIRED.assign(sex=labels)
 
 
 def table(result: Result, *over: str) -> Any:
@@ -62,9 +63,20 @@ def table(result: Result, *over: str) -> Any:
     return found
 
 
-def category(table: Any, **about: Any) -> Any:
-    (found,) = [category for category in table["categories"] if category["about"] == about]
+def category(result: Result, **about: Any) -> Any:
+    """Return what the table over these columns says of one category."""
+    categories = table(result, *about)["categories"]
+    (found,) = [category for category in categories if category["about"] == about]
     return found
+
+
+def finding_about(result: Result, *about: str) -> Any:
+    (found,) = [finding for finding in result.findings if finding.about == about]
+    return found
+
+
+def is_noted(result: Result, words: str) -> bool:
+    return any(words in note for note in result.notes)
 
 
 def sets_of(result: Result) -> list[tuple[str, ...]]:
@@ -81,20 +93,21 @@ def test_sets_are_single_columns_and_what_they_make_together(result):
 
 
 def test_rates_and_ratios_are_listed_by_category(result):
-    by_sex = table(result, "sex")
-    women = category(by_sex, sex="F")
-    men = category(by_sex, sex="M")
+    women = category(result, sex="F")
+    men = category(result, sex="M")
+    rate_of_women = 105 / 450
+    rate_of_men = 241 / 550
     assert women["n"] == 450
     assert women["selected"] == 105
     assert women["share"] == 0.45
-    assert women["rate"]["value"] == pytest.approx(105 / 450)
-    assert women["ratio"]["value"] == pytest.approx((105 / 450) / (241 / 550))
+    assert women["rate"]["value"] == pytest.approx(rate_of_women)
+    assert women["ratio"]["value"] == pytest.approx(rate_of_women / rate_of_men)
     assert men["ratio"]["value"] == 1
-    assert by_sex["best"] == {"sex": "M"}
+    assert table(result, "sex")["best"] == {"sex": "M"}
 
 
 def test_a_finding_is_the_lowest_ratio_of_a_set(result):
-    (finding,) = [finding for finding in result.findings if finding.about == ("sex",)]
+    finding = finding_about(result, "sex")
     assert finding.claim == "by sex, the lowest selection rate is 53.3 % of the highest"
     assert finding.limit == 0.8
     assert finding.least is True
@@ -106,7 +119,7 @@ def test_a_finding_is_the_lowest_ratio_of_a_set(result):
 
 
 def test_intervals_share_the_error_over_three_families_of_each_set(result):
-    women = category(table(result, "sex"), sex="F")
+    women = category(result, sex="F")
     ratio = women["ratio"]
     shared_level = 1 - 0.05 / 9
     low, high = ratios.ratios_to_best([105, 241], [450, 550], shared_level)
@@ -114,37 +127,41 @@ def test_intervals_share_the_error_over_three_families_of_each_set(result):
     assert ratio["high"] == pytest.approx(high[0], abs=1e-4)
     assert women["rate"]["level"] == 0.95
     assert ratio["method"] == "melded, simultaneous over all rates and ratios of 3 sets"
-    alone = category(table(hired_by("sex"), "sex"), sex="F")
+    alone = category(hired_by("sex"), sex="F")
     assert alone["ratio"]["low"] > ratio["low"]
 
 
 def test_a_small_category_is_shown_with_its_rate_but_has_no_ratio(result):
-    teal = category(table(result, "race"), race="teal")
+    teal = category(result, race="teal")
     assert teal["n"] == 10
     assert teal["rate"]["value"] == 0.1
     assert teal["ratio"] is None
     assert teal["left_out"] == "under 2 % of the rows"
     notes = [note for note in result.notes if "teal (10 rows)" in note]
     assert any("nothing is decided" in note for note in notes)
-    (finding,) = [finding for finding in result.findings if finding.about == ("race",)]
-    assert [str(group) for group in finding.groups] == ["race green", "race purple"]
-    # With everybody compared it is the lowest.
+    groups = [str(group) for group in finding_about(result, "race").groups]
+    assert groups == ["race green", "race purple"]
+
+
+def test_with_everybody_compared_a_small_category_has_the_lowest_ratio():
     every = hired_by("race", support=0)
-    assert every.worst.estimate.value == pytest.approx(0.1 / (210 / 600))
+    rate_of_teal = 1 / 10
+    rate_of_green = 210 / 600
+    assert every.worst.estimate.value == pytest.approx(rate_of_teal / rate_of_green)
 
 
 def test_a_small_category_is_never_the_best():
     few = rows(F_a=(20, 500), M_a=(50, 500), X_a=(5, 5))
-    found = table(hired_by("sex", few), "sex")
-    assert found["best"] == {"sex": "M"}
+    found = hired_by("sex", few)
+    assert table(found, "sex")["best"] == {"sex": "M"}
     assert category(found, sex="X")["rate"]["value"] == 1
 
 
 def test_a_category_of_exactly_the_smallest_share_is_compared():
     some = rows(F_a=(3, 7), M_a=(50, 93))
-    at_the_limit = table(hired_by("sex", some, support=0.07), "sex")
+    at_the_limit = hired_by("sex", some, support=0.07)
     assert category(at_the_limit, sex="F")["ratio"]
-    below = table(hired_by("sex", some, support=0.0701), "sex")
+    below = hired_by("sex", some, support=0.0701)
     assert not category(below, sex="F")["ratio"]
 
 
@@ -153,7 +170,7 @@ def test_a_category_of_exactly_the_smallest_share_is_compared():
     [None, np.nan, "", "  ", "Unknown", "PREFER NOT TO SAY", "prefer-not-to-say", "?"],
 )
 def test_unknown_people_are_counted_and_left_out(label):
-    extra = pd.DataFrame([(label, "green", 1)] * 30, columns=["sex", "race", "hired"])
+    extra = HIRED[HIRED.race == "green"].head(30).assign(sex=label)
     found = hired_by(BOTH, pd.concat([HIRED, extra], ignore_index=True))
     by_sex = table(found, "sex")
     assert by_sex["rows"] == 1030
@@ -162,7 +179,7 @@ def test_unknown_people_are_counted_and_left_out(label):
     assert abouts == [{"sex": "F"}, {"sex": "M"}]
     assert table(found, "sex", "race")["unknown"] == 30
     assert table(found, "race")["unknown"] == 0
-    assert category(table(found, "race"), race="green")["n"] == 630
+    assert category(found, race="green")["n"] == 630
     notes = " ".join(found.notes)
     assert "30 of 1,030 rows have an unknown sex" in notes
     assert "unknown sex or race" in notes
@@ -173,8 +190,11 @@ def test_an_intersection_counts_who_lacks_either():
     frame.loc[:9, "sex"] = None
     frame.loc[5:24, "race"] = "declined"
     found = hired_by(BOTH, frame)
-    assert [table["unknown"] for table in tables_of(found)] == [10, 20, 25]
-    assert table(found, "sex", "race")["unknown_as"] == [
+    by_both = table(found, "sex", "race")
+    assert table(found, "sex")["unknown"] == 10
+    assert table(found, "race")["unknown"] == 20
+    assert by_both["unknown"] == 25
+    assert by_both["unknown_as"] == [
         {"column": "sex", "label": None, "n": 10},
         {"column": "race", "label": "declined", "n": 20},
     ]
@@ -188,9 +208,13 @@ def test_which_labels_are_unknown_is_an_option():
     assert kept["unknown"] == 0
     other = table(hired_by("race", frame, unknown="OTHER"), "race")
     assert other["unknown"] == 10
-    sex_codes = HIRED.sex.map({"F": 1, "M": 2}).where(HIRED.race != "teal", 9)
-    coded = table(hired_by("sex", HIRED.assign(sex=sex_codes), unknown=[9]), "sex")
-    assert coded["unknown"] == 10
+
+
+def test_codes_may_stand_for_the_unknown():
+    sex_codes = HIRED.sex.map({"F": 1, "M": 2})
+    sex_codes[HIRED.race == "teal"] = 9
+    coded = hired_by("sex", HIRED.assign(sex=sex_codes), unknown=[9])
+    assert table(coded, "sex")["unknown"] == 10
 
 
 def test_a_religion_called_none_is_a_category():
@@ -235,14 +259,13 @@ def test_a_scoring_rate_is_the_share_above_the_median():
     assert by_sex["median"] == median
     share = (frame.points > median).groupby(frame.sex).mean()
     for sex in "FM":
-        rate = category(by_sex, sex=sex)["rate"]
+        rate = category(found, sex=sex)["rate"]
         assert rate["value"] == pytest.approx(share[sex])
     ratio = 100 * share.min() / share.max()
     claim = f"by sex, the lowest scoring rate is {ratio:.1f} % of the highest"
     assert found.worst.claim == claim
-    assert any(
-        note.startswith(f"the median of points is {median:g}") for note in found.notes
-    )
+    start = f"the median of points is {median:g}"
+    assert any(note.startswith(start) for note in found.notes)
     assert found.worst.estimate.population == "the recorded scores"
 
 
@@ -253,10 +276,8 @@ def test_scores_that_are_missing_or_tied_are_noted():
     found = impact(frame, outcome="points", over="sex", scored=True)
     assert found.details["missing_outcomes"] == 5
     assert table(found, "sex")["rows"] == 595
-    assert any(
-        "equal to the median, which counts as not above it" in note for note in found.notes
-    )
-    assert any("5 of 600 rows have no points" in note for note in found.notes)
+    assert is_noted(found, "equal to the median, which counts as not above it")
+    assert is_noted(found, "5 of 600 rows have no points")
 
 
 ENGINES = {
@@ -273,7 +294,8 @@ def people() -> pd.DataFrame:
     n = 900
     labels = np.array(["F", "M", None, "declined"])
     sex = rng.choice(labels, n, p=[0.4, 0.5, 0.06, 0.04])
-    frame = pd.DataFrame({"sex": sex, "race": rng.choice(["green", "purple"], n)})
+    race = rng.choice(["green", "purple"], n)
+    frame = pd.DataFrame({"sex": sex, "race": race})
     gone = rng.uniform(size=n)
     decisions = rng.integers(0, 2, n)
     frame["ok"] = np.where(gone < 0.03, np.nan, decisions)
@@ -285,7 +307,12 @@ def people() -> pd.DataFrame:
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize(("outcome", "scored"), [("ok", False), ("points", True)])
 def test_every_engine_gives_the_same(engine, outcome, scored):
-    options: Any = {"outcome": outcome, "over": BOTH, "scored": scored, "least_ratio": 0.8}
+    options: Any = {
+        "outcome": outcome,
+        "over": BOTH,
+        "scored": scored,
+        "least_ratio": 0.8,
+    }
     found = impact(ENGINES[engine](people()), **options)
     of_pandas = impact(people(), **options)
     assert found.digest == of_pandas.digest
@@ -297,37 +324,45 @@ def test_the_order_of_rows_does_not_matter_and_json_brings_it_back(result, tmp_p
     assert again.digest == result.digest
     file = tmp_path / "impact.json"
     result.to_json(file)
-    jsonschema.validate(json.loads(file.read_text(encoding="utf-8")), results.schema())
+    document = json.loads(file.read_text(encoding="utf-8"))
+    jsonschema.validate(document, results.schema())
     back = Result.from_json(file)
     assert back.digest == result.digest
-    assert list(text_lines(back, width=100)) == list(text_lines(result, width=100))
+    assert text(back, 100) == text(result, 100)
     pd.testing.assert_frame_equal(frame(back), frame(result))
 
 
 def test_the_frame_has_a_row_for_each_category(result):
     found = frame(result)
-    categories = [len(table["categories"]) for table in tables_of(result)]
-    assert len(found) == sum(categories) == 11
+    number_of_categories = sum(len(table["categories"]) for table in tables_of(result))
+    assert len(found) == number_of_categories
+    assert len(found) == 11
     assert list(found.columns[:4]) == ["sex", "race", "over", "kind"]
-    is_by_sex = found.over == "sex"
-    women = found[is_by_sex & (found.sex == "F")].iloc[0]
+    by_sex = found[found.over == "sex"]
+    women = by_sex.set_index("sex").loc["F"]
     assert women.rate_low < women.rate < women.rate_high
     assert women.ratio_low < women.ratio < women.ratio_high
-    assert found[found.over == "sex, race"].best.sum() == 1
-    assert found[found.left_out != ""].ratio.isna().all()
-    renamed = frame(hired_by("n", HIRED.rename(columns={"sex": "n"})))
-    assert list(renamed["by.n"]) == ["F", "M"]
-    assert list(renamed["n"]) == [450, 550]
+    by_both = found[found.over == "sex, race"]
+    assert by_both.best.sum() == 1
+    left_out = found[found.left_out != ""]
+    assert left_out.ratio.isna().all()
+
+
+def test_a_column_called_n_is_apart_from_the_number_of_rows():
+    renamed = HIRED.rename(columns={"sex": "n"})
+    found = frame(hired_by("n", renamed))
+    assert list(found["by.n"]) == ["F", "M"]
+    assert list(found["n"]) == [450, 550]
 
 
 def test_categories_that_nobody_is_in_are_listed_and_keep_a_full_comparison_from_passing():
     with_nobody = pd.Categorical(HIRED.sex, ["F", "M", "X"])
     frame = HIRED.assign(sex=with_nobody, hired=1)
-    found = table(hired_by("sex", frame), "sex")
+    found = hired_by("sex", frame)
     assert category(found, sex="X")["left_out"] == "no rows"
     full = hired_by("sex", frame, support=0, least_ratio=0.5)
     assert full.verdict == "undecided"
-    assert any("cannot pass: sex X" in note for note in full.notes)
+    assert is_noted(full, "cannot pass: sex X")
     without = hired_by("sex", frame, least_ratio=0.5)
     assert without.verdict == "pass"
 
@@ -344,9 +379,8 @@ def test_one_category_of_enough_rows_decides_nothing():
 def test_where_nobody_is_selected_nothing_is_decided():
     nobody = rows(F_a=(0, 300), M_a=(0, 300), X_a=(4, 4))
     found = hired_by("sex", nobody, least_ratio=0.8)
-    assert (
-        "nobody in the categories compared has the favourable outcome" in found.worst.claim
-    )
+    claim = found.worst.claim
+    assert "nobody in the categories compared has the favourable outcome" in claim
     assert found.verdict == "undecided"
     assert list(text_lines(found, width=80))
 
@@ -446,7 +480,8 @@ def test_an_intersection_without_anybody_says_how_to_leave_it_out():
     apart = HIRED.assign(sex=sex, race=race)
     words = ("sex and race", "intersections=False")
     refused(DataError, lambda: hired_by(BOTH, apart), *words)
-    assert len(tables_of(hired_by(BOTH, apart, intersections=False))) == 2
+    without = hired_by(BOTH, apart, intersections=False)
+    assert sets_of(without) == [("sex",), ("race",)]
 
 
 def counted_people(counts: list[tuple[int, int]], lost: int) -> pd.DataFrame:
@@ -488,8 +523,9 @@ def test_nobody_is_lost_and_every_interval_holds_its_value(counts, lost, support
             values.append(ratio["value"])
     if by_group["best"] is not None:
         defined = [value for value in values if value is not None]
+        lowest = found.worst.estimate.value
         assert max(defined) == 1
-        assert min(defined) == pytest.approx(found.worst.estimate.value)
+        assert min(defined) == pytest.approx(lowest)
     jsonschema.validate(json.loads(found.to_json()), results.schema())
 
 
@@ -511,7 +547,8 @@ def test_the_terminal_shows_a_table_for_each_set_and_ends_without_a_claim(result
     assert shown.count("teal (10 rows)") == 2  # by race, and by sex and race
     assert "highest" in text(result, 120)
     narrow = text(result, 80).splitlines()
-    rows = [line for line in narrow if line.startswith(("F, ", "M, ", "sex", "race"))]
+    starts = ("F, ", "M, ", "sex", "race")
+    rows = [line for line in narrow if line.startswith(starts)]
     assert rows
     assert max(map(len, rows)) <= 80
     assert text(hired_by("sex")).startswith("by sex, the lowest")
@@ -529,7 +566,8 @@ def test_of_very_many_categories_the_lowest_ratios_are_shown():
     many = pd.DataFrame({"g": names, "ok": 1})
     refused_rows = (many.g == "g62") & (many.index < 3000)
     many.loc[refused_rows, "ok"] = 0
-    shown = text(impact(many, outcome="ok", over="g", support=0))
+    found = impact(many, outcome="ok", over="g", support=0)
+    shown = text(found)
     assert "g62" in shown
     assert "… 3 more categories" in shown
 

@@ -34,7 +34,8 @@ def test_the_notes_that_tables_show_are_shown_once(name):
     found = made(name)
     table_notes = all_remarks(found)
     assert table_notes
-    assert list(other_notes(found)) == list(found.notes[len(table_notes) :])
+    notes_after_tables = found.notes[len(table_notes) :]
+    assert list(other_notes(found)) == list(notes_after_tables)
     lines = found.to_text().splitlines()
     for note in table_notes:
         assert lines.count(note) == 1

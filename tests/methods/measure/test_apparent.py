@@ -52,11 +52,24 @@ def score(
     return eh.measure(decide, space, kind=kind, sampler=rows, **options)
 
 
+def has_limits(estimate: Any, limits: Any) -> None:
+    """Check the interval of an estimate."""
+    low, high = limits
+    assert estimate.low == float(low)
+    assert estimate.high == float(high)
+
+
+def is_exactly(estimate: Any, value: float) -> None:
+    """Check that an estimate is known without error."""
+    assert estimate.value == value
+    has_limits(estimate, (value, value))
+
+
 @pytest.mark.parametrize(("twins", "value"), [("domain", 3 / 5), ("rows", 2 / 5)])
 def test_twins_come_from_the_domain_or_from_the_rows(twins, value):
     found = score(rows=eh.rows(PEOPLE, twins=twins), limit=value)
     estimate = found.worst.estimate
-    assert estimate.value == estimate.low == estimate.high == value
+    is_exactly(estimate, value)
     assert estimate.n == 5
     assert estimate.method == "enumerated"
     assert found.verdict == "fail"
@@ -93,21 +106,33 @@ def test_the_group_score_of_rows_is_that_of_a_table():
 def test_weights_count_as_copies(kind, twins):
     copies = np.array([3, 1, 0, 2, 4])
     copied = PEOPLE.loc[PEOPLE.index.repeat(copies)]
-    weighted = score(kind, eh.rows(PEOPLE, weights=copies / 10, twins=twins)).worst
+    weighted_rows = eh.rows(PEOPLE, weights=copies / 10, twins=twins)
+    weighted = score(kind, weighted_rows).worst
     repeated = score(kind, eh.rows(copied, twins=twins)).worst
+    estimate = weighted.estimate
     if twins == "domain" or kind == "group":
-        assert weighted.estimate.value == pytest.approx(repeated.estimate.value)
-    else:  # a row without weight is nobody, but still a twin: it is one of the rows
-        assert weighted.estimate.value == pytest.approx(1 / 10)
+        assert estimate.value == pytest.approx(repeated.estimate.value)
+    else:
+        # A row without weight is nobody, but still a twin: it is one of the rows.
+        assert estimate.value == pytest.approx(1 / 10)
         assert repeated.estimate.value == 0
-    assert weighted.estimate.low == weighted.estimate.high == weighted.estimate.value
-    assert "weighted" in weighted.estimate.population
+    is_exactly(estimate, estimate.value)
+    assert "weighted" in estimate.population
     sizes = [group.estimate.n for group in weighted.groups]
-    assert sizes == ([2, 2] if kind == "group" else [])
+    expected_sizes = [2, 2] if kind == "group" else []
+    assert sizes == expected_sizes
 
 
 def over_20(people):
     return people["age"] > 20
+
+
+def over_40(people):
+    return people["age"] > 40
+
+
+def earns_50(people):
+    return people["income"] >= 50
 
 
 def many(n: int = 4000, seed: int = 0) -> pd.DataFrame:
@@ -189,10 +214,8 @@ def test_a_sample_has_an_interval_that_covers_who_is_in_it():
     sample = eh.rows(MANY, sample_of="our applicants")
     found = score(rows=sample).worst.estimate
     hits = round(4000 * truth(MANY, "causal"))
-    low, high = intervals.clopper_pearson(hits, 4000, 0.95)
     assert found.value == hits / 4000
-    assert found.low == float(low)
-    assert found.high == float(high)
+    has_limits(found, intervals.clopper_pearson(hits, 4000, 0.95))
     assert found.n == 4000
     assert found.method == "exact"
     assert found.population == "our applicants"
@@ -201,23 +224,22 @@ def test_a_sample_has_an_interval_that_covers_who_is_in_it():
 def test_a_sample_has_an_interval_that_covers_who_is_in_its_groups():
     sample = eh.rows(MANY, sample_of="our applicants")
     found = score("group", sample).worst
-    table = loan(MANY).groupby(MANY["sex"]).agg(["sum", "count"])
-    sizes = table["count"]
-    low, high = intervals.spread(table["sum"].to_numpy(), sizes.to_numpy(), 0.95)
-    assert found.estimate.low == float(low)
-    assert found.estimate.high == float(high)
-    assert found.estimate.value == pytest.approx(truth(MANY, "group"), abs=1e-12)
-    assert [group.estimate.n for group in found.groups] == sizes.tolist()
+    granted_by_sex = loan(MANY).groupby(MANY["sex"])
+    hits = granted_by_sex.sum().tolist()
+    sizes = granted_by_sex.count().tolist()
+    has_limits(found.estimate, intervals.spread(hits, sizes, 0.95))
+    spread = truth(MANY, "group")
+    assert found.estimate.value == pytest.approx(spread, abs=1e-12)
+    assert [group.estimate.n for group in found.groups] == sizes
 
 
 def test_sets_of_a_sample_share_the_level():
-    found = score(rows=eh.rows(MANY, sample_of="applicants"), over=[("sex",), ("income",)])
+    sample = eh.rows(MANY, sample_of="applicants")
+    found = score(rows=sample, over=[("sex",), ("income",)])
     for finding in found.findings:
         estimate = finding.estimate
         hits = round(estimate.value * 4000)
-        low, high = intervals.clopper_pearson(hits, 4000, 0.975)
-        assert estimate.low == float(low)
-        assert estimate.high == float(high)
+        has_limits(estimate, intervals.clopper_pearson(hits, 4000, 0.975))
         assert estimate.level == 0.95
         assert estimate.method == "exact, simultaneous over 2"
 
@@ -234,16 +256,17 @@ def test_a_budget_takes_a_random_part_of_a_sample():
         assert estimate.n == n
         assert estimate.low < truth(MANY, kind) < estimate.high
         assert found.spent.queries <= 1000
-    tiny = eh.Budget(queries=1)
+
+
+def test_a_budget_for_less_than_a_row_is_refused():
+    sample = eh.rows(MANY, sample_of="applicants")
+    one = eh.Budget(queries=1)
+    refused(UsageError, lambda: score(rows=sample, budget=one), "8,000 inputs")
+    among_themselves = eh.rows(PEOPLE, twins="rows")
+    four = eh.Budget(queries=4)
     refused(
         UsageError,
-        lambda: score(rows=eh.rows(MANY, sample_of="applicants"), budget=tiny),
-        "8,000 inputs",
-    )
-    near = eh.rows(PEOPLE, twins="rows")
-    refused(
-        UsageError,
-        lambda: score(rows=near, budget=eh.Budget(queries=4)),
+        lambda: score(rows=among_themselves, budget=four),
         "5 inputs",
         "4 queries",
     )
@@ -256,26 +279,27 @@ RACES = eh.Space(
 
 
 def test_a_group_that_nobody_was_seen_of_is_undecided_in_a_sample_and_noted_in_a_population():
-    frame = pd.DataFrame({"race": ["a", "b"] * 500, "age": [30, 50] * 500})
+    races = ["a", "b"] * 500
+    ages = [30, 50] * 500
+    frame = pd.DataFrame({"race": races, "age": ages})
     applicants = eh.rows(frame, sample_of="applicants")
     sample = score("group", applicants, over_20, RACES, limit=0.1)
     assert sample.verdict == "undecided"
     assert sample.worst.estimate.value == 0
-    assert sample.worst.estimate.low == 0
-    assert sample.worst.estimate.high == 1
+    has_limits(sample.worst.estimate, (0, 1))
     empty = "1 of 3 groups of race are empty, such as race c; "
     assert empty + "may be treated in any way" in sample.notes[0]
     population = score("group", eh.rows(frame), over_20, RACES, limit=0.1)
     assert population.verdict == "pass"
     assert empty + "the score says nothing of them" in population.notes[0]
     # Evidence of the others is enough for a fail.
-    clear = score("group", applicants, lambda people: people["age"] > 40, RACES, limit=0.1)
+    clear = score("group", applicants, over_40, RACES, limit=0.1)
     assert clear.verdict == "fail"
 
 
 @pytest.mark.parametrize(("size", "verdict"), [(3, "undecided"), (100, "pass")])
 def test_a_tiny_group_of_a_sample_is_undecided(size, verdict):
-    races = ["a"] * 500 + ["b"] * 500 + ["c"] * size
+    races = np.repeat(["a", "b", "c"], [500, 500, size])
     frame = pd.DataFrame({"race": races, "age": 30})
     applicants = eh.rows(frame, sample_of="applicants")
     found = score("group", applicants, over_20, RACES, limit=0.1)
@@ -295,9 +319,10 @@ def test_a_group_that_cannot_exist_does_not_leave_a_sample_undecided():
         ["not (sex == 'M' and pregnant == 'yes')"],
     )
     frame = space.decode(space.draw(3000, np.random.default_rng(0)))
+    applicants = eh.rows(frame, sample_of="applicants")
     found = score(
         "group",
-        eh.rows(frame, sample_of="applicants"),
+        applicants,
         over_20,
         space,
         over=["sex", "pregnant"],
@@ -324,10 +349,10 @@ def test_rows_outside_the_bins_are_in_no_group():
         [eh.integer("age", 0, 99, bins=(20, 40, 60)), eh.integer("income", 0, 99)],
         protected=["age"],
     )
-    frame = pd.DataFrame(
-        {"age": [5, 20, 39, 40, 60, 61], "income": [99, 10, 90, 90, 90, 0]}
-    )
-    found = score("group", eh.rows(frame), lambda p: p["income"] > 50, space).worst
+    ages = [5, 20, 39, 40, 60, 61]
+    incomes = [99, 10, 90, 90, 90, 0]
+    frame = pd.DataFrame({"age": ages, "income": incomes})
+    found = score("group", eh.rows(frame), earns_50, space).worst
     rates = {str(group): group.estimate.value for group in found.groups}
     assert rates == {"age 20 to under 40": 0.5, "age 40 to 60": 1.0}
 
@@ -358,10 +383,6 @@ def test_a_profile_is_sampled_as_it_says():
 def test_a_profile_keeps_the_constraints():
     space = eh.Space(SPACE.features, ["sex"], ["not (sex == 'M' and income < 50)"])
     sampler = eh.profile({"income": [(0, 49, 0.5), (50, 99, 0.5)]})
-
-    def earns_50(people):
-        return people["income"] >= 50
-
     found = score("group", sampler, earns_50, space, margin=0.03, level=0.999).worst
     assert found.estimate.low <= 0.5 <= found.estimate.high
     assert found.groups[1].estimate.value == 1
@@ -385,10 +406,9 @@ def test_the_suite_of_given_rows_is_replayed(tmp_path, kind, options):
     before.to_suite(file)
     again = eh.replay(file, loan, SPACE)
     assert again.details["changed"] == 0
-    assert again.worst.estimate.value == pytest.approx(
-        before.worst.estimate.value, abs=1e-12
-    )
-    fixed = eh.replay(file, lambda people: people["income"] >= 50, SPACE)
+    value = before.worst.estimate.value
+    assert again.worst.estimate.value == pytest.approx(value, abs=1e-12)
+    fixed = eh.replay(file, earns_50, SPACE)
     if kind == "causal":
         assert fixed.worst.estimate.value == 0
     assert fixed.details["changed"] > 0
@@ -396,8 +416,11 @@ def test_the_suite_of_given_rows_is_replayed(tmp_path, kind, options):
 
 def test_what_staged_search_saves_on_rows_is_not_counted_as_spent():
     """73 ages: a row whose outcome flips early is not asked about all of them."""
-    found = score(
-        rows=eh.rows(MANY.head(100)), decide=lambda people: people["age"] > 54, over="age"
-    )
+
+    def over_54(people):
+        return people["age"] > 54
+
+    first_rows = eh.rows(MANY.head(100))
+    found = score(rows=first_rows, decide=over_54, over="age")
     assert found.worst.estimate.value == 1
     assert found.spent.queries == 64 + 100 * 17
