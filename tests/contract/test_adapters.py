@@ -57,7 +57,7 @@ kind = "integer"
 """
 
 
-class Scorecard(Adapter):
+class OwnScorecard(Adapter):
     """An adapter that somebody else wrote: a dictionary of points, and the least sum that is
     accepted.
     """
@@ -120,8 +120,8 @@ POINTS: dict[str, Any] = {"age": 1, "sex": 4}
 
 @pytest.fixture
 def scorecard():
-    ADAPTERS.register("scorecard", Scorecard)
-    yield Scorecard
+    ADAPTERS.register("scorecard", OwnScorecard)
+    yield OwnScorecard
     ADAPTERS.unregister("scorecard")
 
 
@@ -207,7 +207,18 @@ def keywords_of(function: Any) -> list[str]:
 
 @pytest.mark.parametrize("kind", NAMES)
 def test_it_accepts_nothing_odd_and_does_not_raise(kind):
-    for odd in (None, 3, "x", b"x", Path("x"), dict, Scorecard, [], object(), np.zeros(3)):
+    for odd in (
+        None,
+        3,
+        "x",
+        b"x",
+        Path("x"),
+        dict,
+        OwnScorecard,
+        [],
+        object(),
+        np.zeros(3),
+    ):
         assert ADAPTERS[kind].accepts(odd) is False, odd
 
 
@@ -359,7 +370,7 @@ def test_a_model_file_is_an_estimator(build):
     refused(
         SubjectCrashed,
         lambda: subject.decide(EVERYBODY),
-        "Broken raised RuntimeError",
+        "BrokenModel raised RuntimeError",
         "it crashes",
     )
 
@@ -379,15 +390,17 @@ def test_the_suffixes_of_estimators_are_those_that_can_be_loaded(tmp_path):
 
 
 def test_an_adapter_object_needs_no_registration():
-    subject = Subject(Scorecard(POINTS), SPACE, positive=1)
+    subject = Subject(OwnScorecard(POINTS), SPACE, positive=1)
     assert subject.decide(EVERYBODY).tolist() == TRUTH
     assert subject.name.startswith("scorecard:")
-    found = eh.search(Scorecard(POINTS), SPACE, over=["sex"], budget=eh.Budget(queries=200))
+    found = eh.search(
+        OwnScorecard(POINTS), SPACE, over=["sex"], budget=eh.Budget(queries=200)
+    )
     assert len(found.to_frame()) > 0
 
 
 def test_an_adapter_may_answer_with_any_sequence():
-    class Series(Scorecard):
+    class Series(OwnScorecard):
         def run(self, points: Any, space: Any) -> Any:
             for rows, outcomes in super().run(points, space):
                 yield rows, pd.Series(outcomes, index=rows[::-1])
@@ -423,7 +436,9 @@ def test_what_is_not_registered_is_refused_by_name():
         "did you mean 'http'?",
     )
     refused(
-        UsageError, lambda: ADAPTERS.register("http", Scorecard), "'http' is evenhand's own"
+        UsageError,
+        lambda: ADAPTERS.register("http", OwnScorecard),
+        "'http' is evenhand's own",
     )
 
 
@@ -439,7 +454,7 @@ def test_options_that_an_adapter_has_not_are_refused_by_name(scorecard):
         lambda: Subject(POINTS, SPACE, threshold=0.5),
         "adapter 'scorecard' has no option 'threshold'",
     )
-    given = (Scorecard(POINTS), SPACE)
+    given = (OwnScorecard(POINTS), SPACE)
     refused(
         UsageError,
         lambda: Subject(*given, threshold=0.5),
@@ -451,7 +466,7 @@ def test_options_that_an_adapter_has_not_are_refused_by_name(scorecard):
         lambda: Subject(*given, identity="x"),
         "identity = 'x' is for a bare model",
     )
-    refused(UsageError, lambda: Subject(Scorecard, SPACE), "Scorecard is a class")
+    refused(UsageError, lambda: Subject(OwnScorecard, SPACE), "OwnScorecard is a class")
 
 
 def test_a_file_names_a_registered_adapter(scorecard, tmp_path):
@@ -459,7 +474,7 @@ def test_a_file_names_a_registered_adapter(scorecard, tmp_path):
         tmp_path, "scorecard = { age = 1, sex = 4 }", 'notes = "notes.txt"', "strict = true"
     ).subject()
     assert here.decide(EVERYBODY).tolist() == TRUTH
-    assert isinstance(here.adapter, Scorecard)
+    assert isinstance(here.adapter, OwnScorecard)
     assert here.adapter.strict is True
     assert here.adapter.notes == tmp_path / "notes.txt"
     named = (
@@ -501,7 +516,7 @@ def test_an_adapter_that_takes_texts(scorecard, tmp_path):
     words: dict[str, Any] = {"good": 20, "fine": 10}
     texts = ["good and fine", "good", "fine"]
     for subject in (
-        TextSubject(Scorecard(words), positive=1),
+        TextSubject(OwnScorecard(words), positive=1),
         TextSubject.of("scorecard", words, positive=1),
     ):
         assert subject.decide(texts).tolist() == [1, 0, 0]
@@ -544,7 +559,7 @@ def test_an_installed_package_brings_one_by_an_entry_point(tmp_path, monkeypatch
     package.mkdir()
     (package / "METADATA").write_text("Metadata-Version: 2.1\nName: cards\nVersion: 1.0\n")
     places = (
-        "cards = tests.contract.test_adapters:Scorecard",
+        "cards = tests.contract.test_adapters:OwnScorecard",
         "lost = no_such_package:Adapter",
         "http = cards:Other",
     )

@@ -56,7 +56,7 @@ def biased(people: Any) -> Any:
     return people["income"] > 400 + 100 * (people["sex"] == "F")
 
 
-class Walk(eh.Strategy):
+class OwnWalk(eh.Strategy):
     """A user's own: changes one feature of what was found last."""
 
     name = "walk"
@@ -97,7 +97,7 @@ class Draws(eh.Strategy):
         return eh.Proposal(self.setting.space.draw(n, self.rng))
 
 
-EVERY = [*STRATEGIES, Walk(), Draws()]
+EVERY = [*STRATEGIES, OwnWalk(), Draws()]
 every = pytest.mark.parametrize("strategy", EVERY, ids=lambda one: as_strategy(one).name)
 
 
@@ -238,22 +238,22 @@ def test_each_set_of_features_begins_anew():
 
 def test_a_class_without_a_name_is_called_by_its_own():
     assert Draws.name == "Draws"
-    assert type("Other", (Walk,), {}).name == "Other"  # type: ignore[attr-defined]
+    assert type("Other", (OwnWalk,), {}).name == "Other"  # type: ignore[attr-defined]
 
 
 def test_parameters_are_those_of_the_object():
-    assert bytes_of(searched(Walk(jumps=0.9))) != bytes_of(searched(Walk(jumps=0.1)))
+    assert bytes_of(searched(OwnWalk(jumps=0.9))) != bytes_of(searched(OwnWalk(jumps=0.1)))
 
 
 def test_a_strategy_can_be_registered_under_a_name():
-    STRATEGIES.register("walk", Walk)
+    STRATEGIES.register("walk", OwnWalk)
     try:
-        assert bytes_of(searched("walk")) == bytes_of(searched(Walk()))
-        assert bytes_of(searched(Walk)) == bytes_of(searched(Walk()))
-        STRATEGIES.register("walk", Walk(jumps=0.9))
-        assert bytes_of(searched("walk")) == bytes_of(searched(Walk(jumps=0.9)))
-        STRATEGIES.register("walk", lambda: Walk(jumps=0.9))
-        assert bytes_of(searched("walk")) == bytes_of(searched(Walk(jumps=0.9)))
+        assert bytes_of(searched("walk")) == bytes_of(searched(OwnWalk()))
+        assert bytes_of(searched(OwnWalk)) == bytes_of(searched(OwnWalk()))
+        STRATEGIES.register("walk", OwnWalk(jumps=0.9))
+        assert bytes_of(searched("walk")) == bytes_of(searched(OwnWalk(jumps=0.9)))
+        STRATEGIES.register("walk", lambda: OwnWalk(jumps=0.9))
+        assert bytes_of(searched("walk")) == bytes_of(searched(OwnWalk(jumps=0.9)))
         STRATEGIES.register("walk", lambda: 5)  # type: ignore[arg-type, return-value]
         refused(
             UsageError,
@@ -264,7 +264,7 @@ def test_a_strategy_can_be_registered_under_a_name():
     finally:
         STRATEGIES.unregister("walk")
     refused(UsageError, lambda: searched("walk"), "strategy = 'walk' is unknown")
-    refused(UsageError, lambda: STRATEGIES.register("adaptive", Walk), "evenhand's own")
+    refused(UsageError, lambda: STRATEGIES.register("adaptive", OwnWalk), "evenhand's own")
 
 
 def test_a_strategy_may_want_every_input_tried():

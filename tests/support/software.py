@@ -36,7 +36,7 @@ def broken(people: Any) -> Any:
     raise RuntimeError("it crashes")
 
 
-class Broken:
+class BrokenModel:
     """A model that predicts nothing."""
 
     def predict(self, people: Any) -> Any:
@@ -67,13 +67,13 @@ def function(folder: Path, *, crashing: bool) -> Iterator[Software]:
 
 @contextmanager
 def estimator(folder: Path, *, crashing: bool) -> Iterator[Software]:
-    yield Software(Broken() if crashing else _tree())
+    yield Software(BrokenModel() if crashing else _tree())
 
 
 @contextmanager
 def saved(folder: Path, *, crashing: bool) -> Iterator[Software]:
     file = folder / "model.joblib"
-    joblib.dump(Broken() if crashing else _tree(), file)
+    joblib.dump(BrokenModel() if crashing else _tree(), file)
     yield Software(file, {"allow_pickle": True}, file.name)
 
 

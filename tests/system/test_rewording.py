@@ -64,7 +64,7 @@ def test_there_is_evidence_of_every_verb():
 # Pages, tables and documents, as programs and readers take them apart
 
 
-class Page(HTMLParser):
+class ParsedPage(HTMLParser):
     """A page, taken apart into tags with their attributes, texts, and blocks of data."""
 
     def __init__(self, page: str) -> None:
@@ -130,8 +130,8 @@ def table(frame: Any) -> list[dict[Any, Any]]:
 
 
 SHAPES: dict[str, Callable[[str], Any]] = {
-    "html": lambda page: Page(page).parts,
-    "notebook": lambda page: Page(page).parts,
+    "html": lambda page: ParsedPage(page).parts,
+    "notebook": lambda page: ParsedPage(page).parts,
     "junit": lambda text: tree(ElementTree.fromstring(text)),
     "sarif": json.loads,
     "json": json.loads,
@@ -146,7 +146,7 @@ def outputs(found: Evidence) -> dict[str, Any]:
         taken_apart = SHAPES.get(name, str.splitlines)
         written[name] = taken_apart(form.render(found))
     return written | {
-        "page": Page(found.to_html()).parts,
+        "page": ParsedPage(found.to_html()).parts,
         "text": found.to_text(cases=2).splitlines(),
         "story": found.story().splitlines(),
         "frame": table(found.to_frame()),
@@ -249,9 +249,9 @@ def test_the_sentences_are_really_others(name):
 
 def facts(found: Evidence) -> dict[str, Any]:
     """Return the numbers, verdicts and identities of each format that are in no sentence."""
-    page = Page(FORMATS["html"].render(found))
+    page = ParsedPage(FORMATS["html"].render(found))
     junit_root = ElementTree.fromstring(FORMATS["junit"].render(found))
-    notebook = Page(FORMATS["notebook"].render(found))
+    notebook = ParsedPage(FORMATS["notebook"].render(found))
     return {
         "findings": [_finding_facts(finding) for finding in found.findings],
         "badges": [part[1]["class"] for part in page.parts if _is_badge(part)],
@@ -295,7 +295,7 @@ def _finding_facts(finding: Any) -> tuple[Any, ...]:
     )
 
 
-def _numbers(page: Page) -> list[Any]:
+def _numbers(page: ParsedPage) -> list[Any]:
     """Return the cells that are numbers, row by row."""
     rows = []
     for row in page.cells():

@@ -10,6 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evenhand.explore.browser_values import (
+    EXACT,
+    for_browser,
+    outcome_entries,
+    outcomes_of,
+    output_entries,
+    record_for_browser,
+)
 from evenhand.results.evidence import Case
 from evenhand.runtime.errors import UsageError, clip, nearest
 from evenhand.runtime.random_streams import stream
@@ -37,8 +45,6 @@ MOST_NUMBERS = 20
 """How many values of a protected number are asked where not all combinations are."""
 MOST_TRIED = 10_000
 """How many values of a feature are searched for the nearest one that keeps the constraints."""
-EXACT = 2**53
-"""Beyond this a browser cannot tell whole numbers apart."""
 
 NO_TWINS = "no feature of the space is protected, so the individual has no twins"
 NOT_PASSED = (
@@ -72,76 +78,6 @@ class Pair:
     about: tuple[str, ...]
     output: str
     case: Case
-
-
-def for_browser(value: Any) -> Any:
-    """Return a label or outcome as a browser can hold it; numbers that it cannot hold become text.
-
-    >>> for_browser(2**60), for_browser(np.float64(0.5)), for_browser(float("inf"))
-    ('1152921504606846976', 0.5, 'inf')
-    """
-    value = plain(value)
-    if isinstance(value, bool | str):
-        return value
-    if isinstance(value, int):
-        exact = abs(value) <= EXACT
-    else:
-        # JSON has no infinity and no NaN.
-        exact = isinstance(value, float) and math.isfinite(value)
-    return value if exact else str(value)
-
-
-def outcome_entries(
-    views: Sequence[View], outcomes: NDArray[Any]
-) -> tuple[list[list[dict[str, Any]]], NDArray[np.bool_]]:
-    """Return each input's outcomes, output by output, and which differ from the first input's."""
-    entries: list[list[dict[str, Any]]] = [[] for _ in outcomes]
-    any_differs = np.zeros(len(outcomes), dtype=np.bool_)
-    for view in views:
-        own_outcomes = _outcomes_of(view, outcomes)
-        first_repeated = np.repeat(own_outcomes[:1], len(own_outcomes))
-        differs = view.distance(first_repeated, own_outcomes) > 0
-        any_differs |= differs
-        favourable = _favourable(view, own_outcomes)
-        for at, entry in enumerate(entries):
-            entry.append(
-                {
-                    "output": view.name,
-                    "value": for_browser(own_outcomes[at]),
-                    "favourable": favourable[at],
-                    "differs": bool(differs[at]),
-                }
-            )
-    return entries, any_differs
-
-
-def output_entries(views: Sequence[View]) -> list[dict[str, Any]]:
-    """Return the name of each output, and what counts as favourable where that is known."""
-    entries = []
-    for view in views:
-        favoured = view.favoured if _has_favourable(view) else None
-        entries.append({"name": view.name, "favoured": favoured})
-    return entries
-
-
-def _has_favourable(view: View) -> bool:
-    """Return whether an outcome of this output either is favourable or is not."""
-    return view.counts and view.positive is not None
-
-
-def _favourable(view: View, outcomes: NDArray[Any]) -> list[bool] | list[None]:
-    """Return whether each outcome is favourable, None for each where that is not known."""
-    if not _has_favourable(view):
-        return [None] * len(outcomes)
-    favourable: list[bool] = view.favourable(outcomes).tolist()
-    return favourable
-
-
-def _outcomes_of(view: View, outcomes: NDArray[Any]) -> NDArray[Any]:
-    """Return the outcomes of one output."""
-    if not view.name:
-        return outcomes
-    return np.ascontiguousarray(outcomes[view.name])
 
 
 @dataclass(frozen=True, eq=False)
@@ -250,7 +186,7 @@ class TabularExplorer:
         entries: list[dict[str, Any]] = []
         for at, record in enumerate(self.space.records(twins)):
             entry = {
-                "individual": _browser_record(record),
+                "individual": record_for_browser(record),
                 "changed": self._changed(own[0], twins[at]),
                 "outcomes": outcomes[at],
                 "differs": bool(differs[at]),
@@ -276,7 +212,7 @@ class TabularExplorer:
         own_record, twin_record = self.space.records(inputs)
         pairs = []
         for view in self.views:
-            both_outcomes = _outcomes_of(view, outcomes)
+            both_outcomes = outcomes_of(view, outcomes)
             (distance,) = view.distance(both_outcomes[:1], both_outcomes[1:])
             if distance > 0:
                 plain_outcomes = (plain(both_outcomes[0]), plain(both_outcomes[1]))
@@ -296,7 +232,7 @@ class TabularExplorer:
 
     def _record(self, point: Points) -> dict[str, Any]:
         """Return a point as the page takes it."""
-        return _browser_record(self.space.records(point)[0])
+        return record_for_browser(self.space.records(point)[0])
 
     def _encoded(self, individual: Any) -> Points:
         """Return an individual as a point; raise an error that names what it cannot be."""
@@ -450,14 +386,6 @@ def spread(feature: Feature, most: int) -> NDArray[np.float64]:
     values = np.unique(feature.snap(evenly_spaced))
     # Snapping may leave a range that does not end on a step.
     return values[feature.inside(values)]
-
-
-def _browser_record(record: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a record with values that a browser can hold."""
-    values = {}
-    for name, value in record.items():
-        values[name] = for_browser(value)
-    return values
 
 
 def _distinct(own: Points, twins: Points) -> Points:

@@ -9,13 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand.explore.tabular import (
-    InvalidIndividual,
-    Pair,
-    for_browser,
-    outcome_entries,
-    output_entries,
-)
+from evenhand.explore.browser_values import for_browser, outcome_entries, output_entries
+from evenhand.explore.tabular import InvalidIndividual, Pair
 from evenhand.results.evidence import Case
 from evenhand.runtime.errors import DataError, UsageError, clip
 from evenhand.space.feature import category, plain
