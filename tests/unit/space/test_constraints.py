@@ -31,12 +31,8 @@ FEATURES = [
 NAMES = [feature.name for feature in FEATURES]
 EVERY = product([feature.values() for feature in FEATURES])
 ROWS = EVERY[np.random.default_rng(0).permutation(len(EVERY))[:300]]
-LABELS = [
-    dict(zip(NAMES, row, strict=True))
-    for row in zip(
-        *(feature.labels(ROWS[:, i]) for i, feature in enumerate(FEATURES)), strict=True
-    )
-]
+COLUMNS = [feature.labels(ROWS[:, position]) for position, feature in enumerate(FEATURES)]
+LABELS = [dict(zip(NAMES, row, strict=True)) for row in zip(*COLUMNS, strict=True)]
 
 
 def mask(text: str) -> Any:

@@ -31,7 +31,9 @@ TABLE_1 = {
 
 def test_the_default_terms_are_those_of_the_paper():
     lexicon = Lexicon.default()
-    assert {name: ", ".join(map(str, lexicon.of(name))) for name in lexicon.categories} == TABLE_1
+    assert {
+        name: ", ".join(map(str, lexicon.of(name))) for name in lexicon.categories
+    } == TABLE_1
     assert len(lexicon) == 48
     assert [term.text for term in lexicon.terms if term.other_meanings] == [
         "straight",
@@ -90,7 +92,8 @@ def test_terms_of_a_category_stand_together_whatever_their_order():
 
 def test_the_default_survives_its_own_dictionary():
     assert (
-        Lexicon.from_dict(json.loads(json.dumps(Lexicon.default().to_dict()))) == Lexicon.default()
+        Lexicon.from_dict(json.loads(json.dumps(Lexicon.default().to_dict())))
+        == Lexicon.default()
     )
 
 
@@ -101,7 +104,9 @@ def test_terms_are_left_out_one_by_one():
     assert lexicon.without() == lexicon
     small = Lexicon.from_dict({"gender": ["gay", "straight"], "age": ["old", "young"]})
     assert small.without("old", "young").categories == ("gender",)
-    refused(UsageError, lambda: small.without("strait"), "'strait'", "did you mean 'straight'?")
+    refused(
+        UsageError, lambda: small.without("strait"), "'strait'", "did you mean 'straight'?"
+    )
     refused(UsageError, lambda: small.without("old"), "'age'", "only the term 'young'")
     refused(
         UsageError,
@@ -112,22 +117,31 @@ def test_terms_are_left_out_one_by_one():
 
 
 @pytest.mark.parametrize(
-    ("table", "said"),
+    ("table", "words"),
     [
         ({}, ("at least one category",)),
         ({"gender": []}, ("'gender' has no terms", "at least two")),
         ({"gender": {}}, ("'gender' has no terms",)),
         ({"gender": {"terms": ["gay"], "leave_out": ["gay"]}}, ("'gender' has no terms",)),
-        ({"gender": ["gay"]}, ("'gender' has only the term 'gay'", "nothing to replace it with")),
+        (
+            {"gender": ["gay"]},
+            ("'gender' has only the term 'gay'", "nothing to replace it with"),
+        ),
         ({"gender": ["gay", ""]}, ("'gender' has an empty term ('')",)),
         ({"gender": ["gay", " - "]}, ("'gender' has an empty term (' - ')",)),
-        ({"gender": ["gay", {"term": "male", "plural": ""}]}, ("'gender' has an empty plural",)),
+        (
+            {"gender": ["gay", {"term": "male", "plural": ""}]},
+            ("'gender' has an empty plural",),
+        ),
         (
             {"gender": ["gay", "male", "Gay"]},
             ("'gender' has 'gay'", "category 'gender' has already"),
         ),
         (
-            {"race": ["african american", "asian"], "origin": ["roma", "African-\nAmerican"]},
+            {
+                "race": ["african american", "asian"],
+                "origin": ["roma", "African-\nAmerican"],
+            },
             ("'origin' has 'african american'", "'race' has already"),
         ),
         (
@@ -163,13 +177,19 @@ def test_terms_are_left_out_one_by_one():
         (["gay"], ("a table of categories", "['gay']")),
     ],
 )
-def test_what_is_wrong_with_a_table_is_one_sentence(table: Any, said: tuple[str, ...]):
-    refused(UsageError, lambda: Lexicon.from_dict(table), *said)
+def test_what_is_wrong_with_a_table_is_one_sentence(table: Any, words: tuple[str, ...]):
+    refused(UsageError, lambda: Lexicon.from_dict(table), *words)
 
 
 def test_what_is_wrong_with_a_file_names_the_file(tmp_path):
     file = tmp_path / "terms.toml"
-    refused(ConfigError, lambda: lexicon_of(file), "terms.toml", "no such file", "check the path")
+    refused(
+        ConfigError,
+        lambda: lexicon_of(file),
+        "terms.toml",
+        "no such file",
+        "check the path",
+    )
     (tmp_path / "term.toml").touch()
     refused(
         ConfigError,
@@ -193,7 +213,12 @@ def test_what_is_wrong_with_a_file_names_the_file(tmp_path):
 def test_other_things_that_are_no_lexicon():
     refused(UsageError, lambda: lexicon_of(5), "lexicon = 5", "TOML file")  # type: ignore[arg-type]
     refused(UsageError, lambda: Lexicon(("gay", "male")), "'gay'", "from_dict")  # type: ignore[arg-type]
-    refused(UsageError, lambda: Lexicon.default().of("gendr"), "'gendr'", "did you mean 'gender'?")
+    refused(
+        UsageError,
+        lambda: Lexicon.default().of("gendr"),
+        "'gendr'",
+        "did you mean 'gender'?",
+    )
 
 
 def test_folding_keeps_every_letter_in_its_place():
@@ -211,4 +236,6 @@ def test_words_do_not_depend_on_case_or_spacing(text, gap):
 def test_the_lexicon_is_part_of_the_package():
     import evenhand
 
-    assert (Path(evenhand.__file__).parent / "texts" / "lexicons" / "default.toml").is_file()
+    assert (
+        Path(evenhand.__file__).parent / "texts" / "lexicons" / "default.toml"
+    ).is_file()

@@ -1,4 +1,4 @@
-"""All variants of texts from counts: equal to writing each variant and asking the whole pipeline."""
+"""All variants of texts from counts: equal to writing each one and asking the whole pipeline."""
 
 from __future__ import annotations
 
@@ -40,7 +40,9 @@ from tests.support.paths import BESIDE
 
 LEXICON = Lexicon.from_dict(
     {
-        "gender": {"terms": [{"term": "gay", "plural": "gays"}, "lgbt", "he", "non-binary"]},
+        "gender": {
+            "terms": [{"term": "gay", "plural": "gays"}, "lgbt", "he", "non-binary"]
+        },
         "race": ["african american", "white", "É"],
         "age": ["old", "18 year old"],
     }
@@ -136,7 +138,10 @@ def one_by_one(
     subject: TextSubject, matches: Matches, rows: Any, categories: Any, terms: Any
 ) -> Any:
     return np.array(
-        [subject.decide(matches.write(rows, categories, combination)) for combination in terms]
+        [
+            subject.decide(matches.write(rows, categories, combination))
+            for combination in terms
+        ]
     ).T
 
 
@@ -152,10 +157,16 @@ class Telling(DummyClassifier):  # type: ignore[misc]
 @given(st.lists(TEXTS, min_size=1, max_size=4), st.fixed_dictionaries(SETTINGS), st.data())
 def test_the_counts_are_those_of_the_written_texts(texts, options, data):
     sizes = data.draw(
-        st.sampled_from([("gender",), ("race",), ("race", "gender"), ("gender", "race", "age")])
+        st.sampled_from(
+            [("gender",), ("race",), ("race", "gender"), ("gender", "race", "age")]
+        )
     )
     weights = data.draw(st.none() | st.fixed_dictionaries(WEIGHTS))
-    first = CountVectorizer(**options) if weights is None else TfidfVectorizer(**options, **weights)
+    first = (
+        CountVectorizer(**options)
+        if weights is None
+        else TfidfVectorizer(**options, **weights)
+    )
     learnt = [
         *texts,
         "gay white old film man men",
@@ -169,12 +180,10 @@ def test_the_counts_are_those_of_the_written_texts(texts, options, data):
     path.decide(matches, rows, sizes, terms)
     found = model[-1].seen_
     assert found.has_sorted_indices
-    written = [
-        text
-        for row in rows
-        for each in terms
-        for text in matches.write(np.array([row]), sizes, each)
-    ]
+    written = []
+    for row in rows:
+        for each in terms:
+            written += matches.write(np.array([row]), sizes, each)
     wanted = model[0].transform(written)
     assert type(found) is type(wanted)
     assert found.dtype == wanted.dtype
@@ -204,11 +213,16 @@ LABELS = ["bad", "good", "bad", "good", "good", "bad"]
         (CountVectorizer(ngram_range=(1, 3)), TfidfTransformer(), MultinomialNB()),
         (CountVectorizer(binary=True), DecisionTreeClassifier(random_state=0)),
         (CountVectorizer(), SelectKBest(k=5), TfidfTransformer(), LogisticRegression()),
-        (TfidfVectorizer(dtype=np.float32), TruncatedSVD(3, random_state=0), LogisticRegression()),
+        (
+            TfidfVectorizer(dtype=np.float32),
+            TruncatedSVD(3, random_state=0),
+            LogisticRegression(),
+        ),
     ],
 )
 @pytest.mark.parametrize(
-    "options", [{}, {"output": "score"}, {"output": "score", "positive": "bad"}, {"threshold": 0.4}]
+    "options",
+    [{}, {"output": "score"}, {"output": "score", "positive": "bad"}, {"threshold": 0.4}],
 )
 def test_outcomes_are_those_of_the_whole_pipeline(steps, options):
     subject = TextSubject(make_pipeline(*steps).fit(COMMENTS, LABELS), **options)
@@ -219,7 +233,10 @@ def test_outcomes_are_those_of_the_whole_pipeline(steps, options):
         terms = every_combination(LEXICON, categories)
         before = (subject.asked, subject.executed)
         found = path.decide(matches, rows, categories, terms)
-        assert (subject.asked, subject.executed) == (before[0] + found.size, before[1] + found.size)
+        assert (subject.asked, subject.executed) == (
+            before[0] + found.size,
+            before[1] + found.size,
+        )
         wanted = one_by_one(subject, matches, rows, categories, terms)
         if options.get("output") == "score":
             assert found == pytest.approx(
@@ -245,7 +262,9 @@ def test_chunks_change_nothing_and_other_texts_are_counted_anew(monkeypatch):
         )
         monkeypatch.setattr(linear, "_BYTES_AT_ONCE", 20_000)
         assert np.array_equal(path.decide(matches, rows, ["gender", "race"], terms), whole)
-        assert np.array_equal(path.decide(matches, rows[:1], ["gender", "race"], terms), whole[:1])
+        assert np.array_equal(
+            path.decide(matches, rows[:1], ["gender", "race"], terms), whole[:1]
+        )
     assert path.decide(matches, rows[:0], ["gender"], terms).shape == (0, len(terms))
     assert path.decide(matches, rows, ["gender"], []).shape == (1, 0)
     other = [(LEXICON.of("age")[0],)]
@@ -258,12 +277,16 @@ def test_chunks_change_nothing_and_other_texts_are_counted_anew(monkeypatch):
 
 def test_a_tuned_pipeline_has_the_path_of_its_best():
     model = make_pipeline(TfidfVectorizer(), LogisticRegression())
-    tuned = GridSearchCV(model, {"logisticregression__C": [1, 10]}, cv=2).fit(COMMENTS, LABELS)
+    tuned = GridSearchCV(model, {"logisticregression__C": [1, 10]}, cv=2).fit(
+        COMMENTS, LABELS
+    )
     path, matches = linear_path(tuned), find(COMMENTS, LEXICON)
     assert path is not None
     terms = every_combination(LEXICON, ["gender"])
     found = path.decide(matches, np.arange(6), ["gender"], terms)
-    assert np.array_equal(found, one_by_one(path.subject, matches, np.arange(6), ["gender"], terms))
+    assert np.array_equal(
+        found, one_by_one(path.subject, matches, np.arange(6), ["gender"], terms)
+    )
 
 
 class Louder(CountVectorizer):  # type: ignore[misc]
@@ -325,7 +348,9 @@ def test_real_texts_agree_with_one_by_one_replacement(file, column, label, ngram
     table, matches = real_texts(file, column)
     lexicon = Lexicon.default()
     chosen = table[:: len(table) // 400]
-    model = make_pipeline(TfidfVectorizer(ngram_range=ngrams, min_df=2), LogisticRegression())
+    model = make_pipeline(
+        TfidfVectorizer(ngram_range=ngrams, min_df=2), LogisticRegression()
+    )
     model.fit(chosen[column], chosen[label])
     for subject in (TextSubject(model), TextSubject(model, output="score")):
         fast = linear_path(subject)
@@ -333,7 +358,9 @@ def test_real_texts_agree_with_one_by_one_replacement(file, column, label, ngram
         for categories in (["gender"], ["gender", "race"]):
             places = [lexicon.categories.index(category) for category in categories]
             rows = np.flatnonzero(matches.has[:, places].all(axis=1))[:40]
-            terms = every_combination(lexicon, categories)[:: 3 if len(categories) == 1 else 60]
+            terms = every_combination(lexicon, categories)[
+                :: 3 if len(categories) == 1 else 60
+            ]
             found = fast.decide(matches, rows, categories, terms)
             wanted = one_by_one(subject, matches, rows, categories, terms)
             assert (

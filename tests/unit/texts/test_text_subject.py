@@ -69,14 +69,23 @@ def test_outcomes_may_come_in_any_form(shape):
     "given", [TEXTS, tuple(TEXTS), np.array(TEXTS), pd.Series(TEXTS, index=list("vwxyz"))]
 )
 def test_texts_may_come_in_any_form(given):
-    assert TextSubject(Counting()).decide(given).tolist() == [True, False, False, False, True]
+    assert TextSubject(Counting()).decide(given).tolist() == [
+        True,
+        False,
+        False,
+        False,
+        True,
+    ]
 
 
 @pytest.mark.parametrize("memo", [False, True])
 def test_equal_texts_are_asked_once_and_in_batches(memo):
     model = Counting()
     subject = TextSubject(model, batch=2, memo=memo)
-    assert subject.decide([*TEXTS, *TEXTS[::-1]]).tolist() == [True, False, False, False, True] * 2
+    assert (
+        subject.decide([*TEXTS, *TEXTS[::-1]]).tolist()
+        == [True, False, False, False, True] * 2
+    )
     assert [len(call) for call in model.calls] == [2, 2, 1]
     assert (subject.asked, subject.executed) == (10, 5)
     assert subject.decide([]).tolist() == []
@@ -130,7 +139,9 @@ def test_a_ledger_answers_the_next_run_and_keeps_what_was_answered_before_a_cras
 
 
 def test_another_function_is_another_subject_of_a_ledger(tmp_path):
-    TextSubject(lambda texts: [len(text) > 3 for text in texts], ledger=tmp_path / "a.db").close()
+    TextSubject(
+        lambda texts: [len(text) > 3 for text in texts], ledger=tmp_path / "a.db"
+    ).close()
     other = lambda: TextSubject(  # noqa: E731
         lambda texts: [len(text) > 4 for text in texts], ledger=tmp_path / "a.db"
     )
@@ -155,7 +166,9 @@ def test_a_function_may_give_scores():
     subject = TextSubject(
         lambda texts: [len(text) / 100 for text in texts], output="score", differs=0.05
     )
-    assert subject.amount(subject.decide(TEXTS)).tolist() == [len(text) / 100 for text in TEXTS]
+    assert subject.amount(subject.decide(TEXTS)).tolist() == [
+        len(text) / 100 for text in TEXTS
+    ]
     assert not subject.counts
     assert subject.view.distance(np.array([0.1]), np.array([0.2])).tolist() == [True]
     refused(
@@ -172,7 +185,10 @@ def test_a_function_may_give_scores():
         (lambda texts: None, "returned the single value None"),
         (lambda texts: [None] * len(texts), "answered None to 5 of 5 inputs"),
         (lambda texts: np.array([math.nan, 0, 0, 1, 1]), "answered nan to 1 of 5 inputs"),
-        (lambda texts: np.zeros((len(texts), 2)), "returned outcomes of shape (5, 2) for 5 texts"),
+        (
+            lambda texts: np.zeros((len(texts), 2)),
+            "returned outcomes of shape (5, 2) for 5 texts",
+        ),
         (
             lambda texts: [[1]] * len(texts),
             "answered [1]; an outcome is a text, a number or a truth value",
@@ -181,7 +197,7 @@ def test_a_function_may_give_scores():
     ],
 )
 @pytest.mark.parametrize("memo", [False, True])
-def test_wrong_answers_are_told(answer, words, memo):
+def test_wrong_answers_are_named(answer, words, memo):
     message = refused(
         BadOutcome,
         lambda: TextSubject(Counting(answer), memo=memo).decide(TEXTS),
@@ -191,12 +207,16 @@ def test_wrong_answers_are_told(answer, words, memo):
     assert "outputs=" not in message
 
 
-def test_a_label_that_is_none_is_told():
+def test_a_label_that_is_none_is_named():
     subject = TextSubject(lambda texts: ["maybe"] * len(texts), labels=["yes", "no"])
-    refused(BadOutcome, lambda: subject.decide(TEXTS), "answered 'maybe', which is not an outcome")
+    refused(
+        BadOutcome,
+        lambda: subject.decide(TEXTS),
+        "answered 'maybe', which is not an outcome",
+    )
 
 
-def test_two_answers_to_one_text_are_told():
+def test_two_answers_to_one_text_are_named():
     flip = iter(range(100))
     subject = TextSubject(lambda texts: [next(flip) > 7 for _ in texts])
     message = refused(
@@ -208,7 +228,7 @@ def test_two_answers_to_one_text_are_told():
     assert NotDeterministic.exit_code == 4
 
 
-def test_wrong_subjects_and_options_are_told():
+def test_wrong_subjects_and_options_are_named():
     columns = KNeighborsClassifier().fit(np.zeros((5, 3)), [0, 1, 0, 1, 0])
     several = make_pipeline(CountVectorizer(), KNeighborsClassifier(1)).fit(
         TEXTS, [[0, 1]] * 3 + [[1, 0]] * 2
@@ -223,19 +243,33 @@ def test_wrong_subjects_and_options_are_told():
             lambda: TextSubject(make_pipeline(CountVectorizer(), LogisticRegression())),
             "is not fitted",
         ),
-        (lambda: TextSubject(columns), "was trained with 3 columns of numbers and not with texts"),
+        (
+            lambda: TextSubject(columns),
+            "was trained with 3 columns of numbers and not with texts",
+        ),
         (lambda: TextSubject(several), "gives several outputs for each text"),
         (lambda: TextSubject(pipeline(LinearSVC()), threshold=0.5), "has no predict_proba"),
-        (lambda: TextSubject(pipeline(), positive=7), "positive = 7 is not a class of Pipeline"),
-        (lambda: TextSubject(len, batch=0), "batch = 0 must be a whole number of at least 1"),
+        (
+            lambda: TextSubject(pipeline(), positive=7),
+            "positive = 7 is not a class of Pipeline",
+        ),
+        (
+            lambda: TextSubject(len, batch=0),
+            "batch = 0 must be a whole number of at least 1",
+        ),
         (lambda: TextSubject(len, batch=True), "batch = True"),
         (lambda: TextSubject(len, output="scores"), "did you mean 'score'?"),
         (lambda: TextSubject(len, bach=3), "has no option 'bach'; did you mean 'batch'?"),
-        (lambda: text_subject_of(TextSubject(len), positive=1), "positive = 1 is for a bare model"),
+        (
+            lambda: text_subject_of(TextSubject(len), positive=1),
+            "positive = 1 is for a bare model",
+        ),
     ]:
         refused(UsageError, call, words)
     refused(DataError, lambda: TextSubject(len).decide(["a", None]), "text 1 is None")
-    refused(DataError, lambda: TextSubject(len).decide("a text"), "a str is not a list of texts")
+    refused(
+        DataError, lambda: TextSubject(len).decide("a text"), "a str is not a list of texts"
+    )
     refused(DataError, lambda: TextSubject(len).decide(None), "None is not a list of texts")
 
 
