@@ -75,7 +75,7 @@ class ChanceColumn:
 
 @cache
 def people(rows: int = 3000, seed: int = 0) -> tuple[pd.DataFrame, np.ndarray]:
-    """Return people of whom men are hired more often: by job, by points and for no reason at all."""
+    """Return people of whom men are hired more often: by job, points and for no reason at all."""
     rng = np.random.default_rng(seed)
     man = rng.random(rows) < 0.6
     in_crafts = rng.random(rows) < 0.3 + 0.4 * man

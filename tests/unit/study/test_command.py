@@ -97,10 +97,10 @@ def test_tables_stand_beside_the_papers_where_it_has_such_cells(folder, capsys):
 )
 def test_a_slip_is_one_sentence_and_exit_code_two(folder, capsys, given, words):
     assert main(given) == 2
-    said = capsys.readouterr().err.strip()
-    assert "\n" not in said
+    message = capsys.readouterr().err.strip()
+    assert "\n" not in message
     for word in words:
-        assert word in said
+        assert word in message
 
 
 def test_help_is_light():

@@ -40,15 +40,14 @@ def found(*bias: str, performance: str = "accuracy") -> StudyResult:
 def test_each_method_has_a_finding_by_each_bias():
     study = found()
     assert isinstance(study, Evidence)
-    assert [finding.key for finding in study.findings] == [
-        f"{bias} gain of ages, sex, DT, {method}"
-        for bias in ("spd", "aod")
-        for method in METHODS
-    ]
-    assert [finding.about for finding in study.findings][:2] == [
-        ("ages", "sex", "DT", name) for name in METHODS
-    ]
-    assert {(finding.score, finding.unit) for finding in study.findings} == {
+    keys = []
+    for bias in ("spd", "aod"):
+        keys += [f"{bias} gain of ages, sex, DT, {method}" for method in METHODS]
+    assert [finding.key for finding in study.findings] == keys
+    places = [("ages", "sex", "DT", method) for method in METHODS]
+    assert [finding.about for finding in study.findings[:2]] == places
+    scores = {(finding.score, finding.unit) for finding in study.findings}
+    assert scores == {
         ("spd gain", "amount"),
         ("aod gain", "amount"),
     }

@@ -40,23 +40,26 @@ from tests.support.paths import BESIDE, ROOT
 def people(rows: int = 240, seed: int = 0) -> tuple[pd.DataFrame, list[str]]:
     """Draw people whose skill counts, and whose sex and region should not."""
     rng = np.random.default_rng(seed)
-    sex, region = (
-        rng.choice(["f", "m"], rows),
-        rng.choice(["east", "north", "west"], rows, p=[0.3, 0.2, 0.5]),
-    )
+    sex = rng.choice(["f", "m"], rows)
+    region = rng.choice(["east", "north", "west"], rows, p=[0.3, 0.2, 0.5])
     skill = rng.normal(size=rows) + 0.8 * (sex == "m") + 0.4 * (region == "west")
-    labels = np.where(skill + rng.normal(scale=0.4, size=rows) > 0.4, "yes", "no")
-    return (
-        pd.DataFrame(
-            {"sex": sex, "region": region, "skill": skill, "noise": rng.normal(size=rows)}
-        ),
-        labels.tolist(),
+    luck = rng.normal(scale=0.4, size=rows)
+    labels = np.where(skill + luck > 0.4, "yes", "no")
+    frame = pd.DataFrame(
+        {
+            "sex": sex,
+            "region": region,
+            "skill": skill,
+            "noise": rng.normal(size=rows),
+        }
     )
+    return frame, labels.tolist()
 
 
 def task(name: str = "people", rows: int = 240, **changes: object) -> Task:
     frame, labels = people(rows)
-    return Task(name, frame, labels, "yes", {"sex": "m", "region": "west"} | changes)
+    privileged = {"sex": "m", "region": "west"} | changes
+    return Task(name, frame, labels, "yes", privileged)
 
 
 FITS: Counter[str] = Counter()
@@ -118,25 +121,41 @@ class Lift(Same):
     code: ClassVar[str] = "LI"
 
     def __init__(
-        self, estimator=None, *, over=None, positive=None, privileged=None, aware=True, by=0.2, prefit=False,
+        self,
+        estimator=None,
+        *,
+        over=None,
+        positive=None,
+        privileged=None,
+        aware=True,
+        by=0.2,
+        prefit=False,
         random_state=0,
-    ):  # fmt: skip
+    ):
         super().__init__(
-            estimator, over=over, positive=positive, privileged=privileged, aware=aware
+            estimator,
+            over=over,
+            positive=positive,
+            privileged=privileged,
+            aware=aware,
         )
-        self.by, self.prefit, self.random_state = by, prefit, random_state
+        self.by = by
+        self.prefit = prefit
+        self.random_state = random_state
 
     def _fit(self, frame, truth):
-        FITS["shared" if self.prefit else "alone"] += 1
-        self.model_ = (
-            self.estimator if self.prefit else self._model(self.estimator, frame, truth)
-        )
+        if self.prefit:
+            FITS["shared"] += 1
+            self.model_ = self.estimator
+        else:
+            FITS["alone"] += 1
+            self.model_ = self._model(self.estimator, frame, truth)
         self._chances(self.model_, frame)
 
     def _decide(self, frame):
-        return self._chances(
-            self.model_, frame
-        ) > 0.5 - self.by * ~self.roles_.are_privileged(frame)
+        unprivileged = ~self.roles_.are_privileged(frame)
+        bar = 0.5 - self.by * unprivileged
+        return self._chances(self.model_, frame) > bar
 
 
 class Coin(Mitigation):
@@ -173,7 +192,7 @@ class Coin(Mitigation):
         return frame["skill"].to_numpy() > bar
 
 
-class Broken(Same):
+class FailingMethod(Same):
     """Fails on the splits in which the seed is divisible by `every`."""
 
     def __init__(
@@ -220,7 +239,7 @@ def small(**changes: Any) -> Study:
     return Study(**parts)
 
 
-def told(cases: studies.Cases) -> list[tuple[object, ...]]:
+def contents(cases: studies.Cases) -> list[tuple[object, ...]]:
     """Return all of the cases but for the seconds."""
     return [
         (
@@ -349,34 +368,37 @@ def test_a_method_that_keeps_columns_from_the_model_trains_its_own():
 
 def test_a_method_with_a_model_of_its_own_is_trained_once_for_each_column_and_split():
     FITS.clear()
-    cases = run(small(models=[Model("tree", tree()), Model("stump", tree(1))], splits=3))
+    models = [Model("tree", tree()), Model("stump", tree(1))]
+    cases = run(small(models=models, splits=3))
     coins = {name: number for name, number in FITS.items() if name.startswith("coin")}
     assert coins == {
-        f"coin {column} {strength}": 3
-        for column in ("sex", "region")
-        for strength in (0.0, 0.5)
+        "coin sex 0.0": 3,
+        "coin sex 0.5": 3,
+        "coin region 0.0": 3,
+        "coin region 0.5": 3,
     }
-    found = cases.comparison("people", "sex", "coin")
-    assert [standing.name for standing in found.standings] == ["coin"]
-    assert [
-        standing.name for standing in cases.comparison("people", "sex", "tree").standings
-    ] == [
-        "same",
-        "lift",
-    ]
+    of_coin = cases.comparison("people", "sex", "coin")
+    assert [standing.name for standing in of_coin.standings] == ["coin"]
+    of_tree = cases.comparison("people", "sex", "tree")
+    assert [standing.name for standing in of_tree.standings] == ["same", "lift"]
     alone = run(small(models=[], methods=[StudyMethod("coin", factory=Coin)]))
     assert {case.model for case in alone.cases} == {"coin"}
 
 
 def test_cases_are_the_same_for_any_number_of_workers_and_leave_the_generator_alone():
-    study = small(models=[Model("LR", model("LR")), Model("DT", model("DT"))], splits=2)
+    models = [Model("LR", model("LR")), Model("DT", model("DT"))]
+    study = small(models=models, splits=2)
     np.random.seed(5)
-    before = np.random.get_state(legacy=False)["state"]["key"].tolist()
-    one = run(study)
-    assert np.random.get_state(legacy=False)["state"]["key"].tolist() == before
-    assert told(run(study, n_jobs=2)) == told(one)
-    assert told(run(study)) == told(one)
-    assert told(run(replace(study, seed=1))) != told(one)
+    before = numpy_state()
+    first = contents(run(study))
+    assert numpy_state() == before
+    assert contents(run(study, n_jobs=2)) == first
+    assert contents(run(study)) == first
+    assert contents(run(replace(study, seed=1))) != first
+
+
+def numpy_state() -> Any:
+    return np.random.get_state(legacy=False)["state"]["key"].tolist()
 
 
 def test_a_seed_that_the_user_gave_stays():
@@ -418,8 +440,11 @@ def test_a_seed_that_the_user_gave_stays():
     assert not hasattr(free, "tree_")
 
 
-def test_a_method_that_fails_is_told_of_and_the_study_goes_on():
-    methods = [StudyMethod("same", factory=Same), StudyMethod("broken", factory=Broken)]
+def test_a_method_that_fails_is_reported_and_the_study_goes_on():
+    methods = [
+        StudyMethod("same", factory=Same),
+        StudyMethod("broken", factory=FailingMethod),
+    ]
     cases = run(small(methods=methods))
     assert {case.method for case in cases.failed} == {"broken"}
     assert {case.error for case in cases.failed} == {
@@ -449,7 +474,7 @@ class Odd(Same):
         return ["maybe"] * len(X) if self.over == "sex" else ["yes"]
 
 
-def test_labels_that_are_none_are_told_of():
+def test_unknown_labels_are_reported():
     cases = run(small(methods=[StudyMethod("odd", factory=Odd)], splits=1))
     one, other = (str(case.error) for case in cases.failed)
     assert (
@@ -461,17 +486,16 @@ def test_labels_that_are_none_are_told_of():
 
 
 def test_splits_in_which_a_method_failed_are_left_out_for_all():
-    one = task()
-    seeds = [one.split(split, 0.3, 0)[2] for split in range(8)]
-    every = next(
-        number
-        for number in range(2, 50)
-        if 1 <= sum(seed % number == 0 for seed in seeds) <= 3
-    )
-    lost = sum(seed % every == 0 for seed in seeds)
+    seeds = [task().split(split, 0.3, 0)[2] for split in range(8)]
+
+    def failures(every: int) -> int:
+        return sum(seed % every == 0 for seed in seeds)
+
+    every = next(number for number in range(2, 50) if 1 <= failures(number) <= 3)
+    lost = failures(every)
     methods = [
         StudyMethod("same", factory=Same),
-        StudyMethod("broken", factory=Broken, settings={"every": every}),
+        StudyMethod("broken", factory=FailingMethod, settings={"every": every}),
     ]
     cases = run(small(methods=methods, splits=8))
     found = cases.comparison("people", "sex", "tree")
@@ -510,7 +534,7 @@ def test_a_missing_library_is_named_before_anything_is_fitted(monkeypatch):
     assert not FITS
 
 
-def test_wrong_entries_and_studies_are_refused():
+def test_wrong_methods_and_studies_are_refused():
     refused(UsageError, lambda: StudyMethod("reweighting"), "reweighing")
     refused(
         UsageError, lambda: StudyMethod("a", key="reweighing", settings={"etta": 1}), "etta"
@@ -580,13 +604,15 @@ def test_wrong_tasks_are_refused():
 
 
 def test_columns_of_many_values_become_two_for_all():
-    one = task(region=["north", "west"])
-    assert one.info.protected == {"sex": ("m", "f"), "region": ("north or west", "other")}
+    binary = task(region=["north", "west"])
+    assert binary.info.protected == {
+        "sex": ("m", "f"),
+        "region": ("north or west", "other"),
+    }
     frame, _ = people()
-    assert one.frame["region"].tolist() == [
-        "other" if r == "east" else "north or west" for r in frame["region"]
-    ]
-    assert one.frame["sex"].tolist() == frame["sex"].tolist()
+    regions = np.where(frame["region"] == "east", "other", "north or west")
+    assert binary.frame["region"].tolist() == regions.tolist()
+    assert binary.frame["sex"].tolist() == frame["sex"].tolist()
 
 
 @pytest.mark.parametrize("engine", ["polars", "pyarrow"])
@@ -594,9 +620,14 @@ def test_frames_of_any_engine_give_the_same_cases(engine):
     frame, labels = people()
     library = pytest.importorskip(engine)
     columns = {name: frame[name].tolist() for name in frame.columns}
-    other = library.DataFrame(columns) if engine == "polars" else library.table(columns)
-    there = Task("people", other, labels, "yes", {"sex": "m", "region": "west"})
-    assert told(run(small(tasks=[there], splits=2))) == told(run(small(splits=2)))
+    if engine == "polars":
+        other = library.DataFrame(columns)
+    else:
+        other = library.table(columns)
+    privileged = {"sex": "m", "region": "west"}
+    other_task = Task("people", other, labels, "yes", privileged)
+    cases = run(small(tasks=[other_task], splits=2))
+    assert contents(cases) == contents(run(small(splits=2)))
 
 
 @given(
@@ -607,13 +638,17 @@ def test_frames_of_any_engine_give_the_same_cases(engine):
 )
 def test_a_split_takes_each_row_once(rows, size, seed, number):
     frame = pd.DataFrame({"sex": [0, 1] * 20}).head(rows)
-    one = Task("t", frame, [0, 1] * (rows // 2) + [0] * (rows % 2), 1, {"sex": 1})
-    train, test, state = one.split(number, size, seed)
-    assert sorted([*train.tolist(), *test.tolist()]) == list(range(rows))
-    assert len(train) and len(test)
+    labels = [0, 1] * 20
+    small_task = Task("t", frame, labels[:rows], 1, {"sex": 1})
+    train, test, state = small_task.split(number, size, seed)
+    all_rows = [*train.tolist(), *test.tolist()]
+    assert sorted(all_rows) == list(range(rows))
+    assert len(train) > 0
+    assert len(test) > 0
     assert abs(len(test) - size * rows) <= 1
-    again = one.split(number, size, seed)
-    assert (again[0].tolist(), again[2]) == (train.tolist(), state)
+    train_again, _, state_again = small_task.split(number, size, seed)
+    assert train_again.tolist() == train.tolist()
+    assert state_again == state
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -640,28 +675,30 @@ def test_answers_that_are_remembered_cannot_be_spoilt():
     assert repr(shared).startswith("Pipeline(")
 
 
-# ----------------------------------------------------------------------------------------------------
+# ------------------------------------------------------------------------------------------------
 # the store
 
 
 def test_a_store_gives_back_what_was_run_and_runs_nothing_twice(tmp_path):
-    store, study = tmp_path / "a.sqlite", small()
+    store = tmp_path / "a.sqlite"
+    study = small()
     first = run(study, store)
-    assert told(first) == told(run(study))
+    assert contents(first) == contents(run(study))
     FITS.clear()
     again = run(study, store)
     assert not FITS
-    assert told(again) == told(first)
+    assert contents(again) == contents(first)
     assert again.seconds == first.seconds > 0
     more = run(replace(study, splits=6), store)
     assert FITS["coin sex 0.5"] == 2
-    assert told(more) == told(run(replace(study, splits=6)))
-    assert told(run(study, store)) == told(first)  # fewer splits than it holds
+    assert contents(more) == contents(run(replace(study, splits=6)))
+    assert contents(run(study, store)) == contents(first)  # fewer splits than it holds
     loaded = load(store)
-    assert sorted(map(repr, told(loaded))) == sorted(map(repr, told(more)))
-    assert (loaded.splits, loaded.tasks, loaded.methods, loaded.models) == (
-        6, more.tasks, more.methods, more.models
-    )  # fmt: skip
+    assert sorted(map(repr, contents(loaded))) == sorted(map(repr, contents(more)))
+    assert loaded.splits == 6
+    assert loaded.tasks == more.tasks
+    assert loaded.methods == more.methods
+    assert loaded.models == more.models
     assert (
         loaded.comparison("people", "region", "coin").digest
         == more.comparison("people", "region", "coin").digest
@@ -747,11 +784,11 @@ def test_a_killed_study_goes_on_where_it_was(tmp_path, monkeypatch):
         from evenhand.study.units import Work
         from tests.unit.study.test_study import run, slow
         done = Work._kept_cases
-        def told(self, unit):
+        def noted(self, unit):
             with Path({str(log)!r}).open("a") as file:
                 file.write(f"{{unit}}\\n")
             return done(self, unit)
-        Work._kept_cases = told
+        Work._kept_cases = noted
         run(slow(), {str(store)!r})
     """
     environment = {
@@ -782,7 +819,7 @@ def test_a_killed_study_goes_on_where_it_was(tmp_path, monkeypatch):
     run(study, store)
     assert len(second) == len(set(second)) == 8 - len(finished)
     assert not finished & set(second)
-    assert told(load(store)) == told(run(study)) == told(run(study, store))
+    assert contents(load(store)) == contents(run(study)) == contents(run(study, store))
 
 
 def test_progress_tells_the_share_by_time_and_what_is_left():
@@ -834,5 +871,8 @@ def test_the_german_credit_data_with_real_methods(tmp_path):
     assert found.start[0].value == pytest.approx(0.75, abs=0.05)
     assert cases.methods["reject-option-spd"].code == "ROC_SPD"
     assert cases.to_frame().groupby("method").size().to_dict() == {
-        "original": 6, "prejudice-remover": 2, "reject-option-spd": 4, "reweighing": 4
-    }  # fmt: skip
+        "original": 6,
+        "prejudice-remover": 2,
+        "reject-option-spd": 4,
+        "reweighing": 4,
+    }
