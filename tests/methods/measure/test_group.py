@@ -23,7 +23,8 @@ from tests.support.helpers import refused
 SEX = eh.category("sex", ["F", "M"])
 RACE = eh.category("race", ["a", "b", "c"])
 AGE = eh.integer("age", 18, 90)
-SPACE = eh.Space([SEX, RACE, AGE, eh.integer("income", 0, 99)], protected=["sex"])
+INCOME = eh.integer("income", 0, 99)
+SPACE = eh.Space([SEX, RACE, AGE, INCOME], protected=["sex"])
 TIED = eh.Space(
     SPACE.features,
     ["sex"],
@@ -42,7 +43,9 @@ def people_of(space: eh.Space) -> Any:
         if feature.kind == "category":
             columns.append(feature.levels)
         else:
-            columns.append(range(int(feature.low), int(feature.high) + 1))
+            low = int(feature.low)
+            high = int(feature.high)
+            columns.append(range(low, high + 1))
     rows = list(itertools.product(*columns))
     everyone = pd.DataFrame(rows, columns=list(space.names))
     for text in space.constraints:
@@ -167,25 +170,43 @@ BINS = [
 ]
 
 
+OTHER = eh.integer("other", 0, 10_000)
+
+
+def number_of_bins(bins: Any) -> int:
+    """Return how many bins there are, given their number or their edges."""
+    if isinstance(bins, int):
+        return bins
+    return len(bins) - 1
+
+
 @pytest.mark.parametrize(("feature", "model", "spread", "label"), BINS)
 def test_bins_form_groups_of_numbers(feature, model, spread, label):
-    space = eh.Space([feature, eh.integer("other", 0, 10_000)], protected=["age"])
-    found = eh.measure(
-        model, space, kind="group", margin=0.05, level=0.999, exact=False
-    ).worst
+    space = eh.Space([feature, OTHER], protected=["age"])
+    result = eh.measure(
+        model,
+        space,
+        kind="group",
+        margin=0.05,
+        level=0.999,
+        exact=False,
+    )
+    found = result.worst
     assert found.estimate.low <= spread <= found.estimate.high
-    bins = feature.bins if isinstance(feature.bins, int) else len(feature.bins) - 1
-    assert len(found.groups) == bins
+    assert len(found.groups) == number_of_bins(feature.bins)
     labels = [group.about["age"] for group in found.groups]
     assert label in labels
 
 
 def test_a_bin_without_any_value_is_left_out():
-    space = eh.Space(
-        [eh.integer("age", 0, 3, bins=8), eh.integer("other", 0, 10_000)], protected=["age"]
-    )
-    found = eh.measure(lambda people: people["age"] == 3, space, kind="group", exact=False)
-    assert [group.estimate.value for group in found.worst.groups] == [0, 0, 0, 1]
+    def is_3(people):
+        return people["age"] == 3
+
+    age = eh.integer("age", 0, 3, bins=8)
+    space = eh.Space([age, OTHER], protected=["age"])
+    found = eh.measure(is_3, space, kind="group", exact=False)
+    rates = [rate_of(group) for group in found.worst.groups]
+    assert rates == [0, 0, 0, 1]
     assert "4 of 8 groups" in found.notes[0]
 
 
@@ -244,7 +265,7 @@ def test_equal_groups_have_no_cases():
 
     sampled = eh.measure(older, SPACE, kind="group", margin=0.2, exact=False)
     assert sampled.worst.cases == ()
-    same = eh.Space([SEX, eh.integer("age", 18, 90)], protected=["sex"])
+    same = eh.Space([SEX, AGE], protected=["sex"])
     enumerated = eh.measure(older, same, kind="group")
     assert enumerated.worst.cases == ()
 
@@ -257,7 +278,7 @@ def test_the_query_budget_is_never_exceeded():
         asked += len(people)
         return people["age"] + 5 * (people["sex"] == "M") > 50
 
-    sets = (["sex"], [("sex",), ("race",)])
+    sets: list[Any] = [["sex"], [("sex",), ("race",)]]
     for interval, over, queries in itertools.product(
         (None, "wald"), sets, (1, 5, 7, 40, 333)
     ):
@@ -332,7 +353,7 @@ def grade(people):
 
 @pytest.mark.parametrize("exact", [None, False])
 def test_several_labels_without_a_favourable_one_have_a_finding_each(exact):
-    space = eh.Space([SEX, eh.integer("income", 0, 99)], protected=["sex"])
+    space = eh.Space([SEX, INCOME], protected=["sex"])
     found = eh.measure(
         eh.Subject(grade, space, labels=GRADES),
         kind="group",
@@ -372,7 +393,7 @@ def test_several_labels_without_a_favourable_one_have_a_finding_each(exact):
     [["good", "fair"], ("fair", "good"), {"good", "fair"}, lambda y: y != "poor"],
 )
 def test_the_favourable_outcome_may_be_several_or_a_function(positive):
-    space = eh.Space([SEX, eh.integer("income", 0, 99)], protected=["sex"])
+    space = eh.Space([SEX, INCOME], protected=["sex"])
 
     def stricter(people):
         is_refused = (people["sex"] == "F") & (people["income"] < 40)
@@ -563,7 +584,7 @@ def test_wald_misses_a_rare_difference_that_the_default_finds():
 @pytest.mark.parametrize("exact", [None, False])
 def test_a_group_suite_is_replayed_on_another_version(tmp_path, suffix, exact):
     file = tmp_path / f"group{suffix}"
-    space = eh.Space([SEX, RACE, eh.integer("income", 0, 99)], protected=["sex"])
+    space = eh.Space([SEX, RACE, INCOME], protected=["sex"])
 
     def old(people):
         bar = 50 - 20 * (people["sex"] == "M")
@@ -638,7 +659,7 @@ def test_a_suite_of_several_sets_and_outputs_is_replayed(tmp_path):
 
 
 def test_each_label_of_a_suite_is_replayed_by_itself(tmp_path):
-    space = eh.Space([SEX, eh.integer("income", 0, 99)], protected=["sex"])
+    space = eh.Space([SEX, INCOME], protected=["sex"])
     subject = eh.Subject(grade, space, labels=GRADES)
     found = eh.measure(subject, kind="group", margin=0.05, keep_tests=True)
     file = tmp_path / "grades.csv"
