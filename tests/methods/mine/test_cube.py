@@ -57,13 +57,13 @@ def places(cube, family):
 
 def met(cube, over, columns, family, place):
     """Which rows meet the conditions of a rule set, looked at one by one."""
-    mask = np.ones(len(columns[0]), dtype=bool)
+    masks = []
     conditions = cube.conditions(family, place)
     for position, condition in zip(family, conditions, strict=True):
         feature = over[position]
         assert condition.feature == feature.name
-        mask &= condition.mask(columns[position], feature)
-    return mask
+        masks.append(condition.mask(columns[position], feature))
+    return np.all(masks, axis=0)
 
 
 @settings(max_examples=examples(40))
@@ -80,7 +80,8 @@ def test_sums_are_those_over_the_rows_that_meet_the_conditions(case, seed):
     for family in cube.families():
         sizes = cube.sums(family, counts)
         sums = cube.sums(family, totals)
-        assert sizes.shape == sums.shape[1:] == cube.copies(family).shape
+        assert sizes.shape == cube.copies(family).shape
+        assert sizes.shape == sums.shape[1:]
         assert sizes.size == cube.size(family)
         second_sums = cube.sums(family, totals[1])
         assert np.allclose(second_sums, sums[1])
@@ -94,6 +95,29 @@ def test_sums_are_those_over_the_rows_that_meet_the_conditions(case, seed):
             assert sums_of_place == pytest.approx(expected)
 
 
+def covered_by(cube, family, place):
+    """Return how many rows each condition of a rule set covers alone."""
+    counts = []
+    for position, choice in zip(family, place, strict=True):
+        covered = cube.covers((position,), (choice,))
+        counts.append(covered.sum())
+    return counts
+
+
+def coverages(cube, family, least, rows):
+    """Count the rule sets of a family by the rows they cover, where these are enough.
+
+    Conditions on one feature that cover nobody or everybody say nothing.
+    """
+    found: Counter[bytes] = Counter()
+    for place in places(cube, family):
+        splits = all(0 < count < rows for count in covered_by(cube, family, place))
+        covered = cube.covers(family, place)
+        if splits and covered.sum() >= least:
+            found[covered.tobytes()] += 1
+    return found
+
+
 @settings(max_examples=examples(40))
 @given(made(), st.integers(1, 12))
 def test_pruning_loses_no_coverage_and_counts_every_rule(case, least):
@@ -102,18 +126,6 @@ def test_pruning_loses_no_coverage_and_counts_every_rule(case, least):
     sizes = cube.totals()
     pruned = cube.pruned(sizes, least)
     for family in cube.families(2):
-        # Rules on one feature that cover nobody or everybody say nothing; the rest is counted by
-        # what it covers.
-        wanted: Counter[bytes] = Counter()
-        for place in places(cube, family):
-            alone = []
-            for position, choice in zip(family, place, strict=True):
-                covered_alone = cube.covers((position,), (choice,))
-                alone.append(covered_alone.sum())
-            splits = all(0 < size < rows for size in alone)
-            covered = cube.covers(family, place)
-            if splits and covered.sum() >= least:
-                wanted[covered.tobytes()] += 1
         found: Counter[bytes] = Counter()
         if family in pruned.families():
             copies = pruned.copies(family)
@@ -122,7 +134,7 @@ def test_pruning_loses_no_coverage_and_counts_every_rule(case, least):
                 if enough[place]:
                     covered = pruned.covers(family, place)
                     found[covered.tobytes()] += int(copies[place])
-        assert found == wanted
+        assert found == coverages(cube, family, least, rows)
 
 
 @settings(max_examples=examples(40))
@@ -140,7 +152,9 @@ def test_frequent_rules_are_counted_one_by_one(case, least, depth):
 
 
 def test_rows_in_the_same_cell_are_one():
-    columns = [np.array([0.0, 1.0, 0.0, 0.0]), np.array([20.0, 30.0, 21.0, 70.0])]
+    sexes = np.array([0.0, 1.0, 0.0, 0.0])
+    ages = np.array([20.0, 30.0, 21.0, 70.0])
+    columns = [sexes, ages]
     over = [category("sex", ["F", "M"]), integer("age", 18, 90)]
     cube = cube_over(over, columns, bins=[40])
     assert cube.codes.tolist() == [[0, 0], [0, 1], [1, 0]]
@@ -148,8 +162,10 @@ def test_rows_in_the_same_cell_are_one():
     assert cube.totals().tolist() == [2, 1, 1]
     values = np.array([1.0, 2.0, 3.0, 4.0])
     assert cube.totals(values).tolist() == [4, 4, 2]
-    assert cube.mask((0, 1), (0, 0)).tolist() == [True, False, False]
-    assert cube.covers((0, 1), (0, 0)).tolist() == [True, False, True, False]
+    mask = cube.mask((0, 1), (0, 0))
+    covered = cube.covers((0, 1), (0, 0))
+    assert mask.tolist() == [True, False, False]
+    assert covered.tolist() == [True, False, True, False]
 
 
 @pytest.mark.parametrize("narrow", [0, 1 << 22])
@@ -159,9 +175,13 @@ def test_cells_are_the_same_however_they_are_found(narrow, monkeypatch):
     over = [integer(f"f{place}", 0, 4) for place in range(4)]
     monkeypatch.setattr(module, "_NARROW", narrow)
     cube = cube_over(over, columns)
-    rows = np.column_stack(columns)
-    distinct = np.unique(rows, axis=0)
-    assert cube.codes[cube.index].tolist() == rows.tolist()
+    check_cells(cube, np.column_stack(columns))
+
+
+def check_cells(cube, cells):
+    """The codes are the distinct cells, and the index leads from each row to its own."""
+    distinct = np.unique(cells, axis=0)
+    assert cube.codes[cube.index].tolist() == cells.tolist()
     assert cube.codes.tolist() == distinct.tolist()
 
 
@@ -174,10 +194,7 @@ def test_more_possible_cells_than_whole_numbers_can_count():
     cells_by_feature = []
     for choices, column in zip(cube.choices, columns, strict=True):
         cells_by_feature.append(choices.cells(column))
-    cells = np.column_stack(cells_by_feature)
-    distinct = np.unique(cells, axis=0)
-    assert cube.codes[cube.index].tolist() == cells.tolist()
-    assert cube.codes.tolist() == distinct.tolist()
+    check_cells(cube, np.column_stack(cells_by_feature))
     assert cube.candidates() == 55**30 - 1
     singles = 30 * 54
     pairs = math.comb(30, 2) * 54**2
@@ -191,8 +208,11 @@ def test_features_without_choices_are_in_no_family():
         integer("one", 3, 3),
         category("race", ["a", "b", "c"]),
     ]
-    rows = np.array([[0.0, 3.0, 2.0], [1.0, 3.0, 0.0]])
-    columns = list(rows.T)
+    columns = [
+        np.array([0.0, 1.0]),
+        np.array([3.0, 3.0]),
+        np.array([2.0, 0.0]),
+    ]
     cube = cube_over(over, columns)
     assert cube.families() == [(0,), (2,), (0, 2)]
     assert cube.families(1) == [(0,), (2,)]
@@ -203,7 +223,11 @@ def test_features_without_choices_are_in_no_family():
 def test_candidates_count_every_rule_of_every_family():
     numbers = np.arange(6.0)
     columns = [numbers % 2, numbers % 3, numbers / 5]
-    over = [category("a", [0, 1]), category("b", [0, 1, 2]), real("c", 0, 1)]
+    over = [
+        category("a", [0, 1]),
+        category("b", [0, 1, 2]),
+        real("c", 0, 1),
+    ]
     cube = cube_over(over, columns, bins=4)
     for depth in (1, 2, 3, 9, None):
         assert cube.candidates(depth) == rules_of(cube, depth)
@@ -223,10 +247,11 @@ def rules_of(cube, depth):
 def test_no_rows_have_no_cells():
     nobody = np.array([])
     cube = cube_over([category("sex", ["F", "M"])], [nobody])
-    assert cube.totals().tolist() == []
+    totals = cube.totals()
+    assert totals.tolist() == []
     assert cube.totals(np.zeros((2, 0))).shape == (2, 0)
-    assert cube.sums((0,), cube.totals()).tolist() == [0, 0]
-    assert cube.pruned(cube.totals(), 1).families() == []
+    assert cube.sums((0,), totals).tolist() == [0, 0]
+    assert cube.pruned(totals, 1).families() == []
 
 
 def test_a_family_too_large_to_sum_is_refused_with_its_numbers():
@@ -234,22 +259,25 @@ def test_a_family_too_large_to_sum_is_refused_with_its_numbers():
     over = [real(f"f{place}", 0, 1) for place in range(5)]
     cube = cube_over(over, columns)
     family = (0, 1, 2, 3, 4)
+    totals = cube.totals()
     refused(
         SpaceError,
-        lambda: cube.sums(family, cube.totals()),
+        lambda: cube.sums(family, totals),
         "f0, f1, f2, f3, f4",
         "459,165,024",
         "depth",
     )
     refused(SpaceError, lambda: cube.copies(family), "rule sets")
-    assert cube.sums(family[:3], cube.totals()).shape == (54, 54, 54)
+    smaller = cube.sums(family[:3], totals)
+    assert smaller.shape == (54, 54, 54)
 
 
 # The authors' own data (TestSGD, Table 5)
 
 
 def table(name):
-    return np.loadtxt(authors.published(f"{name}.csv.gz"), delimiter=",", skiprows=1)
+    path = authors.published(f"{name}.csv.gz")
+    return np.loadtxt(path, delimiter=",", skiprows=1)
 
 
 def published(over, columns):
@@ -285,8 +313,9 @@ def census():
 
 def test_census_has_the_rule_sets_of_algorithm_1(census):
     cube, sizes, least = census
-    rows = sizes.sum()
     assert cube.candidates() == 4184
+    assert cube.frequent(sizes, least) == 2045
+    rows = sizes.sum()
     for searched in (cube, cube.pruned(sizes, least)):
         frequent_rules = 0
         frequent_on_both_sides = 0
@@ -295,10 +324,10 @@ def test_census_has_the_rule_sets_of_algorithm_1(census):
             copies = searched.copies(family)
             enough = covered >= least
             leaves_enough = rows - covered >= least
-            frequent_rules += int(copies[enough].sum())
-            frequent_on_both_sides += int(copies[enough & leaves_enough].sum())
-        assert (frequent_rules, frequent_on_both_sides) == (2045, 2020)
-    assert cube.frequent(sizes, least) == 2045
+            frequent_rules += copies[enough].sum()
+            frequent_on_both_sides += copies[enough & leaves_enough].sum()
+        assert frequent_rules == 2045
+        assert frequent_on_both_sides == 2020
 
 
 def test_census_has_the_rule_sets_that_the_authors_report(census):

@@ -31,13 +31,14 @@ def log(n: int = 2000, seed: int = 0) -> pd.DataFrame:
             "age": rng.integers(20, 70, n),
         }
     )
-    older_women = (frame["sex"] == "F") & (frame["age"] >= 45)
-    rate = 0.6 - 0.3 * older_women
-    return frame.assign(
-        ok=(rng.uniform(size=n) < rate).astype(int),
-        paid=(rng.uniform(size=n) < 0.5).astype(int),
-        other=1.5,
-    )
+    is_older_woman = (frame["sex"] == "F") & (frame["age"] >= 45)
+    rate = 0.6 - 0.3 * is_older_woman
+    is_ok = rng.uniform(size=n) < rate
+    has_paid = rng.uniform(size=n) < 0.5
+    frame["ok"] = is_ok.astype(int)
+    frame["paid"] = has_paid.astype(int)
+    frame["other"] = 1.5
+    return frame
 
 
 LOG = log()
@@ -47,7 +48,8 @@ def holes() -> pd.DataFrame:
     """The same decisions, in which something is missing here and there."""
     rng = np.random.default_rng(1)
     frame = LOG.astype({"age": float, "ok": float, "paid": float})
-    for name, share in {"sex": 0.05, "age": 0.1, "ok": 0.02, "paid": 0.03}.items():
+    shares = {"sex": 0.05, "age": 0.1, "ok": 0.02, "paid": 0.03}
+    for name, share in shares.items():
         missing = rng.uniform(size=len(frame)) < share
         frame.loc[missing, name] = None
     return frame
@@ -71,49 +73,59 @@ def entry(result: eh.Result) -> Any:
 
 def test_it_says_who_was_treated_differently():
     result = eh.mine_log(LOG, outcome="ok", over=OVER, limit=0.1)
-    mining = entry(result)
-    assert str(result.worst.about) == "sex F, age at least 45"
+    worst = result.worst
+    assert str(worst.about) == "sex F, age at least 45"
     mask = (LOG["sex"] == "F") & (LOG["age"] >= 45)
     inside = LOG["ok"][mask].mean()
     outside = LOG["ok"][~mask].mean()
-    assert result.worst.estimate.value == pytest.approx(outside - inside)
-    assert result.worst.claim.startswith(
+    assert worst.estimate.value == pytest.approx(outside - inside)
+    assert worst.claim.startswith(
         f"people with sex F, age at least 45 get the outcome 1 {100 * inside:.1f} % of the time,"
         f" everyone else {100 * outside:.1f} %"
     )
+    assert worst.estimate.population == "decisions like the recorded ones"
+    assert result.verdict == "fail"
+
+
+def test_it_says_how_it_was_found():
+    result = eh.mine_log(LOG, outcome="ok", over=OVER, limit=0.1)
+    mining = entry(result)
     assert mining["method"] == "recorded"
     assert mining["rows"] == 2000
     assert mining["queries"] == 0
     assert mining["candidates"] == (2 + 1) * (6 + 1) * (54 + 1) - 1
     assert result.job == "mine_log"
-    assert result.verdict == "fail"
     assert result.spent.queries == 0
     assert result.notes == ()
-    assert result.worst.estimate.population == "decisions like the recorded ones"
-    assert not any(finding.cases for finding in result.findings)
+    for finding in result.findings:
+        assert finding.cases == ()
     assert [feature["name"] for feature in result.space["features"]] == OVER
 
 
 def test_a_result_survives_json(tmp_path):
+    path = tmp_path / "log.json"
     result = eh.mine_log(LOG, **HOW)
-    text = result.to_json(tmp_path / "log.json")
+    text = result.to_json(path)
     jsonschema.Draft202012Validator(schema()).validate(json.loads(text))
-    back = eh.Result.from_json(tmp_path / "log.json")
-    assert back.digest == result.digest == eh.mine_log(LOG, **HOW).digest
+    back = eh.Result.from_json(path)
+    again = eh.mine_log(LOG, **HOW)
+    assert back.digest == result.digest
+    assert again.digest == result.digest
     assert isinstance(back.worst.about, Rule)
-    nothing = eh.Subject(
-        lambda frame: frame["age"] > 0, eh.Space.from_dict(result.space), positive=True
-    )
-    refused(
-        UsageError, lambda: eh.replay(tmp_path / "log.json", nothing), "no cases to replay"
-    )
+    space = eh.Space.from_dict(result.space)
+    software = eh.Subject(lambda frame: frame["age"] > 0, space, positive=True)
+    refused(UsageError, lambda: eh.replay(path, software), "no cases to replay")
 
 
 @pytest.mark.parametrize(
     "how",
     [
         pytest.param({}, marks=pytest.mark.slow),
-        {"bins": {"age": [30, 50]}, "depth": 2, "support": 0.1},
+        {
+            "bins": {"age": [30, 50]},
+            "depth": 2,
+            "support": 0.1,
+        },
         pytest.param({"binning": "quantiles"}, marks=pytest.mark.slow),
     ],
 )
@@ -134,35 +146,51 @@ def test_it_finds_what_mine_finds_on_the_same_rows(how):
     tested = eh.Subject(decide, space, positive=1)
     asked = eh.mine(tested, data=frame, treatment="rows", **how)
     recorded = eh.mine_log(frame, outcome="ok", over=OVER, **how)
-    one = entry(asked)
-    other = entry(recorded)
     for key in ("candidates", "frequent", "examined", "depth", "stories", "rest", "maps"):
-        asked_text = json.dumps(one[key]).replace(one["population"], "")
-        recorded_text = json.dumps(other[key]).replace(other["population"], "")
-        assert asked_text == recorded_text
-    assert [finding.estimate.low for finding in asked.findings] == [
-        f.estimate.low for f in recorded.findings
-    ]
+        assert text_of(asked, key) == text_of(recorded, key)
+    asked_lows = [finding.estimate.low for finding in asked.findings]
+    recorded_lows = [finding.estimate.low for finding in recorded.findings]
+    assert asked_lows == recorded_lows
 
 
-HOW: dict[str, Any] = {"outcome": "ok", "over": OVER, "bins": 4, "top": 3}
-TRUE: dict[str, Any] = {**HOW, "truth": "paid", "score": ["rate", "tpr", "fpr"]}
+def text_of(result: eh.Result, key: str) -> str:
+    """Return a part of the details as text, without the population, which differs."""
+    mining = entry(result)
+    return json.dumps(mining[key]).replace(mining["population"], "")
+
+
+HOW: dict[str, Any] = {
+    "outcome": "ok",
+    "over": OVER,
+    "bins": 4,
+    "top": 3,
+}
+TRUE: dict[str, Any] = {
+    **HOW,
+    "truth": "paid",
+    "score": ["rate", "tpr", "fpr"],
+}
 
 
 @pytest.fixture(scope="module")
-def expected() -> tuple[eh.Result, eh.Result]:
-    return eh.mine_log(holes(), **TRUE), eh.mine_log(LOG, **HOW)
+def of_holes() -> eh.Result:
+    return eh.mine_log(holes(), **TRUE)
+
+
+@pytest.fixture(scope="module")
+def of_whole() -> eh.Result:
+    return eh.mine_log(LOG, **HOW)
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_frames_of_any_engine_give_the_same(engine, expected):
-    some, whole = expected
-    found = eh.mine_log(ENGINES[engine](holes()), **TRUE)
-    assert found.notes == some.notes
-    assert found.details == some.details
-    assert list(map(str, found.findings)) == list(map(str, some.findings))
-    complete = eh.mine_log(ENGINES[engine](LOG), **HOW)
-    assert complete.details == whole.details
+def test_frames_of_any_engine_give_the_same(engine, of_holes, of_whole):
+    as_engine = ENGINES[engine]
+    found = eh.mine_log(as_engine(holes()), **TRUE)
+    assert found.notes == of_holes.notes
+    assert found.details == of_holes.details
+    assert list(map(str, found.findings)) == list(map(str, of_holes.findings))
+    complete = eh.mine_log(as_engine(LOG), **HOW)
+    assert complete.details == of_whole.details
 
 
 def test_rows_with_something_missing_are_left_out_and_counted():
@@ -171,13 +199,15 @@ def test_rows_with_something_missing_are_left_out_and_counted():
     result = eh.mine_log(frame, **how)
     kept = frame.dropna(subset=["sex", "age", "ok"])
     assert entry(result)["rows"] == len(kept)
-    assert [note.partition(" of ")[0] for note in result.notes] == [
-        f"{frame[name].isna().sum():,}" for name in ("sex", "age", "ok")
-    ]
+    missing = frame[["sex", "age", "ok"]].isna().sum()
+    numbers = [note.partition(" of ")[0] for note in result.notes]
+    assert numbers == [f"{count:,}" for count in missing]
     assert "rows have no sex; they are left out" in result.notes[0]
-    assert result.details == eh.mine_log(kept, **how).details
+    of_kept = eh.mine_log(kept, **how)
+    assert result.details == of_kept.details
     # A column that is not named may be missing everywhere.
-    assert eh.mine_log(frame.assign(race=None), **how).digest == result.digest
+    without_race = eh.mine_log(frame.assign(race=None), **how)
+    assert without_race.digest == result.digest
 
 
 @pytest.mark.parametrize(
@@ -189,20 +219,26 @@ def test_rows_with_something_missing_are_left_out_and_counted():
         pytest.param((2, 7), 2, "2", marks=pytest.mark.slow),
     ],
 )
-def test_any_outcome_may_be_the_favourable_one(outcomes, positive, favoured):
+def test_any_outcome_may_be_the_favourable_one(outcomes, positive, favoured, of_whole):
     good, bad = outcomes
     frame = LOG.assign(ok=[good if ok else bad for ok in LOG["ok"]])
     found = entry(eh.mine_log(frame, positive=positive, **HOW))
     assert found["favoured"] == favoured
-    plain = entry(eh.mine_log(LOG, **HOW))
+    plain = entry(of_whole)
     assert found["stories"] == plain["stories"]
-    other = eh.mine_log(frame, positive=outcomes[1], **HOW)
-    worst = plain["stories"][0]
-    assert other.worst.estimate.value == pytest.approx(abs(worst["difference"]))
+    other = eh.mine_log(frame, positive=bad, **HOW)
+    difference = plain["stories"][0]["difference"]
+    assert other.worst.estimate.value == pytest.approx(abs(difference))
 
 
 def test_true_outcomes_give_gaps_in_error_rates():
-    result = eh.mine_log(LOG, outcome="ok", over=OVER, truth="paid", score=["tpr", "fpr"])
+    result = eh.mine_log(
+        LOG,
+        outcome="ok",
+        over=OVER,
+        truth="paid",
+        score=["tpr", "fpr"],
+    )
     space = eh.Space.from_dict(result.space)
     points = space.encode(LOG)
     paid = LOG["paid"] == 1
@@ -211,11 +247,11 @@ def test_true_outcomes_give_gaps_in_error_rates():
         for story in mining["stories"]:
             rule = Rule.from_dict(story["rule"])
             mask = rule.mask(points, space)
-            inside = LOG["ok"][mask & kept].mean()
-            outside = LOG["ok"][~mask & kept].mean()
-            gap = inside - outside
+            inside = LOG["ok"][mask & kept]
+            outside = LOG["ok"][~mask & kept]
+            gap = inside.mean() - outside.mean()
             assert story["difference"] == pytest.approx(gap)
-            assert story["rows"] == (mask & kept).sum()
+            assert story["rows"] == len(inside)
     both = {finding.claim.partition(", ")[0] for finding in result.findings}
     assert both == {
         "of those whose true outcome is favourable",
@@ -228,11 +264,15 @@ def test_several_sets_share_one_level():
     both = eh.mine_log(LOG, outcome="ok", over=[("sex", "age"), ("race",)])
     alone = eh.mine_log(LOG, outcome="ok", over=["sex", "age"])
     first, second = both.details["mine"]
-    assert (first["over"], second["over"]) == (["sex", "age"], ["race"])
+    assert first["over"] == ["sex", "age"]
+    assert second["over"] == ["race"]
     worst = first["stories"][0]
     worst_alone = entry(alone)["stories"][0]
     assert worst["difference"] == worst_alone["difference"]
     assert worst["low"] < worst_alone["low"]
+
+
+def test_a_single_name_is_a_set_of_one():
     single = eh.mine_log(LOG, outcome="ok", over="race")
     assert entry(single)["over"] == ["race"]
 
@@ -244,78 +284,114 @@ def test_the_bound_on_all_others_comes_last_however_little_is_known():
         noise = LOG[:200].assign(ok=rng.integers(0, 2, 200))
         for over in ("sex", ["sex", "age"]):
             result = eh.mine_log(noise, outcome="ok", over=over, bins=3, top=2)
-            assert result.worst.about.conditions
-            assert result.findings[-1].about == Rule(())
-            assert result.findings[-1].estimate.low <= result.worst.estimate.low
+            worst = result.worst
+            last = result.findings[-1]
+            assert worst.about.conditions
+            assert last.about == Rule(())
+            assert last.estimate.low <= worst.estimate.low
 
 
 def test_few_decisions_are_undecided_and_never_fair():
-    few = LOG[:30].assign(ok=1)
-    assert eh.mine_log(few, outcome="ok", over="sex", limit=0.05).verdict == "undecided"
-    many = pd.concat([LOG.assign(ok=1)] * 20)
-    assert eh.mine_log(many, outcome="ok", over="sex", limit=0.05).verdict == "pass"
-    assert eh.mine_log(LOG, outcome="ok", over="sex", limit=0.05, level=0.8).exit_code == 1
+    def mined(frame: Any, **options: Any) -> eh.Result:
+        return eh.mine_log(frame, outcome="ok", over="sex", limit=0.05, **options)
+
+    alike = LOG.assign(ok=1)
+    assert mined(alike[:30]).verdict == "undecided"
+    many = pd.concat([alike] * 20)
+    assert mined(many).verdict == "pass"
+    assert mined(LOG, level=0.8).exit_code == 1
 
 
-def test_what_is_wrong_is_refused():
-    def no(kind: Any, *words: str, frame: Any = LOG, **options: Any) -> None:
-        refused(
-            kind,
-            lambda: eh.mine_log(frame, **{"outcome": "ok", "over": OVER, **options}),
-            *words,
-        )
+def no(kind: Any, words: list[str], *, frame: Any = LOG, **options: Any) -> None:
+    """Check that mining a log is refused in a sentence with these words."""
+    given = {"outcome": "ok", "over": OVER, **options}
+    refused(kind, lambda: eh.mine_log(frame, **given), *words)
 
-    no(DataError, "outcome = 'okk'", "did you mean 'ok'", outcome="okk")
-    no(DataError, "outcome = None", outcome=None)
-    no(UsageError, "not 0 and 1", outcome="other")
-    no(UsageError, "positive = 3 is not an outcome of 'ok'", positive=3)
-    no(DataError, "over names 'sexx'", "did you mean 'sex'", over="sexx")
-    no(DataError, "over names 'ok'", over=["sex", "ok"])
-    for over in (None, [], "", [()], 5, [5], [["sex"], 5]):
-        no(UsageError, "over = ", "names no columns", over=over)
-    no(UsageError, "twice", over=["sex", "sex"])
-    no(UsageError, "twice", over=[("sex", "age"), ("age", "sex")])
-    no(DataError, "truth = 'pay'", "did you mean 'paid'", truth="pay", score="tpr")
-    no(UsageError, "truth = 'ok' is the column of outcomes", truth="ok", score="tpr")
-    no(UsageError, "needs true outcomes", score="tpr")
-    no(UsageError, "score = 'odds'", score="odds", truth="paid")
-    no(UsageError, "score = None", score=None)
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"outcome": "okk"}, ["outcome = 'okk'", "did you mean 'ok'"]),
+        ({"outcome": None}, ["outcome = None"]),
+        ({"over": "sexx"}, ["over names 'sexx'", "did you mean 'sex'"]),
+        ({"over": ["sex", "ok"]}, ["over names 'ok'"]),
+        ({"truth": "pay", "score": "tpr"}, ["truth = 'pay'", "did you mean 'paid'"]),
+    ],
+)
+def test_columns_that_are_not_there_are_refused(options, words):
+    no(DataError, words, **options)
+
+
+@pytest.mark.parametrize("over", [None, [], "", [()], 5, [5], [["sex"], 5]])
+def test_what_names_no_columns_is_refused(over):
+    no(UsageError, ["over = ", "names no columns"], over=over)
+
+
+@pytest.mark.parametrize("support", [0, 1, -1, 1.5, "a", True])
+def test_a_wrong_support_is_refused(support):
+    no(UsageError, ["support is"], support=support)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"outcome": "other"}, ["not 0 and 1"]),
+        ({"positive": 3}, ["positive = 3 is not an outcome of 'ok'"]),
+        ({"over": ["sex", "sex"]}, ["twice"]),
+        ({"over": [("sex", "age"), ("age", "sex")]}, ["twice"]),
+        ({"truth": "ok", "score": "tpr"}, ["truth = 'ok' is the column of outcomes"]),
+        ({"score": "tpr"}, ["needs true outcomes"]),
+        ({"score": "odds", "truth": "paid"}, ["score = 'odds'"]),
+        ({"score": None}, ["score = None"]),
+        ({"binning": "equal"}, ["unknown binning"]),
+        ({"bins": {"other": 3}}, ["bins names 'other'"]),
+        ({"depth": 0}, ["depth is 0"]),
+        ({"top": 2.5}, ["top = 2.5"]),
+        ({"limit": -1}, ["limit is -1"]),
+        ({"level": 2}, ["level is 2"]),
+        ({"positiv": 1}, ["did you mean 'positive'"]),
+    ],
+)
+def test_options_that_are_wrong_are_refused(options, words):
+    no(UsageError, words, **options)
+
+
+def test_true_outcomes_that_compare_nobody_are_refused():
     words = LOG.assign(paid=np.where(LOG["paid"] == 1, "yes", "no"))
-    no(
-        DataError,
-        "truth = 'paid' has no outcome that is favourable (1)",
-        frame=words,
-        truth="paid",
-        score="fpr",
-    )
-    no(DataError, "nobody to compare", frame=LOG.assign(paid=1), truth="paid", score="fpr")
-    for support in (0, 1, -1, 1.5, "a", True):
-        no(UsageError, "support is", support=support)
-    no(UsageError, "unknown binning", binning="equal")
-    no(UsageError, "bins names 'other'", bins={"other": 3})
-    no(UsageError, "depth is 0", depth=0)
-    no(UsageError, "top = 2.5", top=2.5)
-    no(UsageError, "limit is -1", limit=-1)
-    no(UsageError, "level is 2", level=2)
-    no(UsageError, "did you mean 'positive'", positiv=1)
-    no(DataError, "no rows", frame=LOG[:0])
-    no(DataError, "no row has all of sex, race, age, ok", frame=LOG.assign(ok=np.nan))
-    no(DataError, "not a dataframe", frame=[1, 2])
-    no(DataError, "no rule set over sex", frame=LOG.assign(sex="F"), over="sex")
-    no(
-        DataError,
-        "cannot sample",
-        frame=LOG.assign(sex=pd.Timestamp("2020-01-01")),
-        over="sex",
-    )
-    names = LOG.assign(sex=[f"person {number}" for number in range(len(LOG))])
-    no(DataError, "no rule set over sex", frame=names, over="sex")
-    no(
-        SpaceError,
-        "'sex' has",
-        "take fewer levels",
-        frame=pd.concat([names] * 6).assign(
-            sex=[f"person {number}" for number in range(12_000)]
-        ),
-        over="sex",
-    )
+    sentence = "truth = 'paid' has no outcome that is favourable (1)"
+    no(DataError, [sentence], frame=words, truth="paid", score="fpr")
+    all_paid = LOG.assign(paid=1)
+    no(DataError, ["nobody to compare"], frame=all_paid, truth="paid", score="fpr")
+
+
+@pytest.mark.parametrize(
+    ("frame", "words"),
+    [
+        (LOG[:0], "no rows"),
+        (LOG.assign(ok=np.nan), "no row has all of sex, race, age, ok"),
+        ([1, 2], "not a dataframe"),
+    ],
+)
+def test_frames_without_decisions_are_refused(frame, words):
+    no(DataError, [words], frame=frame)
+
+
+def persons(n: int) -> list[str]:
+    return [f"person {number}" for number in range(n)]
+
+
+@pytest.mark.parametrize(
+    ("frame", "words"),
+    [
+        (LOG.assign(sex="F"), "no rule set over sex"),
+        (LOG.assign(sex=pd.Timestamp("2020-01-01")), "cannot sample"),
+        (LOG.assign(sex=persons(2000)), "no rule set over sex"),
+    ],
+)
+def test_columns_that_have_no_rule_sets_are_refused(frame, words):
+    no(DataError, [words], frame=frame, over="sex")
+
+
+def test_a_column_of_very_many_levels_is_refused():
+    many = pd.concat([LOG] * 6).assign(sex=persons(12_000))
+    no(SpaceError, ["'sex' has", "take fewer levels"], frame=many, over="sex")

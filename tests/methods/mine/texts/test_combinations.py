@@ -78,26 +78,32 @@ def one_by_one(
     for size in range(1, depth + 1):
         for chosen in itertools.combinations(TERMS, size):
             some = [text for text in texts if names_all(text, chosen)]
-            if len(some) / len(texts) >= support - 1e-9:
+            share = len(some) / len(texts)
+            if share >= support - 1e-9:
                 found[chosen] = some
     return found
 
 
+def checksum(text: str) -> int:
+    return zlib.crc32(text.encode())
+
+
 def odd(texts: list[str]) -> list[bool]:
     """An arbitrary decision that any change of a text can change."""
-    return [zlib.crc32(text.encode()) % 3 == 0 for text in texts]
+    return [checksum(text) % 3 == 0 for text in texts]
 
 
 def graded(texts: list[str]) -> list[float]:
-    return [zlib.crc32(text.encode()) % 101 / 100 for text in texts]
+    return [checksum(text) % 101 / 100 for text in texts]
 
 
 def decided_by(
     function: Any, texts: list[str], support: float = 0.01, **options: Any
 ) -> list[Decided]:
-    matches = find(texts, LEXICON)
     subject = TextSubject(function, **options)
-    return ask(subject, matches, families(matches, support, None, 0), Meter()).decided
+    matches = find(texts, LEXICON)
+    found = families(matches, support, None, 0)
+    return ask(subject, matches, found, Meter()).decided
 
 
 @settings(deadline=None)
@@ -125,8 +131,11 @@ def test_families_are_the_categories_that_enough_texts_name_together(
     for family in found:
         named = [texts[row] for row in family.rows]
         assert sorted(named) == sorted(expected[family.categories])
-        assert len(set(family.rows.tolist())) == len(family.rows) == family.texts
-        assert len(family.terms) == family.rules == len(set(family.terms))
+        rows = family.rows.tolist()
+        assert len(rows) == family.texts
+        assert len(set(rows)) == len(rows)
+        assert len(family.terms) == family.rules
+        assert len(set(family.terms)) == family.rules
         for terms in family.terms:
             assert tuple(term.category for term in terms) == family.categories
 
@@ -138,7 +147,8 @@ def test_rows_are_shuffled_by_the_seed_alone():
         first = families(matches, 0.1, None, seed)[0]
         return [int(row) for row in first.rows]
 
-    assert rows(1) == rows(1) != rows(2)
+    assert rows(1) == rows(1)
+    assert rows(1) != rows(2)
     assert rows(1) != sorted(rows(1))
 
 
@@ -165,15 +175,23 @@ def test_combinations_that_nobody_could_ask_about_are_not_listed():
         terms[f"c{at}"] = [f"{word}{at}" for word in "abcdefghij"]
     text = " ".join(f"a{at}" for at in range(12))
     matches = find([text] * 100, Lexicon.from_dict(terms))
-    kept, notes = affordable(families(matches, 0.05, None, 0), 100_000)
+    found = families(matches, 0.05, None, 0)
+    kept, notes = affordable(found, 100_000)
     # Fifty texts of each: 6,000 for the single categories, and 5,000 for each pair.
     assert [len(family.categories) for family in kept] == [1] * 12 + [2] * 18
     assert "100,000,000,000,000 texts are beyond the budget" in notes[0]
-    assert (
-        notes[MOST_NOTES]
-        == f"nor were {2**12 - 1 - 30 - MOST_NOTES:,} other sets of categories"
-    )
+    not_named = 2**12 - 1 - 30 - MOST_NOTES
+    assert notes[MOST_NOTES] == f"nor were {not_named:,} other sets of categories"
     assert len(notes) == MOST_NOTES + 2
+
+
+def categories_of(found: Any) -> list[tuple[str, ...]]:
+    return [family.categories for family in found]
+
+
+def rows_of(found: Any) -> list[int]:
+    """Return how many texts each family has."""
+    return [len(family.rows) for family in found]
 
 
 def cost_of(found: Any, standing: Any) -> int:
@@ -190,7 +208,8 @@ def test_a_budget_is_kept_and_used(texts, most, standing):
     texts = [*texts, "gay sikh", "young"]
     found = families(find(texts, LEXICON), 0.01, None, 0)
     single = [family for family in found if len(family.categories) == 1]
-    if sum(family.rules + standing for family in single) > most:
+    least_cost = sum(family.rules + standing for family in single)
+    if least_cost > most:
         refused(
             UsageError,
             lambda: affordable(found, most, standing=standing),
@@ -201,47 +220,44 @@ def test_a_budget_is_kept_and_used(texts, most, standing):
     kept, notes = affordable(found, most, standing=standing)
     cost = cost_of(kept, standing)
     assert cost <= most
-    assert [family.categories for family in kept[: len(single)]] == [
-        family.categories for family in single
-    ]
+    assert categories_of(kept)[: len(single)] == categories_of(single)
     whole = cost_of(found, standing)
     assert (whole <= most) == (not notes)
     if whole <= most:
         assert cost == whole
         return
-    rows = max(len(family.rows) for family in kept)
+    rows = max(rows_of(kept))
     before = {family.categories: family for family in found}
+    one_more = []
     for family in kept:
-        assert family.rows.tolist() == before[family.categories].rows.tolist()[:rows]
-        assert family.texts == len(before[family.categories].rows)
-    one_more = [before[family.categories].only(rows + 1) for family in kept]
-    most_rows = max(len(family.rows) for family in single)
-    assert rows == most_rows or cost_of(one_more, standing) > most
+        whole_family = before[family.categories]
+        one_more.append(whole_family.only(rows + 1))
+        assert family.rows.tolist() == whole_family.rows[:rows].tolist()
+        assert family.texts == len(whole_family.rows)
+    assert rows == max(rows_of(single)) or cost_of(one_more, standing) > most
 
 
 def test_the_most_expensive_combinations_go_first_and_are_noted():
     texts = ["gay sikh young"] * 100 + ["gay sikh"] * 50
     found = families(find(texts, LEXICON), 0.01, None, 0)
     sizes = {family.categories: len(family.rows) * family.rules for family in found}
-    most = sum(LEAST * family.rules for family in found) - 1
-    kept, notes = affordable(found, most)
+    least_cost = sum(LEAST * family.rules for family in found)
+    kept, notes = affordable(found, least_cost - 1)
     several = [categories for categories in sizes if len(categories) > 1]
     most_expensive = max(several, key=lambda categories: sizes[categories])
     assert most_expensive == ("gender", "faith", "time")
-    assert [family.categories for family in kept] == [
-        each for each in sizes if each != most_expensive
-    ]
+    others = [categories for categories in sizes if categories != most_expensive]
+    assert categories_of(kept) == others
+    texts_of_each = len(kept[0].rows)
     assert notes == [
         (
             "gender and faith and time together were not asked about: 1,200 texts are beyond the"
             " budget"
         ),
-        (
-            f"no more than {len(kept[0].rows)} texts of each category were asked about, chosen at"
-            " random"
-        ),
+        f"no more than {texts_of_each} texts of each category were asked about, chosen at random",
     ]
-    assert affordable(found, most + 1)[0][-1].categories == most_expensive
+    enough, _ = affordable(found, least_cost)
+    assert enough[-1].categories == most_expensive
 
 
 @settings(max_examples=examples(60), deadline=None)
@@ -258,15 +274,15 @@ def test_outcomes_are_those_of_each_text_with_each_combination(texts, standing):
     assert len(asked.decided) == len(found)
     for decided in asked.decided:
         family = decided.family
-        for place, row in enumerate(family.rows.tolist()):
-            for at, terms in enumerate(family.terms):
+        rows = family.rows.tolist()
+        for row, outcomes in zip(rows, decided.outcomes, strict=True):
+            for terms, outcome in zip(family.terms, outcomes, strict=True):
                 variant = replaced(texts[row], terms_by_category(family, terms))
-                (outcome,) = odd([variant])
-                assert bool(decided.outcomes[place, at]) == outcome
-            if standing:
-                (outcome,) = odd([texts[row]])
-                assert bool(decided.standing[place, 0]) == outcome
-        assert decided.standing.shape == (len(family.rows), standing)
+                assert odd([variant]) == [bool(outcome)]
+        assert decided.standing.shape == (len(rows), standing)
+        if standing:
+            as_they_stand = [texts[row] for row in rows]
+            assert odd(as_they_stand) == decided.standing[:, 0].tolist()
 
 
 def terms_by_category(family: Any, terms: Any) -> dict[str, str]:
@@ -298,7 +314,9 @@ def check_limits(scored: Any, at: int) -> None:
 @given(sentences, st.sampled_from([odd, graded]))
 def test_scores_are_those_of_replacing_one_by_one(texts, function):
     texts = [*texts, "gay sikh", "young straight person"]
-    options: dict[str, Any] = {"output": "score"} if function is graded else {}
+    options: dict[str, Any] = {}
+    if function is graded:
+        options["output"] = "score"
     decided = decided_by(function, texts, **options)
     matches = find(texts, LEXICON)
     base = np.array(function(texts), dtype=float)
@@ -307,43 +325,47 @@ def test_scores_are_those_of_replacing_one_by_one(texts, function):
     expected = one_by_one(texts, 0.01)
     for outcomes in decided:
         family = outcomes.family
-        some = expected[family.categories]
         against_terms = score_terms(outcomes, intervals)
         against_rest = score_rest(outcomes, intervals, matches.names, base, matches)
         chosen = [terms_by_category(family, terms) for terms in family.terms]
         rates = []
         for terms in chosen:
-            variants = [replaced(text, terms) for text in some]
+            variants = [replaced(text, terms) for text in expected[family.categories]]
             rates.append(mean_of(function, variants))
         for at, terms in enumerate(chosen):
+            rate = rates[at]
             others = fmean(rates[:at] + rates[at + 1 :])
             without = [text for text in texts if not has_all(text, terms.values())]
             rest = mean_of(function, without)
-            assert against_terms.inside[at] == pytest.approx(rates[at])
+            assert against_terms.inside[at] == pytest.approx(rate)
             assert against_terms.outside[at] == pytest.approx(others)
-            assert against_terms.difference[at] == pytest.approx(rates[at] - others)
-            assert against_rest.difference[at] == pytest.approx(rates[at] - rest)
+            assert against_terms.difference[at] == pytest.approx(rate - others)
+            assert against_rest.difference[at] == pytest.approx(rate - rest)
             assert against_rest.other[at][1] == len(without)
             check_limits(against_terms, at)
             check_limits(against_rest, at)
 
 
 def test_terms_that_change_nothing_are_never_apart():
-    decided = decided_by(
-        lambda texts: [text.endswith("!") for text in texts],
-        ["gay !", "sikh", "trans !"] * 30,
-    )
-    for one in decided:
-        scored = score_terms(one, SimultaneousIntervals(0.95, 10))
+    def by_mark(texts: list[str]) -> list[bool]:
+        return [text.endswith("!") for text in texts]
+
+    texts = ["gay !", "sikh", "trans !"] * 30
+    intervals = SimultaneousIntervals(0.95, 10)
+    for decided in decided_by(by_mark, texts):
+        scored = score_terms(decided, intervals)
         assert np.abs(scored.difference).max() < 1e-12
         assert scored.low.max() == 0
         assert 0 < scored.high.max() < 0.5
 
 
 def test_matrices_hold_every_single_category_and_pair():
-    texts = ["gay sikh young"] * 5
-    decided = decided_by(lambda some: ["gay sikh" not in text for text in some], texts)
-    found = matrices([score_terms(one, SimultaneousIntervals(0.95, 1)) for one in decided])
+    def not_gay_sikhs(texts: list[str]) -> list[bool]:
+        return ["gay sikh" not in text for text in texts]
+
+    decided = decided_by(not_gay_sikhs, ["gay sikh young"] * 5)
+    intervals = SimultaneousIntervals(0.95, 1)
+    found = matrices([score_terms(one, intervals) for one in decided])
     assert [entry["axes"] for entry in found] == [
         ["gender"],
         ["faith"],
@@ -352,9 +374,11 @@ def test_matrices_hold_every_single_category_and_pair():
         ["gender", "time"],
         ["faith", "time"],
     ]
-    assert found[3]["labels"] == [TERMS["gender"], TERMS["faith"]]
-    assert found[3]["rates"] == [[0.0, 1.0], [1.0, 1.0], [1.0, 1.0]]
-    assert found[0]["rates"] == [0.0, 1.0, 1.0]
+    gender = found[0]
+    gender_and_faith = found[3]
+    assert gender["rates"] == [0.0, 1.0, 1.0]
+    assert gender_and_faith["labels"] == [TERMS["gender"], TERMS["faith"]]
+    assert gender_and_faith["rates"] == [[0.0, 1.0], [1.0, 1.0], [1.0, 1.0]]
 
 
 @settings(max_examples=examples(40), deadline=None)
@@ -373,16 +397,18 @@ def test_every_rule_set_is_in_one_story_or_in_the_rest(texts, most):
     leads = [words_of(story["text"].replace(",", "")) for story in stories]
     assert len(leads) <= most
     for lead, other in itertools.combinations(leads, 2):
-        assert len(lead & other) < ALIKE * len(lead | other)
-    assert len(findings) == len(leads) + (rest is not None)
+        shared = len(lead & other)
+        assert shared < ALIKE * len(lead | other)
     values = [abs(story["difference"]) for story in stories]
     highs = [story["high"] for story in stories]
-    left = 0
-    if rest is not None:
-        left = rest["rules"]
+    if rest is None:
+        assert len(findings) == len(leads)
+        assert len(leads) == rules
+    else:
+        assert len(findings) == len(leads) + 1
+        assert len(leads) + rest["rules"] == rules
         values.append(rest["value"])
         highs.append(rest["high"])
-    assert len(leads) + left == rules
     differences = np.concatenate([one.difference for one in scored])
     upper_limits = np.concatenate([one.high for one in scored])
     assert max(values) == pytest.approx(np.abs(differences).max())
@@ -428,37 +454,45 @@ def mirrors_family(one: Any, terms: Any, lead: set[str], before: list[set[str]])
     return left < MIRRORED * abs(one.difference[at]) - 1e-9
 
 
+SOME_TEXTS = ["a gay person", "this trans person", "so straight", "nothing"] * 30
+
+
 def test_a_term_that_stands_out_is_one_story_and_the_others_mirror_it():
-    texts = ["a gay person", "this trans person", "so straight", "nothing"] * 30
-    found, details = mined(
-        lambda texts: ["gay" not in text.split() for text in texts], texts
-    )
-    assert [entry["text"] for entry in details["stories"]][:1] == ["gender gay"]
-    assert details["stories"][0]["rules"] == 3
+    def not_gay(texts: list[str]) -> list[bool]:
+        return ["gay" not in text.split() for text in texts]
+
+    found, details = mined(TextSubject(not_gay))
+    story = details["stories"][0]
+    assert story["text"] == "gender gay"
+    assert story["rules"] == 3
     assert [finding.estimate.value for finding in found] == pytest.approx([1.0, 0.5])
     assert details["rest"]["rules"] == 2
-    # Two terms that stand out by themselves are two stories, and the third mirrors both.
+
+
+def test_two_terms_that_stand_out_are_two_stories_and_the_third_mirrors_both():
     amounts = {"gay": 0.0, "straight": 0.5, "trans": 1.0}
 
     def amount(text: str) -> float:
         return min(amounts.get(word, 1.0) for word in text.split())
 
-    _, details = mined(lambda texts: [amount(text) for text in texts], texts)
-    assert [entry["text"] for entry in details["stories"]] == ["gender gay", "gender trans"]
+    def amounts_of(texts: list[str]) -> list[float]:
+        return [amount(text) for text in texts]
+
+    _, details = mined(TextSubject(amounts_of, output="score"))
+    stories = [entry["text"] for entry in details["stories"]]
+    assert stories == ["gender gay", "gender trans"]
 
 
-def mined(function: Any, texts: list[str]) -> tuple[list[Any], Any]:
-    subject = (
-        TextSubject(function, output="score")
-        if isinstance(function(["gay"])[0], float)
-        else TextSubject(function)
-    )
-    matches = find(texts, lexicon_of({"gender": TERMS["gender"]}))
-    asked = ask(subject, matches, families(matches, 0.05, None, 0), Meter(Budget()))
+def mined(subject: TextSubject) -> tuple[list[Any], Any]:
+    """Return the findings and the details of some texts over gender alone."""
+    lexicon = lexicon_of({"gender": TERMS["gender"]})
+    matches = find(SOME_TEXTS, lexicon)
+    found = families(matches, 0.05, None, 0)
+    asked = ask(subject, matches, found, Meter(Budget()))
     sure = SimultaneousIntervals(0.95, 3)
-    return TextFindingWriter(subject, matches, sure, "terms").write(
-        [score_terms(one, sure) for one in asked.decided], 10
-    )
+    scored = [score_terms(one, sure) for one in asked.decided]
+    writer = TextFindingWriter(subject, matches, sure, "terms")
+    return writer.write(scored, 10)
 
 
 def test_when_time_is_up_what_was_asked_is_kept():
@@ -473,62 +507,73 @@ def test_when_time_is_up_what_was_asked_is_kept():
 
     texts = [f"gay sikh {at}" for at in range(20)]
     matches = find(texts, LEXICON)
+    found = families(matches, 0.1, None, 0)
     meter = Short()
-    asked = ask(TextSubject(odd, batch=6), matches, families(matches, 0.1, None, 0), meter)
+    asked = ask(TextSubject(odd, batch=6), matches, found, meter)
     assert asked.stop is StopReason.SECONDS
-    assert [len(one.family.rows) for one in asked.decided] == [8]
-    assert asked.decided[0].outcomes.shape == (8, 3)
-    assert asked.decided[0].family.texts == 20
+    (decided,) = asked.decided
+    assert len(decided.family.rows) == 8
+    assert decided.outcomes.shape == (8, 3)
+    assert decided.family.texts == 20
     assert meter.queries == 24
 
 
-def test_an_interrupt_keeps_what_was_asked_before_it():
+def asked_until(call: int) -> Any:
+    """Ask about twenty texts, thirty variants at once, and interrupt so many calls later."""
+    calls = itertools.count()
+
+    def function(some: list[str]) -> list[bool]:
+        if next(calls) == call:
+            raise KeyboardInterrupt
+        return odd(some)
+
     texts = [f"gay sikh {at}" for at in range(20)]
     matches = find(texts, LEXICON)
+    found = families(matches, 0.1, None, 0)
+    return ask(TextSubject(function, batch=30), matches, found, Meter())
 
-    def tested(after: int) -> Any:
-        calls = itertools.count()
 
-        def function(some: list[str]) -> list[bool]:
-            if next(calls) == after:
-                raise KeyboardInterrupt
-            return odd(some)
-
-        return ask(
-            TextSubject(function, batch=30),
-            matches,
-            families(matches, 0.1, None, 0),
-            Meter(),
-        )
-
+def test_an_interrupt_of_the_first_call_is_passed_on():
     with pytest.raises(KeyboardInterrupt):
-        tested(0)
-    # Ten texts of three terms at once, then fifteen of two, then five of six.
-    kept_after = {1: [10], 2: [20], 3: [20, 15], 4: [20, 20], 5: [20, 20, 5]}
-    for after, kept in kept_after.items():
-        asked = tested(after)
-        assert asked.stop is StopReason.INTERRUPTED
-        assert [len(one.family.rows) for one in asked.decided] == kept
-        for one in asked.decided:
-            assert one.outcomes.shape == (len(one.family.rows), one.family.rules)
+        asked_until(0)
+
+
+@pytest.mark.parametrize(
+    ("call", "kept"),
+    [
+        # Ten texts of three terms at once, then fifteen of two, then five of six.
+        (1, [10]),
+        (2, [20]),
+        (3, [20, 15]),
+        (4, [20, 20]),
+        (5, [20, 20, 5]),
+    ],
+)
+def test_an_interrupt_keeps_what_was_asked_before_it(call, kept):
+    asked = asked_until(call)
+    assert asked.stop is StopReason.INTERRUPTED
+    assert rows_of(decided.family for decided in asked.decided) == kept
+    for decided in asked.decided:
+        family = decided.family
+        assert decided.outcomes.shape == (len(family.rows), family.rules)
 
 
 def test_progress_goes_from_nothing_to_all():
-    shares: list[tuple[str, float | None]] = []
-    meter = Meter(Budget(), lambda progress: shares.append((progress.task, progress.share)))
+    tasks: list[str] = []
+    shares: list[float] = []
+
+    def note(progress: Any) -> None:
+        tasks.append(progress.task)
+        shares.append(progress.share or 0.0)
+
     matches = find(["gay sikh"] * 20, LEXICON)
-    ask(
-        TextSubject(odd, batch=8),
-        matches,
-        families(matches, 0.1, None, 0),
-        meter,
-        standing=True,
-    )
-    reported = [share or 0.0 for _, share in shares]
-    assert reported == sorted(reported)
-    assert 0 < reported[0] < 0.2
-    assert reported[-1] == 1
-    assert shares[-1][0] == "texts that name gender and faith"
+    found = families(matches, 0.1, None, 0)
+    subject = TextSubject(odd, batch=8)
+    ask(subject, matches, found, Meter(Budget(), note), standing=True)
+    assert shares == sorted(shares)
+    assert 0 < shares[0] < 0.2
+    assert shares[-1] == 1
+    assert tasks[-1] == "texts that name gender and faith"
 
 
 def test_outcomes_that_cannot_be_weighed_are_refused_at_once():
@@ -538,14 +583,12 @@ def test_outcomes_that_cannot_be_weighed_are_refused_at_once():
         calls.append(len(texts))
         return ["yes" if "gay" in text else "no" for text in texts]
 
-    matches = find([f"gay sikh {at}" for at in range(50)], LEXICON)
+    texts = [f"gay sikh {at}" for at in range(50)]
+    matches = find(texts, LEXICON)
     found = families(matches, 0.1, None, 0)
-    refused(
-        UsageError,
-        lambda: ask(TextSubject(words, batch=30), matches, found, Meter()),
-        "positive=…",
-    )
+    subject = TextSubject(words, batch=30)
+    refused(UsageError, lambda: ask(subject, matches, found, Meter()), "positive=…")
     assert calls == [30]
-    # Whether an outcome changes is details without knowing which of them is favourable.
+    # Whether an outcome changes is known without knowing which of them is favourable.
     asked = ask(TextSubject(words, batch=30), matches, found, Meter(), standing=True)
     assert set(asked.decided[0].standing.ravel()) == {"yes"}
