@@ -105,11 +105,13 @@ def test_groups_and_labels_are_those_found_row_by_row(name, rows, over):
 def test_labels_of_any_type_come_back_as_they_were(labels, positive, classes):
     roles = Roles.of(FRAME, labels, over="sex", positive=positive)
     assert roles.classes == classes
-    back = roles.labels(roles.truth(labels))
-    assert back.tolist() == np.asarray(labels).ravel().tolist()
-    assert LogisticRegression().fit(FRAME[["age"]], back).classes_.tolist() == sorted(
-        classes
-    )
+    truth = roles.truth(labels)
+    back = roles.labels(truth)
+    given = np.asarray(labels).ravel()
+    assert back.tolist() == given.tolist()
+    model = LogisticRegression()
+    model.fit(FRAME[["age"]], back)
+    assert model.classes_.tolist() == sorted(classes)
 
 
 def test_the_privileged_can_be_named():
@@ -187,11 +189,15 @@ def test_values_that_cannot_be_groups_or_labels_are_refused():
 
 @pytest.mark.parametrize("name", ["pandas", "polars", "pyarrow"])
 def test_numbers_of_any_engine_are_the_same(name):
-    made = NumericEncoder(without=("sex",)).fit(engine(name, FRAME))
-    expected = NumericEncoder(without=("sex",)).fit(FRAME)(FRAME)
+    frame = engine(name, FRAME)
+    encoder = NumericEncoder(without=("sex",))
+    expected = encoder.fit(FRAME)(FRAME)
     assert expected.shape == (5, 3)
-    assert np.array_equal(made(engine(name, FRAME)), expected)
-    assert made(engine(name, FRAME.assign(race="new")))[:, :2].sum() == 0
+    encoder.fit(frame)
+    assert np.array_equal(encoder(frame), expected)
+    new_level = engine(name, FRAME.assign(race="new"))
+    columns_of_levels = encoder(new_level)[:, :2]
+    assert columns_of_levels.sum() == 0
 
 
 def test_numbers_refuse_what_is_missing():
@@ -219,15 +225,21 @@ def test_numbers_refuse_what_is_missing():
 )
 def test_weights_reach_the_estimator_through_what_is_around_it(estimator):
     rng = np.random.default_rng(0)
-    frame = pd.DataFrame({"sex": rng.integers(0, 2, 200), "age": rng.normal(size=200)})
-    labels = (rng.random(200) < 0.3 + 0.4 * frame.sex).astype(int)
-    method = Reweighing(estimator, over="sex").fit(frame, labels)
+    sex = rng.integers(0, 2, 200)
+    frame = pd.DataFrame({"sex": sex, "age": rng.normal(size=200)})
+    labels = (rng.random(200) < 0.3 + 0.4 * sex).astype(int)
+    method = Reweighing(estimator, over="sex")
+    method.fit(frame, labels)
     model = method.model_
     while not isinstance(model, GaussianNB):
-        model = model.steps[-1][1] if hasattr(model, "steps") else model.best_estimator_
+        if hasattr(model, "steps"):
+            _, model = model.steps[-1]
+        else:
+            model = model.best_estimator_
     # Weighted, both labels have the same mean sex; unweighted they do not.
-    assert frame.sex[labels == 0].mean() < frame.sex[labels == 1].mean() - 0.2
-    assert model.theta_[0, 0] == pytest.approx(model.theta_[1, 0])
+    assert sex[labels == 0].mean() < sex[labels == 1].mean() - 0.2
+    mean_sex_of_labels = model.theta_[:, 0]
+    assert mean_sex_of_labels[0] == pytest.approx(mean_sex_of_labels[1])
 
 
 @pytest.mark.parametrize(
