@@ -114,7 +114,9 @@ class Block:
         """Fill this block's columns of `out` with uniform valid combinations."""
         if not self.predicates:
             # Without a constraint nothing ties two features, so there is only one.
-            self.features[0].draw(len(out), rng, out[:, self.columns[0]])
+            (feature,) = self.features
+            (position,) = self.columns
+            feature.draw(len(out), rng, out[:, position])
         elif self._listed is not None:
             chosen = rng.integers(0, len(self._listed), len(out))
             rows = self._listed[chosen]
@@ -129,12 +131,14 @@ class Block:
         tried = 0
         while filled < len(out):
             missing = len(out) - filled
-            trial = empty_points(_trials(missing, filled, tried), len(self.features))
+            trials = _trials(missing, filled, tried)
+            trial = empty_points(trials, len(self.features))
             for position, feature in enumerate(self.features):
                 feature.draw(len(trial), rng, trial[:, position])
             kept = trial[self._valid(trial)][:missing]
-            out[filled : filled + len(kept), columns] = kept
-            filled += len(kept)
+            end = filled + len(kept)
+            out[filled:end, columns] = kept
+            filled = end
             tried += len(trial)
             if tried >= 4 * _MOST_TRIALS and filled < RAREST * tried:
                 raise RareInputs(
@@ -193,6 +197,6 @@ def _roots(size: int, predicates: Sequence[Predicate]) -> list[int]:
 
     for touched, _ in predicates:
         for position in touched[1:]:
-            lower, higher = sorted((find(touched[0]), find(position)))
-            parents[higher] = lower
+            roots = (find(touched[0]), find(position))
+            parents[max(roots)] = min(roots)
     return [find(position) for position in range(size)]

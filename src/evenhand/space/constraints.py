@@ -149,7 +149,8 @@ class Constraint:
         self, op: ast.cmpop, left: ast.expr, right: ast.expr, points: Points
     ) -> Mask:
         if isinstance(op, ast.In | ast.NotIn):
-            return self._member(left, right, points, negate=isinstance(op, ast.NotIn))
+            negate = isinstance(op, ast.NotIn)
+            return self._member(left, right, points, negate=negate)
         compare = _ORDER.get(type(op))
         if compare is None:
             raise self._fail(
@@ -219,7 +220,10 @@ class Constraint:
             )
 
     def _is_category(self, node: ast.expr) -> bool:
-        return isinstance(node, ast.Name) and self._features[node.id][1].kind == "category"
+        if not isinstance(node, ast.Name):
+            return False
+        feature = self._features[node.id][1]
+        return feature.kind == "category"
 
     def _lookup(self, name: str, test: Callable[[Any], bool], points: Points) -> Mask:
         position, feature = self._features[name]
@@ -303,11 +307,13 @@ def _without_quotes(text: str, names: Mapping[str, Any]) -> tuple[str, dict[str,
 
 
 def _all(masks: list[Mask]) -> Mask:
-    return np.asarray(np.logical_and.reduce(np.broadcast_arrays(*masks)))
+    same_shape = np.broadcast_arrays(*masks)
+    return np.asarray(np.logical_and.reduce(same_shape))
 
 
 def _any(masks: list[Mask]) -> Mask:
-    return np.asarray(np.logical_or.reduce(np.broadcast_arrays(*masks)))
+    same_shape = np.broadcast_arrays(*masks)
+    return np.asarray(np.logical_or.reduce(same_shape))
 
 
 def _depth(tree: ast.expr) -> int:

@@ -144,7 +144,8 @@ class Part:
             high = feature.size - 1.0
         elif math.isfinite(feature.size):
             # The last value of a grid may lie below the upper end of its range.
-            high = feature.low + (feature.size - 1.0) * (feature.step or 0.0)
+            step = feature.step or 0.0
+            high = feature.low + (feature.size - 1.0) * step
         ends = feature.snap(np.array([low, high], dtype=np.float64))
         return cls(
             columns=(column,),
@@ -242,7 +243,8 @@ class Part:
             else:
                 last_step = np.round((high - low) / step).astype(np.int64)
                 steps = rng.integers(0, last_step, endpoint=True)
-                out[:, column] = feature.snap(low + step * steps)
+                values = low + step * steps
+                out[:, column] = feature.snap(values)
 
     @property
     def size(self) -> int | float:
@@ -252,7 +254,7 @@ class Part:
         step = _step(self.features[0])
         if step is None:
             return math.inf
-        lengths = self.high[:, 0] - self.low[:, 0]
+        lengths = (self.high - self.low)[:, 0]
         steps = np.round(lengths / step)
         return int(steps.sum()) + len(self.weights)
 
@@ -321,8 +323,9 @@ class _TiedParts:
             trials = _trials(missing, filled, tried, width)
             trial = self._trial(rng, trials, width)
             kept = trial[self.valid(trial)][:missing]
-            out[filled : filled + len(kept), columns] = kept[:, columns]
-            filled += len(kept)
+            end = filled + len(kept)
+            out[filled:end, columns] = kept[:, columns]
+            filled = end
             tried += len(trial)
             if tried >= _ENOUGH_TRIALS and filled < RAREST * tried:
                 raise self._rare_inputs(filled, tried)
@@ -406,7 +409,8 @@ class Distribution:
         spans = {}
         cells = groups.cells(group)
         for column, ends, cell in zip(groups.columns, groups.spans, cells, strict=True):
-            spans[column] = (ends[0, cell], ends[1, cell])
+            least, most = ends[:, cell]
+            spans[column] = (least, most)
         parts = []
         for part in self.parts:
             touched = not spans.keys().isdisjoint(part.columns)

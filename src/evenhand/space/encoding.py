@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from evenhand.space.feature import Feature, Floats
 
 
+_NUMBERS = (int, float, np.integer, np.floating, Decimal)
+
+
 def encode_column(feature: Feature, values: Any, *, where: str) -> Floats:
     """Encode one column of labels, naming the first value that the feature cannot take."""
     if feature.kind == "category":
@@ -45,8 +48,7 @@ def _numbers(feature: Feature, values: Any, where: str) -> Floats:
     """Return values of any type as floats."""
     given = values.tolist() if isinstance(values, np.ndarray) else list(values)
     for row, value in enumerate(given):
-        is_number = isinstance(value, int | float | np.integer | np.floating | Decimal)
-        if not is_number or value != value:
+        if not isinstance(value, _NUMBERS) or value != value:
             raise DataError(
                 f"{where}: {feature.name!r} = {clip(repr(value))} in row {row} is not a number"
             )

@@ -92,5 +92,8 @@ class Seen:
 def classes(points: Points, space: Space, names: tuple[str, ...]) -> NDArray[np.intp]:
     """Return a number for each point, shared by those that differ only in the named features."""
     named = space.sets(names)
-    others = [column for column in range(len(space.features)) if column not in named]
-    return numbered((points[:, column] for column in others), len(points))
+    columns = []
+    for position in range(len(space.features)):
+        if position not in named:
+            columns.append(points[:, position])
+    return numbered(columns, len(points))

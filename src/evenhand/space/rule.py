@@ -175,7 +175,8 @@ class Rule:
         met = np.ones(len(points), dtype=np.bool_)
         for condition in self.conditions:
             position = space.index(condition.feature)
-            met &= condition.mask(points[:, position], space.features[position])
+            column = points[:, position]
+            met &= condition.mask(column, space.features[position])
         return met
 
     def draw(self, n: int, rng: np.random.Generator, space: Space) -> Points:
@@ -325,10 +326,13 @@ def _largest_under(end: float, feature: Feature) -> float:
     """
     # Ends that are far out, infinite ones too, would have no place on the grid.
     margin = feature.step or 1.0
-    end = min(max(end, feature.low - margin), feature.high + margin)
+    least = feature.low - margin
+    most = feature.high + margin
+    end = min(max(end, least), most)
     if feature.step is None:
         return math.nextafter(end, -math.inf)
-    place = math.ceil((end - feature.low) / feature.step - _SLACK) - 1
+    steps = (end - feature.low) / feature.step
+    place = math.ceil(steps - _SLACK) - 1
     value = feature.low + place * float(feature.step)
     return float(feature.snap(np.array([value]))[0])
 
@@ -416,6 +420,9 @@ def _part(position: int, feature: Feature, condition: Condition | None) -> Part:
     greatest = condition.high
     if greatest is None and condition.below is not None:
         greatest = _largest_under(condition.below, feature)
-    low = whole.low if least is None else np.full((1, 1), float(least))
-    high = whole.high if greatest is None else np.full((1, 1), float(greatest))
-    return replace(whole, low=low, high=high)
+    part = whole
+    if least is not None:
+        part = replace(part, low=np.full((1, 1), float(least)))
+    if greatest is not None:
+        part = replace(part, high=np.full((1, 1), float(greatest)))
+    return part

@@ -109,29 +109,31 @@ class LinearPath:
         combination, which has one term for each category.
         """
         chosen = np.asarray(rows, dtype=np.intp)
-        if not len(chosen) or not len(terms):
-            return np.empty((len(chosen), len(terms)), dtype=object)
+        texts = len(chosen)
+        combinations = len(terms)
+        if not texts or not combinations:
+            return np.empty((texts, combinations), dtype=object)
         windows = _Windows(self._grams, matches, categories, terms)
         owner, template = windows.of(chosen)
         counts = windows.counts()
         # The counts of each text without its windows, to which each variant adds its own.
-        standing = _summed(owner, windows.standing(template), len(chosen), counts)
+        standing = _summed(owner, windows.standing(template), texts, counts)
         base = self._counted(matches, chosen) - standing
-        counts_per_text = 1 + base.nnz / len(chosen)
-        bytes_per_text = _BYTES_PER_COUNT * len(terms) * counts_per_text
+        counts_per_text = 1 + base.nnz / texts
+        bytes_per_text = _BYTES_PER_COUNT * combinations * counts_per_text
         at_once = max(1, int(_BYTES_AT_ONCE / bytes_per_text))
         parts = []
-        for start in range(0, len(chosen), at_once):
-            size = min(at_once, len(chosen) - start)
+        for start in range(0, texts, at_once):
+            size = min(at_once, texts - start)
             first, end = np.searchsorted(owner, [start, start + at_once])
             # Variants are numbered text by text.
-            first_variant = (owner[first:end, None] - start) * len(terms)
-            variants = first_variant + np.arange(len(terms))
+            position = owner[first:end, None] - start
+            variants = position * combinations + np.arange(combinations)
             written_windows = windows.written(template[first:end])
-            added = _summed(variants, written_windows, size * len(terms), counts)
-            texts = np.repeat(np.arange(start, start + size), len(terms))
-            parts.append(self._answered(base[texts] + added))
-        return np.concatenate(parts).reshape(len(chosen), len(terms))
+            added = _summed(variants, written_windows, size * combinations, counts)
+            repeated = np.repeat(np.arange(start, start + size), combinations)
+            parts.append(self._answered(base[repeated] + added))
+        return np.concatenate(parts).reshape(texts, combinations)
 
     def _answered(self, counts: Any) -> NDArray[Any]:
         """Return the outcomes that the later steps make of counts."""
@@ -156,7 +158,8 @@ class LinearPath:
         new = np.unique(rows[self._place[rows] < 0])
         if len(new):
             fresh = self._grams.counts(self._columns_of(matches, new))
-            self._place[new] = np.arange(len(new)) + self._known.shape[0]
+            known = self._known.shape[0]
+            self._place[new] = known + np.arange(len(new))
             self._known = sparse.vstack([self._known, fresh], format="csr")
         return self._known[self._place[rows]]
 
@@ -172,7 +175,8 @@ def _summed(owner: Indices, window: Indices, size: int, counts: Any) -> Any:
     ones = np.ones(window.size, dtype=counts.dtype)
     places = (owner.ravel(), window.ravel())
     # A matrix with a 1 for each window of an owner; times the counts, it adds them up.
-    membership = type(counts)((ones, places), shape=(size, counts.shape[0]))
+    windows = counts.shape[0]
+    membership = type(counts)((ones, places), shape=(size, windows))
     sums = membership @ counts
     sums.sort_indices()
     return sums
@@ -222,7 +226,8 @@ class _Grams:
         """
         grams = [*tokens] if self.least == 1 else []
         for size in range(max(self.least, 2), self.most + 1):
-            near = before[1 - size :] + tokens + after[: size - 1]
+            reach = size - 1
+            near = before[-reach:] + tokens + after[:reach]
             shifted = [near[offset:] for offset in range(size)]
             grams += map(" ".join, zip(*shifted, strict=False))
         get = self._vocabulary.get
@@ -351,7 +356,8 @@ class _Windows:
             if row_slots:
                 for template in self._templates_of(row, row_slots):
                     found.append((position, self._number(template)))
-        owner, numbers = np.array(found, dtype=np.intp).reshape(-1, 2).T
+        pairs = np.array(found, dtype=np.intp).reshape(-1, 2)
+        owner, numbers = pairs.T
         return owner, numbers
 
     def standing(self, templates: Indices) -> Indices:
@@ -361,8 +367,9 @@ class _Windows:
 
     def written(self, templates: Indices) -> Indices:
         """Return the window of each template with each combination of terms."""
+        combinations = len(self._codes)
         picks = [choices.pick for choices in self._choices.values()]
-        pick_table = np.array(picks, dtype=np.intp).reshape(-1, len(self._codes))
+        pick_table = np.array(picks, dtype=np.intp).reshape(-1, combinations)
         choice = np.array(self._choice, dtype=np.intp)[templates]
         first_written = self.standing(templates) + 1
         return np.asarray(first_written[:, None] + pick_table[choice])
@@ -382,7 +389,8 @@ class _Windows:
         near = self._grams.near
         begin, end = self._matches.starts[row : row + 2].tolist()
         # A window begins and ends at white space, so that its tokens are those of the text.
-        middle, _, touching = _plain(pieces[begin : slots[0]]).rpartition(" ")
+        text_before = _plain(pieces[begin : slots[0]])
+        middle, _, touching = text_before.rpartition(" ")
         before = near(middle, after=False)
         parts: list[str | _Slot] = [touching]
         for slot, next_slot in zip(slots, [*slots[1:], end], strict=True):

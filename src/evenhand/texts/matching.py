@@ -108,7 +108,8 @@ class Matches:
     @property
     def has(self) -> Flags:
         """Whether each text has a term of each category."""
-        found = np.zeros((len(self.texts), len(self.lexicon.categories)), dtype=np.bool_)
+        shape = (len(self.texts), len(self.lexicon.categories))
+        found = np.zeros(shape, dtype=np.bool_)
         rows, category, _ = self._matched
         found[rows, category] = True
         return found
@@ -116,7 +117,8 @@ class Matches:
     @property
     def names(self) -> Flags:
         """Whether each text has each term of the lexicon."""
-        found = np.zeros((len(self.texts), len(self.lexicon)), dtype=np.bool_)
+        shape = (len(self.texts), len(self.lexicon))
+        found = np.zeros(shape, dtype=np.bool_)
         rows, _, term = self._matched
         found[rows, term] = True
         return found
@@ -356,14 +358,19 @@ _AFTER_ARTICLE_GROUP = 4
 
 def _pattern(forms: Mapping[str, _Form]) -> re.Pattern[str]:
     """Return a pattern of all forms, the longest first, and of the article before them."""
-    longest = sorted(forms, key=lambda form: (form[0], -form.count(" "), -len(form)))
+    longest = sorted(forms, key=_longest_first)
     # By first letter: most words of a text are then refused at once, however many terms there are.
     letters = []
     for letter, group in groupby(longest, key=lambda form: form[0]):
-        endings = [_ending_pattern(form[1:]) for form in group]
-        letters.append(re.escape(letter) + "(?:" + "|".join(endings) + ")")
+        endings = "|".join(_ending_pattern(form[1:]) for form in group)
+        letters.append(f"{re.escape(letter)}(?:{endings})")
     either = "|".join(letters)
     return re.compile(rf"(?<!\w)(?:({either})|(an?)(\s+)({either}))(?!\w)")
+
+
+def _longest_first(form: str) -> tuple[str, int, int]:
+    """Return the key that sorts forms by first letter, then the longest first."""
+    return form[0], -form.count(" "), -len(form)
 
 
 def _ending_pattern(ending: str) -> str:
@@ -411,9 +418,13 @@ def _cases(text: str) -> tuple[str, str, str, str]:
 
     def capital(match: re.Match[str]) -> str:
         word = match[0]
-        return word.upper() if _acronym(word) else word[:1].upper() + word[1:]
+        if _acronym(word):
+            return word.upper()
+        return word[:1].upper() + word[1:]
 
-    return text, WORD.sub(capital, text, count=1), WORD.sub(capital, text), text.upper()
+    first = WORD.sub(capital, text, count=1)
+    each = WORD.sub(capital, text)
+    return text, first, each, text.upper()
 
 
 def _acronym(word: str) -> bool:

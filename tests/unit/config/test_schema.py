@@ -18,7 +18,7 @@ from evenhand.config.repair import OF_TEXTS, read_repair
 from evenhand.config.template import write_config
 from evenhand.methods.audit.checks import jobs
 from evenhand.runtime.errors import ConfigError, UsageError
-from evenhand.space.feature import FIELDS
+from evenhand.space.declaration import FIELDS
 from evenhand.space.space_file import FEATURE
 from evenhand.subject.adapters import ADAPTERS
 from evenhand.subject.adapters.resolve import kinds_in_files
