@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import sys
 from typing import TYPE_CHECKING
 
@@ -13,13 +12,11 @@ from scipy.special import gammaln, xlog1py, xlogy
 from evenhand.statistics import confidence_sequences, intervals
 from evenhand.statistics.group_stopping import SpreadPlan
 from evenhand.statistics.stopping import Plan, look_sizes
-from tests.support.paths import ROOT
+from tests.support.benchmarks import benchmark
 from tests.support.simulation import slow
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-SOURCE = ROOT / "benchmarks" / "coverage.py"
 
 
 def binomial(n: int, p: float) -> NDArray[np.float64]:
@@ -32,20 +29,22 @@ def binomial(n: int, p: float) -> NDArray[np.float64]:
 
 @pytest.fixture(scope="module")
 def bench():
-    spec = importlib.util.spec_from_file_location("benchmarks_coverage", SOURCE)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
+    module = benchmark("coverage")
     yield module
-    del sys.modules[spec.name]
+    del sys.modules[module.__name__]
 
 
-@pytest.mark.parametrize("budget", [None, 60, *(slow(n) for n in (7, 150))])
+@pytest.mark.parametrize("budget", [None, 60, slow(7), slow(150)])
 @pytest.mark.parametrize("limit", [None, 0.1])
 @pytest.mark.parametrize(
-    ("level", "margin"), [(0.9, 0.1), (0.95, 0.2), (0.95, 0.06), (0.99, 0.1), (0.999, 0.15)]
+    ("level", "margin"),
+    [
+        (0.9, 0.1),
+        (0.95, 0.2),
+        (0.95, 0.06),
+        (0.99, 0.1),
+        (0.999, 0.15),
+    ],
 )
 def test_coverage_is_exact_for_every_rate(bench, level, margin, limit, budget):
     plan = Plan(level, margin, limit)
@@ -148,6 +147,13 @@ def carried(bench, alive, before, n):
     return np.stack([bench.carry(column, before, n) for column in by_first.T], axis=1)
 
 
+def all_hits(n):
+    """Return all pairs of hits of two groups with n draws each, as a table of pairs."""
+    counts = np.arange(n + 1.0)
+    first, second = np.meshgrid(counts, counts, indexing="ij")
+    return np.stack([first, second], axis=-1)
+
+
 def test_the_spread_of_two_holds_its_level_exactly(bench):
     plan = SpreadPlan(0.9, 0.3)
     true_spread = np.abs(GRID[:, None] - GRID)
@@ -157,8 +163,7 @@ def test_the_spread_of_two_holds_its_level_exactly(bench):
     before = 0
     for n in plan.looks():
         weight = carried(bench, alive, before, n)
-        counts = np.arange(n + 1.0)
-        hits = np.stack(np.meshgrid(counts, counts, indexing="ij"), axis=-1)
+        hits = all_hits(n)
         stops = plan.first_stop(hits[:, :, None], [n]) == 0
         chance = np.stack([binomial(n, p) for p in GRID])
         ended = np.argwhere(stops & (weight > 1e-12))
@@ -166,8 +171,9 @@ def test_the_spread_of_two_holds_its_level_exactly(bench):
         for (i, j), bottom, top in zip(ended, low, high, strict=True):
             mass = weight[i, j] * chance[:, i, None] * chance[:, j]
             total += mass
-            is_held = (bottom <= true_spread + 1e-9) & (true_spread <= top + 1e-9)
-            held += mass * is_held
+            above_bottom = bottom <= true_spread + 1e-9
+            below_top = true_spread <= top + 1e-9
+            held += mass * (above_bottom & below_top)
         alive = np.where(stops, 0.0, weight)
         before = n
         if not (alive > 1e-12).any():

@@ -104,34 +104,43 @@ def grid_of_shares() -> Any:
     return np.array(shares)
 
 
-@pytest.mark.parametrize("n", [1, 2, 6, *(slow(n) for n in (3, 10, 20))])
+@pytest.mark.parametrize("n", [1, 2, 6, slow(3), slow(10), slow(20)])
 def test_no_limit_misses_more_often_than_it_says_for_any_shares(n):
     """Every outcome of n inputs, against a grid of shares down to none at all."""
     outcomes = outcomes_of(n)
     shares = grid_of_shares()
-    # The logarithm of the multinomial distribution, for every share and outcome.
-    log_ways = gammaln(n + 1) - gammaln(outcomes + 1).sum(axis=1)
-    log_chance_of_one = xlogy(outcomes, shares[:, None]).sum(axis=2)
-    chances = np.exp(log_ways + log_chance_of_one)
+    chances = multinomial(n, outcomes, shares)
     assert chances.sum(axis=1) == pytest.approx(np.ones(len(shares)))
     gone, come, both, _ = shares.T
-    fall = gone - come
-    before = gone + both
-    after = come + both
-    ratio = np.divide(after, before, out=np.full(len(shares), np.inf), where=before > 0)
-    ratio[(before == 0) & (after == 0)] = np.nan  # nothing to be missed
+    true_falls = gone - come
+    true_ratios = ratio_of(come + both, gone + both)
     for tail in (0.00625, 0.1):
         falls = []
         ratios = []
         for a, b, c, _ in outcomes.tolist():
             falls.append(fall_above(a, b, n, tail))
             ratios.append(hits_ratio_above(a, b, c, tail))
-        for truth, limits in ((fall, falls), (ratio, ratios)):
+        for truth, limits in ((true_falls, falls), (true_ratios, ratios)):
             is_missed = np.array(limits) > truth[:, None] + 1e-9
             missed = (chances * is_missed).sum(axis=1)
             most = missed.max()
             assert most <= tail, (shares[missed.argmax()], most)
             assert most > 0.3 * tail
+
+
+def multinomial(n: int, outcomes: Any, shares: Any) -> Any:
+    """Return the chance of every outcome, a column each, for every row of shares."""
+    log_ways = gammaln(n + 1) - gammaln(outcomes + 1).sum(axis=1)
+    log_chance_of_one_way = xlogy(outcomes, shares[:, None]).sum(axis=2)
+    return np.exp(log_ways + log_chance_of_one_way)
+
+
+def ratio_of(after: Any, before: Any) -> Any:
+    """Return hits after as a multiple of those before; NaN, which none misses, without any."""
+    infinite = np.full(len(after), np.inf)
+    ratio = np.divide(after, before, out=infinite, where=before > 0)
+    ratio[(before == 0) & (after == 0)] = np.nan
+    return ratio
 
 
 SITUATIONS: dict[str, tuple[int, Shares]] = {

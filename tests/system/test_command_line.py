@@ -317,7 +317,7 @@ def test_a_ledger_of_another_program_is_refused(run, config, tmp_path):
     ("status", "body", "words"),
     [
         (500, b"[]", "500"),
-        (200, b"{oops", "no JSON"),
+        (200, b"{oops", "not JSON"),
         (200, b"[1]", "outcomes instead of"),
         (404, b"gone", "404"),
     ],

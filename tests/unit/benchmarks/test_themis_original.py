@@ -2,27 +2,17 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
-
 import numpy as np
 import pytest
 
-from tests.support.paths import ROOT
+from tests.support.benchmarks import benchmark
 
-SOURCE = ROOT / "benchmarks" / "themis_original.py"
 SIZES = (3, 2, 4, 2, 3)
 
 
 @pytest.fixture(scope="module")
 def themis():
-    spec = importlib.util.spec_from_file_location("benchmarks_themis_original", SOURCE)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
+    return benchmark("themis_original")
 
 
 def table(seed, share=0.4):
