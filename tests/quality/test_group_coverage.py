@@ -32,7 +32,8 @@ def simulated(
     steps = np.diff(looks, prepend=0)
     shape = (runs, looks.size, len(rates))
     draws = np.broadcast_to(steps[None, :, None], shape)
-    hits = np.cumsum(rng.binomial(draws, rates), axis=1).astype(float)
+    new_hits = rng.binomial(draws, rates)
+    hits = np.cumsum(new_hits, axis=1).astype(float)
     stop = plan.first_stop(hits, looks)
     is_last = stop == looks.size
     assert most is not None or not is_last.any()
@@ -41,9 +42,9 @@ def simulated(
     sizes = looks[stop].astype(float)
     low, high, _ = plan.report(ended, sizes)
     if is_last.any():
-        last = plan.report(ended[is_last], sizes[is_last], last=True)
-        low[is_last] = last[0]
-        high[is_last] = last[1]
+        last_low, last_high, _ = plan.report(ended[is_last], sizes[is_last], last=True)
+        low[is_last] = last_low
+        high[is_last] = last_high
     return low, high
 
 
@@ -63,7 +64,8 @@ def test_the_interval_holds_under_the_stopping_rule(rates, limit, margin, most):
     level = 0.9
     plan = SpreadPlan(level, margin, limit, groups=len(rates))
     low, high = simulated(plan, rates, runs, most)
-    misses = missing(low, high, max(rates) - min(rates))
+    true_spread = max(rates) - min(rates)
+    misses = missing(low, high, true_spread)
     assert plausible(misses, runs, level), misses
 
 
@@ -73,18 +75,22 @@ def test_the_paper_misses_and_the_simulation_sees_it():
     runs = 300
     rates = (0.02, 0.0)
     z = intervals.z_score(0.9)
-    hits = np.cumsum(rng.random((runs, 2000, 2)) < rates, axis=1)
+    is_hit = rng.random((runs, 2000, 2)) < rates
+    hits = np.cumsum(is_hit, axis=1)
     n = np.arange(1, 2001)[None, :, None]
     share = hits / n
-    half_width = z * np.sqrt(share * (1 - share) / n)
+    standard_error = np.sqrt(share * (1 - share) / n)
+    half_width = z * standard_error
     stops = (half_width < 0.01) & (n > 30)
     stop = stops.argmax(axis=1)
-    ended = np.take_along_axis(share, stop[:, None, :], axis=1)[:, 0]
+    at_stop = np.take_along_axis(share, stop[:, None, :], axis=1)
+    ended = at_stop[:, 0]
     size = stop + 1
     score = np.ptp(ended, axis=1)
     variance = ended * (1 - ended) / size
     half = z * np.sqrt(variance.sum(axis=1))
-    is_missed = np.abs(score - 0.02) > half + 1e-9
+    error = np.abs(score - 0.02)
+    is_missed = error > half + 1e-9
     misses = int(is_missed.sum())
     assert not plausible(misses, runs, 0.9)
     assert misses > 100
@@ -95,10 +101,13 @@ def test_the_paper_misses_and_the_simulation_sees_it():
 def test_the_two_extreme_groups_say_what_all_pairs_say(n, groups):
     hits = random_hits(n, groups)
     ends = _extremes(hits)
-    assert ends.tolist() == [[max(row), min(row)] for row in hits.tolist()]
+    highest, lowest = ends.T.tolist()
+    assert highest == hits.max(axis=1).tolist()
+    assert lowest == hits.min(axis=1).tolist()
+    sizes = np.full(hits.shape, float(n))
     for find in (intervals.spread, confidence_sequences.mixture_spread):
-        of_extremes = find(ends, np.full((8, 2), float(n)), 0.95, among=groups)
-        of_all = find(hits, np.full((8, groups), float(n)), 0.95)
+        of_extremes = find(ends, sizes[:, :2], 0.95, among=groups)
+        of_all = find(hits, sizes, 0.95)
         for short, full in zip(of_extremes, of_all, strict=True):
             assert short == pytest.approx(full, abs=1e-6)
 
@@ -116,10 +125,12 @@ def test_a_bar_is_excluded_where_the_interval_excludes_it(n, groups, interval):
         is_over = plan._is_over(hits, sizes, bars)
         is_under = plan._is_under(hits, sizes, bars)
         # Where the limit is not within rounding of the bar, both ways to ask must agree.
-        is_clear = np.abs(low - bar) > 1e-4
-        assert (is_over == (low >= bar))[is_clear].all()
-        is_clear = np.abs(high - bar) > 1e-4
-        assert (is_under == (high < bar))[is_clear].all()
+        low_is_clear = np.abs(low - bar) > 1e-4
+        same = is_over == (low >= bar)
+        assert same[low_is_clear].all()
+        high_is_clear = np.abs(high - bar) > 1e-4
+        same = is_under == (high < bar)
+        assert same[high_is_clear].all()
 
 
 def random_hits(n: int, groups: int):
@@ -147,12 +158,14 @@ def test_samples_of_unequal_groups_hold_their_level(rates, sizes, shuffled):
     total = sum(sizes)
     if shuffled:
         # How many of each group are in a sample is random too, but does not depend on outcomes.
-        size = rng.multinomial(total, np.array(sizes) / total, runs)
+        shares = np.array(sizes) / total
+        size = rng.multinomial(total, shares, runs)
     else:
         size = np.tile(sizes, (runs, 1))
     hits = rng.binomial(size, rates)
     low, high = intervals.spread(hits, size, level)
-    misses = missing(low, high, max(rates) - min(rates))
+    true_spread = max(rates) - min(rates)
+    misses = missing(low, high, true_spread)
     assert plausible(misses, runs, level), misses
 
 

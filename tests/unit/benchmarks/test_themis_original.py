@@ -44,22 +44,26 @@ def exact(answers, chosen):
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("prune", [True, False])
 def test_the_counter_executes_the_same_tests(themis, order, seed, prune):
+    answers = table(seed, 0.15)
     rules = themis.Rules(0.9, 0.1, order=order)
-    sequential, counter = both(themis, table(seed, 0.15), rules, seed)
+    sequential, counter = both(themis, answers, rules, seed)
     for chosen in [(2,), (0, 4), (1, 2, 3)]:
         assert sequential.causal(chosen) == counter.causal(chosen)
         assert sequential.tests == counter.tests
-    sets = themis.search(sequential.causal, range(5), 0.6, prune=prune)
-    assert themis.search(counter.causal, range(5), 0.6, prune=prune) == sets
+    sequential_sets = themis.search(sequential.causal, range(5), 0.6, prune=prune)
+    counter_sets = themis.search(counter.causal, range(5), 0.6, prune=prune)
+    assert sequential_sets == counter_sets
     assert sequential.tests == counter.tests
     assert not counter.capped
 
 
 @pytest.mark.parametrize("order", ["product", "scrambled"])
 def test_a_cap_cuts_both_at_the_same_variant(themis, order):
+    answers = table(5, 0.03)
     rules = themis.Rules(0.9, 0.1, cap=7, order=order)
-    sequential, counter = both(themis, table(5, 0.03), rules)
-    assert sequential.causal((0, 2, 4)) == counter.causal((0, 2, 4))
+    sequential, counter = both(themis, answers, rules)
+    chosen = (0, 2, 4)
+    assert sequential.causal(chosen) == counter.causal(chosen)
     assert sequential.tests == counter.tests
     assert sequential.capped
     assert counter.capped
@@ -84,7 +88,8 @@ def test_scrambled_variants_are_all_variants(themis):
 @pytest.mark.parametrize("chosen", [(0,), (2, 3), (0, 1, 2)])
 def test_scores_are_near_the_truth_where_the_margin_means_something(themis, chosen):
     answers = table(1, 0.1)
-    sequential, counter = both(themis, answers, themis.Rules(0.99, 0.02))
+    rules = themis.Rules(0.99, 0.02)
+    sequential, counter = both(themis, answers, rules)
     truth = exact(answers, chosen)
     assert 0.1 < truth < 0.9
     assert counter.causal(chosen) == pytest.approx(truth, abs=0.03)
@@ -94,9 +99,11 @@ def test_scores_are_near_the_truth_where_the_margin_means_something(themis, chos
 def test_group_scores_are_near_the_truth(themis):
     answers = table(2)
     answers[0] = True
-    sequential, _ = both(themis, answers, themis.Rules(0.99, 0.02))
+    rules = themis.Rules(0.99, 0.02)
+    sequential, _ = both(themis, answers, rules)
     shares = answers.mean(axis=(1, 2, 3, 4))
-    assert sequential.group((0,)) == pytest.approx(np.ptp(shares), abs=0.05)
+    truth = np.ptp(shares)
+    assert sequential.group((0,)) == pytest.approx(truth, abs=0.05)
 
 
 def test_the_margin_is_zero_at_zero_hits_so_sampling_ends_at_once(themis):
