@@ -255,9 +255,9 @@ def _weights_of_aif360(rows: Floats, truth: Floats, side: Bools, eta: float) -> 
     """Return the weights that AIF360 learns, read from the file that it otherwise leaves behind."""
     what = 'PrejudiceRemover(solver="aif360")'
     module = aif360("algorithms.inprocessing.prejudice_remover", what)
-    given = dataset(rows, truth, side, what=what)
+    data = dataset(rows, truth, side, what=what)
     with _this_python(module):
-        file = Path(module.PrejudiceRemover(eta=eta).fit(given).model_name)
+        file = Path(module.PrejudiceRemover(eta=eta).fit(data).model_name)
     try:
         with file.open("rb") as stream:
             return np.asarray(_ModelUnpickler(stream).load().coef_, dtype=np.float64)
@@ -438,8 +438,8 @@ def train_in(folder: str) -> None:
     with np.load(Path(folder) / "task.npz") as found:
         task = dict(found)
     module = aif360("algorithms.inprocessing.adversarial_debiasing", "AdversarialDebiasing")
-    given = dataset(task["rows"], task["truth"], task["side"])
-    given.features = task["rows"]  # without AIF360's own column of who is privileged
+    data = dataset(task["rows"], task["truth"], task["side"])
+    data.features = task["rows"]  # without AIF360's own column of who is privileged
     tf.disable_eager_execution()
     plain = tf.ConfigProto(
         intra_op_parallelism_threads=1,
@@ -458,7 +458,7 @@ def train_in(folder: str) -> None:
             batch_size=int(task["batch_size"]),
             classifier_num_hidden_units=int(task["hidden"]),
             debias=bool(task["adversary_weight"] > 0),
-        ).fit(given)
+        ).fit(data)
         weights = {}
         for variable in tf.trainable_variables(scope="network/classifier_model"):
             _, _, name = variable.op.name.rpartition("/")

@@ -194,13 +194,13 @@ class FairRepresentations(Mitigation):
     def _by_aif360(self, rows: Floats, truth: Floats, privileged: Bools) -> Floats:
         what = 'FairRepresentations(solver="aif360")'
         module = aif360("algorithms.preprocessing.lfr", what)
-        given = dataset(rows, truth, privileged, what=what)
-        given.features = rows  # without AIF360's own column of who is privileged
+        data = dataset(rows, truth, privileged, what=what)
+        data.features = rows  # without AIF360's own column of who is privileged
         method = module.LFR(
             UNPRIVILEGED, PRIVILEGED, k=self.k, Ax=self.ax, Ay=self.ay, Az=self.az
         )
         with quiet():
-            method.fit(given, maxiter=self.iterations, maxfun=self.iterations)
+            method.fit(data, maxiter=self.iterations, maxfun=self.iterations)
         return np.asarray(method.learned_model, dtype=np.float64)
 
     def _check(self, rows: int) -> None:

@@ -1,6 +1,4 @@
-"""The methods by name: every entry tells the truth about its class, and mistakes are told with the
-nearest name.
-"""
+"""The methods by name: every record fits its class, and mistakes name the nearest name."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""Fairlearn's methods: real effect on planted bias, any frame and label, the same answers for the
-same seed.
-"""
+"""Fairlearn's methods: effects on planted bias, any frame and label, seeds and refusals."""
 
 from __future__ import annotations
 

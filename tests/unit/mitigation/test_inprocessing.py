@@ -434,10 +434,11 @@ def test_the_prejudice_index_is_the_mutual_information_of_answer_and_side():
     weights_of_rows = np.where(side[:, None], weights[4:], weights[:4])
     margins = (weights_of_rows[:, :3] * rows).sum(axis=1) + weights_of_rows[:, 3]
     chances = 1 / (1 + np.exp(-margins))
-    joint = np.empty((2, 2))
-    for place, mask in enumerate((side, ~side)):
-        joint[place] = chances[mask].sum() / 40, (1 - chances[mask]).sum() / 40
-    independent = joint.sum(axis=1, keepdims=True) * joint.sum(axis=0, keepdims=True)
+    answers = np.column_stack([chances, 1 - chances])
+    joint = np.array([answers[side].sum(axis=0), answers[~side].sum(axis=0)]) / 40
+    share_of_sides = joint.sum(axis=1, keepdims=True)
+    share_of_answers = joint.sum(axis=0, keepdims=True)
+    independent = share_of_sides * share_of_answers
     mutual_information = (joint * np.log(joint / independent)).sum()
     without, _ = PrejudiceLoss(rows, truth, side, eta=0.0, l2=1)(weights)
     with_prejudice, _ = PrejudiceLoss(rows, truth, side, eta=3.0, l2=1)(weights)

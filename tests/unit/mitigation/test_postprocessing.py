@@ -312,20 +312,28 @@ def test_weights_are_those_of_the_library():
 
 def grid(frame, labels, metric, bound, thresholds, margins):
     """Return threshold and margin by trying one pair after the other, as in the pseudo-code."""
-    man = frame.sex == "m"
+    man = (frame.sex == "m").to_numpy()
     true = labels == "yes"
-    chance = frame.chance
+    chance = frame.chance.to_numpy()
     tried = []
     for threshold in np.linspace(0.01, 0.99, thresholds):
-        widest = threshold if threshold <= 0.5 else 1 - threshold
+        widest = min(threshold, 1 - threshold)
         for margin in np.linspace(0, widest, margins):
-            critical = (chance > threshold - margin) & (chance <= threshold + margin)
-            yes = ((chance > threshold) & ~(critical & man)) | (critical & ~man)
-            spd = yes[~man].mean() - yes[man].mean()
-            eod = yes[~man & true].mean() - yes[man & true].mean()
-            false_positives = yes[~man & ~true].mean() - yes[man & ~true].mean()
-            rates = {"spd": spd, "eod": eod, "aod": 0.5 * (false_positives + eod)}
-            accuracy = 0.5 * (yes[true].mean() + (~yes)[~true].mean())
+            is_over_low = chance > threshold - margin
+            is_over_high = chance > threshold + margin
+            # Within the critical region, men get the unfavourable label, women the other.
+            yes = np.where(man, is_over_high, is_over_low)
+            false_of_women, hits_of_women = rates_by_truth(yes, true, ~man)
+            false_of_men, hits_of_men = rates_by_truth(yes, true, man)
+            eod = hits_of_women - hits_of_men
+            rates = {
+                "spd": yes[~man].mean() - yes[man].mean(),
+                "eod": eod,
+                "aod": 0.5 * (false_of_women - false_of_men + eod),
+            }
+            hits = yes[true].mean()
+            rejections = (~yes)[~true].mean()
+            accuracy = 0.5 * (hits + rejections)
             tried.append((threshold, margin, rates[metric], accuracy))
     kept = [point for point in tried if abs(point[2]) <= bound]
     if kept:
@@ -333,6 +341,13 @@ def grid(frame, labels, metric, bound, thresholds, margins):
     else:
         threshold, margin, _, _ = min(tried, key=lambda point: point[2])
     return threshold, margin, bool(kept)
+
+
+def rates_by_truth(yes, true, side):
+    """Return the rates of false and of true positives of one side."""
+    false_positive_rate = yes[side & ~true].mean()
+    true_positive_rate = yes[side & true].mean()
+    return false_positive_rate, true_positive_rate
 
 
 @pytest.mark.parametrize("metric", NAMES)
@@ -474,20 +489,25 @@ def test_flips_equalise_the_odds_and_no_other_flips_cost_less():
     man = (frame.sex == "m").to_numpy()
     true = labels == "yes"
     yes = frame.chance.to_numpy() > 0.5
-    rates_of_women = [yes[~man & ~true].mean(), yes[~man & true].mean()]
-    rates_of_men = [yes[man & ~true].mean(), yes[man & true].mean()]
+    rates_of_women = rates_by_truth(yes, true, ~man)
+    rates_of_men = rates_by_truth(yes, true, man)
     rates = np.array([rates_of_women, rates_of_men])
-    after = made.chances_[:, :1] * rates + made.chances_[:, 1:] * (1 - rates)
+    after_yes = made.chances_[:, :1]
+    after_no = made.chances_[:, 1:]
+    after = after_yes * rates + after_no * (1 - rates)
     assert after[0] == pytest.approx(after[1])
     # Both sides can reach the same pair of rates only within both of their parallelograms; try many
     # pairs.
     steps = np.linspace(0, 1, 201)
     kept, granted = np.meshgrid(steps, steps)
-    reached = np.outer(kept.ravel(), rates[0]) + np.outer(granted.ravel(), 1 - rates[0])
+    kept_rates = np.outer(kept.ravel(), rates[0])
+    granted_rates = np.outer(granted.ravel(), 1 - rates[0])
+    reached = kept_rates + granted_rates
     false_positives, true_positives = reached.T
     flips_of_men = np.column_stack([rates[1], 1 - rates[1]])
     solutions = np.linalg.solve(flips_of_men, reached.T)
-    possible = ((solutions >= 0) & (solutions <= 1)).all(axis=0)
+    is_share = (solutions >= 0) & (solutions <= 1)
+    possible = is_share.all(axis=0)
     best_possible = (true_positives - false_positives)[possible].max()
     assert best_possible <= after[0, 1] - after[0, 0] + 1e-9
     before = bias(frame, labels, np.where(yes, "yes", "no"))

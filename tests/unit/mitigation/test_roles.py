@@ -1,6 +1,4 @@
-"""Who is who: labels, groups and the privileged ones, from any frame; and what all mitigation
-methods share.
-"""
+"""Roles: labels, groups and the privileged ones, from any frame; and what all methods share."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""tune: the value with the best area is found, judged on rows that took no part, and the same for
-any workers.
-"""
+"""tune: the value with the best area is found, and judged on rows that took no part."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""study on the command line: a real study, what it prints and writes, and what a user may get
-wrong.
-"""
+"""study on the command line: a real study, what it prints and writes, and its mistakes."""
 
 from __future__ import annotations
 
