@@ -30,8 +30,8 @@ def test_a_lower_bound_is_a_field_whatever_the_method_is_called(method, lower_bo
     view = View(Subject(lend, LOANS))
     judge = Judge(0.1, 0.05, 0.95, sets=3, at_fault=3)
     first = findings_of(lattice, view, "causal", judge)[0]
-    score = "at least 40.0 %" if lower_bound else "40.0 %"
-    assert first.claim == f"changing only sex changes the outcome of {score} of inputs"
+    share = "at least 40.0 %" if lower_bound else "40.0 %"
+    assert first.claim == f"changing only sex changes the outcome of {share} of inputs"
 
 
 def test_a_search_with_few_variants_finds_lower_bounds():
@@ -58,9 +58,13 @@ def test_an_implied_state_has_the_word_of_what_it_amounts_to():
     score = Estimate(0.4, 0.3, 0.5, 90, 0.95, "exact")
     lattice.add(0b01, Known(State.ABOVE, score))
     lattice.add(0b10, Known(State.BELOW, score))
-    states = [(entry["about"], entry["state"], entry["of"]) for entry in lattice.to_dict()]
-    assert states == [
-        (["sex"], "discriminating", None),
-        (["race"], "cleared", None),
-        (["sex", "race"], "discriminating", ["sex"]),
-    ]
+    of_sex, of_race, of_both = lattice.to_dict()
+    assert of_sex["about"] == ["sex"]
+    assert of_sex["state"] == "discriminating"
+    assert of_sex["of"] is None
+    assert of_race["about"] == ["race"]
+    assert of_race["state"] == "cleared"
+    assert of_race["of"] is None
+    assert of_both["about"] == ["sex", "race"]
+    assert of_both["state"] == "discriminating"
+    assert of_both["of"] == ["sex"]

@@ -35,11 +35,19 @@ def monotone(draw, least=3, most=7):
 
 
 def scored(features, parts):
+    """Return the score of every set: the highest value of a part within it."""
     scores = []
     for mask in range(2**features):
-        within = [value for part, value in parts if part & mask == part]
-        scores.append(max(within, default=0.0))
+        score = 0.0
+        for part, value in parts:
+            if is_subset(part, mask):
+                score = max(score, value)
+        scores.append(score)
     return scores
+
+
+def is_subset(smaller, larger):
+    return smaller & larger == smaller
 
 
 def found(state, value=0.5):
@@ -91,7 +99,7 @@ def settle(
 
 
 def is_proper_subset(smaller, larger):
-    return smaller != larger and smaller & larger == smaller
+    return smaller != larger and is_subset(smaller, larger)
 
 
 def smallest(masks):
@@ -136,13 +144,13 @@ def expected(lattice, tested):
 
 
 def follows_above(mask, tested):
-    within = [state for other, state in tested.items() if is_proper_subset(other, mask)]
-    return State.ABOVE in within
+    above = in_state(tested, State.ABOVE)
+    return any(is_proper_subset(other, mask) for other in above)
 
 
 def follows_below(mask, tested):
-    holding = [state for other, state in tested.items() if other & mask == mask]
-    return State.BELOW in holding
+    below = in_state(tested, State.BELOW)
+    return any(is_subset(mask, other) for other in below)
 
 
 def in_state(states, wanted_state):
@@ -160,8 +168,10 @@ def test_what_follows_from_tests_in_any_order(scores, depth, data):
         if lattice.states[mask] != State.OPEN:
             continue
         vague = data.draw(vague_states)
-        tested[mask] = vague or side_of(scores[mask], 0.5)
-        lattice.add(mask, found(tested[mask], scores[mask]))
+        score = scores[mask]
+        state = vague or side_of(score, 0.5)
+        tested[mask] = state
+        lattice.add(mask, found(state, score))
         check_states(lattice, expected(lattice, tested))
     if tested:
         check_table(lattice, tested, expected(lattice, tested))
@@ -172,7 +182,7 @@ def check_states(lattice, states):
     for mask, state in states.items():
         assert lattice.states[mask] == state
     open_masks = np.flatnonzero(lattice.open).tolist()
-    assert set(open_masks) == set(in_state(states, State.OPEN))
+    assert open_masks == sorted(in_state(states, State.OPEN))
     above = in_state(states, State.ABOVE)
     assert set(lattice.minimal()) == smallest(above)
     for state in (State.BELOW, State.UNDECIDED, State.NOT_SHOWN):
@@ -188,9 +198,10 @@ def mask_of(lattice, names):
 def check_table(lattice, tested, states):
     """Check what is written down: every set once, with a reason that really is one."""
     rows = lattice.to_dict()
-    in_order = sorted(states, key=lambda mask: (mask.bit_count(), mask))
+    by_size = sorted(sorted(states), key=int.bit_count)
+    members = [list(lattice.members(mask)) for mask in by_size]
     listed = [row["about"] for row in rows]
-    assert listed == [list(lattice.members(mask)) for mask in in_order]
+    assert listed == members
     for row in rows:
         mask = mask_of(lattice, row["about"])
         state = states[mask]
@@ -247,9 +258,11 @@ def test_sets_over_and_under_are_counted_as_by_hand(features, data, over):
     sets = np.flatnonzero(chosen).tolist()
     counts = []
     for mask in lattice.masks.tolist():
-        holding = [other for other in sets if other & mask == mask]
-        held = [other for other in sets if other & mask == other]
-        counts.append(len(holding if over else held))
+        if over:
+            related = [other for other in sets if is_subset(mask, other)]
+        else:
+            related = [other for other in sets if is_subset(other, mask)]
+        counts.append(len(related))
     before = chosen.copy()
     sums = border._sums(chosen, over=over)
     assert sums.tolist() == counts
@@ -271,12 +284,19 @@ def test_the_search_ends_with_the_true_border(scores, depth, limit, varieties, m
     order = settle(lattice, scores, limit, varieties=sizes, most=most)
     assert not lattice.open.any()
     assert len(set(order)) == len(order)
-    assert len(order) == len(lattice.tested) <= lattice.total
-    above = [mask for mask in wanted(lattice) if scores[mask] >= limit]
-    assert set(lattice.minimal()) == smallest(above)
-    assert lattice.count(State.ABOVE, State.IMPLIED_ABOVE) == len(above)
+    assert len(order) == len(lattice.tested)
+    assert len(order) <= lattice.total
+    expected_above = above_limit(lattice, scores, limit)
+    assert set(lattice.minimal()) == smallest(expected_above)
+    above = lattice.count(State.ABOVE, State.IMPLIED_ABOVE)
+    assert above == len(expected_above)
     below = lattice.count(State.BELOW, State.IMPLIED_BELOW)
-    assert below == lattice.total - len(above)
+    assert below == lattice.total - above
+
+
+def above_limit(lattice, scores, limit):
+    """Return the sets that a search has to find."""
+    return [mask for mask in wanted(lattice) if scores[mask] >= limit]
 
 
 FEATURES = 7
@@ -309,7 +329,7 @@ def test_no_shape_of_the_border_misleads_the_search(shape):
     order = settle(lattice, scores, 0.5)
     assert not lattice.open.any()
     assert len(order) <= lattice.total
-    above = [mask for mask in range(1, FULL + 1) if scores[mask] >= 0.5]
+    above = above_limit(lattice, scores, 0.5)
     assert set(lattice.minimal()) == smallest(above)
 
 
@@ -325,18 +345,20 @@ def test_no_shape_of_the_border_misleads_the_search(shape):
 )
 def test_far_fewer_sets_are_tested_than_there_are(name, chances, most):
     """Ten features that act independently have 1,023 sets."""
-    weights = -np.log1p(-np.array(chances))
+    # A set has no effect where none of its features has one.
+    without_effect = 1 - np.array(chances)
     scores = []
     for mask in range(1024):
-        weights_of_set = [weights[bit] for bit in range(10) if mask >> bit & 1]
-        score = -np.expm1(-sum(weights_of_set))
+        members = [bit for bit in range(10) if mask & 2**bit]
+        score = 1 - np.prod(without_effect[members])
         scores.append(float(score))
     lattice = Lattice(NAMES[:10])
     order = settle(lattice, scores, 0.75)
     assert not lattice.open.any()
-    above = [mask for mask in range(1, 1024) if scores[mask] >= 0.75]
-    assert set(lattice.minimal()) == smallest(above)
-    border = len(lattice.minimal()) + len(lattice.maximal(State.BELOW))
+    above = above_limit(lattice, scores, 0.75)
+    minimal = lattice.minimal()
+    assert set(minimal) == smallest(above)
+    border = len(minimal) + len(lattice.maximal(State.BELOW))
     assert border <= len(order) <= most, name
 
 
@@ -359,13 +381,14 @@ def test_a_set_that_follows_later_is_no_longer_undecided():
 
 
 def test_a_large_lattice_lists_what_was_tested():
-    features = 13
-    lattice = Lattice(NAMES[:features])
+    first, *others = NAMES[:13]
+    lattice = Lattice((first, *others))
     assert lattice.total > LISTED
+    mask_of_others = 2**13 - 2
     lattice.add(0b1, found(State.ABOVE))
-    lattice.add(2**features - 2, found(State.BELOW))
+    lattice.add(mask_of_others, found(State.BELOW))
     listed = [row["about"] for row in lattice.to_dict()]
-    assert listed == [["a"], list(NAMES[1:features])]
+    assert listed == [[first], others]
     assert not lattice.open.any()
     implied = [row["implied discriminating"] for row in lattice.levels()]
     assert sum(implied) == 2**12 - 1
