@@ -7,7 +7,7 @@ from __future__ import annotations
 import itertools
 import warnings
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import matplotlib
@@ -52,19 +52,29 @@ def people(rows: int = 1000) -> pd.DataFrame:
     races = rng.choice(["blue", "red", "green"], rows, p=[0.5, 0.48, 0.02])
     frame.insert(1, "race", races)
     frame["due"] = rng.integers(0, 2, rows)
-    old = (frame["sex"] == "F") & (frame["age"] >= 43)
-    rate = np.where(old, 0.2, 0.7)
-    frame["granted"] = (rng.random(rows) < rate).astype(int)
+    is_woman = frame["sex"] == "F"
+    is_older = frame["age"] >= 43
+    rate = np.where(is_woman & is_older, 0.2, 0.7)
+    is_granted = rng.random(rows) < rate
+    frame["granted"] = is_granted.astype(int)
     return frame
 
 
 @cache
-def table(**options: Any) -> eh.Result:
-    return eh.mine_log(
-        people(),
-        outcome="granted",
-        **{"over": ("sex", "race", "age"), "bins": 5, **options},
-    )
+def table(over: Any = ("sex", "race", "age"), bins: int = 5, **options: Any) -> eh.Result:
+    return eh.mine_log(people(), outcome="granted", over=over, bins=bins, **options)
+
+
+def heat_of(result: eh.Result, **options: Any) -> Any:
+    """Return the only heat map of a result."""
+    (heat,) = HeatDisplay.from_result(result, **options).heats
+    return heat
+
+
+def bars_of(result: eh.Result) -> Bars:
+    """Return the bars of the only mining of a result."""
+    (bars,) = MineDisplay.from_result(result).bars
+    return bars
 
 
 @cache
@@ -82,11 +92,13 @@ class ScoringWomenHigher:
     feature_names_in_ = np.array(OVER)
 
     def predict_proba(self, given: pd.DataFrame) -> Any:
-        share = np.where(given["sex"] == "F", 0.5, 0.3)
+        is_woman = given["sex"] == "F"
+        share = np.where(is_woman, 0.5, 0.3)
         return np.column_stack([1 - share, share])
 
     def predict(self, given: pd.DataFrame) -> Any:
-        return self.predict_proba(given)[:, 1] >= 0.5
+        share = self.predict_proba(given)[:, 1]
+        return share >= 0.5
 
 
 @pytest.fixture
@@ -149,7 +161,7 @@ def lie_over(box: Any, other: Any) -> bool:
     return right - left > 1 and top - bottom > 1
 
 
-def test_bars_are_the_stories_signed_with_their_rates_and_the_rest():
+def test_bars_are_the_stories_signed_with_their_rates():
     result = table(limit=0.1)
     display = display_of(result)
     assert isinstance(display, MineDisplay)
@@ -168,15 +180,19 @@ def test_bars_are_the_stories_signed_with_their_rates_and_the_rest():
     assert rate == f"{100 * row['rate']:.1f} %"
     assert other_rate == f"{100 * row['other']:.1f} %"
     assert rows == f"{row['rows']:,}"
+
+
+def test_bars_say_what_is_compared_and_bound_the_rest():
+    result = table(limit=0.1)
+    bars = bars_of(result)
     assert bars.title == f"fail: {result.worst.claim}"
-    assert (bars.limit, bars.percent, bars.headers) == (
-        0.1,
-        True,
-        ("group", "everyone\nelse", "rows"),
-    )
+    assert bars.limit == 0.1
+    assert bars.percent
+    assert bars.headers == ("group", "everyone\nelse", "rows")
     rest = result.details["mine"][0]["rest"]
+    points = 100 * rest["value"]
     assert bars.rest == RemainingRules(
-        f"{rest['rules']:,} other rule sets:\nnone further than {100 * rest['value']:.1f} points",
+        f"{rest['rules']:,} other rule sets:\nnone further than {points:.1f} points",
         rest["value"],
         rest["high"],
     )
@@ -187,24 +203,23 @@ def test_bars_are_the_stories_signed_with_their_rates_and_the_rest():
 
 def test_what_may_be_chance_or_under_the_threshold_is_not_sure():
     free = table()
-    held = table(limit=0.6)
-    free_bars = MineDisplay.from_result(free).bars[0]
-    sure = [bar.sure for bar in free_bars.bars]
+    sure = [bar.sure for bar in bars_of(free).bars]
     stories = [finding for finding in free.findings if finding.about.conditions]
     assert sure == [finding.estimate.low > 0 for finding in stories]
     assert True in sure
-    held_bars = MineDisplay.from_result(held).bars[0]
-    assert not any(bar.sure for bar in held_bars.bars)
+    held = table(limit=0.6)
+    for bar in bars_of(held).bars:
+        assert not bar.sure
 
 
 def test_bars_are_drawn_with_intervals_columns_and_the_threshold_on_both_sides(drawn):
     display = drawn(MineDisplay.from_result(table(limit=0.3)))
-    bars, ax = display.bars[0], display.ax_
+    (bars,) = display.bars
+    ax = display.ax_
     assert display.ax_ is display.axes_[0]
     shapes = [patch for patch in ax.patches if isinstance(patch, Rectangle)]
-    assert [patch.get_width() for patch in shapes] == pytest.approx(
-        [bar.value for bar in bars.bars]
-    )
+    widths = [patch.get_width() for patch in shapes]
+    assert widths == pytest.approx([bar.value for bar in bars.bars])
     assert len(ax.containers) == 2 * len(bars.bars)  # a bar and its interval
     dashed = [line for line in ax.lines if line.get_linestyle() == "--"]
     threshold = sorted(line.get_xdata()[0] for line in dashed)
@@ -223,11 +238,10 @@ def test_the_heat_map_beside_the_bars_is_over_features_of_the_worst_rule_set():
     assert heat is not None
     assert heat.axes == ("age", "sex")
     frame = people()
-    entry = table().details["mine"][0]
     rows = np.array(heat.rows)
     assert rows.sum() == len(frame)
     assert heat.least == 0.05 * len(frame)
-    sexes, ages = heat.labels[1], heat.labels[0]
+    ages, sexes = heat.labels
     assert sexes == ("F", "M")
     assert len(ages) == 5
     for down, sex in enumerate(sexes):
@@ -239,21 +253,26 @@ def test_the_heat_map_beside_the_bars_is_over_features_of_the_worst_rule_set():
             assert heat.rows[down][across] == len(cell)
             assert heat.rates[down][across] == pytest.approx(rate, abs=1e-6)
     assert heat.centre == pytest.approx(frame["granted"].mean())
-    inside = HeatCells.of(
-        next(one for one in entry["maps"] if one["axes"] == ["sex", "age"])
-    ).covered(Rule.from_dict(entry["stories"][0]["rule"]))
+    entry = table().details["mine"][0]
+    by_sex_and_age = next(each for each in entry["maps"] if each["axes"] == ["sex", "age"])
+    worst = Rule.from_dict(entry["stories"][0]["rule"])
+    inside = HeatCells.of(by_sex_and_age).covered(worst)
     assert np.array_equal(np.array(heat.inside), inside)
 
 
 def test_axes_are_the_users_choice_and_in_their_order():
-    one = HeatDisplay.from_result(table(), axes=("race", "sex")).heats[0]
-    other = HeatDisplay.from_result(table(), axes=["sex", "race"]).heats[0]
-    assert (one.axes, other.axes) == (("race", "sex"), ("sex", "race"))
+    one = heat_of(table(), axes=("race", "sex"))
+    other = heat_of(table(), axes=["sex", "race"])
+    assert one.axes == ("race", "sex")
+    assert other.axes == ("sex", "race")
     for name in ("rates", "rows", "few"):
         cells = np.array(getattr(one, name))
         other_cells = np.array(getattr(other, name))
         assert np.array_equal(cells, other_cells.T)
-    alone = HeatDisplay.from_result(table(over="age")).heats[0]
+
+
+def test_a_single_feature_is_a_row_of_cells():
+    alone = heat_of(table(over="age"))
     assert alone.axes == ("age",)
     assert np.array(alone.rates).shape == (1, 5)
     assert alone.whole
@@ -262,8 +281,8 @@ def test_axes_are_the_users_choice_and_in_their_order():
 def test_few_rows_are_hatched_and_noted_and_name_no_extreme(drawn):
     display = drawn(HeatDisplay.from_result(table(), axes=("race", "sex")))
     (heat,) = display.heats
-    green = np.array(heat.labels[0]) == "green"
-    assert (heat.few == green).all()
+    is_green = np.array(heat.labels[0]) == "green"
+    assert (heat.few == is_green).all()
     assert any(note.startswith("hatched: under 50 rows (5 %)") for note in heat.notes)
     assert "green" not in heat.title
     hatched = []
@@ -272,12 +291,11 @@ def test_few_rows_are_hatched_and_noted_and_name_no_extreme(drawn):
             hatched.append(collection)
     (cells_hatched,) = hatched
     assert len(cells_hatched.get_paths()) == 2
-    cells = set()
+    texts_shown = written(display.ax_)
     for (down, across), rate in np.ndenumerate(np.array(heat.rates)):
         if rate is not None:
             rows = heat.rows[down][across]
-            cells.add(f"{100 * rate:.0f} %\n{rows:,}")
-    assert cells <= set(written(display.ax_))
+            assert f"{100 * rate:.0f} %\n{rows:,}" in texts_shown
     assert not meet(display.ax_, "texts", "y")
     assert not cut(display)
 
@@ -294,31 +312,42 @@ def test_an_empty_cell_is_a_dash_and_of_no_rate(drawn):
     assert written(display.ax_).count("–") == 1
 
 
-def test_the_outline_follows_the_rule_and_is_broken_where_it_holds_in_part(drawn):
-    whole = drawn(HeatDisplay.from_result(table(over=("sex", "age"))))
-    (heat,) = whole.heats
+def outlines(axes: Any) -> list[LineCollection]:
+    """Return the lines around the cells that a rule holds."""
+    found = []
+    for collection in axes.collections:
+        if isinstance(collection, LineCollection) and collection.get_zorder() == 3:
+            found.append(collection)
+    return found
+
+
+def test_the_outline_follows_the_rule(drawn):
+    display = drawn(HeatDisplay.from_result(table(over=("sex", "age"))))
+    (heat,) = display.heats
     assert heat.whole
     assert "F" in heat.labels[1]
-    (outline,) = [
-        one
-        for one in whole.ax_.collections
-        if isinstance(one, LineCollection) and one.get_zorder() == 3
-    ]
+    (outline,) = outlines(display.ax_)
     covered = int(np.array(heat.inside).sum())
     assert len(outline.get_segments()) == 2 * covered + 2  # a row of cells
+
+
+def test_the_outline_is_broken_where_the_rule_holds_in_part():
     rule = table().details["mine"][0]["stories"][0]["rule"]
     assert {condition["feature"] for condition in rule["conditions"]} >= {"sex", "age"}
-    part = HeatDisplay.from_result(table(), axes=("age", "race")).heats[0]
+    part = heat_of(table(), axes=("age", "race"))
     assert not part.whole
     assert any(note.startswith("dashed, in part: ") for note in part.notes)
 
 
-@given(
-    bounds=st.lists(
-        st.integers(-2_000_000, 2_000_000), min_size=4, max_size=8, unique=True
-    ).map(sorted),
-    data=st.data(),
+BOUNDS = st.lists(
+    st.integers(-2_000_000, 2_000_000),
+    min_size=4,
+    max_size=8,
+    unique=True,
 )
+
+
+@given(bounds=BOUNDS.map(sorted), data=st.data())
 def test_cells_of_a_number_that_a_rule_takes_are_found_by_where_they_start_whatever_they_are_called(
     bounds, data
 ):
@@ -362,19 +391,20 @@ def test_one_category_is_a_row_of_terms(drawn):
     (heat,) = display.heats
     assert heat.labels == (("gay", "straight", "lesbian"),)
     assert np.array(heat.rates).tolist() == [[0.0, 1.0, 1.0]]
-    assert (
-        heat.title
-        == "how often texts get the favourable outcome, by the term for gender: from 0.0 % (gay) to"
-        " 100.0 % (straight)"
+    assert heat.title == (
+        "how often texts get the favourable outcome, by the term for gender:"
+        " from 0.0 % (gay) to 100.0 % (straight)"
     )
     assert len(display.figure_.axes) == 1
 
 
 def test_texts_are_drawn_as_bars_with_their_matrix(drawn):
     display = drawn(display_of(texts(limit=0.1)))
-    (bars,), (heat,) = display.bars, display.heats
-    assert bars.bars[0].label == "gender gay"
-    assert bars.bars[0].beside == ("0.0 %", "100.0 %", "100")
+    (bars,) = display.bars
+    (heat,) = display.heats
+    first = bars.bars[0]
+    assert first.label == "gender gay"
+    assert first.beside == ("0.0 %", "100.0 %", "100")
     assert bars.headers == ("these\nterms", "other\nterms", "texts")
     assert heat.inside == ((True, False, False),)
     assert len(display.axes_) == 2
@@ -382,17 +412,21 @@ def test_texts_are_drawn_as_bars_with_their_matrix(drawn):
 
 
 def test_changes_of_terms_are_shares_of_texts(drawn):
-    display = drawn(display_of(texts(kind="causal")))
-    (bars,), (heat,) = display.bars, display.heats
-    frame = texts(kind="causal").to_frame()
-    assert [bar.value for bar in bars.bars] == frame["value"].tolist()
-    assert (bars.sides, bars.rest, bars.headers) == (None, None, ("changed", "texts"))
+    result = texts(kind="causal")
+    display = drawn(display_of(result))
+    (bars,) = display.bars
+    (heat,) = display.heats
+    assert [bar.value for bar in bars.bars] == result.to_frame()["value"].tolist()
+    assert bars.sides is None
+    assert bars.rest is None
+    assert bars.headers == ("changed", "texts")
     first = bars.bars[0]
     assert first.ends == (first.low, first.high)
-    assert display.ax_.get_xlim()[0] == 0
+    left, _ = display.ax_.get_xlim()
+    assert left == 0
     assert heat.centre is None
     assert heat.inside == ()
-    (entry,) = texts(kind="causal").details["mine_text"]
+    (entry,) = result.details["mine_text"]
     changed = [term["changed"] for term in entry["changes"][0]["terms"]]
     rates = np.array(heat.rates).ravel()
     assert sorted(rates) == sorted(changed)
@@ -413,52 +447,60 @@ def test_scores_are_no_percentages(drawn):
     assert "%" not in " ".join(shown)
 
 
-def test_several_minings_have_panels_of_their_own_and_more_are_counted(drawn):
+def test_several_minings_have_panels_of_their_own():
     scores = table(truth="due", score=("tpr", "fpr"), top=2)
     display = MineDisplay.from_result(scores)
-    assert len(display.bars) == len(display.heats) == 2
+    assert len(display.bars) == 2
     for heat, bars in zip(display.heats, display.bars, strict=True):
         assert heat is not None
         who, _, _ = heat.title.partition(", ")
         assert bars.title.startswith(f"{who}, ")
-    sets = eh.mine_log(
-        people(),
-        outcome="granted",
-        over=[("sex",), ("race",), ("age",), ("sex", "race")],
-        top=2,
-    )
-    fewer = drawn(display_of(sets))
-    assert (len(fewer.bars), fewer.left_out) == (MOST_MININGS, 1)
-    assert "… 1 more sets of features" in fewer.axes_[-1].get_xlabel()
-    assert [
-        None for heat in fewer.heats if heat is None
-    ]  # two cells are in the bars already
-    maps = [heat for heat in fewer.heats if heat is not None]
-    assert len(fewer.axes_) == len(maps) + MOST_MININGS
+
+
+def test_minings_that_have_no_panel_are_counted(drawn):
+    sets = table(over=(("sex",), ("race",), ("age",), ("sex", "race")), bins=10, top=2)
+    display = drawn(display_of(sets))
+    assert len(display.bars) == MOST_MININGS
+    assert display.left_out == 1
+    assert "… 1 more sets of features" in display.axes_[-1].get_xlabel()
+    assert None in display.heats  # two cells are in the bars already
+    maps = [heat for heat in display.heats if heat is not None]
+    assert len(display.axes_) == len(maps) + MOST_MININGS
 
 
 def test_more_rule_sets_than_have_room_are_counted():
     result = table(over="age", bins=25, top=20, support=0.02)
-    (bars,) = MineDisplay.from_result(result).bars
+    bars = bars_of(result)
     stories = len(result.details["mine"][0]["stories"])
-    assert len(bars.bars) == MOST_BARS < stories
+    assert stories > MOST_BARS
+    assert len(bars.bars) == MOST_BARS
     assert bars.notes[-1] == f"… {stories - MOST_BARS} more rule sets"
 
 
-def test_a_result_from_a_file_is_drawn_the_same(tmp_path):
-    for number, result in enumerate((table(), texts(), texts(kind="causal"))):
-        result.to_json(tmp_path / f"{number}.json")
-        again = eh.Result.from_json(tmp_path / f"{number}.json")
-        one = MineDisplay.from_result(result)
-        other = MineDisplay.from_result(again)
-        assert one.bars == other.bars
-        assert one.heats == other.heats
+@pytest.mark.parametrize(
+    "mined",
+    [
+        table,
+        texts,
+        partial(texts, kind="causal"),
+    ],
+)
+def test_a_result_from_a_file_is_drawn_the_same(mined, tmp_path):
+    path = tmp_path / "mined.json"
+    result = mined()
+    result.to_json(path)
+    again = eh.Result.from_json(path)
+    display = MineDisplay.from_result(result)
+    display_again = MineDisplay.from_result(again)
+    assert display.bars == display_again.bars
+    assert display.heats == display_again.heats
 
 
 def test_axes_given_get_the_bars_and_leave_the_global_state_alone():
     from matplotlib import pyplot
 
-    before = dict(matplotlib.rcParams), pyplot.get_fignums()
+    settings_before = dict(matplotlib.rcParams)
+    figures_before = pyplot.get_fignums()
     figure = Figure(layout="constrained", figsize=(14, 4))
     left, right = figure.subplots(1, 2)
     display = table().plot(ax=left)
@@ -468,32 +510,36 @@ def test_axes_given_get_the_bars_and_leave_the_global_state_alone():
     assert display.figure_ is figure
     render(display)
     assert not meet(left, "y", "texts")
-    assert (dict(matplotlib.rcParams), pyplot.get_fignums()) == before
+    assert dict(matplotlib.rcParams) == settings_before
+    assert pyplot.get_fignums() == figures_before
 
 
-def test_what_cannot_be_drawn_is_refused_in_a_sentence():
-    refused(
-        UsageError,
-        lambda: HeatDisplay.from_result(table(), axes=("age", "sexx")),
-        "axes",
-        "'sex and age'",
-    )
-    refused(
-        UsageError,
-        lambda: HeatDisplay.from_result(table(), axes="age"),
-        "axes = 'age'",
-        "'race and age'",
-    )
-    wrong: Any = 5
-    refused(UsageError, lambda: HeatDisplay.from_result(table(), axes=wrong), "axes = 5")
-    refused(UsageError, lambda: HeatDisplay.from_result(table(), axes=()), "axes = ()")
+@pytest.mark.parametrize(
+    ("axes", "words"),
+    [
+        (("age", "sexx"), ["axes", "'sex and age'"]),
+        ("age", ["axes = 'age'", "'race and age'"]),
+        (5, ["axes = 5"]),
+        ((), ["axes = ()"]),
+    ],
+)
+def test_axes_that_have_no_map_are_refused_in_a_sentence(axes, words):
+    refused(UsageError, lambda: HeatDisplay.from_result(table(), axes=axes), *words)
+
+
+def test_a_result_of_another_kind_is_refused_in_a_sentence():
     refused(UsageError, lambda: HeatDisplay.from_result(texts()), "TermsDisplay")
     refused(UsageError, lambda: TermsDisplay.from_result(table()), "HeatDisplay")
+
+
+def test_a_result_without_maps_has_bars_only():
     (entry,) = table().details["mine"]
-    without_maps = {**entry, "maps": []}
-    without = replace(table(), details={"mine": [without_maps]})
+    details = {"mine": [{**entry, "maps": []}]}
+    without = replace(table(), details=details)
     refused(
-        UsageError, lambda: HeatDisplay.from_result(without), "no rates of single cells"
+        UsageError,
+        lambda: HeatDisplay.from_result(without),
+        "no rates of single cells",
     )
     assert MineDisplay.from_result(without).heats == (None,)
 
@@ -516,18 +562,19 @@ def test_very_many_bars_and_cells_long_names_and_formulas_are_drawn(drawn):
     )
     names = tuple(f"$level {at} of a category with a long name" for at in range(40))
     products = np.multiply.outer(np.arange(20), np.arange(40))
-    rates = tuple(map(tuple, (products % 7 / 7).tolist()))
+    rates = [tuple(row) for row in (products % 7 / 7).tolist()]
     heat = Heat(
         "$many$",
         ("$a$", "b" * 90),
         (names, names[:20]),
-        rates,
+        tuple(rates),
         centre=0.4,
         notes=("a note " * 40,),
     )
     display = drawn(MineDisplay((ranked,), (heat,)))
-    assert max(display.figure_.get_size_inches()) < 45
-    assert display.figure_.get_size_inches()[0] <= 13
+    wide, high = display.figure_.get_size_inches()
+    assert wide <= 13
+    assert high < 45
     assert not cut(display)
 
 
@@ -545,8 +592,13 @@ def test_wrapped_rules_keep_every_letter_and_their_width(parts, width):
 
 
 def test_sentences_are_broken_between_words_but_not_within_brackets():
-    assert flowed("from 4.5 % (39 to 46) to 6 % (17 to 24)", 1.5).split("\n") == [
+    sentence = flowed("from 4.5 % (39 to 46) to 6 % (17 to 24)", 1.5)
+    assert sentence.split("\n") == [
         "from 4.5 % (39 to 46)",
         "to 6 % (17 to 24)",
     ]
-    assert len(wrapped("x" * 40).split("\n")[0]) <= LABEL
+
+
+def test_a_label_without_spaces_is_broken():
+    first_line, _, _ = wrapped("x" * 40).partition("\n")
+    assert len(first_line) <= LABEL

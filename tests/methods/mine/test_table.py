@@ -49,13 +49,12 @@ def people(rows: int = 800) -> pd.DataFrame:
     groups.
     """
     rng = np.random.default_rng(3)
-    frame = pd.DataFrame(
-        {"sex": rng.choice(["F", "M"], rows), "age": rng.integers(18, 68, rows)}
-    )
+    frame = pd.DataFrame({"sex": rng.choice(["F", "M"], rows)})
+    frame["age"] = rng.integers(18, 68, rows)
     frame["due"] = rng.integers(0, 2, rows)
-    frame["granted"] = (
-        ~((frame["sex"] == "F") & (frame["age"] >= 43)) & (rng.random(rows) < 0.8)
-    ).astype(int)
+    is_older_woman = (frame["sex"] == "F") & (frame["age"] >= 43)
+    is_lucky = rng.random(rows) < 0.8
+    frame["granted"] = (~is_older_woman & is_lucky).astype(int)
     return frame
 
 
@@ -63,63 +62,81 @@ def toxic(texts: list[str]) -> list[bool]:
     return ["gay" in text or "muslim" in text for text in texts]
 
 
+def men_or_young(frame: Any) -> Any:
+    is_man = frame["sex"] == "M"
+    is_young = frame["age"] < 43
+    return is_man | is_young
+
+
+OVER = ["sex", "age"]
+OF_TEXTS: dict[str, dict[str, Any]] = {
+    "texts": {},
+    "causal": {"kind": "causal"},
+    "rest": {"against": "rest"},
+}
+
+
 @cache
 def mined(kind: str) -> eh.Result:
-    frame, over = people(), ["sex", "age"]
+    if kind in OF_TEXTS:
+        return eh.mine_text(
+            toxic,
+            COMMENTS * 20,
+            lexicon=TERMS,
+            positive=False,
+            **OF_TEXTS[kind],
+        )
+    frame = people()
     if kind == "log":
-        return eh.mine_log(frame, outcome="granted", over=over, limit=0.1)
+        return eh.mine_log(frame, outcome="granted", over=OVER, limit=0.1)
+    if kind == "sets":
+        return eh.mine_log(frame, outcome="granted", over=[("sex",), ("sex", "age")])
     if kind == "scores":
         return eh.mine_log(
             frame,
             outcome="granted",
             truth="due",
             score=["rate", "tpr", "fpr"],
-            over=over,
+            over=OVER,
             top=3,
         )
-    if kind == "sets":
-        return eh.mine_log(frame, outcome="granted", over=[("sex",), ("sex", "age")])
-    if kind == "whole":
-        space = eh.Space.from_frame(frame[over], protected=over)
-        return eh.mine(
-            lambda x: (x["sex"] == "M") | (x["age"] < 43),
-            space,
-            eh.rows(frame[over]),
-            treatment="rows",
-        )
-    options: dict[str, Any] = {
-        "causal": {"kind": "causal"},
-        "rest": {"against": "rest"},
-    }.get(kind, {})
-    return eh.mine_text(toxic, COMMENTS * 20, lexicon=TERMS, positive=False, **options)
+    assert kind == "whole"
+    space = eh.Space.from_frame(frame[OVER], protected=OVER)
+    rows = eh.rows(frame[OVER])
+    return eh.mine(men_or_young, space, rows, treatment="rows")
 
 
 @pytest.mark.parametrize(
     "kind", ["log", "scores", "sets", "whole", "texts", "rest", "causal"]
 )
 def test_a_result_from_a_file_gives_the_same_table(kind, tmp_path):
+    path = tmp_path / "mined.json"
     result = mined(kind)
-    result.to_json(tmp_path / "mined.json")
+    result.to_json(path)
     table = result.to_frame()
-    pd.testing.assert_frame_equal(
-        table, eh.Result.from_json(tmp_path / "mined.json").to_frame()
-    )
-    assert len(table) == len(result.findings)
-    assert sorted(table["claim"]) == sorted(finding.claim for finding in result.findings)
+    read = eh.Result.from_json(path)
+    pd.testing.assert_frame_equal(table, read.to_frame())
+    claims = [finding.claim for finding in result.findings]
+    assert sorted(table["claim"]) == sorted(claims)
 
 
 def test_each_row_is_true_to_the_data_it_is_about():
-    frame, result = people(), mined("log")
+    frame = people()
+    result = mined("log")
     table = result.to_frame()
     assert list(table.columns) == COLUMNS
     rules = {str(finding.about): finding.about for finding in result.findings}
-    space = eh.Space.from_frame(frame[["sex", "age"]])
-    points, granted = space.encode(frame[["sex", "age"]]), frame["granted"].to_numpy()
+    space = eh.Space.from_frame(frame[OVER])
+    points = space.encode(frame[OVER])
+    granted = frame["granted"].to_numpy()
     stories = table[table["rule"] != OTHERS]
-    assert len(stories) == len(table) - 1 > 1
+    assert len(stories) > 1
+    assert len(stories) == len(table) - 1
     for row in stories.to_dict("records"):
-        inside = rules[row["rule"]].mask(points, space)
-        rate, other = granted[inside].mean(), granted[~inside].mean()
+        rule = rules[row["rule"]]
+        inside = rule.mask(points, space)
+        rate = granted[inside].mean()
+        other = granted[~inside].mean()
         assert row["rate"] == pytest.approx(rate)
         assert row["other"] == pytest.approx(other)
         assert row["difference"] == pytest.approx(rate - other)
@@ -127,25 +144,25 @@ def test_each_row_is_true_to_the_data_it_is_about():
         assert row["ratio"] == pytest.approx(rate / other)
         assert row["rows"] == inside.sum()
         assert row["support"] == pytest.approx(inside.mean())
-        for name in ("value", "rate", "other", "ratio"):
-            low, high = (
-                row[f"{name}_{end}" if name != "value" else end] for end in ("low", "high")
-            )
-            assert low <= row[name] <= high
-    assert table["difference"][0] < -0.5
-    assert (table["verdict"][0], table["limit"][0], table["n"][0], table["level"][0]) == (
-        "fail",
-        0.1,
-        800,
-        0.95,
-    )
+        assert row["low"] <= row["value"] <= row["high"]
+        for name in ("rate", "other", "ratio"):
+            assert row[f"{name}_low"] <= row[name] <= row[f"{name}_high"]
+    worst = table.iloc[0]
+    assert worst["difference"] < -0.5
+    assert worst["verdict"] == "fail"
+    assert worst["limit"] == 0.1
+    assert worst["n"] == 800
+    assert worst["level"] == 0.95
 
 
 def test_all_others_are_the_last_row_and_claim_nothing_of_a_group():
-    table = mined("log").to_frame()
+    result = mined("log")
+    table = result.to_frame()
+    (entry,) = entries_of(result)
     last = table.iloc[-1]
-    assert last["rule"] == OTHERS == "all other rule sets"
-    assert last["rules"] == entries_of(mined("log"))[0]["rest"]["rules"]
+    assert OTHERS == "all other rule sets"
+    assert last["rule"] == OTHERS
+    assert last["rules"] == entry["rest"]["rules"]
     missing = [
         "difference",
         "rate",
@@ -162,39 +179,51 @@ def test_all_others_are_the_last_row_and_claim_nothing_of_a_group():
     assert (table["rule"] == OTHERS).sum() == 1
 
 
-def test_scores_and_sets_that_share_a_rule_set_are_distinguished():
+def test_scores_are_distinguished():
     scores = mined("scores").to_frame()
     assert set(scores["score"]) == {"rate", "tpr", "fpr"}
     assert list(scores["rule"][-3:]) == [OTHERS] * 3
-    frame = people()
-    for score, taken in {
-        "rate": frame["due"] >= 0,
-        "tpr": frame["due"] == 1,
-        "fpr": frame["due"] == 0,
-    }.items():
-        mine = scores[scores["score"] == score]
-        assert (mine["n"] == taken.sum()).all()
-        assert mine["population"].nunique() == 1
+    due = people()["due"]
+    compared = {
+        "rate": len(due),
+        "tpr": (due == 1).sum(),
+        "fpr": (due == 0).sum(),
+    }
+    for score, rows in compared.items():
+        of_score = scores[scores["score"] == score]
+        assert set(of_score["n"]) == {rows}
+        assert of_score["population"].nunique() == 1
+
+
+def test_sets_that_share_a_rule_set_are_distinguished():
     sets = mined("sets")
     shared = [line for line in mined_findings(sets) if line.about == "sex F"]
-    assert {tuple(line.entry["over"]) for line in shared} <= {("sex",), ("sex", "age")}
+    for line in shared:
+        assert line.entry["over"] in (["sex"], ["sex", "age"])
     table = sets.to_frame()
+    last = table[table["rule"] == OTHERS]
     assert set(table["over"]) == {"sex", "sex, age"}
-    assert set(table.loc[table["rule"] == OTHERS, "over"]) == {"sex", "sex, age"}
+    assert set(last["over"]) == {"sex", "sex, age"}
 
 
 def test_two_findings_of_the_same_rule_set_come_from_two_minings():
     frame = people()
     frame["granted"] = (frame["sex"] == "M").astype(int)
-    result = eh.mine_log(frame, outcome="granted", over=[("sex",), ("sex", "age")], top=1)
+    over = [("sex",), ("sex", "age")]
+    result = eh.mine_log(frame, outcome="granted", over=over, top=1)
     table = result.to_frame()
-    assert table.loc[table["rule"] == "sex F", "over"].tolist() == ["sex", "sex, age"]
+    women = table[table["rule"] == "sex F"]
+    assert women["over"].tolist() == ["sex", "sex, age"]
 
 
 def test_a_ratio_to_nothing_is_missing():
-    frame = pd.DataFrame({"sex": ["F"] * 40 + ["M"] * 60, "granted": [1] * 40 + [0] * 60})
-    row = eh.mine_log(frame, outcome="granted", over="sex").to_frame().iloc[0]
-    assert (row["rule"], row["rate"], row["other"]) == ("sex F", 1.0, 0.0)
+    frame = pd.DataFrame({"sex": ["F"] * 40 + ["M"] * 60})
+    frame["granted"] = (frame["sex"] == "F").astype(int)
+    result = eh.mine_log(frame, outcome="granted", over="sex")
+    row = result.to_frame().iloc[0]
+    assert row["rule"] == "sex F"
+    assert row["rate"] == 1.0
+    assert row["other"] == 0.0
     assert np.isnan(row["ratio"])
     assert row["ratio_low"] > 1
     assert np.isnan(row["ratio_high"])
@@ -202,49 +231,49 @@ def test_a_ratio_to_nothing_is_missing():
 
 def test_texts_have_texts_in_place_of_rows():
     table = mined("texts").to_frame()
-    assert [name for name in table.columns if name not in COLUMNS] == ["texts", "against"]
+    added = [name for name in table.columns if name not in COLUMNS]
+    assert added == ["texts", "against"]
     assert set(table["against"]) == {"terms"}
-    assert set(mined("rest").to_frame()["against"]) == {"rest"}
+    against_rest = mined("rest").to_frame()
+    assert set(against_rest["against"]) == {"rest"}
     first = table.iloc[0]
     assert first["rule"] == "gender gay"
-    assert (first["difference"], first["rate"], first["other"], first["texts"]) == (
-        -1.0,
-        0.0,
-        1.0,
-        100,
-    )
+    assert first["difference"] == -1.0
+    assert first["rate"] == 0.0
+    assert first["other"] == 1.0
+    assert first["texts"] == 100
 
 
 def test_changes_of_terms_have_a_table_of_their_own():
     result = mined("causal")
     table = result.to_frame()
     assert list(table.columns) == [
-        *[
-            "about",
-            "value",
-            "low",
-            "high",
-            "texts",
-            "changed",
-            "most",
-            "most_changed",
-            "n",
-            "level",
-            "method",
-        ],
-        *["population", "limit", "verdict", "output", "claim"],
+        "about",
+        "value",
+        "low",
+        "high",
+        "texts",
+        "changed",
+        "most",
+        "most_changed",
+        "n",
+        "level",
+        "method",
+        "population",
+        "limit",
+        "verdict",
+        "output",
+        "claim",
     ]
     assert set(table["about"]) >= {"gender", "religion"}
-    np.testing.assert_allclose(
-        table["value"], table["changed"] / table["texts"].astype(float)
-    )
+    shares = table["changed"] / table["texts"].astype(float)
+    np.testing.assert_allclose(table["value"], shares)
     gender = table[table["about"] == "gender"].iloc[0]
-    assert (
-        gender["value"] == 1.0
-    )  # every text has a term that changes it: to gay, or from it
+    # Every text has a term that changes it: to gay, or from it.
+    assert gender["value"] == 1.0
     assert gender["most"] == "gender gay"
 
 
 def test_a_result_whose_details_are_of_another_is_refused():
     result = replace(mined("log"), details=mined("whole").details)
-    refused(UsageError, result.to_frame, "damaged", "its details do not tell of")
+    refused(UsageError, result.to_frame, "damaged", "its details have no entry for")

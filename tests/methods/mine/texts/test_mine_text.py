@@ -56,22 +56,41 @@ def written(size: int, seed: int = 0) -> list[str]:
     for at in range(size):
         parts = [str(rng.choice(NOUNS)) for _ in range(4)]
         for terms in TERMS.values():
-            parts += [str(term) for term in rng.choice(terms, rng.integers(0, 3))]
+            times = rng.integers(0, 3)
+            parts += [str(term) for term in rng.choice(terms, times)]
         rng.shuffle(parts)
-        texts.append(" ".join(parts) + f" {at}")
+        words = " ".join(parts)
+        texts.append(f"{words} {at}")
     return texts
 
 
 TEXTS = written(60)
 
 
+def checksum(text: str) -> int:
+    return zlib.crc32(text.encode())
+
+
 def odd(texts: list[str]) -> list[bool]:
     """An arbitrary decision that any change of a text can change."""
-    return [zlib.crc32(text.encode()) % 3 > 0 for text in texts]
+    return [checksum(text) % 3 > 0 for text in texts]
+
+
+def is_odd(text: str) -> bool:
+    """Return the same decision of a single text."""
+    return odd([text])[0]
 
 
 def graded(texts: list[str]) -> list[float]:
-    return [zlib.crc32(text.encode()) % 101 / 100 for text in texts]
+    return [checksum(text) % 101 / 100 for text in texts]
+
+
+def grade(text: str) -> float:
+    return graded([text])[0]
+
+
+def worded(texts: list[str]) -> list[str]:
+    return ["keep" if yes else "drop" for yes in odd(texts)]
 
 
 def not_gay(texts: list[str]) -> list[bool]:
@@ -84,7 +103,7 @@ def pipeline(first: Any = None, *, seed: int = 0) -> Any:
     right = []
     for text in texts:
         without_numbers = re.sub(r"\d+", "", text)
-        chance = zlib.crc32(without_numbers.encode()) % 2
+        chance = checksum(without_numbers) % 2
         amount = chance + ("gay" in text) - ("winner" in text)
         right.append(amount > 0)
     vectorizer = first or CountVectorizer(ngram_range=(1, 2))
@@ -144,26 +163,37 @@ def entry_of(result: Result) -> dict[str, Any]:
 
 
 def rule_of(categories: Any, terms: Any) -> Rule:
-    pairs = zip(categories, terms, strict=True)
-    return Rule(tuple(Condition(category, levels=(term,)) for category, term in pairs))
+    conditions = []
+    for category, term in zip(categories, terms, strict=True):
+        conditions.append(Condition(category, levels=(term,)))
+    return Rule(tuple(conditions))
 
 
 @pytest.mark.parametrize("against", ["terms", "rest"])
 @pytest.mark.parametrize(
     ("model", "one", "options"),
     [
-        (odd, lambda text: odd([text])[0], {}),
-        (graded, lambda text: graded([text])[0], {"output": "score"}),
-        (PIPELINE, predicted, {"positive": True}),
+        pytest.param(odd, is_odd, {}, id="function"),
+        pytest.param(graded, grade, {"output": "score"}, id="scores"),
+        pytest.param(PIPELINE, predicted, {"positive": True}, id="pipeline"),
         pytest.param(
-            PIPELINE, likely, {"positive": True, "output": "score"}, marks=pytest.mark.slow
+            PIPELINE,
+            likely,
+            {"positive": True, "output": "score"},
+            marks=pytest.mark.slow,
+            id="pipeline scores",
         ),
     ],
-    ids=["function", "scores", "pipeline", "pipeline scores"],
 )
 def test_every_number_is_that_of_replacing_one_by_one(model, one, options, against):
     result = mine_text(
-        model, TEXTS, lexicon=TERMS, support=0.2, against=against, top=1000, **options
+        model,
+        TEXTS,
+        lexicon=TERMS,
+        support=0.2,
+        against=against,
+        top=1000,
+        **options,
     )
     entry = entry_of(result)
     expected = frequent_families()
@@ -193,13 +223,17 @@ def frequent_families() -> dict[Any, list[str]]:
 
 
 def check_families(entry: Any, expected: Any) -> None:
-    families = entry["families"]
     assert len(expected) == 7
-    assert max(map(len, expected)) == entry["depth"] == 3
-    assert [tuple(family["categories"]) for family in families] == list(expected)
-    assert [family["texts"] for family in families] == list(map(len, expected.values()))
+    assert max(map(len, expected)) == 3
+    assert entry["depth"] == 3
+    families = entry["families"]
+    categories = [tuple(family["categories"]) for family in families]
+    assert categories == list(expected)
+    texts = [family["texts"] for family in families]
+    assert texts == [len(some) for some in expected.values()]
     assert entry["candidates"] == 4 * 4 * 3 - 1
-    assert entry["examined"] == sum(len(combinations_of(chosen)) for chosen in expected)
+    rules = [len(combinations_of(chosen)) for chosen in expected]
+    assert entry["examined"] == sum(rules)
 
 
 def rates_of(one: Any, expected: Any) -> dict[Any, float]:
@@ -216,24 +250,38 @@ def scores_against(one: Any, rates: Any, against: str) -> dict[str, Any]:
     standing = {text: float(one(text)) for text in TEXTS}
     scores = {}
     for (chosen, terms), inside in rates.items():
-        others = []
         if against == "terms":
-            for (categories, other_terms), rate in rates.items():
-                if categories == chosen and other_terms != terms:
-                    others.append(rate)
+            others = rates_of_other_terms(rates, chosen, terms)
         else:
-            for text, value in standing.items():
-                if not all(re.search(rf"\b{term}\b", text) for term in terms):
-                    others.append(value)
-        scores[rule_of(chosen, terms).text] = chosen, inside, fmean(others)
+            others = values_without(standing, terms)
+        text = rule_of(chosen, terms).text
+        scores[text] = chosen, inside, fmean(others)
     return scores
+
+
+def rates_of_other_terms(rates: Any, chosen: Any, terms: Any) -> list[float]:
+    others = []
+    for (categories, other_terms), rate in rates.items():
+        if categories == chosen and other_terms != terms:
+            others.append(rate)
+    return others
+
+
+def values_without(standing: dict[str, float], terms: Any) -> list[float]:
+    """Return the outcomes of the texts that lack one of the terms."""
+    others = []
+    for text, value in standing.items():
+        if not all(re.search(rf"\b{term}\b", text) for term in terms):
+            others.append(value)
+    return others
 
 
 def check_story(story: Any, expected: Any, scores: Any) -> None:
     chosen, inside, other = scores[story["text"]]
+    texts = len(expected[chosen])
     assert Rule.from_dict(story["rule"]).text == story["text"]
-    assert story["texts"] == len(expected[chosen])
-    assert story["support"] == len(expected[chosen]) / len(TEXTS)
+    assert story["texts"] == texts
+    assert story["support"] == texts / len(TEXTS)
     assert story["rate"]["value"] == pytest.approx(inside)
     assert story["other"]["value"] == pytest.approx(other)
     assert story["difference"] == pytest.approx(inside - other)
@@ -258,47 +306,56 @@ def check_matrix(matrix: Any, rates: Any) -> None:
 @pytest.mark.parametrize(
     ("model", "one", "options"),
     [
-        (odd, lambda text: odd([text])[0], {}),
-        (
-            lambda texts: ["yes" if yes else "no" for yes in odd(texts)],
-            lambda text: odd([text])[0],
-            {},
+        pytest.param(odd, is_odd, {}, id="function"),
+        pytest.param(worded, is_odd, {}, id="labels"),
+        pytest.param(graded, grade, {"output": "score", "differs": 0.5}, id="scores"),
+        pytest.param(PIPELINE, predicted, {}, id="pipeline"),
+        pytest.param(
+            PIPELINE,
+            likely,
+            {"output": "score", "differs": 0.05},
+            id="pipeline scores",
         ),
-        (graded, lambda text: graded([text])[0], {"output": "score", "differs": 0.5}),
-        (PIPELINE, predicted, {}),
-        (PIPELINE, likely, {"output": "score", "differs": 0.05}),
     ],
-    ids=["function", "labels", "scores", "pipeline", "pipeline scores"],
 )
 def test_texts_change_outcome_as_often_as_one_by_one(model, one, options):
     result = mine_text(model, TEXTS, lexicon=TERMS, support=0.2, kind="causal", **options)
     entry = entry_of(result)
+    changes = entry["changes"]
     far = options.get("differs", 0)
-    among = len(entry["families"])
-    assert among == len(entry["changes"]) == len(result.findings) == 7
-    for change, finding in zip(entry["changes"], result.findings, strict=True):
+    assert len(entry["families"]) == 7
+    assert len(changes) == 7
+    for change, finding in zip(changes, result.findings, strict=True):
         chosen = tuple(change["categories"])
-        before = amounts_of(one, texts_with(chosen, TEXTS))
-        columns = []
-        for _, variants in variants_of(chosen, TEXTS):
-            after = amounts_of(one, variants)
-            columns.append(np.abs(after - before) > far)
-        moved = np.column_stack(columns)
-        n = len(before)
+        moved = changes_of(one, chosen, far)
+        n = len(moved)
         changed = int(moved.any(axis=1).sum())
-        assert (change["texts"], change["changed"]) == (n, changed)
+        assert change["texts"] == n
+        assert change["changed"] == changed
         shares = [term["changed"] for term in change["terms"]]
         assert shares == pytest.approx(moved.mean(axis=0).tolist())
         assert finding.about == chosen
         estimate = finding.estimate
         assert estimate.value == pytest.approx(changed / n)
-        low, high = clopper_pearson(changed, n, 1 - 0.05 / among)
+        low, high = clopper_pearson(changed, n, 1 - 0.05 / 7)
         assert estimate.low == pytest.approx(float(low))
         assert estimate.high == pytest.approx(float(high))
-        assert (estimate.n, estimate.level) == (n, 0.95)
-    assert result.spent.queries == 32 + sum(
-        each["texts"] * (len(each["terms"]) + 1) for each in entry["changes"]
-    )
+        assert estimate.n == n
+        assert estimate.level == 0.95
+    queries = 32
+    for change in changes:
+        queries += change["texts"] * (len(change["terms"]) + 1)
+    assert result.spent.queries == queries
+
+
+def changes_of(one: Any, categories: Any, far: float) -> Any:
+    """Return whether each text changes its outcome with each combination of terms."""
+    before = amounts_of(one, texts_with(categories, TEXTS))
+    columns = []
+    for _, variants in variants_of(categories, TEXTS):
+        after = amounts_of(one, variants)
+        columns.append(np.abs(after - before) > far)
+    return np.column_stack(columns)
 
 
 def amounts_of(one: Any, texts: list[str]) -> Any:
@@ -306,100 +363,116 @@ def amounts_of(one: Any, texts: list[str]) -> Any:
     return np.array([float(one(text)) for text in texts])
 
 
-def test_graded_distances_are_means_of_the_farthest_variants():
-    def apart(a: Any, b: Any) -> Any:
-        return np.abs(a - b)
+def distance(a: Any, b: Any) -> Any:
+    return np.abs(a - b)
 
-    result = mine_text(graded, TEXTS, lexicon=TERMS, kind="causal", depth=1, differs=apart)
+
+def test_graded_distances_are_means_of_the_farthest_variants():
+    result = mine_text(
+        graded,
+        TEXTS,
+        lexicon=TERMS,
+        kind="causal",
+        depth=1,
+        differs=distance,
+    )
     for finding in result.findings:
         (name,) = finding.about
         before = np.array(graded(texts_with([name], TEXTS)))
         farthest = np.zeros(len(before))
         for _, variants in variants_of([name], TEXTS):
             after = np.array(graded(variants))
-            farthest = np.maximum(farthest, np.abs(after - before))
+            farthest = np.maximum(farthest, distance(after, before))
         far = farthest.tolist()
-        assert finding.estimate.value == pytest.approx(fmean(far))
-        assert finding.estimate.low < fmean(far) < finding.estimate.high
-        assert finding.estimate.method.startswith("betting")
+        estimate = finding.estimate
+        assert estimate.value == pytest.approx(fmean(far))
+        assert estimate.low < fmean(far) < estimate.high
+        assert estimate.method.startswith("betting")
         before_first, after_first = finding.cases[0].outcomes
         assert abs(before_first - after_first) == pytest.approx(max(far))
-    # A distance that is 0 or 1 by chance is no count: its interval is still that of bets.
+
+
+def test_a_distance_that_is_0_by_chance_is_no_count():
+    """Its interval is still that of bets."""
     same = mine_text(
         lambda texts: [0.5] * len(texts),
         TEXTS,
         lexicon=TERMS,
         kind="causal",
         depth=1,
-        differs=apart,
+        differs=distance,
     )
     assert same.worst.estimate.value == 0
     assert same.worst.estimate.method.startswith("betting")
 
 
-@pytest.mark.parametrize(
-    "first",
-    [
-        pytest.param(CountVectorizer(), marks=pytest.mark.slow),
-        CountVectorizer(ngram_range=(1, 3), binary=True),
-        pytest.param(
-            TfidfVectorizer(ngram_range=(2, 2), lowercase=False, stop_words=["person"]),
-            marks=pytest.mark.slow,
-        ),
-        TfidfVectorizer(max_features=30, token_pattern=r"\S+"),
-    ],
-    ids=["words", "binary", "bigrams", "few"],
-)
-def test_the_fast_path_of_a_pipeline_says_what_the_texts_say(first):
-    model = pipeline(first)
-    assert linear_path(model) is not None
+def texts_of_any_writing() -> list[str]:
+    """Return texts with capitals, punctuation and marks around their terms."""
     texts = written(40, 1)
     for at in range(40):
         if at % 3:
             texts[at] = texts[at].title()
-    texts += [
+    return [
+        *texts,
         "A Gay, gay GAY man; an elderly (gay) one",
         "young\tgay\nsikh person",
         "gay-sikh",
         "⟦gay⟧",
     ]
-    asked: list[dict[str, Any]] = [
-        {"positive": True},
-        {"positive": True, "against": "rest"},
-        {"kind": "causal"},
-        {"kind": "causal", "output": "score", "positive": True},
-        {"threshold": 0.4, "positive": True},
+
+
+BIGRAMS = TfidfVectorizer(ngram_range=(2, 2), lowercase=False, stop_words=["person"])
+
+
+@pytest.mark.parametrize(
+    "first",
+    [
+        pytest.param(CountVectorizer(), marks=pytest.mark.slow, id="words"),
+        pytest.param(CountVectorizer(ngram_range=(1, 3), binary=True), id="binary"),
+        pytest.param(BIGRAMS, marks=pytest.mark.slow, id="bigrams"),
+        pytest.param(TfidfVectorizer(max_features=30, token_pattern=r"\S+"), id="few"),
+    ],
+)
+def test_the_fast_path_of_a_pipeline_says_what_the_texts_say(first):
+    model = pipeline(first)
+    assert linear_path(model) is not None
+    texts = texts_of_any_writing()
+    cases: list[tuple[dict[str, Any], dict[str, Any]]] = [
+        ({"positive": True}, {}),
+        ({"positive": True}, {"against": "rest"}),
+        ({}, {"kind": "causal"}),
+        ({"output": "score", "positive": True}, {"kind": "causal"}),
+        ({"threshold": 0.4, "positive": True}, {}),
     ]
-    for options in asked:
-        made: dict[str, Any] = {
-            name: options[name]
-            for name in ("output", "threshold", "positive")
-            if name in options
-        }
-        rest = {name: value for name, value in options.items() if name not in made}
-        fast = mine_text(model, texts, lexicon=TERMS, support=0.1, **options)
-        slow = mine_text(
-            as_function(model, made), texts, lexicon=TERMS, support=0.1, **rest
-        )
+    for of_subject, options in cases:
+        search = partial(mine_text, texts=texts, lexicon=TERMS, support=0.1, **options)
+        fast = search(model, **of_subject)
+        slow = search(as_function(model, of_subject))
         assert written_result(fast) == written_result(slow)
 
 
 def as_function(model: Any, options: dict[str, Any]) -> eh.TextSubject:
     """The same software as a function, whose texts are all written."""
+
+    def shares(texts: list[str]) -> Any:
+        return model.predict_proba(texts)[:, 1]
+
+    def over_threshold(texts: list[str]) -> Any:
+        return shares(texts) >= options["threshold"]
+
+    def labels(texts: list[str]) -> Any:
+        return model.predict(texts)
+
     if options.get("output") == "score":
-        return eh.TextSubject(
-            lambda texts: model.predict_proba(texts)[:, 1], output="score"
-        )
+        return eh.TextSubject(shares, output="score")
     if "threshold" in options:
-        return eh.TextSubject(
-            lambda texts: model.predict_proba(texts)[:, 1] >= options["threshold"],
-            positive=True,
-        )
-    return eh.TextSubject(lambda texts: model.predict(texts), **options)
+        return eh.TextSubject(over_threshold, positive=True)
+    return eh.TextSubject(labels, **options)
 
 
 def written_result(result: Result) -> Any:
-    return json.loads(result.to_json())["findings"], result.details, result.notes
+    document = json.loads(result.to_json())
+    return document["findings"], result.details, result.notes
 
 
 def wrapped(function: Any, calls: list[list[str]]) -> Any:
@@ -422,22 +495,24 @@ def test_equal_texts_are_asked_once():
         for _, variants in variants_of([name], texts):
             expected.update(variants)
     assert sorted(asked) == sorted(expected)
-    assert result.spent.executed == len(asked) == 6
+    assert len(asked) == 6
+    assert result.spent.executed == 6
     assert result.spent.queries == 80 * 3 + 40 * 3
 
 
 @pytest.mark.parametrize(
     "options",
-    [{}, {"against": "rest"}, {"kind": "causal"}],
-    ids=["terms", "rest", "causal"],
+    [
+        pytest.param({}, id="terms"),
+        pytest.param({"against": "rest"}, id="rest"),
+        pytest.param({"kind": "causal"}, id="causal"),
+    ],
 )
 @pytest.mark.parametrize("queries", [150, 400, 1000, 100_000])
 def test_budgets_are_kept(options, queries):
-    calls: list[list[str]] = []
-    tested = wrapped(odd, calls)
-    results = [
-        mine_text(
-            tested,
+    def mined(seed: int) -> Result:
+        return mine_text(
+            odd,
             TEXTS,
             lexicon=TERMS,
             support=0.2,
@@ -445,57 +520,69 @@ def test_budgets_are_kept(options, queries):
             seed=seed,
             **options,
         )
-        for seed in (3, 3, 4)
-    ]
-    for result in results:
-        entry = entry_of(result)
-        spent = sum(
-            each["texts"] * (each["rules"] + (entry["kind"] == "causal"))
-            for each in entry["families"]
-        )
-        if entry["against"] == "rest":
-            spent += 60
-        if entry["kind"] == "causal":
-            spent += 32
-        assert result.spent.queries == spent <= queries
-        assert result.spent.executed <= spent
-        single = entry["families"][:3]
-        assert [family["categories"] for family in single] == [[name] for name in TERMS]
-        for each in entry["families"]:
-            assert each["texts"] <= len(texts_with(each["categories"], TEXTS))
-    assert results[0].digest == results[1].digest
-    assert results[0].findings == results[1].findings
-    whole = queries == 100_000
-    assert [result.stop for result in results] == [
-        StopReason.ENUMERATED if whole else StopReason.QUERIES
-    ] * 3
-    assert (not results[0].notes) == whole
-    if not whole:
-        some = "chosen at random" in results[0].notes[-1]
-        assert some or "beyond the budget" in results[0].notes[-1]
-        assert results[2].findings != results[0].findings or not some
+
+    first = mined(seed=3)
+    again = mined(seed=3)
+    other_seed = mined(seed=4)
+    is_whole = queries == 100_000
+    for result in (first, again, other_seed):
+        check_spent(result, queries)
+        assert result.stop is (StopReason.ENUMERATED if is_whole else StopReason.QUERIES)
+    assert first.digest == again.digest
+    assert first.findings == again.findings
+    assert (not first.notes) == is_whole
+    if not is_whole:
+        last_note = first.notes[-1]
+        some = "chosen at random" in last_note
+        assert some or "beyond the budget" in last_note
+        assert other_seed.findings != first.findings or not some
 
 
-def test_a_budget_for_less_than_one_text_is_refused_before_anything_is_asked():
-    calls: list[list[str]] = []
-    tested = wrapped(odd, calls)
-    cases: list[tuple[dict[str, Any], int]] = [
+def check_spent(result: Result, queries: int) -> None:
+    """What was spent is what the families take, and within the budget."""
+    entry = entry_of(result)
+    families = entry["families"]
+    is_causal = entry["kind"] == "causal"
+    spent = sum(family["texts"] * (family["rules"] + is_causal) for family in families)
+    if entry["against"] == "rest":
+        spent += 60
+    if is_causal:
+        spent += 32
+    assert result.spent.queries == spent
+    assert spent <= queries
+    assert result.spent.executed <= spent
+    single = [family["categories"] for family in families[:3]]
+    assert single == [[name] for name in TERMS]
+    for family in families:
+        named = texts_with(family["categories"], TEXTS)
+        assert family["texts"] <= len(named)
+
+
+@pytest.mark.parametrize(
+    ("options", "least"),
+    [
         ({}, 8),
         ({"against": "rest"}, 68),
         ({"kind": "causal"}, 11 + 32),
-    ]
-    for options, least in cases:
-        asking = partial(mine_text, tested, TEXTS, lexicon=TERMS, **options)
-        refused(
-            UsageError,
-            partial(asking, budget=eh.Budget(queries=least - 1)),
-            "budget",
-            "raise queries",
-        )
-        assert calls == []
-        result = asking(budget=eh.Budget(queries=least))
-        assert {each["texts"] for each in entry_of(result)["families"]} == {1}
-        calls.clear()
+    ],
+)
+def test_a_budget_for_less_than_one_text_is_refused_before_anything_is_asked(
+    options, least
+):
+    calls: list[list[str]] = []
+    tested = wrapped(odd, calls)
+
+    def mined(queries: int) -> Result:
+        budget = eh.Budget(queries=queries)
+        return mine_text(tested, TEXTS, lexicon=TERMS, budget=budget, **options)
+
+    refused(UsageError, lambda: mined(least - 1), "budget", "raise queries")
+    assert calls == []
+    families = entry_of(mined(least))["families"]
+    assert {family["texts"] for family in families} == {1}
+
+
+def test_a_number_is_no_budget():
     wrong: Any = 100
     refused(
         UsageError,
@@ -507,9 +594,8 @@ def test_a_budget_for_less_than_one_text_is_refused_before_anything_is_asked():
 
 def test_time_that_is_up_ends_asking_after_the_first_batch():
     subject = eh.TextSubject(odd, batch=30)
-    result = mine_text(
-        subject, TEXTS, lexicon=TERMS, support=0.2, budget=eh.Budget(seconds=1e-9)
-    )
+    budget = eh.Budget(seconds=1e-9)
+    result = mine_text(subject, TEXTS, lexicon=TERMS, support=0.2, budget=budget)
     entry = entry_of(result)
     assert result.stop is StopReason.SECONDS
     assert entry["families"] == [{"categories": ["gender"], "texts": 10, "rules": 3}]
@@ -529,15 +615,18 @@ def test_an_interrupt_keeps_what_was_asked(kind):
             raise KeyboardInterrupt
         return odd(texts)
 
-    result = mine_text(
-        eh.TextSubject(interrupted, batch=60), TEXTS, lexicon=TERMS, support=0.2, kind=kind
-    )
+    subject = eh.TextSubject(interrupted, batch=60)
+    result = mine_text(subject, TEXTS, lexicon=TERMS, support=0.2, kind=kind)
     assert result.stop is StopReason.INTERRUPTED
     assert 1 <= len(entry_of(result)["families"]) < 7
     assert "the run was interrupted" in result.notes[-1]
     assert result.findings
+
+
+@pytest.mark.parametrize("kind", ["group", "causal"])
+def test_an_interrupt_of_the_first_call_is_passed_on(kind):
     with pytest.raises(KeyboardInterrupt):
-        mine_text(wrapped(raising(KeyboardInterrupt), []), TEXTS, lexicon=TERMS, kind=kind)
+        mine_text(raising(KeyboardInterrupt), TEXTS, lexicon=TERMS, kind=kind)
 
 
 def raising(error: Any) -> Any:
@@ -547,63 +636,89 @@ def raising(error: Any) -> Any:
     return function
 
 
-def test_same_seed_same_bytes_and_a_warm_ledger_executes_nothing(tmp_path):
-    options: dict[str, Any] = {"lexicon": TERMS, "support": 0.2, "seed": 5}
-    kinds: list[dict[str, Any]] = [{}, {"against": "rest"}, {"kind": "causal"}]
-    for more in kinds:
-        file = tmp_path / f"{len(more)}{more.get('kind')}.db"
-        calls: list[list[str]] = []
-        plain = mine_text(odd, TEXTS, **options, **more)
-        subjects = [
-            eh.TextSubject(wrapped(odd, calls), identity="odd", ledger=file)
-            for _ in range(2)
-        ]
-        cold = mine_text(subjects[0], TEXTS, **options, **more)
-        warm = mine_text(subjects[1], TEXTS, **options, **more)
-        assert plain.digest == cold.digest == warm.digest
-        assert (cold.spent.executed > 0, warm.spent.executed) == (True, 0)
-        asked = list(itertools.chain(*calls))
-        again = 16 if more.get("kind") else 0  # to see whether answers stay the same
-        assert len(asked) == len(set(asked)) + again == cold.spent.executed
-    # A pipeline with a ledger has its texts written down, and says the same as without.
-    fast = mine_text(PIPELINE, TEXTS, positive=True, **options)
-    kept = mine_text(PIPELINE, TEXTS, positive=True, ledger=tmp_path / "p.db", **options)
+@pytest.mark.parametrize(
+    ("options", "asked_again"),
+    [
+        ({}, 0),
+        ({"against": "rest"}, 0),
+        ({"kind": "causal"}, 16),  # to see whether answers stay the same
+    ],
+)
+def test_same_seed_same_bytes_and_a_warm_ledger_executes_nothing(
+    tmp_path, options, asked_again
+):
+    calls: list[list[str]] = []
+
+    def mined(model: Any) -> Result:
+        return mine_text(model, TEXTS, lexicon=TERMS, support=0.2, seed=5, **options)
+
+    def with_ledger() -> eh.TextSubject:
+        kept = wrapped(odd, calls)
+        return eh.TextSubject(kept, identity="odd", ledger=tmp_path / "odd.db")
+
+    plain = mined(odd)
+    cold = mined(with_ledger())
+    warm = mined(with_ledger())
+    assert cold.digest == plain.digest
+    assert warm.digest == plain.digest
+    assert cold.spent.executed > 0
+    assert warm.spent.executed == 0
+    asked = list(itertools.chain(*calls))
+    assert len(asked) == len(set(asked)) + asked_again
+    assert len(asked) == cold.spent.executed
+
+
+def test_a_pipeline_with_a_ledger_says_the_same_as_without(tmp_path):
+    """With a ledger its texts are written down."""
+    search = partial(
+        mine_text,
+        PIPELINE,
+        TEXTS,
+        positive=True,
+        lexicon=TERMS,
+        support=0.2,
+        seed=5,
+    )
+    fast = search()
+    kept = search(ledger=tmp_path / "p.db")
     assert fast.digest == kept.digest
-    again = mine_text(PIPELINE, TEXTS, positive=True, ledger=tmp_path / "p.db", **options)
+    again = search(ledger=tmp_path / "p.db")
     assert again.spent.executed == 0
 
 
-def test_scores_labels_and_classes():
-    result = mine_text(graded, TEXTS, lexicon=TERMS, output="score", depth=1)
+SINGLE: dict[str, Any] = {"lexicon": TERMS, "depth": 1}
+
+
+def test_scores_are_compared_by_their_mean():
+    result = mine_text(graded, TEXTS, output="score", **SINGLE)
     assert " score 0." in result.worst.claim
     assert entry_of(result)["favoured"] == "the score"
 
-    def words(texts: list[str]) -> list[str]:
-        return ["keep" if yes else "drop" for yes in odd(texts)]
 
-    options: dict[str, Any] = {"lexicon": TERMS, "depth": 1}
-    kept, dropped = (
-        mine_text(words, TEXTS, positive=label, **options) for label in ("keep", "drop")
-    )
-    plain = mine_text(odd, TEXTS, **options)
-    assert [entry["difference"] for entry in entry_of(kept)["stories"]] == [
-        entry["difference"] for entry in entry_of(plain)["stories"]
-    ]
+def test_any_label_may_be_the_favourable_one():
+    kept = mine_text(worded, TEXTS, positive="keep", **SINGLE)
+    dropped = mine_text(worded, TEXTS, positive="drop", **SINGLE)
+    plain = mine_text(odd, TEXTS, **SINGLE)
     kept_differences = differences_of(kept)
-    dropped_differences = differences_of(dropped)
-    opposite = {text: -difference for text, difference in dropped_differences.items()}
+    plain_differences = differences_of(plain)
+    assert list(kept_differences.values()) == list(plain_differences.values())
+    opposite = {text: -value for text, value in differences_of(dropped).items()}
     assert kept_differences == pytest.approx(opposite)
     assert "get the outcome drop " in dropped.worst.claim
-    higher = mine_text(graded, TEXTS, positive=lambda scores: scores > 0.5, **options)
+    both = mine_text(worded, TEXTS, positive=["keep", "drop"], **SINGLE)
+    assert both.worst.estimate.value == 0
+
+
+def test_a_function_may_say_which_outcomes_are_favourable():
+    higher = mine_text(graded, TEXTS, positive=lambda scores: scores > 0.5, **SINGLE)
     assert "get the favourable outcome " in higher.worst.claim
     (condition,) = higher.worst.about.conditions
-    named = texts_with([condition.feature], TEXTS)
-    variants = [replaced(text, [condition.feature], condition.levels) for text in named]
+    categories = [condition.feature]
+    named = texts_with(categories, TEXTS)
+    variants = [replaced(text, categories, condition.levels) for text in named]
     high_scores = np.array(graded(variants)) > 0.5
     worst = entry_of(higher)["stories"][0]
     assert worst["rate"]["value"] == pytest.approx(high_scores.mean())
-    both = mine_text(words, TEXTS, positive=["keep", "drop"], **options)
-    assert both.worst.estimate.value == 0
 
 
 def differences_of(result: Result) -> dict[str, float]:
@@ -611,132 +726,182 @@ def differences_of(result: Result) -> dict[str, float]:
     return {story["text"]: story["difference"] for story in entry_of(result)["stories"]}
 
 
-def test_outcomes_that_do_not_fit():
-    options: dict[str, Any] = {"lexicon": TERMS}
-    words = lambda texts: ["yes"] * len(texts)  # noqa: E731
+def always(outcome: Any) -> Any:
+    """Return software with one outcome for every text."""
+    return lambda texts: [outcome] * len(texts)
+
+
+def test_outcomes_of_which_none_is_favourable_are_refused():
     refused(
-        UsageError, lambda: mine_text(words, TEXTS, **options), "favourable", "positive=…"
+        UsageError,
+        lambda: mine_text(always("yes"), TEXTS, lexicon=TERMS),
+        "favourable",
+        "positive=…",
     )
     refused(
         UsageError,
-        lambda: mine_text(graded, TEXTS, **options),
+        lambda: mine_text(graded, TEXTS, lexicon=TERMS),
         "favourable",
         "positive=…",
         "lambda y: y > 0.5",
     )
-    over = lambda texts: [2.5] * len(texts)  # noqa: E731
     refused(
         UsageError,
-        lambda: mine_text(over, TEXTS, output="score", **options),
+        lambda: mine_text(always(2.5), TEXTS, output="score", lexicon=TERMS),
         "2.5",
         "0 to 1",
     )
-    few = refused(
-        BadOutcome,
-        lambda: mine_text(lambda texts: [True], TEXTS, **options),
-        "returned 1 outcomes",
-    )
-    assert "one per input" in few
-    for wrong in (None, float("nan"), [1, 2]):
-        refused(
-            BadOutcome,
-            lambda wrong=wrong: mine_text(
-                lambda texts: [wrong] * len(texts), TEXTS, **options
-            ),
-        )  # type: ignore[misc]
-    failed = refused(
-        SubjectCrashed,
-        lambda: mine_text(raising(KeyError("x")), TEXTS, **options),
-        "KeyError",
-    )
-    assert "function" in failed
-    assert (SubjectCrashed.exit_code, BadOutcome.exit_code, UsageError.exit_code) == (
-        4,
-        4,
-        2,
-    )
     refused(
         UsageError,
-        lambda: mine_text(words, TEXTS, kind="causal", differs=0.1, **options),
+        lambda: mine_text(always("yes"), TEXTS, kind="causal", differs=0.1, lexicon=TERMS),
         "differs = 0.1",
         "leave it out for labels",
     )
+    assert UsageError.exit_code == 2
+
+
+@pytest.mark.parametrize("wrong", [None, float("nan"), [1, 2]])
+def test_what_is_no_outcome_is_refused(wrong):
+    refused(BadOutcome, lambda: mine_text(always(wrong), TEXTS, lexicon=TERMS))
+    assert BadOutcome.exit_code == 4
+
+
+def test_too_few_outcomes_are_refused():
+    message = refused(
+        BadOutcome,
+        lambda: mine_text(lambda texts: [True], TEXTS, lexicon=TERMS),
+        "returned 1 outcomes",
+    )
+    assert "one per input" in message
+
+
+def test_software_that_fails_is_reported():
+    message = refused(
+        SubjectCrashed,
+        lambda: mine_text(raising(KeyError("x")), TEXTS, lexicon=TERMS),
+        "KeyError",
+    )
+    assert "function" in message
+    assert SubjectCrashed.exit_code == 4
+
+
+def test_outcomes_that_change_by_themselves_are_refused():
     rng = np.random.default_rng(0)
+
+    def at_random(texts: list[str]) -> Any:
+        return rng.random(len(texts)) < 0.5
+
     refused(
         NotDeterministic,
-        lambda: mine_text(
-            lambda texts: rng.random(len(texts)) < 0.5, TEXTS, kind="causal", **options
-        ),
+        lambda: mine_text(at_random, TEXTS, kind="causal", lexicon=TERMS),
         "asked again",
     )
 
 
-def test_wrong_arguments():
-    def call(**options: Any) -> Any:
-        return lambda: mine_text(odd, **{"texts": TEXTS, "lexicon": TERMS, **options})
+def no(error: Any, *words: str, **options: Any) -> str:
+    """Check that options are refused in a sentence with these words, and return it."""
+    given = {"texts": TEXTS, "lexicon": TERMS, **options}
+    return refused(error, lambda: mine_text(odd, **given), *words)
 
-    for support in (0, 1, 1.5, -0.1, None, "x", float("nan"), True):
-        refused(UsageError, call(support=support), "support", "0.05")
-    for depth in (0, -1, 1.5, "two", True):
-        refused(UsageError, call(depth=depth), "depth", "1 or more")
-    refused(UsageError, call(kind="grup"), "kind = 'grup'", "did you mean 'group'?")
-    refused(UsageError, call(against="term"), "against = 'term'", "did you mean 'terms'?")
-    refused(UsageError, call(level=1), "level")
-    refused(UsageError, call(limit=2), "limit")
-    refused(UsageError, call(top=0), "top = 0")
-    refused(UsageError, call(seed=-1), "seed")
-    refused(UsageError, call(suport=0.1), "did you mean 'support'?")
-    refused(UsageError, call(without="gays"), "without", "did you mean 'gay'?")
-    refused(UsageError, call(without=5), "without = 5")
-    refused(
-        UsageError, call(without=["sikh", "muslim"]), "'faith' has only the term 'taoist'"
-    )
-    refused(UsageError, call(lexicon={"gender": []}), "'gender' has no terms")
-    refused(UsageError, call(lexicon={"gender": ["gay"]}), "only the term 'gay'")
-    refused(UsageError, call(lexicon=5), "lexicon = 5")
-    refused(ConfigError, call(lexicon="nowhere.toml"), "nowhere.toml", "no such file")
-    refused(DataError, call(texts=["gay", None]), "text 1 is None")
-    refused(DataError, call(texts=pd.Series(["gay", np.nan])), "text 1 is nan")
-    refused(DataError, call(texts=[]), "no texts")
-    refused(DataError, call(texts=pd.DataFrame({"text": TEXTS})), "DataFrame", "one column")
-    refused(DataError, call(texts="gay"), "str")
-    message = refused(
-        DataError, call(support=0.95), "gender 75 %", "time 72 %", "95 %", "smaller support"
-    )
+
+@pytest.mark.parametrize("support", [0, 1, 1.5, -0.1, None, "x", float("nan"), True])
+def test_a_wrong_support_is_refused(support):
+    no(UsageError, "support", "0.05", support=support)
+
+
+@pytest.mark.parametrize("depth", [0, -1, 1.5, "two", True])
+def test_a_wrong_depth_is_refused(depth):
+    no(UsageError, "depth", "1 or more", depth=depth)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"kind": "grup"}, ["kind = 'grup'", "did you mean 'group'?"]),
+        ({"against": "term"}, ["against = 'term'", "did you mean 'terms'?"]),
+        ({"level": 1}, ["level"]),
+        ({"limit": 2}, ["limit"]),
+        ({"top": 0}, ["top = 0"]),
+        ({"seed": -1}, ["seed"]),
+        ({"suport": 0.1}, ["did you mean 'support'?"]),
+        ({"without": "gays"}, ["without", "did you mean 'gay'?"]),
+        ({"without": 5}, ["without = 5"]),
+        ({"without": ["sikh", "muslim"]}, ["'faith' has only the term 'taoist'"]),
+        ({"lexicon": {"gender": []}}, ["'gender' has no terms"]),
+        ({"lexicon": {"gender": ["gay"]}}, ["only the term 'gay'"]),
+        ({"lexicon": 5}, ["lexicon = 5"]),
+    ],
+)
+def test_wrong_options_are_refused(options, words):
+    no(UsageError, *words, **options)
+
+
+def test_a_lexicon_that_is_not_there_is_refused():
+    no(ConfigError, "nowhere.toml", "no such file", lexicon="nowhere.toml")
+
+
+@pytest.mark.parametrize(
+    ("texts", "words"),
+    [
+        (["gay", None], ["text 1 is None"]),
+        (pd.Series(["gay", np.nan]), ["text 1 is nan"]),
+        ([], ["no texts"]),
+        (pd.DataFrame({"text": TEXTS}), ["DataFrame", "one column"]),
+        ("gay", ["str"]),
+    ],
+)
+def test_what_is_no_list_of_texts_is_refused(texts, words):
+    no(DataError, *words, texts=texts)
+
+
+def test_where_too_few_texts_name_a_category_a_smaller_support_is_asked_for():
+    words = ["gender 75 %", "time 72 %", "95 %", "smaller support"]
+    message = no(DataError, *words, support=0.95)
     assert "60 texts" in message
+
+
+def test_what_is_no_software_is_refused():
+    subject = eh.TextSubject(odd)
     refused(UsageError, lambda: mine_text(None, TEXTS), "None")
-    refused(
-        UsageError,
-        lambda: mine_text(eh.TextSubject(odd), TEXTS, positive=True),
-        "TextSubject",
-    )
+    refused(UsageError, lambda: mine_text(subject, TEXTS, positive=True), "TextSubject")
 
 
-def test_texts_of_any_column():
-    lists = mine_text(odd, TEXTS, lexicon=TERMS)
-    for column in (
+@pytest.mark.parametrize(
+    "column",
+    [
         pd.Series(TEXTS),
         np.array(TEXTS),
         tuple(TEXTS),
         pd.Series(TEXTS, dtype="category"),
-    ):
-        assert mine_text(odd, column, lexicon=TERMS).digest == lists.digest
+    ],
+)
+def test_texts_of_any_column(column):
+    of_list = mine_text(odd, TEXTS, lexicon=TERMS)
+    of_column = mine_text(odd, column, lexicon=TERMS)
+    assert of_column.digest == of_list.digest
+
+
+TWO_TERMS = {"gender": ["gay", "trans"]}
 
 
 def test_terms_of_every_text_have_no_rest():
     texts = [f"gay person {at}" for at in range(40)]
-    result = mine_text(odd, texts, lexicon={"gender": ["gay", "trans"]}, against="rest")
+    result = mine_text(odd, texts, lexicon=TWO_TERMS, against="rest")
     assert [finding.about.text for finding in result.findings] == ["gender trans"]
     assert result.notes == (
         "every text has gender gay, so that there is no rest to compare with",
     )
-    both = [f"gay trans {at}" for at in range(40)]
+
+
+def test_texts_that_all_have_all_terms_can_be_compared_with_other_terms_only():
+    texts = [f"gay trans {at}" for at in range(40)]
     refused(
         DataError,
-        lambda: mine_text(odd, both, lexicon={"gender": ["gay", "trans"]}, against="rest"),
+        lambda: mine_text(odd, texts, lexicon=TWO_TERMS, against="rest"),
         "against='terms'",
     )
-    assert mine_text(odd, both, lexicon={"gender": ["gay", "trans"]}).worst.estimate.n == 40
+    against_terms = mine_text(odd, texts, lexicon=TWO_TERMS)
+    assert against_terms.worst.estimate.n == 40
 
 
 MARKED = [
@@ -754,7 +919,8 @@ def test_cases_ask_again_as_they_are_recorded(kind):
     texts = [f"{text} {at}" for at, text in itertools.product(range(10), MARKED)]
 
     def is_kept(text: str) -> bool:
-        return re.search(r"\bgays?\b", text, re.I) is None and "a straight" not in text
+        names_gays = re.search(r"\bgays?\b", text, re.I) is not None
+        return not names_gays and "a straight" not in text
 
     def decide(some: list[str]) -> list[bool]:
         return [is_kept(text) for text in some]
@@ -766,25 +932,37 @@ def test_cases_ask_again_as_they_are_recorded(kind):
         cases += [(finding, case) for case in finding.cases]
     assert len(cases) > 5
     for finding, case in cases:
+        check_case(case, decide)
         categories = [name for name in case.individual if name != "text"]
-        for person, outcome in zip(
-            (case.individual, case.twin), case.outcomes, strict=True
-        ):
-            assert decide([unmarked(str(person["text"]))]) == [outcome]
+        for person in (case.individual, case.twin):
             for name in categories:
                 assert set(str(person[name]).split(", ")) <= terms
-        assert case.outcomes[0] != case.outcomes[1]
-        # Apart from the marked terms, and articles that fit them, the two are the same text.
-        assert without_terms(case.individual) == without_terms(case.twin)
-        assert "text" in case.changed
         if kind == "group":
-            assert {name: case.individual[name] for name in categories} == {
-                condition.feature: condition.levels[0]
-                for condition in finding.about.conditions
-            }
+            named = {name: case.individual[name] for name in categories}
+            assert named == terms_of(finding.about)
         else:
-            assert unmarked(str(case.individual["text"])) in texts
+            assert plain_text(case.individual) in texts
             assert tuple(categories) == finding.about
+
+
+def check_case(case: Any, decide: Any) -> None:
+    own_outcome, twin_outcome = case.outcomes
+    assert decide([plain_text(case.individual)]) == [own_outcome]
+    assert decide([plain_text(case.twin)]) == [twin_outcome]
+    assert own_outcome != twin_outcome
+    # Apart from the marked terms, and articles that fit them, the two are the same text.
+    assert without_terms(case.individual) == without_terms(case.twin)
+    assert "text" in case.changed
+
+
+def terms_of(rule: Rule) -> dict[str, Any]:
+    """Return the term that a rule asks for of each category."""
+    return {condition.feature: condition.levels[0] for condition in rule.conditions}
+
+
+def plain_text(person: Any) -> str:
+    """Return the text of a case without the marks around its terms."""
+    return unmarked(str(person["text"]))
 
 
 def without_terms(person: Any) -> str:
@@ -793,82 +971,105 @@ def without_terms(person: Any) -> str:
     return re.sub(r"\ban?(?= ⟦)", "a", text, flags=re.I)
 
 
-def test_cases_are_the_shortest_texts_each_once():
-    texts = (
-        ["the gay old friend of mine"] * 5
-        + ["my gay friend", "my trans friend", "gay"] * 9
-        + ["one gay two"] * 3
-    )
-    for kind in ("group", "causal"):
-        worst, *_ = mine_text(
-            not_gay, texts, lexicon={"gender": ["gay", "trans"]}, kind=kind
-        ).findings
-        shown = [
-            re.sub("⟦[a-z]+⟧", "…", str(case.individual["text"])) for case in worst.cases
-        ]
-        assert shown == ["…", "one … two", "my … friend"]
+@pytest.mark.parametrize("kind", ["group", "causal"])
+def test_cases_are_the_shortest_texts_each_once(kind):
+    texts = [
+        *["the gay old friend of mine"] * 5,
+        *["my gay friend", "my trans friend", "gay"] * 9,
+        *["one gay two"] * 3,
+    ]
+    result = mine_text(not_gay, texts, lexicon=TWO_TERMS, kind=kind)
+    shown = []
+    for case in result.findings[0].cases:
+        text = str(case.individual["text"])
+        shown.append(re.sub("⟦[a-z]+⟧", "…", text))
+    assert shown == ["…", "one … two", "my … friend"]
 
 
 @pytest.mark.parametrize(
-    "options", [{"limit": 0.1}, {"against": "rest"}, {"kind": "causal", "limit": 0.5}]
+    "options",
+    [
+        {"limit": 0.1},
+        {"against": "rest"},
+        {"kind": "causal", "limit": 0.5},
+    ],
 )
 def test_results_are_written_read_and_fit_the_schema(tmp_path, options):
+    path = tmp_path / "r.json"
     result = mine_text(odd, TEXTS, lexicon=TERMS, support=0.2, **options)
-    text = result.to_json(tmp_path / "r.json")
+    text = result.to_json(path)
     jsonschema.validate(json.loads(text), schema())
-    back = Result.from_json(tmp_path / "r.json")
+    back = Result.from_json(path)
     assert back.digest == result.digest
     assert back.findings == result.findings
     assert back.details == result.details
     space = Space.from_dict(result.space)
-    assert {feature.name: list(feature.levels) for feature in space.features} == TERMS
+    levels = {feature.name: list(feature.levels) for feature in space.features}
+    assert levels == TERMS
     assert space.protected == tuple(TERMS)
     assert len(result.to_frame()) >= len(result.findings) - 1
 
 
-def test_results_read_well():
-    texts = ["I am a gay man", "a straight answer", "she is a trans woman", "nothing"] * 50
-    result = mine_text(
-        not_gay, texts, lexicon={"gender": ["gay", "straight", "trans"]}, limit=0.2
-    )
-    assert result.worst.claim.startswith(
+SOME_TEXTS = [
+    "I am a gay man",
+    "a straight answer",
+    "she is a trans woman",
+    "nothing",
+] * 50
+THREE_TERMS = {"gender": ["gay", "straight", "trans"]}
+
+
+def test_the_worst_finding_reads_well():
+    result = mine_text(not_gay, SOME_TEXTS, lexicon=THREE_TERMS, limit=0.2)
+    worst = result.worst
+    assert worst.claim.startswith(
         "texts that say “gay” get the favourable outcome 0.0 % of the time, the same texts with"
         " other terms 100.0 % (difference 100.0 points, "
     )
-    assert result.worst.estimate.population == "texts like the 200 given that name gender"
-    assert result.worst.estimate.method == "betting, simultaneous over 3 rule sets"
-    assert [str(group) for group in result.worst.groups] == [
-        "rule gender gay",
-        "rule the same texts with other terms",
-    ]
-    assert [group.estimate.value for group in result.worst.groups] == [0, 1]
-    assert (result.verdict, result.exit_code) == ("fail", 1)
+    assert worst.estimate.population == "texts like the 200 given that name gender"
+    assert worst.estimate.method == "betting, simultaneous over 3 rule sets"
+    group, others = worst.groups
+    assert str(group) == "rule gender gay"
+    assert str(others) == "rule the same texts with other terms"
+    assert group.estimate.value == 0
+    assert others.estimate.value == 1
+    assert result.verdict == "fail"
+    assert result.exit_code == 1
     with pytest.raises(
         AssertionError,
         match=r"(?s)mine_text: fail.*I am a ⟦gay⟧ man → I am a ⟦straight⟧ man",
     ):
         result.check()
+
+
+def test_fair_software_passes_without_cases():
     fair = mine_text(
-        lambda some: [True] * len(some),
-        texts,
+        always(True),
+        SOME_TEXTS,
         lexicon={"gender": ["gay", "straight"]},
         limit=0.2,
     )
     assert fair.check() is fair
     assert fair.verdict == "pass"
-    assert all(not finding.cases for finding in fair.findings)
-    two = mine_text(not_gay, texts, lexicon={"gender": ["gay", "trans"]}, top=1)
+    for finding in fair.findings:
+        assert not finding.cases
+
+
+def test_what_all_others_are_compared_with_reads_well():
+    two = mine_text(not_gay, SOME_TEXTS, lexicon=TWO_TERMS, top=1)
     assert two.findings[1].claim.startswith(
         "not even the other rule set of terms is further from others than this ("
     )
-    three = mine_text(
-        not_gay, texts, lexicon={"gender": ["gay", "trans", "straight"]}, top=1
-    )
+    terms = {"gender": ["gay", "trans", "straight"]}
+    three = mine_text(not_gay, SOME_TEXTS, lexicon=terms, top=1)
     assert three.findings[1].claim.startswith(
         "none of the 2 other rule sets of terms is further from others than "
     )
-    rest = mine_text(not_gay, texts, lexicon={"gender": ["gay", "trans"]}, against="rest")
+    rest = mine_text(not_gay, SOME_TEXTS, lexicon=TWO_TERMS, against="rest")
     assert ", all other texts 100.0 % (" in rest.worst.claim
+
+
+def test_changes_read_well():
     causal = mine_text(not_gay, ["gay sikh young"] * 30, lexicon=TERMS, kind="causal")
     assert {finding.claim for finding in causal.findings} >= {
         (
@@ -916,12 +1117,18 @@ def test_lexicons_of_ones_own(tmp_path):
     without = mine_text(not_gay, texts, lexicon=str(file), without=["Straight"])
     assert without.notes == ()
     assert entry_of(without)["categories"][0]["texts"] == 10
-    assert (
-        mine_text(not_gay, texts, lexicon=Lexicon.from_toml(file)).digest == result.digest
-    )
+    read_before = mine_text(not_gay, texts, lexicon=Lexicon.from_toml(file))
+    assert read_before.digest == result.digest
+
+
+def test_a_wrong_lexicon_is_refused_with_its_file(tmp_path):
+    file = tmp_path / "words.toml"
     file.write_text("gender = 5\n")
     refused(
-        ConfigError, lambda: mine_text(not_gay, texts, lexicon=file), "words.toml", "gender"
+        ConfigError,
+        lambda: mine_text(not_gay, ["a gay man"], lexicon=file),
+        "words.toml",
+        "gender",
     )
 
 
@@ -933,7 +1140,11 @@ def test_the_default_lexicon_without_colours():
     result = mine_text(odd, texts, without=["black", "white"])
     assert result.notes == ()
     assert entry_of(result)["families"] == [
-        {"categories": ["race"], "texts": 10, "rules": 15}
+        {
+            "categories": ["race"],
+            "texts": 10,
+            "rules": 15,
+        }
     ]
     pairs = itertools.combinations([14, 17, 9, 8], 2)
     pairs_of_terms = sum(first * second for first, second in pairs)
@@ -951,47 +1162,42 @@ def shared(name: str) -> Any:
 def test_wiki_comments_are_decided_as_one_by_one():
     train = shared("wiki_toxicity_jigsaw_balanced.csv.gz").sample(1500, random_state=0)
     pairs = shared("wiki_toxicity_fuzzed_pairs.csv.gz").sample(500, random_state=0)
-    model = make_pipeline(TfidfVectorizer(), LogisticRegression()).fit(
-        train["comment_text"], train["toxic"]
-    )
+    model = make_pipeline(TfidfVectorizer(), LogisticRegression())
+    model.fit(train["comment_text"], train["toxic"])
     texts = pairs["comment"].tolist()
     options: dict[str, Any] = {"support": 0.01, "depth": 1, "seed": 2}
     result = mine_text(model, texts, positive=0, **options)
-    slow = mine_text(eh.TextSubject(model.predict, positive=0), texts, **options)
+    as_written = eh.TextSubject(model.predict, positive=0)
+    slow = mine_text(as_written, texts, **options)
     assert written_result(result) == written_result(slow)
     lexicon = Lexicon.default()
     matches = find(texts, lexicon)
     rng = np.random.default_rng(0)
     for matrix in entry_of(result)["matrix"]:
         (category,) = matrix["axes"]
-        rows = np.flatnonzero(matches.has[:, lexicon.categories.index(category)])
+        names_category = matches.has[:, lexicon.categories.index(category)]
         at = int(rng.integers(len(matrix["rates"])))
         term = lexicon.of(category)[at]
         favourable = []
-        for row in rows:
+        for row in np.flatnonzero(names_category):
             variant = matches.write(np.array([row]), [category], [term])
             (outcome,) = model.predict(variant)
             favourable.append(outcome == 0)
         assert matrix["rates"][at] == pytest.approx(fmean(favourable), abs=1e-6)
     for finding in result.findings:
         for case in finding.cases:
-            for person, outcome in zip(
-                (case.individual, case.twin), case.outcomes, strict=True
-            ):
-                assert model.predict([unmarked(str(person["text"]))])[0] == outcome
+            pair = [plain_text(case.individual), plain_text(case.twin)]
+            assert model.predict(pair).tolist() == list(case.outcomes)
 
 
 def test_film_reviews_change_outcome_as_one_by_one():
     frame = shared("imdb_5k.csv.gz").sample(250, random_state=1)
-    model = make_pipeline(
-        TfidfVectorizer(ngram_range=(1, 2)), LogisticRegression(C=10)
-    ).fit(frame["review"], frame["sentiment"])
+    vectorizer = TfidfVectorizer(ngram_range=(1, 2))
+    model = make_pipeline(vectorizer, LogisticRegression(C=10))
+    model.fit(frame["review"], frame["sentiment"])
     texts = frame["review"].tolist()
-    fast = mine_text(
-        model, texts, kind="causal", without=["old", "black", "white", "straight"]
-    )
-    slow = mine_text(
-        model.predict, texts, kind="causal", without=["old", "black", "white", "straight"]
-    )
+    without = ["old", "black", "white", "straight"]
+    fast = mine_text(model, texts, kind="causal", without=without)
+    slow = mine_text(model.predict, texts, kind="causal", without=without)
     assert written_result(fast) == written_result(slow)
     assert entry_of(fast)["families"]
