@@ -1,7 +1,6 @@
-"""Decide loan applications: loan.py RACE SEX AGE INCOME SAVINGS EMPLOYED AMOUNT (money in
-thousands).
+"""Decide loan applications: loan.py RACE SEX AGE INCOME SAVINGS EMPLOYED AMOUNT.
 
-Without arguments it reads one application per line, as a JSON object, and prints one decision per
+Money is in thousands. Without arguments it reads one application per line, as a JSON object, and prints one decision per
 line.
 
 The bias is planted: a purple applicant needs 8,000 more to get the same loan.

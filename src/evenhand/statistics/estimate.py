@@ -142,10 +142,9 @@ class Estimate:
         return cls(share, share, share, n, 1.0, "enumerated", population)
 
     def verdict(self, limit: float, *, least: bool = False) -> Verdict:
-        """Return what the interval says of a discrimination score against the limit (Themis Def.
-        3.9: score >= θ).
+        """Return what the interval says of a discrimination score against the limit.
 
-        FAIL when the whole interval is at or over the limit, PASS when all of it is below. Every
+        A score discriminates at or over it (Themis, Definition 3.9: score >= θ). FAIL when the whole interval is at or over the limit, PASS when all of it is below. Every
         score is at or over a limit of 0, which is therefore read as "none at all": it fails as soon
         as the interval excludes 0, and passes only when the interval is exactly 0, which takes
         enumeration.
@@ -314,8 +313,9 @@ class Witnesses(Estimate):
         )
 
     def verdict(self, limit: float, *, least: bool = False) -> Verdict:
-        """Return FAIL when more was found than the limit allows; not to find more is a PASS only if
-        all was tried.
+        """Return FAIL when more was found than the limit allows.
+
+        Not to find more is a PASS only if all was tried.
         """
         if self.value > limit:
             return Verdict.FAIL

@@ -204,7 +204,10 @@ def test_mine_log_passes_its_options_on(fake):
 
 def test_texts_pass_their_options_on(fake):
     texts('without = ["old"]\n')
-    command = "mine --support .02 --depth 1 --kind causal --against rest --limit .3 --level .9 --top 3"
+    command = (
+        "mine --support .02 --depth 1 --kind causal --against rest"
+        " --limit .3 --level .9 --top 3"
+    )
     (call,) = fake(
         *command.split(),
         "--without",

@@ -31,7 +31,12 @@ MODULE = (
     "def decide(people):\n    return (people['income'] + 15 * (people['sex'] == 'M') >"
     " 25).astype(int)\n"
 )
-TEXTS = '[subject]\nfunction = "checks_rules:decide"\n[texts]\nfrom = "people.csv"\ncolumn = "sex"\n'
+TEXTS = """[subject]
+function = "checks_rules:decide"
+[texts]
+from = "people.csv"
+column = "sex"
+"""
 IN_PYTHON_ALONE = {
     "keep_tests",
     "y_true",

@@ -1,4 +1,4 @@
-"""compare: is a mitigation better than blindly giving up accuracy? (Fairea, FSE 2021)"""
+"""compare: is a mitigation better than blindly giving up accuracy (Fairea, FSE 2021)?"""
 
 from __future__ import annotations
 

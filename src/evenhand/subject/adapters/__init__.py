@@ -1,5 +1,4 @@
-"""How to ask the software under test: encoded points into its native form, its answers into
-outcomes.
+"""How to ask the software under test: points in its native form, its answers as outcomes.
 
 An adapter is one file with one class (see `evenhand.subject.adapters.base.Adapter`) and one line
 here. Another package brings one by an entry point of the group `evenhand.adapters`, and a program

@@ -357,7 +357,7 @@ def order(
 
 
 def _cells_in_turn(cells: Keys) -> Indices:
-    """Return places so that the first of each cell comes first, then the second of each, …
+    """Return places so that the first of each cell comes first, then the second of each.
 
     Cells are in the order in which they were met.
     """
