@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,10 @@ from tests.support.strategies import features
 NOTHING = np.array([])
 
 
+AGE = integer("age", 18, 90)
+UNIT = real("x", 0, 1)
+
+
 def levels(number):
     return category("race", [f"r{place}" for place in range(number)])
 
@@ -28,9 +33,15 @@ def texts(choices):
     return [choices.condition(choice).text for choice in range(len(choices))]
 
 
+def edges(feature, column=NOTHING, **options):
+    """Return where the bins of a feature begin, and where the last one ends."""
+    return Choices.of(feature, column, **options).edges
+
+
 def drawn(feature, seed, rows=60):
+    rng = np.random.default_rng(seed)
     column = np.empty(rows)
-    feature.draw(rows, np.random.default_rng(seed), column)
+    feature.draw(rows, rng, column)
     return column
 
 
@@ -86,14 +97,16 @@ def test_subsets_that_leave_few_out_are_in_order_too():
 
 def test_at_most_so_many_levels_are_named():
     choices = Choices.of(levels(5), NOTHING, levels=2)
-    assert choices.picks.sum(axis=1).tolist() == [1] * 5 + [2] * 10
+    taken = choices.picks.sum(axis=1)
+    assert taken.tolist() == [1] * 5 + [2] * 10
     many: Any = np.int64(99)
-    assert len(Choices.of(levels(5), NOTHING, levels=many)) == 30
+    all_choices = Choices.of(levels(5), NOTHING, levels=many)
+    assert len(all_choices) == 30
 
 
 @pytest.mark.parametrize("cells", [2, 3, 9, 10])
 def test_every_interval_but_the_whole_is_a_choice(cells):
-    choices = Choices.of(real("x", 0, 1), NOTHING, bins=cells)
+    choices = Choices.of(UNIT, NOTHING, bins=cells)
     wanted = list(itertools.combinations_with_replacement(range(cells), 2))
     wanted.remove((0, cells - 1))
     intervals = []
@@ -107,7 +120,12 @@ def test_every_interval_but_the_whole_is_a_choice(cells):
 
 
 @pytest.mark.parametrize(
-    "feature", [category("a", ["x"]), integer("a", 3, 3), real("a", 0.5, 0.5)]
+    "feature",
+    [
+        category("a", ["x"]),
+        integer("a", 3, 3),
+        real("a", 0.5, 0.5),
+    ],
 )
 def test_one_value_leaves_no_choice(feature):
     column = drawn(feature, 0)
@@ -125,40 +143,36 @@ def test_one_value_leaves_no_choice(feature):
 
 
 def test_bins_of_equal_width_start_at_values_that_a_whole_number_has():
-    choices = Choices.of(integer("age", 18, 90), NOTHING)
+    choices = Choices.of(AGE, NOTHING)
     # The edges 25.2, 32.4, 39.6, ... are no ages; the first age of each bin is.
     assert choices.edges == (18, 26, 33, 40, 47, 54, 62, 69, 76, 83, 90)
-    assert choices.labels()[0] == "18 to 25"
-    assert choices.labels()[-1] == "83 to 90"
-    assert choices.condition(3).text == "age < 47"
-    assert isinstance(choices.condition(3).below, int)
+    first, *_, last = choices.labels()
+    assert first == "18 to 25"
+    assert last == "83 to 90"
+    condition = choices.condition(3)
+    assert condition.text == "age < 47"
+    assert isinstance(condition.below, int)
 
 
 def test_bins_of_a_grid_that_ends_before_its_range():
-    choices = Choices.of(real("x", 0, 1, step=0.3), NOTHING, bins=3)  # 0, 0.3, 0.6, 0.9
-    assert choices.edges == (
-        0.0,
-        0.6,
-        0.9,
-        1.2,
-    )  # cut at 1/3 and 2/3; the highest value is alone
+    grid = real("x", 0, 1, step=0.3)  # 0, 0.3, 0.6, 0.9
+    choices = Choices.of(grid, NOTHING, bins=3)
+    # Cut at 1/3 and 2/3; the highest value is alone.
+    assert choices.edges == (0.0, 0.6, 0.9, 1.2)
     assert choices.labels() == ["0 to 0.3", "0.6", "0.9"]
-    assert Choices.of(real("x", 0, 1, step=0.3), NOTHING, bins=[0.95]).edges == (0.0, 0.9)
+    assert edges(grid, bins=[0.95]) == (0.0, 0.9)
 
 
 def test_bins_of_a_real_number_have_short_edges():
-    assert Choices.of(real("x", 0, 1), NOTHING).edges == tuple(
-        place / 10 for place in range(11)
-    )
-    assert Choices.of(real("x", 0, 1), NOTHING, bins=3).edges == (
-        0.0,
-        0.333333,
-        0.666667,
-        1.0,
-    )
-    close = Choices.of(real("x", 1.0, 1.0 + 2**-48), NOTHING, bins=4)
-    assert len(close.edges) == 5
-    assert all(one < other for one, other in itertools.pairwise(close.edges))
+    assert edges(UNIT) == tuple(place / 10 for place in range(11))
+    assert edges(UNIT, bins=3) == (0.0, 0.333333, 0.666667, 1.0)
+
+
+def test_bins_of_a_narrow_range_have_edges_that_rise():
+    narrow = edges(real("x", 1.0, 1.0 + 2**-48), bins=4)
+    assert len(narrow) == 5
+    for one, other in itertools.pairwise(narrow):
+        assert one < other
 
 
 def test_few_values_have_a_bin_each():
@@ -166,59 +180,58 @@ def test_few_values_have_a_bin_each():
     assert len(choices) == 44
     assert choices.labels() == [str(age) for age in range(1, 10)]
     assert choices.cells(np.arange(1.0, 10.0)).tolist() == list(range(9))
-    assert len(Choices.of(integer("age", 1, 10), NOTHING).labels()) == 10
-    assert len(Choices.of(integer("age", 18, 90), NOTHING, bins=10**9).labels()) == 73
-    assert Choices.of(real("x", 0, 1, step=0.5), NOTHING, binning="quantiles").labels() == [
-        "0",
-        "0.5",
-        "1",
-    ]
+
+
+@pytest.mark.parametrize(
+    ("feature", "options", "first", "last", "number"),
+    [
+        (integer("age", 1, 10), {}, "1", "10", 10),
+        (AGE, {"bins": 10**9}, "18", "90", 73),
+        (real("x", 0, 1, step=0.5), {"binning": "quantiles"}, "0", "1", 3),
+    ],
+)
+def test_there_are_no_more_bins_than_values(feature, options, first, last, number):
+    labels = Choices.of(feature, NOTHING, **options).labels()
+    assert len(labels) == number
+    assert labels[0] == first
+    assert labels[-1] == last
+    assert len(set(labels)) == number
 
 
 def test_quantile_bins_hold_about_as_many_rows_each():
-    column = np.random.default_rng(0).exponential(size=10_000).clip(0, 50)
+    rng = np.random.default_rng(0)
+    column = rng.exponential(size=10_000).clip(0, 50)
     choices = Choices.of(real("income", 0, 50), column, bins=4, binning="quantiles")
-    assert np.bincount(choices.cells(column)).tolist() == pytest.approx([2500] * 4, abs=5)
+    rows = np.bincount(choices.cells(column))
+    assert rows.tolist() == pytest.approx([2500] * 4, abs=5)
 
 
 def test_equal_quantiles_are_one_edge():
+    gain = integer("gain", 0, 1000)
     column = np.array([0.0] * 70 + list(range(1, 31)))
-    choices = Choices.of(integer("gain", 0, 1000), column, binning="quantiles")
-    assert choices.edges == (
-        0,
-        1,
-        11,
-        21,
-        1000,
-    )  # up from 0.3, 10.2 and 20.1; the six quantiles below are 0
-    assert len(Choices.of(integer("gain", 0, 1000), np.zeros(9), binning="quantiles")) == 0
+    # Up from 0.3, 10.2 and 20.1; the six quantiles below are 0.
+    assert edges(gain, column, binning="quantiles") == (0, 1, 11, 21, 1000)
+    zeros = Choices.of(gain, np.zeros(9), binning="quantiles")
+    assert len(zeros) == 0
 
 
 def test_cut_points_get_the_ends_that_are_missing():
-    age = integer("age", 18, 90)
-    assert Choices.of(age, NOTHING, bins=[40, 60]).edges == (18, 40, 60, 90)
     array: Any = np.array([18, 40, 60, 90])
-    assert Choices.of(age, NOTHING, bins=array).edges == (18, 40, 60, 90)
-    assert Choices.of(age, NOTHING, bins=(39.5, 39.9)).edges == (
-        18,
-        40,
-        90,
-    )  # nobody is between
-    last = Choices.of(age, NOTHING, bins=[89.5])
+    assert edges(AGE, bins=[40, 60]) == (18, 40, 60, 90)
+    assert edges(AGE, bins=array) == (18, 40, 60, 90)
+    assert edges(AGE, bins=(39.5, 39.9)) == (18, 40, 90)  # nobody is between
+    last = Choices.of(AGE, NOTHING, bins=[89.5])
     assert last.labels() == ["18 to 89", "90"]
     assert last.cells(np.array([89.0, 90.0])).tolist() == [0, 1]
 
 
 def test_bins_that_the_space_declares_come_before_a_number():
     age = integer("age", 18, 90, bins=(30, 50, 70))
-    assert Choices.of(age, NOTHING).edges == (18, 30, 50, 70, 90)
-    assert Choices.of(age, NOTHING, bins=[40]).edges == (18, 40, 90)
-    assert Choices.of(age, np.arange(18.0, 91.0), bins=2, binning="quantiles").edges == (
-        18,
-        54,
-        90,
-    )
-    assert Choices.of(real("x", 0, 1, bins=2), NOTHING, bins=7).edges == (0, 0.5, 1)
+    every_age = np.arange(18.0, 91.0)
+    assert edges(age) == (18, 30, 50, 70, 90)
+    assert edges(age, bins=[40]) == (18, 40, 90)
+    assert edges(age, every_age, bins=2, binning="quantiles") == (18, 54, 90)
+    assert edges(real("x", 0, 1, bins=2), bins=7) == (0, 0.5, 1)
 
 
 # What choices cover
@@ -228,7 +241,9 @@ def test_bins_that_the_space_declares_come_before_a_number():
 def made(draw):
     """A feature, rows of it, and its choices by one of the ways to cut it."""
     feature = draw(features("x", most=30, continuous=True))
-    column = drawn(feature, draw(st.integers(0, 99)), draw(st.integers(1, 40)))
+    seed = draw(st.integers(0, 99))
+    rows = draw(st.integers(1, 40))
+    column = drawn(feature, seed, rows)
     binning = draw(st.sampled_from(["width", "quantiles"]))
     bins = draw(st.integers(2, 6))
     choices = Choices.of(feature, column, bins=bins, binning=binning)
@@ -252,27 +267,32 @@ def test_a_choice_covers_the_rows_that_its_condition_says(case):
 @given(made())
 def test_edges_rise_and_no_bin_of_a_grid_is_empty(case):
     feature, _, choices = case
-    assert all(one < other for one, other in itertools.pairwise(choices.edges))
+    for one, other in itertools.pairwise(choices.edges):
+        assert one < other
     if feature.kind != "category" and math.isfinite(feature.size):
         cells = choices.cells(feature.values())
         assert set(cells.tolist()) == set(range(choices.width))
+
+
+def rows_by_cell(choices, cells):
+    return np.bincount(cells, minlength=choices.width).astype(float)
 
 
 @given(made())
 def test_merged_choices_cover_what_all_did_and_count_them(case):
     _, column, choices = case
     cells = choices.cells(column)
-    sizes = np.bincount(cells, minlength=choices.width).astype(float)
-    wanted: dict[bytes, int] = {}
+    sizes = rows_by_cell(choices, cells)
+    wanted: Counter[bytes] = Counter()
     for pick in choices.picks:
-        if 0 < pick[cells].sum() < len(column):
-            covered = pick[cells].tobytes()
-            wanted[covered] = wanted.get(covered, 0) + 1
+        covered = pick[cells]
+        if covered.any() and not covered.all():
+            wanted[covered.tobytes()] += 1
     merged = choices.merged(sizes)
     found = {}
     for pick, copies in zip(merged.picks, merged.copies, strict=True):
-        covered = pick[cells].tobytes()
-        found[covered] = int(copies)
+        covered = pick[cells]
+        found[covered.tobytes()] = int(copies)
     assert found == wanted
     assert len(merged) == len(wanted)
     again = merged.merged(sizes)
@@ -284,13 +304,14 @@ def test_merged_choices_cover_what_all_did_and_count_them(case):
 def test_frequent_choices_are_those_with_enough_rows(case, least):
     _, column, choices = case
     cells = choices.cells(column)
-    sizes = np.bincount(cells, minlength=choices.width).astype(float)
     wanted = [pick.tolist() for pick in choices.picks if pick[cells].sum() >= least]
-    assert choices.frequent(sizes, least).picks.tolist() == wanted
+    frequent = choices.frequent(rows_by_cell(choices, cells), least)
+    assert frequent.picks.tolist() == wanted
 
 
 def test_the_simplest_subset_stays():
-    merged = Choices.of(levels(4), NOTHING).merged(np.array([5.0, 5.0, 5.0, 0.0]))
+    sizes = np.array([5.0, 5.0, 5.0, 0.0])
+    merged = Choices.of(levels(4), NOTHING).merged(sizes)
     named = [merged.condition(choice).levels for choice in range(len(merged))]
     assert named == [
         ("r0",),
@@ -306,7 +327,8 @@ def test_the_simplest_subset_stays():
 def test_the_tightest_interval_stays_and_those_at_an_end_before_others():
     choices = Choices.of(integer("age", 0, 59), NOTHING, bins=6)
     assert choices.edges[1:-1] == (10, 20, 30, 40, 50)
-    merged = choices.merged(np.array([0.0, 5.0, 0.0, 5.0, 0.0, 5.0]))
+    sizes = np.array([0.0, 5.0, 0.0, 5.0, 0.0, 5.0])
+    merged = choices.merged(sizes)
     assert texts(merged) == [
         "age < 20",
         "age < 40",
@@ -314,19 +336,16 @@ def test_the_tightest_interval_stays_and_those_at_an_end_before_others():
         "age at least 30",
         "age at least 50",
     ]
-    assert merged.copies.tolist() == [
-        4,
-        4,
-        4,
-        2,
-        2,
-    ]  # of 20; 3 cover nobody and 1 everybody
+    # Of 20; 3 cover nobody and 1 everybody.
+    assert merged.copies.tolist() == [4, 4, 4, 2, 2]
 
 
 def test_a_threshold_that_is_met_but_for_rounding_is_met():
     sexes = Choices.of(category("sex", ["F", "M"]), NOTHING)
-    assert 0.07 * 100 > 7
-    assert len(sexes.frequent(np.array([7.0, 93.0]), 0.07 * 100)) == 2
+    least = 0.07 * 100
+    assert least > 7
+    frequent = sexes.frequent(np.array([7.0, 93.0]), least)
+    assert len(frequent) == 2
 
 
 # Errors
@@ -339,7 +358,7 @@ def test_a_threshold_that_is_met_but_for_rounding_is_met():
 def test_bins_that_are_none(bins):
     refused(
         UsageError,
-        lambda: Choices.of(integer("age", 18, 90), NOTHING, bins=bins),
+        lambda: Choices.of(AGE, NOTHING, bins=bins),
         "bins = ",
         "2 or more",
         "rising",
@@ -347,10 +366,9 @@ def test_bins_that_are_none(bins):
 
 
 def test_cut_points_beyond_the_range():
-    age = integer("age", 18, 90)
     refused(
         UsageError,
-        lambda: Choices.of(age, NOTHING, bins=[10, 40]),
+        lambda: Choices.of(AGE, NOTHING, bins=[10, 40]),
         "cut point 10",
         "'age'",
         "18 to 90",
@@ -358,16 +376,15 @@ def test_cut_points_beyond_the_range():
 
 
 def test_unknown_ways_to_cut():
-    age = integer("age", 18, 90)
     refused(
         UsageError,
-        lambda: Choices.of(age, NOTHING, binning="quantile"),
+        lambda: Choices.of(AGE, NOTHING, binning="quantile"),
         "'quantile'",
         "did you mean 'quantiles'?",
     )
     refused(
         DataError,
-        lambda: Choices.of(age, NOTHING, binning="quantiles"),
+        lambda: Choices.of(AGE, NOTHING, binning="quantiles"),
         "'age'",
         "need rows",
     )
@@ -386,7 +403,7 @@ def test_levels_that_are_none(number):
 def test_more_choices_than_there_is_room_for():
     refused(
         SpaceError,
-        lambda: Choices.of(real("x", 0, 1), NOTHING, bins=10**6),
+        lambda: Choices.of(UNIT, NOTHING, bins=10**6),
         "'x'",
         "bins",
         "take fewer bins",
@@ -399,5 +416,8 @@ def test_more_choices_than_there_is_room_for():
         "take fewer levels",
     )
     refused(
-        SpaceError, lambda: Choices.of(levels(20_000), NOTHING), "'race'", "20,000 levels"
+        SpaceError,
+        lambda: Choices.of(levels(20_000), NOTHING),
+        "'race'",
+        "20,000 levels",
     )

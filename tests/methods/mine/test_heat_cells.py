@@ -36,9 +36,10 @@ def test_the_cells_of_the_worst_rule_are_outlined_whatever_cells_are_called(name
     before = HeatDisplay.from_result(found).heats
     after = HeatDisplay.from_result(relabelled(found)).heats
     assert any(heat.inside for heat in before)
-    assert [heat.inside for heat in after] == [heat.inside for heat in before]
-    assert [heat.rates for heat in after] == [heat.rates for heat in before]
-    assert [heat.labels for heat in after] != [heat.labels for heat in before]
+    for heat, heat_before in zip(after, before, strict=True):
+        assert heat.inside == heat_before.inside
+        assert heat.rates == heat_before.rates
+        assert heat.labels != heat_before.labels
 
 
 @pytest.mark.parametrize("name", EVERY)
@@ -51,7 +52,8 @@ def test_what_intervals_hold_together_over_is_not_read_from_the_method(name):
     translated = replace(found, findings=findings)
     before = MineDisplay.from_result(found).bars
     after = MineDisplay.from_result(translated).bars
-    assert [bars.notes for bars in after] == [bars.notes for bars in before]
+    for bars, bars_before in zip(after, before, strict=True):
+        assert bars.notes == bars_before.notes
     method = found.worst.estimate.method
     simultaneous = method[method.index("simultaneous over") :]
     for bars in before:
@@ -59,11 +61,12 @@ def test_what_intervals_hold_together_over_is_not_read_from_the_method(name):
 
 
 def test_terms_are_named_without_their_category_where_it_stands_above_them():
-    text = made("mine_text, causal").to_text()
-    assert "most often with gay " in text
     found = made("mine_text, causal")
+    text = found.to_text()
+    assert "most often with gay " in text
     details = deepcopy(dict(found.details))
     for change in details["mine_text"][0]["changes"]:
         for term in change["terms"]:
             term["text"] = "Übersetzung"
-    assert replace(found, details=details).to_text() == text
+    translated = replace(found, details=details)
+    assert translated.to_text() == text

@@ -19,7 +19,11 @@ from evenhand.results.reading import evidence_of
 from tests.support.helpers import COMMENTS, TERMS
 
 SPACE = eh.Space(
-    [eh.category("sex", ["F", "M"]), eh.integer("age", 18, 60)], protected=["sex"]
+    [
+        eh.category("sex", ["F", "M"]),
+        eh.integer("age", 18, 60),
+    ],
+    protected=["sex"],
 )
 RNG = np.random.default_rng(4)
 PEOPLE = pd.DataFrame({"sex": RNG.choice(["F", "M"], 800)})
@@ -29,7 +33,9 @@ NONE = "none of it"
 
 
 def favoured(frame: Any) -> Any:
-    return (frame["sex"] == "M") | (frame["age"] < 30)
+    is_man = frame["sex"] == "M"
+    is_young = frame["age"] < 30
+    return is_man | is_young
 
 
 class ScoringBySex:
@@ -39,11 +45,13 @@ class ScoringBySex:
     feature_names_in_ = np.array(["sex", "age"])
 
     def predict_proba(self, given: pd.DataFrame) -> Any:
-        share = np.where(given["sex"] == "M", 0.7, 0.3)
+        is_man = given["sex"] == "M"
+        share = np.where(is_man, 0.7, 0.3)
         return np.column_stack([1 - share, share])
 
     def predict(self, given: pd.DataFrame) -> Any:
-        return self.classes_[(given["sex"] == "M").astype(int)]
+        is_man = given["sex"] == "M"
+        return self.classes_[is_man.astype(int)]
 
 
 def mined(verb: str, label: str) -> eh.Result:
@@ -58,9 +66,20 @@ def mined(verb: str, label: str) -> eh.Result:
         decided = PEOPLE.assign(got=decide(PEOPLE))
         return eh.mine_log(decided, outcome="got", positive=label, over=over)
     if verb == "mine_text":
-        return eh.mine_text(judge, COMMENTS * 20, lexicon=TERMS, positive=label, progress=False)
+        return eh.mine_text(
+            judge,
+            COMMENTS * 20,
+            lexicon=TERMS,
+            positive=label,
+            progress=False,
+        )
     subject = eh.Subject(decide, SPACE, positive=label)
     return eh.mine(subject, data=PEOPLE, over=over, progress=False)
+
+
+def mined_rows(subject: eh.Subject) -> eh.Result:
+    """Mine the outcomes of the rows alone over sex."""
+    return eh.mine(subject, data=PEOPLE, over="sex", treatment="rows", progress=False)
 
 
 def text_lines(result: eh.Result) -> list[str]:
@@ -73,13 +92,16 @@ def text_lines(result: eh.Result) -> list[str]:
 def test_a_label_is_named_as_a_label(verb, label):
     result = mined(verb, label)
     (entry,) = entries_of(result)
-    assert (entry["favoured"], entry["counts"], entry["named"]) == (label, True, True)
+    assert entry["favoured"] == label
+    assert entry["counts"] is True
+    assert entry["named"] is True
     assert not scores(entry)
     assert f"get the outcome {label} " in result.worst.claim
     text = lines(result)
     who = "texts" if verb == "mine_text" else "people"
-    assert any(line.startswith(f"how often {who} get the outcome {label}") for line in text)
-    assert not any("score on average" in line for line in text)
+    heading = f"how often {who} get the outcome {label}"
+    assert any(line.startswith(heading) for line in text)
+    assert "score on average" not in "\n".join(text)
     plain = mined(verb, "granted")
     renamed = [line.replace(label, "granted") for line in text_lines(result)]
     assert renamed == text_lines(plain)
@@ -96,10 +118,9 @@ def test_each_of_several_labels_is_named_as_a_label(label):
         others = np.where(frame["age"] < 45, "b", "c")
         return np.where(favoured(frame), label, others)
 
-    subject = eh.Subject(decide, SPACE, labels=[label, "b", "c"])
-    result = eh.mine(subject, data=PEOPLE, over="sex", treatment="rows", progress=False)
-    entries = entries_of(result)
     labels = [label, "b", "c"]
+    result = mined_rows(eh.Subject(decide, SPACE, labels=labels))
+    entries = entries_of(result)
     assert [entry["output"] for entry in entries] == labels
     assert [entry["favoured"] for entry in entries] == labels
     for entry in entries:
@@ -109,29 +130,26 @@ def test_each_of_several_labels_is_named_as_a_label(label):
     assert f"how often people get the outcome {label}, each row as it is" in lines(result)
 
 
-def test_a_function_describes_the_favourable_outcome_and_scores_have_none():
-    subject = eh.Subject(
-        lambda frame: frame["age"] * 1.0, SPACE, positive=lambda age: age < 30
-    )
-    described = eh.mine(subject, data=PEOPLE, over="sex", treatment="rows", progress=False)
-    (entry,) = entries_of(described)
-    assert (entry["favoured"], entry["counts"], entry["named"]) == (
-        "the favourable outcome",
-        True,
-        False,
-    )
-    assert "how often people get the favourable outcome, each row as it is" in lines(
-        described
-    )
+def test_a_function_describes_the_favourable_outcome():
+    def years(frame: Any) -> Any:
+        return frame["age"] * 1.0
 
+    described = mined_rows(eh.Subject(years, SPACE, positive=lambda age: age < 30))
+    (entry,) = entries_of(described)
+    assert entry["favoured"] == "the favourable outcome"
+    assert entry["counts"] is True
+    assert entry["named"] is False
+    heading = "how often people get the favourable outcome, each row as it is"
+    assert heading in lines(described)
+
+
+def test_scores_have_no_favourable_outcome():
     subject = eh.Subject(ScoringBySex(), SPACE, positive="yes", output="score")
-    scored = eh.mine(subject, data=PEOPLE, over="sex", treatment="rows", progress=False)
+    scored = mined_rows(subject)
     (entry,) = entries_of(scored)
-    assert (entry["favoured"], entry["counts"], entry["named"]) == (
-        "the score",
-        False,
-        False,
-    )
+    assert entry["favoured"] == "the score"
+    assert entry["counts"] is False
+    assert entry["named"] is False
     assert scores(entry)
     assert "how people score on average, each row as it is" in lines(scored)
 
@@ -145,9 +163,11 @@ def test_a_finding_names_its_place_in_the_details(verb):
         assert isinstance(place, Place)
         assert place.mining == 0
         if place.part == "story":
-            assert entry["stories"][place.number]["text"] == str(finding.about)
+            story = entry["stories"][place.number]
+            assert story["text"] == str(finding.about)
         else:
-            assert (place.part, finding.about.conditions) == ("rest", ())
+            assert place.part == "rest"
+            assert finding.about.conditions == ()
     document = json.loads(result.to_json())
     again = evidence_of(document, where="found.json")
     for finding, read in zip(result.findings, again.findings, strict=True):

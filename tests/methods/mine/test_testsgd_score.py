@@ -23,26 +23,37 @@ from tests.support.authors import Authors
 from tests.support.helpers import examples, refused
 
 SPACE = Space(
-    [category("sex", ["F", "M"]), integer("age", 0, 99), integer("income", 0, 99)],
+    [
+        category("sex", ["F", "M"]),
+        integer("age", 0, 99),
+        integer("income", 0, 99),
+    ],
     protected=["sex"],
 )
 ROWS = SPACE.draw(400, np.random.default_rng(0))
+WOMEN = ROWS[:, 0] == 0
 
 
 def neighbours_by(share: float, other: float) -> Neighbours:
     """Software that favours about these shares of women and of men."""
 
     def decide(people: Any) -> Any:
-        women = people["sex"] == "F"
-        return people["income"] < 100 * np.where(women, share, other)
+        is_woman = people["sex"] == "F"
+        percent = 100 * np.where(is_woman, share, other)
+        return people["income"] < percent
 
     subject = Subject(decide, SPACE, positive=True)
     return Neighbours.of(View(subject), ["sex"])
 
 
+def score_of_women(neighbours: Neighbours, *, seed: int = 0, **options: Any) -> Any:
+    return group_score(neighbours, ROWS, WOMEN, seed=seed, name=("F",), **options)
+
+
 def draws_of(neighbours: Neighbours, mask: Any, name: Any, side: int) -> Any:
     """Return the draws of neighbours of some rows."""
-    population: Any = Perturbed(neighbours, ROWS, np.flatnonzero(mask))
+    rows = np.flatnonzero(mask)
+    population: Any = Perturbed(neighbours, ROWS, rows)
     return Draws(population, SPACE, 7, *name, side, block=1024)
 
 
@@ -90,69 +101,77 @@ def test_blocks_give_exactly_what_a_check_after_every_draw_gives(
     shares, margin, least, level
 ):
     neighbours = neighbours_by(*shares)
-    inside = ROWS[:, 0] == 0
     options: dict[str, Any] = {"level": level, "margin": margin, "least": least}
-    score = group_score(neighbours, ROWS, inside, seed=7, name=("F",), **options)
-    expected = algorithm_2(neighbours, inside, name=("F",), **options)
-    assert (score.inside, score.outside, score.n, score.half) == expected
-    assert score.value == abs(score.inside - score.outside)
+    score = score_of_women(neighbours, seed=7, **options)
+    expected = algorithm_2(neighbours, WOMEN, name=("F",), **options)
+    inside, outside, n, half = expected
+    assert score.inside == inside
+    assert score.outside == outside
+    assert score.n == n
+    assert score.half == half
+    assert score.value == abs(inside - outside)
 
 
 def test_the_papers_defaults_stop_as_its_example_does():
-    women = ROWS[:, 0] == 0
-    score = group_score(neighbours_by(0.28, 0.09), ROWS, women, seed=0, name=("F",))
+    score = score_of_women(neighbours_by(0.28, 0.09))
     assert score.n == 1001
     assert 0.04 < score.half <= 0.05
-    wide = group_score(neighbours_by(0.5, 0.5), ROWS, women, seed=0, name=("F",))
+    wide = score_of_women(neighbours_by(0.5, 0.5))
     assert 1400 < wide.n <= 1537
     assert wide.half <= 0.05
 
 
 def test_a_rate_of_0_or_1_has_no_margin_however_few_draws():
-    women = ROWS[:, 0] == 0
-    score = group_score(neighbours_by(0, 1), ROWS, women, seed=0, name=("F",), least=3)
-    assert (score.inside, score.outside, score.n, score.half) == (0, 1, 4, 0)
+    score = score_of_women(neighbours_by(0, 1), least=3)
+    assert score.inside == 0
+    assert score.outside == 1
+    assert score.n == 4
+    assert score.half == 0
 
 
 def test_seeds_and_names_give_different_draws():
     neighbours = neighbours_by(0.3, 0.6)
-    inside = ROWS[:, 0] == 0
-    first = group_score(neighbours, ROWS, inside, seed=0, name=("F",))
-    again = group_score(neighbours, ROWS, inside, seed=0, name=("F",))
-    other_seed = group_score(neighbours, ROWS, inside, seed=1, name=("F",))
-    other_name = group_score(neighbours, ROWS, inside, seed=0, name=("M",))
+    first = score_of_women(neighbours)
+    again = score_of_women(neighbours)
+    other_seed = score_of_women(neighbours, seed=1)
+    other_name = group_score(neighbours, ROWS, WOMEN, seed=0, name=("M",))
     assert again == first
     assert other_seed != first
     assert other_name != first
 
 
-def test_what_cannot_be_scored_is_named():
+NOBODY = np.zeros(400, dtype=np.bool_)
+
+
+@pytest.mark.parametrize(
+    ("mask", "options", "sentence"),
+    [
+        (NOBODY, {}, "covers 0 of 400"),
+        (~NOBODY, {}, "covers 400 of 400"),
+        (WOMEN, {"margin": 0}, "margin = 0"),
+        (WOMEN, {"level": 1}, "level is 1"),
+    ],
+)
+def test_what_cannot_be_scored_is_named(mask, options, sentence):
     neighbours = neighbours_by(0.3, 0.6)
-    nobody = np.zeros(400, dtype=np.bool_)
-    women = ROWS[:, 0] == 0
-
-    def no(sentence, mask, **options):
-        refused(
-            UsageError,
-            lambda: group_score(neighbours, ROWS, mask, seed=0, name=(), **options),
-            sentence,
-        )
-
-    no("covers 0 of 400", nobody)
-    no("covers 400 of 400", ~nobody)
-    no("margin = 0", women, margin=0)
-    no("level is 1", women, level=1)
+    refused(
+        UsageError,
+        lambda: group_score(neighbours, ROWS, mask, seed=0, name=(), **options),
+        sentence,
+    )
 
 
 def test_census():
     census = Authors("census", [0, 7, 8])
-    age = census.rows[:, 0]
-    race = census.rows[:, 7]
-    sex = census.rows[:, 8]
+    columns = census.rows.T
+    age = columns[0]
+    race = columns[7]
+    sex = columns[8]
     middle_aged = (age >= 4) & (age <= 5)
     worst = middle_aged & (race <= 1) & (sex == 1)
     ((inside, outside),) = census.rates(worst)
-    assert [inside, outside] == pytest.approx([0.3817, 0.1087], abs=5e-5)
+    assert inside == pytest.approx(0.3817, abs=5e-5)
+    assert outside == pytest.approx(0.1087, abs=5e-5)
     assert census.neighbours.cost == 20
     score = group_score(census.neighbours, census.rows, worst, seed=0, name=("census",))
     assert abs(score.value - 0.273) < 0.05
@@ -165,7 +184,8 @@ def test_bank():
     age = bank.rows[:, 0]
     small = age > 8
     next_best = age > 7
-    assert (small.sum(), next_best.sum()) == (9, 130)
+    assert small.sum() == 9
+    assert next_best.sum() == 130
     rates = bank.rates(small, next_best)
     scores = [abs(inside - outside) for inside, outside in rates]
     assert scores == pytest.approx([0.630, 0.288], abs=5e-4)
