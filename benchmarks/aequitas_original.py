@@ -76,7 +76,9 @@ class Original:
     ) -> None:
         self.model, self.strategy = model, strategy
         self.at, self.values = space.index(over), space.assignments(over)[:, 0]
-        self.free = [position for position in range(len(space.features)) if position != self.at]
+        self.free = [
+            position for position in range(len(space.features)) if position != self.at
+        ]
         self.low = [space.features[position].low for position in self.free]
         self.high = [space.features[position].high for position in self.free]
         self.rows = np.empty((len(self.values), len(space.features)))
@@ -183,7 +185,9 @@ def same(
 
     probe = Probe(View(eh.Subject(model, space)), (over,))
     batched = run_strategy(
-        Aequitas(strategy).started(Setting(probe, seed)), probe, Meter(eh.Budget(queries=queries))
+        Aequitas(strategy).started(Setting(probe, seed)),
+        probe,
+        Meter(eh.Budget(queries=queries)),
     )
     single = run(model, space, over, strategy, batched.queries, seed)
     ours, theirs = (
@@ -200,7 +204,9 @@ def main() -> None:
         one = subject("adult", name)
         for strategy in STRATEGIES:
             for seed in range(3):
-                ours, theirs, both = same(one.model, one.space, one.over, strategy, 20_000, seed)
+                ours, theirs, both = same(
+                    one.model, one.space, one.over, strategy, 20_000, seed
+                )
                 print(
                     f"{name:6} {strategy:16} seed {seed}: batched {ours:,}, one at a time"
                     f" {theirs:,}, both {both:,}"

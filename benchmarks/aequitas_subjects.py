@@ -118,7 +118,9 @@ class FairLogistic(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         scaled = np.column_stack([(rows - self.mean_) / self.scale_, np.ones(len(rows))])
         signs = np.where(np.asarray(labels) == self.classes_[1], 1.0, -1.0)
         covariance = (scaled[:, self.column] @ scaled) / len(rows)
-        covariance[-1] = 0.0  # the column is centred; this leaves no rounding in the constraint
+        covariance[-1] = (
+            0.0  # the column is centred; this leaves no rounding in the constraint
+        )
 
         def loss(weights: Matrix) -> tuple[float, Matrix]:
             margins = signs * (scaled @ weights)
@@ -132,7 +134,12 @@ class FairLogistic(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         }
         start = np.zeros(scaled.shape[1])
         found = minimize(
-            loss, start, jac=True, method="SLSQP", constraints=[none], options={"maxiter": 500}
+            loss,
+            start,
+            jac=True,
+            method="SLSQP",
+            constraints=[none],
+            options={"maxiter": 500},
         )
         if not found.success:
             raise RuntimeError(f"the constrained model did not converge: {found.message}")
@@ -186,7 +193,9 @@ def unfitted(column: int) -> dict[str, Any]:
     return {
         "tree": DecisionTreeClassifier(random_state=0),
         "forest": RandomForestClassifier(random_state=0),
-        "mlp": make_pipeline(StandardScaler(), MLPClassifier(random_state=0, early_stopping=True)),
+        "mlp": make_pipeline(
+            StandardScaler(), MLPClassifier(random_state=0, early_stopping=True)
+        ),
         "svm": make_pipeline(StandardScaler(), SVC(random_state=0)),
         "ensemble": VotingClassifier(members, voting="soft"),
         "fair": FairLogistic(column),
@@ -238,7 +247,10 @@ def subject(data: str, name: str) -> Classifier:
 
 def discriminatory(one: Classifier, n: int = 10_000) -> int:
     """Return how many of so many uniform classes have two members with different outcomes."""
-    points, column = one.space.draw(n, np.random.default_rng(0)), one.space.names.index(one.over)
+    points, column = (
+        one.space.draw(n, np.random.default_rng(0)),
+        one.space.names.index(one.over),
+    )
     outcomes = []
     for value in one.space.features[column].values():
         points[:, column] = value

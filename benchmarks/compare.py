@@ -79,7 +79,9 @@ def adult_sex() -> tuple[Any, Any, Any]:
     """
     data = eh.datasets.load("adult")
     features, truth = data.features, (data.labels == data.positive).to_numpy().astype(int)
-    train, test, y_train, y_test = train_test_split(features, truth, test_size=0.3, random_state=0)
+    train, test, y_train, y_test = train_test_split(
+        features, truth, test_size=0.3, random_state=0
+    )
     numbers = make_column_selector(dtype_include="number")
     words = make_column_selector(dtype_exclude="number")
     encode = make_column_transformer(
@@ -131,11 +133,16 @@ def section_baseline(options: argparse.Namespace) -> list[Row]:
         table = frame.table(frame.cells(place, truth, predicted))
         expected = way.expected(table)
         return np.column_stack(
-            [accuracy(expected), *(score(expected) for score in scores if score is not None)]
+            [
+                accuracy(expected),
+                *(score(expected) for score in scores if score is not None),
+            ]
         )
 
     assert np.allclose(
-        curve(way, frame.table(frame.cells(place, truth, predicted)), (scores[0], accuracy))[1],
+        curve(
+            way, frame.table(frame.cells(place, truth, predicted)), (scores[0], accuracy)
+        )[1],
         exact()[:, 0],
     )
     fast, line = timed(exact, 200)
@@ -167,7 +174,8 @@ def section_study(options: argparse.Namespace) -> list[Row]:
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder) / "study.toml"
             file.write_text(
-                STUDY.format(splits=4 if options.quick else options.splits), encoding="utf-8"
+                STUDY.format(splits=4 if options.quick else options.splits),
+                encoding="utf-8",
             )
             planned = read_study(file)
             began = time.perf_counter()
@@ -199,7 +207,11 @@ def main() -> None:
         os.environ.setdefault("EVENHAND_DATA", str(SHARED))
     RESULTS.mkdir(exist_ok=True)
     file = RESULTS / "compare.json"
-    found = json.loads(file.read_text(encoding="utf-8")) if options.only and file.exists() else {}
+    found = (
+        json.loads(file.read_text(encoding="utf-8"))
+        if options.only and file.exists()
+        else {}
+    )
     for name in options.only or SECTIONS:
         found[name] = SECTIONS[name](options)
         print(f"\n{name}: {SECTIONS[name].__doc__}")

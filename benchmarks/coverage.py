@@ -52,10 +52,16 @@ class States:
 
     def at(self, p: float) -> tuple[float, float]:
         """Return the exact coverage and expected size where the rate is p."""
-        choose = gammaln(self.n + 1) - gammaln(self.hits + 1) - gammaln(self.n - self.hits + 1)
-        mass = self.weight * np.exp(choose + xlogy(self.hits, p) + xlog1py(self.n - self.hits, -p))
+        choose = (
+            gammaln(self.n + 1) - gammaln(self.hits + 1) - gammaln(self.n - self.hits + 1)
+        )
+        mass = self.weight * np.exp(
+            choose + xlogy(self.hits, p) + xlog1py(self.n - self.hits, -p)
+        )
         inside = (self.low <= p) & (p <= self.high)
-        return float(mass[inside].sum() / mass.sum()), float((mass * self.n).sum() / mass.sum())
+        return float(mass[inside].sum() / mass.sum()), float(
+            (mass * self.n).sum() / mass.sum()
+        )
 
     def worst(self, points: int = 400) -> tuple[float, float]:
         """Return the lowest coverage and its p, sought just outside the reported limits, where
@@ -82,7 +88,14 @@ def carry(alive: Floats, before: int, n: int) -> Floats:
     for drawn in range(step + 1):
         s = total[drawn : drawn + before + 1]
         rest = s - drawn
-        ways = log[s] - log[drawn] - log[rest] + log[n - s] - log[step - drawn] - log[before - rest]
+        ways = (
+            log[s]
+            - log[drawn]
+            - log[rest]
+            + log[n - s]
+            - log[step - drawn]
+            - log[before - rest]
+        )
         out[s] += np.exp(ways + log[step] + log[before] - log[n]) * alive
     return out
 
@@ -101,7 +114,9 @@ def stop_states(plan: Plan, max_n: int | None = None) -> States:
         ended = stops & (weight > 1e-15)
         low, high, _ = plan.report(hits[ended], float(n), last=n == max_n)
         found.append(
-            np.stack([np.full(ended.sum(), float(n)), hits[ended], weight[ended], low, high])
+            np.stack(
+                [np.full(ended.sum(), float(n)), hits[ended], weight[ended], low, high]
+            )
         )
         alive, before = np.where(stops, 0.0, weight), n
         if not (alive > 1e-15).any():
@@ -145,7 +160,9 @@ def simulate(
     # Wald's rule is checked at every draw up to 200 and then at every hundredth, which changes its
     # mean by under 1 %.
     sizes = (
-        np.unique(np.geomspace(31, end, 800).astype(np.int64)) if plan.method == "wald" else None
+        np.unique(np.geomspace(31, end, 800).astype(np.int64))
+        if plan.method == "wald"
+        else None
     )
     looks = np.fromiter(look_sizes(end), dtype=np.int64) if sizes is None else sizes
     held, total, decided = 0, 0.0, 0
@@ -240,7 +257,12 @@ def spread_cells(runs: int, seed: int = 2) -> list[dict[str, Any]]:
             "runs": runs,
         }
         rows.append(
-            {**row, "coverage": held / runs, "mean_n": mean, "p_value": below(held, runs, 0.95)}
+            {
+                **row,
+                "coverage": held / runs,
+                "mean_n": mean,
+                "p_value": below(held, runs, 0.95),
+            }
         )
     return rows
 
@@ -298,12 +320,22 @@ def exact_cells() -> list[dict[str, Any]]:
 
 def table(rows: list[dict[str, Any]], *, markdown: bool) -> str:
     """Return the rows as aligned or Markdown text."""
-    names = [name for name in rows[0] if name not in ("kind", "p_value", "wald_p_value", "decided")]
+    names = [
+        name
+        for name in rows[0]
+        if name not in ("kind", "p_value", "wald_p_value", "decided")
+    ]
 
     def show(value: Any) -> str:
         if isinstance(value, list):
             return " ".join(f"{x:g}" for x in value)
-        return "-" if value is None else f"{value:.5g}" if isinstance(value, float) else str(value)
+        return (
+            "-"
+            if value is None
+            else f"{value:.5g}"
+            if isinstance(value, float)
+            else str(value)
+        )
 
     cells = [names, *([show(row[name]) for name in names] for row in rows)]
     if markdown:

@@ -46,7 +46,11 @@ if TYPE_CHECKING:
 
 THETA, CONF, EPS = 0.75, 0.99, 0.05
 SCOPES: dict[str, Row] = {
-    "all characteristics, sets of up to two": {"depth": 2, "cap": 20_000, "order": "product"},
+    "all characteristics, sets of up to two": {
+        "depth": 2,
+        "cap": 20_000,
+        "order": "product",
+    },
     "the eight characteristics with the highest scores, all sets": {
         "top": 8,
         "cap": 1000,
@@ -82,7 +86,9 @@ def on_codes(coded: Coded) -> eh.Subject:
             for name, size in zip(coded.space.names, coded.sizes, strict=True)
         ]
     )
-    subject = eh.Subject(lambda frame: coded(frame.to_numpy()), space, positive=True, memo=True)
+    subject = eh.Subject(
+        lambda frame: coded(frame.to_numpy()), space, positive=True, memo=True
+    )
     # As software whose tests are worth counting, which is never asked ahead.
     subject.adapter.expensive = True
     return subject
@@ -119,7 +125,9 @@ def tests_of(one: Instance, scope: str) -> Row:
         single = Counter(coded, coded.sizes, Rules(eps=0.02), seed=1)
         among = sorted(sorted(among, key=lambda i: -single.causal((i,)))[: setting["top"]])
     depth, cap = setting.get("depth"), setting["cap"]
-    theirs = original(coded, among, depth, Rules(CONF, EPS, cap=cap, order=setting["order"]))
+    theirs = original(
+        coded, among, depth, Rules(CONF, EPS, cap=cap, order=setting["order"])
+    )
     subject, start = on_codes(coded), time.perf_counter()
     result = eh.subsets(
         subject,
@@ -131,13 +139,19 @@ def tests_of(one: Instance, scope: str) -> Row:
         variants=cap,
         progress=False,
     )
-    ours = {frozenset(finding.about) for finding in result.findings if finding.verdict == "fail"}
+    ours = {
+        frozenset(finding.about) for finding in result.findings if finding.verdict == "fail"
+    }
     states = [entry["state"] for entry in result.details["lattice"]["sets"]]
     found = {frozenset(names[i] for i in chosen) for chosen in theirs["found"]}
     by_name = sorted(sorted(group, key=names.index) for group in ours ^ found)
-    scores = {"+".join(group): precise(coded, tuple(map(names.index, group))) for group in by_name}
+    scores = {
+        "+".join(group): precise(coded, tuple(map(names.index, group))) for group in by_name
+    }
     false = [
-        group for group in by_name if frozenset(group) in found and scores["+".join(group)] < THETA
+        group
+        for group in by_name
+        if frozenset(group) in found and scores["+".join(group)] < THETA
     ]
     return {
         "scope": scope,
@@ -237,10 +251,14 @@ def judged(seed: int) -> Row:
         for chosen, score in scores.items()
         if score >= THETA
         and not any(
-            scores[part] >= THETA for part in lattice(chosen, len(chosen) - 1) if part != chosen
+            scores[part] >= THETA
+            for part in lattice(chosen, len(chosen) - 1)
+            if part != chosen
         )
     }
-    counter = Counter(lambda codes: table[tuple(codes.T)], sizes, Rules(CONF, EPS), seed=seed)
+    counter = Counter(
+        lambda codes: table[tuple(codes.T)], sizes, Rules(CONF, EPS), seed=seed
+    )
     theirs = set(search(counter.causal, range(len(sizes)), THETA))
     space = eh.Space([eh.integer(f"x{i}", 0, size - 1) for i, size in enumerate(sizes)])
     subject = eh.Subject(
@@ -279,7 +297,9 @@ def judged(seed: int) -> Row:
 
 def section_planted() -> Row:
     """Wrong sets on random models that are small enough to enumerate."""
-    runs = joblib.Parallel(n_jobs=2)(joblib.delayed(judged)(seed) for seed in range(PLANTED))
+    runs = joblib.Parallel(n_jobs=2)(
+        joblib.delayed(judged)(seed) for seed in range(PLANTED)
+    )
     shares: Row = {key: statistics.fmean(run[key] for run in runs) for key in runs[0]}
     clear = [run for run in runs if run["near"] > EPS]
     print(
@@ -323,13 +343,18 @@ def section_b(chosen: list[Instance]) -> list[Row]:
         ).worst.estimate
         ours = time.perf_counter() - start
 
-        def ask(k: Set, one: Instance = one, names: Any = names, columns: Any = columns) -> bool:
+        def ask(
+            k: Set, one: Instance = one, names: Any = names, columns: Any = columns
+        ) -> bool:
             row = {
-                name: [column[code]] for name, column, code in zip(names, columns, k, strict=True)
+                name: [column[code]]
+                for name, column, code in zip(names, columns, k, strict=True)
             }
             return bool(one.model.predict(pd.DataFrame(row))[0] == 1)
 
-        loop = Sequential(ask, [len(column) for column in columns], Rules(eps=0.0, most=PART))
+        loop = Sequential(
+            ask, [len(column) for column in columns], Rules(eps=0.0, most=PART)
+        )
         ask((0,) * len(names))
         start = time.perf_counter()
         loop.causal((names.index(over),))
@@ -347,7 +372,9 @@ def section_b(chosen: list[Instance]) -> list[Row]:
             f"{one.name:38}{estimate.n:8,}{ours:9.2f}s{seconds:9.1f}s{seconds / ours:8.0f}",
             flush=True,
         )
-    print(f"least ratio {min(row['ratio'] for row in rows):.0f}   wanted ≥ {WANTED['b']:.0f}")
+    print(
+        f"least ratio {min(row['ratio'] for row in rows):.0f}   wanted ≥ {WANTED['b']:.0f}"
+    )
     return rows
 
 
@@ -366,7 +393,11 @@ def section_c(repeats: int = 3) -> list[Row]:
 
     adult = load("adult")
     people = adult.features.drop(columns=LEFT_OUT["adult"])
-    texts = [name for name in people if people[name].dtype == "str" or people[name].dtype == object]
+    texts = [
+        name
+        for name in people
+        if people[name].dtype == "str" or people[name].dtype == object
+    ]
     encode = make_column_transformer((OrdinalEncoder(), texts), remainder="passthrough")
     model = make_pipeline(encode, RandomForestClassifier(50, random_state=0)).fit(
         people, adult.labels
@@ -377,7 +408,9 @@ def section_c(repeats: int = 3) -> list[Row]:
     for margin in (0.004, 0.001):
         options: Row = {"over": "sex", "level": CONF, "margin": margin, "progress": False}
         asked = eh.measure(subject, **options).spent.queries
-        frame = space.native(space.variants(space.draw(asked // 2, stream(0, "bare")), "sex"))
+        frame = space.native(
+            space.variants(space.draw(asked // 2, stream(0, "bare")), "sex")
+        )
         pairs, executed = [], []
         for _ in range(repeats):
             start = time.perf_counter()
@@ -391,7 +424,13 @@ def section_c(repeats: int = 3) -> list[Row]:
             statistics.median(executed) / asked,
         )
         rows.append(
-            {"margin": margin, "inputs": asked, "bare": bare, "ratio": ratio, "executed": ahead}
+            {
+                "margin": margin,
+                "inputs": asked,
+                "bare": bare,
+                "ratio": ratio,
+                "executed": ahead,
+            }
         )
         print(
             f"forest of 50, margin {margin}: {asked:,} inputs, {ahead:.2f} times as many executed,"
@@ -442,7 +481,9 @@ def section_figure1(chosen: list[Instance], margin: float = 0.02) -> list[Row]:
     return rows
 
 
-def sensitive_sets(found: list[frozenset[str]], sensitive: list[str]) -> list[tuple[str, ...]]:
+def sensitive_sets(
+    found: list[frozenset[str]], sensitive: list[str]
+) -> list[tuple[str, ...]]:
     """Return the sensitive characteristics of the found sets, by themselves and in pairs of one set
     (section 5.3).
     """
@@ -474,13 +515,17 @@ def figure2_of(one: Instance) -> Row:
         variants=1000,
         progress=False,
     )
-    found = [frozenset(finding.about) for finding in result.findings if finding.verdict == "fail"]
+    found = [
+        frozenset(finding.about) for finding in result.findings if finding.verdict == "fail"
+    ]
     sets = sensitive_sets(found, SENSITIVE[one.data])
     scores: Row = {}
     if sets:
         subject = eh.Subject(one.model, one.space, positive=1)
         measured = eh.measure(subject, over=sets, level=CONF, margin=0.02, progress=False)
-        scores = {"+".join(finding.about): finding.estimate.value for finding in measured.findings}
+        scores = {
+            "+".join(finding.about): finding.estimate.value for finding in measured.findings
+        }
     return {
         "instance": one.name,
         "paper_instance": paper_name(one),
@@ -503,7 +548,9 @@ def section_figure2(chosen: list[Instance]) -> list[Row]:
         rows.append(row)
         ranked = sorted(row["sensitive"].items(), key=lambda item: -item[1])
         mine = ", ".join(f"{name} {100 * score:.1f}" for name, score in ranked)
-        print(f"{row['instance']:44} {len(row['minimal_sets'])} minimal sets: {mine or 'none'}")
+        print(
+            f"{row['instance']:44} {len(row['minimal_sets'])} minimal sets: {mine or 'none'}"
+        )
         print(f"{'':44} paper's {row['paper_instance']}: {row['paper']}", flush=True)
     return rows
 
@@ -518,7 +565,9 @@ def main() -> None:
     options = parser.parse_args()
     every = instances()
     unaware = [one for one in every if not one.aware]
-    figure3 = [one for one in every if paper_name(one) in FIGURE_3] if options.all else unaware
+    figure3 = (
+        [one for one in every if paper_name(one) in FIGURE_3] if options.all else unaware
+    )
     sections: dict[str, Callable[[], Any]] = {
         "a": lambda: section_a(figure3),
         "planted": section_planted,

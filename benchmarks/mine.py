@@ -137,7 +137,10 @@ def section_speed(options: argparse.Namespace) -> list[Row]:
         timed(group_score, neighbours, points, mask, seed=0, name=(number,))[0]
         for number, mask in enumerate(masks)
     ]
-    alone = [timed(one_at_a_time, data, neighbours, points, mask, rng)[0] for mask in masks[:ALONE]]
+    alone = [
+        timed(one_at_a_time, data, neighbours, points, mask, rng)[0]
+        for mask in masks[:ALONE]
+    ]
     by_batches, by_one = (statistics.mean(times) * len(sets) for times in (batched, alone))
     row: Row = {
         "rows": len(points),
@@ -232,7 +235,9 @@ def section_fair(options: argparse.Namespace) -> list[Row]:
         f" {ours} by mine_log at 95 %; the largest is {statistics.mean(gaps):.3f} in the mean",
         flush=True,
     )
-    return [{"runs": runs, "paper": margin, "mine_log": ours, "largest": statistics.mean(gaps)}]
+    return [
+        {"runs": runs, "paper": margin, "mine_log": ours, "largest": statistics.mean(gaps)}
+    ]
 
 
 def section_many(_: argparse.Namespace) -> list[Row]:
@@ -243,9 +248,15 @@ def section_many(_: argparse.Namespace) -> list[Row]:
         for name in table
         if re.match("(?i)racepct|agepct|(male|female)pctdiv|malepctnev", name)
     ][:11]
-    target = table["ViolentCrimesPerPop"] if "ViolentCrimesPerPop" in table else table.iloc[:, -1]
+    target = (
+        table["ViolentCrimesPerPop"]
+        if "ViolentCrimesPerPop" in table
+        else table.iloc[:, -1]
+    )
     others = [
-        name for name in table.select_dtypes("number").dropna(axis=1).columns if name not in names
+        name
+        for name in table.select_dtypes("number").dropna(axis=1).columns
+        if name not in names
     ][5:25]
     others = [name for name in others if name != target.name]
     rows = table[[*names, *others]].astype(float)
@@ -283,7 +294,8 @@ def section_text(options: argparse.Namespace) -> list[Row]:
         except ImportError:
             print("CNN: left out; install the extra torch")
         rows += [
-            compared(name, kind, model, texts, SUPPORT[name]) for kind, model in models.items()
+            compared(name, kind, model, texts, SUPPORT[name])
+            for kind, model in models.items()
         ]
     return rows
 
@@ -308,7 +320,9 @@ def corpora(options: argparse.Namespace) -> dict[str, tuple[list[str], list[int]
 def compared(name: str, kind: str, model: Any, texts: list[str], support: float) -> Row:
     """Time everything at once, and some rule sets one after the other."""
     budget = eh.Budget(queries=10**9)
-    taken, result = timed(eh.mine_text, model, texts, support=support, positive=0, budget=budget)
+    taken, result = timed(
+        eh.mine_text, model, texts, support=support, positive=0, budget=budget
+    )
     entry = result.details["mine_text"][0]
     pairs = sum(family["texts"] * family["rules"] for family in entry["families"])
     predict = model.predict if hasattr(model, "predict") else model
@@ -320,9 +334,14 @@ def compared(name: str, kind: str, model: Any, texts: list[str], support: float)
         chosen = rng.choice(len(family.terms), min(NAIVE, len(family.terms)), replace=False)
         for at in chosen.tolist():
             inside = timed(
-                lambda *given: predict(replaced(*given)), texts, family, [at] * len(family.rows)
+                lambda *given: predict(replaced(*given)),
+                texts,
+                family,
+                [at] * len(family.rows),
             )[0]
-            others = (at + rng.integers(1, len(family.terms), len(family.rows))) % len(family.terms)
+            others = (at + rng.integers(1, len(family.terms), len(family.rows))) % len(
+                family.terms
+            )
             outside = timed(
                 lambda *given: predict(replaced(*given)), texts, family, others.tolist()
             )[0]
@@ -365,7 +384,9 @@ def replaced(texts: list[str], family: Any, combinations: Sequence[int]) -> list
 
 
 def pattern_of(category: str) -> re.Pattern[str]:
-    terms = sorted((term.text for term in eh.Lexicon.default().of(category)), key=len, reverse=True)
+    terms = sorted(
+        (term.text for term in eh.Lexicon.default().of(category)), key=len, reverse=True
+    )
     return re.compile(rf"\b(?:{'|'.join(map(re.escape, terms))})\b", re.IGNORECASE)
 
 
@@ -386,7 +407,8 @@ def network(texts: list[str], labels: list[int]) -> Callable[[list[str]], list[i
 
     def encoded(some: list[str]) -> Any:
         rows = [
-            [index.get(token, 1) for token in word.findall(text.lower())[:200]] for text in some
+            [index.get(token, 1) for token in word.findall(text.lower())[:200]]
+            for text in some
         ]
         width = max(5, *(len(row) for row in rows))
         return torch.tensor([row + [0] * (width - len(row)) for row in rows])

@@ -40,11 +40,14 @@ def subjects(*only: str) -> dict[str, tuple[Subject, Any]]:
     adult = datasets.load("adult")
     rows = adult.frame.drop(columns=adult.target)
     labels = adult.frame[adult.target]
-    texts = [name for name in rows if rows[name].dtype == "str" or rows[name].dtype == object]
+    texts = [
+        name for name in rows if rows[name].dtype == "str" or rows[name].dtype == object
+    ]
 
     def ordinal(model: Any) -> Any:
         return make_pipeline(
-            make_column_transformer((OrdinalEncoder(), texts), remainder="passthrough"), model
+            make_column_transformer((OrdinalEncoder(), texts), remainder="passthrough"),
+            model,
         )
 
     one_hot = make_column_transformer((OneHotEncoder(), texts), remainder=StandardScaler())
@@ -171,7 +174,9 @@ def main() -> None:
             flush=True,
         )
     options.json.parent.mkdir(parents=True, exist_ok=True)
-    options.json.write_text(json.dumps({"overhead": table, "peak_gb": peaks}, indent=2) + "\n")
+    options.json.write_text(
+        json.dumps({"overhead": table, "peak_gb": peaks}, indent=2) + "\n"
+    )
 
 
 if __name__ == "__main__":

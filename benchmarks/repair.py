@@ -63,7 +63,12 @@ SLOW = {"svm": 8_000}
 """Inputs that decide a step, and make the claim, where a model takes a millisecond for each."""
 LAYERS = (64, 32, 16, 8, 4)
 NETWORKS = {
-    "census": {"alpha": 0.1, "batch_size": 1000, "learning_rate_init": 3e-3, "max_iter": 15},
+    "census": {
+        "alpha": 0.1,
+        "batch_size": 1000,
+        "learning_rate_init": 3e-3,
+        "max_iter": 15,
+    },
     "bank": {"alpha": 0.1, "batch_size": 1000, "learning_rate_init": 3e-3, "max_iter": 15},
     "credit": {"alpha": 1.0, "max_iter": 60},
     "compas": {"alpha": 1.0, "max_iter": 40},
@@ -137,9 +142,7 @@ def row_of(name: str, found: eh.Repair, start: float) -> Row:
 
 
 def percent(estimate: Row) -> str:
-    return (
-        f"{100 * estimate['value']:.3g} ({100 * estimate['low']:.3g}, {100 * estimate['high']:.3g})"
-    )
+    return f"{100 * estimate['value']:.3g} ({100 * estimate['low']:.3g}, {100 * estimate['high']:.3g})"
 
 
 def line5(row: Row) -> str:
@@ -165,7 +168,9 @@ def table7(names: list[str], seeds: int) -> list[Row]:
         data = testsgd_subjects.load(name)
         for seed in (None, *range(seeds)):
             start = time.perf_counter()
-            how: Row = BY_HEART.get(name, NETWORKS[name]) if seed is None else NETWORKS[name]
+            how: Row = (
+                BY_HEART.get(name, NETWORKS[name]) if seed is None else NETWORKS[name]
+            )
             network = make_pipeline(
                 FunctionTransformer(data.encoded),
                 StandardScaler(),
@@ -254,7 +259,10 @@ def main() -> None:
             )
             return
         rows = table7(given.data.split(","), given.seeds)
-        summed([row for row in rows if row["seed"] is None], "Table 7, on the rows trained with")
+        summed(
+            [row for row in rows if row["seed"] is None],
+            "Table 7, on the rows trained with",
+        )
         held = [row for row in rows if row["seed"] is not None]
         summed(held, "Table 7, held out")
         summed(

@@ -119,7 +119,9 @@ def free_of(one: Classifier) -> tuple[int, ...]:
     return tuple(i for i, name in enumerate(one.space.names) if name != one.over)
 
 
-def uniform(model: Any, one: Classifier, queries: int, seed: int) -> tuple[Points, int, int]:
+def uniform(
+    model: Any, one: Classifier, queries: int, seed: int
+) -> tuple[Points, int, int]:
     """Draw classes from the whole space (the paper's Random); return those found, inputs tried and
     queries.
     """
@@ -137,7 +139,9 @@ def walked(
 ) -> tuple[Points, int, int]:
     """Run fully-directed with shorter walks; return those found, inputs tried and queries."""
     probe = Probe(View(eh.Subject(model, one.space)), (one.over,))
-    walks = Aequitas("fully-directed", local_trials=STEPS[strategy]).started(Setting(probe, seed))
+    walks = Aequitas("fully-directed", local_trials=STEPS[strategy]).started(
+        Setting(probe, seed)
+    )
     went = run_strategy(walks, probe, Meter(eh.Budget(queries=queries)))
     return went.found.points, went.queries // values_of(one), went.queries
 
@@ -149,7 +153,13 @@ def searched(
     of the search.
     """
     result = eh.search(
-        model, one.space, over=one.over, strategy=strategy, budget=budget, seed=seed, progress=False
+        model,
+        one.space,
+        over=one.over,
+        strategy=strategy,
+        budget=budget,
+        seed=seed,
+        progress=False,
     )
     frame = result.to_frame()
     details = result.details["search"][0]
@@ -162,7 +172,9 @@ def false_pairs(one: Classifier, frame: Any, points: Points) -> int:
     twins = points[some].copy()
     twins[:, one.space.index(one.over)] = frame[f"twin.{one.over}"].to_numpy()[some]
     return (
-        int((one.model.predict(points[some]) == one.model.predict(twins)).sum()) if len(some) else 0
+        int((one.model.predict(points[some]) == one.model.predict(twins)).sum())
+        if len(some)
+        else 0
     )
 
 
@@ -174,7 +186,8 @@ def distance(one: Classifier, points: Points) -> float | None:
 
     free = list(free_of(one))
     low, high = (
-        np.array([getattr(one.space.features[i], end) for i in free]) for end in ("low", "high")
+        np.array([getattr(one.space.features[i], end) for i in free])
+        for end in ("low", "high")
     )
     scale = (high - low) * len(free)
     some = np.random.default_rng(0).permutation(len(points))[:NEAR]
@@ -196,7 +209,9 @@ def measured(one: Classifier, strategy: str, queries: int, seed: int) -> Row:
     elif strategy in STEPS:
         points, tried, asked = walked(model, one, strategy, queries, seed)
     else:
-        frame, points, details = searched(model, one, strategy, eh.Budget(queries=queries), seed)
+        frame, points, details = searched(
+            model, one, strategy, eh.Budget(queries=queries), seed
+        )
         tried, asked = details["tried"], details["queries"]
     seconds = time.perf_counter() - start
     free = free_of(one)
@@ -279,7 +294,9 @@ def section_speed(chosen: list[Classifier], options: argparse.Namespace) -> list
     print(f"\none input at a time, fully-directed, {ALONE:,} queries or {seconds:.0f} s")
     for one in chosen:
         queries = budget_of(one, quick=options.quick)
-        run = one_at_a_time(one.model, one.space, one.over, "fully-directed", ALONE, 0, seconds)
+        run = one_at_a_time(
+            one.model, one.space, one.over, "fully-directed", ALONE, 0, seconds
+        )
         drawn, start = (
             np.asfortranarray(one.space.draw(queries, np.random.default_rng(0))),
             time.perf_counter(),
@@ -287,7 +304,11 @@ def section_speed(chosen: list[Classifier], options: argparse.Namespace) -> list
         one.model.predict(drawn)
         batch = queries / (time.perf_counter() - start)
         result = eh.search(
-            one.model, one.space, over=one.over, budget=eh.Budget(queries=queries), explain=False
+            one.model,
+            one.space,
+            over=one.over,
+            budget=eh.Budget(queries=queries),
+            explain=False,
         )
         ours = result.worst.estimate.value / result.spent.seconds
         row = {
@@ -314,7 +335,9 @@ def section_table4(chosen: list[Classifier], options: argparse.Namespace) -> lis
     """Seconds to 10,000 discriminatory inputs, with a budget of findings."""
     rows: list[Row] = []
     wanted = FINDINGS // (5 if options.quick else 1)
-    print(f"\nadaptive, to {wanted:,} discriminatory inputs, at most {FINDINGS_SECONDS:.0f} s")
+    print(
+        f"\nadaptive, to {wanted:,} discriminatory inputs, at most {FINDINGS_SECONDS:.0f} s"
+    )
     for one in chosen:
         start = time.perf_counter()
         budget = eh.Budget(findings=wanted, seconds=FINDINGS_SECONDS)
@@ -354,7 +377,9 @@ def tables_in_shape(chosen: list[Classifier], kept: dict[str, list[Row]]) -> Non
         ]
         paper = TABLE_3[PAPER[one.name]] if one.data == "adult" else (float("nan"),) * 4
         line = (
-            "".join(f"{x:9.2f}" for x in paper) + "   " + "".join(f"{x:9.2f}" for x in shares[:-1])
+            "".join(f"{x:9.2f}" for x in paper)
+            + "   "
+            + "".join(f"{x:9.2f}" for x in shares[:-1])
         )
         print(f"{one.data:8}{one.name:11}{line}{shares[-1]:10.2f}".replace("nan", "  –"))
     print(
@@ -368,10 +393,14 @@ def tables_in_shape(chosen: list[Classifier], kept: dict[str, list[Row]]) -> Non
     )
     for one in chosen:
         speed = [
-            row for row in kept["speed"] if (row["data"], row["subject"]) == (one.data, one.name)
+            row
+            for row in kept["speed"]
+            if (row["data"], row["subject"]) == (one.data, one.name)
         ]
         ends = [
-            row for row in kept["table4"] if (row["data"], row["subject"]) == (one.data, one.name)
+            row
+            for row in kept["table4"]
+            if (row["data"], row["subject"]) == (one.data, one.name)
         ]
         times = []
         for strategy in columns:
@@ -380,9 +409,17 @@ def tables_in_shape(chosen: list[Classifier], kept: dict[str, list[Row]]) -> Non
                 FINDINGS / rate / speed[0]["per_second"] if speed and rate else float("nan")
             )
         paper = TABLE_4[PAPER[one.name]] if one.data == "adult" else (float("nan"),) * 4
-        line = "".join(f"{x:9,.0f}" for x in paper) + "   " + "".join(f"{x:9,.0f}" for x in times)
+        line = (
+            "".join(f"{x:9,.0f}" for x in paper)
+            + "   "
+            + "".join(f"{x:9,.0f}" for x in times)
+        )
         last = f"{ends[0]['seconds']:10.1f}" if ends else f"{float('nan'):10}"
-        short = f"   {ends[0]['found']:,} found" if ends and ends[0]["found"] != FINDINGS else ""
+        short = (
+            f"   {ends[0]['found']:,} found"
+            if ends and ends[0]["found"] != FINDINGS
+            else ""
+        )
         print(f"{one.data:8}{one.name:11}{line}{last}".replace("nan", "  –") + short)
 
 
@@ -399,7 +436,9 @@ def summary(chosen: list[Classifier], kept: dict[str, list[Row]]) -> None:
         name, runs = f"{one.data:8}{one.name:11}", kept["runs"]
         ours = of(runs, one, "adaptive")
         fully = [
-            some for strategy in ("fully-directed", *STEPS) if (some := of(runs, one, strategy))
+            some
+            for strategy in ("fully-directed", *STEPS)
+            if (some := of(runs, one, strategy))
         ]
         if not ours:
             continue
@@ -424,7 +463,9 @@ def summary(chosen: list[Classifier], kept: dict[str, list[Row]]) -> None:
         )
         for row in kept["speed"]:
             if fully and (row["data"], row["subject"]) == (one.data, one.name):
-                theirs = max(mean(some, "per_1000") for some in fully) / 1000 * row["per_second"]
+                theirs = (
+                    max(mean(some, "per_1000") for some in fully) / 1000 * row["per_second"]
+                )
                 ratio = row["adaptive"] / theirs if theirs else float("inf")
                 judged(
                     f"{name}{ratio:6.0f} x the unique inputs per second of fully-directed one at a"
@@ -467,18 +508,28 @@ def main() -> None:
     parser.add_argument("--strategies", type=listed, default=list(STRATEGIES))
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument(
-        "--quick", action="store_true", help="a fifth of the queries, one seed, written elsewhere"
+        "--quick",
+        action="store_true",
+        help="a fifth of the queries, one seed, written elsewhere",
     )
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
-    known = (("data", tuple(FILES)), ("subjects", (*NAMES, *MORE)), ("strategies", STRATEGIES))
+    known = (
+        ("data", tuple(FILES)),
+        ("subjects", (*NAMES, *MORE)),
+        ("strategies", STRATEGIES),
+    )
     for field, names in known:
         for name in getattr(options, field):
             if name not in names:
                 parser.error(f"--{field}: {name!r} is none of {', '.join(names)}")
     options.seeds = 1 if options.quick else options.seeds
-    path = options.json or RESULTS / ("search-quick.json" if options.quick else "search.json")
-    chosen = [made[name] for made in map(subjects, options.data) for name in options.subjects]
+    path = options.json or RESULTS / (
+        "search-quick.json" if options.quick else "search.json"
+    )
+    chosen = [
+        made[name] for made in map(subjects, options.data) for name in options.subjects
+    ]
     kept: dict[str, list[Row]] = {"runs": [], "speed": [], "table4": []}
     kept.update(json.loads(path.read_text()) if path.exists() else {})
     sections = {"runs": section_runs, "speed": section_speed, "table4": section_table4}

@@ -24,7 +24,14 @@ if TYPE_CHECKING:
     Matrix = NDArray[np.float64]
 
 BESIDE = Path(__file__).parents[2] / "shared" / "testsgd"
-RACES = ("other_race", "Native American", "Asian", "African-American", "Caucasian", "Hispanic")
+RACES = (
+    "other_race",
+    "Native American",
+    "Asian",
+    "African-American",
+    "Caucasian",
+    "Hispanic",
+)
 SENSITIVE: dict[str, dict[str, tuple[str, list[Any] | None]]] = {
     "census": {"a": ("age", None), "h": ("race", [0, 1, 2, 3, 4]), "i": ("sex", [0, 1])},
     "bank": {"a": ("age", None)},
@@ -52,7 +59,9 @@ class Network:
     def load(cls, name: str) -> Network:
         held = np.load(folder() / f"{name}_model.npz")
         names = ["linear", *(f"linear_{number}" for number in range(1, 6))]
-        return cls(tuple((held[f"{layer}_kernel"], held[f"{layer}_bias"]) for layer in names))
+        return cls(
+            tuple((held[f"{layer}_kernel"], held[f"{layer}_bias"]) for layer in names)
+        )
 
     def __call__(self, inputs: Any) -> NDArray[np.int64]:
         values = np.asarray(inputs, dtype=np.float32)
@@ -86,7 +95,9 @@ class Data:
             return np.asarray(people, dtype=np.float64)
         flags = (people["race"].to_numpy()[:, None] == np.array(RACES)).astype(float)
         others = people.drop(columns=["age", "male", "race"]).to_numpy(dtype=np.float64)
-        return np.column_stack([people[["age", "male"]].to_numpy(dtype=np.float64), flags, others])
+        return np.column_stack(
+            [people[["age", "male"]].to_numpy(dtype=np.float64), flags, others]
+        )
 
 
 def folder() -> Path:
@@ -103,7 +114,9 @@ def load(name: str) -> Data:
         rows = rows.drop(columns=list(RACES))
         rows.insert(2, "race", race)
     sensitive = SENSITIVE[name]
-    rows = rows.rename(columns={column: called for column, (called, _) in sensitive.items()})
+    rows = rows.rename(
+        columns={column: called for column, (called, _) in sensitive.items()}
+    )
     levels = dict(sensitive.values())
     features = [
         (
@@ -113,4 +126,6 @@ def load(name: str) -> Data:
         )
         for column in rows.columns
     ]
-    return Data(name, rows, labels, eh.Space(features, protected=list(levels)), Network.load(name))
+    return Data(
+        name, rows, labels, eh.Space(features, protected=list(levels)), Network.load(name)
+    )

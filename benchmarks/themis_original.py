@@ -108,7 +108,9 @@ class Rules:
         return (r > self.least) & (self.z * np.sqrt(p * (1 - p) / r) < self.eps)
 
 
-def draw(rng: np.random.Generator, sizes: Codes, n: int) -> tuple[Codes, NDArray[np.float64]]:
+def draw(
+    rng: np.random.Generator, sizes: Codes, n: int
+) -> tuple[Codes, NDArray[np.float64]]:
     """Return `n` random inputs, and two more random numbers for each; the same whether drawn
     together or one by one.
     """
@@ -236,11 +238,17 @@ class Distinct:
     @property
     def count(self) -> int:
         self.parts = [distinct(self.parts)]
-        return round(self.visited * len(self.parts[0]) / self.kept) if self.kept else self.visited
+        return (
+            round(self.visited * len(self.parts[0]) / self.kept)
+            if self.kept
+            else self.visited
+        )
 
     def __or__(self, other: Distinct) -> Distinct:
         parts = [*self.parts, *other.parts]
-        return Distinct(self.share, self.visited + other.visited, self.kept + other.kept, parts)
+        return Distinct(
+            self.share, self.visited + other.visited, self.kept + other.kept, parts
+        )
 
 
 class Counter:
@@ -273,7 +281,9 @@ class Counter:
         rng = np.random.default_rng([self.seed, *chosen])
         r = count = 0
         while r < self.rules.most:
-            ahead = min(self.rules.least + 1 if r == 0 else max(16, r // 4), self.rules.most - r)
+            ahead = min(
+                self.rules.least + 1 if r == 0 else max(16, r // 4), self.rules.most - r
+            )
             flips, keys, owners = self.flips(*draw(rng, self.sizes, ahead), chosen)
             counts, sizes = count + np.cumsum(flips), r + 1 + np.arange(ahead)
             stops = np.flatnonzero(self.rules.enough(counts, sizes))

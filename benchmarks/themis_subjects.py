@@ -133,7 +133,9 @@ class Coded:
         )
 
     def points(self, codes: NDArray[Any]) -> NDArray[np.float64]:
-        return np.stack([values[codes[:, i]] for i, values in enumerate(self.values)], axis=1)
+        return np.stack(
+            [values[codes[:, i]] for i, values in enumerate(self.values)], axis=1
+        )
 
     def frame(self, codes: NDArray[Any]) -> Any:
         return self.space.native(np.asfortranarray(self.points(codes)))
@@ -174,7 +176,8 @@ def load(name: str) -> Any:
 def space_of(data: Any) -> eh.Space:
     features = data.features.drop(columns=LEFT_OUT[data.name])
     made = [
-        NUMBERS.get(name) or eh.category(name, sorted(features[name].unique())) for name in features
+        NUMBERS.get(name) or eh.category(name, sorted(features[name].unique()))
+        for name in features
     ]
     return eh.Space(made, protected=PROTECTED[data.name])
 
@@ -185,7 +188,8 @@ def nearest_code(column: Any, values: list[NDArray[np.float64]]) -> NDArray[np.i
     """
     numbers = np.asarray(column, dtype=np.float64)
     codes = [
-        np.abs(numbers[:, i, None] - choices).argmin(axis=1) for i, choices in enumerate(values)
+        np.abs(numbers[:, i, None] - choices).argmin(axis=1)
+        for i, choices in enumerate(values)
     ]
     return np.stack(codes, axis=1).astype(np.int64)
 
@@ -203,7 +207,8 @@ def encoders(space: eh.Space, rows: Any) -> dict[str, Any]:
     texts = [name for name in space.names if name not in NUMBERS]
     levels = [list(space.feature(name).levels) for name in texts]
     values = [
-        np.array(NUMBERS[name].labels(NUMBERS[name].values()), dtype=np.float64) for name in numbers
+        np.array(NUMBERS[name].labels(NUMBERS[name].values()), dtype=np.float64)
+        for name in numbers
     ]
     one_hot = OneHotEncoder(categories=levels, handle_unknown="ignore", sparse_output=False)
     ordinal = partial(OrdinalEncoder, categories=levels)
@@ -231,8 +236,12 @@ def logistic() -> Any:
 def bayes(space: eh.Space) -> Any:
     from sklearn.naive_bayes import CategoricalNB
 
-    texts = [len(feature.levels) for feature in space.features if feature.name not in NUMBERS]
-    numbers = [len(feature.values()) for feature in space.features if feature.name in NUMBERS]
+    texts = [
+        len(feature.levels) for feature in space.features if feature.name not in NUMBERS
+    ]
+    numbers = [
+        len(feature.values()) for feature in space.features if feature.name in NUMBERS
+    ]
     return CategoricalNB(min_categories=[*texts, *numbers])
 
 
@@ -342,7 +351,13 @@ def train(name: str) -> list[Instance]:
     add("E", "NB", "", "cells", bayes(space).fit(encoded["cells"], labels))
     add("F", "tree", "", "ordinal", tree().fit(encoded["ordinal"], labels))
     add("G", "LR", "", "one-hot", logistic().fit(encoded["one-hot"], labels))
-    add("H", "linear SVM", "", "one-hot", LinearSVC(dual=False).fit(encoded["one-hot"], labels))
+    add(
+        "H",
+        "linear SVM",
+        "",
+        "one-hot",
+        LinearSVC(dual=False).fit(encoded["one-hot"], labels),
+    )
     return made
 
 
@@ -370,7 +385,9 @@ def main() -> None:
     start = time.perf_counter()
     for one in instances():
         Coded(one)
-        print(f"{one.kin}  {one.name:36} accuracy {one.accuracy:.3f} on all rows   {one.space}")
+        print(
+            f"{one.kin}  {one.name:36} accuracy {one.accuracy:.3f} on all rows   {one.space}"
+        )
     print(f"{time.perf_counter() - start:.1f} s")
 
 

@@ -95,11 +95,13 @@ def bare_pool(argv: list[str], width: int, n: int) -> None:
     """What anybody would write: `subprocess.run` in a pool of threads."""
     labels = SPACE.labels(points(n))
     commands = [
-        [*argv, sex, str(age)] for sex, age in zip(labels["sex"], labels["age"], strict=True)
+        [*argv, sex, str(age)]
+        for sex, age in zip(labels["sex"], labels["age"], strict=True)
     ]
     with ThreadPoolExecutor(width) as pool:
         for done in pool.map(
-            lambda command: subprocess.run(command, capture_output=True, check=True), commands
+            lambda command: subprocess.run(command, capture_output=True, check=True),
+            commands,
         ):
             int(done.stdout)
 
@@ -179,14 +181,17 @@ def main() -> None:
                 for workers in (width, 2 * width)
             ]
             best = max(float(str(row["command_per_second"])) for row in commands)
-            streams = {workers: stream_rate(argv, workers, 100_000, 3) for workers in (1, width)}
+            streams = {
+                workers: stream_rate(argv, workers, 100_000, 3) for workers in (1, width)
+            }
             report[name] = {
                 "command": commands,
                 "stream_per_second": {
                     str(workers): round(found) for workers, found in streams.items()
                 },
                 "stream_over_command": {
-                    str(workers): round(found / best, 1) for workers, found in streams.items()
+                    str(workers): round(found / best, 1)
+                    for workers, found in streams.items()
                 },
             }
     report["http_per_second"] = round(http_rate(50_000, 3))

@@ -248,7 +248,9 @@ def cli_recording(
     done = cli(arguments, folder)
     for name in [*texts, *([document] if document else [])]:
         if not (folder / name).exists():
-            raise RuntimeError(f"{name} was not written; exit code {done.code}: {done.errors}")
+            raise RuntimeError(
+                f"{name} was not written; exit code {done.code}: {done.errors}"
+            )
     files = {"standard error": done.errors}
     for name in texts:
         files[name] = (folder / name).read_text(encoding="utf-8")
@@ -519,7 +521,8 @@ def program(folder: Path) -> list[str]:
 
 FUNCTION_SUBJECT = 'function = "software:answer"\npositive = "approve"'
 STREAM_SUBJECT = (
-    f'stream = [{json.dumps(sys.executable)}, "-I", "-S", "software.py"]\n' + 'positive = "approve"'
+    f'stream = [{json.dumps(sys.executable)}, "-I", "-S", "software.py"]\n'
+    + 'positive = "approve"'
 )
 MEASURE_CHECKS = """
 [[checks]]
@@ -725,7 +728,9 @@ def measure_scores_by_function(folder: Path) -> Any:
     def distance(one: Any, other: Any) -> Any:
         return abs(one - other).clip(0, 1)
 
-    return eh.measure(eh.Subject(interest, space(), differs=distance), over="sex", limit=0.2)
+    return eh.measure(
+        eh.Subject(interest, space(), differs=distance), over="sex", limit=0.2
+    )
 
 
 @run
@@ -738,7 +743,9 @@ def measure_mean_scores(folder: Path) -> Any:
 @run
 def measure_model_scores(folder: Path) -> Any:
     """Scores of a model that differ by more than gamma."""
-    subject = eh.Subject(fitted_linear(), space(), output="score", differs=0.1, positive="approve")
+    subject = eh.Subject(
+        fitted_linear(), space(), output="score", differs=0.1, positive="approve"
+    )
     return eh.measure(subject, over="sex", limit=0.1)
 
 
@@ -907,7 +914,9 @@ def measure_log_polars(folder: Path) -> Any:
     """Recorded decisions in a lazy frame of polars."""
     polars = need("polars")
     log = polars.from_pandas(decisions()).lazy()
-    return eh.measure_log(log, outcome="original", positive="approve", over="race", limit=0.2)
+    return eh.measure_log(
+        log, outcome="original", positive="approve", over="race", limit=0.2
+    )
 
 
 @run
@@ -959,7 +968,9 @@ def measure_log_smallest(folder: Path) -> Any:
 def impact_of_decisions(folder: Path) -> Any:
     """Selection rates by sex, race and both."""
     sets = [("sex",), ("race",)]
-    return call("impact", decisions(), outcome="original", positive="approve", over=sets, limit=0.8)
+    return call(
+        "impact", decisions(), outcome="original", positive="approve", over=sets, limit=0.8
+    )
 
 
 @run
@@ -1034,7 +1045,9 @@ def subsets_small_budget(folder: Path) -> Any:
 @run
 def subsets_several_outputs(folder: Path) -> Any:
     """A lattice for each of two outputs."""
-    subject = eh.Subject(several, space(), outputs=["granted", "rate"], differs={"rate": 0.25})
+    subject = eh.Subject(
+        several, space(), outputs=["granted", "rate"], differs={"rate": 0.25}
+    )
     return eh.subsets(subject, among=["sex", "race"], limit=0.1)
 
 
@@ -1070,7 +1083,9 @@ def search_fully_directed(folder: Path) -> Any:
 @run
 def search_other_parameters(folder: Path) -> Any:
     """Aequitas with parameters of one's own."""
-    strategy = eh.aequitas("fully-directed", dv=0.01, dpr=0.01, global_trials=200, local_trials=50)
+    strategy = eh.aequitas(
+        "fully-directed", dv=0.01, dpr=0.01, global_trials=200, local_trials=50
+    )
     return searched(strategy, queries=2000)
 
 
@@ -1103,7 +1118,9 @@ def search_two_sets(folder: Path) -> Any:
 @run
 def search_several_outputs(folder: Path) -> Any:
     """Two outputs, with a finding each."""
-    subject = eh.Subject(several, space(), outputs=["granted", "rate"], differs={"rate": 0.25})
+    subject = eh.Subject(
+        several, space(), outputs=["granted", "rate"], differs={"rate": 0.25}
+    )
     return eh.search(subject, over="sex", budget=eh.Budget(queries=2000))
 
 
@@ -1162,7 +1179,9 @@ def search_nothing_found(folder: Path) -> Any:
     def by_income(frame: Any) -> Any:
         return frame["income"] > 50
 
-    return eh.search(by_income, space(), over="sex", limit=0, budget=eh.Budget(queries=1000))
+    return eh.search(
+        by_income, space(), over="sex", limit=0, budget=eh.Budget(queries=1000)
+    )
 
 
 @run
@@ -1231,7 +1250,9 @@ def mine_true_outcomes(folder: Path) -> Any:
 def mine_scores(folder: Path) -> Any:
     """Mean scores of a model."""
     subject = eh.Subject(fitted_linear(), space(), positive="approve", output="score")
-    return call("mine", subject, data=people(1000), over=["sex", "age"], stories=3, limit=0.1)
+    return call(
+        "mine", subject, data=people(1000), over=["sex", "age"], stories=3, limit=0.1
+    )
 
 
 @run
@@ -1247,7 +1268,9 @@ def mine_several_outputs(folder: Path) -> Any:
         outputs=["grade", "card"],
         positive={"grade": ["A", "B"], "card": True},
     )
-    return call("mine", subject, data=people(1000), over=["sex", "age"], method="rows", stories=3)
+    return call(
+        "mine", subject, data=people(1000), over=["sex", "age"], method="rows", stories=3
+    )
 
 
 @run
@@ -1270,7 +1293,9 @@ def mine_several_sets(folder: Path) -> Any:
 def mine_population(folder: Path) -> Any:
     """Rows that are everybody."""
     sampler = eh.rows(people(1000))
-    return call("mine", loan, space(), sampler, over=["sex", "age"], support=0.1, method="rows")
+    return call(
+        "mine", loan, space(), sampler, over=["sex", "age"], support=0.1, method="rows"
+    )
 
 
 @run
@@ -1453,7 +1478,9 @@ def compare_chosen_intersections(folder: Path) -> Any:
     """Combinations of sex and race alone."""
     outcomes, truth, groups = predictions()
     over = [("sex", "race")]
-    return call("compare", outcomes, truth, groups, positive="approve", over=over, resamples=300)
+    return call(
+        "compare", outcomes, truth, groups, positive="approve", over=over, resamples=300
+    )
 
 
 @run
@@ -1542,7 +1569,9 @@ def repaired(method: str, **settings: Any) -> Any:
         "tolerance": 0.05,
         "budget": eh.Budget(queries=3000),
     }
-    result = call("repair", model, frame, paid(frame), method=method, **{**usual, **settings})
+    result = call(
+        "repair", model, frame, paid(frame), method=method, **{**usual, **settings}
+    )
     return recorded_repair(result)
 
 
@@ -1589,11 +1618,15 @@ def repair_evened(folder: Path) -> Any:
 def repair_regressor(folder: Path) -> Any:
     """A model of numbers."""
     rng = np.random.default_rng(9)
-    frame = pd.DataFrame({"sex": rng.integers(0, 2, 1500), "years": rng.integers(0, 40, 1500)})
+    frame = pd.DataFrame(
+        {"sex": rng.integers(0, 2, 1500), "years": rng.integers(0, 40, 1500)}
+    )
     wage = 20 + frame["years"] / 2 + 3 * frame["sex"] + rng.normal(0, 2, 1500)
     domain = eh.Space.from_frame(frame, protected=["sex"])
     model = DecisionTreeRegressor(max_depth=5, random_state=0)
-    result = eh.repair(model, frame, wage, space=domain, differs=1.5, tolerance=0.1, steps=3)
+    result = eh.repair(
+        model, frame, wage, space=domain, differs=1.5, tolerance=0.1, steps=3
+    )
     return recorded_repair(result)
 
 
@@ -1602,7 +1635,9 @@ def repair_texts(folder: Path) -> Any:
     """A text classifier."""
     texts, labels = comments(1000)
     model = make_pipeline(CountVectorizer(), LogisticRegression(C=0.3))
-    result = eh.repair(model, texts, labels, method="subgroup", rule=None, positive="fine", steps=3)
+    result = eh.repair(
+        model, texts, labels, method="subgroup", rule=None, positive="fine", steps=3
+    )
     return recorded_repair(result)
 
 
@@ -1972,7 +2007,9 @@ def read_back_repair(folder: Path) -> Any:
     frame = workers()
     domain = eh.Space.from_frame(frame, protected=["sex"])
     model = DecisionTreeClassifier(min_samples_leaf=10, random_state=0)
-    eh.repair(model, frame, paid(frame), space=domain, over="sex", method="evened").to_json(path)
+    eh.repair(model, frame, paid(frame), space=domain, over="sex", method="evened").to_json(
+        path
+    )
     return recorded_repair(eh.Repair.from_json(path))
 
 
@@ -2020,7 +2057,9 @@ def adapter_estimator_threshold(folder: Path) -> Any:
 def adapter_estimator_of_arrays(folder: Path) -> Any:
     """An estimator that was fitted on an array."""
     frame = workers()
-    model = DecisionTreeClassifier(max_depth=6, random_state=0).fit(frame.to_numpy(), paid(frame))
+    model = DecisionTreeClassifier(max_depth=6, random_state=0).fit(
+        frame.to_numpy(), paid(frame)
+    )
     domain = eh.Space.from_frame(frame, protected=["sex"])
     with eh.Subject(model, domain) as subject:
         return asked(subject)
@@ -2145,7 +2184,9 @@ def adapter_onnx(folder: Path) -> Any:
     skl2onnx = need("skl2onnx")
     types = importlib.import_module("skl2onnx.common.data_types")
     frame = workers()
-    model = DecisionTreeClassifier(max_depth=6, random_state=0).fit(frame.to_numpy(), paid(frame))
+    model = DecisionTreeClassifier(max_depth=6, random_state=0).fit(
+        frame.to_numpy(), paid(frame)
+    )
     inputs = [("X", types.FloatTensorType([None, frame.shape[1]]))]
     path = folder / "model.onnx"
     converted = skl2onnx.convert_sklearn(model, initial_types=inputs)
@@ -2207,9 +2248,13 @@ def recorded_config(done: Finished, path: Path) -> Recording:
 def cli_measure(folder: Path) -> Any:
     """All measure checks, in two runs."""
     write_project(folder, FUNCTION_SUBJECT, MEASURE_CHECKS)
-    recording = cli_recording(["measure", "--json", "out.json"], folder, document="out.json")
+    recording = cli_recording(
+        ["measure", "--json", "out.json"], folder, document="out.json"
+    )
     second = json.loads((folder / "out-2.json").read_text(encoding="utf-8"))
-    return replace(recording, document={"out.json": recording.document, "out-2.json": second})
+    return replace(
+        recording, document={"out.json": recording.document, "out-2.json": second}
+    )
 
 
 @run
@@ -2217,7 +2262,17 @@ def cli_measure_options(folder: Path) -> Any:
     """Options in place of checks, and a suite."""
     write_project(folder, STREAM_SUBJECT, MEASURE_CHECKS)
     suite = OPTIONS["measure --suite"]
-    arguments = ["measure", "--over", "sex", "--limit", "0.2", "--seed", "7", suite, "tests.csv"]
+    arguments = [
+        "measure",
+        "--over",
+        "sex",
+        "--limit",
+        "0.2",
+        "--seed",
+        "7",
+        suite,
+        "tests.csv",
+    ]
     return cli_recording(
         [*arguments, "--json", "out.json"], folder, document="out.json", texts=["tests.csv"]
     )
@@ -2304,7 +2359,14 @@ def cli_measure_log(folder: Path) -> Any:
 def cli_mine_log(folder: Path) -> Any:
     """Subgroups of recorded decisions."""
     write_project(folder, FUNCTION_SUBJECT, "")
-    arguments = ["mine-log", "decisions.csv", "--outcome", "original", "--over", "sex,race,age"]
+    arguments = [
+        "mine-log",
+        "decisions.csv",
+        "--outcome",
+        "original",
+        "--over",
+        "sex,race,age",
+    ]
     more = ["--bins", "4", "--limit", "0.2", OPTIONS["mine-log --stories"], "3"]
     return cli_recording([*arguments, *more, *LOG], folder, document="out.json")
 
@@ -2314,10 +2376,18 @@ def cli_compare_log(folder: Path) -> Any:
     """Recorded predictions of a file."""
     write_project(folder, FUNCTION_SUBJECT, "")
     arguments = ["compare-log", "decisions.csv", "--truth", "deserved", "--over", "sex"]
-    more = ["--outcomes", "original,softer", OPTIONS["compare-log --resamples"], "300", "--gate"]
+    more = [
+        "--outcomes",
+        "original,softer",
+        OPTIONS["compare-log --resamples"],
+        "300",
+        "--gate",
+    ]
     line = [OPTIONS["compare-log --strategy"], "majority"]
     small = [OPTIONS["compare-log --smallest"], "0.01"]
-    return cli_recording([*arguments, *more, *line, *small, *LOG], folder, document="out.json")
+    return cli_recording(
+        [*arguments, *more, *line, *small, *LOG], folder, document="out.json"
+    )
 
 
 @run
@@ -2414,13 +2484,19 @@ def cli_failing_software(folder: Path) -> Any:
 
 PATTERNS = [
     (re.compile(r"\b[0-9a-f]{64}\b"), "DIGEST"),
-    (re.compile(r"\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)?"), "MOMENT"),
+    (
+        re.compile(r"\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)?"),
+        "MOMENT",
+    ),
     (re.compile(r'\btime="[\d.]+"'), 'time="TIME"'),
     (re.compile(r"\b\d[\d,]*(\.\d+)? (ms|s|min|h|seconds?|minutes?|hours?)\b"), "TIME"),
     (re.compile(r'("seconds": )[\d.e+-]+'), r"\1TIME"),
     (re.compile(r"127\.0\.0\.1:\d+"), "127.0.0.1:PORT"),
     (re.compile(r"[\d,]+ executed\b"), "EXECUTED executed"),
-    (re.compile(r"of which [\d,]+ were run this time"), "of which EXECUTED were run this time"),
+    (
+        re.compile(r"of which [\d,]+ were run this time"),
+        "of which EXECUTED were run this time",
+    ),
     # Matplotlib names what it clips by after addresses in memory.
     (re.compile(r"(?<=[-#\"])[mpC][0-9a-f]{10}\b"), "SHAPE"),
 ]
@@ -2584,7 +2660,9 @@ class Reader:
         self.ignored: Counter[str] = Counter()
         self.renamed: Counter[str] = Counter()
 
-    def values(self, table: Mapping[str, Any], sections: Sequence[str], *, old: bool) -> Any:
+    def values(
+        self, table: Mapping[str, Any], sections: Sequence[str], *, old: bool
+    ) -> Any:
         """Return the values of some sections by path; those of the old recording are renamed."""
         found: dict[Parts, Any] = {}
         for section in sections:
@@ -2854,14 +2932,18 @@ def report(reader: Reader, tally: Tally) -> None:
     """Print where runs differ, which entries of the tables were of use, and how many are equal."""
     if tally.where:
         print("\nwhere they differ, and in how many runs:")
-        for where, count in sorted(tally.where.items(), key=lambda pair: (-pair[1], pair[0])):
+        for where, count in sorted(
+            tally.where.items(), key=lambda pair: (-pair[1], pair[0])
+        ):
             print(f"  {count:4} {where}")
         print()
     print(f"ignored keys that were seen: {counted(reader.ignored)}")
     print(f"renamed keys that were seen: {counted(reader.renamed)}")
     print(f"skipped in both: {', '.join(tally.skipped) or 'none'}")
     print("not counted:")
-    print(f"  numbers that differ by less than {CLOSE:g}, relatively: {listed(tally.last_digits)}")
+    print(
+        f"  numbers that differ by less than {CLOSE:g}, relatively: {listed(tally.last_digits)}"
+    )
     print(f"  texts that differ, which --text counts: {listed(tally.texts)}")
     print(f"  digests: {tally.equal_digests} of {tally.digests} are equal")
     print(f"{tally.equal} of {tally.performed} runs equal")
@@ -2879,17 +2961,31 @@ def counted(counts: Mapping[str, int]) -> str:
 
 def main() -> int:
     """Read the command line and do what it asks."""
-    parser = argparse.ArgumentParser(description="Record runs of evenhand, or compare recordings.")
+    parser = argparse.ArgumentParser(
+        description="Record runs of evenhand, or compare recordings."
+    )
     commands = parser.add_subparsers(dest="command", required=True)
-    recorder = commands.add_parser("record", help="perform the runs and write what they find")
+    recorder = commands.add_parser(
+        "record", help="perform the runs and write what they find"
+    )
     recorder.add_argument("folder", type=Path, metavar="OUT_DIR")
-    recorder.add_argument("--only", metavar="PATTERN", help="these runs alone, such as 'mine*'")
-    comparer = commands.add_parser("compare", help="report what differs between two recordings")
+    recorder.add_argument(
+        "--only", metavar="PATTERN", help="these runs alone, such as 'mine*'"
+    )
+    comparer = commands.add_parser(
+        "compare", help="report what differs between two recordings"
+    )
     comparer.add_argument("old", type=Path, metavar="OLD_DIR")
     comparer.add_argument("new", type=Path, metavar="NEW_DIR")
-    comparer.add_argument("--all", action="store_true", help="list every difference by itself")
-    comparer.add_argument("--text", action="store_true", help="count differences of texts, too")
-    comparer.add_argument("--only", metavar="PATTERN", help="these runs alone, such as 'mine*'")
+    comparer.add_argument(
+        "--all", action="store_true", help="list every difference by itself"
+    )
+    comparer.add_argument(
+        "--text", action="store_true", help="count differences of texts, too"
+    )
+    comparer.add_argument(
+        "--only", metavar="PATTERN", help="these runs alone, such as 'mine*'"
+    )
     options = parser.parse_args()
     if options.command == "record":
         return record(options.folder, options.only)

@@ -167,7 +167,9 @@ def untrained(strength: float = 1.0) -> Any:
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import OneHotEncoder
 
-    encoder = make_column_transformer((OneHotEncoder(), ["sex", "race"]), remainder="passthrough")
+    encoder = make_column_transformer(
+        (OneHotEncoder(), ["sex", "race"]), remainder="passthrough"
+    )
     return make_pipeline(encoder, LogisticRegression(C=strength, max_iter=1000))
 
 
@@ -198,7 +200,9 @@ def prepare_compare() -> Callable[[], object]:
     eh = public_names()
     problem = make_problem()
     original = problem.model.predict(problem.people)
-    weaker = untrained(strength=1e-4).fit(problem.people, problem.paid).predict(problem.people)
+    weaker = (
+        untrained(strength=1e-4).fit(problem.people, problem.paid).predict(problem.people)
+    )
     by_lot = np.random.default_rng(1).random(len(original)) < 0.5
     overruled = np.where(by_lot, 1, original)
     outcomes = {"original": original, "weaker": weaker, "overruled": overruled}
@@ -210,7 +214,9 @@ def prepare_repair() -> Callable[[], object]:
     eh = public_names()
     problem = make_problem()
     model = untrained()
-    return lambda: eh.repair(model, problem.people, problem.paid, space=problem.space, over=["sex"])
+    return lambda: eh.repair(
+        model, problem.people, problem.paid, space=problem.space, over=["sex"]
+    )
 
 
 def prepare_audit() -> Callable[[], object]:
@@ -463,7 +469,9 @@ def run_python(arguments: Sequence[str], tree: Path, folder: str) -> str:
 def check_tree(tree: Path) -> None:
     """Refuse a tree whose code is not what Python imports; the install may come before it."""
     with tempfile.TemporaryDirectory() as folder:
-        printed = run_python(["-c", "import evenhand; print(evenhand.__file__)"], tree, folder)
+        printed = run_python(
+            ["-c", "import evenhand; print(evenhand.__file__)"], tree, folder
+        )
     imported = Path(printed.strip()).resolve()
     if not imported.is_relative_to(tree):
         raise SystemExit(f"{tree}: Python imports evenhand from {imported}")
@@ -505,8 +513,16 @@ def pair_lines(walks: Mapping[str, Walk]) -> Iterator[str]:
         calls: set[Call] = set()
         for name in names:
             calls.update(walks[name].calls)
-        there = [call for call in calls if (call.caller_file, call.callee_file) == (first, second)]
-        back = [call for call in calls if (call.caller_file, call.callee_file) == (second, first)]
+        there = [
+            call
+            for call in calls
+            if (call.caller_file, call.callee_file) == (first, second)
+        ]
+        back = [
+            call
+            for call in calls
+            if (call.caller_file, call.callee_file) == (second, first)
+        ]
         yield f"{first} <-> {second}  ({', '.join(names)})"
         for call in sorted(there):
             yield f"    -> {call.caller} calls {call.callee}"
@@ -589,7 +605,9 @@ def print_starts(found: Mapping[Path, Mapping[str, Times]], rounds: int) -> None
             wall = statistics.median(times.wall)
             cpu_ratio = cpu / statistics.median(first[name].cpu)
             wall_ratio = wall / statistics.median(first[name].wall)
-            print(f"{name:18}{1000 * cpu:8.1f}{cpu_ratio:7.2f}{1000 * wall:9.1f}{wall_ratio:7.2f}")
+            print(
+                f"{name:18}{1000 * cpu:8.1f}{cpu_ratio:7.2f}{1000 * wall:9.1f}{wall_ratio:7.2f}"
+            )
 
 
 # The command line.
@@ -615,8 +633,12 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
         action="append",
         help=f"only this run; repeat for more ({', '.join(RUNS)})",
     )
-    parser.add_argument("--pairs", action="store_true", help="list the pairs with their functions")
-    parser.add_argument("--start", action="store_true", help="time `import evenhand` and --help")
+    parser.add_argument(
+        "--pairs", action="store_true", help="list the pairs with their functions"
+    )
+    parser.add_argument(
+        "--start", action="store_true", help="time `import evenhand` and --help"
+    )
     parser.add_argument(
         "--rounds",
         metavar="N",
@@ -651,7 +673,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         options.json.write_text(json.dumps(written, indent=1) + "\n", encoding="utf-8")
 
 
-def as_json(found: Mapping[Path, Mapping[str, Walk] | Mapping[str, Times]]) -> dict[str, Any]:
+def as_json(
+    found: Mapping[Path, Mapping[str, Walk] | Mapping[str, Times]],
+) -> dict[str, Any]:
     """Return what was found by tree and by name, as it is written."""
     written: dict[str, Any] = {}
     for tree, by_name in found.items():

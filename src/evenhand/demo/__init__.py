@@ -52,5 +52,6 @@ def loan_config() -> Config:
     # The Python that runs this is there, whatever "python" means on the path.
     argv = [sys.executable, *config.table["subject"]["stream"][1:]]
     return replace(
-        config, table={**config.table, "subject": {**config.table["subject"], "stream": argv}}
+        config,
+        table={**config.table, "subject": {**config.table["subject"], "stream": argv}},
     )

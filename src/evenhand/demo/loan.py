@@ -1,7 +1,7 @@
 """Decide loan applications: loan.py RACE SEX AGE INCOME SAVINGS EMPLOYED AMOUNT.
 
-Money is in thousands. Without arguments it reads one application per line, as a JSON object, and prints one decision per
-line.
+Money is in thousands. Without arguments it reads one application per line, as a JSON object, and
+prints one decision per line.
 
 The bias is planted: a purple applicant needs 8,000 more to get the same loan.
 """

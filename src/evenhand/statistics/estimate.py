@@ -144,9 +144,10 @@ class Estimate:
     def verdict(self, limit: float, *, least: bool = False) -> Verdict:
         """Return what the interval says of a discrimination score against the limit.
 
-        A score discriminates at or over it (Themis, Definition 3.9: score >= θ). FAIL when the whole interval is at or over the limit, PASS when all of it is below. Every
-        score is at or over a limit of 0, which is therefore read as "none at all": it fails as soon
-        as the interval excludes 0, and passes only when the interval is exactly 0, which takes
+        A score discriminates at or over it (Themis, Definition 3.9: score >= θ). FAIL when the
+        whole interval is at or over the limit, PASS when all of it is below. Every score is at or
+        over a limit of 0, which is therefore read as "none at all": it fails as soon as the
+        interval excludes 0, and passes only when the interval is exactly 0, which takes
         enumeration.
 
         With `least` the limit is the least acceptable value, as for a ratio of rates: below it is

@@ -295,7 +295,7 @@ class Probe:
         return np.repeat(np.arange(assignments), n).reshape(assignments, n)
 
     def _members(self, points: Points, assigned: Indices) -> Points:
-        """Return the members of all classes with the first assignment asked, then with the second."""
+        """Return the members of all classes, first with the first assignment that is asked."""
         width = points.shape[1]
         members: Points = np.empty((assigned.size, width), dtype=np.float64, order="F")
         for position in range(width):

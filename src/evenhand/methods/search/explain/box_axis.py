@@ -165,7 +165,7 @@ class Axis:
         return choices.bins(best)
 
     def _level_choices(self, counts: NDArray[Any], shares: Numbers) -> _LevelChoices:
-        """Return the sets of levels among which the best one is: the densest, the two densest etc."""
+        """Return the sets of levels among which the best is: the densest, the two densest etc."""
         density = counts / np.maximum(shares, _TINY)
         densest_first = np.argsort(-density, kind="stable")
         lengths = np.arange(1, len(densest_first) + 1)
