@@ -95,24 +95,30 @@ def test_the_intervals_hold_the_plain_rates(population, over, limit):
             allowed.add("undecided")
         assert found.verdict in allowed
     groups = found.worst.groups
-    listed = {tuple(group.about.values()): group.estimate for group in groups}
-    assert len(listed) == len(rates)  # nobody is F and c where constraints say so
-    for key, rate in rates.items():
-        of_group = listed[key if isinstance(key, tuple) else (key,)]
-        assert of_group.low <= rate <= of_group.high
-    assert estimate.n == sum(group.estimate.n for group in groups)
+    # Nobody is F and c where constraints say so.
+    assert len(groups) == len(rates)
+    for group in groups:
+        key = tuple(group.about[name] for name in over)
+        rate = rates[key if len(key) > 1 else key[0]]
+        assert group.estimate.low <= rate <= group.estimate.high
+    sizes = [group.estimate.n for group in groups]
+    assert estimate.n == sum(sizes)
 
 
 def test_a_group_that_constraints_leave_empty_is_named():
     subject = eh.Subject(loan, TIED, positive="yes")
     found = eh.measure(subject, over=["sex", "race"], kind="group", margin=0.2)
     assert [str(group) for group in found.worst.groups] == [
-        "sex F, race a", "sex F, race b", "sex M, race a", "sex M, race b", "sex M, race c"
-    ]  # fmt: skip
-    assert (
-        "1 of 6 groups of sex and race are empty, such as sex F, race c" in found.notes[0]
-    )
-    assert eh.measure(subject, over="race", kind="group", margin=0.2).notes == ()
+        "sex F, race a",
+        "sex F, race b",
+        "sex M, race a",
+        "sex M, race b",
+        "sex M, race c",
+    ]
+    words = "1 of 6 groups of sex and race are empty, such as sex F, race c"
+    assert words in found.notes[0]
+    none_empty = eh.measure(subject, over="race", kind="group", margin=0.2)
+    assert none_empty.notes == ()
 
 
 def test_draws_within_a_group_are_those_of_the_population_given_the_group():
@@ -131,7 +137,8 @@ def test_draws_within_a_group_are_those_of_the_population_given_the_group():
             expected = members[column].value_counts() / len(members)
             seen = drawn[column].value_counts() / len(drawn)
             assert set(seen.index) == set(expected.index)
-            assert float(np.abs(seen - expected).max()) < 0.01
+            errors = np.abs(seen - expected)
+            assert errors.max() < 0.01
 
 
 BINS = [
@@ -218,12 +225,13 @@ def test_constraints_reach_into_bins_of_continuous_features():
     )
 
     def heavy(people):
-        return people["weight"] > 75  # a quarter of all weights, half of those over 50
+        # A quarter of all weights, half of those over 50.
+        return people["weight"] > 75
 
-    found = eh.measure(heavy, space, kind="group", margin=0.03, level=0.999).worst.estimate
+    result = eh.measure(heavy, space, kind="group", margin=0.03, level=0.999)
+    found = result.worst.estimate
     assert found.low <= 0.25 <= found.high
-    # Whether a group is empty cannot be told by listing continuous values, so none is silently left
-    # out.
+    # Continuous values cannot be listed to see whether a group is empty, so none is left out.
     refused(
         RareInputs,
         lambda: eh.measure(heavy, space, over=["sex", "weight"], kind="group"),
@@ -244,7 +252,8 @@ def test_cases_are_favourable_outcomes_lost_by_moving_to_the_worst_group(exact):
     )
     subject = eh.Subject(loan, space, positive="yes")
     over = ["sex", "race"]
-    found = eh.measure(subject, over=over, kind="group", exact=exact, margin=0.1).worst
+    result = eh.measure(subject, over=over, kind="group", exact=exact, margin=0.1)
+    found = result.worst
     best = max(found.groups, key=rate_of).about
     worst = min(found.groups, key=rate_of).about
     assert 1 <= len(found.cases) <= 3
@@ -430,16 +439,18 @@ def test_scores_are_averaged_by_group(exact):
     scores = model.predict_proba(people)[:, 1]
     means = pd.Series(scores).groupby(people["sex"]).mean()
     subject = eh.Subject(model, space, output="score")
-    found = eh.measure(subject, kind="group", exact=exact, margin=0.05, level=0.999).worst
+    result = eh.measure(subject, kind="group", exact=exact, margin=0.05, level=0.999)
+    found = result.worst
     difference = means[1] - means[0]
+    method = "enumerated" if exact is None else "anytime"
     assert found.estimate.low - 1e-12 <= difference
     assert difference <= found.estimate.high + 1e-12
-    assert found.estimate.method == ("enumerated" if exact is None else "anytime")
+    assert found.estimate.method == method
     assert found.claim.startswith("the score is ")
     assert found.cases == ()
     if exact is None:
         rates = [group.estimate.value for group in found.groups]
-        assert rates == pytest.approx([means[0], means[1]])
+        assert rates == pytest.approx(means.tolist())
 
 
 def test_a_score_that_is_no_share_is_refused():
@@ -519,16 +530,15 @@ def paper(
             *names,
             group,
         )
-        outcomes = decide(space.decode(draws.take(0, 3000))).tolist()
-        r = count = 0
-        while r < 3000:
-            r += 1
-            if outcomes[r - 1]:
+        people = space.decode(draws.take(0, 3000))
+        count = 0
+        for r, outcome in enumerate(decide(people).tolist(), start=1):
+            if outcome:
                 count += 1
             if r > 30:
                 p = count / r
-                error = z * (p * (1 - p) / r) ** 0.5
-                if error < margin:
+                variance = p * (1 - p) / r
+                if z * variance**0.5 < margin:
                     break
         sizes.append(r)
         rates.append(p)
@@ -564,7 +574,8 @@ def test_wald_is_algorithm_one_of_the_paper(seed):
 
 def test_wald_misses_a_rare_difference_that_the_default_finds():
     """Nobody of 31 means width zero, so the paper's rule stops and finds no difference at all."""
-    rare = eh.Space([SEX, eh.integer("id", 1, 20_000)], protected=["sex"])
+    identity = eh.integer("id", 1, 20_000)
+    rare = eh.Space([SEX, identity], protected=["sex"])
 
     def one_in_fifty(people):
         return (people["id"] % 50 == 0) & (people["sex"] == "M")
@@ -703,9 +714,9 @@ WRONG: list[tuple[type[EvenhandError], dict[str, Any], tuple[str, ...]]] = [
     ("error", "options", "words"), WRONG, ids=[str(options) for _, options, _ in WRONG]
 )
 def test_wrong_settings_give_one_sentence(error, options, words):
-    space = eh.Space(
-        [SEX, AGE, eh.category("only", ["one"]), eh.real("weight", 0, 1, passed=False)]
-    )
+    only = eh.category("only", ["one"])
+    weight = eh.real("weight", 0, 1, passed=False)
+    space = eh.Space([SEX, AGE, only, weight])
     arguments: dict[str, Any] = {"kind": "group", "over": "sex", **options}
 
     def older(people):

@@ -73,11 +73,17 @@ def test_it_says_how_far_apart_and_in_what_ratio():
     assert result.spent.queries == 0
     assert result.stop is eh.StopReason.ENUMERATED
     assert result.details == {"rows": 1000, "unknown": {"race": 0}, "missing_outcomes": 0}
+
+
+def test_it_lists_the_rate_of_each_group_and_its_ratio_to_the_highest():
+    result = measure_log(LOANS, outcome="ok", over="race", limit=0.1, least_ratio=0.8)
     low, high = intervals.by_group([115, 325], 500, 0.975)
-    assert by_name(apart)["race green"].low == pytest.approx(low[0])
-    assert by_name(apart)["race purple"].high == pytest.approx(high[1])
-    assert by_name(share)["race purple"].value == 1
-    assert by_name(share)["race green"].value == pytest.approx(115 / 325)
+    rates = by_name(difference(result))
+    assert rates["race green"].low == pytest.approx(low[0])
+    assert rates["race purple"].high == pytest.approx(high[1])
+    shares = by_name(ratio(result))
+    assert shares["race purple"].value == 1
+    assert shares["race green"].value == pytest.approx(115 / 325)
 
 
 def test_enough_equal_decisions_pass_and_few_are_undecided():
@@ -106,8 +112,8 @@ def test_several_sets_share_one_level():
     alone = measure_log(frame, outcome="ok", over="race")
     both = measure_log(frame, outcome="ok", over=[("race",), ("sex",)])
     assert len(both.findings) == 4
-    of_race = [finding for finding in both.findings if finding.about == ("race",)]
-    (found,) = [finding for finding in of_race if not finding.least]
+    differences = [finding for finding in both.findings if not finding.least]
+    (found,) = [finding for finding in differences if finding.about == ("race",)]
     spread = intervals.spread([115, 325], 500, 0.9875)
     assert ends(found) == pytest.approx(spread)
     assert found.estimate.low < difference(alone).estimate.low
@@ -133,12 +139,15 @@ ENGINES = {
 
 def people(n: int = 3000) -> pd.DataFrame:
     rng = np.random.default_rng(1)
-    sex = rng.choice(np.array(["F", "M", None]), n, p=[0.4, 0.5, 0.1])
+    labels = np.array(["F", "M", None])
+    sex = rng.choice(labels, n, p=[0.4, 0.5, 0.1])
     has_no_age = rng.uniform(size=n) < 0.05
-    age = np.where(has_no_age, np.nan, rng.integers(10, 100, n))
+    ages = rng.integers(10, 100, n)
+    age = np.where(has_no_age, np.nan, ages)
     rows = rng.choice([1.0, 2.0, np.nan], n)
     has_no_outcome = rng.uniform(size=n) < 0.03
-    ok = np.where(has_no_outcome, np.nan, rng.integers(0, 2, n))
+    outcomes = rng.integers(0, 2, n)
+    ok = np.where(has_no_outcome, np.nan, outcomes)
     return pd.DataFrame({"sex": sex, "age": age, "rows": rows, "ok": ok})
 
 
@@ -206,10 +215,11 @@ def test_groups_are_those_of_a_plain_loop():
     assert set(found) == set(expected)
     compared = {}
     for name, outcomes in expected.items():
+        rate = np.mean(outcomes)
         assert found[name].n == len(outcomes)
-        assert found[name].value == pytest.approx(np.mean(outcomes))
+        assert found[name].value == pytest.approx(rate)
         if "unknown" not in name and "outside" not in name:
-            compared[name] = np.mean(outcomes)
+            compared[name] = rate
     spread = max(compared.values()) - min(compared.values())
     assert difference(result).estimate.value == pytest.approx(spread)
     assert set(by_name(ratio(result))) == set(compared)
@@ -233,13 +243,16 @@ def test_what_is_missing_is_noted_and_left_out():
     assert unknown.estimate.n == 12
     assert unknown.estimate.value == 1.0
     assert apart.estimate.n == 998
-    assert apart.estimate.value == pytest.approx(324 / 499 - 114 / 499)
+    rate_of_purple = 324 / 499
+    rate_of_green = 114 / 499
+    assert apart.estimate.value == pytest.approx(rate_of_purple - rate_of_green)
     assert "race unknown" not in by_name(ratio(result))
 
 
 def test_a_group_called_unknown_is_a_group():
     without_race = pd.DataFrame({"race": [None], "ok": [1]})
-    frame = pd.concat([log(unknown=(5, 50), a=(20, 50)), without_race])
+    with_race = log(unknown=(5, 50), a=(20, 50))
+    frame = pd.concat([with_race, without_race])
     result = measure_log(frame, outcome="ok", over="race")
     groups = difference(result).groups
     sizes = {str(group): group.estimate.n for group in groups}
@@ -311,7 +324,8 @@ def test_combinations_that_no_row_has_are_empty_groups():
     assert by_name(difference(result))["a y, b t"].n == 0
     assert difference(result).estimate.high == 1
     six = list(range(6)) * 50
-    many = pd.DataFrame({"a": six, "b": six, "ok": [0, 1] * 150})
+    ok = [0, 1] * 150
+    many = pd.DataFrame({"a": six, "b": six, "ok": ok})
     result = measure_log(many, outcome="ok", over=["a", "b"])
     assert len(difference(result).groups) == 6
     assert len(ratio(result).groups) == 6
@@ -383,14 +397,17 @@ def test_nothing_favourable_leaves_the_ratio_undefined():
     ],
 )
 def test_outcomes_of_any_kind(outcomes, positive):
-    frame = LOANS.assign(ok=[outcomes[1 - ok] for ok in LOANS["ok"]])
+    favourable, unfavourable = outcomes
+    renamed = LOANS["ok"].map({1: favourable, 0: unfavourable})
+    frame = LOANS.assign(ok=renamed)
     result = measure_log(frame, outcome="ok", over="race", positive=positive)
     assert difference(result).estimate.value == pytest.approx(0.42)
 
 
 def test_an_outcome_that_never_occurs():
     search = partial(measure_log, outcome="ok", over="race")
-    never = LOANS.assign(ok=pd.Categorical(["no"] * 1000, ["no", "yes"]))
+    all_refused = pd.Categorical(["no"] * 1000, ["no", "yes"])
+    never = LOANS.assign(ok=all_refused)
     declared = search(never, positive="yes")
     assert difference(declared).estimate.value == 0
     zeros = search(LOANS.assign(ok=0), positive=1)
@@ -413,7 +430,9 @@ def test_the_result_survives_json(tmp_path):
     jsonschema.validate(json.loads(text), results.schema())
     back = eh.Result.from_json(tmp_path / "found.json")
     assert back.digest == result.digest
-    assert list(map(str, back.findings)) == list(map(str, result.findings))
+    findings = [str(finding) for finding in result.findings]
+    findings_read = [str(finding) for finding in back.findings]
+    assert findings_read == findings
     odd = LOANS.assign(race=[math.inf, -0.5] * 500)
     text = measure_log(odd, outcome="ok", over="race").to_json()
     jsonschema.validate(json.loads(text), results.schema())
@@ -425,7 +444,9 @@ HITS_AND_MISSES = st.tuples(st.integers(0, 30), st.integers(0, 30))
 @settings(deadline=None, max_examples=examples(12))
 @given(st.dictionaries(st.sampled_from("abcd"), HITS_AND_MISSES, min_size=1))
 def test_any_counts_give_a_valid_result(counts):
-    rates = {name: (hits, hits + misses) for name, (hits, misses) in counts.items()}
+    rates = {}
+    for name, (hits, misses) in counts.items():
+        rates[name] = (hits, hits + misses)
     frame = log(**rates)
     if frame.empty:
         return
@@ -438,7 +459,8 @@ def test_any_counts_give_a_valid_result(counts):
         least_ratio=0.8,
         groups=declared,
     )
-    jsonschema.validate(json.loads(result.to_json()), results.schema())
+    document = json.loads(result.to_json())
+    jsonschema.validate(document, results.schema())
     sizes = [group.estimate.n for group in difference(result).groups]
     assert sum(sizes) == len(frame)
     if len(frame["race"].unique()) < 4:
@@ -511,14 +533,15 @@ def test_frames_that_cannot_be_used():
     search = partial(measure_log, outcome="ok", over="race")
     empty = LOANS.iloc[:0]
     refused(DataError, lambda: search(empty), "no rows")
-    binned = empty.assign(a=1.0)
-    refused(DataError, lambda: search(binned, over="a", bins={"a": [0, 1]}), "no rows")
+    empty_number = empty.assign(a=1.0)
+    binned = partial(search, empty_number, over="a", bins={"a": [0, 1]})
+    refused(DataError, binned, "no rows")
     refused(DataError, lambda: search([1, 2]), "not a dataframe")
     twice = pd.DataFrame([[1, 2]], columns=["ok", "ok"])
     refused(DataError, lambda: search(twice), "twice")
     lists = LOANS.assign(race=[["a"]] * 1000)
     refused(DataError, lambda: search(lists), "race")
-    words = LOANS.assign(ok=np.where(LOANS["ok"] == 1, "1", "0"))
+    words = LOANS.astype({"ok": str})
     refused(UsageError, lambda: search(words), "positive", "did you mean '1'")
 
 
@@ -533,10 +556,15 @@ def test_recorded_incomes(adult):
     )
     assert result.verdict == "fail"
     for finding in result.findings:
-        by_group = rich.groupby([adult.frame[name] for name in finding.about])
+        columns = [adult.frame[name] for name in finding.about]
+        by_group = rich.groupby(columns)
         rates = by_group.mean()
-        expected = rates / rates.max() if finding.least else rates
-        value = expected.min() if finding.least else np.ptp(expected)
+        if finding.least:
+            expected = rates / rates.max()
+            value = expected.min()
+        else:
+            expected = rates
+            value = rates.max() - rates.min()
         assert finding.estimate.value == pytest.approx(value)
         assert finding.estimate.low < value < finding.estimate.high
         values = [group.estimate.value for group in finding.groups]
