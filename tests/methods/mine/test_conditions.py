@@ -187,7 +187,6 @@ def test_few_values_have_a_bin_each():
     [
         (integer("age", 1, 10), {}, "1", "10", 10),
         (AGE, {"bins": 10**9}, "18", "90", 73),
-        (real("x", 0, 1, step=0.5), {"binning": "quantiles"}, "0", "1", 3),
     ],
 )
 def test_there_are_no_more_bins_than_values(feature, options, first, last, number):
@@ -196,6 +195,12 @@ def test_there_are_no_more_bins_than_values(feature, options, first, last, numbe
     assert labels[0] == first
     assert labels[-1] == last
     assert len(set(labels)) == number
+
+
+def test_few_values_have_a_bin_each_by_quantiles_too():
+    halves = real("x", 0, 1, step=0.5)
+    choices = Choices.of(halves, NOTHING, binning="quantiles")
+    assert choices.labels() == ["0", "0.5", "1"]
 
 
 def test_quantile_bins_hold_about_as_many_rows_each():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import sys
+from functools import partial
 from typing import Any
 
 import jsonschema
@@ -66,7 +67,8 @@ def score(frame: Any) -> Any:
     is_older = columns["age"] >= 48
     income = columns["income"] / 45
     base = income + 0.05 * is_judge + 0.05 * columns["rate"]
-    return np.clip(base - 0.4 * (is_woman & is_older), 0, 1)
+    less = 0.4 * (is_woman & is_older)
+    return np.clip(base - less, 0, 1)
 
 
 def loan(frame: Any) -> Any:
@@ -75,6 +77,15 @@ def loan(frame: Any) -> Any:
 
 def subject(**options: Any) -> eh.Subject:
     return eh.Subject(loan, SPACE, positive=True, **options)
+
+
+def mined(data: Any = PEOPLE, **options: Any) -> eh.Result:
+    """Mine the loans of some people."""
+    return eh.mine(subject(), data=data, **options)
+
+
+def close(value: Any) -> Any:
+    return pytest.approx(value, abs=1e-9)
 
 
 def stories(result: eh.Result) -> list[eh.Finding]:
@@ -135,7 +146,7 @@ def means() -> Any:
 
 @pytest.fixture(scope="module")
 def result() -> eh.Result:
-    return eh.mine(subject(), data=PEOPLE, limit=0.1)
+    return mined(limit=0.1)
 
 
 def test_every_story_is_what_a_loop_over_neighbours_finds(result, means):
@@ -149,9 +160,9 @@ def test_every_story_is_what_a_loop_over_neighbours_finds(result, means):
         outside = means[~mask].mean()
         difference = inside - outside
         estimate = finding.estimate
-        assert estimate.value == pytest.approx(abs(difference), abs=1e-9)
+        assert estimate.value == close(abs(difference))
         assert estimate.low <= estimate.value <= estimate.high
-        assert story["difference"] == pytest.approx(difference, abs=1e-9)
+        assert story["difference"] == close(difference)
         assert story["rows"] == mask.sum()
         assert story["support"] == pytest.approx(mask.mean())
         ratio = story["ratio"]
@@ -169,8 +180,8 @@ def check_groups(finding, mask, means):
     group, others = finding.groups
     inside = means[mask]
     outside = means[~mask]
-    assert group.estimate.value == pytest.approx(inside.mean(), abs=1e-9)
-    assert others.estimate.value == pytest.approx(outside.mean(), abs=1e-9)
+    assert group.estimate.value == close(inside.mean())
+    assert others.estimate.value == close(outside.mean())
     assert group.estimate.n == len(inside)
     assert others.estimate.n == len(outside)
     assert str(group) == f"rule {finding.about}"
@@ -191,7 +202,8 @@ def test_the_result_says_how_it_was_found(result):
     assert mining["complement"] == 0.05
     assert mining["depth"] == 3
     assert mining["candidates"] == (2 + 1) * (6 + 1) * (54 + 1) - 1
-    assert mining["examined"] <= mining["frequent"] <= mining["candidates"]
+    assert mining["examined"] <= mining["frequent"]
+    assert mining["frequent"] <= mining["candidates"]
     population = "people like the given rows, and their one-step neighbours"
     assert mining["population"] == population
     method = f"melded, simultaneous over {mining['examined']:,} rule sets"
@@ -245,8 +257,8 @@ def test_maps_are_the_rates_of_all_pairs_of_cells(result, means):
 
 def map_over_ages(data: Any, bins: list[int]) -> Any:
     """Return the only map of a mining over ages."""
-    mined = eh.mine(subject(), data=data, over="age", bins=bins, treatment="rows")
-    (only,) = entry(mined)["maps"]
+    result = mined(data, over="age", bins=bins, treatment="rows")
+    (only,) = entry(result)["maps"]
     return only
 
 
@@ -333,7 +345,8 @@ def network(name: str, over: dict[int, bool], **options: Any) -> tuple[eh.Result
             features[at] = levels_of(features[at])
     protected = [given.names[at] for at in over]
     space = eh.Space(features, protected=protected)
-    frame = pd.DataFrame(authors.rows.astype(int), columns=list(given.names))
+    rows = authors.rows.astype(int)
+    frame = pd.DataFrame(rows, columns=list(given.names))
     tested = eh.Subject(authors.decide, space, positive=True)
     result = eh.mine(tested, data=eh.rows(frame), **options)
     return result, authors
@@ -389,13 +402,16 @@ def test_compas_with_race_as_one_feature():
         *given.features[8:],
     ]
     space = eh.Space(features, protected=["age_degree", "male", "race"])
-    frame = pd.DataFrame(authors.rows.astype(int), columns=list(given.names))
+    rows = authors.rows.astype(int)
+    frame = pd.DataFrame(rows, columns=list(given.names))
     race_numbers = frame[flags].to_numpy().argmax(axis=1)
     frame["race"] = np.array(flags)[race_numbers]
 
     def decide(rows: Any) -> Any:
         races = rows["race"]
-        made = pd.DataFrame({flag: (races == flag).astype(int) for flag in flags})
+        made = pd.DataFrame()
+        for flag in flags:
+            made[flag] = (races == flag).astype(int)
         before = rows.iloc[:, :2]
         after = rows.iloc[:, 3:]
         return authors.decide(pd.concat([before, made, after], axis=1))
@@ -495,7 +511,7 @@ def test_an_estimator_on_real_people(adult, pipeline, adult_space):
         rule = Rule.from_dict(worst["rule"])
         mask = rule.mask(points, adult_space)
         expected = gap_of(got[kept], mask[kept])
-        assert worst["difference"] == pytest.approx(expected, abs=1e-9)
+        assert worst["difference"] == close(expected)
         assert mining["rows"] == kept.sum()
         assert worst["rows"] == (mask & kept).sum()
 
@@ -545,13 +561,14 @@ def test_a_program_is_asked_within_its_budget_and_never_twice(tmp_path):
         "bins": 2,
         "top": 1,
     }
+    most = eh.Budget(queries=90)
     with command(tmp_path, ledger=ledger) as cold:
-        first = eh.mine(cold, budget=eh.Budget(queries=90), **options)
+        first = eh.mine(cold, budget=most, **options)
         assert 0 < cold.executed <= first.spent.queries <= 90
     assert entry(first)["method"] == "drawn"
     assert first.stop is eh.StopReason.QUERIES
     with command(tmp_path, ledger=ledger) as warm:
-        again = eh.mine(warm, budget=eh.Budget(queries=90), **options)
+        again = eh.mine(warm, budget=most, **options)
         assert warm.executed == 0
         assert again.digest == first.digest
         rows = eh.mine(warm, budget=eh.Budget(queries=20), **options)
@@ -591,19 +608,20 @@ def test_a_function_that_fails_is_reported():
 @pytest.mark.parametrize("treatment", ["neighbours", "drawn", "rows"])
 def test_same_seed_same_bytes(treatment, monkeypatch):
     monkeypatch.setattr("evenhand.scores.neighbours.WORTH_SHARING", 0.0)
-    options: dict[str, Any] = {
-        "data": PEOPLE,
-        "treatment": treatment,
-        "over": ["sex", "age"],
-        "top": 3,
-    }
+    listing = partial(
+        eh.mine,
+        data=PEOPLE,
+        treatment=treatment,
+        over=["sex", "age"],
+        top=3,
+    )
     jobs = 2 if treatment == "neighbours" else 1
-    alone = eh.mine(subject(memo=False), **options, n_jobs=1, seed=3)
-    shared = eh.mine(subject(memo=False), **options, n_jobs=jobs, seed=3)
-    remembered = eh.mine(subject(memo=True), **options, n_jobs=1, seed=3)
+    alone = listing(subject(memo=False), n_jobs=1, seed=3)
+    shared = listing(subject(memo=False), n_jobs=jobs, seed=3)
+    remembered = listing(subject(memo=True), n_jobs=1, seed=3)
     assert shared.digest == alone.digest
     assert remembered.digest == alone.digest
-    other_seed = eh.mine(subject(), **options, seed=4)
+    other_seed = listing(subject(), seed=4)
     assert other_seed.digest != alone.digest
 
 
@@ -611,11 +629,11 @@ FEW_BINS: dict[str, Any] = {"top": 2, "bins": 5}
 
 
 def test_frames_of_other_engines_give_the_same():
-    expected = eh.mine(subject(), data=PEOPLE, **FEW_BINS)
+    expected = mined(**FEW_BINS)
     other = pl.from_pandas(PEOPLE)
     records = PEOPLE.to_dict("records")
     for data in (other, other.lazy(), records):
-        found = eh.mine(subject(), data=data, **FEW_BINS)
+        found = mined(data, **FEW_BINS)
         assert found.digest == expected.digest
 
 
@@ -634,9 +652,9 @@ def test_software_is_asked_with_frames_of_the_users_engine():
 
 def test_given_rows_are_everybody_and_a_frame_is_a_sample():
     customers = eh.rows(PEOPLE, sample_of="all customers")
-    sample = eh.mine(subject(), data=PEOPLE)
-    whole = eh.mine(subject(), data=eh.rows(PEOPLE))
-    named = eh.mine(subject(), data=customers)
+    sample = mined(PEOPLE)
+    whole = mined(eh.rows(PEOPLE))
+    named = mined(customers)
     assert str(sample.worst.about) == str(whole.worst.about)
     estimated = sample.worst.estimate
     known = whole.worst.estimate
@@ -658,8 +676,7 @@ def test_given_rows_are_everybody_and_a_frame_is_a_sample():
 @pytest.mark.parametrize("scale", [1.0, 1e-4, 1e4])
 def test_weights_count_rows_as_often_as_they_say(scale, means):
     weights = np.random.default_rng(1).choice([0.0, 1.0, 3.0], len(PEOPLE))
-    given = eh.rows(PEOPLE, weights=scale * weights)
-    result = eh.mine(subject(), data=given)
+    result = mined(eh.rows(PEOPLE, weights=scale * weights))
     points = SPACE.encode(PEOPLE)
     rows = entry(result)["rows"]
     findings = stories(result)
@@ -669,12 +686,14 @@ def test_weights_count_rows_as_often_as_they_say(scale, means):
         outside = np.average(means[~mask], weights=weights[~mask])
         difference = inside - outside
         assert story["difference"] == pytest.approx(difference)
-        assert story["low"] == pytest.approx(abs(difference))
-        assert story["high"] == pytest.approx(abs(difference))
+        apart = abs(difference)
+        assert story["low"] == pytest.approx(apart)
+        assert story["high"] == pytest.approx(apart)
         support = weights[mask].sum() / weights.sum()
         assert story["support"] == pytest.approx(support)
-        sizes = [group.estimate.n for group in finding.groups]
-        assert sizes == [mask.sum(), rows - mask.sum()]
+        group, others = finding.groups
+        assert group.estimate.n == mask.sum()
+        assert others.estimate.n == rows - mask.sum()
     assert "weighted" in result.worst.estimate.population
 
 
@@ -714,9 +733,8 @@ def test_several_outputs_have_a_view_each(tmp_path):
     assert first["favoured"] == "grant yes"
     assert second["output"] == "score"
     assert {finding.output for finding in both.findings} == {"grant", "score"}
-    alone = entry(eh.mine(subject(), data=PEOPLE))
     worst = first["stories"][0]
-    worst_alone = alone["stories"][0]
+    worst_alone = entry(mined())["stories"][0]
     assert worst["text"] == worst_alone["text"]
     assert worst["difference"] == pytest.approx(worst_alone["difference"])
     assert worst["low"] < worst_alone["low"]  # the level is shared
@@ -759,7 +777,12 @@ def test_a_view_of_a_class_compares_how_often_it_is_given():
 
 def test_scores_are_compared_by_their_mean(adult, pipeline, adult_space):
     some = adult.features.sample(800, random_state=1)
-    subject = eh.Subject(pipeline, adult_space, positive=adult.positive, output="score")
+    subject = eh.Subject(
+        pipeline,
+        adult_space,
+        positive=adult.positive,
+        output="score",
+    )
     column = list(pipeline.classes_).index(adult.positive)
     scores = pipeline.predict_proba(some)[:, column]
     points = adult_space.encode(some)
@@ -837,11 +860,13 @@ def test_constraints_are_kept_in_neighbours_and_cases():
 
     space = CONSTRAINED
     frame = people(400, space=space)
-    result = eh.mine(eh.Subject(decide, space, positive=True), data=frame)
+    tested = eh.Subject(decide, space, positive=True)
+    result = eh.mine(tested, data=frame)
     everything_asked = space.encode(pd.concat(asked))
     assert space.valid(everything_asked).all()
     expected = by_hand(frame, decide, space)
-    mask = result.worst.about.mask(space.encode(frame), space)
+    points = space.encode(frame)
+    mask = result.worst.about.mask(points, space)
     gap_by_hand = abs(gap_of(expected, mask))
     assert result.worst.estimate.value == pytest.approx(gap_by_hand)
     assert any(finding.cases for finding in result.findings)
@@ -882,9 +907,17 @@ def test_any_space_gives_a_sound_result_or_a_sentence(space, seed, data):
     queries = data.draw(st.sampled_from([None, 40, 500]))
     budget = eh.Budget(queries=queries)
     options = data.draw(SOME_OPTIONS)
-    given_rows: Any = eh.rows(frame) if data.draw(st.booleans()) else frame
+    given_rows: Any = frame
+    if data.draw(st.booleans()):
+        given_rows = eh.rows(frame)
     try:
-        result = eh.mine(tested, data=given_rows, over=over, budget=budget, **options)
+        result = eh.mine(
+            tested,
+            data=given_rows,
+            over=over,
+            budget=budget,
+            **options,
+        )
     except UsageError as error:
         message = str(error)
         assert "\n" not in message
@@ -926,7 +959,7 @@ def texts(result: eh.Result) -> set[str]:
 
 def rows_mined(**options: Any) -> eh.Result:
     """Mine the outcomes of the rows alone, which is quick, and list many stories."""
-    return eh.mine(subject(), data=PEOPLE, treatment="rows", top=25, **options)
+    return mined(treatment="rows", top=25, **options)
 
 
 def test_a_depth_bounds_the_conditions():
@@ -1032,13 +1065,13 @@ def test_the_budget_is_never_exceeded(queries):
         return
     assert mining["method"] == "drawn"
     assert result.stop is eh.StopReason.QUERIES
-    whole = eh.mine(subject(), data=eh.rows(PEOPLE), budget=budget, support=0.2)
+    whole = mined(eh.rows(PEOPLE), budget=budget, support=0.2)
     # Not everything is known, though the rows are all there are.
     assert whole.worst.estimate.level == 0.95
 
 
 def test_drawn_neighbours_are_about_all_of_them(means):
-    drawn = eh.mine(subject(), data=PEOPLE, budget=eh.Budget(queries=5000))
+    drawn = mined(budget=eh.Budget(queries=5000))
     points = SPACE.encode(PEOPLE)
     for finding in stories(drawn):
         mask = finding.about.mask(points, SPACE)
@@ -1048,7 +1081,7 @@ def test_drawn_neighbours_are_about_all_of_them(means):
 
 def test_time_that_is_up_keeps_the_rows_that_were_asked():
     budget = eh.Budget(seconds=1e-3)
-    result = eh.mine(subject(), data=people(30_000), budget=budget)
+    result = mined(people(30_000), budget=budget)
     rows = entry(result)["rows"]
     assert 0 < rows < 30_000
     assert result.stop is eh.StopReason.SECONDS
@@ -1093,7 +1126,7 @@ def test_an_interrupt_before_anything_was_asked_is_passed_on():
 def test_algorithm_2_keeps_to_the_budget_or_refuses():
     tested = subject()
 
-    def mined(**budget: Any) -> eh.Result:
+    def by_paper(**budget: Any) -> eh.Result:
         return eh.mine(
             tested,
             data=PEOPLE,
@@ -1104,39 +1137,41 @@ def test_algorithm_2_keeps_to_the_budget_or_refuses():
 
     message = refused(
         UsageError,
-        lambda: mined(queries=5000),
+        lambda: by_paper(queries=5000),
         "treatment = 'paper' may take 6,148",
     )
     assert "5,000" in message
     assert tested.asked == 0
-    enough = mined(queries=6148)
+    enough = by_paper(queries=6148)
     assert enough.spent.queries <= 6148
-    refused(UsageError, lambda: mined(seconds=1e-9), "after 0 of 2 rule sets")
+    refused(UsageError, lambda: by_paper(seconds=1e-9), "after 0 of 2 rule sets")
 
 
 # Verdicts, true outcomes, and what is refused
 
 
 def test_verdicts_and_exit_codes():
-    def mined(data: Any = PEOPLE, **options: Any) -> eh.Result:
-        return eh.mine(subject(), data=data, over="sex", treatment="rows", **options)
-
-    def verdict(**options: Any) -> Any:
-        result = mined(**options)
-        return result.verdict, result.exit_code
-
+    by_sex = partial(mined, over="sex", treatment="rows")
+    free = by_sex()
+    assert free.verdict is None
+    assert free.exit_code == 0
+    estimate = free.worst.estimate
     everybody = eh.rows(PEOPLE)
-    estimate = mined().worst.estimate
-    assert verdict() == (None, 0)
-    assert verdict(limit=estimate.low / 2) == ("fail", 1)
-    assert verdict(limit=(estimate.high + 1) / 2) == ("pass", 0)
-    assert verdict(limit=estimate.value) == ("undecided", 3)
-    assert verdict(limit=estimate.value * 1.01, data=everybody) == ("pass", 0)
-    assert verdict(limit=estimate.value * 0.99, data=everybody) == ("fail", 1)
+    over_the_interval = (estimate.high + 1) / 2
+    for data, limit, verdict, code in (
+        (PEOPLE, estimate.low / 2, "fail", 1),
+        (PEOPLE, over_the_interval, "pass", 0),
+        (PEOPLE, estimate.value, "undecided", 3),
+        (everybody, estimate.value * 1.01, "pass", 0),
+        (everybody, estimate.value * 0.99, "fail", 1),
+    ):
+        result = by_sex(data, limit=limit)
+        assert result.verdict == verdict
+        assert result.exit_code == code
 
 
 def test_a_check_names_the_people():
-    result = eh.mine(subject(), data=PEOPLE, over="sex", limit=0.01)
+    result = mined(over="sex", limit=0.01)
     with pytest.raises(AssertionError, match="people with sex F"):
         result.check()
 
@@ -1154,16 +1189,12 @@ def test_a_sample_of_equals_is_undecided_and_everybody_passes():
 
 def test_a_limit_passes_only_if_all_rule_sets_do():
     """One story alone would pass; those that lead none are what is left to prove."""
-    options: dict[str, Any] = {
-        "data": PEOPLE,
-        "over": ["sex", "age", "race"],
-        "support": 0.01,
-    }
-    many = eh.mine(subject(), **options, top=100)
+    listing = partial(mined, over=["sex", "age", "race"], support=0.01)
+    many = listing(top=100)
     highest, *others = [finding.estimate.high for finding in stories(many)]
     highest_other = max(others)
     assert highest_other > highest
-    one = eh.mine(subject(), **options, top=1, limit=highest + 1e-6)
+    one = listing(top=1, limit=highest + 1e-6)
     (story,) = stories(one)
     assert story.verdict == "pass"
     assert one.verdict == "undecided"
@@ -1211,16 +1242,23 @@ def test_true_outcomes_in_any_form(form):
         truth = pd.Series(words)
     elif form == "polars":
         data = pl.from_pandas(data).lazy()
-    result = eh.mine(tested, data=data, truth=truth, score=["tpr", "fpr"], top=1)
+    result = eh.mine(
+        tested,
+        data=data,
+        truth=truth,
+        score=["tpr", "fpr"],
+        top=1,
+    )
     tpr, fpr = result.details["mine"]
     assert tpr["score"] == "tpr"
     assert fpr["score"] == "fpr"
     assert tpr["rows"] == true.sum()
     assert fpr["rows"] == (~true).sum()
     assert tpr["method"] == "rows"
+    by_score = {finding.score: finding for finding in stories(result)}
+    assert len(stories(result)) == 2
     for score_name, kept in (("tpr", true), ("fpr", ~true)):
-        findings = [finding for finding in stories(result) if finding.score == score_name]
-        (finding,) = findings
+        finding = by_score[score_name]
         expected = gap(finding, loan(PEOPLE), kept)
         assert finding.estimate.value == pytest.approx(expected)
         assert finding.claim.startswith("of those whose true outcome is ")
