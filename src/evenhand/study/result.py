@@ -9,7 +9,7 @@ from evenhand.results.document import findings_of, read_stop, spent_of, versions
 from evenhand.results.protocol import Evidence
 from evenhand.runtime.budget import Spent
 from evenhand.statistics.estimate import StopReason
-from evenhand.study import tables
+from evenhand.study.standings import standings
 from evenhand.study.text import as_json, printed_tables
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from evenhand.results.evidence import Finding
     from evenhand.study.fits import Cases
-    from evenhand.study.tables import Place
+    from evenhand.study.standings import Place
     from evenhand.study.text import PrintedTable
 
 
@@ -121,8 +121,8 @@ def _findings(
     found: list[Finding] = []
     for name in bias:
         for own in (False, True):
-            standings = tables.standings(cases, name, performance, own=own, level=level)
-            for place, comparison in standings.comparisons:
+            table = standings(cases, name, performance, own=own, level=level)
+            for place, comparison in table.comparisons:
                 for finding in comparison.findings:
                     found.append(_with_place(finding, place, name))
     return found

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from evenhand.study.fits import Cases
     from evenhand.study.result import StudyResult
-    from evenhand.study.tables import StudyTable
+    from evenhand.study.standings import StudyTable
 
 PUBLISHED = {"spd": "spd", "aod": "aod", "aod-abs": "aod"}
 """The paper's biases, by accuracy.

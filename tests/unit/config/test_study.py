@@ -246,7 +246,7 @@ def test_the_study_of_the_paper_is_that_of_its_table_3(data):
     assert [model.name for model in study.models] == ["LR", "DT", "SVM"]
     keys = {entry.key for entry in study.methods}
     assert keys == {key for key, method in catalogue.METHODS.items() if method.paper}
-    adult, compas, german = (task.ground for task in study.tasks)
+    adult, compas, german = (task.info for task in study.tasks)
     assert adult.protected == {"sex": ("Male", "Female"), "race": ("White", "other")}
     assert compas.protected == {"sex": ("Female", "Male"), "race": ("Caucasian", "other")}
     assert german.protected == {"sex": ("male", "female")}
