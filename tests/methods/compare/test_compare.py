@@ -39,10 +39,11 @@ class LabelledPeople:
     def columns(self, *names: str) -> dict[str, Any]:
         return {name: getattr(self, name) for name in names}
 
-    def table(self, frame: Frame) -> Any:
+    def counted(self, frame: Frame) -> CountTable:
         """Return their counts by the groups of a frame."""
         place = frame.place(self.columns(*frame.names))
-        return frame.table(frame.cells(place, self.truth, self.predicted))
+        cells = frame.cells(place, self.truth, self.predicted)
+        return CountTable(frame, frame.table(cells))
 
     def with_truth(self) -> dict[str, Any]:
         """Return their predictions, and a mitigation that is always right."""
@@ -50,6 +51,7 @@ class LabelledPeople:
 
 
 def people(seed: int, labels: int = 2, races: int = 3, n: int = 250) -> LabelledPeople:
+    """Return random people whose predictions depend on truth, sex and race."""
     rng = np.random.default_rng(seed)
     sex = rng.integers(0, 2, n)
     race = rng.integers(0, races, n)
@@ -61,18 +63,35 @@ def people(seed: int, labels: int = 2, races: int = 3, n: int = 250) -> Labelled
     return LabelledPeople(sex, race, truth, predicted)
 
 
-def tabled(some: LabelledPeople, *columns: str, over: Any = None) -> tuple[Frame, Any]:
+@dataclass
+class CountTable:
+    """Counts of people by group, true and predicted label, and the frame that names them."""
+
+    frame: Frame
+    counts: Any
+
+    def bias(self, name: str, positive: int | None = 1) -> float:
+        score = Bias.of(name, self.frame, positive)
+        return float(score(self.counts))
+
+    def performance(self, name: str, positive: int | None = 1) -> float:
+        score = as_performance(name, self.frame, positive)
+        return float(score(self.counts))
+
+    def undefined(self, name: str) -> str:
+        """Return why a bias is not defined, if it is not."""
+        return Bias.of(name, self.frame, 1).undefined(self.counts)
+
+    def value(self, function: Any) -> float:
+        """Return what somebody's own function says of the counts."""
+        score = Function.of(function, self.frame)
+        return float(score(self.counts))
+
+
+def tabled(some: LabelledPeople, *columns: str, over: Any = None) -> CountTable:
     labels = sorted(set(some.truth.tolist()))
     frame = Frame.of(labels, some.columns(*columns), over=over)
-    return frame, some.table(frame)
-
-
-def bias_of(name: str, frame: Frame, table: Any, positive: int | None = 1) -> float:
-    return float(Bias.of(name, frame, positive)(table))
-
-
-def performance_of(name: str, frame: Frame, table: Any, positive: int | None = 1) -> float:
-    return float(as_performance(name, frame, positive)(table))
+    return some.counted(frame)
 
 
 @dataclass
@@ -138,7 +157,7 @@ def test_a_bias_is_the_worst_of_all_pairs_of_groups(name, seed):
     by_both = worst(name, some, some.both, 1)
 
     def bias(*columns: str, over: Any = None) -> float:
-        return bias_of(name, *tabled(some, *columns, over=over))
+        return tabled(some, *columns, over=over).bias(name)
 
     assert bias("sex") == pytest.approx(by_sex)
     assert bias("race") == pytest.approx(by_race)
@@ -152,20 +171,20 @@ def test_a_bias_is_the_worst_of_all_pairs_of_groups(name, seed):
 @pytest.mark.parametrize("name", BIASES)
 def test_a_bias_of_several_labels_is_the_worst_of_each_against_the_rest(name):
     some = people(3, labels=3)
-    frame, table = tabled(some, "race")
+    table = tabled(some, "race")
     by_label = []
     for label in range(3):
         expected = worst(name, some, some.race, label)
-        assert bias_of(name, frame, table, label) == pytest.approx(expected)
+        assert table.bias(name, label) == pytest.approx(expected)
         by_label.append(expected)
-    assert bias_of(name, frame, table, None) == pytest.approx(max(by_label))
+    assert table.bias(name, None) == pytest.approx(max(by_label))
 
 
 @pytest.mark.parametrize("name", ["spd", "aod", "aod-abs", "odds", "error"])
 def test_biases_of_both_sides_do_not_depend_on_the_favourable_label(name):
-    frame, table = tabled(people(4), "race")
-    for_0 = bias_of(name, frame, table, 0)
-    for_1 = bias_of(name, frame, table, 1)
+    table = tabled(people(4), "race")
+    for_0 = table.bias(name, 0)
+    for_1 = table.bias(name, 1)
     assert for_0 == pytest.approx(for_1)
 
 
@@ -184,7 +203,7 @@ def test_fairlearn_says_the_same(seed, columns):
         "fairlearn.metrics", reason="fairlearn is not installed"
     )
     some = people(seed)
-    frame, table = tabled(some, *columns, over=[tuple(columns)])
+    table = tabled(some, *columns, over=[tuple(columns)])
     features = pd.DataFrame(some.columns(*columns))
 
     def of_fairlearn(name: str, **options: Any) -> float:
@@ -202,14 +221,14 @@ def test_fairlearn_says_the_same(seed, columns):
     if len(features.drop_duplicates()) == 2:
         expected["aod-abs"] = of_fairlearn("equalized_odds_difference", agg="mean")
     for name, value in expected.items():
-        assert bias_of(name, frame, table) == pytest.approx(value), name
+        assert table.bias(name) == pytest.approx(value), name
 
 
 @pytest.mark.parametrize("labels", [2, 3, 5])
 @pytest.mark.parametrize("seed", range(3))
 def test_scikit_learn_says_the_same(seed, labels):
     some = people(seed, labels=labels)
-    frame, table = tabled(some, "sex")
+    table = tabled(some, "sex")
     rows = some.truth, some.predicted
     positive = 1 if labels == 2 else None
     average = "binary" if labels == 2 else "macro"
@@ -220,24 +239,24 @@ def test_scikit_learn_says_the_same(seed, labels):
         "f1": metrics.f1_score(*rows, average=average),
     }
     for name, value in expected.items():
-        assert performance_of(name, frame, table, positive) == pytest.approx(value), name
+        assert table.performance(name, positive) == pytest.approx(value), name
     (f1_of_0,) = metrics.f1_score(*rows, labels=[0], average=None)
-    assert performance_of("f1", frame, table, 0) == pytest.approx(f1_of_0)
+    assert table.performance("f1", 0) == pytest.approx(f1_of_0)
 
 
 def test_scores_of_constant_predictions():
     some = replace(people(1), predicted=np.zeros(250, int))
-    frame, table = tabled(some, "sex")
+    table = tabled(some, "sex")
     rows = some.truth, some.predicted
-    assert performance_of("mcc", frame, table) == 0.0
+    assert table.performance("mcc") == 0.0
     assert metrics.matthews_corrcoef(*rows) == 0.0
-    assert performance_of("f1", frame, table) == 0.0
+    assert table.performance("f1") == 0.0
     assert metrics.f1_score(*rows) == 0.0
-    assert performance_of("balanced accuracy", frame, table) == 0.5
+    assert table.performance("balanced accuracy") == 0.5
     for name in ("spd", "aod", "eod"):
-        assert bias_of(name, frame, table) == 0.0
+        assert table.bias(name) == 0.0
     # Nobody is favoured, and that is not fair by the ratio.
-    assert np.isnan(bias_of("di", frame, table))
+    assert np.isnan(table.bias("di"))
 
 
 def test_scores_of_labels_that_nobody_has():
@@ -245,13 +264,13 @@ def test_scores_of_labels_that_nobody_has():
     some = people(2, labels=3)
     some.truth = np.minimum(some.truth, 1)
     frame = Frame.of([0, 1, 2], {"sex": some.sex})
-    table = some.table(frame)
+    table = some.counted(frame)
     rows = some.truth, some.predicted
     macro_f1 = metrics.f1_score(*rows, average="macro")
-    assert performance_of("f1", frame, table, None) == pytest.approx(macro_f1)
+    assert table.performance("f1", None) == pytest.approx(macro_f1)
     with pytest.warns(UserWarning, match="not in y_true"):
         expected = metrics.balanced_accuracy_score(*rows)
-    balanced = performance_of("balanced accuracy", frame, table, None)
+    balanced = table.performance("balanced accuracy", None)
     assert balanced == pytest.approx(expected)
 
 
@@ -259,11 +278,12 @@ def test_a_combination_that_nobody_has_is_passed_over():
     some = people(5, races=3, n=600)
     moved = (some.sex == 1) & (some.race == 2)
     some.race = np.where(moved, 0, some.race)
-    frame, table = tabled(some, "sex", "race")
-    assert len(frame.combinations) == 5  # nobody is in the sixth
+    table = tabled(some, "sex", "race")
+    # Nobody is in the sixth.
+    assert len(table.frame.combinations) == 5
     groups = (some.sex, some.race, some.both)
     biases = [worst("spd", some, group, 1) for group in groups]
-    assert bias_of("spd", frame, table) == pytest.approx(max(biases))
+    assert table.bias("spd") == pytest.approx(max(biases))
 
 
 def test_groups_that_are_left_out_do_not_count():
@@ -279,23 +299,26 @@ def test_groups_that_are_left_out_do_not_count():
         predicted=some.predicted[4:],
     )
     expected = worst("spd", others, others.race, 1)
-    assert bias_of("spd", frame, some.table(frame)) == pytest.approx(expected)
+    assert some.counted(frame).bias("spd") == pytest.approx(expected)
 
 
 def test_undefined_rates_of_a_group_do_not_read_as_fair():
     some = people(6)
     some.truth = np.where(some.race == 2, 0, some.truth)
-    frame, table = tabled(some, "race")
-    problem = Bias.of("eod", frame, 1).undefined(table)
-    assert "race 2: no row with a favourable true label" in problem
-    assert Bias.of("spd", frame, 1).undefined(table) == ""
+    table = tabled(some, "race")
+    assert "race 2: no row with a favourable true label" in table.undefined("eod")
+    assert table.undefined("spd") == ""
+
+
+def partly_right(some: LabelledPeople, share: float, rng: Any) -> Any:
+    """Return predictions of which about this share were put right."""
+    put_right = rng.random(len(some.predicted)) < share
+    return np.where(put_right, some.truth, some.predicted)
 
 
 def compared(some: LabelledPeople, **options: Any) -> eh.Comparison:
     """Compare predictions with some of which were put right."""
-    rng = np.random.default_rng(9)
-    put_right = rng.random(len(some.predicted)) < 0.15
-    other = np.where(put_right, some.truth, some.predicted)
+    other = partly_right(some, 0.15, np.random.default_rng(9))
     outcomes = {"original": some.predicted, "other": other}
     options = {"resamples": 100} | options
     return eh.compare(outcomes, some.truth, some.sex, **options)
@@ -386,11 +409,10 @@ def test_fairlearn_metrics_of_a_table_are_those_of_its_rows(name):
     )
     metric = getattr(fairlearn, name)
     some = people(8)
-    frame, table = tabled(some, "sex", "race", over=[("sex", "race")])
+    table = tabled(some, "sex", "race", over=[("sex", "race")])
     features = pd.DataFrame(some.columns("sex", "race"))
     of_rows = metric(some.truth, some.predicted, sensitive_features=features)
-    of_table = float(Function.of(metric, frame)(table))
-    assert of_table == pytest.approx(of_rows)
+    assert table.value(metric) == pytest.approx(of_rows)
 
 
 def test_functions_get_what_they_ask_for():
@@ -412,17 +434,16 @@ def test_functions_get_what_they_ask_for():
     some = people(9, n=60)
     some.sex = words[some.sex]
     frame = Frame.of(["no", "yes"], {"sex": some.sex})
-    table = some.table(frame)
+    table = some.counted(frame)
     for function in (two, three, weighed):
-        score = Function.of(function, frame)
-        assert float(score(table)) == 0.5
+        assert table.value(function) == 0.5
     truth = words[some.truth]
     predicted = words[some.predicted]
     assert sorted_rows(seen["two"]) == sorted_rows((truth, predicted))
     assert sorted_rows(seen["three"]) == sorted_rows((truth, predicted, some.sex))
     weights = seen["weights"]
     assert weights.sum() == 60
-    assert len(weights) == (table > 0).sum()
+    assert len(weights) == (table.counts > 0).sum()
     assert len(weights) < 60
 
 
@@ -514,11 +535,12 @@ def several_runs(number: int) -> tuple[list[LabelledPeople], dict[str, Any]]:
     """Return the people of each run, and predictions for them."""
     runs = [people(run, n=300) for run in range(number)]
     rng = np.random.default_rng(0)
+    original = []
     other = []
     for run in runs:
-        put_right = rng.random(300) < 0.2
-        other.append(np.where(put_right, run.truth, run.predicted))
-    return runs, {"original": [run.predicted for run in runs], "other": other}
+        original.append(run.predicted)
+        other.append(partly_right(run, 0.2, rng))
+    return runs, {"original": original, "other": other}
 
 
 def test_runs_with_their_own_test_sets_are_means_over_runs():
@@ -549,17 +571,14 @@ def test_runs_with_their_own_test_sets_are_means_over_runs():
 def test_runs_on_one_test_set():
     some = people(11, n=400)
     rng = np.random.default_rng(1)
-    runs = []
-    for _ in range(4):
-        put_right = rng.random(400) < 0.2
-        runs.append(np.where(put_right, some.truth, some.predicted))
+    runs = [partly_right(some, 0.2, rng) for _ in range(4)]
     listed = {"original": some.predicted, "other": runs}
     found = eh.compare(listed, some.truth, some.sex)
     performance = found["other"].performance
     assert found.runs == 4
     assert "bootstrap" in performance.method
-    mean = np.mean([right(some.truth, run) for run in runs])
-    assert performance.value == pytest.approx(mean)
+    shares_right = [right(some.truth, run) for run in runs]
+    assert performance.value == pytest.approx(np.mean(shares_right))
     stacked = {"original": some.predicted, "other": np.stack(runs)}
     same = eh.compare(stacked, some.truth, some.sex)
     assert found.digest == same.digest
@@ -623,13 +642,23 @@ def test_any_engine_and_any_labels(engine, labels):
     columns = pd.DataFrame({"truth": truth, "predicted": predicted, "other": other})
     letters = np.array(["f", "m"])[some.sex]
     frame = pd.DataFrame({"sex": letters, "race": some.race})
-    options: dict[str, Any] = {"positive": labels[1], "bias": "aod", "resamples": 100}
-    expected = eh.compare(outcomes_of(columns), columns["truth"], frame, **options)
+
+    def search(columns: Any, protected: Any) -> eh.Comparison:
+        return eh.compare(
+            outcomes_of(columns),
+            columns["truth"],
+            protected,
+            positive=labels[1],
+            bias="aod",
+            resamples=100,
+        )
+
+    expected = search(columns, frame)
     built = ENGINES[engine](columns)
     protected = ENGINES[engine](frame)
     if engine == "polars lazy":
         built = built.collect()
-    found = eh.compare(outcomes_of(built), built["truth"], protected, **options)
+    found = search(built, protected)
     assert found.digest == expected.digest
 
 
@@ -681,8 +710,7 @@ def test_what_was_counted_already_compares_alike():
 @pytest.mark.parametrize("performance", ["accuracy", "balanced accuracy", "f1", "mcc"])
 def test_multiclass_end_to_end(performance):
     some = people(19, labels=4, n=600)
-    put_right = np.random.default_rng(3).random(600) < 0.3
-    other = np.where(put_right, some.truth, some.predicted)
+    other = partly_right(some, 0.3, np.random.default_rng(3))
     found = eh.compare(
         {"original": some.predicted, "other": other},
         some.truth,
