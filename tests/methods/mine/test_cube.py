@@ -5,6 +5,8 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pytest
@@ -280,23 +282,31 @@ def table(name):
     return np.loadtxt(path, delimiter=",", skiprows=1)
 
 
-def published(over, columns):
+@dataclass
+class PublishedCube:
     """The cube of a data set, its rows by cell, and the rows that its support asks for."""
-    cube = cube_over(over, columns)
-    least = 0.05 * len(columns[0])
-    return cube, cube.totals(), least
 
+    cube: Cube
+    sizes: Any
+    least: float
 
-def frequent(cube, sizes, least, family, allowed):
-    """How many rule sets of a family are frequent, of those whose choices are allowed.
+    @classmethod
+    def of(cls, over, columns):
+        cube = cube_over(over, columns)
+        least = 0.05 * len(columns[0])
+        return cls(cube, cube.totals(), least)
 
-    `allowed` has a flag for each choice.
-    """
-    enough = cube.sums(family, sizes) >= least
-    for axis, position in enumerate(family):
-        if position in allowed:
-            enough = np.compress(allowed[position], enough, axis=axis)
-    return int(enough.sum())
+    def frequent(self, family, allowed=None):
+        """How many rule sets of a family are frequent, of those whose choices are allowed.
+
+        `allowed` has a flag for each choice of a feature.
+        """
+        flags_of = allowed or {}
+        enough = self.cube.sums(family, self.sizes) >= self.least
+        for axis, position in enumerate(family):
+            if position in flags_of:
+                enough = np.compress(flags_of[position], enough, axis=axis)
+        return int(enough.sum())
 
 
 @pytest.fixture(scope="module")
@@ -307,12 +317,14 @@ def census():
         category("race", list(range(5))),
         category("sex", [0, 1]),
     ]
-    columns = list(rows[:, [0, 7, 8]].T)
-    return published(over, columns)
+    columns = [rows[:, 0], rows[:, 7], rows[:, 8]]
+    return PublishedCube.of(over, columns)
 
 
 def test_census_has_the_rule_sets_of_algorithm_1(census):
-    cube, sizes, least = census
+    cube = census.cube
+    sizes = census.sizes
+    least = census.least
     assert cube.candidates() == 4184
     assert cube.frequent(sizes, least) == 2045
     rows = sizes.sum()
@@ -331,30 +343,29 @@ def test_census_has_the_rule_sets_of_algorithm_1(census):
 
 
 def test_census_has_the_rule_sets_that_the_authors_report(census):
-    cube, sizes, least = census
-    races_taken = cube.choices[1].picks.sum(axis=1)
-    few = {1: races_taken <= 3}
+    race = census.cube.choices[1]
+    few_races = race.picks.sum(axis=1) <= 3
     # All intervals of ages, that of all ages being age left out.
-    with_age = frequent(cube, sizes, least, (0, 1, 2), few)
-    without_age = frequent(cube, sizes, least, (1, 2), few)
+    with_age = census.frequent((0, 1, 2), {1: few_races})
+    without_age = census.frequent((1, 2), {1: few_races})
     assert with_age + without_age == 880
 
 
 def test_bank_has_the_rule_sets_that_the_authors_report():
     rows = table("bank")
     age = rows[:, 0]
-    cube, sizes, least = published([integer("age", 1, 9)], [age])
-    intervals = frequent(cube, sizes, least, (0,), {})
+    bank = PublishedCube.of([integer("age", 1, 9)], [age])
+    intervals = bank.frequent((0,))
     assert intervals + 1 == 34  # and the interval of all ages
 
 
 def test_credit_has_the_rule_sets_that_the_authors_report():
     rows = table("credit")
     over = [category("sex", [0, 1]), integer("age", 1, 8)]
-    columns = list(rows[:, [8, 12]].T)
-    cube, sizes, least = published(over, columns)
-    with_age = frequent(cube, sizes, least, (0, 1), {})
-    without_age = frequent(cube, sizes, least, (0,), {})
+    columns = [rows[:, 8], rows[:, 12]]
+    credit = PublishedCube.of(over, columns)
+    with_age = credit.frequent((0, 1))
+    without_age = credit.frequent((0,))
     assert with_age + without_age == 53
 
 
@@ -369,18 +380,16 @@ def test_compas_has_the_rule_sets_that_the_authors_report():
     ]
     race = flags.argmax(axis=1).astype(float)
     columns = [rows[:, 0], rows[:, 1], race]
-    cube, sizes, least = published(over, columns)
-    taken = cube.choices[2].picks.sum(axis=1)
+    compas = PublishedCube.of(over, columns)
+    races_taken = compas.cube.choices[2].picks.sum(axis=1)
 
     def among(*numbers):
-        allowed = {2: np.isin(taken, numbers)}
-        with_age = frequent(cube, sizes, least, (0, 1, 2), allowed)
-        without_age = frequent(cube, sizes, least, (1, 2), allowed)
+        allowed = {2: np.isin(races_taken, numbers)}
+        with_age = compas.frequent((0, 1, 2), allowed)
+        without_age = compas.frequent((1, 2), allowed)
         return with_age + without_age
 
-    with_age = frequent(cube, sizes, least, (0, 1), {})
-    without_age = frequent(cube, sizes, least, (1,), {})
-    everybody = with_age + without_age
+    everybody = compas.frequent((0, 1)) + compas.frequent((1,))
     assert among(1, 2, 5) == 1032
     # As released, where each of the 15 pairs of races covers everybody.
     assert among(1, 5) + 15 * everybody == 1590

@@ -97,13 +97,20 @@ def graded(texts: list[str]) -> list[float]:
     return [checksum(text) % 101 / 100 for text in texts]
 
 
-def decided_by(
-    function: Any, texts: list[str], support: float = 0.01, **options: Any
-) -> list[Decided]:
+def frequent(matches: Any, support: float = 0.1) -> Any:
+    """Return the families of any depth that enough texts name."""
+    return families(matches, support, None, 0)
+
+
+def decided_by(function: Any, texts: list[str], **options: Any) -> list[Decided]:
     subject = TextSubject(function, **options)
     matches = find(texts, LEXICON)
-    found = families(matches, support, None, 0)
+    found = frequent(matches, 0.01)
     return ask(subject, matches, found, Meter()).decided
+
+
+def rules_of(decided: list[Decided]) -> int:
+    return sum(one.family.rules for one in decided)
 
 
 @settings(deadline=None)
@@ -161,10 +168,10 @@ def test_categories_that_are_never_named_together_are_not_combined():
         after = (at + 1) % 40
         texts.append(f"one{at} two{after}")
     matches = find(texts * 2, Lexicon.from_dict(terms))
-    found = families(matches, 0.02, None, 0)
+    found = frequent(matches, 0.02)
     assert len(found) == 80
     assert {len(family.categories) for family in found} == {1, 2}
-    message = refused(DataError, lambda: families(matches, 0.3, None, 0), "c0 5 %", "30 %")
+    message = refused(DataError, lambda: frequent(matches, 0.3), "c0 5 %", "30 %")
     assert message.count("%") == MOST_NOTES + 1
 
 
@@ -175,7 +182,7 @@ def test_combinations_that_nobody_could_ask_about_are_not_listed():
         terms[f"c{at}"] = [f"{word}{at}" for word in "abcdefghij"]
     text = " ".join(f"a{at}" for at in range(12))
     matches = find([text] * 100, Lexicon.from_dict(terms))
-    found = families(matches, 0.05, None, 0)
+    found = frequent(matches, 0.05)
     kept, notes = affordable(found, 100_000)
     # Fifty texts of each: 6,000 for the single categories, and 5,000 for each pair.
     assert [len(family.categories) for family in kept] == [1] * 12 + [2] * 18
@@ -206,7 +213,7 @@ def cost_of(found: Any, standing: Any) -> int:
 @given(sentences, st.integers(1, 400), st.booleans())
 def test_a_budget_is_kept_and_used(texts, most, standing):
     texts = [*texts, "gay sikh", "young"]
-    found = families(find(texts, LEXICON), 0.01, None, 0)
+    found = frequent(find(texts, LEXICON), 0.01)
     single = [family for family in found if len(family.categories) == 1]
     least_cost = sum(family.rules + standing for family in single)
     if least_cost > most:
@@ -239,7 +246,7 @@ def test_a_budget_is_kept_and_used(texts, most, standing):
 
 def test_the_most_expensive_combinations_go_first_and_are_noted():
     texts = ["gay sikh young"] * 100 + ["gay sikh"] * 50
-    found = families(find(texts, LEXICON), 0.01, None, 0)
+    found = frequent(find(texts, LEXICON), 0.01)
     sizes = {family.categories: len(family.rows) * family.rules for family in found}
     least_cost = sum(LEAST * family.rules for family in found)
     kept, notes = affordable(found, least_cost - 1)
@@ -265,7 +272,7 @@ def test_the_most_expensive_combinations_go_first_and_are_noted():
 def test_outcomes_are_those_of_each_text_with_each_combination(texts, standing):
     texts = [*texts, "gay sikh gay trans"]
     matches = find(texts, LEXICON)
-    found = families(matches, 0.01, None, 0)
+    found = frequent(matches, 0.01)
     meter = Meter()
     # A batch of 5 texts cuts families into parts.
     asked = ask(TextSubject(odd, batch=5), matches, found, meter, standing=standing)
@@ -320,7 +327,7 @@ def test_scores_are_those_of_replacing_one_by_one(texts, function):
     decided = decided_by(function, texts, **options)
     matches = find(texts, LEXICON)
     base = np.array(function(texts), dtype=float)
-    rules = sum(one.family.rules for one in decided)
+    rules = rules_of(decided)
     intervals = SimultaneousIntervals(0.95, rules, graded=True)
     expected = one_by_one(texts, 0.01)
     for outcomes in decided:
@@ -386,7 +393,7 @@ def test_matrices_hold_every_single_category_and_pair():
 def test_every_rule_set_is_in_one_story_or_in_the_rest(texts, most):
     texts = [*texts, "gay sikh young"]
     decided = decided_by(odd, texts)
-    rules = sum(one.family.rules for one in decided)
+    rules = rules_of(decided)
     matches = find(texts, LEXICON)
     intervals = SimultaneousIntervals(0.95, rules, graded=True)
     scored = [score_terms(one, intervals) for one in decided]
@@ -487,7 +494,7 @@ def mined(subject: TextSubject) -> tuple[list[Any], Any]:
     """Return the findings and the details of some texts over gender alone."""
     lexicon = lexicon_of({"gender": TERMS["gender"]})
     matches = find(SOME_TEXTS, lexicon)
-    found = families(matches, 0.05, None, 0)
+    found = frequent(matches, 0.05)
     asked = ask(subject, matches, found, Meter(Budget()))
     sure = SimultaneousIntervals(0.95, 3)
     scored = [score_terms(one, sure) for one in asked.decided]
@@ -507,7 +514,7 @@ def test_when_time_is_up_what_was_asked_is_kept():
 
     texts = [f"gay sikh {at}" for at in range(20)]
     matches = find(texts, LEXICON)
-    found = families(matches, 0.1, None, 0)
+    found = frequent(matches)
     meter = Short()
     asked = ask(TextSubject(odd, batch=6), matches, found, meter)
     assert asked.stop is StopReason.SECONDS
@@ -529,7 +536,7 @@ def asked_until(call: int) -> Any:
 
     texts = [f"gay sikh {at}" for at in range(20)]
     matches = find(texts, LEXICON)
-    found = families(matches, 0.1, None, 0)
+    found = frequent(matches)
     return ask(TextSubject(function, batch=30), matches, found, Meter())
 
 
@@ -567,7 +574,7 @@ def test_progress_goes_from_nothing_to_all():
         shares.append(progress.share or 0.0)
 
     matches = find(["gay sikh"] * 20, LEXICON)
-    found = families(matches, 0.1, None, 0)
+    found = frequent(matches)
     subject = TextSubject(odd, batch=8)
     ask(subject, matches, found, Meter(Budget(), note), standing=True)
     assert shares == sorted(shares)
@@ -585,7 +592,7 @@ def test_outcomes_that_cannot_be_weighed_are_refused_at_once():
 
     texts = [f"gay sikh {at}" for at in range(50)]
     matches = find(texts, LEXICON)
-    found = families(matches, 0.1, None, 0)
+    found = frequent(matches)
     subject = TextSubject(words, batch=30)
     refused(UsageError, lambda: ask(subject, matches, found, Meter()), "positive=…")
     assert calls == [30]
