@@ -59,7 +59,9 @@ def regions_by_method(
 
 
 def regions_by_model_and_task(
-    cases: Cases, bias: Sequence[Any] = ("spd", "aod"), performance: Any = "accuracy"
+    cases: Cases,
+    bias: Sequence[Any] = ("spd", "aod"),
+    performance: Any = "accuracy",
 ) -> StudyTable:
     """Return Table 5: the share of cases in each region, by model and by data set and column.
 
@@ -91,7 +93,11 @@ def regions_by_model_and_task(
 
 
 def areas(
-    cases: Cases, bias: Any = "spd", performance: Any = "accuracy", *, level: float = 0.95
+    cases: Cases,
+    bias: Any = "spd",
+    performance: Any = "accuracy",
+    *,
+    level: float = 0.95,
 ) -> StudyTable:
     """Return Table 6: the area of each good trade-off, or else the region.
 
@@ -132,7 +138,11 @@ def _best_methods(rows: list[dict[str, Any]]) -> dict[Place, tuple[str, ...]]:
 
 
 def areas_own_model(
-    cases: Cases, bias: Any = "spd", performance: Any = "accuracy", *, level: float = 0.95
+    cases: Cases,
+    bias: Any = "spd",
+    performance: Any = "accuracy",
+    *,
+    level: float = 0.95,
 ) -> StudyTable:
     """Return Table 7: as Table 6, for methods that have a model of their own.
 
@@ -220,7 +230,10 @@ def _pooled(frame: Any, rows: list[tuple[str, Any]], what: str) -> Any:
 
 
 def _cells(
-    frame: Any, methods: Sequence[str], places: Sequence[tuple[str, ...]], names: list[str]
+    frame: Any,
+    methods: Sequence[str],
+    places: Sequence[tuple[str, ...]],
+    names: list[str],
 ) -> Any:
     """Return the cells of a table of areas, by method and by places with these names."""
     import pandas as pd
