@@ -88,10 +88,9 @@ def run(
 ) -> None:
     exec(compile(code, where, "exec"), names)
     printed = capsys.readouterr().out
-    for line in code.splitlines():
-        # A comment after print(...) is what it prints.
-        if match := re.match(r"print\(.*\)\s+# (.+)", line):
-            assert match.group(1) in printed, where
+    # A comment after print(...), beside or below it, is what it prints.
+    for output in re.findall(r"^print\(.*\)\s+# (.+)$", code, flags=re.MULTILINE):
+        assert output in printed, where
 
 
 @pytest.mark.parametrize(

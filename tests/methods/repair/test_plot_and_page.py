@@ -502,7 +502,7 @@ def test_drawing_without_matplotlib_names_the_extra(monkeypatch):
 VOID = {"meta", "br", "img", "link", "input", "hr"}
 
 
-class Page(HTMLParser):
+class RepairPage(HTMLParser):
     """Parses a page strictly: every element that is opened is closed, in order."""
 
     def __init__(self, text: str) -> None:
@@ -547,14 +547,14 @@ def page() -> str:
     return whole_section(FULL)
 
 
-def row_of(found: Page, name: str) -> list[str]:
+def row_of(found: RepairPage, name: str) -> list[str]:
     return next(
         cells for cells in found.cells if cells[0].startswith(name) and len(cells) > 1
     )
 
 
 def test_a_section_tells_the_claim_the_scores_the_steps_and_how_to_make_it_again():
-    found = Page(page())
+    found = RepairPage(page())
     assert found.elements[0] == (
         "section",
         {"class": "repair", "id": "repair", "aria-labelledby": "repair-heading"},
@@ -602,7 +602,7 @@ def test_a_section_tells_the_claim_the_scores_the_steps_and_how_to_make_it_again
 
 
 def test_tables_have_headers_and_figures_have_words():
-    found = Page(page())
+    found = RepairPage(page())
     assert {one["scope"] for one in found.all("th")} == {"col", "row", "rowgroup"}
     assert (
         len(found.all("caption")) == len(found.all("table")) == len(found.all("thead")) == 3
@@ -621,7 +621,7 @@ def test_tables_have_headers_and_figures_have_words():
 
 def test_ids_are_unique_and_every_part_of_a_drawing_is_there():
     both = page() + whole_section(UNTOUCHED, name="other")
-    found = Page(both)
+    found = RepairPage(both)
     names = Counter(one["id"] for _, one in found.elements if "id" in one)
     assert set(names.values()) == {1}
     used = set(re.findall(r'href="#([^"]+)"|url\(#([^)]+)\)', both))
@@ -632,7 +632,7 @@ def test_ids_are_unique_and_every_part_of_a_drawing_is_there():
 def check_page(text: str) -> None:
     """Check that a page loads nothing and runs nothing."""
     assert text.startswith("<!DOCTYPE html>\n<html lang")
-    found = Page(text.removeprefix("<!DOCTYPE html>"))
+    found = RepairPage(text.removeprefix("<!DOCTYPE html>"))
     tags = {tag for tag, _ in found.elements}
     assert tags.isdisjoint({"script", "link", "img", "iframe", "object"})
     assert "http" not in text.replace("http-equiv", "")
@@ -684,7 +684,7 @@ def test_names_stay_text_in_drawings_too():
         comparisons={},
     )
     text = whole_section(odd)
-    found = Page(text)
+    found = RepairPage(text)
     assert not found.all("script")
     assert "<!--" not in text
     assert found.text.count(NASTY) >= 4
@@ -704,8 +704,8 @@ def test_any_text_is_shown_as_it_is(name, detail, note, why):
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(sys.modules, "matplotlib", None)  # drawings take a second each
         text = whole_section(odd)
-    plain = Page(section_of(FULL))
-    found = Page(text)
+    plain = RepairPage(section_of(FULL))
+    found = RepairPage(text)
     assert {tag for tag, _ in found.elements} - {tag for tag, _ in plain.elements} == set()
     assert text.encode().decode() == text
     assert all(letter.isprintable() or letter == "\n" for letter in text)
@@ -727,7 +727,7 @@ def test_every_check_and_step_has_a_row(name):
     repair = ALL[name]
     if name == "gaps":
         repair = replace(repair, history=repair.history[:1])
-    found = Page(section_of(repair))
+    found = RepairPage(section_of(repair))
     counted = (
         sum(len(cells) == 8 for cells in found.cells),
         sum(len(cells) == 10 for cells in found.cells),

@@ -1062,7 +1062,7 @@ def test_the_time_budget_ends_a_search(options):
     assert has_untested(result)
 
 
-class Interrupted:
+class InterruptedSoftware:
     """Software that is interrupted at one of its calls."""
 
     def __init__(self, model, at=math.inf):
@@ -1085,7 +1085,7 @@ def test_an_interrupt_keeps_what_is_known(run):
     limit = 0.8 if run == "group" else 0.3
 
     def search(at=math.inf):
-        software = Interrupted(model, at)
+        software = InterruptedSoftware(model, at)
         subject = eh.Subject(software, space, memo=False, **of_subject)
         result = eh.subsets(subject, limit=limit, **options)
         return result, software

@@ -165,6 +165,7 @@ def repair(
 
     Examples
     --------
+    >>> import numpy as np
     >>> import pandas as pd
     >>> from sklearn.tree import DecisionTreeClassifier
     >>> from evenhand.space.space import Space

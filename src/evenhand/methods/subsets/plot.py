@@ -39,7 +39,7 @@ MOST_LISTED = 8
 """The most minimal sets that are listed under the bars."""
 
 
-class Look(NamedTuple):
+class StateLook(NamedTuple):
     """How sets in one state are drawn, and what the legend calls them."""
 
     label: str
@@ -49,15 +49,15 @@ class Look(NamedTuple):
 
 
 LOOKS = {
-    "discriminating": Look(messages.STATE_DISCRIMINATING, VERMILLION, "X", ""),
-    "implied discriminating": Look(
+    "discriminating": StateLook(messages.STATE_DISCRIMINATING, VERMILLION, "X", ""),
+    "implied discriminating": StateLook(
         messages.STATE_IMPLIED_DISCRIMINATING, ORANGE, "s", "///"
     ),
-    "cleared": Look(messages.STATE_CLEARED, BLUE, "o", ""),
-    "implied cleared": Look(messages.STATE_IMPLIED_CLEARED, SKY, "v", "\\\\\\"),
-    "undecided": Look(messages.STATE_UNDECIDED, YELLOW, "D", "..."),
-    "not shown": Look(messages.STATE_NOT_SHOWN, PURPLE, "^", "++"),
-    "not tested": Look(messages.STATE_NOT_TESTED, "white", "h", ""),
+    "cleared": StateLook(messages.STATE_CLEARED, BLUE, "o", ""),
+    "implied cleared": StateLook(messages.STATE_IMPLIED_CLEARED, SKY, "v", "\\\\\\"),
+    "undecided": StateLook(messages.STATE_UNDECIDED, YELLOW, "D", "..."),
+    "not shown": StateLook(messages.STATE_NOT_SHOWN, PURPLE, "^", "++"),
+    "not tested": StateLook(messages.STATE_NOT_TESTED, "white", "h", ""),
 }
 """The look of each state of a set, in the order of the legend."""
 
