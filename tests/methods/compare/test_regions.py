@@ -146,14 +146,20 @@ def test_ties_never_count_as_better(performance, bias, height):
     assert (found == "good trade-off") == (traded and height > 0)
     assert (found == "poor trade-off") == (traded and height <= 0)
     rounding = CLOSE / 2
-    nearby = regions(performance + rounding, bias - rounding, height + rounding)
+    nearby = regions(
+        performance + rounding,
+        bias - rounding,
+        height + rounding,
+    )
     assert REGIONS[int(nearby)] == found
 
 
 def ends_and_zero(interval: list[float]) -> list[float]:
     """Return the ends of an interval, and 0 if it lies between: nothing else changes a region."""
     low, high = interval
-    return [low, 0.0, high] if low <= 0 <= high else [low, high]
+    if low <= 0 <= high:
+        return [low, 0.0, high]
+    return [low, high]
 
 
 INTERVALS = st.tuples(COARSE, COARSE).map(sorted)
@@ -243,7 +249,8 @@ def test_regions_are_those_of_polygons(points, point):
         shapely.LineString([(start_x, -FAR), (start_x, FAR)]),
         shapely.LineString([(-FAR, start_y), (FAR, start_y)]),
     ]
-    assume(all(border.distance(place) > 1e-6 for border in borders))
+    nearest = min(border.distance(place) for border in borders)
+    assume(nearest > 1e-6)
     (expected,) = [name for name, part in parts.items() if part.contains(place)]
     height = line.height(x, y)
     found = regions(y - start_y, x - start_x, height)
@@ -256,7 +263,9 @@ def test_a_line_is_read_as_by_interpolation(points, where):
     line = OverwritingLine.through(bias, performance)
     assume(len(set(bias.tolist())) == len(bias))
     found = line.at(np.array(where))
-    expected = np.interp(where, bias[::-1], performance[::-1])
+    rising_bias = bias[::-1]
+    rising_performance = performance[::-1]
+    expected = np.interp(where, rising_bias, rising_performance)
     assert found == pytest.approx(expected, abs=1e-7)
 
 
@@ -280,10 +289,13 @@ def test_any_points_make_a_line_that_is_nowhere_worse_and_never_falls(points):
 @settings(max_examples=examples(50))
 def test_many_lines_and_points_at_once_are_each_by_itself(many, points):
     size = max(len(bias) for bias, _ in many)
-    biases = np.array([padded(bias, size) for bias, _ in many])
-    performances = np.array([padded(performance, size) for _, performance in many])
     # A line for each row, a point for each column.
-    together = OverwritingLine.through(biases[:, None, :], performances[:, None, :])
+    biases = np.empty((len(many), 1, size))
+    performances = np.empty((len(many), 1, size))
+    for at, (bias, performance) in enumerate(many):
+        biases[at] = padded(bias, size)
+        performances[at] = padded(performance, size)
+    together = OverwritingLine.through(biases, performances)
     x, y = np.array(points).T
     heights = together.height(x[None], y[None])
     areas = together.area(x[None], y[None])
@@ -295,7 +307,8 @@ def test_many_lines_and_points_at_once_are_each_by_itself(many, points):
 
 def padded(values: Any, size: int) -> Any:
     """Return values that are repeated at the end up to this size."""
-    return np.pad(values, (0, size - len(values)), mode="edge")
+    missing = size - len(values)
+    return np.pad(values, (0, missing), mode="edge")
 
 
 FACTORS = st.floats(0.1, 10)
@@ -364,7 +377,11 @@ OTHER_LABELS: list[tuple[Any, Any]] = [
 @pytest.mark.parametrize("performance", ["accuracy", "f1", "mcc"])
 def test_names_of_labels_and_orders_do_not_matter(bias, performance):
     outcomes, truth, sex = cases(1)
-    options: dict[str, Any] = {"bias": bias, "performance": performance, "resamples": 100}
+    options: dict[str, Any] = {
+        "bias": bias,
+        "performance": performance,
+        "resamples": 100,
+    }
     expected = eh.compare(outcomes, truth, sex, **options)
     for no, yes in OTHER_LABELS:
         words = np.array([no, yes], dtype=object)

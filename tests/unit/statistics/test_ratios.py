@@ -25,7 +25,8 @@ def hits_of(n):
 
 
 counts = st.integers(1, 5000).flatmap(hits_of)
-groups = st.lists(st.integers(0, 300).flatmap(hits_of), min_size=2, max_size=6)
+small_counts = st.integers(0, 300).flatmap(hits_of)
+groups = st.lists(small_counts, min_size=2, max_size=6)
 
 
 def binomial(n, p):
@@ -36,9 +37,15 @@ def binomial(n, p):
     return np.exp(log_choose + log_powers)
 
 
-def above(k1: float, n1: float, k2: float, n2: float, tail: float) -> float:
-    hits1, size1, hits2, size2 = np.array([[k1], [n1], [k2], [n2]], dtype=float)
-    (limit,) = ratios.ratio_above(hits1, size1, hits2, size2, tail)
+Count = tuple[float, float]
+"""Hits, and among how many."""
+
+
+def above(count1: Count, count2: Count, tail: float) -> float:
+    """The lower limit of the ratio of two rates, one pair at a time."""
+    k1, n1 = np.array(count1, dtype=float)[:, None]
+    k2, n2 = np.array(count2, dtype=float)[:, None]
+    (limit,) = ratios.ratio_above(k1, n1, k2, n2, tail)
     return float(limit)
 
 
@@ -56,15 +63,17 @@ def above(k1: float, n1: float, k2: float, n2: float, tail: float) -> float:
 @pytest.mark.parametrize("tail", [0.025, 0.0005])
 def test_the_limit_is_the_quantile_of_the_melded_ratio(sample, tail):
     k1, n1, k2, n2 = sample
-    limit = above(k1, n1, k2, n2, tail)
+    limit = above((k1, n1), (k2, n2), tail)
+    # Of the two confidence distributions that are melded.
+    lower1 = beta(k1, n1 - k1 + 1)
+    upper2 = beta(k2 + 1, n2 - k2) if k2 < n2 else None
 
     def density_below_limit(z):
         upper = 1.0
-        if k2 < n2:
-            upper = beta.ppf(norm.cdf(z), k2 + 1, n2 - k2)
+        if upper2 is not None:
+            upper = upper2.ppf(norm.cdf(z))
         largest_rate = min(1.0, limit * upper)
-        below = beta.cdf(largest_rate, k1, n1 - k1 + 1)
-        return below * norm.pdf(z)
+        return lower1.cdf(largest_rate) * norm.pdf(z)
 
     probability, _ = quad(density_below_limit, -9, 9, limit=400, epsabs=1e-13)
     assert probability == pytest.approx(tail, rel=2e-3)
@@ -147,26 +156,28 @@ def test_leaving_out_hopeless_pairs_changes_nothing(found):
     m = len(k)
     alpha = 0.05
 
-    def limit(i, j, tail):
-        return above(k[i], n[i], k[j], n[j], tail)
-
-    pairs = list(itertools.permutations(range(m), 2))
+    pairs = list(itertools.permutations(found, 2))
     low, high = ratios.impact_ratio(k, n, 1 - alpha)
     high_tail, low_tail = intervals.spread_tails(m, alpha)
-    least = min(limit(i, j, low_tail) for i, j in pairs)
-    most = max(limit(i, j, high_tail) for i, j in pairs)
-    assert low == pytest.approx(min(1.0, least), rel=1e-5)
-    assert high == pytest.approx(1 / max(1.0, most), rel=1e-5)
+    least = min(above(*pair, low_tail) for pair in pairs)
+    most = max(above(*pair, high_tail) for pair in pairs)
+    # No group has a higher rate than the best.
+    expected_low = min(1.0, least)
+    expected_high = 1 / max(1.0, most)
+    assert low == pytest.approx(expected_low, rel=1e-5)
+    assert high == pytest.approx(expected_high, rel=1e-5)
 
     lows, highs = ratios.ratios_to_best(k, n, 1 - alpha)
     low_tail = alpha / 2 / (m - 1)
     high_tail = alpha / 2 / (m - 1) ** 2
-    for g in range(m):
-        others = [h for h in range(m) if h != g]
-        least = min(limit(g, h, low_tail) for h in others)
-        most = max(limit(h, g, high_tail) for h in others)
-        assert lows[g] == pytest.approx(min(1.0, least), rel=1e-5)
-        assert highs[g] == pytest.approx(1 / max(1.0, most), rel=1e-5)
+    for g, own in enumerate(found):
+        others = found[:g] + found[g + 1 :]
+        least = min(above(own, other, low_tail) for other in others)
+        most = max(above(other, own, high_tail) for other in others)
+        expected_low = min(1.0, least)
+        expected_high = 1 / max(1.0, most)
+        assert lows[g] == pytest.approx(expected_low, rel=1e-5)
+        assert highs[g] == pytest.approx(expected_high, rel=1e-5)
 
 
 def outcomes(sizes):
@@ -214,7 +225,9 @@ def test_groups_hold_their_level_by_enumeration(sizes, level):
 
     def misses(rates):
         value = rates.min() / rates.max()
-        return (low > value + 1e-9) | (high < value - 1e-9)
+        too_high = low > value + 1e-9
+        too_low = high < value - 1e-9
+        return too_high | too_low
 
     def misses_one(rates):
         values = rates / rates.max()
@@ -335,7 +348,9 @@ def test_a_contrast_shares_its_error_and_leaves_the_unknown_open():
 
 
 def test_a_contrast_of_one_group_is_unknown():
-    alone = ratios.Contrast(np.array([30.0]), np.array([40.0]), 0.95)
+    hits = np.array([30.0])
+    size = np.array([40.0])
+    alone = ratios.Contrast(hits, size, 0.95)
     difference = alone.difference()
     assert difference.low == 0.0
     assert difference.high == 1.0
@@ -343,7 +358,9 @@ def test_a_contrast_of_one_group_is_unknown():
 
 
 def test_groups_without_hits_differ_by_nothing_at_an_unknown_ratio():
-    never = ratios.Contrast(np.zeros(2), np.array([40.0, 40.0]), 0.95)
+    no_hits = np.zeros(2)
+    size = np.full(2, 40.0)
+    never = ratios.Contrast(no_hits, size, 0.95)
     assert never.difference().value == 0
     ratio = never.ratio()
     assert ratio.low == 0.0
