@@ -92,7 +92,7 @@ def run(capsys):
         if expect in (2, 4):
             assert err.startswith("evenhand: ")
             assert err.count("\n") == 1
-        return err if expect in (2, 4) else out
+        return str(err if expect in (2, 4) else out)
 
     return call
 

@@ -133,9 +133,11 @@ def cut(display: Any) -> bool:
     """Return whether anything drawn stands out of the figure."""
     box = display.figure_.get_tightbbox()
     wide, high = display.figure_.get_size_inches()
-    below = box.x0 < -0.02 or box.y0 < -0.02
-    above = box.x1 > wide + 0.02 or box.y1 > high + 0.02
-    return bool(below or above)
+    slack = 0.02
+    below = min(box.x0, box.y0) < -slack
+    right = box.x1 > wide + slack
+    above = box.y1 > high + slack
+    return bool(below or right or above)
 
 
 def meet(axes: Any, *kinds: str) -> list[tuple[str, str]]:
@@ -158,7 +160,9 @@ def lie_over(box: Any, other: Any) -> bool:
     right = min(box.x1, other.x1)
     bottom = max(box.y0, other.y0)
     top = min(box.y1, other.y1)
-    return right - left > 1 and top - bottom > 1
+    width = right - left
+    height = top - bottom
+    return bool(width > 1 and height > 1)
 
 
 def test_bars_are_the_stories_signed_with_their_rates():
@@ -238,8 +242,7 @@ def test_the_heat_map_beside_the_bars_is_over_features_of_the_worst_rule_set():
     assert heat is not None
     assert heat.axes == ("age", "sex")
     frame = people()
-    rows = np.array(heat.rows)
-    assert rows.sum() == len(frame)
+    assert np.sum(heat.rows) == len(frame)
     assert heat.least == 0.05 * len(frame)
     ages, sexes = heat.labels
     assert sexes == ("F", "M")
@@ -254,7 +257,8 @@ def test_the_heat_map_beside_the_bars_is_over_features_of_the_worst_rule_set():
             assert heat.rates[down][across] == pytest.approx(rate, abs=1e-6)
     assert heat.centre == pytest.approx(frame["granted"].mean())
     entry = table().details["mine"][0]
-    by_sex_and_age = next(each for each in entry["maps"] if each["axes"] == ["sex", "age"])
+    maps = {tuple(each["axes"]): each for each in entry["maps"]}
+    by_sex_and_age = maps["sex", "age"]
     worst = Rule.from_dict(entry["stories"][0]["rule"])
     inside = HeatCells.of(by_sex_and_age).covered(worst)
     assert np.array_equal(np.array(heat.inside), inside)
@@ -458,7 +462,8 @@ def test_several_minings_have_panels_of_their_own():
 
 
 def test_minings_that_have_no_panel_are_counted(drawn):
-    sets = table(over=(("sex",), ("race",), ("age",), ("sex", "race")), bins=10, top=2)
+    over = (("sex",), ("race",), ("age",), ("sex", "race"))
+    sets = table(over=over, bins=10, top=2)
     display = drawn(display_of(sets))
     assert len(display.bars) == MOST_MININGS
     assert display.left_out == 1

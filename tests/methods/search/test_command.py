@@ -96,7 +96,7 @@ def run(tmp_path, monkeypatch, capsys):
         if expect == 2:
             assert err.startswith("evenhand: ")
             assert err.count("\n") == 1
-        return err if expect == 2 else out
+        return str(err if expect == 2 else out)
 
     return call
 

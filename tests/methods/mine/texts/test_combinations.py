@@ -48,7 +48,8 @@ TERM_WORDS = {term.split()[0] for term in ALL_TERMS}
 """The word that each term is known by."""
 WORDS = ["and", "this", "person", "says", "so", "gayest", "sikhs", "old"]
 
-words = st.lists(st.sampled_from([*ALL_TERMS, *WORDS]), max_size=8)
+any_word = st.sampled_from([*ALL_TERMS, *WORDS])
+words = st.lists(any_word, max_size=8)
 sentences = st.lists(words.map(" ".join), min_size=1, max_size=14)
 
 
@@ -185,7 +186,8 @@ def test_combinations_that_nobody_could_ask_about_are_not_listed():
     found = frequent(matches, 0.05)
     kept, notes = affordable(found, 100_000)
     # Fifty texts of each: 6,000 for the single categories, and 5,000 for each pair.
-    assert [len(family.categories) for family in kept] == [1] * 12 + [2] * 18
+    numbers = [len(family.categories) for family in kept]
+    assert numbers == [1] * 12 + [2] * 18
     assert "100,000,000,000,000 texts are beyond the budget" in notes[0]
     not_named = 2**12 - 1 - 30 - MOST_NOTES
     assert notes[MOST_NOTES] == f"nor were {not_named:,} other sets of categories"
@@ -241,13 +243,16 @@ def test_a_budget_is_kept_and_used(texts, most, standing):
         one_more.append(whole_family.only(rows + 1))
         assert family.rows.tolist() == whole_family.rows[:rows].tolist()
         assert family.texts == len(whole_family.rows)
-    assert rows == max(rows_of(single)) or cost_of(one_more, standing) > most
+    all_are_asked = rows == max(rows_of(single))
+    assert all_are_asked or cost_of(one_more, standing) > most
 
 
 def test_the_most_expensive_combinations_go_first_and_are_noted():
     texts = ["gay sikh young"] * 100 + ["gay sikh"] * 50
     found = frequent(find(texts, LEXICON), 0.01)
-    sizes = {family.categories: len(family.rows) * family.rules for family in found}
+    sizes = {}
+    for family in found:
+        sizes[family.categories] = len(family.rows) * family.rules
     least_cost = sum(LEAST * family.rules for family in found)
     kept, notes = affordable(found, least_cost - 1)
     several = [categories for categories in sizes if len(categories) > 1]
@@ -275,7 +280,8 @@ def test_outcomes_are_those_of_each_text_with_each_combination(texts, standing):
     found = frequent(matches, 0.01)
     meter = Meter()
     # A batch of 5 texts cuts families into parts.
-    asked = ask(TextSubject(odd, batch=5), matches, found, meter, standing=standing)
+    subject = TextSubject(odd, batch=5)
+    asked = ask(subject, matches, found, meter, standing=standing)
     assert asked.stop is None
     assert meter.queries == cost_of(found, standing)
     assert len(asked.decided) == len(found)
@@ -284,7 +290,8 @@ def test_outcomes_are_those_of_each_text_with_each_combination(texts, standing):
         rows = family.rows.tolist()
         for row, outcomes in zip(rows, decided.outcomes, strict=True):
             for terms, outcome in zip(family.terms, outcomes, strict=True):
-                variant = replaced(texts[row], terms_by_category(family, terms))
+                by_category = terms_by_category(family, terms)
+                variant = replaced(texts[row], by_category)
                 assert odd([variant]) == [bool(outcome)]
         assert decided.standing.shape == (len(rows), standing)
         if standing:
@@ -341,7 +348,8 @@ def test_scores_are_those_of_replacing_one_by_one(texts, function):
             rates.append(mean_of(function, variants))
         for at, terms in enumerate(chosen):
             rate = rates[at]
-            others = fmean(rates[:at] + rates[at + 1 :])
+            other_rates = rates[:at] + rates[at + 1 :]
+            others = fmean(other_rates)
             without = [text for text in texts if not has_all(text, terms.values())]
             rest = mean_of(function, without)
             assert against_terms.inside[at] == pytest.approx(rate)
@@ -401,7 +409,10 @@ def test_every_rule_set_is_in_one_story_or_in_the_rest(texts, most):
     findings, details = writer.write(scored, most)
     stories = details["stories"]
     rest = details["rest"]
-    leads = [words_of(story["text"].replace(",", "")) for story in stories]
+    leads = []
+    for story in stories:
+        text = story["text"].replace(",", "")
+        leads.append(words_of(text))
     assert len(leads) <= most
     for lead, other in itertools.combinations(leads, 2):
         shared = len(lead & other)
@@ -418,7 +429,8 @@ def test_every_rule_set_is_in_one_story_or_in_the_rest(texts, most):
         highs.append(rest["high"])
     differences = np.concatenate([one.difference for one in scored])
     upper_limits = np.concatenate([one.high for one in scored])
-    assert max(values) == pytest.approx(np.abs(differences).max())
+    largest = np.abs(differences).max()
+    assert max(values) == pytest.approx(largest)
     assert max(highs) == pytest.approx(upper_limits.max())
     lows = [story["low"] for story in stories]
     assert lows == sorted(lows, reverse=True)
@@ -458,7 +470,8 @@ def mirrors_family(one: Any, terms: Any, lead: set[str], before: list[set[str]])
     if not others:
         return True
     left = abs(one.inside[at] - fmean(others))
-    return left < MIRRORED * abs(one.difference[at]) - 1e-9
+    least = MIRRORED * abs(one.difference[at])
+    return bool(left < least - 1e-9)
 
 
 SOME_TEXTS = ["a gay person", "this trans person", "so straight", "nothing"] * 30
@@ -472,7 +485,9 @@ def test_a_term_that_stands_out_is_one_story_and_the_others_mirror_it():
     story = details["stories"][0]
     assert story["text"] == "gender gay"
     assert story["rules"] == 3
-    assert [finding.estimate.value for finding in found] == pytest.approx([1.0, 0.5])
+    worst, rest = found
+    assert worst.estimate.value == pytest.approx(1.0)
+    assert rest.estimate.value == pytest.approx(0.5)
     assert details["rest"]["rules"] == 2
 
 
@@ -576,7 +591,8 @@ def test_progress_goes_from_nothing_to_all():
     matches = find(["gay sikh"] * 20, LEXICON)
     found = frequent(matches)
     subject = TextSubject(odd, batch=8)
-    ask(subject, matches, found, Meter(Budget(), note), standing=True)
+    meter = Meter(Budget(), note)
+    ask(subject, matches, found, meter, standing=True)
     assert shares == sorted(shares)
     assert 0 < shares[0] < 0.2
     assert shares[-1] == 1

@@ -445,9 +445,9 @@ def test_the_fast_path_of_a_pipeline_says_what_the_texts_say(first):
         ({"threshold": 0.4, "positive": True}, {}),
     ]
     for of_subject, options in cases:
-        search = partial(mine_text, texts=texts, lexicon=TERMS, support=0.1, **options)
-        fast = search(model, **of_subject)
-        slow = search(as_function(model, of_subject))
+        options |= {"lexicon": TERMS, "support": 0.1}
+        fast = mine_text(model, texts, **of_subject, **options)
+        slow = mine_text(as_function(model, of_subject), texts, **options)
         assert written_result(fast) == written_result(slow)
 
 

@@ -204,20 +204,23 @@ def test_the_budget_is_kept_whatever_it_is(queries):
 def test_more_may_be_asked_and_cases_get_simpler():
     found = biased_cases()
     toward = typical(PEOPLE)
-    odd = []
+    means = []
     for queries in (0, 200, 20_000):
         _, after = shrunk(found, queries)
         unusual_features = unusual(after.points, toward)
-        odd.append(unusual_features.mean())
-    assert odd[0] > odd[1] > odd[2]
+        means.append(unusual_features.mean())
+    without, some, enough = means
+    assert without > some > enough
 
 
 def test_where_not_all_can_become_simple_the_first_do():
     found = biased_cases()
     _, simple = shrunk(found, 20_000)
     before, after = shrunk(found, 400)
-    assert (after.points[0] == simple.points[0]).all()
-    assert (after.points[-1] == before[-1]).all()
+    first = after.points[0]
+    last = after.points[-1]
+    assert (first == simple.points[0]).all()
+    assert (last == before[-1]).all()
 
 
 def test_equal_candidates_are_asked_once():
@@ -244,9 +247,9 @@ def test_constraints_hold_for_both_members():
     # What no constraint forbids stays in the middle.
     assert toward[space.index("hours")] == 50
     before, after = shrunk(found, 20_000)
-    for side in (0, 1):
-        member = found.probe.member(after.points, after.pairs[:, side])
-        assert space.valid(member).all()
+    for assignments in after.pairs.T:
+        members = found.probe.member(after.points, assignments)
+        assert space.valid(members).all()
     unusual_before = unusual(before, toward).mean()
     unusual_after = unusual(after.points, toward).mean()
     assert unusual_after < unusual_before - 2
@@ -268,11 +271,10 @@ def test_of_several_features_at_issue_as_few_as_possible_change():
     tried = probe.ask(points, wide)
     assert tried.hits.all()
     after = shrink_tried(probe, tried, wide, 20_000)
-    first = probe.table[after.pairs[:, 0]]
-    second = probe.table[after.pairs[:, 1]]
-    changed = (first != second).sum(axis=1)
-    assert (changed == 1).all()
-    assert (after.pairs[:, 0] == 2).all()
+    first, second = after.pairs.T
+    differs = probe.table[first] != probe.table[second]
+    assert (differs.sum(axis=1) == 1).all()
+    assert (first == 2).all()
 
 
 def test_an_ordered_feature_at_issue_moves_as_little_as_possible():
@@ -291,7 +293,8 @@ def test_an_ordered_feature_at_issue_moves_as_little_as_possible():
     subject = Subject(old_enough, space)
     point = np.array([[18.0, 0.0, 7.0]])
     probe = Probe(View(subject), ("age", "sex"))
-    far = np.array([[0, 2 * 42 + 1]])
+    last = 2 * 42 + 1
+    far = np.array([[0, last]])
     tried = probe.ask(point, far)
     after = shrink_tried(probe, tried, far, 1000)
     first, second = probe.table[after.pairs[0]]
@@ -401,7 +404,10 @@ def span_of(feature):
 )
 def test_any_space_any_software(space, seed, queries, data):
     rng = np.random.default_rng(seed)
-    names = [feature.name for feature in space.features if 1 < feature.size < np.inf]
+    names = []
+    for feature in space.features:
+        if 1 < feature.size < np.inf:
+            names.append(feature.name)
     assume(names)
     some_names = st.lists(
         st.sampled_from(names),
@@ -446,11 +452,16 @@ def test_no_single_feature_is_left_that_could_be_typical(seed):
     moved = after.points[rows]
     moved[np.arange(len(rows)), positions] = toward[positions]
     tried = found.probe.ask(moved, after.pairs[rows])
-    is_same_case = (tried.outcomes == after.outcomes[:, rows]).all(axis=0)
+    outcomes = after.outcomes[:, rows]
+    is_same_case = (tried.outcomes == outcomes).all(axis=0)
     assert not is_same_case.any()
 
 
-NOT_ZERO = st.floats(-1e12, 1e12).filter(lambda value: abs(value) > 1e-9)
+def is_not_tiny(value):
+    return abs(value) > 1e-9
+
+
+NOT_ZERO = st.floats(-1e12, 1e12).filter(is_not_tiny)
 
 
 @settings(deadline=None)
@@ -464,7 +475,8 @@ def test_rounding_encloses_a_number_with_few_digits(value, digits):
     last_digit = abs(value) * 10.0 ** (1 - digits)
     assert up - down <= last_digit * (1 + 1e-9)
     for side in (down, up):
-        assert float(f"{side:.{digits - 1}e}") == side
+        with_few_digits = f"{side:.{digits - 1}e}"
+        assert float(with_few_digits) == side
 
 
 def test_a_case_is_built_up_from_a_typical_row_where_it_cannot_be_taken_apart():
@@ -474,16 +486,20 @@ def test_a_case_is_built_up_from_a_typical_row_where_it_cannot_be_taken_apart():
     def software(frame):
         odd = space.encode(frame)[:, 1:]
         count = odd.sum(axis=1)
-        only_these_two = (odd[:, 1] + odd[:, 4] == 2) & (count == 2)
+        both = odd[:, 1] + odd[:, 4] == 2
+        only_these_two = both & (count == 2)
         is_case = (count == 6) | only_these_two
         return is_case & (frame["sex"] == "M")
 
-    found = Found(Probe(View(Subject(software, space)), ("sex",)))
-    found.add(found.probe.ask(np.ones((1, 7))))
+    subject = Subject(software, space)
+    probe = Probe(View(subject), ("sex",))
+    found = Found(probe)
+    found.add(probe.ask(np.ones((1, 7))))
     _, after = shrunk(found, 1000)
     assert after.points.tolist() == [[0, 0, 1, 0, 0, 1, 0]]
 
 
 def test_unusual_counts_features():
-    every = np.array(list(itertools.product([0.0, 1.0], repeat=3)))
-    assert unusual(every, np.zeros(3)).tolist() == [0, 1, 1, 2, 1, 2, 2, 3]
+    rows = list(itertools.product([0.0, 1.0], repeat=3))
+    counts = unusual(np.array(rows), np.zeros(3))
+    assert counts.tolist() == [0, 1, 1, 2, 1, 2, 2, 3]

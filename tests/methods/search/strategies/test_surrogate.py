@@ -353,7 +353,8 @@ def test_what_is_known_of_the_first_and_the_second_assignment_is_kept_apart():
 
     def judge(points: np.ndarray) -> np.ndarray:
         race, age = points.T
-        return np.where(race == 2, age > 20, age > 70)
+        least = np.where(race == 2, 20, 70)
+        return np.asarray(age > least)
 
     probe = probe_of(space, ("race",), judge)
     points = space.draw(600, np.random.default_rng(0))
