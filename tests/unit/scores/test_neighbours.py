@@ -8,6 +8,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections import defaultdict
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -28,9 +29,10 @@ from evenhand.subject.view import View
 from tests.support.helpers import examples, refused
 from tests.support.strategies import spaces
 
+SEX = category("sex", ["F", "M"])
 MIXED = Space(
     [
-        category("sex", ["F", "M"]),
+        SEX,
         integer("age", 18, 90, step=5),
         category("town", ["a", "b", "c", "d"]),
         real("rate", 0, 1),
@@ -75,6 +77,11 @@ def neighbours_of(space: Space, over: list[str], **options: Any) -> Neighbours:
     return Neighbours.of(View(subject), over)
 
 
+def over_sex(**options: Any) -> Neighbours:
+    """Neighbours of people who may differ in anything but their sex."""
+    return neighbours_of(MIXED, ["sex"], **options)
+
+
 def valid_or(row: Any, changed: Any, space: Space) -> Any:
     """The changed row where the constraints allow it, else the row as it was."""
     (is_valid,) = space.valid(changed[None])
@@ -90,8 +97,8 @@ def free_names(neighbours: Neighbours) -> list[str]:
 def values_beside(feature: Feature, value: float) -> list[float]:
     """The values of a feature one step away, by its list of values and one at a time."""
     if feature.kind == "category":
-        codes = [float(code) for code in range(len(feature.levels))]
-        others = [code for code in codes if code != value]
+        codes = np.arange(float(len(feature.levels)))
+        others = codes[codes != value].tolist()
         return others or [value]
     if math.isinf(feature.size):
         below = max(value - 0.01, feature.low)
@@ -140,7 +147,7 @@ def test_means_are_those_of_a_loop_over_single_inputs(space, data):
 
 
 def test_means_of_categories_reals_grids_and_constraints():
-    neighbours = neighbours_of(MIXED, ["sex"])
+    neighbours = over_sex()
     points = MIXED.draw(200, np.random.default_rng(0))
     asked = neighbours.every(points)
     assert neighbours.cost == 2 + 3 + 2 + 2
@@ -155,8 +162,7 @@ def test_means_of_categories_reals_grids_and_constraints():
 
 
 def test_what_is_at_issue_protected_or_not_passed_is_never_changed():
-    over_sex = neighbours_of(MIXED, ["sex"])
-    assert free_names(over_sex) == ["age", "town", "rate", "share"]
+    assert free_names(over_sex()) == ["age", "town", "rate", "share"]
     over_two = neighbours_of(MIXED, ["age", "race"])
     assert free_names(over_two) == ["sex", "town", "rate", "share"]
 
@@ -169,7 +175,7 @@ def test_a_feature_that_is_not_there_is_named():
 def test_a_range_that_ends_between_two_steps_ends_at_the_last_of_them():
     space = Space(
         [
-            category("sex", ["F", "M"]),
+            SEX,
             integer("age", 18, 36, step=5),
             real("rate", 0, 0.38, step=0.1),
         ]
@@ -197,7 +203,7 @@ def test_a_range_that_ends_between_two_steps_ends_at_the_last_of_them():
 def test_every_free_feature_counts_the_same():
     space = Space(
         [
-            category("sex", ["F", "M"]),
+            SEX,
             category("town", ["a", "b", "c", "d"]),
             integer("age", 0, 9),
         ]
@@ -211,7 +217,7 @@ def test_every_free_feature_counts_the_same():
 
 
 def test_a_row_with_nothing_to_change_is_its_own_neighbour():
-    space = Space([category("sex", ["F", "M"]), integer("age", 0, 9)], protected=["age"])
+    space = Space([SEX, integer("age", 0, 9)], protected=["age"])
     subject = Subject(lambda people: people["age"] > 4, space, positive=True)
     neighbours = Neighbours.of(View(subject), ["sex"])
     points = np.array([[0.0, 4.0], [1.0, 5.0]])
@@ -225,9 +231,7 @@ def test_a_row_with_nothing_to_change_is_its_own_neighbour():
 
 
 def test_a_category_of_one_level_stays_as_it_is():
-    space = Space(
-        [category("sex", ["F", "M"]), category("town", ["a"]), integer("age", 0, 9)]
-    )
+    space = Space([SEX, category("town", ["a"]), integer("age", 0, 9)])
     neighbours = neighbours_of(space, ["sex"])
     assert neighbours.cost == 3
     asked = neighbours.every(np.array([[0.0, 0.0, 0.0]]))
@@ -238,7 +242,7 @@ def test_a_category_of_one_level_stays_as_it_is():
 @pytest.mark.parametrize("options", [{}, {"output": "score"}])
 def test_means_depend_on_no_batch(draws, options, monkeypatch):
     monkeypatch.setattr(module, "BLOCK", 64)
-    neighbours = neighbours_of(MIXED, ["sex"], memo=False, **options)
+    neighbours = over_sex(memo=False, **options)
     points = MIXED.draw(60, np.random.default_rng(1))
 
     def means(start=0, end=60):
@@ -261,7 +265,7 @@ def test_means_over_random_neighbours_depend_on_the_seed_and_the_place(
 ):
     monkeypatch.setattr(module, "BLOCK", 64)
     monkeypatch.setattr(module, "ROWS_AT_ONCE", 100)
-    neighbours = neighbours_of(MIXED, ["sex"], memo=False, **options)
+    neighbours = over_sex(memo=False, **options)
     points = MIXED.draw(60, np.random.default_rng(1))
     means = neighbours.means(points, draws=draws, seed=3, first=10)
     other_seed = neighbours.means(points, draws=draws, seed=4, first=10)
@@ -286,7 +290,7 @@ def neighbour_shares(neighbours: Neighbours, row: Any) -> dict[tuple[float, ...]
 
 
 def test_random_neighbours_are_as_likely_as_they_count():
-    neighbours = neighbours_of(MIXED, ["sex"])
+    neighbours = over_sex()
     row = np.array([0.0, 18.0, 2.0, 0.4, 0.9, 3.0, 1.0])
     n = 24_000
     rows = np.tile(row, (n, 1))
@@ -296,12 +300,13 @@ def test_random_neighbours_are_as_likely_as_they_count():
     assert {tuple(other) for other in found} == set(shares)
     for other, count in zip(found, counts, strict=True):
         share = shares[tuple(other)]
-        standard_error = math.sqrt(n * share * (1 - share))
-        assert abs(count - n * share) < 5 * standard_error
+        expected = n * share
+        standard_error = math.sqrt(expected * (1 - share))
+        assert abs(count - expected) < 5 * standard_error
 
 
 def test_means_over_random_neighbours_approach_those_over_all():
-    neighbours = neighbours_of(MIXED, ["sex"], output="score")
+    neighbours = over_sex(output="score")
     points = MIXED.draw(20, np.random.default_rng(2))
     over_random = neighbours.means(points, draws=4000)
     over_all = neighbours.means(points)
@@ -310,35 +315,51 @@ def test_means_over_random_neighbours_approach_those_over_all():
 
 @pytest.mark.parametrize("draws", [0, -1, 1.5, True, "2"])
 def test_a_wrong_number_of_draws_is_named(draws):
-    neighbours = neighbours_of(MIXED, ["sex"])
+    neighbours = over_sex()
     point = np.zeros((1, 7))
     refused(UsageError, lambda: neighbours.means(point, draws=draws), repr(draws))
 
 
-def walked(neighbours: Neighbours, points: Any, order: Any, **options: Any) -> Any:
-    given: dict[str, Any] = {
+@dataclass(frozen=True)
+class FinishedWalk:
+    """The rows that a walk came to, the mean of each, and why it ended early if it did."""
+
+    rows: Any
+    means: Any
+    stop: StopReason | None
+
+
+def walked(
+    neighbours: Neighbours, points: Any, order: Any = None, **options: Any
+) -> FinishedWalk:
+    """Walk over all points, one after the other unless an order is given."""
+    if order is None:
+        order = np.arange(len(points))
+    arguments: dict[str, Any] = {
         "draws": None,
         "seed": 0,
         "meter": Meter(),
         "workers": Workers(),
         "task": "mine",
     }
-    return walk(neighbours, points, order=order, **(given | options))
+    arguments |= options
+    rows, means, stop = walk(neighbours, points, order=order, **arguments)
+    return FinishedWalk(rows, means, stop)
 
 
 @pytest.mark.parametrize("draws", [None, 2])
 def test_a_walk_finds_what_means_finds_in_the_order_given(draws):
-    neighbours = neighbours_of(MIXED, ["sex"])
+    neighbours = over_sex()
     points = MIXED.draw(1000, np.random.default_rng(3))
     order = np.random.default_rng(4).permutation(1000)
     reports: list[Any] = []
     meter = Meter(hook=reports.append, queries=5)
-    rows, means, stop = walked(neighbours, points, order, draws=draws, seed=8, meter=meter)
+    found = walked(neighbours, points, order, draws=draws, seed=8, meter=meter)
     asks = neighbours.asks(draws)
-    assert stop is None
-    assert rows.tolist() == order.tolist()
+    assert found.stop is None
+    assert found.rows.tolist() == order.tolist()
     expected = neighbours.means(points[order], draws=draws, seed=8)
-    assert means.tobytes() == expected.tobytes()
+    assert found.means.tobytes() == expected.tobytes()
     assert meter.queries == 5 + 1000 * asks
     assert {report.task for report in reports} == {"mine"}
     assert len(reports) > 1
@@ -348,45 +369,47 @@ def test_a_walk_finds_what_means_finds_in_the_order_given(draws):
 
 
 def test_a_walk_ends_within_its_queries():
-    neighbours = neighbours_of(MIXED, ["sex"])
+    neighbours = over_sex()
     points = MIXED.draw(500, np.random.default_rng(3))
     order = np.arange(500)[::-1]
     meter = Meter(Budget(queries=9 * 123 + 8))
-    rows, means, stop = walked(neighbours, points, order, meter=meter)
-    assert stop is StopReason.QUERIES
-    assert len(rows) == 123
+    found = walked(neighbours, points, order, meter=meter)
+    assert found.stop is StopReason.QUERIES
+    assert len(found.rows) == 123
     assert meter.queries == 9 * 123
     assert neighbours.view.subject.asked == 9 * 123
-    expected = neighbours.means(points[order[:123]])
-    assert means.tobytes() == expected.tobytes()
+    first_points = points[order[:123]]
+    expected = neighbours.means(first_points)
+    assert found.means.tobytes() == expected.tobytes()
 
 
 def test_a_walk_that_spends_its_last_query_is_whole_and_the_next_one_is_refused():
-    neighbours = neighbours_of(MIXED, ["sex"])
+    neighbours = over_sex()
     points = MIXED.draw(500, np.random.default_rng(3))
-    order = np.arange(500)[::-1]
     meter = Meter(Budget(queries=9 * 500))
-    _, _, stop = walked(neighbours, points, order, meter=meter)
-    assert stop is None
+    whole = walked(neighbours, points, meter=meter)
+    assert whole.stop is None
     refused(
         UsageError,
-        lambda: walked(neighbours, points, order, meter=meter),
+        lambda: walked(neighbours, points, meter=meter),
         "0 queries are left",
         "takes 9",
     )
-    _, _, stop = walked(neighbours, points, order[:0], meter=meter)
-    assert stop is None
+    no_rows = np.arange(0)
+    empty = walked(neighbours, points, no_rows, meter=meter)
+    assert empty.stop is None
 
 
 def test_a_walk_that_is_late_keeps_what_it_has():
-    neighbours = neighbours_of(MIXED, ["sex"])
+    neighbours = over_sex()
     points = MIXED.draw(5000, np.random.default_rng(3))
     meter = Meter(Budget(seconds=1e-9))
-    rows, means, stop = walked(neighbours, points, np.arange(5000), meter=meter)
-    assert stop is StopReason.SECONDS
-    assert 0 < len(rows) <= 256
-    expected = neighbours.means(points[: len(rows)])
-    assert means.tobytes() == expected.tobytes()
+    found = walked(neighbours, points, meter=meter)
+    number = len(found.rows)
+    assert found.stop is StopReason.SECONDS
+    assert 0 < number <= 256
+    expected = neighbours.means(points[:number])
+    assert found.means.tobytes() == expected.tobytes()
 
 
 class Interrupted(Jagged):
@@ -411,18 +434,19 @@ def interrupted_after(calls: int) -> Neighbours:
 def test_a_walk_that_is_interrupted_at_once_has_nothing_to_keep():
     points = MIXED.draw(5000, np.random.default_rng(3))
     with pytest.raises(KeyboardInterrupt):
-        walked(interrupted_after(0), points, np.arange(5000))
+        walked(interrupted_after(0), points)
 
 
 def test_an_interrupted_walk_keeps_what_it_has():
     points = MIXED.draw(5000, np.random.default_rng(3))
     meter = Meter()
-    rows, means, stop = walked(interrupted_after(2), points, np.arange(5000), meter=meter)
-    assert stop is StopReason.INTERRUPTED
-    assert 0 < len(rows) < 5000
-    assert meter.queries == 9 * len(rows)
-    expected = neighbours_of(MIXED, ["sex"]).means(points[: len(rows)])
-    assert means.tobytes() == expected.tobytes()
+    found = walked(interrupted_after(2), points, meter=meter)
+    number = len(found.rows)
+    assert found.stop is StopReason.INTERRUPTED
+    assert 0 < number < 5000
+    assert meter.queries == 9 * number
+    expected = over_sex().means(points[:number])
+    assert found.means.tobytes() == expected.tobytes()
 
 
 @pytest.mark.parametrize("draws", [None, 2])
@@ -430,8 +454,8 @@ def test_workers_share_a_walk_and_find_the_same(draws, monkeypatch):
     monkeypatch.setattr(module, "WORTH_SHARING", 0.0)
     points = MIXED.draw(3000, np.random.default_rng(3))
     order = np.random.default_rng(4).permutation(3000)
-    alone = neighbours_of(MIXED, ["sex"], memo=False)
-    together = neighbours_of(MIXED, ["sex"], memo=False)
+    alone = over_sex(memo=False)
+    together = over_sex(memo=False)
     maps: list[int] = []
 
     def noted(function, tasks):
@@ -440,13 +464,11 @@ def test_workers_share_a_walk_and_find_the_same(draws, monkeypatch):
 
     with Workers(2) as workers:
         monkeypatch.setattr(workers, "map", noted)
-        _, means_together, stop = walked(
-            together, points, order, draws=draws, workers=workers
-        )
-    assert stop is None
+        shared = walked(together, points, order, draws=draws, workers=workers)
+    assert shared.stop is None
     assert 2 in maps
-    _, means_alone, _ = walked(alone, points, order, draws=draws)
-    assert means_together.tobytes() == means_alone.tobytes()
+    unshared = walked(alone, points, order, draws=draws)
+    assert shared.means.tobytes() == unshared.means.tobytes()
     queries = 3000 * alone.asks(draws)
     assert alone.view.subject.asked == queries
     assert together.view.subject.asked == queries
