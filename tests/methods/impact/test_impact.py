@@ -59,8 +59,8 @@ def with_sexes(number: int) -> pd.DataFrame:
 
 
 def table(result: Result, *over: str) -> Any:
-    (found,) = [table for table in tables_of(result) if tuple(table["over"]) == over]
-    return found
+    tables = {tuple(table["over"]): table for table in tables_of(result)}
+    return tables[over]
 
 
 def category(result: Result, **about: Any) -> Any:
@@ -123,8 +123,10 @@ def test_intervals_share_the_error_over_three_families_of_each_set(result):
     ratio = women["ratio"]
     shared_level = 1 - 0.05 / 9
     low, high = ratios.ratios_to_best([105, 241], [450, 550], shared_level)
-    assert ratio["low"] == pytest.approx(low[0], abs=1e-4)
-    assert ratio["high"] == pytest.approx(high[0], abs=1e-4)
+    low_of_women, _ = low
+    high_of_women, _ = high
+    assert ratio["low"] == pytest.approx(low_of_women, abs=1e-4)
+    assert ratio["high"] == pytest.approx(high_of_women, abs=1e-4)
     assert women["rate"]["level"] == 0.95
     assert ratio["method"] == "melded, simultaneous over all rates and ratios of 3 sets"
     alone = category(hired_by("sex"), sex="F")
@@ -170,8 +172,10 @@ def test_a_category_of_exactly_the_smallest_share_is_compared():
     [None, np.nan, "", "  ", "Unknown", "PREFER NOT TO SAY", "prefer-not-to-say", "?"],
 )
 def test_unknown_people_are_counted_and_left_out(label):
-    extra = HIRED[HIRED.race == "green"].head(30).assign(sex=label)
-    found = hired_by(BOTH, pd.concat([HIRED, extra], ignore_index=True))
+    green = HIRED[HIRED.race == "green"]
+    extra = green.head(30).assign(sex=label)
+    frame = pd.concat([HIRED, extra], ignore_index=True)
+    found = hired_by(BOTH, frame)
     by_sex = table(found, "sex")
     assert by_sex["rows"] == 1030
     assert by_sex["unknown"] == 30
@@ -246,7 +250,8 @@ def test_the_intersection_of_single_columns_is_added_once(over, intersections, s
 def scores(n: int = 600) -> pd.DataFrame:
     rng = np.random.default_rng(3)
     sex = rng.choice(["F", "M"], n)
-    points = rng.normal(50, 9, n) + 5 * (sex == "M")
+    bonus = 5 * (sex == "M")
+    points = rng.normal(50, 9, n) + bonus
     return pd.DataFrame({"sex": sex, "points": np.round(points, 1)})
 
 
@@ -257,7 +262,8 @@ def test_a_scoring_rate_is_the_share_above_the_median():
     median = frame.points.median()
     assert by_sex["kind"] == "scoring"
     assert by_sex["median"] == median
-    share = (frame.points > median).groupby(frame.sex).mean()
+    is_above = frame.points > median
+    share = is_above.groupby(frame.sex).mean()
     for sex in "FM":
         rate = category(found, sex=sex)["rate"]
         assert rate["value"] == pytest.approx(share[sex])
@@ -334,7 +340,9 @@ def test_the_order_of_rows_does_not_matter_and_json_brings_it_back(result, tmp_p
 
 def test_the_frame_has_a_row_for_each_category(result):
     found = frame(result)
-    number_of_categories = sum(len(table["categories"]) for table in tables_of(result))
+    number_of_categories = 0
+    for table in tables_of(result):
+        number_of_categories += len(table["categories"])
     assert len(found) == number_of_categories
     assert len(found) == 11
     assert list(found.columns[:4]) == ["sex", "race", "over", "kind"]
@@ -526,16 +534,21 @@ def test_nobody_is_lost_and_every_interval_holds_its_value(counts, lost, support
         lowest = found.worst.estimate.value
         assert max(defined) == 1
         assert min(defined) == pytest.approx(lowest)
-    jsonschema.validate(json.loads(found.to_json()), results.schema())
+    document = json.loads(found.to_json())
+    jsonschema.validate(document, results.schema())
 
 
 def assert_in_interval(score: Any) -> None:
-    if score["value"] is not None:
-        assert 0 <= score["low"] <= score["value"] <= score["high"] <= 1
+    low = score["low"]
+    high = score["high"]
+    value = score["value"]
+    if value is not None:
+        assert 0 <= low <= value <= high <= 1
 
 
 def text(result: Result, width: int | None = None) -> str:
-    return "\n".join(str(line) for line in text_lines(result, width=width))
+    lines = text_lines(result, width=width)
+    return "\n".join(map(str, lines))
 
 
 def test_the_terminal_shows_a_table_for_each_set_and_ends_without_a_claim(result):

@@ -67,7 +67,8 @@ def is_exactly(estimate: Any, value: float) -> None:
 
 @pytest.mark.parametrize(("twins", "value"), [("domain", 3 / 5), ("rows", 2 / 5)])
 def test_twins_come_from_the_domain_or_from_the_rows(twins, value):
-    found = score(rows=eh.rows(PEOPLE, twins=twins), limit=value)
+    rows = eh.rows(PEOPLE, twins=twins)
+    found = score(rows=rows, limit=value)
     estimate = found.worst.estimate
     is_exactly(estimate, value)
     assert estimate.n == 5
@@ -108,7 +109,8 @@ def test_weights_count_as_copies(kind, twins):
     copied = PEOPLE.loc[PEOPLE.index.repeat(copies)]
     weighted_rows = eh.rows(PEOPLE, weights=copies / 10, twins=twins)
     weighted = score(kind, weighted_rows).worst
-    repeated = score(kind, eh.rows(copied, twins=twins)).worst
+    repeated_rows = eh.rows(copied, twins=twins)
+    repeated = score(kind, repeated_rows).worst
     estimate = weighted.estimate
     if twins == "domain" or kind == "group":
         assert estimate.value == pytest.approx(repeated.estimate.value)
@@ -166,10 +168,12 @@ def test_all_rows_are_asked_where_the_budget_allows_it_and_sampled_where_not(kin
     each = 2 if kind == "causal" else 1
     enough = eh.Budget(queries=64 + each * 4000 + 64)
     whole = score(kind, rows, budget=enough)
-    assert whole.worst.estimate.value == pytest.approx(expected, abs=1e-12)
-    assert whole.worst.estimate.n == 4000
+    estimate = whole.worst.estimate
+    assert estimate.value == pytest.approx(expected, abs=1e-12)
+    assert estimate.n == 4000
     assert whole.stop is eh.StopReason.ENUMERATED
-    assert score(kind, rows).worst.estimate == whole.worst.estimate
+    without_budget = score(kind, rows)
+    assert without_budget.worst.estimate == estimate
 
     too_little = eh.Budget(queries=3000)
     part = score(kind, rows, budget=too_little, level=0.999, margin=0.01)
@@ -186,14 +190,17 @@ def test_all_rows_are_asked_where_the_budget_allows_it_and_sampled_where_not(kin
 
 @pytest.mark.parametrize("kind", ["causal", "group"])
 def test_weighted_rows_are_drawn_as_often_as_they_weigh(kind):
-    is_heavy = MANY["income"].between(50, 59) & (MANY["age"] >= 40)
+    earns_50_to_59 = MANY["income"].between(50, 59)
+    is_heavy = earns_50_to_59 & (MANY["age"] >= 40)
     weights = 1 + 5 * is_heavy.to_numpy()
     rows = eh.rows(MANY, weights=weights)
-    whole = score(kind, rows).worst.estimate
-    drawn = score(kind, rows, exact=False, level=0.999, margin=0.03).worst.estimate
+    whole = score(kind, rows)
+    value = whole.worst.estimate.value
     # So that drawing without weights would be seen.
-    assert abs(whole.value - truth(MANY, kind)) > 0.06
-    assert drawn.low <= whole.value <= drawn.high
+    assert abs(value - truth(MANY, kind)) > 0.06
+    drawn = score(kind, rows, exact=False, level=0.999, margin=0.03)
+    estimate = drawn.worst.estimate
+    assert estimate.low <= value <= estimate.high
 
 
 def test_too_many_expensive_rows_are_sampled(monkeypatch):
@@ -318,7 +325,8 @@ def test_a_group_that_cannot_exist_does_not_leave_a_sample_undecided():
         ["sex"],
         ["not (sex == 'M' and pregnant == 'yes')"],
     )
-    frame = space.decode(space.draw(3000, np.random.default_rng(0)))
+    points = space.draw(3000, np.random.default_rng(0))
+    frame = space.decode(points)
     applicants = eh.rows(frame, sample_of="applicants")
     found = score(
         "group",
@@ -375,7 +383,8 @@ def test_a_profile_is_sampled_as_it_says():
     groups = score("group", sampler, margin=0.03, level=0.999).worst
     women = (4 / 6) * 0.6 + (2 / 6) * 0.5
     men = 0.6
-    assert groups.estimate.low <= men - women <= groups.estimate.high
+    spread = groups.estimate
+    assert spread.low <= men - women <= spread.high
     for group, rate in zip(groups.groups, (women, men), strict=True):
         assert group.estimate.low <= rate <= group.estimate.high
 

@@ -24,6 +24,7 @@ from evenhand.statistics.estimate import Estimate, StopReason
 from tests.support.helpers import refused
 
 SEX = category("sex", ["F", "M", "X"])
+TWO_SEXES = category("sex", ["F", "M"])
 RACE = category("race", ["a", "b"])
 AGE = integer("age", 18, 90)
 SPACE = Space([SEX, RACE, AGE], protected=["sex"])
@@ -93,8 +94,8 @@ def brute(tests: test_suite.Tests, decide, space: Space = SPACE) -> list[bool]:
     outcomes = answers(decide, tests.points, space)
     hits = []
     for number in np.unique(tests.draw):
-        outcomes_of_draw = outcomes[tests.draw == number]
-        hits.append(len(set(outcomes_of_draw.tolist())) > 1)
+        distinct = np.unique(outcomes[tests.draw == number])
+        hits.append(len(distinct) > 1)
     return hits
 
 
@@ -245,7 +246,7 @@ def test_binned_features_have_draws_that_are_no_variant(saved):
 
 
 def test_inputs_that_are_each_others_twins_are_a_population_of_their_own(saved):
-    small = Space([category("sex", ["F", "M"]), integer("age", 0, 9)])
+    small = Space([TWO_SEXES, integer("age", 0, 9)])
     points = small.enumerate()
     ages = points[:, 1].astype(int)
     outcomes = np.zeros(len(points), dtype=int)
@@ -278,9 +279,11 @@ def test_graded_distances_take_the_farthest_variant(saved):
     tests = drawn(lambda people: people["age"] / 100)
     subject = eh.Subject(by_sex, SPACE, differs=distance)
     result = replay(saved(tests), subject)
-    sex = tests.points[tests.own, 0].astype(int)
+    own_points = tests.points[tests.own]
+    sex = own_points[:, 0].astype(int)
     farthest = np.choose(sex, [0.4, 0.3, 0.4])
-    assert result.worst.estimate.value == pytest.approx(farthest.mean())
+    estimate = result.worst.estimate
+    assert estimate.value == pytest.approx(farthest.mean())
 
 
 def grouped(decide, sizes=(150, 100, 50)) -> test_suite.Tests:
@@ -427,7 +430,7 @@ def test_a_seed_is_kept_and_changes_nothing_else(saved, tmp_path):
 
 
 OTHER_NAME = Space([category("gender", ["F", "M"]), RACE, AGE])
-YOUNGER = Space([category("sex", ["F", "M"]), RACE, integer("age", 18, 50)])
+YOUNGER = Space([TWO_SEXES, RACE, integer("age", 18, 50)])
 LARGER = Space([*SPACE.features, integer("zip", 0, 9)])
 
 
