@@ -157,7 +157,10 @@ def test_rows_in_the_same_cell_are_one():
     sexes = np.array([0.0, 1.0, 0.0, 0.0])
     ages = np.array([20.0, 30.0, 21.0, 70.0])
     columns = [sexes, ages]
-    over = [category("sex", ["F", "M"]), integer("age", 18, 90)]
+    over = [
+        category("sex", ["F", "M"]),
+        integer("age", 18, 90),
+    ]
     cube = cube_over(over, columns, bins=[40])
     assert cube.codes.tolist() == [[0, 0], [0, 1], [1, 0]]
     assert cube.index.tolist() == [0, 2, 0, 1]
@@ -248,7 +251,8 @@ def rules_of(cube, depth):
 
 def test_no_rows_have_no_cells():
     nobody = np.array([])
-    cube = cube_over([category("sex", ["F", "M"])], [nobody])
+    sex = category("sex", ["F", "M"])
+    cube = cube_over([sex], [nobody])
     totals = cube.totals()
     assert totals.tolist() == []
     assert cube.totals(np.zeros((2, 0))).shape == (2, 0)
@@ -361,7 +365,10 @@ def test_bank_has_the_rule_sets_that_the_authors_report():
 
 def test_credit_has_the_rule_sets_that_the_authors_report():
     rows = table("credit")
-    over = [category("sex", [0, 1]), integer("age", 1, 8)]
+    over = [
+        category("sex", [0, 1]),
+        integer("age", 1, 8),
+    ]
     columns = [rows[:, 8], rows[:, 12]]
     credit = PublishedCube.of(over, columns)
     with_age = credit.frequent((0, 1))

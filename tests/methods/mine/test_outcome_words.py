@@ -79,7 +79,13 @@ def mined(verb: str, label: str) -> eh.Result:
 
 def mined_rows(subject: eh.Subject) -> eh.Result:
     """Mine the outcomes of the rows alone over sex."""
-    return eh.mine(subject, data=PEOPLE, over="sex", treatment="rows", progress=False)
+    return eh.mine(
+        subject,
+        data=PEOPLE,
+        over="sex",
+        treatment="rows",
+        progress=False,
+    )
 
 
 def text_lines(result: eh.Result) -> list[str]:

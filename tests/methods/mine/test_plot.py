@@ -62,7 +62,13 @@ def people(rows: int = 1000) -> pd.DataFrame:
 
 @cache
 def table(over: Any = ("sex", "race", "age"), bins: int = 5, **options: Any) -> eh.Result:
-    return eh.mine_log(people(), outcome="granted", over=over, bins=bins, **options)
+    return eh.mine_log(
+        people(),
+        outcome="granted",
+        over=over,
+        bins=bins,
+        **options,
+    )
 
 
 def heat_of(result: eh.Result, **options: Any) -> Any:
@@ -555,7 +561,15 @@ def test_very_many_bars_and_cells_long_names_and_formulas_are_drawn(drawn):
     for at in range(30):
         label = wrapped(f"${at}_$, " + "long words " * 9)
         value = 0.01 * at - 0.1
-        bars.append(Bar(label, value, 0.0, 0.3, sure=False, beside=("1",)))
+        bar = Bar(
+            label,
+            value,
+            0.0,
+            0.3,
+            sure=False,
+            beside=("1",),
+        )
+        bars.append(bar)
     ranked = Bars(
         "$x_{$ " * 30,
         ("$y$",),

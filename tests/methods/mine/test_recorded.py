@@ -21,6 +21,12 @@ from tests.support.helpers import refused
 OVER = ["sex", "race", "age"]
 
 
+def older_women(frame: Any) -> Any:
+    is_woman = frame["sex"] == "F"
+    is_older = frame["age"] >= 45
+    return is_woman & is_older
+
+
 def log(n: int = 2000, seed: int = 0) -> pd.DataFrame:
     """Decisions in which women from 45 on lose 30 points, and what should have been decided."""
     rng = np.random.default_rng(seed)
@@ -31,8 +37,7 @@ def log(n: int = 2000, seed: int = 0) -> pd.DataFrame:
             "age": rng.integers(20, 70, n),
         }
     )
-    is_older_woman = (frame["sex"] == "F") & (frame["age"] >= 45)
-    rate = 0.6 - 0.3 * is_older_woman
+    rate = 0.6 - 0.3 * older_women(frame)
     is_ok = rng.uniform(size=n) < rate
     has_paid = rng.uniform(size=n) < 0.5
     frame["ok"] = is_ok.astype(int)
@@ -75,7 +80,7 @@ def test_it_says_who_was_treated_differently():
     result = eh.mine_log(LOG, outcome="ok", over=OVER, limit=0.1)
     worst = result.worst
     assert str(worst.about) == "sex F, age at least 45"
-    mask = (LOG["sex"] == "F") & (LOG["age"] >= 45)
+    mask = older_women(LOG)
     inside = LOG["ok"][mask].mean()
     outside = LOG["ok"][~mask].mean()
     assert worst.estimate.value == pytest.approx(outside - inside)
@@ -188,14 +193,19 @@ def test_frames_of_any_engine_give_the_same(engine, of_holes, of_whole):
     found = eh.mine_log(as_engine(holes()), **TRUE)
     assert found.notes == of_holes.notes
     assert found.details == of_holes.details
-    assert list(map(str, found.findings)) == list(map(str, of_holes.findings))
+    for finding, expected in zip(found.findings, of_holes.findings, strict=True):
+        assert str(finding) == str(expected)
     complete = eh.mine_log(as_engine(LOG), **HOW)
     assert complete.details == of_whole.details
 
 
 def test_rows_with_something_missing_are_left_out_and_counted():
     frame = holes()
-    how: dict[str, Any] = {"outcome": "ok", "over": ["sex", "age"], "top": 3}
+    how: dict[str, Any] = {
+        "outcome": "ok",
+        "over": ["sex", "age"],
+        "top": 3,
+    }
     result = eh.mine_log(frame, **how)
     kept = frame.dropna(subset=["sex", "age", "ok"])
     assert entry(result)["rows"] == len(kept)
@@ -283,7 +293,13 @@ def test_the_bound_on_all_others_comes_last_however_little_is_known():
         rng = np.random.default_rng(seed)
         noise = LOG[:200].assign(ok=rng.integers(0, 2, 200))
         for over in ("sex", ["sex", "age"]):
-            result = eh.mine_log(noise, outcome="ok", over=over, bins=3, top=2)
+            result = eh.mine_log(
+                noise,
+                outcome="ok",
+                over=over,
+                bins=3,
+                top=2,
+            )
             worst = result.worst
             last = result.findings[-1]
             assert worst.about.conditions

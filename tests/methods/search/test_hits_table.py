@@ -350,7 +350,12 @@ def test_a_path_that_cannot_be_written_is_refused(tmp_path):
 
 
 def test_features_named_like_columns_are_refused():
-    space = Space([category("sex", ["F", "M"]), integer("over", 0, 9)])
+    space = Space(
+        [
+            category("sex", ["F", "M"]),
+            integer("over", 0, 9),
+        ]
+    )
     check_columns(space, [("sex",)])
     several = [("sex",), ("over",)]
     refused(UsageError, lambda: check_columns(space, several), "'over'", "rename")

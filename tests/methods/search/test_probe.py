@@ -230,7 +230,12 @@ def test_features_that_are_not_passed_are_no_part_of_a_class():
 
 
 def test_bins_stand_for_a_continuous_feature():
-    space = Space([real("age", 0, 100, bins=4), integer("income", 0, 9)])
+    space = Space(
+        [
+            real("age", 0, 100, bins=4),
+            integer("income", 0, 9),
+        ]
+    )
     probe = probe_of(space, ["age"], lambda people: people["age"] > 50)
     assert len(probe.table) == 4
     assert not np.isnan(probe.table).any()
@@ -241,7 +246,12 @@ def test_bins_stand_for_a_continuous_feature():
 
 
 def test_a_feature_of_one_value_is_refused():
-    space = Space([category("sex", ["F"]), integer("age", 0, 9)])
+    space = Space(
+        [
+            category("sex", ["F"]),
+            integer("age", 0, 9),
+        ]
+    )
     probe = probe_of(space, ["sex"], lambda people: people["age"] > 3)
     refused(SpaceError, lambda: probe.table, "sex can take only one value")
     with pytest.raises(EvenhandError):
@@ -325,7 +335,8 @@ def every_third_man(people: Any) -> Any:
     return is_man & (people["age"] % 3 == 0)
 
 
-WAVES_OF_AGES = st.lists(st.lists(st.integers(18, 90), max_size=30), max_size=5)
+AGES = st.lists(st.integers(18, 90), max_size=30)
+WAVES_OF_AGES = st.lists(AGES, max_size=5)
 
 
 @settings(max_examples=examples(40), deadline=None)

@@ -1399,7 +1399,13 @@ def test_features_named_like_columns_that_the_table_does_not_need_are_no_mistake
 
 
 def test_a_feature_with_one_value_has_nothing_to_compare():
-    space = eh.Space([eh.category("sex", ["F"]), eh.integer("age", 0, 9)], ["sex"])
+    space = eh.Space(
+        [
+            eh.category("sex", ["F"]),
+            eh.integer("age", 0, 9),
+        ],
+        ["sex"],
+    )
     refused(
         SpaceError,
         lambda: eh.search(lambda people: people["age"] > 3, space),

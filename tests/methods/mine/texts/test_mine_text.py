@@ -319,7 +319,14 @@ def check_matrix(matrix: Any, rates: Any) -> None:
     ],
 )
 def test_texts_change_outcome_as_often_as_one_by_one(model, one, options):
-    result = mine_text(model, TEXTS, lexicon=TERMS, support=0.2, kind="causal", **options)
+    result = mine_text(
+        model,
+        TEXTS,
+        lexicon=TERMS,
+        support=0.2,
+        kind="causal",
+        **options,
+    )
     entry = entry_of(result)
     changes = entry["changes"]
     far = options.get("differs", 0)
@@ -753,7 +760,13 @@ def test_outcomes_of_which_none_is_favourable_are_refused():
     )
     refused(
         UsageError,
-        lambda: mine_text(always("yes"), TEXTS, kind="causal", differs=0.1, lexicon=TERMS),
+        lambda: mine_text(
+            always("yes"),
+            TEXTS,
+            kind="causal",
+            differs=0.1,
+            lexicon=TERMS,
+        ),
         "differs = 0.1",
         "leave it out for labels",
     )

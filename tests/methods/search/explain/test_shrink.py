@@ -436,8 +436,10 @@ def test_any_space_any_software(space, seed, queries, data):
 @given(st.integers(0, 10_000))
 def test_no_single_feature_is_left_that_could_be_typical(seed):
     """Brute force: of a shrunk case, no feature can become typical alone."""
-    numbers = [integer(f"x{number}", 0, 3) for number in range(5)]
-    space = Space([category("sex", ["F", "M"]), *numbers])
+    features = [category("sex", ["F", "M"])]
+    for number in range(5):
+        features.append(integer(f"x{number}", 0, 3))
+    space = Space(features)
     rng = np.random.default_rng(seed)
     outcome_of = rng.random((2, 4, 4, 4, 4, 4)) < 0.5
 
@@ -480,8 +482,10 @@ def test_rounding_encloses_a_number_with_few_digits(value, digits):
 
 
 def test_a_case_is_built_up_from_a_typical_row_where_it_cannot_be_taken_apart():
-    features = [category(f"x{number}", ["a", "b"]) for number in range(6)]
-    space = Space([category("sex", ["F", "M"]), *features])
+    features = [category("sex", ["F", "M"])]
+    for number in range(6):
+        features.append(category(f"x{number}", ["a", "b"]))
+    space = Space(features)
 
     def software(frame):
         odd = space.encode(frame)[:, 1:]

@@ -437,7 +437,12 @@ def test_bisection_ends_at_edges(decide):
 
 def test_every_way_of_a_continuous_feature_ends():
     """A way of between one and two steps cannot be halved in whole steps."""
-    space = Space([category("sex", ["F", "M"]), real("height", 0, 1)])
+    space = Space(
+        [
+            category("sex", ["F", "M"]),
+            real("height", 0, 1),
+        ]
+    )
     _, _, edges, asked = ways(
         lambda people: people["height"] > 0.61803,
         space,

@@ -412,7 +412,12 @@ def test_chances_keep_their_bounds_however_long():
 
 
 def test_guidance_leads_to_the_hits():
-    space = Space([category("sex", [0, 1]), integer("x", 0, 1000)])
+    space = Space(
+        [
+            category("sex", [0, 1]),
+            integer("x", 0, 1000),
+        ]
+    )
 
     def up_to_500(points: np.ndarray) -> np.ndarray:
         sex, x = points.T
@@ -429,7 +434,12 @@ def test_guidance_leads_to_the_hits():
 
 
 def test_real_rows_come_first_each_once():
-    space = Space([category("sex", [0, 1]), integer("x", 0, 10**9)])
+    space = Space(
+        [
+            category("sex", [0, 1]),
+            integer("x", 0, 10**9),
+        ]
+    )
     probe = probe_of(space, ("sex",), equal)
     start = space.draw(25, np.random.default_rng(0))
     strategy = Aequitas(global_trials=10).started(Setting(probe, 0, start))

@@ -258,7 +258,12 @@ def test_only_inputs_that_keep_the_constraints_are_asked():
 
 
 def test_a_single_free_feature_is_tried_out_and_then_it_ends():
-    space = Space([category("sex", ["F", "M"]), integer("age", 0, 299)])
+    space = Space(
+        [
+            category("sex", ["F", "M"]),
+            integer("age", 0, 299),
+        ]
+    )
 
     def young_women(points: np.ndarray) -> np.ndarray:
         sex, age = points.T
@@ -283,7 +288,12 @@ def test_without_a_free_feature_it_ends():
 
 def test_more_than_two_values_are_tried_on_after_every_class_was():
     """Only h at one age differs from the others."""
-    space = Space([category("race", [*"abcdefgh"]), integer("age", 0, 9)])
+    space = Space(
+        [
+            category("race", [*"abcdefgh"]),
+            integer("age", 0, 9),
+        ]
+    )
 
     def one_of_80(points: np.ndarray) -> np.ndarray:
         race, age = points.T
@@ -349,7 +359,12 @@ def test_a_screen_ranks_what_it_was_not_fitted_to():
 
 def test_what_is_known_of_the_first_and_the_second_assignment_is_kept_apart():
     """Only c differs from the others, so that signals must depend on which two are compared."""
-    space = Space([category("race", [*"abc"]), integer("age", 0, 99)])
+    space = Space(
+        [
+            category("race", [*"abc"]),
+            integer("age", 0, 99),
+        ]
+    )
 
     def judge(points: np.ndarray) -> np.ndarray:
         race, age = points.T
