@@ -210,12 +210,14 @@ def check_table(lattice, tested, states):
         if row["of"] is not None:
             source = mask_of(lattice, row["of"])
         if state is State.IMPLIED_ABOVE:
-            assert row["because"] == WHY[state] == "superset of a discriminating set"
+            assert row["because"] == WHY[state]
+            assert row["because"] == "superset of a discriminating set"
             assert tested[source] is State.ABOVE
             assert source != mask
             assert source & mask == source
         elif state is State.IMPLIED_BELOW:
-            assert row["because"] == WHY[state] == "subset of a cleared set"
+            assert row["because"] == WHY[state]
+            assert row["because"] == "subset of a cleared set"
             assert tested[source] is State.BELOW
             assert source != mask
             assert source & mask == mask
@@ -374,10 +376,10 @@ def test_a_set_that_follows_later_is_no_longer_undecided():
     assert lattice.states[0b110] == State.IMPLIED_ABOVE
     assert lattice.maximal(State.UNDECIDED) == []
     assert lattice.maximal(State.NOT_SHOWN) == []
-    rows = {tuple(row["about"]): row for row in lattice.to_dict()}
-    row = rows["a", "b"]
+    (row,) = [row for row in lattice.to_dict() if row["about"] == ["a", "b"]]
     assert row["because"] == "superset of a discriminating set"
-    assert row["value"] == 0.5  # what was seen of it stays
+    # What was seen of it stays.
+    assert row["value"] == 0.5
 
 
 def test_a_large_lattice_lists_what_was_tested():

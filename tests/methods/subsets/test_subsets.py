@@ -153,7 +153,8 @@ def check(result, scores, limit, *, near=0.0, output=""):
         if abs(score - limit) < 1e-9:
             has_ties = True
             continue
-        message = f"{sorted(names)} is {state} ({entry['because']}) at {score:.4f}"
+        because = entry["because"]
+        message = f"{sorted(names)} is {state} ({because}) at {score:.4f}"
         if state == "discriminating":
             assert score >= limit, message
         elif state == "cleared":
@@ -205,8 +206,8 @@ def test_exact_sets_are_those_of_brute_force(space, kind, limit, seed, chance):
     points = space.enumerate()
     rng = np.random.default_rng(seed)
     favourable = rng.random(len(points)) < chance
-    rows = points.copy(order="C")
-    answers = dict(zip(map(bytes, rows), favourable, strict=True))
+    keys = [bytes(row) for row in points.copy(order="C")]
+    answers = dict(zip(keys, favourable, strict=True))
 
     def looked_up(people):
         asked = space.encode(people).copy(order="C")
@@ -222,13 +223,15 @@ def test_exact_sets_are_those_of_brute_force(space, kind, limit, seed, chance):
         if limit and abs(score - limit) < 1e-9:
             continue
         above = score >= limit if limit else score > 0
+        expected_state = "discriminating" if above else "cleared"
         entry = found[names]
-        assert entry["state"] == ("discriminating" if above else "cleared")
+        assert entry["state"] == expected_state
         if entry["because"] == "tested":
             assert entry["value"] == pytest.approx(score)
             assert entry["value"] == entry["low"] == entry["high"]
     some_discriminate = "discriminating" in states(result).values()
-    assert result.verdict == ("fail" if some_discriminate else "pass")
+    expected_verdict = "fail" if some_discriminate else "pass"
+    assert result.verdict == expected_verdict
 
 
 def test_a_score_that_equals_the_limit_is_over_it():
@@ -668,7 +671,10 @@ def test_a_multiclass_subject_has_group_scores_of_each_label(exact):
 @pytest.mark.parametrize("exact", [None, pytest.param(False, marks=pytest.mark.slow)])
 def test_graded_distances_and_scores(exact):
     def rate(people):
-        return 0.1 * people["a"] + 0.2 * people["b"] + 0.05 * people["c"]
+        of_a = 0.1 * people["a"]
+        of_b = 0.2 * people["b"]
+        of_c = 0.05 * people["c"]
+        return of_a + of_b + of_c
 
     def distance(a, b):
         return np.minimum(np.abs(a - b), 1)
@@ -1503,7 +1509,8 @@ def check_findings(result):
     """Check that findings agree with the lattice, and that their cases replay."""
     found = entries(result)
     decide = parity if len(result.space["features"]) == 4 else adds_up
-    subject = eh.Subject(decide, eh.Space.from_dict(result.space))
+    space = eh.Space.from_dict(result.space)
+    subject = eh.Subject(decide, space)
     is_causal = table_of(result)["kind"] == "causal"
     verdicts = {
         "discriminating": "fail",
@@ -1581,14 +1588,18 @@ def test_a_program_is_asked_each_input_once(tmp_path):
     assert failing(causal) == {frozenset(["sex"])}
     frame = space.decode(space.enumerate())
     outcomes = (frame["sex"] == "M") & (frame["grade"] >= 2)
-    check(causal, truth(frame, outcomes, "causal"), 0.6)
-    check(group, truth(frame, outcomes, "group"), 0.6)
-    asked = pd.Series(log.read_text().splitlines()).value_counts()
+    causal_scores = truth(frame, outcomes, "causal")
+    check(causal, causal_scores, 0.6)
+    group_scores = truth(frame, outcomes, "group")
+    check(group, group_scores, 0.6)
+    log_lines = log.read_text().splitlines()
+    asked = pd.Series(log_lines).value_counts()
     assert len(asked) == 12
     # The check that answers do not change asks again what it draws, on purpose, and nothing else is
     # asked twice.
     assert asked.max() <= 2
     assert asked.sum() == subject.executed
     with eh.Subject.command(command, space, positive="yes", ledger=ledger) as warm:
-        assert eh.subsets(warm, limit=0.6).digest == causal.digest
+        again = eh.subsets(warm, limit=0.6)
+        assert again.digest == causal.digest
         assert warm.executed == 0
