@@ -230,7 +230,8 @@ def test_the_last_finding_bounds_all_other_rule_sets(result):
     assert str(last.about) == "everybody"
     assert last.groups == ()
     assert last.cases == ()
-    assert rest["rules"] == mining["examined"] - len(mining["stories"])
+    leads = len(mining["stories"])
+    assert rest["rules"] == mining["examined"] - leads
     assert f"none of the {rest['rules']:,} other rule sets" in last.claim
     assert last.estimate.value == rest["value"]
     assert last.estimate.low == rest["low"]
@@ -331,7 +332,9 @@ def test_cases_are_asked_again(result, tmp_path):
 
 def levels_of(feature: Any) -> Any:
     """Return a whole number as a category of all its values."""
-    levels = range(int(feature.low), int(feature.high) + 1)
+    low = int(feature.low)
+    high = int(feature.high)
+    levels = range(low, high + 1)
     return eh.category(feature.name, list(levels))
 
 
@@ -501,8 +504,10 @@ def test_an_estimator_on_real_people(adult, pipeline, adult_space):
     )
     minings = result.details["mine"]
     assert [mining["score"] for mining in minings] == ["rate", "tpr", "fpr"]
-    got = pipeline.predict(some[list(adult_space.names)]) == adult.positive
-    true = (some[adult.target] == adult.positive).to_numpy()
+    inputs = some[list(adult_space.names)]
+    got = pipeline.predict(inputs) == adult.positive
+    targets = some[adult.target].to_numpy()
+    true = targets == adult.positive
     points = adult_space.encode(some)
     everybody = np.ones(len(some), dtype=bool)
     compared = [everybody, true, ~true]
@@ -675,7 +680,8 @@ def test_given_rows_are_everybody_and_a_frame_is_a_sample():
 
 @pytest.mark.parametrize("scale", [1.0, 1e-4, 1e4])
 def test_weights_count_rows_as_often_as_they_say(scale, means):
-    weights = np.random.default_rng(1).choice([0.0, 1.0, 3.0], len(PEOPLE))
+    rng = np.random.default_rng(1)
+    weights = rng.choice([0.0, 1.0, 3.0], len(PEOPLE))
     result = mined(eh.rows(PEOPLE, weights=scale * weights))
     points = SPACE.encode(PEOPLE)
     rows = entry(result)["rows"]
@@ -732,7 +738,8 @@ def test_several_outputs_have_a_view_each(tmp_path):
     assert first["output"] == "grant"
     assert first["favoured"] == "grant yes"
     assert second["output"] == "score"
-    assert {finding.output for finding in both.findings} == {"grant", "score"}
+    outputs = {finding.output for finding in both.findings}
+    assert outputs == {"grant", "score"}
     worst = first["stories"][0]
     worst_alone = entry(mined())["stories"][0]
     assert worst["text"] == worst_alone["text"]
@@ -757,7 +764,8 @@ def test_classes_have_a_view_each(tmp_path):
     three = eh.mine(subject_of_classes(), data=PEOPLE, top=2)
     favoured = [mining["favoured"] for mining in three.details["mine"]]
     assert favoured == ["gold", "none", "silver"]
-    assert {finding.output for finding in three.findings} == set(favoured)
+    outputs = {finding.output for finding in three.findings}
+    assert outputs == set(favoured)
     path = tmp_path / "three.json"
     three.to_json(path)
     assert eh.replay(path, subject_of_classes()).verdict == "fail"
@@ -791,7 +799,8 @@ def test_scores_are_compared_by_their_mean(adult, pipeline, adult_space):
     mask = worst.about.mask(points, adult_space)
     expected = abs(gap_of(scores, mask))
     assert worst.estimate.value == pytest.approx(expected)
-    assert f"score {scores[mask].mean():.3f} on average" in worst.claim
+    mean = scores[mask].mean()
+    assert f"score {mean:.3f} on average" in worst.claim
     for finding in result.findings:
         assert finding.cases == ()
 
@@ -984,7 +993,8 @@ def test_bins_are_cut_where_they_are_given():
 def test_quantiles_hold_about_as_many_rows_each():
     result = rows_mined(over="age", bins=4, binning="quantiles")
     first_quartile = np.quantile(PEOPLE["age"], 0.25)
-    assert f"age < {int(np.ceil(first_quartile))}" in texts(result)
+    first_edge = int(np.ceil(first_quartile))
+    assert f"age < {first_edge}" in texts(result)
     rows = entry(result)["maps"][0]["rows"]
     assert max(rows) - min(rows) < 60
 
@@ -1191,7 +1201,8 @@ def test_a_limit_passes_only_if_all_rule_sets_do():
     """One story alone would pass; those that lead none are what is left to prove."""
     listing = partial(mined, over=["sex", "age", "race"], support=0.01)
     many = listing(top=100)
-    highest, *others = [finding.estimate.high for finding in stories(many)]
+    highs = [finding.estimate.high for finding in stories(many)]
+    highest, *others = highs
     highest_other = max(others)
     assert highest_other > highest
     one = listing(top=1, limit=highest + 1e-6)

@@ -366,8 +366,11 @@ def test_cells_of_a_number_that_a_rule_takes_are_found_by_where_they_start_whate
     first = data.draw(st.integers(0, number - 1))
     last = data.draw(st.integers(first, number - 1))
     low = None if first == 0 else bounds[first]
-    below = None if last == number - 1 else bounds[last + 1]
-    high = None if below is None else below - 1
+    below = None
+    high = None
+    if last < number - 1:
+        below = bounds[last + 1]
+        high = below - 1
     labels = ("a bin",) * number
     ones = np.ones(number)
     cells = HeatCells(("x",), (labels,), (starts,), ones, ones)
@@ -426,7 +429,8 @@ def test_changes_of_terms_are_shares_of_texts(drawn):
     display = drawn(display_of(result))
     (bars,) = display.bars
     (heat,) = display.heats
-    assert [bar.value for bar in bars.bars] == result.to_frame()["value"].tolist()
+    values = result.to_frame()["value"]
+    assert [bar.value for bar in bars.bars] == values.tolist()
     assert bars.sides is None
     assert bars.rest is None
     assert bars.headers == ("changed", "texts")
@@ -581,7 +585,8 @@ def test_very_many_bars_and_cells_long_names_and_formulas_are_drawn(drawn):
     )
     names = tuple(f"$level {at} of a category with a long name" for at in range(40))
     products = np.multiply.outer(np.arange(20), np.arange(40))
-    rates = [tuple(row) for row in (products % 7 / 7).tolist()]
+    shares = products % 7 / 7
+    rates = [tuple(row) for row in shares.tolist()]
     heat = Heat(
         "$many$",
         ("$a$", "b" * 90),

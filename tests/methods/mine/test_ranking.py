@@ -69,10 +69,12 @@ def mined(
     race, age, sex, _ = points.T
     is_older_woman = (sex == 0) & (age > 4)
     is_second_race = race == 1
-    mean = np.clip(rate + 0.3 * is_older_woman - 0.2 * is_second_race, 0, 1)
+    mean = rate + 0.3 * is_older_woman - 0.2 * is_second_race
+    mean = np.clip(mean, 0, 1)
     values = (rng.uniform(size=rows) < mean).astype(float)
     if how == "graded":
-        values = np.round((values + rng.uniform(size=rows)) / 2, 2)
+        noise = rng.uniform(size=rows)
+        values = np.round((values + noise) / 2, 2)
     weights = None
     if how == "weights":
         weights = rng.choice([0, 0.25, 1, 1.75], rows)
@@ -470,7 +472,8 @@ def test_of_equal_coverage_the_simplest_leads():
     races = ["a"] * 25 + ["b"] * 25 + ["a"] * 50
     people = {"sex": sexes, "race": races}
     values = [race == "b" for race in races]
-    mining, found = stories_of(people, values, [SEX, category("race", ["a", "b"])])
+    race = category("race", ["a", "b"])
+    mining, found = stories_of(people, values, [SEX, race])
     first = found[0]
     assert mining.rule(first.lead).text == "race b"
     assert "sex F, race b" in texts_like(mining, first)
@@ -518,7 +521,8 @@ def test_a_group_of_nearly_everybody_is_about_the_few_who_are_left():
 def test_neighbouring_intervals_tell_one_story():
     ages = list(range(100)) * 20
     values = [40 <= age < 60 for age in ages]
-    mining, found = stories_of({"age": ages}, values, [integer("age", 0, 99)])
+    age = integer("age", 0, 99)
+    mining, found = stories_of({"age": ages}, values, [age])
     first = found[0]
     assert mining.rule(first.lead).text == "40 <= age < 60"
     neighbours = {
@@ -556,7 +560,8 @@ def test_depth_is_bounded_by_the_number_of_rule_sets(monkeypatch):
     (note,) = shallow.notes
     assert "up to 2 of the 3 features" in note
     assert "depth=3" in note
-    assert max(len(block.family) for block in shallow.ranking.blocks) == 2
+    numbers = [len(block.family) for block in shallow.ranking.blocks]
+    assert max(numbers) == 2
     wanted = mining_of(depth=3)
     assert wanted.depth == 3
     monkeypatch.setattr("evenhand.methods.mine.rule_sets.MOST_RULES", 100)
@@ -597,7 +602,9 @@ def test_two_features_together_may_have_a_rule_set_where_no_single_one_has():
 def test_rules_and_texts_of_half_open_bins():
     case = mined(400, 2, ["age", "rate"])
     case.mining.ranking.rank(case.sure)
-    rules = [case.mining.rule(rule_set) for rule_set, _, _ in rule_sets(case)]
+    rules = []
+    for rule_set, _, _ in rule_sets(case):
+        rules.append(case.mining.rule(rule_set))
     assert {
         "age < 2",
         "2 <= age < 6",

@@ -385,7 +385,10 @@ def test_nothing_found_has_its_shape():
 
 
 def test_tried_classes_are_taken_and_joined():
-    probe = probe_of(PEOPLE, ["race"], lambda people: people["race"].to_numpy() == "b")
+    def is_second_race(people: Any) -> Any:
+        return people["race"] == "b"
+
+    probe = probe_of(PEOPLE, ["race"], is_second_race)
     tried = probe.ask(draws(9))
     first = tried.take(slice(0, 4))
     others = [

@@ -187,9 +187,11 @@ def test_one_family_of_inputs_does_not_make_its_own_values_a_rule():
     family[np.arange(3000), changed] += changes
     lowest = [18, 0, 0, 0, 0, 0, 0]
     highest = [25, 4, 100_000, 1, 11, 80, 20]
-    family[:, 1:] = np.clip(family[:, 1:], lowest, highest)
+    free = family[:, 1:]
+    family[:, 1:] = np.clip(free, lowest, highest)
     assert probe.ask(family).hits.all()
-    (region, _), _ = regions(probe, family, 0, QUERIES)
+    listed, _ = regions(probe, family, 0, QUERIES)
+    region, _ = listed
     assert features_of(region.rule) == {"age", "income"}
     assert agree(SPACE, [region.rule], YOUNG) > 0.85
 
@@ -202,7 +204,8 @@ def test_several_protected_features_of_several_values():
     )
     probe = planted(SPACE, box, over=over)
     found = hits(probe, 1000, box)
-    (region, everybody), asked = regions(probe, found, 0, 20_000)
+    listed, asked = regions(probe, found, 0, 20_000)
+    region, everybody = listed
     assert asked <= 20_000
     assert region.estimate.n == everybody.estimate.n
     assert agree(SPACE, [region.rule], box) > 0.9
@@ -224,7 +227,8 @@ def test_in_a_constrained_space_what_is_merely_valid_is_no_rule():
     probe = planted(space, box)
     found = hits(probe, 2000, box)
     assert learn(probe, found, 0) == [box]
-    (region, everybody), _ = regions(probe, found, 0, QUERIES)
+    listed, _ = regions(probe, found, 0, QUERIES)
+    region, everybody = listed
     assert agree(space, [region.rule], box) > 0.9
     assert everybody.estimate.population == "all valid inputs, uniformly"
 
@@ -332,14 +336,17 @@ def test_no_more_is_asked_than_allowed(queries):
 def test_without_inputs_there_is_only_everybody():
     probe = planted(SPACE, ONE)
     no_inputs = np.empty((0, len(FEATURES)))
-    (everybody,), _ = regions(probe, no_inputs, 0, 200)
+    listed, _ = regions(probe, no_inputs, 0, 200)
+    (everybody,) = listed
     assert everybody.rule == Rule()
 
 
 def test_without_other_features_there_is_only_everybody():
     alone = Space([category("sex", ["F", "M"])])
     probe = probe_of(lambda people: people["sex"] == "M", alone)
-    (everybody,), _ = regions(probe, np.zeros((1, 1)), 0, 200)
+    one_input = np.zeros((1, 1))
+    listed, _ = regions(probe, one_input, 0, 200)
+    (everybody,) = listed
     assert everybody.estimate.value == 1.0
 
 
