@@ -142,7 +142,8 @@ def row_of(name: str, found: eh.Repair, start: float) -> Row:
 
 
 def percent(estimate: Row) -> str:
-    return f"{100 * estimate['value']:.3g} ({100 * estimate['low']:.3g}, {100 * estimate['high']:.3g})"
+    value, low, high = (100 * estimate[end] for end in ("value", "low", "high"))
+    return f"{value:.3g} ({low:.3g}, {high:.3g})"
 
 
 def line5(row: Row) -> str:
