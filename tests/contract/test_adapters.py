@@ -10,6 +10,7 @@ import inspect
 import subprocess
 import sys
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -147,6 +148,11 @@ def declared(tmp_path: Path, *lines: str) -> Config:
     file = tmp_path / "evenhand.toml"
     file.write_text("\n".join(["[subject]", *lines, SPACE_TABLE]))
     return Config.load(file)
+
+
+def declared_subject(tmp_path: Path, *lines: str) -> Subject:
+    """Return the software of a configuration with these lines under [subject]."""
+    return declared(tmp_path, *lines).subject()
 
 
 # What every adapter declares
@@ -348,9 +354,7 @@ def test_what_is_wrong_in_a_file_is_reported_in_one_sentence(tmp_path, kind):
             continue
         wrong = (f'{kind} = "x"', f"{option.name} = []")
         words = (where, f"has {option.name} = []; it must be {option.kind.wanted}")
-        refused(
-            ConfigError, lambda lines=wrong: declared(tmp_path, *lines).subject(), *words
-        )  # type: ignore[misc]
+        refused(ConfigError, partial(declared_subject, tmp_path, *wrong), *words)
 
 
 def toml(value: Any) -> str:
@@ -377,11 +381,7 @@ def test_a_model_file_is_an_estimator(build):
 
 def test_the_suffixes_of_estimators_are_those_that_can_be_loaded(tmp_path):
     for suffix in EstimatorAdapter.suffixes:
-        refused(
-            UsageError,
-            lambda suffix=suffix: load_model(tmp_path / f"m{suffix}"),
-            "does not exist",
-        )  # type: ignore[misc]
+        refused(UsageError, partial(load_model, tmp_path / f"m{suffix}"), "does not exist")
     message = refused(UsageError, lambda: load_model(tmp_path / "m.h5"), "unknown suffix")
     assert message.count("'.") == len(EstimatorAdapter.suffixes) + 1
 

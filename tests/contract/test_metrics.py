@@ -400,9 +400,10 @@ def test_a_metric_that_says_something_else_is_refused():
 def test_mistakes_in_a_metric_are_reported_in_a_sentence():
     refused(UsageError, lambda: Metric("", precision_gap), "name must be a text")
     refused(UsageError, lambda: Metric("gap", 5), "metric 'gap': 5 is not a function")  # type: ignore[arg-type]
+    wrong: Any = "bais"
     refused(
-        UsageError, lambda: Metric("gap", precision_gap, kind="bais"), "did you mean 'bias'"
-    )  # type: ignore[arg-type]
+        UsageError, lambda: Metric("gap", precision_gap, kind=wrong), "did you mean 'bias'"
+    )
     refused(
         UsageError,
         lambda: Metric("gap", precision_gap, rests_on=("favorable",)),

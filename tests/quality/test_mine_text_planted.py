@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 import zlib
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -261,7 +261,7 @@ def test_a_term_that_lowers_one_text_in_five_is_first(scores):
         lowered = np.array(is_lowered)
         return 0.8 - 0.4 * lowered if scores else ~lowered
 
-    output = "score" if scores else None
+    output: Literal["score"] | None = "score" if scores else None
     for seed in range(4):
         rng = np.random.default_rng(seed)
         terms = rng.choice(DEFAULT["gender"], 400)

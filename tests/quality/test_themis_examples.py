@@ -170,6 +170,7 @@ def test_in_the_whole_domain_the_same_software_treats_ages_alike():
 @pytest.mark.parametrize("as_a", ["sample", "profile"])
 def test_who_the_customers_are_may_be_known_by_a_sample_or_a_profile(as_a):
     rows = customers()
+    sampler: Any
     if as_a == "profile":
         sampler = eh.profile(frame=rows, joint=[("age", "income", "savings")])
     else:

@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 import ast
+import inspect
+import re
 from importlib import metadata
 from pathlib import Path
 
+import pytest
+
 import evenhand as eh
+from evenhand import mitigation
+
+DOCS = Path(__file__).parents[2] / "docs"
 
 PUBLIC = [
     "Adapter",
@@ -77,9 +84,32 @@ def test_an_unknown_name_is_an_attribute_error():
 
 def test_names_for_type_checkers_are_the_names_at_run_time():
     tree = ast.parse(Path(eh.__file__).read_text(encoding="utf-8"))
-    imported = set()
+    imported: set[str | None] = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom):
             imported.update(alias.asname for alias in node.names)
     assert imported - {None} == set(PUBLIC)
     assert set(eh._HOMES) == set(PUBLIC)
+
+
+def documented():
+    """Yield each public function and class."""
+    for module in (eh, mitigation):
+        for name in module.__all__:
+            value = getattr(module, name)
+            if inspect.isfunction(value) or inspect.isclass(value):
+                yield pytest.param(value, id=name)
+
+
+@pytest.mark.parametrize("value", list(documented()))
+def test_docstrings_lead_to_a_page_that_there_is(value):
+    pages = re.findall(r"docs/([\w/-]+\.md)", inspect.getdoc(value) or "")
+    assert pages
+    for page in pages:
+        assert (DOCS / page).is_file(), page
+
+
+@pytest.mark.parametrize("value", list(documented()))
+def test_docstrings_of_functions_say_what_they_return(value):
+    if inspect.isfunction(value):
+        assert "\nReturns\n-------\n" in (inspect.getdoc(value) or "")

@@ -232,7 +232,7 @@ def test_the_sentences_are_really_others(name):
     with translation.foreign():
         written = outputs(translation.evidence(found))
     texts = {form: json.dumps(parts, ensure_ascii=False) for form, parts in written.items()}
-    claims = set()
+    claims: set[str] = set()
     for part in found.parts:
         claims.update(finding.claim for finding in part.findings)
     for claim in claims:
@@ -450,7 +450,7 @@ def test_an_audit_stands_to_another_as_it_did_whichever_of_them_is_in_other_word
     if order == "better than before":
         ours, theirs = theirs, ours
     compared = ours.against(theirs)
-    seen_states = set()
+    seen_states: set[str] = set()
     for check in compared.checks:
         seen_states.update(comparison.state for comparison in check.held)
     assert len(seen_states) > 1

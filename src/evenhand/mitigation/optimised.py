@@ -72,6 +72,10 @@ class OptimisedPreprocessing(Mitigation):
         a number costs 1 for each bin that it moves, a text 1 for any move, a label 1 to become
         favourable and 2 to become unfavourable.
 
+    Notes
+    -----
+    See docs/how-to/study.md
+
     Attributes
     ----------
     features_

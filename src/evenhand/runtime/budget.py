@@ -20,6 +20,12 @@ from evenhand.runtime.errors import UsageError, clip
 class Budget:
     """What a run may spend: inputs asked for, seconds, findings. None is no bound.
 
+    Notes
+    -----
+    See docs/how-to/measure.md for what happens when it is spent.
+
+    Examples
+    --------
     >>> Budget(queries=1000).queries
     1000
     """

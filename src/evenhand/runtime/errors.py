@@ -32,13 +32,23 @@ INTERRUPTED = 130
 
 
 class EvenhandError(Exception):
-    """Base of all errors raised on purpose."""
+    """Base of all errors raised on purpose.
+
+    Notes
+    -----
+    See docs/how-to/ci.md for the exit code of each.
+    """
 
     exit_code: ClassVar[int] = 2
 
 
 class UsageError(EvenhandError, ValueError):
-    """A wrong argument, name or value."""
+    """A wrong argument, name or value.
+
+    Notes
+    -----
+    The message names the value and the nearest valid choice. See docs/how-to/ci.md
+    """
 
 
 class SpaceError(UsageError):
@@ -80,7 +90,12 @@ class MissingExtra(UsageError, ImportError):
 
 
 class SubjectError(EvenhandError):
-    """The software under test failed; what it had answered before is kept."""
+    """The software under test failed; what it had answered before is kept.
+
+    Notes
+    -----
+    See docs/how-to/subjects.md
+    """
 
     exit_code: ClassVar[int] = 4
 

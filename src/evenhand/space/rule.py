@@ -128,6 +128,12 @@ class Rule:
 
     Build it with `Rule.of`, which gives equal subgroups equal rules.
 
+    Notes
+    -----
+    See docs/how-to/mine.md for how rules are found.
+
+    Examples
+    --------
     >>> from evenhand.space.feature import category, integer
     >>> from evenhand.space.space import Space
     >>> space = Space([category("race", ["White", "Black", "Asian"]), integer("age", 18, 90)])

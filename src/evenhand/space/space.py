@@ -51,6 +51,10 @@ class Space:
         Expressions such as ``"not (age < 21 and owns_house == 'yes')"``, or functions that take a
         frame of inputs and return which of them are valid.
 
+    Notes
+    -----
+    See docs/how-to/spaces.md
+
     Examples
     --------
     >>> from evenhand.space.feature import category, integer

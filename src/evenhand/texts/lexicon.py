@@ -77,6 +77,12 @@ class Term:
 class Lexicon:
     """Categories of sensitive terms; the terms of a category can stand in each other's place.
 
+    Notes
+    -----
+    See docs/how-to/mine.md for lexicons of one's own.
+
+    Examples
+    --------
     >>> ages = ["old", "young", "elderly"]
     >>> lexicon = Lexicon.from_dict({"gender": ["gay", "straight"], "age": ages})
     >>> print(lexicon)

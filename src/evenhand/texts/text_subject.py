@@ -80,6 +80,10 @@ class TextSubject:
     batch
         How many texts the software is given at once.
 
+    Notes
+    -----
+    See docs/how-to/mine.md and docs/how-to/subjects.md
+
     Examples
     --------
     >>> subject = TextSubject(lambda texts: ["!" not in text for text in texts], positive=True)

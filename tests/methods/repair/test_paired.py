@@ -365,7 +365,7 @@ ENDS = st.tuples(st.integers(-10, 10), st.integers(0, 8)).map(
 @settings(deadline=None, max_examples=examples(80))
 @given(ENDS, ENDS, st.integers(0, 8), st.integers(0, 8), st.integers(0, 99))
 def test_limits_of_sizes_are_those_of_all_that_is_allowed(first, second, less, more, seed):
-    means = [sum(first) / 2, sum(second) / 2]
+    means = (sum(first) / 2, sum(second) / 2)
     apart = means[0] - means[1]
     least_apart = apart - less / 10
     most_apart = apart + more / 10

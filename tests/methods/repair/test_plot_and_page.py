@@ -309,6 +309,7 @@ def test_a_row_tells_both_values_and_how_sure_the_change_is():
 def test_what_was_left_as_it_is_has_no_change():
     found: list[Any] = []
     for panel in display(UNTOUCHED).panels:
+        assert isinstance(panel, ScorePanel)
         found += panel.rows
     assert {row.judged for row in found} == {"no change"}
     assert all(row.before == row.after for row in found)

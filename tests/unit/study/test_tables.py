@@ -259,7 +259,7 @@ def _rights_of_majority_label(tables_of_splits: list[Any]) -> list[float]:
     return [truth[majority] / truth.sum() for truth in truths]
 
 
-def counted(table: tables.StudyTable) -> dict[str, dict[str, int]]:
+def counted(table: Any) -> dict[str, dict[str, int]]:
     """The number of cases in each region, for each row of a table."""
     frame = table.frame
     shares = frame[list(REGIONS)].sum(axis=1)
@@ -520,7 +520,7 @@ def test_numbers_of_the_paper_that_were_checked_by_eye():
 
 
 def percent(shares: Any) -> list[float]:
-    return (shares * 100).round().tolist()
+    return list((shares * 100).round())
 
 
 def test_100_of_120_printed_pairs_of_sex_and_race_share_a_region():

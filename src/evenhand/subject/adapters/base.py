@@ -32,8 +32,8 @@ class Adapter(ABC):
     """One kind of software, and how it is asked.
 
     A subclass says how the software is named (`kind`, `value`, `options`), tells it from other
-    software (`identity`), and answers inputs (`run`). All else has a default. This one scores
-    applicants by points:
+    software (`identity`), and answers inputs (`run`). All else has a default. See
+    docs/how-to/subjects.md. This one scores applicants by points:
 
     >>> import numpy as np
     >>> from evenhand.runtime.options import NUMBER, TABLE, Option, Options

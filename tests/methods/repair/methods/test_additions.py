@@ -198,7 +198,7 @@ def test_a_share_of_one_takes_every_row_and_others_differ_by_seed() -> None:
 
     def origins(seed: int) -> list[int]:
         _, _, origin = additions.twins(ALONE, rows, truth, ("sex",), 0.2, draws(seed))
-        return origin.tolist()
+        return list(origin.tolist())
 
     assert origins(0) == origins(0)
     assert origins(0) != origins(1)
@@ -357,7 +357,7 @@ def test_borderline_are_neighbours_of_those_nearly_decided_otherwise(
     ages = rows[:, 1]
     inside = rows[:, 0] == 1
     n = 31
-    options = {"up": up, "n": n, "both": both}
+    options: dict[str, Any] = {"up": up, "n": n, "both": both}
     found, favoured = additions.borderline(
         view, rows, inside, ages / 100, rng=draws(), **options
     )

@@ -415,7 +415,7 @@ def test_a_label_depends_on_nothing_but_the_input(labels: Any, regression: bool)
     rng = seeded()
     rows = space.draw(200, rng)
     points = space.draw(8, rng)
-    truth = rng.random(200)
+    truth: Any = rng.random(200)
     view = numbers_of(space)
     if not regression:
         truth = truth < 0.4
