@@ -117,7 +117,7 @@ STEPS = tuple(
     Step(number, percent, round(240 * percent), change(0.12, after), score, kept, why)
     for number, (percent, after, score, kept, why) in enumerate(
         [
-            (1.4, 0.12, 0.85, False, "share did not clearly fall"),
+            (1.4, 0.12, 0.85, False, "share did not surely fall"),
             (2.9, 0.08, 0.849, True, "kept"),
             (11.8, 0.03, 0.831, False, "accuracy fell by 1.9 points"),
             (100.0, 0.01, 0.85, True, "kept"),

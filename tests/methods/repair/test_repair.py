@@ -612,7 +612,7 @@ class TestSteps:
         found = scripted(0.30, 0.28, patience=0, draws=100)
         assert not found.changed
         assert found.outcome == NO_HELP
-        assert found.history[0].why == "the share did not clearly fall"
+        assert found.history[0].why == "the share did not surely fall"
         assert found.model is found.original
         assert found.verdict == "fail"
         assert found.claim.startswith("sex: no step helped; the model was left as it is (")

@@ -67,7 +67,7 @@ WIN = {
 POOR = {"aim": compared([1, 0, 1, 0, 1] * 60, "spd")}
 STEPS = (
     Step(
-        1, 1.5, 18, change(400, 380), 0.85, kept=False, why="the share did not clearly fall"
+        1, 1.5, 18, change(400, 380), 0.85, kept=False, why="the share did not surely fall"
     ),
     Step(2, 54.0, 1200, change(400, 10), 0.832, kept=True, why="kept"),
 )
@@ -179,7 +179,7 @@ def test_every_step_has_a_row_that_says_why():
         "accuracy",
     ]
     assert lines[at + 2].split()[:4] == ["1", "1.5", "%", "18"]
-    assert lines[at + 2].endswith("85.0 %  not kept: the share did not clearly fall")
+    assert lines[at + 2].endswith("85.0 %  not kept: the share did not surely fall")
     assert lines[at + 3].split()[:4] == ["2", "54", "%", "1,200"]
     assert lines[at + 3].endswith("83.2 %  kept")
     assert lines[at + 4 :] == [
@@ -332,7 +332,7 @@ def test_lines_fit_and_no_number_is_lost(width):
         words = " ".join(" ".join(lines).split())
         for check in repair.checks:
             assert check.name in words
-        assert "not kept: the share did not clearly fall" in words
+        assert "not kept: the share did not surely fall" in words
         shown = set(words.replace(";", "").replace(",", "").split())
         for line in repair_lines(repair):
             numbers = [word for word in line.split() if word.endswith(")")]

@@ -196,7 +196,7 @@ NOTHING_LEFT_TO_LOWER = (
     "nothing is left to lower among {inputs} inputs; later steps were left out"
 )
 SHARE_ROSE = "the share rose"
-SHARE_DID_NOT_CLEARLY_FALL = "the share did not clearly fall"
+SHARE_DID_NOT_SURELY_FALL = "the share did not surely fall"
 LOOKS_DO_NOT_RISE = (
     "looks = {looks} must be rising numbers of draws, for example [1000, 4000]"
 )

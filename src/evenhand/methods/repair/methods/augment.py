@@ -230,7 +230,7 @@ def _not_fallen(change: PairedChange) -> str:
         return ""
     if change.verdict == "rose":
         return messages.SHARE_ROSE
-    return messages.SHARE_DID_NOT_CLEARLY_FALL
+    return messages.SHARE_DID_NOT_SURELY_FALL
 
 
 def _counting(names: tuple[str, ...], draws: Draws, old: Subject, new: Subject) -> Count:
