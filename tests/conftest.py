@@ -12,26 +12,28 @@ import evenhand as eh
 from tests.support.displays import render
 from tests.support.paths import BESIDE
 
-settings.register_profile("few", max_examples=25)
+# No deadline: a test never asserts a wall time, which a shared machine may miss.
+settings.register_profile("all", deadline=None)
+settings.register_profile("few", max_examples=25, deadline=None)
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Try properties on fewer examples where slow tests are left out; see also `examples` in
-    helpers.
+    """Try properties on fewer examples where slow tests are left out.
+
+    See also `examples` in helpers.
     """
-    if "not slow" in config.option.markexpr:
-        settings.load_profile("few")
+    is_quick = "not slow" in config.option.markexpr
+    settings.load_profile("few" if is_quick else "all")
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Leave out what imports torch, which takes seconds in every process, where no test of it would
-    be run.
+    """Leave out what imports torch where no test of it would be run.
+
+    The import takes seconds in every process.
     """
-    return (
-        True
-        if collection_path.name == "test_torch.py" and "not heavy" in config.option.markexpr
-        else None
-    )
+    if collection_path.name == "test_torch.py" and "not heavy" in config.option.markexpr:
+        return True
+    return None
 
 
 @pytest.fixture(scope="session")
