@@ -173,9 +173,8 @@ def violations(code: str, module: str = "") -> list[int]:
         if (module, name) in EXEMPT:
             continue
         readings = Readings()
-        for _ in range(
-            2
-        ):  # a name may be used above the line that says what it holds, as in a loop
+        # A name may be used above the line that says what it holds, as in a loop.
+        for _ in range(2):
             for node in nodes:
                 readings.learn(node)
         found |= {

@@ -73,10 +73,8 @@ def test_its_json_begins_alike(name):
 @evidence
 def test_the_worst_finding_decides(name):
     found = made(name)
-    if found.job not in (
-        "audit",
-        "repair",
-    ):  # which know of checks that failed, and of side effects
+    # These know of checks that failed, and of side effects.
+    if found.job not in ("audit", "repair"):
         assert found.verdict == worst_of(finding.verdict for finding in found.findings)
     if found.job != "audit":
         assert found.exit_code == EXIT_CODES[found.verdict]

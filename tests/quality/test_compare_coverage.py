@@ -430,6 +430,5 @@ def test_runs_over_splits_hold_for_new_data(gap):
         honest[size] = sum(is_plausible for _, is_plausible in results)
     assert holds(inside[0.3], 100, LEVEL - 0.03), inside
     assert holds(honest[0.3], 100, LEVEL), honest
-    assert inside[0.0] < inside[0.3], (
-        inside
-    )  # as if splits were independent, it falls short
+    # As if splits were independent, the interval falls short.
+    assert inside[0.0] < inside[0.3], inside

@@ -46,12 +46,8 @@ PLANTED = [
     (women_of_40_to_60, "sex F, 40 <= age < 60", 0.3, 5000),
     (women_of_40_to_60_of_race_b, "sex F, race b, 40 <= age < 60", 0.5, 5000),
     (older_people, "age at least 60", 0.3, 2000),
-    (
-        of_race_a_or_c,
-        "race b",
-        0.3,
-        2000,
-    ),  # two complements, of which the smaller one is named
+    # Two complements, of which the smaller one is named.
+    (of_race_a_or_c, "race b", 0.3, 2000),
 ]
 
 

@@ -283,9 +283,8 @@ def test_an_interrupt_prints_what_is_known_and_exits_with_130(config, tmp_path):
         "--over",
         "sex",
     ]
-    before = signal.signal(
-        signal.SIGINT, signal.SIG_DFL
-    )  # jobs in the background ignore it, and so do their children
+    # Jobs in the background ignore it, and so do their children.
+    before = signal.signal(signal.SIGINT, signal.SIG_DFL)
     try:
         started = subprocess.Popen(
             command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True

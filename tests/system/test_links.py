@@ -49,9 +49,8 @@ def links(text: str) -> list[str]:
 def slug(heading: str) -> str:
     """Return the anchor that GitHub gives a heading, when it is the first of its name."""
     words = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", heading)  # a link is its text
-    words = re.sub(
-        r"(?<!\w)([*_]{1,3})(?=\S)(.+?)(?<=\S)\1(?!\w)", r"\2", words
-    )  # so is what is emphasised
+    # What is emphasised is its text, too.
+    words = re.sub(r"(?<!\w)([*_]{1,3})(?=\S)(.+?)(?<=\S)\1(?!\w)", r"\2", words)
     return re.sub(r"[^\w\- ]", "", words.strip().lower()).replace(" ", "-")
 
 

@@ -228,9 +228,8 @@ def test_a_long_table_is_paged(browser, demo):
         narrowed(sheet, "sex=female")
         while forth.is_visible() and forth.get_attribute("aria-disabled") == "false":
             forth.click()
-        seen.page.keyboard.press(
-            "Enter"
-        )  # there is no page after the last, and the focus stays
+        # There is no page after the last, and the focus stays.
+        seen.page.keyboard.press("Enter")
         assert seen.page.evaluate("document.activeElement.className") == "forth"
         assert len(column(sheet, "age")) > 0
 

@@ -99,9 +99,8 @@ class Config:
     @cached_property
     def texts(self) -> Texts:
         """The texts that the file declares."""
-        from evenhand.texts.real_texts import (
-            texts_from_table,
-        )  # imported where there are texts
+        # Imported where there are texts.
+        from evenhand.texts.real_texts import texts_from_table
 
         return texts_from_table(self.table["texts"], self.file)
 

@@ -48,9 +48,8 @@ def _entry_points(folders: tuple[str, ...]) -> str:
     for folder in folders:
         try:
             names = os.listdir(folder or ".")  # noqa: PTH208
-        except (
-            OSError
-        ):  # a folder that is not there, or an archive, which holds no plugin of ours
+        # The folder is not there, or it is an archive, which holds no plugin of ours.
+        except OSError:
             continue
         packages = [name for name in names if name.endswith((".dist-info", ".egg-info"))]
         found += [_read(f"{folder or '.'}/{name}/entry_points.txt") for name in packages]
@@ -137,9 +136,8 @@ class Registry(Generic[T]):
             raise UsageError(
                 f"{self.what} {name!r} is evenhand's own; register yours under another name"
             )
-        wrong = (
-            "" if isinstance(entry, str) else self._wrong(name, entry)
-        )  # a text says where it lives
+        # A text says where the entry lives.
+        wrong = "" if isinstance(entry, str) else self._wrong(name, entry)
         if wrong:
             raise UsageError(f"{self.what} {name!r} {wrong}")
         self._entries[name] = entry
@@ -239,9 +237,8 @@ class Registry(Generic[T]):
         self._complete = True
         if not _is_named(self.group, tuple(sys.path)):
             return
-        from importlib import (
-            metadata,
-        )  # which takes tens of milliseconds, and hardly anybody needs
+        # The import takes tens of milliseconds, and hardly anybody needs it.
+        from importlib import metadata
 
         for point in metadata.entry_points(group=self.group):
             if point.name not in self._entries:

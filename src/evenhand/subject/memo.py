@@ -69,9 +69,8 @@ class Memo:
         >>> recalled.answers, memo.recall([b"b"], None).unknown
         ([1, 2, 1], [])
         """
-        distinct = dict.fromkeys(
-            keys
-        )  # in their order, so that the software is asked in it
+        # In their order, so that the software is asked in it.
+        distinct = dict.fromkeys(keys)
         unknown = list(filterfalse(self.answers.__contains__, distinct))
         fresh: dict[bytes, Reply] = {}
         if unknown and ledger is not None:

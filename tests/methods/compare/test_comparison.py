@@ -157,10 +157,8 @@ def test_the_best_and_those_that_may_be(found):
     ]
     some = replace(found, standings=every, baseline=line)
     assert some.best == "b"
-    assert some.contenders == (
-        "a",
-        "b",
-    )  # c is under the line for sure, and d cannot reach b
+    # "c" is under the line for sure, and "d" cannot reach "b".
+    assert some.contenders == ("a", "b")
     only_poor = replace(some, standings=[every[2]])
     assert only_poor.best is None
     assert only_poor.contenders == ()

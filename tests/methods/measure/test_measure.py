@@ -92,9 +92,8 @@ def test_constraints_bound_both_inputs_and_twins():
     "model", [biased, lambda people: (people["age"] > 40) & (people["race"] == "a")]
 )
 def test_same_seed_same_bytes(model, tmp_path, monkeypatch):
-    monkeypatch.setattr(
-        "evenhand.scores.sampling_loop.WAVE_SECONDS", 0.0
-    )  # small waves, and all but the first are shared
+    # Small waves, and all but the first are shared.
+    monkeypatch.setattr("evenhand.scores.sampling_loop.WAVE_SECONDS", 0.0)
 
     def run(seed=3, n_jobs=1, **options):
         result = eh.measure(

@@ -94,9 +94,8 @@ def mend(
 def mended() -> Repair:
     """A pipeline on labelled texts and numbers, repaired by twins and pairs."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(
-            "evenhand.subject.memo.WORTH_REMEMBERING", np.inf
-        )  # on a busy machine any answer is expensive
+        # On a busy machine any answer is expensive.
+        patch.setattr("evenhand.subject.memo.WORTH_REMEMBERING", np.inf)
         return eh.repair(
             pipeline(),
             PEOPLE,
@@ -421,9 +420,8 @@ class TestForms:
         elif form == "order":
             people = CODED[["income", "sex", "race"]]
         found = mend(estimator, people, truth)
-        if (
-            form == "order"
-        ):  # other draws, since features come in another order; the model is as good
+        # Other draws, since features come in another order; the model is as good.
+        if form == "order":
             assert found.accuracy_before == pytest.approx(plain.accuracy_before, abs=0.02)
             assert found.outcome == plain.outcome
             return

@@ -10,9 +10,9 @@ import pytest
 from evenhand.methods.subsets.decision import Judge
 from evenhand.methods.subsets.findings import findings_of
 from evenhand.methods.subsets.lattice import TESTED, Lattice, State
-from evenhand.methods.subsets.lattice import (
-    Tested as Known,
-)  # pytest would take it for a class of tests
+
+# Pytest would take it for a class of tests.
+from evenhand.methods.subsets.lattice import Tested as Known
 from evenhand.statistics.estimate import Estimate
 from evenhand.subject.subject import Subject
 from evenhand.subject.view import View

@@ -455,10 +455,8 @@ def test_bad_use_is_refused_in_a_sentence(kind):
         "estimator",
     )
     refused(UsageError, lambda: made(kind, over=None).fit(PEOPLE, LABELS), name, "over")
-    if kind in (
-        ThresholdOptimiser,
-        CorrelationRemover,
-    ):  # which must know the group to decide
+    # These must know the group to decide.
+    if kind in (ThresholdOptimiser, CorrelationRemover):
         fitted = made(kind).fit(PEOPLE, LABELS)
         refused(DataError, lambda: fitted.predict(OTHERS.assign(sex=7)), "sex 7")
     refused(UsageError, lambda: made(kind).predict(OTHERS), "not fitted")

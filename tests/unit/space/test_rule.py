@@ -345,10 +345,8 @@ def test_the_text_and_the_last_value_of_a_half_open_range(condition, text, high)
         assert rule.conditions[0].high == (None if high is None else pytest.approx(high))
     if high is not None:
         closed = Rule.of(PEOPLE, [Condition(condition.feature, condition.low, high)])
-        assert (closed, hash(closed)) == (
-            rule,
-            hash(rule),
-        )  # the same subgroup, in other words
+        # The same subgroup, in other words.
+        assert (closed, hash(closed)) == (rule, hash(rule))
 
 
 def test_a_half_open_range_that_is_no_rule_yet_is_met_and_drawn_alike():

@@ -349,12 +349,8 @@ def test_a_model_is_fitted_once_for_each_split_and_asked_once_about_the_same_row
         for by in (0.1, 0.2, 0.3)
     ]
     run(Study([task()], [Model("tree", tree(2))], methods, splits=2))
-    assert FITS == {
-        "fit": 2,
-        "predict": 2,
-        "proba": 4,
-        "shared": 12,
-    }  # training rows and test rows, in two splits
+    # Training rows and test rows, in two splits.
+    assert FITS == {"fit": 2, "predict": 2, "proba": 4, "shared": 12}
 
 
 def test_a_method_that_keeps_columns_from_the_model_trains_its_own():
@@ -654,9 +650,8 @@ def test_a_split_takes_each_row_once(rows, size, seed, number):
 @pytest.mark.parametrize("name", MODELS)
 def test_models_take_texts_numbers_gaps_and_levels_that_are_new(name):
     frame, labels = people()
-    frame["region"] = frame["region"].mask(
-        frame["region"] == "north"
-    )  # no text, a level like any other
+    # A missing text is a level like any other.
+    frame["region"] = frame["region"].mask(frame["region"] == "north")
     fitted = model(name).fit(frame, labels)
     later = frame.head(3).assign(region=["south", "west", None])
     assert set(fitted.predict(later)) <= {"yes", "no"}

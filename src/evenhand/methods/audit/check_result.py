@@ -144,8 +144,7 @@ class CheckResult:
 
 
 def _held(tables: Sequence[Mapping[str, Any]]) -> tuple[BaselineComparison, ...]:
-    from evenhand.results.baseline import (
-        BaselineComparison,
-    )  # imported where there is a baseline
+    # Imported where there is a baseline.
+    from evenhand.results.baseline import BaselineComparison
 
     return tuple(BaselineComparison.from_dict(table) for table in tables)

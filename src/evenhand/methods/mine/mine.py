@@ -237,9 +237,8 @@ def _given(data: Any, space: Space) -> Rows:
     given = data if isinstance(data, Rows) else rows(data, sample_of=sample_of)
     if not len(given):
         raise DataError(messages.DATA_EMPTY)
-    given.points(
-        space
-    )  # so that a row that does not fit is reported before anything is asked
+    # So that a row that does not fit is reported before anything is asked.
+    given.points(space)
     return given
 
 

@@ -331,10 +331,8 @@ def check_path(path: str | PathLike[str]) -> tuple[Path, str]:
     >>> check_path("found.csv.gz")[1]
     '.csv.gz'
     """
-    from evenhand.runtime.column_file import (
-        need_arrow,
-        suffix_of,
-    )  # imported where it is used
+    # Imported where it is used.
+    from evenhand.runtime.column_file import need_arrow, suffix_of
 
     if not isinstance(path, str | os.PathLike):
         raise UsageError(messages.NOT_A_PATH.format(value=clip(repr(path))))

@@ -157,9 +157,8 @@ class OutcomeMap:
         across, along = self.axes
         ax.set_xlabel(_x_label(across))
         ax.set_ylabel(_y_label(along))
-        ax.tick_params(
-            labelbottom=False, labelleft=False, length=0
-        )  # directions have no unit
+        # Directions have no unit.
+        ax.tick_params(labelbottom=False, labelleft=False, length=0)
         _finish(ax, self.title, pad=_legend(ax))
 
     def _draw_others(self, ax: Any) -> None:

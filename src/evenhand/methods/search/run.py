@@ -368,9 +368,8 @@ def _explained(
     """Return where the inputs found lie and why, by inputs that are asked for it."""
     if not terms.explain or not len(probe.found):
         return _NO_EXPLANATION
-    from evenhand.methods.search.explain.drivers import (
-        drivers,
-    )  # imported where they are used
+    # Imported where they are used.
+    from evenhand.methods.search.explain.drivers import drivers
     from evenhand.methods.search.explain.projection import project
     from evenhand.methods.search.explain.regions import regions
 

@@ -187,9 +187,8 @@ def _check_settings(
     check_level(level)
     if margin is None:
         raise UsageError(messages.NO_MARGIN)
-    Plan(
-        level, margin, check_limit(limit), interval
-    )  # raises where these do not fit together
+    # The plan raises where these do not fit together.
+    Plan(level, margin, check_limit(limit), interval)
     if interval not in (None, "anytime", "wald"):
         raise UsageError(messages.INTERVAL_NOT_FOR_A_SEARCH.format(interval=repr(interval)))
     is_whole = isinstance(variants, int) and not isinstance(variants, bool)

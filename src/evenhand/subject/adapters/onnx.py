@@ -246,9 +246,8 @@ class OnnxAdapter(Adapter):
             predicted = np.zeros(len(scores), dtype=bool)
         highest = scores.argmax(axis=1)
         is_maximum = scores == scores.max(axis=1, keepdims=True)
-        clear = (
-            is_maximum.sum(axis=1) == 1
-        )  # of two equal maxima, either may be the label's
+        # Of two equal maxima, either may be the label's.
+        clear = is_maximum.sum(axis=1) == 1
         of_class = np.unique(highest[predicted & clear])
         of_others = np.unique(highest[~predicted & clear])
         if len(of_class) == 0 and len(of_others) == 1 and scores.shape[1] == 2:

@@ -201,9 +201,8 @@ class _JobThreads(Generic[J, R]):
         # not hold an interrupted caller.
         limit = time.monotonic() + 1.0
         for thread in self._threads:
-            with contextlib.suppress(
-                RuntimeError
-            ):  # interrupted while it was being started
+            # The thread may have been interrupted while it was being started.
+            with contextlib.suppress(RuntimeError):
                 thread.join(max(0.0, limit - time.monotonic()))
 
 

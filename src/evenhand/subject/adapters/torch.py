@@ -229,9 +229,8 @@ class TorchAdapter(Adapter):
         """Return by how much the scored class is above the threshold, in logits."""
         even = 0.0
         if self.threshold is not None:
-            even = math.log(
-                self.threshold / (1 - self.threshold)
-            )  # the logit of the threshold
+            # The logit of the threshold.
+            even = math.log(self.threshold / (1 - self.threshold))
         return self._sign * difference - even
 
     def _outcomes(self, logits: NDArray[np.float64]) -> NDArray[np.generic]:

@@ -344,6 +344,7 @@ def test_neighbours_are_the_nearest_rows_without_what_is_protected(
         truth = rng.choice(["no", "some", "yes"], 90, p=[0.5, 0.3, 0.2])
         view = view_of(space, TYPES["texts"])
     weights = rng.integers(0, 3, 90).astype(float) if weighted else None
+    # Sex is protected, race at issue: neither counts.
     found = made(
         "neighbours",
         view,
@@ -352,7 +353,7 @@ def test_neighbours_are_the_nearest_rows_without_what_is_protected(
         names=("race",),
         regression=regression,
         weights=weights,
-    )  # sex is protected, race at issue: neither counts
+    )
     counts = np.ones(90) if weights is None else weights
     expected = []
     for point in points:

@@ -52,11 +52,8 @@ def to_junit(found: Evidence) -> str:
     for check in audit.checks:
         name = apart(cut(check.name, NAME), names)
         suites.append(_suite(audit, check, name))
-    for key in (
-        "tests",
-        "failures",
-        "errors",
-    ):  # Jenkins' schema has no sum of what was skipped
+    # Jenkins' schema has no sum of what was skipped.
+    for key in ("tests", "failures", "errors"):
         total = sum(int(suite.get(key, 0)) for suite in suites)
         root.set(key, str(total))
     seconds = sum(_seconds(check) for check in audit.checks)

@@ -144,9 +144,8 @@ class Aequitas(Strategy):
 
     def propose(self, n: int) -> Proposal:
         """Return inputs of the global phase, or steps of the local phase on guessed outcomes."""
-        if (
-            not len(self._walkway) and self._drawn
-        ):  # there is only one class, and it was tried
+        # There is only one class, and it was tried.
+        if not len(self._walkway) and self._drawn:
             return Proposal(self._draws.take(0, 1)[:0])
         if self._left:
             return Proposal(self._next(min(n, self._left)))

@@ -259,9 +259,8 @@ class CausalSets(Evaluator):
         known = np.zeros(n, dtype=np.int8)
         for other, known_of_other in self._known.items():
             theirs = known_of_other[:n]
-            mine = known[
-                : len(theirs)
-            ]  # a view: what is written to it is written to `known`
+            # A view: what is written to it is written to `known`.
+            mine = known[: len(theirs)]
             is_subset = other & mask == other
             is_superset = other & mask == mask
             if is_subset:
