@@ -109,7 +109,8 @@ def _above(values: Floats, stakes: Floats, tail: float) -> Floats:
 
     near = values.mean(axis=1)
     far = np.where(is_ruled_out(near), near, 0.0)
-    return halve(is_ruled_out, far, near, _HALVINGS)
+    ruled_out, _ = halve(is_ruled_out, far, near, _HALVINGS)
+    return ruled_out
 
 
 def _log_capital(values: Floats, stakes: Floats, mean: Floats) -> Floats:

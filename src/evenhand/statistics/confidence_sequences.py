@@ -76,8 +76,11 @@ def mixture(k: ArrayLike, n: ArrayLike, level: float) -> Limits:
     seen = size > 0
     if bool(np.any(seen)):
         # Without a hit nothing can be ruled out below the share, and without a miss nothing above.
-        low = np.where(hits > 0, halve(outside, low, share, _HALVINGS), 0.0)
-        high = np.where(hits < size, halve(outside, high, share, _HALVINGS), 1.0)
+        # Each limit is the end that is still outside, and so errs away from the share.
+        lowest, _ = halve(outside, low, share, _HALVINGS)
+        highest, _ = halve(outside, high, share, _HALVINGS)
+        low = np.where(hits > 0, lowest, 0.0)
+        high = np.where(hits < size, highest, 1.0)
     low = np.where(seen, low, 0.0)
     high = np.where(seen, high, 1.0)
     return low[()], high[()]
@@ -109,13 +112,7 @@ def log_mixture_difference(
             )
         return np.asarray(slope > 0)
 
-    far = lowest
-    near = highest
-    for _ in range(_HALVINGS // 2):
-        p = (far + near) / 2
-        goes_on = rises(p)
-        far = np.where(goes_on, p, far)
-        near = np.where(goes_on, near, p)
+    far, near = halve(rises, lowest, highest, _HALVINGS // 2)
     second = np.clip((far + near) / 2, lowest, lowest + length)
     first = np.clip(second + gap, 0.0, 1.0)
     return log_mixture(k1, n1, first) + log_mixture(k2, n2, second)
@@ -167,7 +164,7 @@ def mixture_difference_below(
         log_product = log_mixture(k1, n1, first) + log_mixture(k2, n2, second)
         return np.asarray(log_product >= -np.log(rate))
 
-    edge = halve(outside, np.ones(shape), np.zeros(shape), _HALVINGS)
+    edge, _ = halve(outside, np.ones(shape), np.zeros(shape), _HALVINGS)
     first, second = rates(np.minimum(edge, _ALMOST_ONE))
     return np.where(edge < _ALMOST_ONE, first - second, 1.0)
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from evenhand.statistics.intervals import Floats
+    from evenhand.statistics.intervals import Floats, Limits
 
 MOST_PROBIT = 38.0
 """Beyond it, a normal probability is smaller than the smallest floating-point number."""
@@ -36,20 +36,22 @@ WEIGHTS = _DENSITY / _DENSITY.sum()
 
 def halve(
     outside: Callable[[Floats], NDArray[np.bool_]], far: Floats, near: Floats, times: int
-) -> Floats:
-    """Return where `outside` turns false on the way from `far` to `near`, erring towards `far`.
+) -> Limits:
+    """Return the last bracket of where `outside` turns false on the way from `far` to `near`.
+
+    It is still true at the first end, and false at the second, as it was at those given.
 
     >>> far, near = np.zeros(1), np.ones(1)
-    >>> edge = halve(lambda x: x < 0.3, far, near, times=20)
-    >>> f"{edge[0]:.4f}"
-    '0.3000'
+    >>> far, near = halve(lambda x: x < 0.3, far, near, times=20)
+    >>> f"{far[0]:.4f} {near[0]:.4f}"
+    '0.3000 0.3000'
     """
     for _ in range(times):
         middle = (far + near) / 2
         is_outside = outside(middle)
         far = np.where(is_outside, middle, far)
         near = np.where(is_outside, near, middle)
-    return far
+    return far, near
 
 
 class Bracket:

@@ -16,8 +16,8 @@ roots = st.floats(0.01, 0.99)
 def test_halving_finds_the_edge_and_errs_towards_far(root: float) -> None:
     far = np.zeros(1)
     near = np.ones(1)
-    (edge,) = halve(lambda x: x < root, far, near, times=40)
-    assert edge <= root
+    (edge,), (inner_end,) = halve(lambda x: x < root, far, near, times=40)
+    assert edge <= root <= inner_end
     assert edge == pytest.approx(root, abs=1e-10)
 
 
@@ -25,8 +25,8 @@ def test_halving_finds_the_edge_and_errs_towards_far(root: float) -> None:
 def test_halving_works_downwards_as_well(root: float) -> None:
     far = np.ones(1)
     near = np.zeros(1)
-    (edge,) = halve(lambda x: x > root, far, near, times=40)
-    assert edge >= root
+    (edge,), (inner_end,) = halve(lambda x: x > root, far, near, times=40)
+    assert edge >= root >= inner_end
     assert edge == pytest.approx(root, abs=1e-10)
 
 

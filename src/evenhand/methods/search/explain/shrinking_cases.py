@@ -70,9 +70,8 @@ class ShrinkingCases:
         self.build()
         every_case = np.ones(len(self.points), dtype=np.bool_)
         moved = self.approach(every_case)
-        while (
-            moved.any()
-        ):  # where a number came nearer, another feature may now become typical
+        # Where a number came nearer, another feature may now become typical.
+        while moved.any():
             moved = self.approach(self.reset(moved.astype(np.int64)))
         self.round_off()
         self.change_least()
@@ -123,12 +122,9 @@ class ShrinkingCases:
         answers: Indices,
     ) -> _Round:
         """Return what came of candidates that must differ in the same way as their cases."""
-        outcomes = np.empty((2, len(rows)), dtype=object)
-        kept = np.zeros(len(rows), dtype=np.bool_)
         asked = np.flatnonzero(answers >= 0)
         answer = answers[asked]
-        kept[asked] = tried.hits[answer]
-        outcomes[:, asked] = tried.outcomes[:, answer]
+        kept, outcomes = _of_candidates(tried.hits, tried.outcomes, answers)
         hits = np.flatnonzero(kept)
         now = outcomes[:, hits]
         before = self.outcomes[:, rows[hits]]
@@ -411,16 +407,28 @@ def _any_kind(
     answers: Indices,
 ) -> _Round:
     """Return what came of candidates whose outcomes may differ in any way."""
-    outcomes = np.empty((2, len(rows)), dtype=object)
-    kept = np.zeros(len(rows), dtype=np.bool_)
+    kept, outcomes = _of_candidates(tried.hits, tried.pair, answers)
     asked = np.flatnonzero(answers >= 0)
     answer = answers[asked]
-    kept[asked] = tried.hits[answer]
-    outcomes[:, asked] = tried.pair[:, answer]
     found = pairs.copy()
     found[asked, 0] = tried.first[answer]
     found[asked, 1] = tried.second[answer]
     return _Round(rows, points, kept, found, outcomes)
+
+
+def _of_candidates(
+    hits: Flags, outcomes: Outcomes, answers: Indices
+) -> tuple[Flags, Outcomes]:
+    """Return which candidates are hits, and their two outcomes, from those of the answers.
+
+    A candidate that was not asked is no hit, and has no outcomes.
+    """
+    asked = np.flatnonzero(answers >= 0)
+    kept = np.zeros(len(answers), dtype=np.bool_)
+    kept[asked] = hits[answers[asked]]
+    both = np.empty((2, len(answers)), dtype=object)
+    both[:, asked] = outcomes[:, answers[asked]]
+    return kept, both
 
 
 def _most_features(features: int, size: int) -> int:
