@@ -10,7 +10,15 @@ import numpy as np
 
 from evenhand.methods.compare.plot import LOOKS, head, span, ticks
 from evenhand.methods.compare.text import about, claim_of
-from evenhand.report.canvas import BLUE, GREY, WIDTH, Display, inches, literal
+from evenhand.report.canvas import (
+    BLUE,
+    GREY,
+    WIDTH,
+    Display,
+    draw_original,
+    inches,
+    literal,
+)
 from evenhand.report.ranked_bars import flowed
 from evenhand.runtime import number_text
 from evenhand.statistics.estimate import Amount, Verdict
@@ -211,18 +219,7 @@ def _draw_best(ax: Any, display: TuningDisplay, **look: Any) -> None:
 def _draw_curve(display: TuningDisplay, curve: Curve, ax: Any) -> None:
     values = np.array(curve.points)
     if curve.original is not None:
-        ax.axhline(curve.original, color="black", linewidth=1, linestyle=":", zorder=1)
-        ax.annotate(
-            "original",
-            xy=(1, curve.original),
-            xytext=(3, 0),
-            ha="left",
-            va="center",
-            fontsize=8,
-            xycoords=ax.get_yaxis_transform(),
-            textcoords="offset points",
-            annotation_clip=False,
-        )
+        draw_original(ax, curve.original)
     _draw_best(ax, display)
     _join(ax, display.places, values[:, 0])
     all_values = list(range(len(values)))

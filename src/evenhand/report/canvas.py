@@ -129,3 +129,19 @@ def literal(text: str, width: int = 60) -> str:
     '\\$a\\$ to …'
     """
     return printable(clip(text, width)).replace("$", r"\$")
+
+
+def draw_original(ax: Any, value: float) -> None:
+    """Draw what there was before a change as a line that is named at its right end."""
+    ax.axhline(value, color="black", linewidth=1, linestyle=":", zorder=1)
+    ax.annotate(
+        "original",
+        xy=(1, value),
+        xytext=(3, 0),
+        ha="left",
+        va="center",
+        fontsize=8,
+        xycoords=ax.get_yaxis_transform(),
+        textcoords="offset points",
+        annotation_clip=False,
+    )

@@ -38,13 +38,17 @@ class _Cells:
         return self.feature.values()
 
     def __len__(self) -> int:
-        return int(self.feature.size) if self.edges is None else len(self.edges) - 1
+        if self.edges is None:
+            return int(self.feature.size)
+        return len(self.edges) - 1
 
     def of(self, column: NDArray[np.float64]) -> NDArray[np.intp]:
         """Return the cell of each value, -1 for none."""
         last = len(self) - 1
         if self.edges is None:
-            cell = np.minimum(np.searchsorted(self.values, column), len(self.values) - 1)
+            # A value over the last one has no place of its own.
+            place = np.searchsorted(self.values, column)
+            cell = np.minimum(place, last)
             return np.where(self.values[cell] == column, cell, -1)
         cell = np.searchsorted(self.edges, column, side="right") - 1
         # The last bin holds its upper edge too.
@@ -54,12 +58,14 @@ class _Cells:
 
     def label(self, cell: int) -> Label:
         if self.edges is None:
-            return self.feature.labels(self.values[cell : cell + 1])[0]
+            (label,) = self.feature.labels(self.values[cell : cell + 1])
+            return label
         # As many decimals as tell the edges apart, so that no two bins are called the same.
         gap = float(np.diff(self.edges).min())
         decimals = 6
         if gap:
-            decimals = int(np.clip(5 - math.floor(math.log10(gap)), 0, 15))
+            magnitude = math.floor(math.log10(gap))
+            decimals = int(np.clip(5 - magnitude, 0, 15))
         low, high = np.round(self.edges[cell : cell + 2], decimals)
         if cell == len(self) - 1:
             return f"{low:.15g} to {high:.15g}"
@@ -79,9 +85,11 @@ class _Cells:
         # A wide range is never listed: only the values near the two edges are looked at. In half
         # steps, since rounding to even may skip the nearest value.
         near = float(self.feature.step or 0.0) * np.arange(-2.0, 2.5, 0.5)
-        candidates = np.concatenate([low[:, None] + near, high[:, None] + near], axis=1)
-        values = self.feature.snap(candidates)
-        in_cell = self.of(values) == np.arange(len(self))[:, None]
+        near_low = low[:, None] + near
+        near_high = high[:, None] + near
+        values = self.feature.snap(np.concatenate([near_low, near_high], axis=1))
+        cells = np.arange(len(self))[:, None]
+        in_cell = self.of(values) == cells
         inside = self.feature.inside(values) & in_cell
         least = np.where(inside, values, np.inf).min(axis=1)
         most = np.where(inside, values, -np.inf).max(axis=1)

@@ -113,7 +113,8 @@ class SpreadPlan(Plan):
         return stop
 
     def _excluded(self, counts: Floats, sizes: Floats) -> Flags:
-        none = np.zeros(np.broadcast_shapes(counts.shape[:-1], sizes.shape), dtype=bool)
+        runs = np.broadcast_shapes(counts.shape[:-1], sizes.shape)
+        none = np.zeros(runs, dtype=bool)
         if self.limit is None or self.error_decide == 0.0:
             return none
         size = np.broadcast_to(sizes, none.shape)
@@ -151,7 +152,9 @@ class SpreadPlan(Plan):
         The limit is under it if those of all ordered pairs are.
         """
         pairs = _pairs_of_extremes(counts, size)
-        bars = np.broadcast_to(np.minimum(bar, 1.0)[..., None], pairs[0].shape)
+        # A difference cannot be over 1.
+        reachable = np.minimum(bar, 1.0)
+        bars = np.broadcast_to(reachable[..., None], pairs[0].shape)
         if anytime or self.method == "anytime":
             _, error = always.mixture_tails(
                 self.groups, self.error_decide or 1 - self.level
@@ -167,7 +170,9 @@ class SpreadPlan(Plan):
 
 def _extremes(counts: Floats) -> Floats:
     """Return the most and the fewest hits of any group."""
-    return np.stack([counts.max(axis=-1), counts.min(axis=-1)], axis=-1)
+    most = counts.max(axis=-1)
+    fewest = counts.min(axis=-1)
+    return np.stack([most, fewest], axis=-1)
 
 
 def _pairs_of_extremes(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from evenhand.methods.compare.plot import span, ticks
 from evenhand.methods.repair import messages
-from evenhand.report.canvas import BLUE, GREY, literal
+from evenhand.report.canvas import BLUE, GREY, draw_original, literal
 from evenhand.runtime import number_text
 from evenhand.runtime.errors import clip
 from evenhand.statistics.estimate import Amount
@@ -178,7 +178,7 @@ def _step_look(*, kept: bool) -> dict[str, Any]:
 def draw_course(course: Course, ax: Any) -> None:
     """Draw one score of all steps on axes."""
     if course.original is not None:
-        _draw_original(course.original, ax)
+        draw_original(ax, course.original)
     if course.chosen is not None:
         ax.axvline(course.chosen, zorder=1, **_CHOSEN)
     places = []
@@ -193,22 +193,6 @@ def draw_course(course: Course, ax: Any) -> None:
         if dot.found:
             _draw_dot(dot, dot.found, ax)
     _scale(course, ax)
-
-
-def _draw_original(value: float, ax: Any) -> None:
-    """Draw what there was before as a line that is named at its right end."""
-    ax.axhline(value, color="black", linewidth=1, linestyle=":", zorder=1)
-    ax.annotate(
-        "original",
-        (1, value),
-        (3, 0),
-        ha="left",
-        va="center",
-        fontsize=8,
-        xycoords=ax.get_yaxis_transform(),
-        textcoords="offset points",
-        annotation_clip=False,
-    )
 
 
 def _draw_dot(dot: Dot, found: Span, ax: Any) -> None:
