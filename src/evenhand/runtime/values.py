@@ -41,6 +41,8 @@ def as_outcomes(values: Sequence[object]) -> NDArray[np.generic]:
 
     It is one of bool, int64, float64 or else object.
 
+    >>> as_outcomes([2**70, 2**70 + 1]).tolist() == [2**70, 2**70 + 1]
+    True
     >>> as_outcomes([1, 2]).dtype, as_outcomes([1, 2.5]).dtype, as_outcomes([1, "2"]).dtype
     (dtype('int64'), dtype('float64'), dtype('O'))
     """
@@ -51,7 +53,12 @@ def as_outcomes(values: Sequence[object]) -> NDArray[np.generic]:
         try:
             return np.array(values, dtype=np.int64)
         except OverflowError:
-            pass
+            # A float64 would take numbers that large for their neighbours.
+            return _as_objects(values)
     if kinds and kinds <= {int, float}:
         return np.array(values, dtype=np.float64)
+    return _as_objects(values)
+
+
+def _as_objects(values: Sequence[object]) -> NDArray[np.generic]:
     return np.fromiter(values, dtype=object, count=len(values))

@@ -200,6 +200,9 @@ def _outcomes(arrays: Sequence[NDArray[Any]], suffix: str) -> Column:
         else:
             # Truth values beside numbers are numbers.
             values = np.array(values.tolist())
+            if values.dtype.kind in "uO":
+                # No file holds whole numbers beyond those of int64.
+                values = values.astype(np.float64)
     if values.dtype.kind == "f":
         return values.astype(np.float64)
     if values.dtype.kind not in "Ob":

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from sklearn.linear_model import LinearRegression, LogisticRegression, RidgeClassifier
 from sklearn.multioutput import MultiOutputClassifier
@@ -932,6 +932,8 @@ def test_classes():
         max_size=6,
     )
 )
+@example([(2**63 + 1, "")])
+@example([(2**70, ""), (2**70 + 1, "")])
 def test_packing_keeps_every_outcome(rows):
     found = packed(rows, BOTH)
     assert found.dtype.names == ("decision", "rate")
