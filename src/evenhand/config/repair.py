@@ -20,7 +20,7 @@ from evenhand.runtime.errors import (
     nearest,
 )
 from evenhand.runtime.table_file import read_frame
-from evenhand.space.dataframes import check_missing, eager
+from evenhand.space.frames.reading import check_missing, eager
 from evenhand.space.rule import Rule
 from evenhand.subject.options import SHARED
 

@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from evenhand.mitigation.roles import Roles
 from evenhand.runtime.errors import DataError, UsageError, clip, nearest
 from evenhand.runtime.estimators import weight_keyword
-from evenhand.space.dataframes import check_missing, eager
+from evenhand.space.frames.reading import check_missing, eager
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -12,7 +12,7 @@ import numpy as np
 from evenhand.mitigation.aif360_compat import aif360, quiet, seeded
 from evenhand.mitigation.base import Mitigation, check_estimator, check_number
 from evenhand.runtime.errors import DataError, UsageError, clip, nearest
-from evenhand.space.dataframes import check_missing, eager
+from evenhand.space.frames.reading import check_missing, eager
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -16,7 +16,7 @@ from evenhand.mitigation.aif360_compat import (
 )
 from evenhand.mitigation.base import Mitigation, check_number
 from evenhand.runtime.errors import DataError, UsageError, clip, nearest
-from evenhand.space.dataframes import eager
+from evenhand.space.frames.reading import eager
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

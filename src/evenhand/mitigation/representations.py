@@ -22,7 +22,7 @@ from evenhand.mitigation.base import (
     check_number,
 )
 from evenhand.runtime.errors import UsageError, clip, nearest
-from evenhand.space.dataframes import eager
+from evenhand.space.frames.reading import eager
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

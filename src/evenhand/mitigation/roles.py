@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand.runtime.errors import DataError, UsageError, clip, nearest
-from evenhand.space.dataframes import check_missing, eager
 from evenhand.space.feature import plain
+from evenhand.space.frames.reading import check_missing, eager
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

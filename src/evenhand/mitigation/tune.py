@@ -21,8 +21,8 @@ from evenhand.runtime.budget import Budget, Meter, Spent, progress_bar
 from evenhand.runtime.errors import DataError, UsageError, clip, nearest
 from evenhand.runtime.random_streams import stream
 from evenhand.runtime.workers import Workers
-from evenhand.space.dataframes import eager
 from evenhand.space.feature import plain
+from evenhand.space.frames.reading import eager
 from evenhand.statistics.estimate import StopReason
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from evenhand.runtime.errors import DataError, UsageError
-from evenhand.space.dataframes import eager
+from evenhand.space.frames.reading import eager
 
 if TYPE_CHECKING:
     from evenhand.space.space import Space

@@ -12,10 +12,10 @@ import numpy as np
 from evenhand.population.encoded_frame import EncodedFrame
 from evenhand.runtime.errors import DataError, SpaceError, UsageError, clip, nearest
 from evenhand.runtime.options import checked_keywords
-from evenhand.space.dataframes import check_missing, eager
 from evenhand.space.distribution import Distribution, Part, checked_weights
 from evenhand.space.encoding import encode_column
 from evenhand.space.feature import plain
+from evenhand.space.frames.reading import check_missing, eager
 from evenhand.space.space import Space
 
 if TYPE_CHECKING:

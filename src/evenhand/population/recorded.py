@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand.runtime.errors import DataError, UsageError, clip, nearest
-from evenhand.space.dataframes import declared_levels, eager
 from evenhand.space.feature import plain
 from evenhand.space.feature_sets import sets_of
+from evenhand.space.frames.reading import declared_levels, eager
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -30,9 +30,9 @@ from evenhand.runtime.options import (
     checked_keywords,
 )
 from evenhand.runtime.table_file import read_frame
-from evenhand.space.dataframes import check_missing, eager
 from evenhand.space.distribution import checked_weights, choose, running
 from evenhand.space.feature import empty_points
+from evenhand.space.frames.reading import check_missing, eager
 from evenhand.space.row_keys import classes
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from evenhand.population.rows import Rows
 from evenhand.runtime.errors import DataError, clip, nearest
 from evenhand.runtime.table_file import read_frame
-from evenhand.space.dataframes import eager
+from evenhand.space.frames.reading import eager
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -15,9 +15,11 @@ import numpy as np
 from evenhand.runtime.errors import DataError, SpaceError, UsageError, clip, nearest
 from evenhand.space.blocks import Block, plan_blocks
 from evenhand.space.constraints import Constraint, FunctionConstraint, named
-from evenhand.space.dataframes import Layout, columns_of, eager, infer, layout_of
 from evenhand.space.encoding import encode_column
 from evenhand.space.feature import Feature, combinations, count, empty_points
+from evenhand.space.frames.inference import infer
+from evenhand.space.frames.layout import Layout, layout_of
+from evenhand.space.frames.reading import columns_of, eager
 from evenhand.space.variants import (
     MOST_ASSIGNMENTS,
     check_size,

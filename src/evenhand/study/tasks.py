@@ -14,8 +14,8 @@ from evenhand.methods.compare.columns import coded
 from evenhand.methods.compare.contingency import Frame
 from evenhand.runtime.errors import DataError, UsageError, clip, nearest
 from evenhand.runtime.random_streams import stream
-from evenhand.space.dataframes import check_missing, eager
 from evenhand.space.feature import plain
+from evenhand.space.frames.reading import check_missing, eager
 from evenhand.study.fits import TaskInfo
 
 if TYPE_CHECKING:

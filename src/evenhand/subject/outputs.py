@@ -261,7 +261,7 @@ def _table(answer: Any, names: Sequence[str], software: str) -> Mapping[Any, Any
 
 
 def _columns(frame: Any, software: str) -> Mapping[Any, Any]:
-    from evenhand.space.dataframes import eager
+    from evenhand.space.frames.reading import eager
 
     try:
         found = eager(frame)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from evenhand.runtime.errors import ConfigError, DataError, UsageError, nearest
 from evenhand.runtime.options import FILE, LIST, TEXT, Option, Options
 from evenhand.runtime.table_file import read_frame
-from evenhand.space.dataframes import check_missing, eager
+from evenhand.space.frames.reading import check_missing, eager
 from evenhand.texts.lexicon import Lexicon, lexicon_of
 from evenhand.texts.matching import texts_of
 

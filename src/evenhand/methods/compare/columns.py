@@ -11,8 +11,8 @@ import numpy as np
 from evenhand.methods.compare import messages
 from evenhand.runtime import number_text
 from evenhand.runtime.errors import DataError, UsageError, clip
-from evenhand.space.dataframes import eager
 from evenhand.space.feature import plain
+from evenhand.space.frames.reading import eager
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -14,7 +14,7 @@ from evenhand.methods.impact import messages
 from evenhand.population.recorded import label_of, labels_of, seen, sizes_of
 from evenhand.runtime import number_text
 from evenhand.runtime.errors import DataError, UsageError
-from evenhand.space.dataframes import declared_levels
+from evenhand.space.frames.reading import declared_levels
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -38,8 +38,8 @@ from evenhand.runtime import number_text
 from evenhand.runtime.budget import Spent
 from evenhand.runtime.errors import DataError, UsageError, clip, nearest
 from evenhand.scores.groups import Groups
-from evenhand.space.dataframes import declared_levels
 from evenhand.space.feature import category, real
+from evenhand.space.frames.reading import declared_levels
 from evenhand.space.space import Space
 from evenhand.statistics.estimate import StopReason
 

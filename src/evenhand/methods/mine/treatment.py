@@ -16,8 +16,8 @@ from evenhand.runtime.errors import DataError, UsageError, nearest
 from evenhand.runtime.random_streams import stream
 from evenhand.runtime.values import as_outcomes
 from evenhand.scores.neighbours import Neighbours, walk
-from evenhand.space.dataframes import check_missing, eager
 from evenhand.space.feature import plain
+from evenhand.space.frames.reading import check_missing, eager
 from evenhand.statistics.estimate import StopReason
 
 if TYPE_CHECKING:

@@ -12,7 +12,8 @@ from evenhand.methods.repair import messages
 from evenhand.runtime import number_text
 from evenhand.runtime.errors import DataError, UsageError, clip, nearest
 from evenhand.runtime.random_streams import stream
-from evenhand.space.dataframes import check_missing, eager, layout_of, named_frame
+from evenhand.space.frames.layout import layout_of
+from evenhand.space.frames.reading import check_missing, eager, named_frame
 from evenhand.space.space import Space
 
 if TYPE_CHECKING:

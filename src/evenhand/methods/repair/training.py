@@ -21,7 +21,7 @@ from evenhand.runtime.errors import (
 )
 from evenhand.runtime.estimators import weight_keyword
 from evenhand.runtime.random_streams import stream
-from evenhand.space.dataframes import eager
+from evenhand.space.frames.reading import eager
 from evenhand.subject.subject import Subject
 
 if TYPE_CHECKING:

@@ -17,8 +17,8 @@ from evenhand.methods.search import messages
 from evenhand.runtime import number_text
 from evenhand.runtime.errors import UsageError, clip
 from evenhand.runtime.values import as_outcomes
-from evenhand.space.dataframes import Layout
 from evenhand.space.feature import Feature, plain
+from evenhand.space.frames.layout import Layout
 from evenhand.space.space import Space
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ import numpy as np
 from evenhand.runtime.errors import BadOutcome, SubjectCrashed, UsageError
 from evenhand.runtime.fingerprint import fingerprint
 from evenhand.runtime.options import Options
-from evenhand.space.dataframes import named_frame
+from evenhand.space.frames.reading import named_frame
 from evenhand.subject.adapters.base import (
     Adapter,
     check_output,

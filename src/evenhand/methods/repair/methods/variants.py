@@ -13,9 +13,10 @@ from evenhand.methods.repair import messages
 from evenhand.runtime.errors import DataError, UsageError, clip, nearest
 from evenhand.runtime.values import as_outcomes
 from evenhand.space.constraints import Constraint
-from evenhand.space.dataframes import eager, layout_of
 from evenhand.space.distribution import checked_weights
 from evenhand.space.encoding import encode_column
+from evenhand.space.frames.layout import layout_of
+from evenhand.space.frames.reading import eager
 from evenhand.space.space import Space
 from evenhand.subject.subject import ROWS_AT_ONCE
 

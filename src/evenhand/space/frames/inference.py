@@ -1,0 +1,113 @@
+"""A feature for each column of a dataframe, with its kind, levels and range."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evenhand.runtime.errors import DataError
+from evenhand.space.feature import Feature, category, integer, plain, real
+from evenhand.space.frames.reading import check_missing, declared_levels
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
+    from evenhand.space.feature import Label
+
+_MOST_STEPS = 50
+"""A grid of more than two to the power of this many steps is not told apart by dividing."""
+_MOST_DECIMALS = 3
+_LARGEST_WHOLE = 2**53
+
+
+def infer(
+    frame: Any, names: Iterable[str], declared: Mapping[str, Mapping[str, Any]]
+) -> list[Feature]:
+    """Infer a feature per column from an eager narwhals frame.
+
+    What `declared` has for a column overrides what is inferred.
+
+    Text, categorical and boolean columns become categories, whole numbers integers, other numbers
+    reals. A real column written with at most three decimals keeps that step, so that generated
+    values look like recorded ones.
+    """
+    features = []
+    for name in names:
+        table = declared.get(name, {})
+        check_missing(frame, name)
+        wanted = table.get("kind") if isinstance(table, Mapping) else None
+        inferred = _infer_column(name, frame[name], wanted)
+        if table == {}:
+            features.append(inferred)
+        else:
+            features.append(Feature.from_dict(name, table, inferred))
+    return features
+
+
+def _infer_column(name: str, column: Any, wanted: str | None) -> Feature:
+    import narwhals as nw
+
+    if len(column) == 0:
+        raise DataError(f"column {name!r} has no rows to infer a feature from")
+    dtype = column.dtype
+    categorical = (nw.Categorical, nw.Enum, nw.String, nw.Object, nw.Boolean)
+    if dtype in categorical or wanted == "category":
+        return category(name, declared_levels(column) or _sorted_levels(column))
+    if dtype.is_integer():
+        return integer(name, int(column.min()), int(column.max()))
+    if dtype.is_numeric():
+        # Narrow floats stay narrow: their decimals are those of the number they round.
+        if dtype != nw.Float32:
+            column = column.cast(nw.Float64)
+        return _infer_real(name, column.to_numpy(), wanted)
+    raise DataError(
+        f"column {name!r} has dtype {dtype}, which evenhand cannot sample; drop it or turn it into"
+        " a number or a text"
+    )
+
+
+def _sorted_levels(column: Any) -> list[Label]:
+    try:
+        levels = [plain(value) for value in column.unique().to_list()]
+    except Exception as error:
+        raise DataError(
+            f"column {column.name!r} holds values that are not texts, numbers or truth values"
+            f" ({type(error).__name__})"
+        ) from None
+    try:
+        return sorted(levels)
+    except TypeError:
+        return sorted(levels, key=lambda level: (type(level).__name__, str(level)))
+
+
+def _infer_real(
+    name: str, column: NDArray[np.floating[Any]], wanted: str | None
+) -> Feature:
+    finite = np.isfinite(column)
+    if not finite.all():
+        row = int(np.argmin(finite))
+        raise DataError(
+            f"column {name!r} holds {column[row]} in row {row}; replace it by a finite number"
+        )
+    values = column.astype(np.float64)
+    low = float(values.min())
+    high = float(values.max())
+    largest = max(-low, high)
+    is_whole = bool((values == np.floor(values)).all())
+    if wanted != "real" and is_whole and largest < _LARGEST_WHOLE:
+        return integer(name, int(low), int(high))
+    most_steps = 2.0 ** min(np.finfo(column.dtype).nmant, _MOST_STEPS)
+    for decimals in range(1, _MOST_DECIMALS + 1):
+        # Every number that large is written with so few decimals, or its place on a grid is lost to
+        # rounding.
+        if largest * 10.0**decimals > most_steps:
+            break
+        written = np.round(values, decimals)
+        if (written.astype(column.dtype) == column).all():
+            step = 10.0**-decimals
+            return real(name, float(written.min()), float(written.max()), step=step)
+    return real(name, low, high)
