@@ -86,6 +86,7 @@ class Space:
         protected: Sequence[str] | str = (),
         *,
         target: str | None = None,
+        drop: Sequence[str] | str = (),
         features: Mapping[str, Mapping[str, Any]] | None = None,
         not_passed: Sequence[str] | str = (),
         constraints: Sequence[str | Callable[[Any], Any]] = (),
@@ -98,6 +99,8 @@ class Space:
             A frame of any engine that narwhals reads; it must have no missing values.
         target
             A column to leave out.
+        drop
+            Further columns to leave out, such as the numbers of rows.
         features
             Overrides by column, such as ``{"age": {"low": 18, "high": 90}, "zip": {"kind":
             "category"}}``.
@@ -121,7 +124,8 @@ class Space:
         table = eager(frame)
         declared = dict(features or {})
         hidden = _listed(not_passed)
-        named_columns = [*declared, *hidden]
+        dropped = _listed(drop)
+        named_columns = [*declared, *hidden, *dropped]
         if target:
             named_columns.append(target)
         for name in named_columns:
@@ -131,7 +135,8 @@ class Space:
                 )
         for name in hidden:
             declared[name] = {**declared.get(name, {}), "passed": False}
-        names = [name for name in table.columns if name != target]
+        left_out = {target, *dropped}
+        names = [name for name in table.columns if name not in left_out]
         inferred = infer(table, names, declared)
         changed = [feature for feature in inferred if feature.name in declared]
         layout = layout_of(table).fitted(changed)

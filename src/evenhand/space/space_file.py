@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 SPACE = Options.of(
     Option("from", FILE, "a CSV or Parquet file that the features are inferred from"),
     Option("target", TEXT, "the column of that file that is no input"),
+    Option("drop", LIST, "further columns of that file that are no inputs"),
     Option("protected", LIST, "the protected features"),
     Option("constraints", LIST, "rules that all inputs keep, such as age >= 18"),
     Option(
@@ -163,7 +164,9 @@ def _inferred(table: Mapping[str, Any], file: Path, declared: dict[str, Any]) ->
     # A feature that only the table knows is one the data lack; it comes last.
     columns = list(frame.columns)
     known = {name: entry for name, entry in declared.items() if name in columns}
-    base = Space.from_frame(frame, target=table.get("target"), features=known)
+    base = Space.from_frame(
+        frame, target=table.get("target"), drop=table.get("drop", ()), features=known
+    )
     added = []
     for name, entry in declared.items():
         if name not in columns:

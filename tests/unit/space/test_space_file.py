@@ -50,6 +50,18 @@ def write(folder: Path, text: str, name: str = "evenhand.toml") -> Path:
     return file
 
 
+def test_columns_that_are_no_inputs_are_dropped(tmp_path):
+    text = "[space]\nfrom = 'loans.csv'\ntarget = 'approved'\ndrop = ['rate']\n"
+    assert eh.Space.from_toml(write(tmp_path, text)).names == ("sex", "age")
+    wrong = text.replace("rate", "rat")
+    refused(
+        ConfigError,
+        lambda: eh.Space.from_toml(write(tmp_path, wrong)),
+        "'rat' is not in the frame",
+        "did you mean 'rate'",
+    )
+
+
 def test_features_from_data_and_from_the_file(tmp_path):
     space = eh.Space.from_toml(write(tmp_path, TOML))
     assert space.names == ("sex", "age", "rate", "zip") and space.protected == ("sex",)
