@@ -181,27 +181,44 @@ def _check_readable(file: Path) -> None:
         ) from error
 
 
-def _from_skops(file: Path, trusted: Sequence[str]) -> Any:
+def untrusted_types(path: str | PathLike[str]) -> list[str]:
+    """Return the types in a skops file that are not known to be harmless."""
+    file = Path(path)
+    _check_readable(file)
     try:
         import skops.io
     except ImportError as error:
         raise MissingExtra(f"loading '{file}'", "skops") from error
     try:
-        known = [*OWN, *trusted]
-        unknown = [
-            name for name in skops.io.get_untrusted_types(file=file) if name not in known
-        ]
-        if not unknown:
-            return skops.io.load(file, trusted=known)
-    # A damaged archive fails in many ways: zip, JSON, missing keys, missing modules.
+        types: list[str] = skops.io.get_untrusted_types(file=file)
     except Exception as error:
-        raise UsageError(
-            f"the file '{file}' cannot be loaded by skops: {clip(_reason(error))}"
-        ) from error
+        raise _not_skops(file, error) from error
+    return [name for name in types if name not in OWN]
+
+
+def _from_skops(file: Path, trusted: Sequence[str]) -> Any:
+    unknown = [name for name in untrusted_types(file) if name not in trusted]
+    if not unknown:
+        import skops.io
+
+        try:
+            return skops.io.load(file, trusted=[*OWN, *trusted])
+        except Exception as error:
+            raise _not_skops(file, error) from error
     wanted = sorted({*trusted, *unknown})
     raise UsageError(
         f"the model '{file}' holds types that skops does not know to be harmless; if you trust"
         f" them, allow them with trusted = {wanted}"
+    )
+
+
+def _not_skops(file: Path, error: Exception) -> UsageError:
+    """Return why a file cannot be loaded.
+
+    A damaged archive fails in many ways: zip, JSON, missing keys, missing modules.
+    """
+    return UsageError(
+        f"the file '{file}' cannot be loaded by skops: {clip(_reason(error))}"
     )
 
 
