@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from evenhand import datasets as datasets
     from evenhand.methods.audit.audit import audit as audit
     from evenhand.methods.audit.audit_result import Audit as Audit
+    from evenhand.methods.audit.log import audit_log as audit_log
     from evenhand.methods.compare.compare import compare as compare
     from evenhand.methods.compare.comparison import Comparison as Comparison
     from evenhand.methods.compare.metrics import Metric as Metric
@@ -96,6 +97,7 @@ _HOMES = {
     "Witnesses": "statistics.estimate",
     "aequitas": "methods.search.strategies.aequitas",
     "audit": "methods.audit.audit",
+    "audit_log": "methods.audit.log",
     "category": "space.feature",
     "compare": "methods.compare.compare",
     "datasets": "",
@@ -147,6 +149,7 @@ __all__ = [
     "Witnesses",
     "aequitas",
     "audit",
+    "audit_log",
     "category",
     "compare",
     "datasets",

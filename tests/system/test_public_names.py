@@ -44,6 +44,7 @@ PUBLIC = [
     "Witnesses",
     "aequitas",
     "audit",
+    "audit_log",
     "category",
     "compare",
     "datasets",

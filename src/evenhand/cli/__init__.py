@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from evenhand.methods.audit import LOG
 from evenhand.runtime.options import (
     FEATURES,
     FILE,
@@ -71,6 +73,17 @@ SPENT_EACH = Options.of(
     Option("seconds", NUMBER, "the most seconds that each check may take"),
 )
 
+
+def _of_log() -> list[Option]:
+    """Return what an audit is told of a file of recorded decisions."""
+    options = []
+    for option in LOG:
+        if option.command:
+            help_text = f"of recorded decisions: {option.help}"
+            options.append(replace(option, help=help_text, required=False))
+    return options
+
+
 RUNNERS = {
     "audit": Deferred("evenhand.cli.audit:run_audit"),
     "replay": Deferred("evenhand.cli.replay:run"),
@@ -81,7 +94,12 @@ RUNNERS = {
 """The functions of commands that work neither on checks of a configuration nor on records."""
 MORE = {
     "audit": Options.of(
-        CONFIG,
+        replace(
+            CONFIG,
+            help=f"{CONFIG.help}, or a CSV or Parquet file of recorded decisions",
+            metavar="CONFIG_OR_DECISIONS",
+        ),
+        *_of_log(),
         Option(
             "baseline",
             TEXT,

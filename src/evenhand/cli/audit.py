@@ -6,10 +6,11 @@ import os
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from evenhand.cli import broken_formats, formats
 from evenhand.cli.output import given, need_folder
+from evenhand.methods.audit import LOG
 from evenhand.methods.audit.audit_result import Audit, gathered
 from evenhand.methods.audit.formats import github
 from evenhand.methods.audit.text import MEANING, render_audit
@@ -26,23 +27,33 @@ if TYPE_CHECKING:
 
 def run_audit(options: Namespace) -> int:
     """Run every check of a configuration, print the verdicts, and write what was asked for."""
-    from evenhand.config.audit import audit_config
-    from evenhand.config.file import Config
-
     _check_files(options)
     old = None if options.baseline is None else Audit.from_json(options.baseline)
     on_check = None if options.quiet else _progress_printer()
-    config = Config.load(options.config)
-    found = audit_config(
-        config,
-        given(options, ("queries", "seconds")),
-        seed=options.seed,
-        n_jobs=options.n_jobs,
-        each=on_check,
-    )
+    common = {"seed": options.seed, "n_jobs": options.n_jobs, "each": on_check}
+    found = _found(options, common)
     if old is not None:
         found = found.against(old, name=Path(options.baseline).name)
     return _finish(found, options, quiet=options.quiet)
+
+
+def _found(options: Namespace, common: dict[str, Any]) -> Audit:
+    """Return the audit of a configuration, or of a file of recorded decisions."""
+    from evenhand.config.audit import audit_config
+    from evenhand.config.file import Config
+    from evenhand.config.log import audit_log_file, is_log
+
+    names = [option.name for option in LOG if option.command]
+    of_log = given(options, names)
+    if is_log(options.config):
+        return audit_log_file(options.config, of_log, **common)
+    for name in of_log:
+        raise UsageError(
+            f"{LOG[name].flag} is for a file of recorded decisions, as in: evenhand audit"
+            " decisions.csv --outcome approved --over sex; a configuration says it in [log]"
+        )
+    config = Config.load(options.config)
+    return audit_config(config, given(options, ("queries", "seconds")), **common)
 
 
 def run_report(options: Namespace) -> int:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 def run_checks(verb: Verb, options: Namespace) -> int:
     """Run the checks of one job, and return the worst exit code."""
     config = Config.load(options.config)
+    config.need_software()
     names = list(verb.checks.toml)
     if verb.for_texts:
         text_verb = verb_for(verb.name, texts=True)

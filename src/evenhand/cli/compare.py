@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from evenhand.cli.output import finish, given, label_of
+from evenhand.cli.output import finish, given
 from evenhand.methods.compare import COMPARE
+from evenhand.population.recorded import label_written
 from evenhand.population.source import need_columns
 from evenhand.runtime.errors import DataError, UsageError
 from evenhand.runtime.table_file import SUFFIXES, read_frame
@@ -49,7 +50,7 @@ def _recorded(options: Namespace, file: str) -> int:
     settings = given(options, _python_options())
     for key in ("positive", "label"):
         if key in settings:
-            settings[key] = label_of(frame, options.truth, settings[key])
+            settings[key] = label_written(frame, options.truth, settings[key])
     predictions = {name: frame[name] for name in options.outcomes}
     sets = [tuple(names) for names in options.over]
     try:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from evenhand.report.terminal import render
 from evenhand.runtime.errors import UsageError
-from evenhand.runtime.values import parse_outcome
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -32,15 +31,6 @@ def finish(found: Evidence, file: str | None) -> int:
     if file is not None:
         found.to_json(file)
     return found.exit_code
-
-
-def label_of(frame: Any, column: str, text: str) -> Any:
-    """Return the label of a column that is written like this."""
-    if column in frame.columns:
-        for value in frame[column].unique().tolist():
-            if str(value) == text:
-                return value
-    return parse_outcome(text)
 
 
 def numbered(file: str | None, number: int) -> str | None:

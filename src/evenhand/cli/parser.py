@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from evenhand.cli import commands, options_for
 from evenhand.cli.overview import CODES, DESCRIPTION, overview
-from evenhand.runtime.options import FEATURES, FLAG, NUMBER, TEXTS, WHOLE
+from evenhand.runtime.options import CUTS, FEATURES, FLAG, NUMBER, TEXTS, WHOLE
+from evenhand.runtime.values import parse_outcome
 from evenhand.verbs import VERBS
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from evenhand.runtime.options import Option
     from evenhand.verbs import Command, Verb
 
-_TYPES: dict[str, Any] = {NUMBER.name: float, WHOLE.name: int, "bins": int}
+_TYPES: dict[str, Any] = {NUMBER.name: float, WHOLE.name: int}
 """The types of values that are not texts, by the name of their kind."""
 
 
@@ -78,6 +79,44 @@ class Parser(argparse.ArgumentParser):
         raise argparse.ArgumentError(
             None, f"unknown {action.dest} {value!r}; {hint}choose from {', '.join(choices)}"
         )
+
+
+class _Cuts(argparse.Action):
+    """Gathers where columns are cut: a number of bins for all, or cut points by column."""
+
+    def __call__(
+        self, parser: argparse.ArgumentParser, namespace: Any, values: Any, *_: Any
+    ) -> None:
+        """Read one value, and add it to those before it."""
+        column, sign, cuts = str(values).partition("=")
+        before = getattr(namespace, self.dest)
+        if sign and column.strip() and names_of(cuts):
+            merged = dict(before) if isinstance(before, dict) else {}
+            merged[column.strip()] = cuts_of(cuts)
+            setattr(namespace, self.dest, merged)
+        elif self.metavar != "COLUMN=CUTS" and column.strip().isdigit() and not sign:
+            setattr(namespace, self.dest, int(column))
+        else:
+            parser.error(
+                f"argument {self.option_strings[0]}: {values!r} cannot be read; write a column and"
+                " where it is cut, such as age=25,40,60 or applied=year"
+            )
+
+
+def cuts_of(text: str) -> str | list[Any]:
+    """Return where a column is cut: a word, or cut points.
+
+    >>> cuts_of("25,40.5"), cuts_of("year"), cuts_of("2020-01-01,2021-01-01"), cuts_of("40")
+    ([25, 40.5], 'year', ['2020-01-01', '2021-01-01'], [40])
+    """
+    words = names_of(text)
+    if len(words) == 1 and words[0].isalpha():
+        return words[0]
+    cuts: list[Any] = []
+    for word in words:
+        number = parse_outcome(word)
+        cuts.append(number if isinstance(number, int | float) else word)
+    return cuts
 
 
 def build(chosen: str | None = None) -> Parser:
@@ -164,6 +203,8 @@ def add(parser: argparse.ArgumentParser, option: Option) -> None:
 def _value_settings(option: Option) -> dict[str, Any]:
     """Return how the value of an option is read."""
     settings = _shown_value(option)
+    if option.kind.name in (CUTS.name, "bins"):
+        return {**settings, "action": _Cuts}
     if option.repeat:
         settings["action"] = "append"
     if option.kind is FEATURES or (option.kind is TEXTS and not option.repeat):

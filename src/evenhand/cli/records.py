@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evenhand.cli.output import finish, given, label_of
+from evenhand.cli.output import finish, given
+from evenhand.population.recorded import label_written
 from evenhand.runtime.errors import DataError
 from evenhand.runtime.table_file import read_frame
 
@@ -22,7 +23,7 @@ def run_records(verb: Verb, options: Namespace) -> int:
     ]
     settings = given(options, names)
     if options.positive is not None:
-        settings["positive"] = label_of(frame, options.outcome, options.positive)
+        settings["positive"] = label_written(frame, options.outcome, options.positive)
     sets = [tuple(columns) for columns in options.over]
     try:
         result = verb.function(frame, outcome=options.outcome, over=sets, **settings)

@@ -8,17 +8,35 @@ from typing import TYPE_CHECKING
 from evenhand.cli.output import finish, given
 from evenhand.config.file import Config
 from evenhand.methods.audit.audit_result import gathered
+from evenhand.methods.audit.checks import log_jobs
 from evenhand.methods.replay.replay import replay
+from evenhand.runtime.errors import UsageError
 
 if TYPE_CHECKING:
     from argparse import Namespace
+
+    from evenhand.methods.audit.audit_result import Audit
 
 
 def run(options: Namespace) -> int:
     """Ask the software again, of the configuration that is named or that made the result."""
     file = options.config
     if file is None and Path(options.file).suffix.lower() == ".json":
-        file = gathered([options.file]).home
+        held = gathered([options.file])
+        _refuse_log(held, options.file)
+        file = held.home
     with Config.load(file).software() as subject:
         found = replay(options.file, subject, **given(options, ("limit", "level")))
         return finish(found, options.json)
+
+
+def _refuse_log(held: Audit, file: str) -> None:
+    """Refuse what was found in recorded decisions, of which nobody can be asked again."""
+    jobs = [check.job if check.found is None else check.found.job for check in held.checks]
+    asked = held.spent.queries or any(finding.cases for finding in held.findings)
+    if asked or not jobs or not set(jobs) <= set(log_jobs()):
+        return
+    again = f"; count them again with: {held.command}" if held.command else ""
+    raise UsageError(
+        f"'{file}' is of recorded decisions, of which no software can be asked again{again}"
+    )

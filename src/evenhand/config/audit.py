@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from evenhand.config.checks import checks_of, file_options, plans_of_job
 from evenhand.config.file import Config
+from evenhand.config.log import audit_of_log, is_log
 from evenhand.methods.audit.audit import run_all
 from evenhand.methods.audit.checks import usual, verb_for
 from evenhand.population.rows import Rows
@@ -116,6 +117,9 @@ def audit_config(
     config: Config, given: Mapping[str, Any], *, seed: int = 0, **common: Any
 ) -> Audit:
     """Run all checks of a configuration; `common` goes to `run_all`."""
+    if config.of_log:
+        written = {"file": config.file.as_posix(), "text": _text(config)}
+        return audit_of_log(config, seed=seed, **{"config": written, **common})
     plans = plans_of(config, given)
     declared = {
         "config": {"file": config.file.as_posix(), "text": _text(config)},
@@ -175,6 +179,11 @@ def audit_file(
     **common: Any,
 ) -> Audit:
     """Run all checks of a configuration file, or others in their place."""
+    if is_log(path):
+        raise UsageError(
+            f"'{path}' is a file of rows; audit recorded decisions with evenhand.audit_log, and"
+            " software by its configuration file"
+        )
     config = Config.load(path)
     if checks is not None:
         config = _with_checks(config, [_table(check) for check in checks])

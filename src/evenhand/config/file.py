@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from evenhand.texts.real_texts import Texts
     from evenhand.texts.text_subject import TextSubject
 
-TABLES = ("subject", "space", "population", "texts", "checks", "repair")
+TABLES = ("subject", "space", "population", "texts", "log", "checks", "repair")
 """The tables that a configuration may have."""
 
 
@@ -68,6 +68,7 @@ class Config:
         if "themis" in self.table:
             space: Space = self.table["themis"]
             return space
+        self.need_software()
         if self.of_texts:
             raise ConfigError(
                 f"{self.file}: declares [texts], which only mine, repair and replay can use; other"
@@ -95,6 +96,19 @@ class Config:
     def of_texts(self) -> bool:
         """Whether the software under test takes texts."""
         return "texts" in self.table
+
+    @property
+    def of_log(self) -> bool:
+        """Whether recorded decisions are audited, and no software."""
+        return "log" in self.table
+
+    def need_software(self) -> None:
+        """Refuse a file of recorded decisions, of which no software can be asked."""
+        if self.of_log:
+            raise ConfigError(
+                f"{self.file}: declares [log], recorded decisions, so that there is no software to"
+                f" ask; count them with: evenhand audit {self.file}"
+            )
 
     @cached_property
     def texts(self) -> Texts:
@@ -185,6 +199,7 @@ class Config:
 
         `shared` are the options that all kinds of software have.
         """
+        self.need_software()
         table = self.table.get("subject")
         if table is None:
             raise ConfigError(
@@ -261,6 +276,12 @@ def _check_tables(file: Path, table: Mapping[str, Any]) -> None:
     for key in TABLES:
         if key != "checks" and not isinstance(table.get(key, {}), dict):
             raise ConfigError(f"{file}: {key} must be a [{key}] table")
+    for key in ("subject", "space", "population", "texts", "repair"):
+        if key in table and "log" in table:
+            raise ConfigError(
+                f"{file}: [{key}] cannot be combined with [log]: a file declares either software or"
+                " recorded decisions; write two files"
+            )
     for key in ("space", "population"):
         if key in table and "texts" in table:
             raise ConfigError(

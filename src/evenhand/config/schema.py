@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evenhand.config.repair import OF_TEXTS
-from evenhand.methods.audit.checks import jobs
+from evenhand.methods.audit import LOG
+from evenhand.methods.audit.checks import jobs, log_jobs, log_options
 from evenhand.population.rows import OF_PROFILE, OF_ROWS
 from evenhand.space.space_file import FEATURE, SPACE
 from evenhand.subject.adapters import ADAPTERS
@@ -37,7 +38,7 @@ def config_schema(*, own: bool = False) -> Schema:
     """Return the schema of a configuration; `own` leaves out what other packages bring.
 
     >>> sorted(config_schema(own=True)["properties"])
-    ['checks', 'population', 'repair', 'space', 'subject', 'texts']
+    ['checks', 'log', 'population', 'repair', 'space', 'subject', 'texts']
     """
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -60,6 +61,10 @@ def config_schema(*, own: bool = False) -> Schema:
                 "description": "texts to test with, in place of a space",
                 **TEXTS.table_schema(),
             },
+            "log": {
+                "description": "recorded decisions to audit, in place of software",
+                **LOG.table_schema(),
+            },
             "checks": {
                 "type": "array",
                 "description": "what an audit runs; without any, the usual checks",
@@ -74,9 +79,14 @@ def config_schema(*, own: bool = False) -> Schema:
                 **_about(texts=True, own=own),
                 "space": False,
                 "population": False,
+                "log": False,
             }
         },
-        "else": {"properties": _about(texts=False, own=own)},
+        "else": {
+            "if": _has("log"),
+            "then": {"properties": _about_log(own=own)},
+            "else": {"properties": _about(texts=False, own=own)},
+        },
     }
 
 
@@ -97,6 +107,14 @@ def _about(*, texts: bool, own: bool) -> Schema:
         "checks": _checks(texts=texts, own=own),
         "repair": _repair(texts=texts),
     }
+
+
+def _about_log(*, own: bool) -> Schema:
+    """Return what a configuration of recorded decisions may have besides its [log]."""
+    names = [job for job in log_jobs() if VERBS.origin(job) == "evenhand" or not own]
+    cases = [_check(job, log_options(job)) for job in names]
+    absent = dict.fromkeys(("subject", "space", "population", "repair"), False)
+    return {**absent, "checks": _items(names, cases)}
 
 
 def _subject(*, texts: bool, own: bool) -> Schema:
@@ -178,12 +196,17 @@ def _checks(*, texts: bool, own: bool) -> Schema:
         if texts:
             verb = VERBS[verb.for_texts]
         cases.append(_check(job, verb.checks))
+    return _items(names, cases)
+
+
+def _items(names: Sequence[str], cases: Sequence[Schema]) -> Schema:
+    """Return a list of checks of some jobs."""
     return {
         "items": {
             "type": "object",
-            "properties": {"job": {"enum": names, "description": "the verb to run"}},
+            "properties": {"job": {"enum": list(names), "description": "the verb to run"}},
             "required": ["job"],
-            "allOf": cases,
+            "allOf": list(cases),
         }
     }
 

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand.runtime.errors import DataError, UsageError, clip, nearest
+from evenhand.runtime.values import parse_outcome
 from evenhand.space.feature import plain
 from evenhand.space.feature_sets import sets_of
 from evenhand.space.frames.reading import declared_levels, eager
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from evenhand.space.feature import Feature, Label
     from evenhand.statistics.intervals import Floats
@@ -102,6 +103,41 @@ def _check_set(names: tuple[str, ...], outcome: str, columns: list[str]) -> None
         raise UsageError(
             f"over holds the set {clip(repr(names))}; name one or more columns, each once"
         )
+
+
+def columns_of_sets(sets: Iterable[Iterable[str]]) -> tuple[str, ...]:
+    """Return the columns of all sets, each once.
+
+    >>> columns_of_sets([("sex",), ("race", "sex")])
+    ('sex', 'race')
+    """
+    names: dict[str, None] = {}
+    for columns in sets:
+        names |= dict.fromkeys(columns)
+    return tuple(names)
+
+
+def number_of_rows(table: Any) -> int:
+    """Return how many rows a frame has, which its own engine counts."""
+    import narwhals as nw
+
+    counted = table.select(nw.len().alias("rows")).lazy().collect()
+    return int(counted["rows"].to_list()[0])
+
+
+def label_written(frame: Any, column: str, text: Any) -> Any:
+    """Return the label of a column that is written like this, the text itself where there is none.
+
+    >>> import pandas as pd
+    >>> label_written(pd.DataFrame({"paid": [0, 1]}), "paid", "1")
+    1
+    """
+    if text is None or column not in frame.columns:
+        return text
+    for value in frame[column].unique().tolist():
+        if str(value) == str(text):
+            return value
+    return parse_outcome(text) if isinstance(text, str) else text
 
 
 def check_variety(table: Any, numeric: list[str], advice: str = "") -> None:

@@ -91,6 +91,14 @@ PLACE = Kind("place", (str,), "a text", _TEXT)
 """A Python object, written "package.module:name"."""
 LABEL = Kind("label", (str, int, float, bool), "a label", _SCALAR)
 TABLE = Kind("table", (dict,), "a table", {"type": "object"})
+CUTS = Kind(
+    "cuts",
+    types=(dict,),
+    wanted='a table by column, such as { age = [25, 40], applied = "year" }',
+    schema={"type": "object", "additionalProperties": {"type": ["array", "string"]}},
+    items=(list, str),
+)
+"""Where columns are cut into groups; the command line writes one as age=25,40."""
 ANY = Kind("any", (object, bool), "a value", {})
 
 

@@ -16,7 +16,7 @@ from evenhand.config.checks import checks_of
 from evenhand.config.file import TABLES, Config
 from evenhand.config.repair import OF_TEXTS, read_repair
 from evenhand.config.template import write_config
-from evenhand.methods.audit.checks import jobs
+from evenhand.methods.audit.checks import jobs, log_jobs
 from evenhand.runtime.errors import ConfigError, UsageError
 from evenhand.space.declaration import FIELDS
 from evenhand.space.space_file import FEATURE
@@ -72,7 +72,9 @@ def test_it_can_be_written_elsewhere(tmp_path, capsys):
 def test_it_has_every_table_job_and_kind():
     assert set(SCHEMA["properties"]) == set(TABLES)
     assert set(FEATURE.toml) == set(FIELDS) - {"name"}
-    tables = SCHEMA["else"]["properties"]
+    tables = SCHEMA["else"]["else"]["properties"]
+    of_log = SCHEMA["else"]["then"]["properties"]
+    assert of_log["checks"]["items"]["properties"]["job"]["enum"] == log_jobs()
     texts = SCHEMA["then"]["properties"]
     check = tables["checks"]["items"]
     assert check["properties"]["job"]["enum"] == jobs()

@@ -2,9 +2,49 @@
 
 from __future__ import annotations
 
-from evenhand.runtime.options import ANY, Option, Options
+from evenhand.runtime.options import ANY, CUTS, FEATURES, FILE, LABEL, TEXT, Option, Options
 from evenhand.runtime.registry import Deferred
 from evenhand.verbs import Command, Verb
+
+LOG = Options.of(
+    Option(
+        "from",
+        FILE,
+        "a CSV or Parquet file of recorded decisions",
+        required=True,
+        python=False,
+        command=False,
+    ),
+    Option("outcome", TEXT, "the column of decisions", metavar="COLUMN", required=True),
+    Option("positive", LABEL, "the favourable outcome (default: 1 or true)"),
+    Option(
+        "over",
+        FEATURES,
+        "the protected columns, separated by commas",
+        repeat=True,
+        required=True,
+    ),
+    Option(
+        "truth",
+        TEXT,
+        "the column of what decisions should have been",
+        metavar="COLUMN",
+    ),
+    Option(
+        "truth_positive",
+        LABEL,
+        "what in that column stands for the favourable outcome (default: the same)",
+    ),
+    Option(
+        "bins",
+        CUTS,
+        "where a column is cut into groups, as age=25,40,60 or applied=year; repeatable",
+        metavar="COLUMN=CUTS",
+        repeat=True,
+    ),
+    given=("frame", "checks", "baseline", "seed", "progress"),
+)
+"""What is said of recorded decisions: the keys of a [log] table, the keywords of `audit_log`."""
 
 AUDIT = Verb(
     "audit",

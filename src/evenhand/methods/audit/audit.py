@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from evenhand.methods.audit import AUDIT, messages
 from evenhand.methods.audit.audit_result import Audit, unlike
 from evenhand.methods.audit.check_result import CheckResult
-from evenhand.methods.audit.checks import planned
+from evenhand.methods.audit.checks import checked_list, planned
 from evenhand.population.rows import Rows, rows
 from evenhand.population.source import Real, as_pandas
 from evenhand.runtime.budget import Progress, Spent, checked_budget, progress_bar
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from evenhand.methods.audit.checks import CheckPlan
+    from evenhand.methods.audit.log import DecisionLog
     from evenhand.population.samplers import Sampler
     from evenhand.population.source import Source
     from evenhand.results.protocol import Evidence
@@ -103,11 +104,8 @@ def audit(
     measure sex: fail
     search sex: no limit given
     """
-    old = _baseline(baseline)
-    if isinstance(checks, Mapping | str):
-        raise UsageError(messages.CHECKS_ARE_NOT_A_LIST.format(checks=clip(repr(checks))))
-    if checks is not None and not checks:
-        raise UsageError(messages.CHECKS_ARE_EMPTY)
+    old, old_name = older_audit(baseline)
+    checks = checked_list(checks)
     bounds = checked_budget(budget)
     common: dict[str, Any] = {"seed": seed, "n_jobs": n_jobs, "progress": progress}
     if isinstance(subject, str | PathLike):
@@ -124,15 +122,15 @@ def audit(
             tested.space, checks, bounds, real=data is not None, rates=has_rates
         )
         found = run_all(tested, source, plans, **common)
-    return found if old is None else found.against(old, name=_file_name(baseline))
+    return found if old is None else found.against(old, name=old_name)
 
 
-def _baseline(baseline: Any) -> Audit | None:
-    """Return the older audit, which may be given by the path of its JSON file."""
+def older_audit(baseline: Any) -> tuple[Audit | None, str]:
+    """Return the older audit, which may be given by the path of its JSON file, and its name."""
     if isinstance(baseline, str | PathLike):
-        return Audit.from_json(baseline)
+        return Audit.from_json(baseline), Path(baseline).name
     if baseline is None or isinstance(baseline, Audit):
-        return baseline
+        return baseline, ""
     shown = clip(repr(baseline))
     raise UsageError(messages.BASELINE_IS_NOT_AN_AUDIT.format(baseline=shown))
 
@@ -201,8 +199,8 @@ class FrameSource:
 
 
 def run_all(
-    subject: Subject | TextSubject,
-    source: Source,
+    subject: Subject | TextSubject | DecisionLog,
+    source: Source | None,
     plans: Sequence[CheckPlan],
     *,
     seed: int = 0,
@@ -277,7 +275,7 @@ def _notes_of_missed(plans: Sequence[CheckPlan]) -> tuple[str, ...]:
     return (messages.INTERRUPTED_BEFORE.format(checks=names),)
 
 
-def _subject_text(subject: Subject | TextSubject) -> str:
+def _subject_text(subject: Subject | TextSubject | DecisionLog) -> str:
     """Return what was tested in a few words; of a program its command, without folders."""
     adapter = getattr(subject, "adapter", None)
     command = getattr(adapter, "argv", None)
@@ -299,8 +297,3 @@ def _json_value(value: Any) -> Any:
     if value is None or isinstance(value, str | int | float | bool):
         return value
     return type(value).__name__
-
-
-def _file_name(baseline: Any) -> str:
-    """Return the name of the file that a baseline was read from, empty where it was none."""
-    return Path(baseline).name if isinstance(baseline, str | PathLike) else ""

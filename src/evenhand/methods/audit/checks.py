@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from evenhand.methods.audit import messages
+from evenhand.methods.audit import LOG, messages
 from evenhand.population.source import MOST_LEVELS
 from evenhand.runtime.budget import Budget
 from evenhand.runtime.errors import UsageError, clip, nearest
+from evenhand.runtime.options import FILE, Options
 from evenhand.space.feature_sets import sets_of
 from evenhand.subject.subject import Subject
 from evenhand.verbs import BUDGET, VERBS, Verb
@@ -26,6 +27,8 @@ gaps of rates.
 """
 MOST_TOGETHER = 6
 """The most protected features whose sets are all looked at without being asked for."""
+CHOSEN = ("truth", "truth_positive", "bins")
+"""What a check of recorded decisions may say otherwise than their [log] table."""
 
 FeatureSet = tuple[str, ...]
 
@@ -64,7 +67,7 @@ class CheckPlan:
     def run(
         self,
         subject: Any,
-        source: Source,
+        source: Source | None,
         *,
         seed: int = 0,
         n_jobs: int = 1,
@@ -104,6 +107,41 @@ def jobs() -> list[str]:
     return [name for name in names if name not in for_texts]
 
 
+def log_jobs() -> list[str]:
+    """Return the jobs that a check of recorded decisions may have.
+
+    >>> log_jobs()
+    ['measure_log', 'mine_log', 'impact']
+    """
+    names = []
+    for verb in VERBS.values():
+        if verb.command is not None and verb.command.source == "records":
+            names.append(verb.name)
+    return names
+
+
+def log_options(job: str) -> Options:
+    """Return the options of a `[[checks]]` table of recorded decisions."""
+    over = LOG["over"]
+    options = [replace(over, required=False)]
+    for option in VERBS[job].options:
+        # Files belong to the [log] table, and what is tested with them is the log itself.
+        usable = option.toml or option.command
+        if usable and option.kind is not FILE and option.name not in LOG:
+            options.append(replace(option, toml=True))
+    options += [option for option in VERBS[job].options if option.name in CHOSEN]
+    return Options.of(*options)
+
+
+def checked_list(checks: Any) -> Any:
+    """Return checks that were given in Python; refuse what is no list of some."""
+    if isinstance(checks, Mapping | str):
+        raise UsageError(messages.CHECKS_ARE_NOT_A_LIST.format(checks=clip(repr(checks))))
+    if checks is not None and not checks:
+        raise UsageError(messages.CHECKS_ARE_EMPTY)
+    return checks
+
+
 def verb_for(job: str, *, texts: bool) -> Verb:
     """Return the verb that does a job, of tables or of texts."""
     verb = VERBS[job]
@@ -111,9 +149,15 @@ def verb_for(job: str, *, texts: bool) -> Verb:
 
 
 def parsed(
-    number: int, check: Any, *, texts: bool = False, where: str = "", written: bool = False
+    number: int,
+    check: Any,
+    *,
+    texts: bool = False,
+    log: bool = False,
+    where: str = "",
+    written: bool = False,
 ) -> Check:
-    """Return a check; refuse what is wrong before anything is asked.
+    """Return a check, of recorded decisions where `log` says so; refuse what is wrong at once.
 
     `where` begins each sentence, as "evenhand.toml: " does. What is `written` in a file has values
     of known kinds, and what Python gives may be any object.
@@ -122,9 +166,9 @@ def parsed(
     Traceback (most recent call last):
     evenhand.runtime.errors.UsageError: check 1 (measure) has over = 5; write the names of features
     """
-    job = _job_of(number, check, where, written=written)
+    job = _job_of(number, check, where, log=log, written=written)
     place = f"{where}check {number} ({job})"
-    options = verb_for(job, texts=texts).checks
+    options = log_options(job) if log else verb_for(job, texts=texts).checks
     for key, value in check.items():
         if key == "job":
             continue
@@ -141,7 +185,7 @@ def parsed(
     return Check(job, settings, _sets(check.get("over"), place))
 
 
-def _job_of(number: int, check: Any, where: str, *, written: bool) -> str:
+def _job_of(number: int, check: Any, where: str, *, log: bool, written: bool) -> str:
     """Return the job of a check; refuse one that there is not."""
     if not isinstance(check, Mapping):
         shown = clip(repr(check))
@@ -162,14 +206,15 @@ def _job_of(number: int, check: Any, where: str, *, written: bool) -> str:
         raise UsageError(
             messages.CHECK_IS_BROKEN.format(where=where, number=number, reason=reason)
         )
-    if isinstance(job, str) and job in jobs():
+    known = log_jobs() if log else jobs()
+    if isinstance(job, str) and job in known:
         return job
     raise UsageError(
         messages.UNKNOWN_JOB.format(
             where=where,
             number=number,
             job=clip(repr(job)),
-            choices=nearest(job or "", jobs()),
+            choices=nearest(job or "", known),
         )
     )
 

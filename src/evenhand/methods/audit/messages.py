@@ -59,6 +59,10 @@ NOTHING_PROTECTED = (
     "the space names no protected features, so there is nothing to check; name them, or write"
     " [[checks]] with over, one or more of {features}"
 )
+LOG_OVER_NOTHING = (
+    "over = {over} names no columns; name the protected columns of the log, as in"
+    " over=['sex', 'race']"
+)
 SUMMARY_NOT_WRITTEN = "GITHUB_STEP_SUMMARY: cannot write the summary to {file}: {reason}"
 
 # ------------------------------------------------------------------------------------------------
@@ -74,6 +78,10 @@ CHECK_IS_GONE = "the baseline has a check that this audit has not: {name}"
 OLDER_AUDIT = "an older audit"
 SEEDS_DIFFER = "the seeds differ: {seeds}"
 BASELINE_WITH_DIGEST = "{name}, digest {digest}"
+
+RECORDED_DECISIONS = "recorded decisions"
+LOG = "{rows} recorded decisions: {outcome}, of which {favourable} is favourable"
+LOG_TRUTH = "; what they should have been: {truth}, of which {favourable} is favourable"
 
 # ------------------------------------------------------------------------------------------------
 # An audit as text.

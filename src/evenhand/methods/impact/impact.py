@@ -21,9 +21,11 @@ from evenhand.population.recorded import (
     check_shares,
     check_variety,
     column_sets,
+    columns_of_sets,
     count_cells,
     favourable_of,
     labels_of,
+    number_of_rows,
     sizes_of,
     table_of,
 )
@@ -134,7 +136,7 @@ def impact(
     table = table_of(frame)
     schema = table.collect_schema()
     sets = _sets(over, outcome, list(schema), intersections=intersections)
-    columns = _different(sets)
+    columns = list(columns_of_sets(sets))
     check_variety(table, _numeric(columns, schema), messages.MERGE_FIRST)
     _check_positive(positive, scored=scored)
     table, median, notes = _decided(table, outcome, schema[outcome], scored=scored)
@@ -183,14 +185,6 @@ def _check_positive(positive: Any, *, scored: bool) -> None:
     """Refuse a favourable outcome beside scores, whose favourable ones are above the median."""
     if scored and positive is not None:
         raise UsageError(messages.POSITIVE_OF_SCORES.format(positive=clip(repr(positive))))
-
-
-def _different(sets: Iterable[Iterable[str]]) -> list[str]:
-    """Return the names in some sets, each once."""
-    names: dict[str, None] = {}
-    for features in sets:
-        names.update(dict.fromkeys(features))
-    return list(names)
 
 
 def _table_notes(tables: Iterable[Mapping[str, Any]]) -> list[str]:
@@ -281,7 +275,7 @@ def _above_median(
     scores = table.filter(known).select(score.alias(outcome))
     near = _median_of_engine(scores, outcome)
     if not math.isfinite(near):
-        if _number_of_rows(table):
+        if number_of_rows(table):
             message = messages.NO_FINITE_MEDIAN.format(
                 outcome=repr(outcome),
                 median=near,
@@ -305,13 +299,6 @@ def _median_of_engine(scores: Any, outcome: str) -> float:
     if not found or found[0] is None:
         return math.nan
     return float(found[0])
-
-
-def _number_of_rows(table: Any) -> int:
-    import narwhals as nw
-
-    counted = table.select(nw.len().alias("rows")).lazy().collect()
-    return int(counted["rows"].to_list()[0])
 
 
 def _median_and_ties(

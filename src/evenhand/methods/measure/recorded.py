@@ -25,6 +25,7 @@ from evenhand.population.recorded import (
     check_variety,
     codes_of,
     column_sets,
+    columns_of_sets,
     count_cells,
     favourable_of,
     label_of,
@@ -142,7 +143,7 @@ def measure_log(
     table = table_of(frame)
     schema = table.collect_schema()
     sets = column_sets(over, outcome, list(schema))
-    names = _distinct_names(sets)
+    names = list(columns_of_sets(sets))
     binned = _binned(bins or {}, declared, names, schema)
     check_variety(table, _unbinned_numbers([*names, outcome], binned, schema))
     counted = [count_cells(table, columns, outcome, binned) for columns in sets]
@@ -172,14 +173,6 @@ def measure_log(
         notes,
         details=details,
     )
-
-
-def _distinct_names(sets: Sequence[tuple[str, ...]]) -> list[str]:
-    """Return the columns of all sets, each once."""
-    names: dict[str, None] = {}
-    for columns in sets:
-        names |= dict.fromkeys(columns)
-    return list(names)
 
 
 def _unbinned_numbers(

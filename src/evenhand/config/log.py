@@ -1,0 +1,129 @@
+"""The [log] table of evenhand.toml: recorded decisions, which an audit counts instead of asking."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from evenhand.methods.audit import LOG
+from evenhand.methods.audit.log import DecisionLog, audited, plans_of_log
+from evenhand.population.recorded import columns_of_sets, label_written
+from evenhand.runtime.errors import ConfigError, DataError, UsageError, nearest
+from evenhand.runtime.table_file import SUFFIXES, read_frame
+from evenhand.space.feature_sets import sets_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from evenhand.config.file import Config
+    from evenhand.methods.audit.audit_result import Audit
+
+
+def is_log(path: Any) -> bool:
+    """Return whether a path names a file of rows, and not a configuration.
+
+    >>> is_log("decisions.csv"), is_log("evenhand.toml"), is_log(None)
+    (True, False, False)
+    """
+    return path is not None and str(path).lower().endswith(SUFFIXES)
+
+
+def log_of(config: Config) -> DecisionLog:
+    """Return the recorded decisions that a file declares."""
+    table = config.table["log"]
+    where = f"{config.file}: [log]"
+    try:
+        LOG.check(table, where)
+    except UsageError as error:
+        raise ConfigError(str(error)) from None
+    for option in LOG:
+        if option.required and option.name not in table:
+            raise ConfigError(f"{where} has no {option.name}, {option.help}; name it")
+    return log_from_table(table, config.file.parent, where=where)
+
+
+def log_from_table(table: Mapping[str, Any], folder: Path, *, where: str) -> DecisionLog:
+    """Return the recorded decisions of a checked [log] table; its file is seen from a folder."""
+    frame = read_frame(folder / table["from"])
+    over = columns_of_sets(sets_of(table["over"]))
+    outcome = table["outcome"]
+    truth = table.get("truth")
+    bins = table.get("bins", {})
+    columns = [str(name) for name in frame.columns]
+    named = {"outcome": (outcome,), "over": over, "bins": tuple(bins)}
+    named["truth"] = () if truth is None else (truth,)
+    for key, names in named.items():
+        _need_columns(names, columns, f"{where} {key}", table["from"])
+    if truth is None and "truth_positive" in table:
+        raise ConfigError(f"{where} has truth_positive but no truth; name that column too")
+    return DecisionLog(
+        frame,
+        outcome,
+        over,
+        label_written(frame, outcome, table.get("positive")),
+        truth,
+        label_written(frame, truth or "", table.get("truth_positive")),
+        bins,
+        file=Path(table["from"]).name,
+    )
+
+
+def _need_columns(
+    names: Sequence[str], columns: Sequence[str], place: str, file: str
+) -> None:
+    for name in names:
+        if name not in columns:
+            raise DataError(
+                f"{place} names {name!r}, which is not a column of {file};"
+                f" {nearest(name, columns)}"
+            )
+
+
+def audit_of_log(declared: Config, *, seed: int = 0, **common: Any) -> Audit:
+    """Run all checks of a configuration that declares recorded decisions."""
+    log = log_of(declared)
+    checks = declared.table.get("checks") or None
+    try:
+        plans = plans_of_log(log, checks, where=f"{declared.file}: ", written=True)
+    except UsageError as error:
+        raise ConfigError(str(error)) from None
+    words = ["evenhand", "audit", declared.file.as_posix(), "--seed", str(seed)]
+    return audited(log, plans, **{"seed": seed, "command": shlex.join(words), **common})
+
+
+def audit_log_file(
+    file: str, given: Mapping[str, Any], *, seed: int = 0, **common: Any
+) -> Audit:
+    """Run the usual checks of a file of decisions, with the options of the command line."""
+    for option in LOG:
+        if option.required and option.command and option.name not in given:
+            raise UsageError(
+                f"{file} is a file of recorded decisions: {option.flag} is missing,"
+                f" {option.help}"
+            )
+    over = [list(names) for names in given["over"]]
+    table = {**given, "from": file, "over": list(columns_of_sets(over))}
+    log = log_from_table(table, Path(), where=f"{file}:")
+    plans = plans_of_log(log, None)
+    command = _command(file, table, seed)
+    return audited(log, plans, **{"seed": seed, "command": command, **common})
+
+
+def _command(file: str, table: Mapping[str, Any], seed: int) -> str:
+    """Return the command line that runs the same audit."""
+    words = ["evenhand", "audit", file]
+    for option in LOG:
+        if not option.command or option.name not in table:
+            continue
+        value = table[option.name]
+        if option.name == "bins":
+            for column, cuts in value.items():
+                words += [option.flag, f"{column}={_cuts_text(cuts)}"]
+        else:
+            words += [option.flag, _cuts_text(value)]
+    return shlex.join([*words, "--seed", str(seed)])
+
+
+def _cuts_text(value: Any) -> str:
+    return ",".join(map(str, value)) if isinstance(value, list) else str(value)

@@ -1,0 +1,246 @@
+"""audit_log: every check of recorded decisions, one after another, under one verdict."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from evenhand.methods.audit import LOG, messages
+from evenhand.methods.audit.audit import older_audit, run_all
+from evenhand.methods.audit.checks import (
+    GAP,
+    CheckPlan,
+    checked_list,
+    joined,
+    parsed,
+)
+from evenhand.population.recorded import columns_of_sets, number_of_rows, table_of
+from evenhand.runtime import number_text
+from evenhand.runtime.errors import DataError, UsageError, clip
+from evenhand.space.feature_sets import sets_of
+from evenhand.verbs import VERBS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from os import PathLike
+
+    from evenhand.methods.audit.audit_result import Audit
+    from evenhand.population.source import Source
+    from evenhand.results.protocol import Evidence
+    from evenhand.space.feature_sets import Over
+
+TOGETHER = ("mine_log",)
+"""The jobs that look at all protected columns together, and not at each by itself."""
+JUDGED = ("selection_rate", "true_positive_rate", "false_positive_rate")
+"""The rates that the usual limit is for, where it is known what decisions should have been."""
+
+
+@dataclass(frozen=True)
+class DecisionLog:
+    """Recorded decisions, and what is said of them; in an audit they stand for the software."""
+
+    executed: ClassVar[int] = 0
+    """How many inputs were run: nothing is asked of a log."""
+
+    frame: Any = field(repr=False)
+    outcome: str
+    over: tuple[str, ...]
+    positive: Any = None
+    truth: str | None = None
+    truth_positive: Any = None
+    bins: Mapping[str, Any] = field(default_factory=dict)
+    file: str = ""
+    """The file that the decisions are in, empty where they are a dataframe."""
+
+    @property
+    def name(self) -> str:
+        """The decisions in a few words."""
+        return self.file or messages.RECORDED_DECISIONS
+
+    def settings(self, job: str) -> dict[str, Any]:
+        """Return what a job is told of the decisions, as far as it takes it."""
+        described = {
+            "outcome": self.outcome,
+            "positive": self.positive,
+            "truth": self.truth,
+            "truth_positive": self.truth_positive,
+            "bins": self.bins,
+        }
+        taken = VERBS[job].options.python
+        if job in TOGETHER:
+            # It takes the truth for scores of its own, which a check asks for by name.
+            described["truth"] = None
+        known = {key: value for key, value in described.items() if value is not None}
+        return {key: value for key, value in known.items() if key in taken}
+
+    def sets(self, job: str) -> list[tuple[str, ...]]:
+        """Return the sets of columns that a job looks at where its check names none."""
+        if job in TOGETHER:
+            return [self.over]
+        return [(name,) for name in self.over]
+
+    def note(self) -> str:
+        """Return what was audited, as a sentence."""
+        rows = number_text.count(number_of_rows(table_of(self.frame)))
+        favourable = 1 if self.positive is None else self.positive
+        decisions = messages.LOG.format(
+            rows=rows, outcome=self.outcome, favourable=clip(str(favourable))
+        )
+        if self.truth is None:
+            return decisions
+        true_one = favourable if self.truth_positive is None else self.truth_positive
+        truth = messages.LOG_TRUTH.format(truth=self.truth, favourable=clip(str(true_one)))
+        return decisions + truth
+
+
+@dataclass(frozen=True, slots=True)
+class LogPlan(CheckPlan):
+    """One run of a job on recorded decisions."""
+
+    def run(
+        self,
+        subject: Any,
+        source: Source | None = None,
+        *,
+        seed: int = 0,
+        n_jobs: int = 1,
+        progress: bool | None = None,
+    ) -> Evidence:
+        """Run the check, as the verb of its name would."""
+        log: DecisionLog = subject
+        settings = {**log.settings(self.job), **self.settings}
+        try:
+            found: Evidence = VERBS[self.job].function(log.frame, **settings, seed=seed)
+        except DataError as error:
+            if not log.file:
+                raise
+            raise DataError(f"{log.file}: {error}") from error
+        return found
+
+
+def usual_of_log(log: DecisionLog) -> list[dict[str, Any]]:
+    """Return the checks that are run where none are declared.
+
+    >>> log = DecisionLog(None, "approved", ("sex", "race"))
+    >>> [check["job"] for check in usual_of_log(log)]
+    ['impact', 'measure_log', 'mine_log']
+    """
+    rates: dict[str, Any] = {"job": "measure_log", "limit": GAP}
+    return [{"job": "impact"}, rates, {"job": "mine_log", "limit": GAP}]
+
+
+def plans_of_log(
+    log: DecisionLog,
+    checks: Sequence[Mapping[str, Any]] | None,
+    *,
+    where: str = "",
+    written: bool = False,
+) -> list[CheckPlan]:
+    """Return the runs of the checks of a log, the usual ones where none are given."""
+    tables = usual_of_log(log) if checks is None else checks
+    every = []
+    for number, table in enumerate(tables, start=1):
+        every.append(parsed(number, table, log=True, where=where, written=written))
+    plans: list[CheckPlan] = []
+    for plan in joined(every):
+        settings = {"over": log.sets(plan.job), **plan.settings}
+        plans.append(LogPlan(plan.job, settings))
+    return plans
+
+
+def audited(
+    log: DecisionLog, plans: Sequence[CheckPlan], *, seed: int = 0, **common: Any
+) -> Audit:
+    """Run the checks of a log; `common` goes to `run_all`."""
+    notes = (log.note(),)
+    return run_all(log, None, plans, seed=seed, **{"notes": notes, **common})
+
+
+@LOG.checked
+def audit_log(
+    frame: Any,
+    *,
+    outcome: str,
+    over: Over,
+    positive: Any = None,
+    truth: str | None = None,
+    truth_positive: Any = None,
+    bins: Mapping[str, Any] | None = None,
+    checks: Sequence[Mapping[str, Any]] | None = None,
+    baseline: Audit | str | PathLike[str] | None = None,
+    seed: int = 0,
+    progress: bool | None = None,
+) -> Audit:
+    """Run all checks of recorded decisions, and bring them under one verdict.
+
+    No software is asked. By default these are `impact` (selection rates and impact ratios of each
+    protected column, and of all of them together), `measure_log` of each column by itself, and
+    `mine_log` of all of them together.
+
+    Parameters
+    ----------
+    frame
+        Any dataframe that narwhals reads.
+    outcome, positive
+        The column of decisions and the favourable one of them; by default 1 or True.
+    over
+        The protected columns.
+    truth, truth_positive
+        The column of what decisions should have been, for error rates, and which of its values
+        stands for the favourable outcome; by default the same as `positive`.
+    bins
+        Where columns of numbers or dates are cut into groups, as for `measure_log`.
+    checks
+        What to run instead, as ``[[checks]]`` of a configuration with a ``[log]`` table say it:
+        ``{"job": "measure_log", "limit": 0.1}`` and so on.
+    baseline
+        An older audit of the same checks: what is not surely worse than it was does not fail.
+    seed, progress
+        Kept with the result, and whether to show progress; nothing is drawn here.
+
+    Returns
+    -------
+    Audit
+        What every check found, with one verdict and one exit code.
+
+    Raises
+    ------
+    UsageError
+        Where an option, a check or the baseline is not valid.
+    DataError
+        Where the frame cannot be read, or lacks a column.
+
+    See Also
+    --------
+    audit : The same for software that can be asked. See docs/how-to/recorded-decisions.md.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> women = pd.DataFrame({"sex": "F", "granted": [1] * 300 + [0] * 700})
+    >>> men = pd.DataFrame({"sex": "M", "granted": [1] * 700 + [0] * 300})
+    >>> found = audit_log(pd.concat([women, men]), outcome="granted", over="sex")
+    >>> print(found)
+    impact sex: no limit given
+    measure_log sex: fail
+    mine_log sex: fail
+    """
+    old, old_name = older_audit(baseline)
+    names = columns_of_sets(_sets(over))
+    log = DecisionLog(
+        frame, outcome, names, positive, truth, truth_positive, dict(bins or {})
+    )
+    plans = plans_of_log(log, checked_list(checks))
+    found = audited(log, plans, seed=seed, progress=progress)
+    return found if old is None else found.against(old, name=old_name)
+
+
+def _sets(over: Any) -> list[tuple[str, ...]]:
+    """Return the sets that `over` names, or refuse what names none."""
+    try:
+        sets = sets_of(over or ())
+    except TypeError:
+        sets = []
+    if not sets or not all(sets):
+        raise UsageError(messages.LOG_OVER_NOTHING.format(over=clip(repr(over))))
+    return sets
