@@ -6,7 +6,7 @@ import hashlib
 import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ from evenhand.space.blocks import Block, plan_blocks
 from evenhand.space.constraints import Constraint, FunctionConstraint, named
 from evenhand.space.encoding import encode_column
 from evenhand.space.feature import Feature, combinations, count, empty_points
+from evenhand.space.frames.dtypes import split_dtypes
 from evenhand.space.frames.inference import infer
 from evenhand.space.frames.layout import Layout, layout_of
 from evenhand.space.frames.reading import columns_of, eager
@@ -103,7 +104,7 @@ class Space:
             Further columns to leave out, such as the numbers of rows.
         features
             Overrides by column, such as ``{"age": {"low": 18, "high": 90}, "zip": {"kind":
-            "category"}}``.
+            "category", "dtype": "category"}}``.
         not_passed
             Columns that the software under test does not take; group scores can still use them.
 
@@ -122,7 +123,7 @@ class Space:
         See docs/how-to/spaces.md.
         """
         table = eager(frame)
-        declared = dict(features or {})
+        declared, words = split_dtypes(features or {})
         hidden = _listed(not_passed)
         dropped = _listed(drop)
         named_columns = [*declared, *hidden, *dropped]
@@ -140,7 +141,7 @@ class Space:
         inferred = infer(table, names, declared)
         changed = [feature for feature in inferred if feature.name in declared]
         layout = layout_of(table).fitted(changed)
-        return cls(inferred, protected, constraints, layout)
+        return cls(inferred, protected, constraints, layout.typed(words, inferred))
 
     @classmethod
     def from_toml(cls, path: str | PathLike[str]) -> Space:
@@ -154,6 +155,38 @@ class Space:
         """Rebuild a space from `to_dict`."""
         features = [Feature.from_dict(entry["name"], entry) for entry in table["features"]]
         return cls(features, table.get("protected", ()), table.get("constraints", ()))
+
+    def typed(self, dtypes: Mapping[str, Any]) -> Space:
+        """Return the same space with other dtypes in the frames that the software is given.
+
+        Parameters
+        ----------
+        dtypes
+            For some of the features a dtype by pandas' name, such as ``{"sex": "category", "age":
+            "float32"}``, or a dtype of the frames' own engine.
+
+        Returns
+        -------
+        Space
+            A space that is equal to this one: what an input can be stays as it is.
+
+        Raises
+        ------
+        SpaceError
+            If a name is no feature, a dtype is unknown, or does not hold what the feature can be.
+
+        See Also
+        --------
+        See docs/how-to/spaces.md.
+
+        Examples
+        --------
+        >>> from evenhand.space.feature import category
+        >>> space = Space([category("sex", ["F", "M"])]).typed({"sex": "category"})
+        >>> list(space.decode(space.enumerate())["sex"].cat.categories)
+        ['F', 'M']
+        """
+        return replace(self, layout=self.layout.typed(dtypes, self.features))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the space as JSON would hold it; function constraints appear by name only."""

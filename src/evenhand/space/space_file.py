@@ -31,6 +31,7 @@ from evenhand.runtime.options import (
 from evenhand.runtime.table_file import beside, read_frame
 from evenhand.space.declaration import KINDS
 from evenhand.space.feature import Feature, category, integer
+from evenhand.space.frames.dtypes import WORDS, split_dtypes
 from evenhand.space.space import Space
 
 if TYPE_CHECKING:
@@ -78,6 +79,7 @@ FEATURE = Options.of(
         "the groups of a number, and the values of a continuous one that is varied",
     ),
     Option("passed", FLAG, "false for what the software does not take"),
+    Option("dtype", TEXT, "the dtype of its column, by pandas' name", choices=WORDS),
 )
 """The keys of a [space.features.NAME] table; the feature itself checks their values."""
 
@@ -151,8 +153,10 @@ def space_from_table(table: Mapping[str, Any], file: Path) -> Space:
                 f'{file}: [space] needs from = "DATA.csv" or a [space.features.NAME] table per'
                 " feature"
             )
-        features = [Feature.from_dict(name, entry) for name, entry in declared.items()]
-        return Space(features, table.get("protected", ()), table.get("constraints", ()))
+        tables, words = split_dtypes(declared)
+        features = [Feature.from_dict(name, entry) for name, entry in tables.items()]
+        space = Space(features, table.get("protected", ()), table.get("constraints", ()))
+        return space.typed(words)
     except ConfigError:
         raise
     except EvenhandError as error:
@@ -167,16 +171,16 @@ def _inferred(table: Mapping[str, Any], file: Path, declared: dict[str, Any]) ->
     base = Space.from_frame(
         frame, target=table.get("target"), drop=table.get("drop", ()), features=known
     )
-    added = []
-    for name, entry in declared.items():
-        if name not in columns:
-            added.append(_added(name, entry, columns))
-    return Space(
+    new = {name: entry for name, entry in declared.items() if name not in columns}
+    tables, words = split_dtypes(new)
+    added = [_added(name, entry, columns) for name, entry in tables.items()]
+    space = Space(
         [*base.features, *added],
         table.get("protected", ()),
         table.get("constraints", ()),
         base.layout,
     )
+    return space.typed(words)
 
 
 def _added(name: str, entry: Mapping[str, Any], columns: list[str]) -> Feature:

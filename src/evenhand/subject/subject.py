@@ -136,6 +136,9 @@ class Subject(SubjectConstructors):
             )
         self.outputs = checked_outputs(outputs)
         adapter.outputs = self.outputs
+        self.declared = space
+        """The space as it was given, before the model's own form."""
+        space = adapter.form().fitted(space, clip(adapter.name, 60))
         adapter.check(space)
         self.adapter = adapter
         self.space = space
@@ -384,7 +387,7 @@ def as_subject(subject: Any, space: Space | None, **options: Any) -> Subject:
                     f"{name} = {clip(repr(value))} is for a bare model; give it to the Subject"
                     " instead"
                 )
-        if space is not None and space != subject.space:
+        if space is not None and space not in (subject.space, subject.declared):
             raise UsageError(
                 "the subject has a space of its own, which differs from the one given; pass one of"
                 " them"

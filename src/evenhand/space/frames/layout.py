@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand.runtime.errors import DataError, clip
+from evenhand.runtime.errors import DataError, SpaceError, clip, nearest
 from evenhand.space.encoding import encode_column
+from evenhand.space.frames.dtypes import dtype_of, word_of
 from evenhand.space.frames.reading import check_missing, eager, values_of
 
 if TYPE_CHECKING:
@@ -32,6 +33,33 @@ class Layout:
 
     engine: str = "pandas"
     dtypes: Mapping[str, Any] = field(default_factory=dict)
+    chosen: frozenset[str] = frozenset()
+    """Columns whose dtype a person said, so that a model's own form does not change it."""
+
+    def typed(self, words: Mapping[str, Any], features: Sequence[Feature]) -> Layout:
+        """Return the layout with other dtypes for some of the features, by name.
+
+        A dtype that does not hold what the feature can be is an error.
+        """
+        by_name = {feature.name: feature for feature in features}
+        dtypes = dict(self.dtypes)
+        for name, word in words.items():
+            if name not in by_name:
+                raise SpaceError(
+                    f"dtype {clip(repr(word))} is for {name!r}, which is no feature;"
+                    f" {nearest(name, by_name)}"
+                )
+            dtypes[name] = dtype_of(word, by_name[name], self.engine)
+        layout = replace(self, dtypes=dtypes, chosen=self.chosen | set(words))
+        for name in words:
+            feature = by_name[name]
+            if not layout._holds(feature):
+                values = ", ".join(map(repr, feature.levels)) or feature.domain
+                raise SpaceError(
+                    f"feature {name!r}: dtype = {word_of(dtypes[name])!r} does not hold"
+                    f" {clip(values)}; change the dtype, or leave it out"
+                )
+        return layout
 
     def fitted(self, features: Sequence[Feature]) -> Layout:
         """Return the layout for features that were declared otherwise than their columns are.
@@ -183,6 +211,10 @@ def _pandas_levels(levels: tuple[Label, ...], dtype: Any) -> Any:
         packed = np.empty(len(levels), dtype=dtype)
         packed[:] = list(levels)
         return packed
+    if isinstance(dtype, pd.CategoricalDtype):
+        # What is none of the categories is missing, and a model takes it so.
+        codes = dtype.categories.get_indexer(list(levels))
+        return pd.Categorical.from_codes(codes, dtype=dtype)
     return pd.array(list(levels), dtype=dtype)
 
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from evenhand.runtime.options import Option
     from evenhand.space.space import Space
+    from evenhand.subject.model_form import ModelForm
 
 Reply = Scalar | tuple[Scalar, ...]
 """What one input is answered with: an outcome, or one for each of several outputs."""
@@ -170,6 +171,24 @@ class Adapter(ABC):
     def name(self) -> str:
         """The software in a few words, for messages."""
         return self.identity
+
+    def form(self) -> ModelForm:
+        """Return what the software says of its inputs: columns, dtypes, categories, classes.
+
+        The Subject puts the frames of its space into this form.
+
+        Returns
+        -------
+        ModelForm
+            What is known; by default nothing is.
+
+        Notes
+        -----
+        See docs/how-to/subjects.md.
+        """
+        from evenhand.subject.model_form import ModelForm
+
+        return ModelForm()
 
     def check(self, space: Space) -> None:  # noqa: B027
         """Refuse a space that does not fit the software, before anything is run.

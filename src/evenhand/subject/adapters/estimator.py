@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand.runtime.errors import UsageError, clip, nearest
+from evenhand.runtime.errors import UsageError, clip
 from evenhand.runtime.options import FILE, FLAG, LIST, Option, Options, refuse_unknown
 from evenhand.runtime.values import as_outcomes
 from evenhand.subject.adapters.base import (
@@ -19,6 +19,7 @@ from evenhand.subject.adapters.base import (
     is_torch_module,
     scored_class,
 )
+from evenhand.subject.forms import form_of
 from evenhand.subject.options import IDENTITY, OUTPUT, THRESHOLD
 from evenhand.subject.outputs import records_of
 
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from evenhand.space.feature import Points
     from evenhand.space.space import Space
     from evenhand.subject.adapters.base import Output
+    from evenhand.subject.model_form import ModelForm
 
 
 class EstimatorAdapter(Adapter):
@@ -74,6 +76,7 @@ class EstimatorAdapter(Adapter):
         self.output = output
         self.positive = scored_class(positive) if self._scored else None
         self._identity = identity
+        self._form: ModelForm | None = None
         if not is_fitted(model):
             raise UsageError(f"{self.name} is not fitted; call fit before testing it")
         if self._scored:
@@ -147,6 +150,12 @@ class EstimatorAdapter(Adapter):
     def name(self) -> str:
         """The model's class, for messages."""
         return type(self.model).__name__
+
+    def form(self) -> ModelForm:
+        """Return what the model says of its inputs."""
+        if self._form is None:
+            self._form = form_of(self.model)
+        return self._form
 
     def check(self, space: Space) -> None:
         """Refuse features that the model was not trained on, and outputs that it does not have."""
@@ -272,9 +281,10 @@ class EstimatorAdapter(Adapter):
 
     def _native(self, points: Points, space: Space) -> Any:
         """Return points in the form that the model was trained on."""
-        names = getattr(self.model, "feature_names_in_", None)
+        names = self.form().taken(space, self.name)
         if names is not None:
-            return _named_columns(self.model, names, points, space)
+            positions = [space.index(name) for name in names]
+            return space.layout.build(space.features, positions, points)
         taken = getattr(self.model, "n_features_in_", len(space.passed))
         if taken != len(space.passed):
             raise UsageError(
@@ -290,25 +300,3 @@ class EstimatorAdapter(Adapter):
             if hasattr(frame, "to_numpy")
             else np.column_stack(frame.columns)
         )
-
-
-def _named_columns(model: Any, names: Any, points: Points, space: Space) -> Any:
-    """Return a frame with the columns that a model was trained with, in their order."""
-    wanted = list(names)
-    offered = [space.names[position] for position in space.passed]
-    if wanted == offered:
-        return space.native(points)
-    for name in wanted:
-        if name not in offered:
-            raise UsageError(
-                f"{type(model).__name__} was trained with column {name!r}, which the space does not"
-                f" pass; {nearest(name, offered)}"
-            )
-    for name in offered:
-        if name not in wanted:
-            raise UsageError(
-                f"feature {name!r} is not an input of {type(model).__name__}; leave it out of the"
-                " space, or mark it passed=False to group by it all the same"
-            )
-    positions = [space.index(name) for name in wanted]
-    return space.layout.build(space.features, positions, points)

@@ -1,0 +1,266 @@
+"""The form in which a model takes its inputs: columns and their order, dtypes, categories.
+
+A model that was trained on a data frame knows how that looked; data read from a CSV do not. A space
+is given the model's form before the model is asked.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from evenhand.runtime.errors import UsageError, clip, nearest
+from evenhand.space.frames.dtypes import category_dtype, word_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from evenhand.space.feature import Feature
+    from evenhand.space.frames.layout import Layout
+    from evenhand.space.space import Space
+
+_MOST_VALUES = 1000
+"""A number with more values than this is not held against a model's categories."""
+_MOST_SHOWN = 8
+
+
+@dataclass(frozen=True)
+class ModelForm:
+    """What a model says of its inputs; what it does not say is None or empty.
+
+    Parameters
+    ----------
+    columns
+        The names of the columns that it takes, in order.
+    dtypes
+        For some columns a dtype by pandas' name, such as "category", that it insists on.
+    categories
+        For some columns the categories that it knows, in its order.
+    closed
+        Columns of which it refuses a category that it does not know; elsewhere it takes one for
+        missing, or ignores it.
+    classes
+        The labels that it gives, in its order.
+    takes_missing
+        Whether it takes missing values.
+    library
+        The library that it is of.
+
+    Notes
+    -----
+    See docs/how-to/subjects.md.
+    """
+
+    columns: tuple[str, ...] | None = None
+    dtypes: Mapping[str, str] = field(default_factory=dict)
+    categories: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    closed: frozenset[str] = frozenset()
+    classes: tuple[Any, ...] | None = None
+    takes_missing: bool | None = None
+    library: str = ""
+
+    def fitted(self, space: Space, name: str) -> Space:
+        """Return a space whose frames have this form.
+
+        Features that the model does not take are not passed to it, and dtypes are the model's own
+        where a person has not said others.
+
+        Parameters
+        ----------
+        space
+            What an input can be.
+        name
+            The model in a few words, for messages.
+
+        Returns
+        -------
+        Space
+            A space of the same inputs.
+
+        Raises
+        ------
+        UsageError
+            Where the space lacks a column of the model, has a level that the model refuses, or
+            says a dtype that contradicts the model's.
+
+        Notes
+        -----
+        See docs/how-to/subjects.md.
+        """
+        taken = self.taken(space, name)
+        if taken is not None:
+            space = _passing(space, taken)
+        for column, known in self.categories.items():
+            feature = _named(space, column)
+            if feature is not None and feature.passed:
+                _check_levels(feature, known, name, closed=column in self.closed)
+        layout = self._layout(space, name)
+        return space if layout is space.layout else replace(space, layout=layout)
+
+    def taken(self, space: Space, name: str) -> list[str] | None:
+        """Return the features that the model takes, in its order; None where it does not say.
+
+        Parameters
+        ----------
+        space
+            What an input can be.
+        name
+            The model in a few words, for messages.
+
+        Returns
+        -------
+        list of str or None
+            Names of features.
+
+        Raises
+        ------
+        UsageError
+            Where the space lacks a column of the model, or does not pass it.
+
+        Notes
+        -----
+        See docs/how-to/subjects.md.
+        """
+        if self.columns is None:
+            return None
+        found = [_named(space, column) for column in self.columns]
+        lacking = []
+        for column, feature in zip(self.columns, found, strict=True):
+            if feature is None or not feature.passed:
+                lacking.append(column)
+        if lacking:
+            raise UsageError(_lacks(lacking, self.columns, space, name))
+        return [feature.name for feature in found if feature is not None]
+
+    def _layout(self, space: Space, name: str) -> Layout:
+        """Return the layout of a space with the model's own dtypes."""
+        layout = space.layout
+        dtypes = dict(layout.dtypes)
+        for column, word in self.dtypes.items():
+            feature = _named(space, column)
+            if feature is None or not feature.passed:
+                continue
+            own = layout.dtypes.get(feature.name)
+            if feature.name in layout.chosen:
+                _check_dtype(feature, word_of(own), word, name)
+            if word == "category":
+                dtypes[feature.name] = self._category(column, feature, own)
+            else:
+                _check_kind(feature, word, name)
+        changed = dtypes != layout.dtypes
+        if self.library in _PANDAS_ONLY and layout.engine != "pandas":
+            # Dtypes of another engine say nothing in pandas.
+            kept = {key: dtype for key, dtype in dtypes.items() if key in self.dtypes}
+            return replace(layout, engine="pandas", dtypes=kept)
+        return replace(layout, dtypes=dtypes) if changed else layout
+
+    def _category(self, column: str, feature: Feature, own: Any) -> Any:
+        """Return the categorical dtype of a column: the model's categories in the model's order."""
+        known = self.categories.get(column)
+        if known is not None:
+            return category_dtype(list(known))
+        if word_of(own) == "category":
+            return own
+        return category_dtype(feature.labels(feature.values()))
+
+
+_PANDAS_ONLY = ("xgboost", "lightgbm", "catboost")
+"""Libraries whose frames are pandas', whatever the data come in."""
+_NUMBERS = ("int64", "float64")
+
+
+def _named(space: Space, column: str) -> Feature | None:
+    """Return the feature of a column; LightGBM writes its spaces as underscores."""
+    if column in space.names:
+        return space.feature(column)
+    for feature in space.features:
+        if feature.name.replace(" ", "_") == column:
+            return feature
+    return None
+
+
+def _passing(space: Space, taken: Sequence[str]) -> Space:
+    """Return a space that passes these features only."""
+    features = []
+    for feature in space.features:
+        if feature.passed and feature.name not in taken:
+            feature = replace(feature, passed=False)
+        features.append(feature)
+    if tuple(features) == tuple(space.features):
+        return space
+    return replace(space, features=features)
+
+
+def _lacks(lacking: Sequence[str], columns: Sequence[str], space: Space, name: str) -> str:
+    """Return what to say of columns that the space does not give the model."""
+    for column in lacking:
+        if column in space.names:
+            return (
+                f"{name} was trained with column {column!r}, which the space does not pass; leave"
+                f" out passed = false of {column!r}"
+            )
+    offered = [space.names[position] for position in space.passed]
+    known = {feature.name for column in columns if (feature := _named(space, column))}
+    extra = [name for name in offered if name not in known]
+    noun = "column" if len(lacking) == 1 else "columns"
+    sentence = (
+        f"{name} was trained with {noun} {_listed(lacking)}, which the space does not pass"
+    )
+    if extra:
+        sentence += f", and does not take {_listed(extra)}, which the space does"
+    return f"{sentence}; {nearest(lacking[0], offered)}"
+
+
+def _listed(names: Iterable[Any]) -> str:
+    """Return names for a sentence, the first few of them.
+
+    >>> _listed(["a", "b"])
+    "'a', 'b'"
+    """
+    shown = [clip(repr(name), 40) for name in names]
+    if len(shown) > _MOST_SHOWN:
+        shown = [*shown[:_MOST_SHOWN], f"… ({len(shown)} in all)"]
+    return ", ".join(shown)
+
+
+def _check_levels(
+    feature: Feature, known: Sequence[Any], name: str, *, closed: bool
+) -> None:
+    """Refuse a level that the model has never seen and would refuse.
+
+    A model that takes unknown levels may meet some, but must know one: where it knows none, it was
+    trained with other words for the same things.
+    """
+    if feature.kind != "category" and not feature.size <= _MOST_VALUES:
+        return
+    values = feature.labels(feature.values())
+    unseen = [value for value in values if value not in known]
+    if not unseen or (len(unseen) < len(values) and not closed):
+        return
+    noun = "level" if len(unseen) == 1 else "levels"
+    kept = [value for value in values if value in known] or list(known)
+    raise UsageError(
+        f"feature {feature.name!r} has the {noun} {_listed(unseen)}, which {name} has never seen;"
+        f" it knows {_listed(known)}: write levels = {clip(str(kept))}, or train it with all levels"
+    )
+
+
+def _check_dtype(feature: Feature, chosen: str, word: str, name: str) -> None:
+    """Refuse a dtype that contradicts what the model was trained on."""
+    fits = (chosen == "category") == (word == "category")
+    if not fits:
+        raise UsageError(
+            f"feature {feature.name!r} has dtype = {chosen!r}, and {name} was trained with {word!r};"
+            f" write dtype = {word!r}, or leave it out"
+        )
+
+
+def _check_kind(feature: Feature, word: str, name: str) -> None:
+    """Refuse texts where the model takes numbers."""
+    texts = [level for level in feature.levels if isinstance(level, str)]
+    if texts and word in _NUMBERS:
+        raise UsageError(
+            f"feature {feature.name!r} has the level {texts[0]!r}, and {name} was trained with"
+            " numbers there; give it the numbers that the model was trained on, or test the whole"
+            " pipeline that makes them"
+        )
