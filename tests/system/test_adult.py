@@ -53,6 +53,7 @@ def test_the_score_is_that_of_a_plain_experiment(adult, pipeline, over):
         over=over,
         margin=0.01,
         level=0.999,
+        sampler=eh.uniform(),
         seed=1,
     )
     estimate = result.worst.estimate

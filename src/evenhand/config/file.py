@@ -9,8 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
+from evenhand.population.remembered import remembered
 from evenhand.population.rows import Rows, population_from_table, rows
 from evenhand.population.source import Real
 from evenhand.runtime.errors import (
@@ -31,8 +30,6 @@ from evenhand.subject.subject import Subject
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from os import PathLike
-
-    import pandas as pd
 
     from evenhand.population.samplers import Sampler
     from evenhand.runtime.options import Options
@@ -124,6 +121,9 @@ class Config:
         notes = list(real.notes)
         if real.rows is None or isinstance(real.rows, Rows):
             return real.rows, notes
+        if path is None:
+            # They were encoded to know which of them are inputs.
+            return remembered(self.space), notes
         start_rows = rows(real.rows)
         try:
             # Encoding refuses values that are not in the space.
@@ -153,18 +153,16 @@ class Config:
         if name is None:
             return Real(self.file)
         path = self.file.parent / name
-        frame = read_frame(path)
-        fitting = _fitting(frame, self.space)
-        if not len(fitting):
+        known = 0 if self.space.rows is None else len(self.space.rows)
+        inputs = remembered(self.space)
+        if inputs is None:
             note = f"no row of {name} is an input of the space, so there are no real rows"
             return Real(self.file, None, [note])
-        left_out = len(frame) - len(fitting)
+        left_out = known - len(inputs)
         note = f"real rows are those of {name}"
         if left_out:
-            note += (
-                f" but for {left_out:,} of {len(frame):,} that are no inputs of the space"
-            )
-        return Real(path, fitting, [note])
+            note += f" but for {left_out:,} of {known:,} that are no inputs of the space"
+        return Real(path, inputs.frame, [note])
 
     def software(self) -> Subject | TextSubject:
         """Build what is tested: a TextSubject where the file declares [texts]."""
@@ -321,30 +319,6 @@ def imported(where: str, name: str, folder: Path) -> Any:
             )
         found = getattr(found, part)
     return found
-
-
-def _fitting(frame: pd.DataFrame, space: Space) -> pd.DataFrame:
-    """Return the rows that are inputs of the space, none where they lack a feature."""
-    import pandas as pd
-
-    if not set(space.names) <= set(frame.columns):
-        return frame.iloc[:0]
-    in_space = np.ones(len(frame), dtype=np.bool_)
-    for feature in space.features:
-        column = frame[feature.name]
-        if feature.kind == "category":
-            in_space &= column.isin(feature.levels).to_numpy()
-        else:
-            # A text that is not a number becomes NaN, which is inside no range.
-            numbers = pd.to_numeric(column, errors="coerce")
-            values = numbers.to_numpy(dtype=np.float64, na_value=np.nan)
-            in_space &= feature.inside(values)
-    known = frame[in_space]
-    if not len(known):
-        return known
-    # Constraints are checked last: they are only defined for inputs of the space.
-    keeps_constraints = space.valid(space.encode(known))
-    return known[keeps_constraints]
 
 
 def _default() -> Path:

@@ -120,12 +120,19 @@ class Rows:
     weights: Floats | None
     weighted_by: str
     _source: EncodedFrame[Points] = field(repr=False)
+    called: str = ""
+    """What they are in words, where they are other than given rows."""
     _members: dict[tuple[str, tuple[str, ...]], _Members] = field(
         default_factory=dict, repr=False
     )
 
     def __len__(self) -> int:
         return self._source.rows
+
+    @property
+    def frame(self) -> Any:
+        """The rows as they were given, with columns that are no features."""
+        return self._source.frame
 
     def points(self, space: Space) -> Points:
         """Return the rows as encoded inputs of a space; other columns are left out."""
@@ -141,6 +148,8 @@ class Rows:
         self.points(space)
         if self.sample_of is not None:
             return self.sample_of
+        if self.called:
+            return self.called
         number = many(len(self), "given row")
         return f"the {number}{self.weighted_by}"
 

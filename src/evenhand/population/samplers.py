@@ -87,10 +87,15 @@ class Uniform:
         return not space.tied(names)
 
 
-def checked_sampler(sampler: Sampler | None) -> Sampler:
-    """Return a population, all inputs by default; refuse what is not a population."""
+def checked_sampler(sampler: Sampler | None, space: Space) -> Sampler:
+    """Return a population; by default the rows that the space remembers, else all inputs.
+
+    What is not a population is refused.
+    """
     if sampler is None:
-        return Uniform()
+        from evenhand.population.remembered import remembered  # imported where it is used
+
+        return remembered(space) or Uniform()
     if not hasattr(sampler, "population"):
         raise UsageError(
             f"sampler = {clip(repr(sampler))} is not a population; use uniform(), rows(...) or"

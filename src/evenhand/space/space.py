@@ -21,6 +21,7 @@ from evenhand.space.frames.dtypes import split_dtypes
 from evenhand.space.frames.inference import infer
 from evenhand.space.frames.layout import Layout, layout_of
 from evenhand.space.frames.reading import columns_of, eager
+from evenhand.space.row_memory import RowMemory
 from evenhand.space.variants import (
     MOST_ASSIGNMENTS,
     check_size,
@@ -70,6 +71,8 @@ class Space:
     protected: Sequence[str] = ()
     constraints: Sequence[str | Callable[[Any], Any]] = ()
     layout: Layout = field(default_factory=Layout, repr=False)
+    memory: RowMemory | None = field(default=None, repr=False)
+    """The real rows that the space remembers; `rows` are these, and `remembering` sets them."""
 
     def __post_init__(self) -> None:
         features = _checked_features(self.features)
@@ -91,6 +94,7 @@ class Space:
         features: Mapping[str, Mapping[str, Any]] | None = None,
         not_passed: Sequence[str] | str = (),
         constraints: Sequence[str | Callable[[Any], Any]] = (),
+        remember: bool = True,
     ) -> Space:
         """Infer a space from any dataframe: kinds, levels and ranges of its columns.
 
@@ -107,6 +111,9 @@ class Space:
             "category", "dtype": "category"}}``.
         not_passed
             Columns that the software under test does not take; group scores can still use them.
+        remember
+            Whether the space remembers the rows: they are then the default population of `measure`
+            and `subsets`, and the start of a `search`.
 
         Returns
         -------
@@ -141,7 +148,44 @@ class Space:
         inferred = infer(table, names, declared)
         changed = [feature for feature in inferred if feature.name in declared]
         layout = layout_of(table).fitted(changed)
-        return cls(inferred, protected, constraints, layout.typed(words, inferred))
+        space = cls(inferred, protected, constraints, layout.typed(words, inferred))
+        return space.remembering(table) if remember else space
+
+    def remembering(self, frame: Any, name: str = "") -> Space:
+        """Return the same space with other real rows, or with none.
+
+        Parameters
+        ----------
+        frame
+            Any dataframe with the features as columns; None forgets the rows.
+        name
+            The file that they are from, for people.
+
+        Returns
+        -------
+        Space
+            A space that is equal to this one.
+
+        See Also
+        --------
+        See docs/how-to/populations.md.
+        """
+        return replace(self, memory=RowMemory.of(frame, name))
+
+    @property
+    def rows(self) -> Any:
+        """The real rows that the space was inferred from, as a frame; None where it has none."""
+        return None if self.memory is None else self.memory.frame
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Rows may be many, and workers get what they need of them with the population.
+        return {**vars(self), "memory": None}
+
+    def __copy__(self) -> Space:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Space:
+        return self
 
     @classmethod
     def from_toml(cls, path: str | PathLike[str]) -> Space:

@@ -169,7 +169,11 @@ def _inferred(table: Mapping[str, Any], file: Path, declared: dict[str, Any]) ->
     columns = list(frame.columns)
     known = {name: entry for name, entry in declared.items() if name in columns}
     base = Space.from_frame(
-        frame, target=table.get("target"), drop=table.get("drop", ()), features=known
+        frame,
+        target=table.get("target"),
+        drop=table.get("drop", ()),
+        features=known,
+        remember=False,
     )
     new = {name: entry for name, entry in declared.items() if name not in columns}
     tables, words = split_dtypes(new)
@@ -180,7 +184,7 @@ def _inferred(table: Mapping[str, Any], file: Path, declared: dict[str, Any]) ->
         table.get("constraints", ()),
         base.layout,
     )
-    return space.typed(words)
+    return space.typed(words).remembering(frame, Path(table["from"]).name)
 
 
 def _added(name: str, entry: Mapping[str, Any], columns: list[str]) -> Feature:

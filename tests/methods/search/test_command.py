@@ -345,7 +345,7 @@ def test_real_rows_are_those_of_the_space_as_far_as_they_fit(project, tmp_path):
 
 
 def test_rows_with_values_of_another_kind_do_not_fit():
-    from evenhand.config.file import _fitting
+    from evenhand.population.remembered import fitting
 
     features = [
         eh.category("code", [1, 2]),
@@ -359,12 +359,12 @@ def test_rows_with_values_of_another_kind_do_not_fit():
             "more": range(5),
         }
     )
-    fitting = _fitting(frame, space)
-    assert fitting.index.tolist() == [0, 4]
+    inputs = fitting(frame, space)
+    assert inputs.index.tolist() == [0, 4]
     texts = frame.astype({"rate": object})
     texts["rate"] = ["0.25", "x", None, 0.5, 0.75]
-    fitting = _fitting(texts[3:], space)
-    assert space.encode(fitting).tolist() == [[0.0, 0.5], [0.0, 0.75]]
+    inputs = fitting(texts[3:], space)
+    assert space.encode(inputs).tolist() == [[0.0, 0.5], [0.0, 0.75]]
 
 
 def test_from_search_to_replay_with_a_shell_script(run, project, tmp_path):

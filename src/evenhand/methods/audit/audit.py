@@ -15,6 +15,7 @@ from evenhand.methods.audit import AUDIT, messages
 from evenhand.methods.audit.audit_result import Audit, unlike
 from evenhand.methods.audit.check_result import CheckResult
 from evenhand.methods.audit.checks import checked_list, planned
+from evenhand.population.remembered import remembered, remembered_frame
 from evenhand.population.rows import Rows, rows
 from evenhand.population.source import Real, as_pandas
 from evenhand.runtime.budget import Progress, Spent, checked_budget, progress_bar
@@ -72,9 +73,11 @@ def audit(
         protected feature is measured and searched, their sets are looked at, and of real rows the
         selection rates are told and the subgroups are mined.
     data
-        Real rows, any dataframe; for what needs them, and for a search to start from.
+        Real rows, any dataframe: whom scores describe, where a search starts, and what rates are
+        taken from. By default those that the space remembers.
     sampler
-        The population that scores describe; by default all inputs.
+        The population that scores describe; by default the real rows, and all inputs where there
+        are none.
     baseline
         An older audit of the same checks: what is not surely worse than it was does not fail.
     budget
@@ -115,6 +118,8 @@ def audit(
         if _takes_texts(subject):
             raise UsageError(messages.TEXTS_NEED_A_FILE)
         tested = as_subject(subject, space)
+        if data is None:
+            data = remembered_frame(tested.space)
         source = FrameSource(tested.space, data, sampler)
         # Selection rates need one column of decisions, and the columns of a dataframe.
         has_rates = not isinstance(data, Rows) and not tested.outputs
@@ -163,14 +168,20 @@ class FrameSource:
         raise UsageError(messages.NO_TEXTS)
 
     def population(self) -> Sampler | None:
-        """Return the sampler that was given."""
-        return self.sampler
+        """Return the sampler that was given, or else the rows."""
+        if self.sampler is not None or self.data is None:
+            return self.sampler
+        if self.data is remembered_frame(self.space):
+            return None  # which is these rows, with their name
+        return self.start()[0]
 
     def start(self, path: Any = None) -> tuple[Rows | None, list[str]]:
         """Return the rows that were given, or those of a file."""
         frame = self.real(path).rows
         if frame is None or isinstance(frame, Rows):
             return frame, []
+        if frame is remembered_frame(self.space):
+            return remembered(self.space), []
         return rows(frame), []
 
     def real(self, path: Any = None) -> Real:

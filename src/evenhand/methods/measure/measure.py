@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from evenhand.methods.measure import MEASURE, PREVALENCE, messages
-from evenhand.population.samplers import Draws, checked_sampler
+from evenhand.population.samplers import Draws, Uniform, checked_sampler
 from evenhand.results.evidence import Finding
 from evenhand.results.result import Result
 from evenhand.runtime.budget import Meter, Spent, checked_budget, progress_bar
@@ -95,8 +95,8 @@ def measure(
         ``"wald"`` reproduces the paper's stopping rule and interval, which do not hold their
         coverage.
     sampler
-        The population that the score describes: all inputs by default, or `rows`, or a `profile`
-        (Def. 3.8).
+        The population that the score describes. By default the rows that the space remembers, and
+        all inputs where it has none; `uniform`, `rows` and `profile` (Def. 3.8) name another.
     exact
         Enumerate instead of sampling; by default where there are no more than 10,000 inputs (256
         where each costs a process or a request), and no interval is asked for by name.
@@ -138,7 +138,7 @@ def measure(
     _check_kind(kind)
     tested = as_subject(subject, space)
     sets = feature_sets(tested.space, over)
-    population = checked_sampler(sampler)
+    population = checked_sampler(sampler, tested.space)
     allowed = checked_budget(budget)
     questions = questions_of(tested, kind, sets)
     terms = _terms(
@@ -251,6 +251,7 @@ def prevalence(
         limit=limit,
         margin=margin,
         level=level,
+        sampler=Uniform(),
         budget=budget,
         seed=seed,
         n_jobs=n_jobs,

@@ -12,7 +12,7 @@ from evenhand.methods.search.explain.diversity import check_prefer
 from evenhand.methods.search.hits_table import check_columns
 from evenhand.methods.search.run import SearchReport, SearchTerms, search_features
 from evenhand.methods.search.strategies import as_strategy
-from evenhand.population.samplers import Draws, checked_sampler, is_rows
+from evenhand.population.samplers import Draws, Uniform, is_rows
 from evenhand.results.evidence import Finding
 from evenhand.results.result import Result
 from evenhand.runtime.budget import Budget, Meter, Spent, checked_budget, progress_bar
@@ -154,7 +154,7 @@ def search(
     executed_before = tested.executed
     with Workers(n_jobs) as workers, progress_bar(show=progress) as hook:
         meter = Meter(allowed, hook)
-        draws = Draws(checked_sampler(None), tested.space, seed, "search")
+        draws = Draws(Uniform(), tested.space, seed, "search")
         notes = check_deterministic(draws, tested, meter)
         reports = _reports(tested, sets, terms, meter, workers)
     entries = []

@@ -95,8 +95,8 @@ def subsets(
     exact
         Ask every input instead of sampling; by default where there are few.
     sampler
-        The population that the scores describe: all inputs by default, or `rows`, or a `profile`
-        (Def. 3.8).
+        The population that the scores describe. By default the rows that the space remembers, and
+        all inputs where it has none; `uniform`, `rows` and `profile` (Def. 3.8) name another.
     budget
         What the whole search may spend; sets that it does not reach are reported as not tested.
     seed, n_jobs, progress
@@ -133,7 +133,7 @@ def subsets(
     _check_settings(limit, kind, margin, level, interval, variants)
     tested = as_subject(subject, space)
     names = _among(tested.space, among, kind)
-    population = checked_sampler(sampler)
+    population = checked_sampler(sampler, tested.space)
     allowed = checked_budget(budget)
     views = views_for(tested, kind)
     executed_before = tested.executed
