@@ -1,4 +1,4 @@
-"""Which sets of features a question is about.
+"""Which features a space has, and which sets of them a question is about.
 
 One feature is `over="sex"`, one set is `over=["sex", "race"]`, and two sets are
 `over=[("sex",), ("race",)]`.
@@ -6,10 +6,11 @@ One feature is `over="sex"`, one set is `over=["sex", "race"]`, and two sets are
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
 
-from evenhand.runtime.errors import UsageError, clip
+from evenhand.runtime.errors import SpaceError, UsageError, clip, nearest
+from evenhand.space.feature import Feature
 
 if TYPE_CHECKING:
     from evenhand.space.space import Space
@@ -76,3 +77,47 @@ def unseen_notes(space: Space, sets: Sequence[tuple[str, ...]]) -> list[str]:
                 " construction; that is no evidence of fairness"
             )
     return notes
+
+
+def checked_features(features: Any) -> tuple[Feature, ...]:
+    """Return the features of a space, each with a name of its own."""
+    if isinstance(features, str) or not isinstance(features, Iterable):
+        raise SpaceError(
+            f"features = {clip(repr(features))} must be a list; use category(), integer(), real()"
+        )
+    checked = tuple(features)
+    if not checked:
+        raise SpaceError("a space needs at least one feature")
+    for feature in checked:
+        if not isinstance(feature, Feature):
+            raise SpaceError(
+                f"{clip(repr(feature))} is not a feature; build it with category(), integer() or"
+                " real()"
+            )
+    names = [feature.name for feature in checked]
+    for name in names:
+        if names.count(name) > 1:
+            raise SpaceError(
+                f"feature {name!r} is declared twice; give each feature its own name"
+            )
+    return checked
+
+
+def check_protected(protected: tuple[str, ...], names: list[str]) -> None:
+    """Refuse protected features that there are not, or that are named twice."""
+    for name in protected:
+        if name not in names:
+            raise SpaceError(
+                f"protected feature {name!r} is not in the space; {nearest(name, names)}"
+            )
+        if protected.count(name) > 1:
+            raise SpaceError(
+                f"protected feature {name!r} is named twice; name each feature once"
+            )
+
+
+def listed(given: Any) -> tuple[Any, ...]:
+    """Return one name or constraint, or a list of them, as a tuple."""
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        return (given,)
+    return tuple(given)

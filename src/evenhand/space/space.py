@@ -5,18 +5,18 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand.runtime.errors import DataError, SpaceError, UsageError, clip, nearest
+from evenhand.runtime.errors import DataError, SpaceError, UsageError, nearest
 from evenhand.space.blocks import Block, plan_blocks
 from evenhand.space.constraints import Constraint, FunctionConstraint, named
 from evenhand.space.encoding import encode_column
 from evenhand.space.feature import Feature, combinations, count, empty_points
+from evenhand.space.feature_sets import check_protected, checked_features, listed
 from evenhand.space.frames.dtypes import split_dtypes
 from evenhand.space.frames.inference import infer
 from evenhand.space.frames.layout import Layout, layout_of
@@ -31,6 +31,7 @@ from evenhand.space.variants import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
     from os import PathLike
 
     from numpy.typing import NDArray
@@ -75,12 +76,12 @@ class Space:
     """The real rows that the space remembers; `rows` are these, and `remembering` sets them."""
 
     def __post_init__(self) -> None:
-        features = _checked_features(self.features)
-        protected = _listed(self.protected)
-        _check_protected(protected, [feature.name for feature in features])
+        features = checked_features(self.features)
+        protected = listed(self.protected)
+        check_protected(protected, [feature.name for feature in features])
         object.__setattr__(self, "features", features)
         object.__setattr__(self, "protected", protected)
-        object.__setattr__(self, "constraints", _listed(self.constraints))
+        object.__setattr__(self, "constraints", listed(self.constraints))
         self._predicates  # noqa: B018  # so that what is wrong with a constraint is found now
 
     @classmethod
@@ -131,8 +132,8 @@ class Space:
         """
         table = eager(frame)
         declared, words = split_dtypes(features or {})
-        hidden = _listed(not_passed)
-        dropped = _listed(drop)
+        hidden = listed(not_passed)
+        dropped = listed(drop)
         named_columns = [*declared, *hidden, *dropped]
         if target:
             named_columns.append(target)
@@ -473,46 +474,3 @@ class Space:
             f"space of {len(self.features)} features, {count(self.size)} inputs, protected:"
             f" {protected}"
         )
-
-
-def _checked_features(features: Any) -> tuple[Feature, ...]:
-    """Return the features of a space, each with a name of its own."""
-    if isinstance(features, str) or not isinstance(features, Iterable):
-        raise SpaceError(
-            f"features = {clip(repr(features))} must be a list; use category(), integer(), real()"
-        )
-    checked = tuple(features)
-    if not checked:
-        raise SpaceError("a space needs at least one feature")
-    for feature in checked:
-        if not isinstance(feature, Feature):
-            raise SpaceError(
-                f"{clip(repr(feature))} is not a feature; build it with category(), integer() or"
-                " real()"
-            )
-    names = [feature.name for feature in checked]
-    for name in names:
-        if names.count(name) > 1:
-            raise SpaceError(
-                f"feature {name!r} is declared twice; give each feature its own name"
-            )
-    return checked
-
-
-def _check_protected(protected: tuple[str, ...], names: list[str]) -> None:
-    for name in protected:
-        if name not in names:
-            raise SpaceError(
-                f"protected feature {name!r} is not in the space; {nearest(name, names)}"
-            )
-        if protected.count(name) > 1:
-            raise SpaceError(
-                f"protected feature {name!r} is named twice; name each feature once"
-            )
-
-
-def _listed(given: Any) -> tuple[Any, ...]:
-    """Return one name or constraint, or a list of them, as a tuple."""
-    if isinstance(given, str) or not isinstance(given, Iterable):
-        return (given,)
-    return tuple(given)
