@@ -27,7 +27,7 @@ import numpy as np
 from evenhand.space.feature import category, integer
 from evenhand.space.space import Space
 from evenhand.subject.adapters.command import CommandAdapter
-from evenhand.subject.adapters.http import HttpAdapter
+from evenhand.subject.adapters.http.adapter import HttpAdapter
 from evenhand.subject.adapters.stream import StreamAdapter
 
 if TYPE_CHECKING:

@@ -569,7 +569,7 @@ def test_an_installed_package_brings_one_by_an_entry_point(tmp_path, monkeypatch
     try:
         assert list(ADAPTERS)[-2:] == ["cards", "lost"]
         assert Subject.of("cards", POINTS, SPACE).decide(EVERYBODY).tolist() == TRUTH
-        assert ADAPTERS["http"].__module__ == "evenhand.subject.adapters.http"
+        assert ADAPTERS["http"].__module__ == "evenhand.subject.adapters.http.adapter"
         words = (
             "adapter 'lost' cannot be loaded from no_such_package:Adapter",
             "No module named",

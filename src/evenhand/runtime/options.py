@@ -121,6 +121,8 @@ class Option:
         What stands for the value in the help of the command line.
     wanted
         What a value must be, where the sentence of its kind does not say it.
+    keys
+        The options that a table holds, where it holds certain ones and no others.
     python, toml, command
         Where it can be given. Python alone takes objects, and the command line alone names files to
         write.
@@ -141,6 +143,7 @@ class Option:
     required: bool = False
     default: Any = None
     """What the command line gives where nothing is said; None leaves it to the function."""
+    keys: tuple[Option, ...] = ()
     python: bool = True
     toml: bool = True
     command: bool = True
@@ -166,11 +169,15 @@ class Option:
             raise UsageError(f"{entry}; it must be {wanted}")
         if self.choices and value not in self.choices:
             raise UsageError(f"{entry}; {nearest(value, self.choices)}")
+        if self.keys:
+            Options(self.keys).check(value, f"{where} {self.name}")
 
     def json_schema(self) -> dict[str, Any]:
         """Return the option as JSON Schema describes it."""
         schema: dict[str, Any] = {"description": self.help}
         schema.update(self.kind.schema)
+        if self.keys:
+            schema.update(Options(self.keys).table_schema())
         if self.choices:
             schema["enum"] = list(self.choices)
         return schema

@@ -212,6 +212,8 @@ class SubjectConstructors:
         url: str,
         space: Space,
         *,
+        request: Mapping[str, Any] | None = None,
+        response: Mapping[str, Any] | None = None,
         batch: int = 256,
         concurrency: int = 4,
         timeout: float = 30.0,
@@ -222,7 +224,10 @@ class SubjectConstructors:
         identity: str | None = None,
         **options: Any,
     ) -> Self:
-        """Test an HTTP service that takes batches of inputs as JSON and returns a list of outcomes.
+        """Test an HTTP service, in the form that it has.
+
+        Without `request` and `response` it takes batches of inputs as JSON, and returns a list of
+        outcomes.
 
         Parameters
         ----------
@@ -230,6 +235,11 @@ class SubjectConstructors:
             An address that begins with http:// or https://; redirects are not followed.
         space
             What an input can be.
+        request
+            What a request looks like: ``method``, ``body``, ``query``, ``headers`` and ``per``,
+            with places for inputs, as in ``{"body": {"applicants": "{inputs}"}}``.
+        response
+            What of an answer is the outcome, as in ``{"outcome": "results[].decision"}``.
         batch
             Inputs per request.
         concurrency
@@ -237,17 +247,18 @@ class SubjectConstructors:
         timeout
             Seconds allowed to one request.
         retries
-            How many times a request is repeated after a lost connection, a timeout, or status 429,
-            500, 502, 503 or 504.
+            How many times a request is repeated after a lost connection, a timeout, or status 408,
+            429, 500, 502, 503 or 504.
         backoff
             Seconds before the first repetition, doubled for each further one; a longer
             ``Retry-After`` is obeyed up to the timeout.
         headers
-            Further headers, such as Authorization.
+            Further headers, such as Authorization; ``${NAME}`` is an environment variable.
         single
             Send one input per request.
         identity
-            What to call the service in the ledger; by default its address.
+            What to call the service in the ledger; by default its address, and a digest of
+            `request` and `response`.
         options
             The options of every Subject, such as ``positive`` and ``ledger``.
 
@@ -267,6 +278,8 @@ class SubjectConstructors:
         See docs/how-to/subjects.md.
         """
         own: dict[str, Any] = {
+            "request": request,
+            "response": response,
             "batch": batch,
             "concurrency": concurrency,
             "timeout": timeout,

@@ -39,7 +39,7 @@ ADAPTERS: Registry[type[Adapter]] = Registry(
         "function": "evenhand.subject.adapters.function:FunctionAdapter",
         "command": "evenhand.subject.adapters.command:CommandAdapter",
         "stream": "evenhand.subject.adapters.stream:StreamAdapter",
-        "http": "evenhand.subject.adapters.http:HttpAdapter",
+        "http": "evenhand.subject.adapters.http.adapter:HttpAdapter",
         "onnx": "evenhand.subject.adapters.onnx:OnnxAdapter",
     },
     problem=_problem,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from evenhand.subject.adapters.http import HttpAdapter
+from evenhand.subject.adapters.http.adapter import HttpAdapter
 from tests.unit.subject.adapters.service import LoopbackService, serving
 
 

@@ -18,6 +18,7 @@ class ReceivedRequest(NamedTuple):
     body: Any
     peer: Any
     """The address of the client, of which every connection has its own."""
+    method: str
 
 
 class ServiceHandler(BaseHTTPRequestHandler):
@@ -33,11 +34,20 @@ class ServiceHandler(BaseHTTPRequestHandler):
         super().finish()
         self.server.note_connections(-1)
 
+    def do_GET(self) -> None:
+        self.do_POST()
+
     def do_POST(self) -> None:
-        length = int(self.headers["Content-Length"])
-        body = json.loads(self.rfile.read(length))
+        length = int(self.headers.get("Content-Length", 0))
+        content = self.rfile.read(length)
+        if self.headers.get("Content-Type") == "application/x-www-form-urlencoded":
+            body = content.decode()
+        else:
+            body = json.loads(content or "null")
         service = self.server
-        request = ReceivedRequest(self.path, dict(self.headers), body, self.client_address)
+        request = ReceivedRequest(
+            self.path, dict(self.headers), body, self.client_address, self.command
+        )
         with service.lock:
             service.requests.append(request)
             number = len(service.requests)

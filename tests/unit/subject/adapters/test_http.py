@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from evenhand.runtime.errors import BadOutcome, SubjectCrashed, SubjectTimeout, UsageError
 from evenhand.space.feature import Feature, category, integer
 from evenhand.space.space import Space
-from evenhand.subject.adapters.http import HttpAdapter
+from evenhand.subject.adapters.http.adapter import HttpAdapter
 from tests.support.helpers import collect, examples, people, sentence
 from tests.unit.subject.adapters.service import LoopbackService, serving
 

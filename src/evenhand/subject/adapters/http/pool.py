@@ -10,6 +10,7 @@ from __future__ import annotations
 import http.client
 import importlib
 import queue
+import socket
 import ssl
 import time
 import weakref
@@ -22,16 +23,34 @@ from evenhand.runtime.errors import BadOutcome, UsageError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-TRANSIENT = frozenset({429, 500, 502, 503, 504})
+    from evenhand.subject.adapters.http.request import WireRequest
+
+TRANSIENT = frozenset({408, 429, 500, 502, 503, 504})
 """Statuses of a service that is busy or being restarted, and may answer the same request later."""
 MOST_BODY = 1 << 26
 """Bytes of a response after which it is refused."""
 READ_SIZE = 1 << 16
 """Bytes of a response that are read at a time."""
 FAILURES = (OSError, http.client.HTTPException)
-"""What `ServicePool.post` raises where there is no response."""
+"""What `ServicePool.send` raises where there is no response."""
 LOST = (ConnectionError, http.client.BadStatusLine)
 """What it raises where the service has closed the connection."""
+_CUT_OFF = (ssl.SSLEOFError, ssl.SSLZeroReturnError, ssl.SSLSyscallError)
+"""Errors of an encrypted connection that was lost, and may not be lost the next time."""
+
+
+def may_pass(failure: Exception) -> bool:
+    """Return whether the same request may be answered later.
+
+    A certificate that is not trusted, a service that does not speak TLS and a host that does not
+    exist stay so.
+
+    >>> may_pass(ConnectionResetError()), may_pass(ssl.SSLCertVerificationError())
+    (True, False)
+    """
+    if isinstance(failure, ssl.SSLError):
+        return isinstance(failure, _CUT_OFF)
+    return not (isinstance(failure, socket.gaierror) and failure.errno == socket.EAI_NONAME)
 
 
 class ServiceAddress(NamedTuple):
@@ -91,11 +110,18 @@ class ServicePool:
     """
 
     def __init__(
-        self, url: str, *, headers: Mapping[str, str], size: int, timeout: float
+        self,
+        url: str,
+        address: ServiceAddress,
+        *,
+        headers: Mapping[str, str],
+        size: int,
+        timeout: float,
     ) -> None:
+        # The address as the user wrote it, for messages.
         self._url = url
         self._timeout = timeout
-        self._address = ServiceAddress.of(url)
+        self._address = address
         self._headers = dict(headers)
         self._context = _tls_context() if self._address.scheme == "https" else None
         self._idle: queue.LifoQueue[http.client.HTTPConnection] = queue.LifoQueue(size)
@@ -105,7 +131,7 @@ class ServicePool:
         """Close the connections that are kept; the next request opens a new one."""
         _close_all(self._idle)
 
-    def post(self, body: bytes) -> tuple[http.client.HTTPResponse, bytes]:
+    def send(self, request: WireRequest) -> tuple[http.client.HTTPResponse, bytes]:
         """Send a request and return the response with its body, whatever its status.
 
         Raises one of `FAILURES` where the service does not respond, and BadOutcome where the
@@ -114,14 +140,14 @@ class ServicePool:
         try:
             kept = self._idle.get_nowait()
         except queue.Empty:
-            return self._post(self._opened(), body)
+            return self._send(self._opened(), request)
         try:
-            return self._post(kept, body)
+            return self._send(kept, request)
         except LOST:
             # A connection that was kept open and is lost at once was most likely closed by the
             # service while it was idle: that says nothing about the request, and costs no
             # repetition.
-            return self._post(self._opened(), body)
+            return self._send(self._opened(), request)
 
     def _opened(self) -> http.client.HTTPConnection:
         """Return a new connection, which opens with its first request."""
@@ -132,12 +158,12 @@ class ServicePool:
             host, port, timeout=self._timeout, context=self._context
         )
 
-    def _post(
-        self, connection: http.client.HTTPConnection, body: bytes
+    def _send(
+        self, connection: http.client.HTTPConnection, request: WireRequest
     ) -> tuple[http.client.HTTPResponse, bytes]:
         deadline = time.monotonic() + self._timeout
         try:
-            connection.request("POST", self._address.target, body, self._headers)
+            connection.request(request.method, request.target, request.body, self._headers)
             response = connection.getresponse()
             content = self._content(response, deadline)
         except BaseException:

@@ -1,0 +1,1 @@
+"""A service that decides: its requests, and the outcomes in its responses."""
