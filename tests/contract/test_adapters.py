@@ -21,7 +21,7 @@ import pytest
 
 import evenhand as eh
 from evenhand.config.file import Config
-from evenhand.config.template import subject_lines
+from evenhand.config.init.software import software_of
 from evenhand.runtime.errors import ConfigError, SubjectCrashed, SubjectError, UsageError
 from evenhand.runtime.options import FILE, FLAG, NUMBER, TABLE, Option, Options, options_of
 from evenhand.subject.adapters import ADAPTERS
@@ -502,12 +502,11 @@ def test_a_file_names_a_registered_adapter(scorecard, tmp_path):
 def test_init_knows_its_files(scorecard, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("card.points").write_text("age 1")
-    assert subject_lines("card.points", Path("evenhand.toml")) == [
-        'scorecard = "card.points"'
-    ]
+    found = software_of("card.points", Path("evenhand.toml"))
+    assert found.table == {"scorecard": "card.points"}
     refused(
         UsageError,
-        lambda: subject_lines("none.skops", Path("evenhand.toml")),
+        lambda: software_of("none.skops", Path("evenhand.toml")),
         "card.points",
     )
 

@@ -182,7 +182,8 @@ OWN = (
             Option(
                 "positive",
                 LABEL,
-                "the favourable outcome (default: a guess)",
+                "the favourable outcome, in the words of the software or of the target; several"
+                " with commas (default: a guess)",
                 metavar="LABEL",
             ),
             Option(
@@ -200,6 +201,26 @@ OWN = (
                 metavar="FILE",
             ),
             Option("force", FLAG, "overwrite an existing file", default=False),
+            Option(
+                "allow_pickle",
+                FLAG,
+                "load a pickle or joblib file, which runs any code that its author put into it",
+                default=False,
+            ),
+            Option(
+                "trust",
+                TEXTS,
+                "a type that a skops file may hold beyond those that are known to be harmless;"
+                " repeat for more",
+                metavar="TYPE",
+                repeat=True,
+            ),
+            Option(
+                "yes",
+                FLAG,
+                "ask nothing on a terminal: decide, and say so",
+                default=False,
+            ),
         ),
         run=Deferred("evenhand.cli.init:run"),
     ),

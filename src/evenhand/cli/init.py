@@ -1,20 +1,18 @@
-"""evenhand init: write a configuration file from a data file, and try out the model."""
+"""evenhand init: write a configuration from a data file and a model, and try it out."""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from evenhand.config.file import Config
-from evenhand.config.template import write_config
-from evenhand.runtime.errors import EvenhandError, UsageError, clip, one_line
+from evenhand.config.init.questions import Dialogue
+from evenhand.config.init.start import Request, start
+from evenhand.runtime.errors import UsageError, one_line
 
 if TYPE_CHECKING:
     from argparse import Namespace
-
-TRIED = 5
-"""How many rows a model is asked about, to see that both fit."""
+    from collections.abc import Sequence
 
 
 def run(options: Namespace) -> int:
@@ -24,44 +22,38 @@ def run(options: Namespace) -> int:
         raise UsageError(
             f"{file}: exists already; choose another name with -o, or overwrite it with --force"
         )
-    space = write_config(
+    request = Request(
         data=Path(options.data),
-        target=options.target,
-        protected=options.protected,
         file=file,
         model=options.model,
+        target=options.target,
         positive=options.positive,
+        protected=None if options.protected is None else tuple(options.protected),
+        allow_pickle=options.allow_pickle,
+        trusted=_types(options.trust),
     )
-    print(f"wrote {file}: {space}")
+    started = start(request, Dialogue.here(decided=options.yes))
+    if started.problem is not None:
+        message = one_line(started.problem)
+        print(
+            f"evenhand: {file} is written, but cannot run yet: {message}", file=sys.stderr
+        )
+        return started.problem.exit_code
     if options.model is None:
         print(
             f"Next: name the software to test under [subject], then run: evenhand audit {file} -o"
             " report.html"
         )
         return 0
-    _try_out(file)
     print(
         f"Next: look at the checks and their limits, then run: evenhand audit {file} -o report.html"
     )
     return 0
 
 
-def _try_out(file: Path) -> None:
-    """Ask the software about the first rows of the data, and print what it answers."""
-    config = Config.load(file)
-    try:
-        real: Any = config.inferred().rows
-        first_rows = [] if real is None else real.head(TRIED)
-        with config.subject() as subject:
-            outcomes = subject.decide(first_rows)
-        labels = [clip(str(outcome), 40) for outcome in outcomes.tolist()]
-        answers = ", ".join(dict.fromkeys(labels))
-        if not answers:
-            answers = "nothing, since there is no row to ask"
-        positive = clip(repr(config.table["subject"]["positive"]), 40)
-        print(f"The software answers {answers}; favourable is {positive}.")
-    except EvenhandError as error:
-        print(
-            f"evenhand: the software could not be asked yet: {one_line(error)}",
-            file=sys.stderr,
-        )
+def _types(given: Sequence[str] | None) -> tuple[str, ...]:
+    """Return the types that options name, each of which may name several with commas."""
+    names: list[str] = []
+    for text in given or ():
+        names.extend(name.strip() for name in text.split(","))
+    return tuple(name for name in names if name)

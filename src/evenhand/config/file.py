@@ -174,7 +174,7 @@ class Config:
         """Build the subject that the file declares."""
         kind, value, options = self.declared(SHARED)
         try:
-            software = self._resolved(kind, value)
+            software = self.resolved(kind, value)
             return Subject.of(kind, software, self.space, **options)
         except ConfigError:
             raise
@@ -186,7 +186,7 @@ class Config:
         from evenhand.texts.text_subject import TextSubject
 
         kind, value, options = self.declared(SHARED.without("outputs"))
-        software = self._resolved(kind, value)
+        software = self.resolved(kind, value)
         try:
             return TextSubject.of(kind, software, **options)
         except (UsageError, TypeError) as error:
@@ -250,7 +250,7 @@ class Config:
             except UsageError as error:
                 raise ConfigError(str(error)) from None
 
-    def _resolved(self, kind: str, value: Any) -> Any:
+    def resolved(self, kind: str, value: Any) -> Any:
         """Return what the value of a kind stands for: a path, an imported object, or itself."""
         option = ADAPTERS[kind].value
         assert option is not None

@@ -15,7 +15,7 @@ from sklearn.preprocessing import OneHotEncoder
 
 import evenhand as eh
 from evenhand.cli.main import main
-from evenhand.config.template import subject_lines
+from evenhand.config.init.software import software_of
 from evenhand.runtime.errors import UsageError
 from evenhand.subject.adapters.saved import save_model
 from tests.support.helpers import refused
@@ -48,20 +48,18 @@ def test_the_kind_of_software_is_recognised_by_its_name(folder):
     Path("decide").write_text(PROGRAM)
     Path("decide").chmod(0o755)
     here = Path("evenhand.toml")
-    assert subject_lines("m.skops", here) == ['estimator = "m.skops"']
-    assert subject_lines("m.onnx", here) == ['onnx = "m.onnx"']
-    first, second = subject_lines("m.pkl", here)
-    assert first == 'estimator = "m.pkl"'
-    # Loading it runs code, so that the user must allow it.
-    assert second.startswith("# allow_pickle = true")
-    assert subject_lines("decide", here) == [
-        'command = ["./decide", "{*}"]  # all values in order'
-    ]
-    assert subject_lines("loans.model:decide", here) == ['function = "loans.model:decide"']
-    refused(UsageError, lambda: subject_lines("no.skops", here), "no.skops", "m.skops")
-    Path("notes.txt").touch()
-    if not os.access("notes.txt", os.X_OK):
-        refused(UsageError, lambda: subject_lines("notes.txt", here), "notes.txt", ".skops")
+    assert software_of("m.skops", here).table == {"estimator": "m.skops"}
+    assert software_of("m.onnx", here).table == {"onnx": "m.onnx"}
+    assert software_of("m.pkl", here).table == {"estimator": "m.pkl"}
+    assert software_of("decide", here).table == {"command": ["./decide", "{*}"]}
+    asked = software_of("./decide --sex {sex} {income}", here)
+    assert asked.table == {"command": ["./decide", "--sex", "{sex}", "{income}"]}
+    function = software_of("loans.model:decide", here)
+    assert function.table == {"function": "loans.model:decide"}
+    refused(UsageError, lambda: software_of("no.skops", here), "no.skops", "m.skops")
+    Path("notes.md").touch()
+    if not os.access("notes.md", os.X_OK):
+        refused(UsageError, lambda: software_of("notes.md", here), "notes.md", ".skops")
 
 
 def test_a_saved_model_is_asked_and_then_audited(capsys):
@@ -71,8 +69,9 @@ def test_a_saved_model_is_asked_and_then_audited(capsys):
     save_model(model, "model.skops")
     assert init("model.skops", "--positive", "yes") == 0
     output = capsys.readouterr().out
-    assert "The software answers no" in output
-    assert "favourable is 'yes'" in output
+    assert "asked 200 rows: the software answers 'no'" in output
+    assert "favourable: 'yes'" in output
+    assert "one input: {'sex': 'F'" in output
     table = tomllib.loads(Path("evenhand.toml").read_text())
     assert table["subject"] == {"estimator": "model.skops", "positive": "yes"}
     jobs = [check["job"] for check in table["checks"]]
@@ -87,9 +86,9 @@ def test_a_saved_model_is_asked_and_then_audited(capsys):
 def test_a_model_that_fails_is_reported_and_the_file_is_kept(capsys):
     Path("broken").write_text("#!/bin/sh\nexit 3\n")
     Path("broken").chmod(0o755)
-    assert init("broken") == 0
+    assert init("broken") == 4
     errors = capsys.readouterr().err
-    assert "could not be asked yet" in errors
+    assert "evenhand.toml is written, but cannot run yet" in errors
     assert "code 3" in errors
     assert "Traceback" not in errors
     assert Path("evenhand.toml").exists()
@@ -99,9 +98,11 @@ def test_the_favourable_outcome_is_a_guess_that_says_so_or_the_one_given(capsys)
     assert init() == 0
     written = Path("evenhand.toml").read_text()
     assert (
-        'positive = "yes"  # the favourable outcome; this is a guess, of no, yes' in written
+        "positive = \"yes\"  # the favourable outcome; this is a guess, of 'no', 'yes'"
+        in written
     )
     assert init("--positive", "no") == 0
+    assert tomllib.loads(Path("evenhand.toml").read_text())["subject"] == {"positive": "no"}
     assert 'positive = "no"\n' in Path("evenhand.toml").read_text()
     assert init("--positive", "nope") == 2
     assert "did you mean 'no'" in capsys.readouterr().err

@@ -12,7 +12,7 @@ import evenhand as eh
 from evenhand.cli.main import main
 from evenhand.config.checks import checks_of, plans_of_job
 from evenhand.config.file import Config
-from evenhand.config.template import toml
+from evenhand.config.init.template import toml
 from evenhand.methods.audit.checks import jobs, parsed, verb_for
 from evenhand.runtime.errors import ConfigError, UsageError
 from evenhand.runtime.options import FILE

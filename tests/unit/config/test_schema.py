@@ -14,8 +14,9 @@ from jsonschema import Draft202012Validator
 from evenhand.config import schema
 from evenhand.config.checks import checks_of
 from evenhand.config.file import TABLES, Config
+from evenhand.config.init.questions import Dialogue
+from evenhand.config.init.start import Request, start
 from evenhand.config.repair import OF_TEXTS, read_repair
-from evenhand.config.template import write_config
 from evenhand.methods.audit.checks import jobs, log_jobs
 from evenhand.runtime.errors import ConfigError, UsageError
 from evenhand.space.declaration import FIELDS
@@ -107,13 +108,17 @@ def test_examples_are_allowed(text):
     VALIDATOR.validate(table.get("tool", {}).get("evenhand", table))
 
 
-def test_the_demonstration_and_what_init_writes_are_allowed(tmp_path):
+def test_the_demonstration_and_what_init_writes_are_allowed(tmp_path, monkeypatch):
     demo = ROOT / "src" / "evenhand" / "demo"
     VALIDATOR.validate(tomllib.loads((demo / "evenhand.toml").read_text(encoding="utf-8")))
     file = tmp_path / "evenhand.toml"
-    write_config(
-        demo / "loans.csv", "deserved", ["race", "sex"], file, "https://127.0.0.1/decide"
+    protected = ("race", "sex")
+    request = Request(
+        demo / "loans.csv", file, "model.joblib", "deserved", protected=protected
     )
+    monkeypatch.chdir(tmp_path)
+    Path("model.joblib").touch()
+    start(request, Dialogue())
     text = file.read_text(encoding="utf-8")
     VALIDATOR.validate(tomllib.loads(text))
     # Lines that are to be switched on by taking away the mark are right, too.

@@ -1,0 +1,1 @@
+"""evenhand init: what the data and the software tell, as a configuration that runs."""

@@ -1,0 +1,146 @@
+"""What the software tells: the columns it takes, their form, and what it answers to real rows."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evenhand.config.file import Config
+from evenhand.config.init.outcomes import SeenAnswers
+from evenhand.config.init.sampling import sample
+from evenhand.runtime.errors import ConfigError, nearest
+from evenhand.runtime.number_text import count, duration, many
+from evenhand.subject.adapters import ADAPTERS
+from evenhand.subject.options import SHARED
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from evenhand.config.init.draft import Draft
+    from evenhand.config.init.questions import Dialogue
+    from evenhand.subject.model_form import ModelForm
+
+MOST_ROWS = 2000
+"""How many rows software in this process is asked about."""
+FEW_ROWS = 60
+"""How many rows software is asked about that costs a process or a request for each."""
+MOST_SECONDS = 20.0
+"""How long a check may take, about, where an answer is expensive."""
+MANY_QUERIES = 100_000
+"""A bound that is not written down, since checks seldom ask so much."""
+
+
+def form_of(draft: Draft) -> ModelForm:
+    """Return what the software says of its inputs and answers, before it is asked anything."""
+    config = Config(draft.file, draft.table)
+    kind, value, options = config.declared(SHARED)
+    adapter_class = ADAPTERS[kind]
+    own_names = [option.name for option in adapter_class.options]
+    own = {name: value for name, value in options.items() if name in own_names}
+    adapter = adapter_class.of(config.resolved(kind, value), **own)
+    try:
+        return adapter.form()
+    finally:
+        adapter.close()
+
+
+def fit_columns(draft: Draft, form: ModelForm, talk: Dialogue) -> None:
+    """Let the space pass the columns that the software takes, and no others."""
+    if form.columns is None:
+        return
+    data = draft.data
+    offered = data.columns
+    for name in form.columns:
+        if name == data.target:
+            raise ConfigError(
+                f"{data.file}: --target {name!r} is a column that the model takes as an input; name"
+                " the column of outcomes"
+            )
+        if name not in offered:
+            raise ConfigError(
+                f"{data.file}: the model takes a column {name!r}, which the data lack;"
+                f" {nearest(name, offered)}"
+            )
+        if name in draft.dropped:
+            reason = draft.dropped.pop(name)
+            talk.say(f"{name}: {reason}, and is kept, since the model takes it")
+    not_taken = [name for name in offered if name not in form.columns]
+    hidden = [name for name in not_taken if name not in draft.dropped]
+    for name in hidden:
+        draft.override(name, "no input of the model", passed=False)
+    if hidden:
+        talk.say(
+            f"not passed: {', '.join(hidden)}, since the model does not take"
+            f" {'it' if len(hidden) == 1 else 'them'} (passed = false)"
+        )
+
+
+@dataclass(frozen=True)
+class TryOut:
+    """What came of asking the software about real rows."""
+
+    answers: SeenAnswers
+    seconds: float
+    """How long an answer takes."""
+    expensive: bool
+
+    @property
+    def queries(self) -> int | None:
+        """The most inputs that a check should ask, None where answers are cheap."""
+        if not self.expensive:
+            return None
+        affordable = MOST_SECONDS / max(self.seconds, 1e-6)
+        return None if affordable >= MANY_QUERIES else _round(max(affordable, 500.0))
+
+
+def _round(number: float) -> int:
+    """Return a number of one figure, 1, 2 or 5, that is not larger.
+
+    >>> _round(777.0), _round(4900.0)
+    (500, 2000)
+    """
+    size = 10 ** int(np.log10(number))
+    figure = max(step for step in (1, 2, 5) if step * size <= number)
+    return int(figure * size)
+
+
+def tried(draft: Draft, classes: tuple[Any, ...] | None = None) -> TryOut:
+    """Ask the software about rows of the data."""
+    config = Config(draft.file, draft.table)
+    rows: Any = config.inferred().rows
+    if rows is None:
+        raise ConfigError(
+            f"{draft.file}: no row of {draft.data_name} is an input of the space, so the software"
+            " cannot be asked"
+        )
+    with config.subject() as subject:
+        expensive = subject.adapter.expensive
+        asked = sample(rows, draft.data.target, FEW_ROWS if expensive else MOST_ROWS)
+        start = time.perf_counter()
+        given = subject.decide(asked)
+        seconds = (time.perf_counter() - start) / max(len(asked), 1)
+    return TryOut(SeenAnswers(given, _truths(asked, draft), classes), seconds, expensive)
+
+
+def _truths(rows: pd.DataFrame, draft: Draft) -> list[Any] | None:
+    """Return the true outcomes of rows, None where the data have none, or not for all."""
+    target = draft.data.target
+    if target is None or bool(rows[target].isna().any()):
+        return None
+    return list(rows[target].tolist())
+
+
+def say_cost(tried_out: TryOut, draft: Draft, talk: Dialogue) -> None:
+    """Bound the checks where an answer is expensive, and say so."""
+    draft.queries = tried_out.queries
+    if draft.queries is None:
+        return
+    per_second = 1 / max(tried_out.seconds, 1e-6)
+    talk.say(
+        f"budget: {count(per_second)} answers a second, so each check asks at most"
+        f" {many(draft.queries, 'input')} (queries = {draft.queries}), about"
+        f" {duration(draft.queries * tried_out.seconds)}"
+    )
