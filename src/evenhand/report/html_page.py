@@ -140,7 +140,7 @@ def people(case: Case, caption: str) -> Markup:
         twin_value = case.twin.get(name, "")
         differs = name in case.changed
         features.append(FeaturePair(name, value, twin_value, differs))
-    outcome, twin_outcome = case.outcomes
+    outcome, twin_outcome = case.outcome_texts
     outcomes_differ = outcome != twin_outcome
     features.append(FeaturePair("outcome", outcome, twin_outcome, outcomes_differ))
     return piece(TABLES, "people", caption, features)

@@ -122,7 +122,7 @@ def twins(case: Case, width: int | None) -> list[str]:
         twin_value = case.twin.get(name, "")
         difference = "differs" if name in case.changed else ""
         rows.append((name, str(value), str(twin_value), difference))
-    outcome, twin_outcome = case.outcomes
+    outcome, twin_outcome = case.outcome_texts
     rows.append(("outcome", str(outcome), str(twin_outcome), "differs"))
     return table_of(("", "individual", "twin", ""), rows, width)
 

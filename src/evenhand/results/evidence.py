@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
+from evenhand.runtime import number_text
 from evenhand.statistics.estimate import Estimate, Verdict
 
 if TYPE_CHECKING:
@@ -77,8 +78,20 @@ class Case:
             individual_value = _around(self.individual[name])
             twin_value = _around(self.twin[name])
             changes.append(f"{name} {individual_value} → {twin_value}")
-        before, after = map(_around, self.outcomes)
+        before, after = map(_around, self.outcome_texts)
         return f"{', '.join(changes)}: {before} → {after}"
+
+    @property
+    def outcome_texts(self) -> tuple[Any, Any]:
+        """Both outcomes as people read them: of fractions also how far apart they are.
+
+        >>> Case({"sex": "F"}, {"sex": "M"}, (40_213.25, 38_100.5)).outcome_texts
+        ('40,213', '38,101 (2,113 less)')
+        """
+        first, second = self.outcomes
+        if all(map(_is_number, self.outcomes)) and any(map(_is_fraction, self.outcomes)):
+            return number_text.apart(first, second)
+        return self.outcomes
 
     def __str__(self) -> str:
         changed = self.changed
@@ -271,6 +284,15 @@ class Finding:
         if self.limit is None:
             return text
         return f"{text} against a limit of {self.limit:g}: {self.verdict}"
+
+
+def _is_number(outcome: Any) -> bool:
+    return isinstance(outcome, int | float) and not isinstance(outcome, bool)
+
+
+def _is_fraction(outcome: Any) -> bool:
+    """Return whether an outcome cannot be a class, which whole numbers may be."""
+    return isinstance(outcome, float) and not outcome.is_integer()
 
 
 def is_rule(about: Any) -> bool:

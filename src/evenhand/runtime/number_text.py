@@ -28,6 +28,8 @@ _UNITS = {
     "points": _Unit(scale=100, suffix=" points", least_decimals=1),
     "amount": _Unit(scale=1, suffix="", least_decimals=3),
 }
+_LEAST_GROUPED, _MOST_GROUPED = 1000, 1e15
+"""Amounts between these are written with all their digits, in groups of three."""
 
 
 # Shares
@@ -300,10 +302,13 @@ def decimal_between(low: float, high: float, digits: int = 3) -> str:
 def amount(value: float, *, sign: str = "") -> str:
     """Return a score of any size with four significant figures.
 
-    >>> amount(12.5), amount(1234.567), amount(0.5, sign="+")
-    ('12.5', '1235', '+0.5')
+    >>> amount(12.5), amount(1234.567), amount(0.5, sign="+"), amount(41_237.5)
+    ('12.5', '1,235', '+0.5', '41,240')
     """
-    return f"{value:{sign}.4g}"
+    if not _LEAST_GROUPED <= abs(value) < _MOST_GROUPED:
+        return f"{value:{sign}.4g}"
+    four_figures = float(f"{value:.4g}")
+    return f"{four_figures:{sign},.0f}"
 
 
 def amount_between(low: float, high: float, *, sign: str = "") -> str:
@@ -315,6 +320,26 @@ def amount_between(low: float, high: float, *, sign: str = "") -> str:
     low_text = amount(low, sign=sign)
     high_text = amount(high, sign=sign)
     return f"{low_text} to {high_text}"
+
+
+def apart(first: float, second: float) -> tuple[str, str]:
+    """Return two amounts with the digits that tell them apart, and behind the second their gap.
+
+    >>> apart(40_213.25, 38_100.5)
+    ('40,213', '38,101 (2,113 less)')
+    >>> apart(0.512345, 0.4983), apart(2.5, 2.5)
+    (('0.512', '0.498 (0.014 less)'), ('2.5', '2.5'))
+    """
+    gap = abs(second - first)
+    if not gap or not math.isfinite(gap):
+        return amount(first), amount(second)
+    if max(abs(first), abs(second)) >= _MOST_GROUPED:
+        return figures(first), figures(second)
+    digits = decimals_for(gap, least=0, most=12)
+    first_text = f"{first:,.{digits}f}"
+    second_text = f"{second:,.{digits}f}"
+    way = "more" if second > first else "less"
+    return first_text, f"{second_text} ({gap:,.{digits}f} {way})"
 
 
 def plain(value: float, *, sign: str = "") -> str:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from evenhand.runtime.errors import UsageError
+from evenhand.scores.settling import settle_differs
 from evenhand.statistics.estimate import StopReason
 
 if TYPE_CHECKING:
@@ -172,6 +173,11 @@ def check_deterministic(draws: Draws, subject: Subject, meter: Meter) -> list[st
     return []
 
 
+def prepared(draws: Draws, subject: Subject, meter: Meter) -> list[str]:
+    """Check that the software is deterministic, settle when its outcomes differ; return notes."""
+    return check_deterministic(draws, subject, meter) + settle_differs(subject, meter)
+
+
 class _Looks:
     """The looks of a plan, in order."""
 
@@ -189,7 +195,7 @@ class _Looks:
 
 
 class _Hits:
-    """The running sums of the last wave of draws.
+    """The running sums up to each draw of the last wave.
 
     Earlier waves have been looked at and are not needed again.
     """
@@ -197,7 +203,6 @@ class _Hits:
     def __init__(self) -> None:
         self.n = 0
         self._start = 0
-        self._before: Any = 0.0
         self._sums: NDArray[np.float64] = np.zeros(0)
         self._witnesses: list[tuple[int, Case]] = []
         self._asked_before = 0
@@ -212,7 +217,7 @@ class _Hits:
     def at(self, sizes: list[int]) -> NDArray[np.float64]:
         """Return the hits so far at each of these sizes, all within the last wave."""
         places = np.asarray(sizes) - self._start - 1
-        return np.asarray(self._before + self._sums[places])
+        return np.asarray(self._sums[places])
 
     def cases(self, n: int) -> tuple[Case, ...]:
         """Return the first cases among the first n draws."""
@@ -221,15 +226,18 @@ class _Hits:
 
     def add(self, parts: list[Counted]) -> None:
         """Put a new wave in the place of the last one."""
-        if len(self._sums):
-            self._before = self._before + self._sums[-1]
+        before = self._sums[-1:]
         if self._asked is not None:
             self._asked_before += int(self._asked[-1])
         costs = [part.costs for part in parts if part.costs is not None]
         self._asked = np.cumsum(np.concatenate(costs)) if costs else None
         self._start = self.n
         hits = np.concatenate([part.hits for part in parts])
-        self._sums = np.cumsum(hits, axis=0, dtype=np.float64)
+        # The sums go on from those before, one number at a time: scores then add up to the same
+        # digits however many are asked at once, which follows the clock.
+        going_on = np.concatenate([before, hits]) if len(before) else hits
+        sums = np.cumsum(going_on, axis=0, dtype=np.float64)
+        self._sums = sums[len(before) :]
         self.n += len(self._sums)
         for part in parts:
             if len(self._witnesses) < CASES:

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from evenhand.subject.outcome_scale import OutcomeScale
+
 Differs = None | float | Callable[[Any, Any], Any]
 """When two outcomes differ.
 
@@ -116,6 +118,10 @@ class Meaning:
     """The labels that a fitted classifier can give."""
     scores: bool = False
     """Whether outcomes are scores; a positive value then names the class that is scored."""
+    numbers: bool = False
+    """Whether outcomes are known to be numbers on a scale, as those of a regressor are."""
+    scale: OutcomeScale | None = None
+    """The spread of the outcomes, where it settled when they differ."""
 
     @classmethod
     def of(
@@ -128,6 +134,7 @@ class Meaning:
         known: Any,
         *,
         scores: bool,
+        numbers: bool = False,
     ) -> Self:
         """Return the meaning of an output, or raise a UsageError where the options do not fit."""
         part = f"[{name!r}]" if name else ""
@@ -138,7 +145,9 @@ class Meaning:
         classes = None if known is None else tuple(known)
         favourable = _checked_positive(positive, f"positive{part}")
         rule = check_differs(differs, f"differs{part}")
-        meaning = cls(software, name, favourable, allowed, rule, classes, scores)
+        meaning = cls(
+            software, name, favourable, allowed, rule, classes, scores, numbers or scores
+        )
         for value in meaning.values:
             if allowed is not None and value not in allowed:
                 raise UsageError(
@@ -170,6 +179,21 @@ class Meaning:
         if self.scores or not found or set(found) <= {False, True}:
             return None
         return found
+
+    @property
+    def open_scale(self) -> bool:
+        """Whether outcomes may be on a scale, and the user does not say when two of them differ."""
+        if self.differs is not None or self.labels is not None:
+            return False
+        if self.scores:
+            return True
+        return not self.known and not self.values
+
+    @property
+    def measured(self) -> bool:
+        """Whether outcomes are amounts with no favourable one, whose means are compared."""
+        is_amount = self.numbers or self.scale is not None
+        return is_amount and not self.scores and self.positive is None
 
     @property
     def counts(self) -> bool:

@@ -87,6 +87,7 @@ def meanings_of(
     labels_of = by_output("labels", labels, adapter.outputs)
     differs_of = by_output("differs", differs, adapter.outputs)
     scores = getattr(adapter, "output", "label") == "score"
+    numbers = getattr(adapter, "numbers", False)
     classes = getattr(adapter, "classes", None)
     if adapter.outputs:
         classes_of_outputs = classes or [None] * len(adapter.outputs)
@@ -102,6 +103,7 @@ def meanings_of(
             differs_of[name],
             known,
             scores=scores,
+            numbers=numbers,
         )
     return meanings
 

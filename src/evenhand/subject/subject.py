@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from evenhand.subject.adapters.base import Output, Reply
     from evenhand.subject.ledger import Ledger
     from evenhand.subject.outcome_meaning import Differs
+    from evenhand.subject.outcome_scale import OutcomeScale
 
     Outcomes = NDArray[Any]
 
@@ -70,8 +72,10 @@ class Subject(SubjectConstructors):
         For classifiers with two classes: take the label from `predict_proba` and this threshold, or
         the score itself as the outcome (``output="score"``).
     differs
-        When two outcomes differ: None (labels differ), a number γ, or a distance function in [0,
-        1].
+        When two outcomes differ: a number γ (they are further apart than γ), or a distance function
+        in [0, 1]. By default labels differ where they are not the same; numbers on a scale, as of
+        a regressor or with ``output="score"``, where they are further apart than 5 % of their
+        spread, which the result tells.
     memo
         Remember answers in memory; by default where an answer is expensive.
     ledger
@@ -149,6 +153,10 @@ class Subject(SubjectConstructors):
         self.differs = differs
         self.asked = 0
         self.executed = 0
+        self.settled = False
+        """Whether it was settled when outcomes differ (`settle_differs`)."""
+        self.answered: dict[str, str] = {}
+        """The kind of numpy's type of the first answers, by output."""
         answers = {name: Answers.of(meaning) for name, meaning in self.meanings.items()}
         self._answers = Records(answers) if self.outputs else answers[""]
         self._memo = Memo(wanted=memo, expensive=adapter.expensive)
@@ -189,13 +197,31 @@ class Subject(SubjectConstructors):
         """
         points = self._encoded(inputs)
         self.asked += len(points)
-        if self._recent is None:
-            return self._decided(points)
-        outcomes = self._recent.get(points)
+        outcomes = None if self._recent is None else self._recent.get(points)
         if outcomes is None:
             outcomes = self._decided(points)
-            self._recent.keep(points, outcomes)
+            if self._recent is not None:
+                self._recent.keep(points, outcomes)
+        if not self.answered and len(points):
+            self._note_kinds(outcomes)
         return outcomes
+
+    def _note_kinds(self, outcomes: Outcomes) -> None:
+        for name in self.meanings:
+            column = outcomes[name] if name else outcomes
+            self.answered[name] = column.dtype.kind
+
+    def put_on_scale(self, name: str, scale: OutcomeScale) -> None:
+        """Let outcomes of an output differ as far as their scale says."""
+        self.meanings[name] = replace(
+            self.meanings[name], differs=scale.differs, scale=scale
+        )
+        # Other versions of the software are to be compared by the same threshold.
+        if not name:
+            self.differs = scale.differs
+        else:
+            given = self.differs if isinstance(self.differs, dict) else {}
+            self.differs = given | {name: scale.differs}
 
     @property
     def remembers(self) -> bool:

@@ -19,11 +19,12 @@ from evenhand.runtime.workers import Workers
 from evenhand.scores.answer import ask
 from evenhand.scores.kinds import KINDS, questions_of
 from evenhand.scores.question import Terms
-from evenhand.scores.sampling_loop import check_deterministic
+from evenhand.scores.sampling_loop import prepared
 from evenhand.space.feature_sets import feature_sets, unseen_notes
 from evenhand.statistics.estimate import Estimate, StopReason, check_limit
 from evenhand.statistics.intervals import check_level
 from evenhand.statistics.stopping import Plan
+from evenhand.subject.outcome_scale import details_of
 from evenhand.subject.subject import as_subject
 
 if TYPE_CHECKING:
@@ -140,18 +141,17 @@ def measure(
     sets = feature_sets(tested.space, over)
     population = checked_sampler(sampler, tested.space)
     allowed = checked_budget(budget)
-    questions = questions_of(tested, kind, sets)
-    terms = _terms(
-        Terms(population, level, margin, limit, interval, exact, seed, among=len(questions))
-    )
+    terms = _terms(Terms(population, level, margin, limit, interval, exact, seed))
     executed_before = tested.executed
     findings: list[Finding] = []
     stops: list[StopReason] = []
     tests: list[Tests] = []
     with Workers(n_jobs) as workers, progress_bar(show=progress) as hook:
         meter = Meter(allowed, hook)
-        draws = Draws(population, tested.space, seed, *questions[0].stream)
-        notes = check_deterministic(draws, tested, meter)
+        draws = Draws(population, tested.space, seed, "measure", kind, *sets[0])
+        notes = prepared(draws, tested, meter)
+        questions = questions_of(tested, kind, sets)
+        terms = replace(terms, among=len(questions))
         for number, question in enumerate(questions):
             # What a set leaves of its share of the budget is shared by those after it.
             part = meter.share(len(questions) - number)
@@ -175,6 +175,7 @@ def measure(
         _overall(stops),
         tested.space.to_dict(),
         notes,
+        details=details_of(tested),
         tests=_suite(tested.space, tests) if keep_tests else None,
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,10 +20,12 @@ from evenhand.runtime.errors import UsageError, clip, nearest
 from evenhand.runtime.table_file import SUFFIXES
 from evenhand.scores.kinds import questions_of
 from evenhand.scores.question import Terms
+from evenhand.scores.settling import settle_differs
 from evenhand.scores.test_suite import read_suite
 from evenhand.space.feature import plain
 from evenhand.statistics.estimate import Estimate, StopReason, check_limit
 from evenhand.statistics.intervals import check_level
+from evenhand.subject.outcome_scale import details_of, take_over
 from evenhand.subject.subject import Subject, as_subject
 from evenhand.subject.view import views_for, views_of
 from evenhand.texts.matching import unmarked
@@ -146,21 +148,31 @@ class Recorded:
     job: str
     findings: Sequence[Finding]
     space: Mapping[str, Any]
+    details: Mapping[str, Any] = field(default_factory=dict)
 
 
 def _recorded(file: Path) -> Recorded:
     """Read a result, or all results of an audit as one."""
     found = evidence_of(json_file.read(file, "result"), where=str(file))
     if found.parts == (found,):
-        return Recorded(found.job, found.findings, getattr(found, "space", {}))
+        return Recorded(
+            found.job,
+            found.findings,
+            getattr(found, "space", {}),
+            getattr(found, "details", {}),
+        )
     with_cases = [part for part in found.parts if _has_cases(part)]
     if not with_cases:
         raise UsageError(messages.NO_CASES_OF_AN_AUDIT.format(file=file))
     findings: list[Finding] = []
+    details: dict[str, Any] = {}
     for part in with_cases:
         findings += part.findings
+        # All checks of an audit ask one subject, whose outcomes differ alike for all of them.
+        details |= getattr(part, "details", {})
     first = with_cases[0]
-    return Recorded(first.job, by_evidence(findings), getattr(first, "space", {}))
+    space = getattr(first, "space", {})
+    return Recorded(first.job, by_evidence(findings), space, details)
 
 
 def _has_cases(part: Evidence) -> bool:
@@ -196,6 +208,7 @@ def _replay_suite(
     # A causal score compares single answers; rates of groups may vary a little from run to run.
     if any(part.kind == "causal" for part in parts):
         _check_deterministic(subject, points, meter)
+        settle_differs(subject, meter)
     answers = subject.decide(points)
     meter.queries += len(points)
     ends = np.cumsum([len(part.points) for part in parts])
@@ -217,6 +230,7 @@ def _replay_suite(
             "changed": sum(part.changed for part in replayed),
             "of": len(points),
             "was": _former_scores(replayed),
+            **details_of(subject),
         },
     )
 
@@ -294,6 +308,7 @@ def _outputs_text(names: Iterable[str]) -> str:
 def _replay_cases(file: Path, recorded: Recorded, subject: Subject, seed: int) -> Result:
     """Ask the cases of a result again."""
     findings = _with_cases(file, recorded)
+    take_over(subject, recorded.details)
     # Of groups, each class may have findings of its own.
     views = (*views_of(subject), *views_for(subject, "group"))
     view_of = {view.title: view for view in views}

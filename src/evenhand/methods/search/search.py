@@ -18,9 +18,10 @@ from evenhand.results.result import Result
 from evenhand.runtime.budget import Budget, Meter, Spent, checked_budget, progress_bar
 from evenhand.runtime.errors import UsageError, clip
 from evenhand.runtime.workers import Workers
-from evenhand.scores.sampling_loop import check_deterministic
+from evenhand.scores.sampling_loop import prepared
 from evenhand.space.feature_sets import feature_sets, unseen_notes
 from evenhand.statistics.estimate import StopReason, Witnesses
+from evenhand.subject.outcome_scale import details_of
 from evenhand.subject.subject import as_subject
 from evenhand.subject.view import views_of
 
@@ -155,7 +156,7 @@ def search(
     with Workers(n_jobs) as workers, progress_bar(show=progress) as hook:
         meter = Meter(allowed, hook)
         draws = Draws(Uniform(), tested.space, seed, "search")
-        notes = check_deterministic(draws, tested, meter)
+        notes = prepared(draws, tested, meter)
         reports = _reports(tested, sets, terms, meter, workers)
     entries = []
     for report in reports:
@@ -172,7 +173,7 @@ def search(
         next(reason for reason in LIMITING if reason in stops),
         tested.space.to_dict(),
         notes + unseen_notes(tested.space, sets),
-        details={"search": entries},
+        details={"search": entries, **details_of(tested)},
         domain=tested.space,
     )
 

@@ -18,11 +18,12 @@ from evenhand.runtime.budget import Meter, Spent, checked_budget, progress_bar
 from evenhand.runtime.errors import UsageError, nearest
 from evenhand.runtime.workers import Workers
 from evenhand.scores.kinds import KINDS
-from evenhand.scores.sampling_loop import check_deterministic
+from evenhand.scores.sampling_loop import prepared
 from evenhand.space.feature_sets import unseen_notes
 from evenhand.statistics.estimate import StopReason, check_limit
 from evenhand.statistics.intervals import check_level
 from evenhand.statistics.stopping import Plan
+from evenhand.subject.outcome_scale import details_of
 from evenhand.subject.parallel_view import SharedView
 from evenhand.subject.subject import as_subject
 from evenhand.subject.view import views_for
@@ -151,7 +152,7 @@ def subsets(
     with Workers(n_jobs) as workers, progress_bar(show=progress) as hook:
         meter = Meter(allowed, hook)
         draws = Draws(population, tested.space, seed, "subsets")
-        notes = check_deterministic(draws, tested, meter)
+        notes = prepared(draws, tested, meter)
         searches = []
         for view, lattice in zip(views, lattices, strict=True):
             shared = SharedView.of(view, workers)
@@ -168,7 +169,7 @@ def subsets(
         _overall(stops),
         tested.space.to_dict(),
         notes,
-        details={"lattice": _tables(searches)},
+        details={"lattice": _tables(searches), **details_of(tested)},
     )
 
 

@@ -83,8 +83,9 @@ class Adapter(ABC):
     Where the software names several outputs, the Subject sets `outputs`, and outcomes are then
     records with one field for each of them; an adapter is therefore the adapter of one Subject. An
     adapter that knows more may tell it: `classes` (all labels, in order), `output` ("score" where
-    outcomes are scores), and, for a search to follow, `scorers`, `margins` and `gradients` as the
-    adapters of estimators and torch modules have them.
+    outcomes are scores), `numbers` (True where they are numbers on a scale, as of a regressor),
+    and, for a search to follow, `scorers`, `margins` and `gradients` as the adapters of estimators
+    and torch modules have them.
     """
 
     kind: ClassVar[str]

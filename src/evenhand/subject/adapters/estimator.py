@@ -185,6 +185,16 @@ class EstimatorAdapter(Adapter):
         labels = np.asarray(found).tolist()
         return [labels] if self.outputs else list(labels)
 
+    @property
+    def numbers(self) -> bool:
+        """Whether the model is a regressor, whose outcomes are numbers on a scale."""
+        from sklearn.base import is_regressor
+
+        try:
+            return bool(is_regressor(self.model))
+        except (AttributeError, TypeError):  # of models that are not of scikit-learn
+            return False
+
     def run(
         self, points: Points, space: Space
     ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.generic]]]:

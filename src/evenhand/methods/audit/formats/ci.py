@@ -105,7 +105,7 @@ def rows_of(case: Case) -> list[CaseRow]:
     if left_out:
         more = messages.MORE_FEATURES.format(count=f"{left_out:,}")
         rows.append(CaseRow(more, "…", "…", differs=False))
-    outcome, twin_outcome = case.outcomes
+    outcome, twin_outcome = case.outcome_texts
     differs = bool(outcome != twin_outcome)
     rows.append(CaseRow("outcome", *beside(outcome, twin_outcome), differs))
     return rows
