@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from evenhand.runtime.errors import UsageError as UsageError
     from evenhand.space.feature import Feature as Feature
     from evenhand.space.feature import category as category
+    from evenhand.space.feature import date as date
     from evenhand.space.feature import integer as integer
     from evenhand.space.feature import real as real
     from evenhand.space.rule import Rule as Rule
@@ -101,6 +102,7 @@ _HOMES = {
     "category": "space.feature",
     "compare": "methods.compare.compare",
     "datasets": "",
+    "date": "space.feature",
     "impact": "methods.impact.impact",
     "integer": "space.feature",
     "measure": "methods.measure.measure",

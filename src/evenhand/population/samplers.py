@@ -58,9 +58,10 @@ class Uniform:
 
     def population(self, space: Space) -> str:
         """Name the population in words."""
-        if space.constraints:
-            return "all valid inputs, uniformly"
-        return "all inputs, uniformly"
+        inputs = "all valid inputs" if space.constraints else "all inputs"
+        if space.even:
+            return f"{inputs}, uniformly"
+        return f"{inputs}, uniformly, with values missing as often as in the data"
 
     def draw(self, n: int, rng: np.random.Generator, space: Space) -> Points:
         """Draw `n` independent encoded inputs."""

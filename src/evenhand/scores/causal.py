@@ -55,7 +55,7 @@ class CausalQuestion(Question):
         self, points: Points, population: str, meter: Meter, *, keep: bool
     ) -> Score:
         """Answer from every input there is, which are counted as spent."""
-        return self._among(points, None, population, keep=keep)
+        return self._among(points, self.space.weights(points), population, keep=keep)
 
     def _among(
         self, points: Points, weights: NDArray[Any] | None, population: str, *, keep: bool

@@ -9,7 +9,7 @@ import numpy as np
 
 from evenhand.runtime.errors import SpaceError
 from evenhand.scores.sampling_loop import CASES
-from evenhand.scores.twins import case_of, farthest, simplest
+from evenhand.scores.twins import case_of, farthest, may_be_twins, simplest
 from evenhand.space.feature import integer
 from evenhand.space.row_keys import classes
 
@@ -82,10 +82,11 @@ def causal(
     """
     space = view.subject.space
     ids = classes(points, space, names)
-    hits = farthest(view, outcomes, ids)
+    able = may_be_twins(space, points, names)
+    hits = farthest(view, outcomes, ids, able)
     cases = []
     for row in np.flatnonzero(hits)[:CASES].tolist():
-        mates = np.flatnonzero(ids == ids[row])
+        mates = np.flatnonzero((ids == ids[row]) & able)
         own = np.broadcast_to(outcomes[row], len(mates))
         apart = view.distance(outcomes[mates], own)
         twin = mates[simplest(points[row], points[mates], apart)]

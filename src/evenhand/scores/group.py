@@ -61,7 +61,8 @@ class GroupQuestion(Question):
         self, points: Points, population: str, meter: Meter, *, keep: bool
     ) -> Score:
         """Answer from every input there is, which are counted as spent."""
-        return self._exact(points, None, population, meter, keep=keep)
+        weights = self.space.weights(points)
+        return self._exact(points, weights, population, meter, keep=keep)
 
     def tallied(
         self, terms: Terms, points: Points, sampler: Rows, meter: Meter, *, keep: bool

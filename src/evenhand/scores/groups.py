@@ -37,14 +37,25 @@ class _Cells:
     def values(self) -> NDArray[np.float64]:
         return self.feature.values()
 
-    def __len__(self) -> int:
+    @cached_property
+    def known(self) -> int:
+        """The number of cells of known values; what is missing is one more, the last."""
         if self.edges is None:
             return int(self.feature.size)
         return len(self.edges) - 1
 
+    def __len__(self) -> int:
+        return self.known + bool(self.feature.missing)
+
     def of(self, column: NDArray[np.float64]) -> NDArray[np.intp]:
         """Return the cell of each value, -1 for none."""
-        last = len(self) - 1
+        cells = self._of_known(column)
+        if not self.feature.missing:
+            return cells
+        return np.where(self.feature.is_missing(column), self.known, cells)
+
+    def _of_known(self, column: NDArray[np.float64]) -> NDArray[np.intp]:
+        last = self.known - 1
         if self.edges is None:
             # A value over the last one has no place of its own.
             place = np.searchsorted(self.values, column)
@@ -57,6 +68,8 @@ class _Cells:
         return np.where(inside, cell, -1)
 
     def label(self, cell: int) -> Label:
+        if cell == self.known:
+            return self.feature.missing_word
         if self.edges is None:
             (label,) = self.feature.labels(self.values[cell : cell + 1])
             return label
@@ -66,14 +79,23 @@ class _Cells:
         if gap:
             magnitude = math.floor(math.log10(gap))
             decimals = int(np.clip(5 - magnitude, 0, 15))
-        low, high = np.round(self.edges[cell : cell + 2], decimals)
-        if cell == len(self) - 1:
-            return f"{low:.15g} to {high:.15g}"
-        return f"{low:.15g} to under {high:.15g}"
+        ends = np.round(self.edges[cell : cell + 2], decimals)
+        low, high = (self.feature.end_text(end) for end in ends)
+        if cell == self.known - 1:
+            return f"{low} to {high}"
+        between = "to before" if self.feature.kind == "date" else "to under"
+        return f"{low} {between} {high}"
 
     @cached_property
     def spans(self) -> NDArray[np.float64]:
         """The lowest and the highest value of each cell, NaN where it has none."""
+        if not self.feature.missing:
+            return self._known_spans
+        code = np.full((2, 1), self.feature.missing_code)
+        return np.concatenate([self._known_spans, code], axis=1)
+
+    @cached_property
+    def _known_spans(self) -> NDArray[np.float64]:
         if self.edges is None:
             return np.array([self.values, self.values])
         low = self.edges[:-1].copy()
@@ -88,7 +110,7 @@ class _Cells:
         near_low = low[:, None] + near
         near_high = high[:, None] + near
         values = self.feature.snap(np.concatenate([near_low, near_high], axis=1))
-        cells = np.arange(len(self))[:, None]
+        cells = np.arange(self.known)[:, None]
         in_cell = self.of(values) == cells
         inside = self.feature.inside(values) & in_cell
         least = np.where(inside, values, np.inf).min(axis=1)
@@ -99,6 +121,8 @@ class _Cells:
         """Return a value that stands for the cell."""
         if self.feature.kind == "category":
             return float(cell)
+        if cell == self.known:
+            return self.feature.missing_code
         middle = self.spans[:, cell].mean(keepdims=True)
         return float(self.feature.snap(middle)[0])
 
@@ -110,7 +134,8 @@ class _Cells:
         if np.isnan(self.spans[0, cell]):
             return None
         low, high = self.feature.numbers(self.spans[:, cell]).tolist()
-        return replace(self.feature, low=low, high=high, bins=None)
+        narrowed = replace(self.feature, missing=False, twins_missing=False, bins=None)
+        return replace(narrowed, low=low, high=high)
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from evenhand.population.samplers import Draws
-    from evenhand.space.feature import Points
+    from evenhand.space.feature import Flags, Points
     from evenhand.space.space import Space
     from evenhand.subject.subject import Subject
     from evenhand.subject.view import View
@@ -255,7 +255,12 @@ class Donated:
                 # The variants of a binned feature are the middles of its bins.
                 middles = feature.values()
                 distances = np.abs(values[:, None] - middles)
-                values = middles[distances.argmin(axis=1)]
+                middle_values = middles[distances.argmin(axis=1)]
+                values = np.where(feature.is_missing(values), values, middle_values)
+            if feature.missing and not feature.twins_missing:
+                # A donor that lacks the value gives none.
+                own = variants[:, column]
+                values = np.where(feature.is_missing(values), own, values)
             variants[:, column] = values
         return variants
 
@@ -440,11 +445,34 @@ def _ranks(n: int) -> NDArray[np.int64]:
     return ranks
 
 
-def farthest(view: View, outcomes: NDArray[Any], ids: NDArray[np.intp]) -> NDArray[Any]:
-    """Return the distance of each point's outcome to the farthest one of its class."""
+def may_be_twins(space: Space, points: Points, names: Sequence[str]) -> Flags:
+    """Return which points may be twins of others: those that lack no value at issue.
+
+    Where a feature says so, its missing values are twins as well.
+    """
+    able = np.ones(len(points), dtype=np.bool_)
+    for name in names:
+        column = space.index(name)
+        feature = space.features[column]
+        if feature.missing and not feature.twins_missing:
+            able &= ~feature.is_missing(points[:, column])
+    return able
+
+
+def farthest(
+    view: View,
+    outcomes: NDArray[Any],
+    ids: NDArray[np.intp],
+    able: Flags | None = None,
+) -> NDArray[Any]:
+    """Return the distance of each point's outcome to the farthest one of its class.
+
+    Where some points only are `able` to be twins, it is the farthest of those.
+    """
     values, codes = np.unique(outcomes, return_inverse=True)
     # The distinct outcomes of each class, class by class.
-    pairs = np.unique(ids * len(values) + codes)
+    every_pair = ids * len(values) + codes
+    pairs = np.unique(every_pair if able is None else every_pair[able])
     sizes = np.bincount(pairs // len(values), minlength=int(ids.max(initial=-1)) + 1)
     starts = np.cumsum(sizes) - sizes
     found: NDArray[Any] = np.zeros(len(ids))

@@ -16,11 +16,12 @@ import numpy as np
 
 from evenhand.runtime.errors import NoInputs, RareInputs, SpaceError, clip
 from evenhand.space.feature import combinations, count, empty_points, product, zero_points
+from evenhand.space.values.weights import choose, running, weights_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from evenhand.space.feature import Feature, Flags, Points
+    from evenhand.space.feature import Feature, Flags, Floats, Points
 
     Check = Callable[[Points], Flags]
     Predicate = tuple[tuple[int, ...], Check]
@@ -49,14 +50,14 @@ class Block:
     @cached_property
     def combinations(self) -> int | float:
         """Number of combinations of values before constraints."""
-        return combinations(feature.size for feature in self.features)
+        return combinations(feature.size_with_missing for feature in self.features)
 
     @cached_property
     def _listed(self) -> Points | None:
         """The valid combinations, where the block is small enough to list them."""
         if not self.predicates or self.combinations > LARGEST_TABLE:
             return None
-        every = product([feature.values() for feature in self.features])
+        every = product([feature.values_with_missing() for feature in self.features])
         table = every[self._valid(every)]
         if len(table) == 0:
             raise NoInputs(
@@ -64,6 +65,17 @@ class Block:
                 f" {self._names}"
             )
         return table
+
+    @property
+    def even(self) -> bool:
+        """Whether all valid combinations are equally likely."""
+        return all(feature.even for feature in self.features)
+
+    @cached_property
+    def _totals(self) -> Floats:
+        """Running totals of how likely each listed combination is."""
+        assert self._listed is not None
+        return running(weights_of(self.features, self._listed))
 
     @property
     def uncounted(self) -> bool:
@@ -84,7 +96,7 @@ class Block:
                 f"{self._constraints} tie {self._names} together, whose {count(self.combinations)}"
                 f" combinations are over the {LARGEST_TABLE:,} that are enumerated at once"
             )
-        return self.features[0].values()[:, None]
+        return self.features[0].values_with_missing()[:, None]
 
     @property
     def _constraints(self) -> str:
@@ -111,14 +123,21 @@ class Block:
         return mask
 
     def draw(self, rng: np.random.Generator, out: Points) -> None:
-        """Fill this block's columns of `out` with uniform valid combinations."""
+        """Fill this block's columns of `out` with valid combinations.
+
+        They are uniform but for missing values, which are as frequent as features declare, given
+        that the combination is valid.
+        """
         if not self.predicates:
             # Without a constraint nothing ties two features, so there is only one.
             (feature,) = self.features
             (position,) = self.columns
             feature.draw(len(out), rng, out[:, position])
         elif self._listed is not None:
-            chosen = rng.integers(0, len(self._listed), len(out))
+            if self.even:
+                chosen = rng.integers(0, len(self._listed), len(out))
+            else:
+                chosen = choose(self._totals, len(out), rng)
             rows = self._listed[chosen]
             for column, values in zip(self.columns, rows.T, strict=True):
                 out[:, column] = values

@@ -3,7 +3,8 @@
 The grammar is a small part of Python: feature names, constants, `and or not`, comparisons (also
 chained), `in` and `not in` with lists, and `+ - * / %` between numbers. A name that is not an
 identifier stands in backquotes: `` `capital-gain` > 0 ``. Comparing a category with a constant
-looks up a table over its levels, so the cost does not depend on how long the labels are.
+looks up a table over its levels, so the cost does not depend on how long the labels are. Dates are
+compared with ISO texts, `` applied < '2020-05-01' ``.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import numpy as np
 
 from evenhand.runtime.errors import SpaceError, clip, nearest
 from evenhand.runtime.fingerprint import fingerprint
+from evenhand.space.values import dates
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -107,9 +109,23 @@ class Constraint:
         return parsed
 
     def mask(self, points: Points) -> Mask:
-        """Return which encoded points satisfy the constraint."""
-        truth = self._truth(self._tree, points)
-        return np.broadcast_to(truth, len(points))
+        """Return which encoded points satisfy the constraint.
+
+        It says nothing of points that lack a value it reads, so these satisfy it.
+        """
+        read = [self._features[name] for name in self.touches]
+        with_gaps = [(position, feature) for position, feature in read if feature.missing]
+        if not with_gaps:
+            truth = self._truth(self._tree, points)
+            return np.broadcast_to(truth, len(points))
+        gaps = np.zeros(len(points), dtype=np.bool_)
+        filled = points.copy(order="F")
+        for position, feature in with_gaps:
+            missing = feature.is_missing(points[:, position])
+            # A value that there is, so that it can be looked up.
+            filled[missing, position] = feature.first_value
+            gaps |= missing
+        return np.asarray(self._truth(self._tree, filled) | gaps)
 
     def _fail(self, why: str) -> SpaceError:
         return SpaceError(f"constraint {clip(repr(self.text))}: {why}")
@@ -207,10 +223,12 @@ class Constraint:
             for value in values:
                 self._check_level(feature, value)
             return self._lookup(left.id, lambda level: (level in values) != negate, points)
-        if any(isinstance(value, str) for value in values):
+        is_date = isinstance(left, ast.Name) and self._features[left.id][1].kind == "date"
+        if not is_date and any(isinstance(value, str) for value in values):
             raise self._fail(f"{ast.unparse(left)!r} is a number; list numbers after 'in'")
         number = self._number(left, points)
-        numbers = [self._float(value) for value in values]
+        to_number = self._day if is_date else self._float
+        numbers = [to_number(value) for value in values]
         return np.isin(number, numbers, invert=negate)
 
     def _check_level(self, feature: Feature, value: object) -> None:
@@ -260,7 +278,7 @@ class Constraint:
             case ast.Constant(value=bool() | int() | float() as value):
                 return self._float(value)
             case ast.Constant(value=value):
-                raise self._fail(f"{value!r} is compared with a number")
+                return self._day(value)
             case ast.Name(id=name):
                 return self._feature_number(name, points)
             case ast.UnaryOp(op=ast.USub(), operand=operand):
@@ -275,6 +293,16 @@ class Constraint:
         raise self._fail(
             f"{ast.unparse(node)!r} is not allowed; use names, constants, comparisons and + - * / %"
         )
+
+    def _day(self, value: object) -> float:
+        """Return a text as the date it stands for, where the constraint reads dates."""
+        day = dates.day_of(value)
+        reads_dates = any(self._features[name][1].kind == "date" for name in self.touches)
+        if day is None and reads_dates:
+            raise self._fail(f"{value!r} is not a date; write it as '2020-01-31'")
+        if day is None or not reads_dates:
+            raise self._fail(f"{value!r} is compared with a number")
+        return float(day)
 
     def _feature_number(self, name: str, points: Points) -> Floats:
         position, feature = self._features[name]

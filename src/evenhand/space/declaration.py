@@ -5,18 +5,34 @@ from __future__ import annotations
 import contextlib
 import itertools
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from evenhand.runtime.errors import SpaceError, clip, nearest
+from evenhand.space.values import dates
+from evenhand.space.values.points import plain
 
 if TYPE_CHECKING:
-    from evenhand.space.feature import Feature, Kind, Label
+    from evenhand.space.values.feature_type import Feature, Kind
+    from evenhand.space.values.points import Label
 
-KINDS = ("category", "integer", "real")
-FIELDS = ("name", "kind", "levels", "low", "high", "step", "bins", "passed")
+KINDS = ("category", "integer", "real", "date")
+WHOLE = ("integer", "date")
+"""The kinds whose values are whole numbers."""
+FIELDS = (
+    "name",
+    "kind",
+    "levels",
+    "low",
+    "high",
+    "step",
+    "bins",
+    "passed",
+    "missing",
+    "twins_missing",
+)
 LARGEST = 2.0**53
 """The largest number up to which a double holds every whole number."""
 
@@ -33,7 +49,12 @@ def check_levels(name: str, levels: tuple[Label, ...]) -> None:
     for level in levels:
         is_label = isinstance(level, str | int | float | bool)
         is_nan = isinstance(level, float) and math.isnan(level)
-        if not is_label or is_nan:
+        if level is None or is_nan:
+            raise SpaceError(
+                f"feature {name!r}: level {level!r} is a missing value; leave it out and say"
+                " missing=True"
+            )
+        if not is_label:
             raise SpaceError(
                 f"feature {name!r}: level {clip(repr(level))} is not a text, number or truth value"
             )
@@ -88,8 +109,69 @@ def _check_number(feature: Feature, field: str, value: Any) -> None:
         raise SpaceError(
             f"{entry} is beyond ±2**53, from where whole numbers cannot be told apart"
         )
+    if feature.kind == "date" and value != int(value):
+        raise SpaceError(f"{entry} is not a whole number of days")
     if feature.kind == "integer" and value != int(value):
         raise SpaceError(f"{entry} is not a whole number; use real() instead")
+
+
+def check_missing_share(name: str, missing: Any) -> None:
+    """Refuse what says neither whether a feature may be missing nor how often it is."""
+    if isinstance(missing, bool):
+        return
+    is_number = isinstance(missing, int | float)
+    if not is_number or not 0 < missing < 1:
+        raise SpaceError(
+            f"feature {name!r}: missing = {clip(repr(missing))} must be true, false, or how often"
+            " it is missing, a share over 0 and under 1"
+        )
+
+
+def listed_levels(name: str, levels: Any) -> tuple[Label, ...]:
+    """Return levels as a tuple of plain values; refuse what is no list."""
+    if isinstance(levels, str | Mapping) or not isinstance(levels, Iterable):
+        raise SpaceError(
+            f"feature {name!r}: levels must be a list, not {clip(repr(levels))}"
+        )
+    return tuple(plain(level) for level in levels)
+
+
+def declared_fields(
+    name: str, table: Mapping[str, Any], base: Feature | None
+) -> dict[str, Any]:
+    """Return a declaration in the form the dataclass holds it, its kind included."""
+    check_keys(name, table)
+    kind = kind_of(name, table, base)
+    fields = {key: plain(value) for key, value in table.items() if key != "name"}
+    fields["kind"] = kind
+    if "levels" in fields:
+        fields["levels"] = listed_levels(name, fields["levels"])
+    if kind == "date":
+        fields |= dated(name, fields)
+    if "bins" in fields:
+        fields["bins"] = checked_bins(name, fields["bins"])
+    return fields
+
+
+def dated(name: str, fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the ends and edges of a date as days; refuse what is no date."""
+    found: dict[str, Any] = {}
+    for key in ("low", "high"):
+        if key in fields:
+            found[key] = _day(name, key, fields[key])
+    edges = fields.get("bins")
+    if isinstance(edges, list | tuple | np.ndarray):
+        found["bins"] = [_day(name, "bins", edge) for edge in edges]
+    return found
+
+
+def _day(name: str, key: str, value: Any) -> int:
+    day = dates.day_of(value)
+    if day is None:
+        raise SpaceError(
+            f"feature {name!r}: {key} = {clip(repr(value))} is not a date; write it as 2020-01-31"
+        )
+    return day
 
 
 def checked_bins(name: str, bins: Any) -> int | tuple[float, ...] | None:
@@ -142,9 +224,11 @@ def kind_of(name: str, table: Mapping[str, Any], base: Feature | None) -> Kind:
 def _implied_kind(table: Mapping[str, Any], base: Feature | None) -> Kind | None:
     if "levels" in table:
         return "category"
+    if any(dates.day_of(table.get(key)) is not None for key in ("low", "high")):
+        return "date"
     numbers = [table[key] for key in ("low", "high", "step") if key in table]
     # Whole ends do not turn a column of decimals into whole numbers.
-    if not numbers or (base is not None and base.kind == "real"):
+    if not numbers or (base is not None and base.kind in ("real", "date")):
         return None if base is None else base.kind
     if all(isinstance(number, int | np.integer) for number in numbers):
         return "integer"

@@ -1,6 +1,7 @@
 """Points as the columns of a linear or learnt model.
 
 Numbers become shares of their range, and a category becomes a column of 0 and 1 for each level.
+What may be missing has one more column of 0 and 1, and a missing number is the middle of its range.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from evenhand.space.feature import Floats, Points
+    from evenhand.space.feature import Feature, Floats, Points
     from evenhand.space.space import Space
 
 
@@ -35,19 +36,24 @@ def columns(space: Space, points: Points, positions: tuple[int, ...]) -> Floats:
         if feature.kind == "category":
             codes = values.astype(np.intp)
             matrix[rows, start + codes] = 1.0
-            start += len(feature.levels)
         else:
             # A range of one value has length 0, and its share is 0.
             length = float(feature.high - feature.low) or 1.0
             matrix[:, start] = (values - feature.low) / length
-            start += 1
+            if feature.missing:
+                missing = feature.is_missing(values)
+                matrix[missing, start] = 0.5
+                matrix[missing, start + 1] = 1.0
+        start += _width(feature)
     return matrix
 
 
 def owners(space: Space, positions: tuple[int, ...]) -> NDArray[np.intp]:
     """Return for each column which of the positions its feature is at."""
-    widths = []
-    for position in positions:
-        levels = space.features[position].levels
-        widths.append(max(len(levels), 1))
+    widths = [_width(space.features[position]) for position in positions]
     return np.repeat(np.arange(len(positions)), widths)
+
+
+def _width(feature: Feature) -> int:
+    """Return how many columns a feature has."""
+    return max(len(feature.levels), 1) + bool(feature.missing)

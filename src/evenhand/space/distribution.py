@@ -8,19 +8,21 @@ of constraints connects are drawn together until they are valid, and all others 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand.runtime.errors import RareInputs, UsageError, clip
+from evenhand.runtime.errors import RareInputs, clip
 from evenhand.space.blocks import LARGEST_TABLE, RAREST
-from evenhand.space.feature import combinations, empty_points, plain, product, zero_points
+from evenhand.space.feature import combinations, empty_points, product, zero_points
+from evenhand.space.values.weights import checked_weights as checked_weights
+from evenhand.space.values.weights import choose as choose
+from evenhand.space.values.weights import running as running
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from numpy.typing import NDArray
 
@@ -39,65 +41,6 @@ _MOST_CELLS = 1 << 22
 """The most values of inputs that are tried at once, which bounds memory."""
 _ENOUGH_TRIALS = 1 << 20
 """Tries after which rejection may give up."""
-
-
-def checked_weights(given: Any, what: str) -> Floats:
-    """Return weights as an array of floats, or raise a UsageError.
-
-    >>> checked_weights([1, 3], "weights").tolist()
-    [1.0, 3.0]
-    """
-    try:
-        weights = np.asarray(given)
-    except ValueError:  # lists of several lengths
-        weights = np.zeros(())
-    if weights.ndim != 1 or weights.dtype.kind not in "iuf":
-        offender = clip(repr(_first_that_is_no_number(given)))
-        raise UsageError(
-            f"{what} hold {offender}, which is not a number; give one number of 0 or more for each"
-        )
-    weights = weights.astype(np.float64)
-    wrong = ~(np.isfinite(weights) & (weights >= 0))
-    if wrong.any():
-        row = int(np.argmax(wrong))
-        raise UsageError(
-            f"{what} hold {weights[row]:.15g} at position {row}; a weight must be a finite number"
-            " of 0 or more"
-        )
-    if not weights.any():
-        raise UsageError(f"{what} are all zero; give at least one of them a weight over 0")
-    return weights
-
-
-def _first_that_is_no_number(given: Any) -> Any:
-    """Return the first of some weights that is not a number, or all of them where each is one."""
-    if not isinstance(given, Iterable):
-        return given
-    for weight in given:
-        value = plain(weight)
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            return value
-    return given
-
-
-def running(weights: Floats) -> Floats:
-    """Return running totals of weights, for `choose`."""
-    # Relative to the largest one, so that totals of huge weights do not overflow.
-    return np.cumsum(weights / weights.max())
-
-
-def choose(totals: Floats, n: int, rng: np.random.Generator) -> Positions:
-    """Draw `n` positions with replacement from running totals of weights.
-
-    >>> choose(running(np.array([0.0, 2.0, 0.0])), 3, np.random.default_rng(0)).tolist()
-    [1, 1, 1]
-    """
-    thresholds = rng.random(n) * totals[-1]
-    # The first position whose running total is over the draw; one without weight never is.
-    position = np.searchsorted(totals, thresholds, side="right")
-    # Rounding may lift a draw to the total itself, which would be behind the last position.
-    last_with_weight = np.searchsorted(totals, totals[-1])
-    return np.asarray(np.minimum(position, last_with_weight), dtype=np.intp)
 
 
 def numbered(columns: Iterable[Floats], rows: int) -> Positions:
@@ -136,7 +79,10 @@ class Part:
 
     @classmethod
     def uniform(cls, column: int, feature: Feature) -> Part:
-        """Make a part of one feature, uniform over its domain."""
+        """Make a part of one feature, uniform over its domain.
+
+        A value that may be missing is a second piece, as likely as it is declared.
+        """
         low = feature.low
         high = feature.high
         if feature.kind == "category":
@@ -147,13 +93,28 @@ class Part:
             step = feature.step or 0.0
             high = feature.low + (feature.size - 1.0) * step
         ends = feature.snap(np.array([low, high], dtype=np.float64))
-        return cls(
+        known = cls(
             columns=(column,),
             features=(feature,),
             low=ends[:1, None],
             high=ends[1:, None],
             weights=np.ones(1),
         )
+        if not feature.missing:
+            return known
+        share = feature.missing_share
+        code = np.full((1, 1), feature.missing_code)
+        return replace(
+            known,
+            low=np.concatenate([known.low, code]),
+            high=np.concatenate([known.high, code]),
+            weights=np.array([1 - share, share]),
+        )
+
+    @classmethod
+    def known(cls, column: int, feature: Feature) -> Part:
+        """Make a part of one feature, uniform over its known values."""
+        return cls.uniform(column, replace(feature, missing=False, twins_missing=False))
 
     @classmethod
     def counted(

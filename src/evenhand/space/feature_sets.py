@@ -83,7 +83,8 @@ def checked_features(features: Any) -> tuple[Feature, ...]:
     """Return the features of a space, each with a name of its own."""
     if isinstance(features, str) or not isinstance(features, Iterable):
         raise SpaceError(
-            f"features = {clip(repr(features))} must be a list; use category(), integer(), real()"
+            f"features = {clip(repr(features))} must be a list; use category(), integer(), real(),"
+            " date()"
         )
     checked = tuple(features)
     if not checked:
@@ -91,8 +92,8 @@ def checked_features(features: Any) -> tuple[Feature, ...]:
     for feature in checked:
         if not isinstance(feature, Feature):
             raise SpaceError(
-                f"{clip(repr(feature))} is not a feature; build it with category(), integer() or"
-                " real()"
+                f"{clip(repr(feature))} is not a feature; build it with category(), integer(),"
+                " real() or date()"
             )
     names = [feature.name for feature in checked]
     for name in names:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
@@ -13,113 +13,17 @@ import numpy as np
 from evenhand.runtime.errors import RareInputs, UsageError, clip, nearest
 from evenhand.space.distribution import Distribution, Part
 from evenhand.space.feature import plain
+from evenhand.space.values.condition import CONDITION_KEYS, condition_of
+from evenhand.space.values.condition import Condition as Condition
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from evenhand.space.feature import Feature, Flags, Floats, Label, Points
+    from evenhand.space.feature import Feature, Flags, Points
     from evenhand.space.space import Space
 
 _SLACK = 1e-6
 """The part of a step by which an end may miss a value of its feature, for rounding."""
-_FIELDS = ("feature", "low", "high", "levels", "without", "below")
-
-
-@dataclass(frozen=True, slots=True)
-class Condition:
-    """A range of a number, or some levels of a category.
-
-    Both ends of a range are included; None stands for an open one.
-
-    >>> print(Condition("income", low=3000), "/", Condition("sex", levels=("F", "Other")))
-    income at least 3,000 / sex F or Other
-    >>> print(Condition("age", low=40, below=60), "/", Condition("rate", below=0.5))
-    40 <= age < 60 / rate < 0.5
-    """
-
-    feature: str
-    low: float | None = None
-    high: float | None = None
-    levels: tuple[Label, ...] = ()
-    without: tuple[Label, ...] = field(default=(), compare=False)
-    """The levels that are left out, where naming those is shorter; a rule fills it in."""
-    below: float | None = field(default=None, compare=False)
-    """An end that is not included, for half-open bins; a rule fills in `high`."""
-
-    @property
-    def text(self) -> str:
-        """The condition in words."""
-        if self.below is None or self.without or self.levels:
-            return f"{self.feature} {self.value_text}"
-        below = _label_text(self.below)
-        if self.low is None:
-            return f"{self.feature} < {below}"
-        return f"{_label_text(self.low)} <= {self.feature} < {below}"
-
-    @property
-    def value_text(self) -> str:
-        """What the feature must be, in words without its name.
-
-        >>> Condition("age", low=18, high=25).value_text, Condition("sex", levels=("F",)).value_text
-        ('18 to 25', 'F')
-        """
-        if self.without:
-            return "not " + " nor ".join(_label_text(level) for level in self.without)
-        if self.levels:
-            return " or ".join(_label_text(level) for level in self.levels)
-        if self.low is None:
-            return self._upper_text
-        low = _label_text(self.low)
-        if self.below is not None:
-            return f"at least {low}, under {_label_text(self.below)}"
-        if self.high is None:
-            return f"at least {low}"
-        if self.high == self.low:
-            return low
-        return f"{low} to {_label_text(self.high)}"
-
-    @property
-    def _upper_text(self) -> str:
-        """What a number without a lower end must be."""
-        if self.below is not None:
-            return f"under {_label_text(self.below)}"
-        if self.high is not None:
-            return f"at most {_label_text(self.high)}"
-        return "any"
-
-    def __str__(self) -> str:
-        return self.text
-
-    def codes(self, feature: Feature) -> Flags:
-        """Return which levels of a category meet the condition."""
-        levels = set(self.levels)
-        return np.array([level in levels for level in feature.levels])
-
-    def mask(self, column: Floats, feature: Feature) -> Flags:
-        """Return which encoded values of the feature meet the condition."""
-        if feature.kind == "category":
-            return self.codes(feature)[column.astype(np.intp)]
-        met = np.ones(len(column), dtype=np.bool_)
-        if self.low is not None:
-            met &= column >= self.low
-        if self.high is not None:
-            met &= column <= self.high
-        elif self.below is not None:
-            met &= column < self.below
-        return met
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the condition as JSON holds it, without what is open."""
-        table: dict[str, Any] = {"feature": self.feature}
-        for key in ("low", "high", "below"):
-            end = getattr(self, key)
-            if end is not None:
-                table[key] = end
-        for key in ("levels", "without"):
-            levels = getattr(self, key)
-            if levels:
-                table[key] = list(levels)
-        return table
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,34 +134,22 @@ class Rule:
                     f"a condition is a table that names a feature, not {clip(repr(entry))}"
                 )
             for key in entry:
-                if key not in _FIELDS:
+                if key not in CONDITION_KEYS:
                     raise UsageError(
-                        f"unknown key {key!r} in a condition; {nearest(key, _FIELDS)}"
+                        f"unknown key {key!r} in a condition; {nearest(key, CONDITION_KEYS)}"
                     )
-            conditions.append(_condition(entry))
+            conditions.append(condition_of(entry))
         return cls(tuple(conditions))
-
-
-def _condition(entry: Mapping[str, Any]) -> Condition:
-    """Return a condition from its entry in JSON, where tuples are lists."""
-    fields: dict[str, Any] = {}
-    for key, value in entry.items():
-        fields[key] = tuple(value) if isinstance(value, list) else value
-    return Condition(**fields)
-
-
-def _label_text(value: Label) -> str:
-    """Return a level or the end of a range as people read it."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return str(value) or "''"
-    if isinstance(value, int):
-        return f"{value:,}"
-    return f"{value:,.15g}"
 
 
 def _checked(condition: Condition, space: Space) -> Condition:
     """Return the condition with plain values; refuse one that does not fit its feature."""
     feature = space.feature(condition.feature)
+    if condition.missing and not feature.missing:
+        raise UsageError(
+            f"the condition on {condition.feature!r} asks for missing values, but the space knows"
+            " none of it; say missing = true of the feature"
+        )
     ends = {
         "low": plain(condition.low),
         "high": plain(condition.high),
@@ -279,7 +171,7 @@ def _checked_levels(
                 " instead"
             )
     levels = [plain(level) for level in condition.levels]
-    if not levels:
+    if not levels and not condition.missing:
         raise UsageError(f"{subject} names no level; {nearest('', feature.levels)}")
     for level in levels:
         if level not in feature.levels:
@@ -287,7 +179,7 @@ def _checked_levels(
                 f"{subject}: it has no level {clip(repr(level))}; {nearest(level, feature.levels)}"
             )
     in_order = tuple(level for level in feature.levels if level in levels)
-    return Condition(feature.name, levels=in_order)
+    return Condition(feature.name, levels=in_order, missing=condition.missing)
 
 
 def _checked_ends(
@@ -300,22 +192,31 @@ def _checked_ends(
         )
     for key, end in ends.items():
         if end is not None and not _is_number(end):
-            raise UsageError(f"{subject}: {key} = {clip(repr(end))} is not a number")
+            wanted = "date" if feature.kind == "date" else "number"
+            raise UsageError(f"{subject}: {key} = {clip(repr(end))} is not a {wanted}")
+    is_date = feature.kind == "date"
+    if condition.dated and not is_date:
+        raise UsageError(f"{subject} has dates as ends, but it is a number")
     low = ends["low"]
     high = ends["high"]
     below = ends["below"]
+    checked = Condition(feature.name, low, high, missing=condition.missing, dated=is_date)
     if low is not None and high is not None and low > high:
-        raise UsageError(f"{subject}: low = {low!r} is over high = {high!r}; swap them")
+        raise UsageError(
+            f"{subject}: low = {feature.end_text(low)} is over high = {feature.end_text(high)};"
+            " swap them"
+        )
     if below is None:
-        return Condition(feature.name, low, high)
+        return checked
     if low is not None and low >= below:
         raise UsageError(
-            f"{subject}: low = {low!r} is not under below = {below!r}; swap them"
+            f"{subject}: low = {feature.end_text(low)} is not under below ="
+            f" {feature.end_text(below)}; swap them"
         )
     largest = _largest_under(below, feature)
     if high is not None and high <= largest:
-        return Condition(feature.name, low, high)
-    return Condition(feature.name, low, largest, below=below)
+        return checked
+    return replace(checked, high=largest, below=below)
 
 
 def _is_number(value: Any) -> bool:
@@ -345,6 +246,15 @@ def _largest_under(end: float, feature: Feature) -> float:
 
 def _both(first: Condition, second: Condition) -> Condition:
     """Return the condition that is met where both are; it may be met nowhere."""
+    missing = first.missing and second.missing
+    if first.only_missing or second.only_missing:
+        # No known value meets the one, so none meets both.
+        if not missing:
+            raise UsageError(
+                f"no value of {first.feature!r} meets all conditions on it; it cannot be both known"
+                " and unknown"
+            )
+        return Condition(first.feature, missing=True)
     lows = [condition.low for condition in (first, second) if condition.low is not None]
     bounded = [condition for condition in (first, second) if condition.high is not None]
     tighter = min(bounded, key=_upper_end, default=first)
@@ -354,6 +264,8 @@ def _both(first: Condition, second: Condition) -> Condition:
         high=tighter.high,
         levels=tuple(level for level in first.levels if level in second.levels),
         below=tighter.below,
+        missing=missing,
+        dated=first.dated,
     )
 
 
@@ -370,18 +282,22 @@ def _canonical(condition: Condition, feature: Feature) -> Condition | None:
 
 
 def _canonical_levels(condition: Condition, feature: Feature) -> Condition | None:
-    if not condition.levels:
+    if not condition.levels and not condition.missing:
         raise UsageError(f"no level of {feature.name!r} meets all conditions on it")
-    without = tuple(level for level in feature.levels if level not in condition.levels)
+    without = [level for level in feature.levels if level not in condition.levels]
+    if feature.missing and not condition.missing:
+        without.append(None)
     if not without:
         return None
-    if len(without) < len(condition.levels):
-        return replace(condition, without=without)
+    if len(without) < len(condition.levels) + condition.missing:
+        return replace(condition, without=tuple(without))
     return replace(condition, without=())
 
 
 def _canonical_range(condition: Condition, feature: Feature) -> Condition | None:
-    whole = Part.uniform(0, feature)
+    if condition.only_missing:
+        return condition
+    whole = Part.known(0, feature)
     first = float(whole.low[0, 0])
     last = float(whole.high[0, 0])
     low = first if condition.low is None else max(condition.low, first)
@@ -394,12 +310,15 @@ def _canonical_range(condition: Condition, feature: Feature) -> Condition | None
         )
     ends = np.array([low, high], dtype=np.float64)
     low, high = feature.numbers(ends).tolist()
-    if low <= first and high >= last:
+    everywhere = low <= first and high >= last
+    if everywhere and condition.missing == bool(feature.missing):
         return None
-    lower_end = None if low <= first else low
+    canonical = Condition(feature.name, missing=condition.missing, dated=condition.dated)
+    if low > first:
+        canonical = replace(canonical, low=low)
     if high >= last:
-        return Condition(feature.name, lower_end)
-    return Condition(feature.name, lower_end, high, below=condition.below)
+        return canonical
+    return replace(canonical, high=high, below=condition.below)
 
 
 def _values_between(
@@ -414,21 +333,35 @@ def _values_between(
 
 
 def _part(position: int, feature: Feature, condition: Condition | None) -> Part:
-    """Return how a feature is drawn: uniformly over the values that meet the condition."""
-    whole = Part.uniform(position, feature)
+    """Return how a feature is drawn: uniformly over the values that meet the condition.
+
+    Where missing values meet it too, they keep their share beside the others.
+    """
     if condition is None:
-        return whole
+        return Part.uniform(position, feature)
+    share = feature.missing_share
+    code = np.full((1, 1), feature.missing_code)
     if feature.kind == "category":
         codes = np.flatnonzero(condition.codes(feature)).astype(np.float64)
-        weights = np.ones(len(codes))
+        known = (1 - share) / len(feature.levels)
+        weights = np.where(feature.is_missing(codes), share, known)
         return Part.counted((position,), (feature,), codes[:, None], weights)
+    if condition.only_missing:
+        return Part.counted((position,), (feature,), code, np.ones(1))
+    whole = Part.known(position, feature)
     least = condition.low
     greatest = condition.high
     if greatest is None and condition.below is not None:
         greatest = _largest_under(condition.below, feature)
-    part = whole
-    if least is not None:
-        part = replace(part, low=np.full((1, 1), float(least)))
-    if greatest is not None:
-        part = replace(part, high=np.full((1, 1), float(greatest)))
-    return part
+    low = whole.low if least is None else np.full((1, 1), float(least))
+    high = whole.high if greatest is None else np.full((1, 1), float(greatest))
+    part = replace(whole, low=low, high=high)
+    if not condition.missing:
+        return part
+    fraction = float(whole.share(0, low[0, 0], high[0, 0])[0])
+    return replace(
+        part,
+        low=np.concatenate([low, code]),
+        high=np.concatenate([high, code]),
+        weights=np.array([(1 - share) * fraction, share]),
+    )

@@ -22,6 +22,7 @@ from evenhand.space.frames.inference import infer
 from evenhand.space.frames.layout import Layout, layout_of
 from evenhand.space.frames.reading import columns_of, eager
 from evenhand.space.row_memory import RowMemory
+from evenhand.space.values.weights import weights_of
 from evenhand.space.variants import (
     MOST_ASSIGNMENTS,
     check_size,
@@ -49,7 +50,8 @@ class Space:
     Parameters
     ----------
     features
-        Built with `category`, `integer` and `real`, in the order in which the software takes them.
+        Built with `category`, `integer`, `real` and `date`, in the order in which the software
+        takes them.
     protected
         Names of the features that outcomes should not depend on.
     constraints
@@ -102,7 +104,8 @@ class Space:
         Parameters
         ----------
         frame
-            A frame of any engine that narwhals reads; it must have no missing values.
+            A frame of any engine that narwhals reads. A column with missing values becomes a
+            feature that is missing as often.
         target
             A column to leave out.
         drop
@@ -124,7 +127,7 @@ class Space:
         Raises
         ------
         DataError
-            If the frame lacks a column that is named, or a column has missing values.
+            If the frame lacks a column that is named, or all values of a column are missing.
 
         See Also
         --------
@@ -264,7 +267,9 @@ class Space:
         codes = []
         for position in self.passed:
             feature = self.features[position]
-            codes.append((feature.name, feature.kind, feature.levels))
+            code: tuple[Any, ...] = (feature.name, feature.kind, feature.levels)
+            # The code of a missing value follows from the range, which counts only there.
+            codes.append((*code, feature.missing_code) if feature.missing else code)
         return hashlib.sha256(json.dumps(codes).encode()).hexdigest()
 
     def __eq__(self, other: object) -> bool:
@@ -347,8 +352,23 @@ class Space:
         """Number of valid inputs; an upper bound where constrained ones are too many to list."""
         return combinations(block.size for block in self._blocks)
 
+    @cached_property
+    def even(self) -> bool:
+        """Whether uniform draws take every valid input equally often.
+
+        They do not where values are missing as often as in the data.
+        """
+        return all(feature.even for feature in self.features)
+
+    def weights(self, points: Points) -> NDArray[np.float64] | None:
+        """Return how likely uniform draws take each of some inputs, None where all are alike."""
+        return None if self.even else weights_of(self.features, points)
+
     def draw(self, n: int, rng: np.random.Generator) -> Points:
-        """Draw `n` encoded inputs, uniform over all valid ones, independent, with replacement."""
+        """Draw `n` encoded inputs, uniform over all valid ones, independent, with replacement.
+
+        A value is missing as often as its feature declares.
+        """
         out = empty_points(n, len(self.features))
         for block in self._blocks:
             block.draw(rng, out)

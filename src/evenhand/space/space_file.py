@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import math
 import tomllib
 from dataclasses import dataclass
@@ -50,6 +51,15 @@ SPACE = Options.of(
     ),
 )
 """The keys of a [space] table."""
+_END_SCHEMA = {
+    "anyOf": [NUMBER.schema, {"type": "string", "pattern": r"^\d{4}-\d{2}-\d{2}$"}]
+}
+_END = Kind(
+    "end",
+    (int, float, str, datetime.date),
+    "a number, or a date such as 2020-01-31",
+    _END_SCHEMA,
+)
 _LEVELS = Kind(
     "levels",
     (list,),
@@ -63,16 +73,27 @@ _BINS = Kind(
     {
         "anyOf": [
             {"type": "integer", "minimum": 1},
-            {"type": "array", "items": NUMBER.schema, "minItems": 2},
+            {"type": "array", "items": _END_SCHEMA, "minItems": 2},
+        ]
+    },
+)
+_MISSING = Kind(
+    "missing",
+    (bool, float),
+    "true, false, or a share over 0 and under 1",
+    {
+        "anyOf": [
+            FLAG.schema,
+            {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1},
         ]
     },
 )
 FEATURE = Options.of(
     Option("kind", TEXT, "what it is; implied by the other keys", choices=KINDS),
     Option("levels", _LEVELS, "the values of a category"),
-    Option("low", NUMBER, "the least value of a number"),
-    Option("high", NUMBER, "the greatest value of a number, included"),
-    Option("step", NUMBER, "how far apart the values of a number are"),
+    Option("low", _END, "the least value of a number or date"),
+    Option("high", _END, "the greatest value of a number or date, included"),
+    Option("step", NUMBER, "how far apart the values of a number are; of a date, in days"),
     Option(
         "bins",
         _BINS,
@@ -80,6 +101,8 @@ FEATURE = Options.of(
     ),
     Option("passed", FLAG, "false for what the software does not take"),
     Option("dtype", TEXT, "the dtype of its column, by pandas' name", choices=WORDS),
+    Option("missing", _MISSING, "whether it may be missing, or how often it is"),
+    Option("twins_missing", FLAG, "true where a twin may lack the value"),
 )
 """The keys of a [space.features.NAME] table; the feature itself checks their values."""
 

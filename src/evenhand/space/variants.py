@@ -32,8 +32,8 @@ def every_assignment(features: Sequence[Feature]) -> Points:
     for feature in features:
         # A value between the middles of bins is a choice too, or a larger set would have fewer
         # variants than a smaller.
-        own = [np.nan] * int(feature.choices - feature.variety)
-        columns.append(np.array([*own, *feature.values()]))
+        own = [np.nan] if math.isinf(feature.size) else []
+        columns.append(np.array([*own, *feature.twin_values()]))
     return product(columns)
 
 
@@ -90,7 +90,7 @@ def own_assignment(
             index *= int(feature.choices)
             continue
         column = points[:, position]
-        values = feature.values()
+        values = feature.twin_values()
         place = np.searchsorted(values, column)
         place = np.minimum(place, len(values) - 1)
         is_listed &= values[place] == column

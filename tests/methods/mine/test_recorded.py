@@ -400,7 +400,7 @@ def persons(n: int) -> list[str]:
     ("frame", "words"),
     [
         (LOG.assign(sex="F"), "no rule set over sex"),
-        (LOG.assign(sex=pd.Timestamp("2020-01-01")), "cannot sample"),
+        (LOG.assign(sex=pd.Timedelta("1D")), "cannot sample"),
         (LOG.assign(sex=persons(2000)), "no rule set over sex"),
     ],
 )

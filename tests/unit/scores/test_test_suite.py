@@ -371,7 +371,7 @@ def edited(tmp_path: Path, **changes: object) -> Path:
         ({"draw": "0.5"}, "not a whole number"),
         ({"draw": "x"}, "'test.draw' = 'x' in row 0 is not a number"),
         ({"age": "old"}, "'age' = 'old' in row 0 is not a number"),
-        ({"age": "nan"}, "'age' = nan in row 0"),
+        ({"age": "nan"}, "'age' is missing in 1 of"),
         ({"age": "9"}, "varies 'age'"),
         ({"sex": ""}, "'sex' = '' in row 0"),
         ({"note": "x"}, "'note' is not a feature"),

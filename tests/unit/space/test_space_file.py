@@ -182,10 +182,14 @@ def test_a_pyproject_without_our_table(tmp_path, text):
     refused(ConfigError, lambda: read_space(file), str(file), "tool.evenhand")
 
 
-def test_missing_values_in_the_data_are_located(tmp_path):
+def test_missing_values_in_the_data_are_values(tmp_path):
     file = write(tmp_path, TOML)
     (tmp_path / "loans.csv").write_text("sex,age,rate,approved\nF,20,0.25,yes\nM,,0.5,no\n")
-    refused(ConfigError, lambda: eh.Space.from_toml(file), str(file), "'age'", "row 1")
+    assert eh.Space.from_toml(file).feature("age").missing == 0.5
+    (tmp_path / "loans.csv").write_text("sex,age,rate,approved\nF,20,,yes\nM,20,,no\n")
+    refused(
+        ConfigError, lambda: eh.Space.from_toml(file), str(file), "'rate'", "all 2 rows"
+    )
 
 
 def test_files_that_cannot_be_read(tmp_path):

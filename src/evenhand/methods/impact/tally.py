@@ -154,7 +154,7 @@ def _known_labels(
     unknown_labels: set[str],
 ) -> set[Label]:
     """Return the labels of a column that stand for a category."""
-    known = set()
+    known: set[Label] = set()
     for label in set(column):
         if label is not None and normalised(label) not in unknown_labels:
             known.add(label)

@@ -227,8 +227,7 @@ def _label_of_kind(groups: Groups, codes: Sequence[int]) -> dict[str, Label]:
     for name, code in zip(groups.names, codes, strict=True):
         feature = groups.space.feature(name)
         if code == UNKNOWN:
-            # A level of that name is somebody else.
-            labels[name] = "missing" if "unknown" in feature.levels else "unknown"
+            labels[name] = feature.missing_word
         elif code == OUTSIDE:
             labels[name] = messages.OUTSIDE_DOMAIN.format(domain=feature.domain)
         else:

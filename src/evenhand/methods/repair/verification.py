@@ -67,7 +67,7 @@ def claimed(
     Where there are few inputs, it is that among all of them, and else among n that are drawn.
     """
     space = before.space
-    exact = space.size <= SMALL
+    exact = space.size <= SMALL and space.even
     if exact:
         points = space.enumerate()
     else:

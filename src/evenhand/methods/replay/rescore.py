@@ -314,6 +314,8 @@ class GroupTests(Replayed):
     def _every(self) -> bool:
         """Return whether the suite holds every input of the space once."""
         points = self.part.points
+        if not self.question.space.even:
+            return False
         every = whole_part(self.question.space, self.part.over, len(points))
         if every is None or len(every) != len(points):
             return False

@@ -133,7 +133,9 @@ class Search:
         if is_rows(sampler):
             return self._rows(sampler, meter)
         if isinstance(sampler, Uniform):
-            return self._every_input(meter), None
+            points = self._every_input(meter)
+            weights = None if points is None else self.subject.space.weights(points)
+            return points, weights
         if self.options.exact:
             population = sampler.population(self.subject.space)
             raise UsageError(messages.POPULATION_IS_SAMPLED.format(population=population))

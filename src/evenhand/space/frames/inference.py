@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from evenhand.runtime.errors import DataError
 from evenhand.space.feature import Feature, category, integer, plain, real
-from evenhand.space.frames.reading import check_missing, declared_levels
+from evenhand.space.frames.odd_columns import check_dates, check_mixed, is_date_column
+from evenhand.space.frames.reading import (
+    day_column,
+    declared_levels,
+    has_days,
+    missing_rows,
+)
+from evenhand.space.values.dates import days_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -32,15 +40,23 @@ def infer(
     What `declared` has for a column overrides what is inferred.
 
     Text, categorical and boolean columns become categories, whole numbers integers, other numbers
-    reals. A real column written with at most three decimals keeps that step, so that generated
-    values look like recorded ones.
+    reals, days and moments dates, and so do texts that are ISO dates. A real column written with at
+    most three decimals keeps that step, so that generated values look like recorded ones. A column
+    with missing values becomes a feature that is missing as often.
     """
     features = []
     for name in names:
         table = declared.get(name, {})
-        check_missing(frame, name)
+        missing = missing_rows(frame[name])
+        if len(missing) and missing.all():
+            features.append(_declared_only(name, table, len(missing)))
+            continue
         wanted = table.get("kind") if isinstance(table, Mapping) else None
-        inferred = _infer_column(name, frame[name], wanted)
+        rows = np.flatnonzero(~missing)
+        column = frame[name].filter((~missing).tolist()) if missing.any() else frame[name]
+        inferred = _infer_column(name, column, wanted, rows)
+        if missing.any():
+            inferred = replace(inferred, missing=float(missing.mean()))
         if table == {}:
             features.append(inferred)
         else:
@@ -48,12 +64,32 @@ def infer(
     return features
 
 
-def _infer_column(name: str, column: Any, wanted: str | None) -> Feature:
+def _declared_only(name: str, table: Any, rows: int) -> Feature:
+    """Return a feature of which the data have no value, as it is declared."""
+    if isinstance(table, Mapping) and ("levels" in table or {"low", "high"} <= set(table)):
+        return Feature.from_dict(name, {"missing": True, **table})
+    raise DataError(
+        f"column {name!r} is missing in all {rows:,} rows, so what it can be is not known; drop the"
+        " column, or declare its levels, or low and high"
+    )
+
+
+def _infer_column(
+    name: str, column: Any, wanted: str | None, rows: NDArray[np.intp]
+) -> Feature:
+    """Infer a feature from the values that are there; `rows` are their places in the frame."""
     import narwhals as nw
 
     if len(column) == 0:
         raise DataError(f"column {name!r} has no rows to infer a feature from")
     dtype = column.dtype
+    if wanted == "date" or (has_days(column) and wanted is None):
+        return _infer_date(name, column, rows)
+    if dtype in (nw.String, nw.Object) and wanted is None:
+        texts = column.to_list()
+        if is_date_column(name, texts, rows):
+            return _infer_date(name, column, rows)
+        check_mixed(name, texts, rows)
     categorical = (nw.Categorical, nw.Enum, nw.String, nw.Object, nw.Boolean)
     if dtype in categorical or wanted == "category":
         return category(name, declared_levels(column) or _sorted_levels(column))
@@ -68,6 +104,16 @@ def _infer_column(name: str, column: Any, wanted: str | None) -> Feature:
         f"column {name!r} has dtype {dtype}, which evenhand cannot sample; drop it or turn it into"
         " a number or a text"
     )
+
+
+def _infer_date(name: str, column: Any, rows: NDArray[np.intp]) -> Feature:
+    if has_days(column):
+        days = day_column(column)
+    else:
+        values = column.to_list()
+        days = days_of(values)
+        check_dates(name, values, days, rows)
+    return Feature(name, "date", low=int(days.min()), high=int(days.max()))
 
 
 def _sorted_levels(column: Any) -> list[Label]:

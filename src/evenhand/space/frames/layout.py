@@ -13,15 +13,22 @@ import numpy as np
 
 from evenhand.runtime.errors import DataError, SpaceError, clip, nearest
 from evenhand.space.encoding import encode_column
+from evenhand.space.frames.columns import (
+    blank,
+    number_dtype,
+    pandas_column,
+    polars_column,
+    pyarrow_column,
+)
 from evenhand.space.frames.dtypes import dtype_of, word_of
-from evenhand.space.frames.reading import check_missing, eager, values_of
+from evenhand.space.frames.reading import eager, values_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from evenhand.space.feature import Feature, Floats, Label, Points
+    from evenhand.space.feature import Feature, Floats, Points
 
 
 @dataclass(frozen=True)
@@ -33,6 +40,8 @@ class Layout:
 
     engine: str = "pandas"
     dtypes: Mapping[str, Any] = field(default_factory=dict)
+    gaps: Mapping[str, Any] = field(default_factory=dict)
+    """What stands for a missing value in columns of Python objects; None where it is not known."""
     chosen: frozenset[str] = frozenset()
     """Columns whose dtype a person said, so that a model's own form does not change it."""
 
@@ -85,7 +94,6 @@ class Layout:
         codes = _samples(feature)
         try:
             frame = eager(self.build([feature], [0], codes[:, None]))
-            check_missing(frame, feature.name)
             values = values_of(frame, feature)
             found = encode_column(feature, values, where="frame")
         except Exception:
@@ -116,45 +124,32 @@ class Layout:
             names = [features[column].name for column in columns]
             # Converted or not, it is a copy: functions, and models that scale in place, write to
             # their inputs.
-            return pd.DataFrame(block.astype(dtype).T, columns=names, copy=False)
+            numbers = block.astype(dtype)
+            for column, values in zip(columns, numbers, strict=True):
+                blank(features[column], points[:, column], values)
+            return pd.DataFrame(numbers.T, columns=names, copy=False)
         made = {}
         for column in columns:
             feature = features[column]
-            made[feature.name] = self._pandas_column(feature, points[:, column])
+            made[feature.name] = pandas_column(
+                feature,
+                points[:, column],
+                self.dtypes.get(feature.name),
+                self.gaps.get(feature.name),
+            )
         return pd.DataFrame(made, copy=False)
 
     def _shared_number_dtype(
         self, features: Sequence[Feature], columns: Sequence[int]
     ) -> Any:
         """Return the numpy dtype that all columns have, or None."""
-        dtypes = {self._number_dtype(features[column]) for column in columns}
+        dtypes = set()
+        for column in columns:
+            feature = features[column]
+            dtypes.add(number_dtype(feature, self.dtypes.get(feature.name)))
         if len(dtypes) == 1:
             return dtypes.pop()
         return None
-
-    def _number_dtype(self, feature: Feature) -> Any:
-        """Return the numpy dtype of a numeric column, None for categories and other dtypes."""
-        if feature.kind == "category":
-            return None
-        dtype = self.dtypes.get(feature.name)
-        if dtype is None:
-            return np.dtype(np.int64 if feature.kind == "integer" else np.float64)
-        return dtype if isinstance(dtype, np.dtype) else None
-
-    def _pandas_column(self, feature: Feature, column: Floats) -> Any:
-        import pandas as pd
-
-        dtype = self._number_dtype(feature)
-        if dtype is not None:
-            return column.astype(dtype)
-        if feature.kind != "category":
-            return pd.array(feature.numbers(column), dtype=self.dtypes[feature.name])
-        levels = _pandas_levels(feature.levels, self.dtypes.get(feature.name))
-        values = levels.take(column.astype(np.intp))
-        if values.dtype == object:
-            # A bare array of objects would be read as pandas' own text dtype.
-            return pd.Series(values, dtype=object, copy=False)
-        return values
 
     def _polars(
         self, features: Sequence[Feature], columns: Sequence[int], points: Points
@@ -164,15 +159,8 @@ class Layout:
         made = []
         for position in columns:
             feature = features[position]
-            column = points[:, position]
             dtype = self.dtypes.get(feature.name)
-            if feature.kind == "category":
-                levels = pl.Series(feature.name, list(feature.levels), dtype=dtype)
-                made.append(levels.gather(column.astype(np.uint32)))
-            else:
-                numbers = np.ascontiguousarray(feature.numbers(column))
-                series = pl.Series(feature.name, numbers)
-                made.append(series if dtype is None else series.cast(dtype))
+            made.append(polars_column(feature, points[:, position], dtype))
         return pl.DataFrame(made)
 
     def _pyarrow(
@@ -183,51 +171,19 @@ class Layout:
         made = {}
         for position in columns:
             feature = features[position]
-            column = points[:, position]
             dtype = self.dtypes.get(feature.name)
-            if feature.kind == "category":
-                made[feature.name] = _pyarrow_levels(feature.levels, column, dtype)
-            else:
-                numbers = pa.array(feature.numbers(column))
-                made[feature.name] = numbers if dtype is None else numbers.cast(dtype)
+            made[feature.name] = pyarrow_column(feature, points[:, position], dtype)
         return pa.table(made)
 
 
 def _samples(feature: Feature) -> Floats:
     """Return codes that show whether a dtype holds a feature: its levels, or three numbers."""
     if feature.kind == "category":
-        return feature.values()
+        return feature.values_with_missing()
     step = feature.step or (feature.high - feature.low) / 3
     numbers = np.array([feature.low, feature.high, feature.low + step])
-    return feature.snap(np.minimum(numbers, feature.high))
-
-
-def _pandas_levels(levels: tuple[Label, ...], dtype: Any) -> Any:
-    import pandas as pd
-
-    if dtype is None:
-        return pd.Series(list(levels)).array
-    if isinstance(dtype, np.dtype):
-        packed = np.empty(len(levels), dtype=dtype)
-        packed[:] = list(levels)
-        return packed
-    if isinstance(dtype, pd.CategoricalDtype):
-        # What is none of the categories is missing, and a model takes it so.
-        codes = dtype.categories.get_indexer(list(levels))
-        return pd.Categorical.from_codes(codes, dtype=dtype)
-    return pd.array(list(levels), dtype=dtype)
-
-
-def _pyarrow_levels(levels: tuple[Label, ...], column: Floats, dtype: Any) -> Any:
-    import pyarrow as pa
-
-    codes = pa.array(column.astype(np.int32))
-    if dtype is not None and pa.types.is_dictionary(dtype):
-        dictionary = pa.array(list(levels), type=dtype.value_type)
-        return pa.DictionaryArray.from_arrays(codes, dictionary).cast(dtype)
-    if "view" in str(dtype):  # which pyarrow cannot take from
-        return pa.array(list(levels)).take(codes).cast(dtype)
-    return pa.array(list(levels), type=dtype).take(codes)
+    samples = feature.snap(np.minimum(numbers, feature.high))
+    return np.append(samples, feature.missing_code) if feature.missing else samples
 
 
 def layout_of(frame: Any) -> Layout:
@@ -238,10 +194,23 @@ def layout_of(frame: Any) -> Layout:
     engine = frame.implementation.value
     native = frame.to_native()
     if engine == "pandas":
-        return Layout("pandas", dict(native.dtypes.items()))
+        return Layout("pandas", dict(native.dtypes.items()), _gaps(native))
     if engine == "polars":
         return Layout("polars", dict(native.schema.items()))
     if engine == "pyarrow":
         schema = native.schema
         return Layout("pyarrow", {name: schema.field(name).type for name in schema.names})
     return Layout()
+
+
+def _gaps(frame: Any) -> dict[str, Any]:
+    """Return what stands for a missing value in each column of objects that lacks some."""
+    gaps = {}
+    for name in frame.columns:
+        column = frame[name]
+        if column.dtype != object:
+            continue
+        missing = column.isna().to_numpy()
+        if missing.any():
+            gaps[name] = column.iloc[int(missing.argmax())]
+    return gaps

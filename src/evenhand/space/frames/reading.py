@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand.runtime.errors import DataError, clip, nearest
+from evenhand.space.values.dates import days_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
-    from evenhand.space.feature import Feature, Label
+    from evenhand.space.feature import Feature, Flags, Floats, Label
 
 
 def eager(frame: Any) -> Any:
@@ -63,18 +64,56 @@ def columns_of(frame: Any, features: Sequence[Feature]) -> tuple[dict[str, Any],
             raise DataError(
                 f"column {name!r} is not in the frame; {nearest(name, table.columns)}"
             )
-        check_missing(table, name)
     return {feature.name: values_of(table, feature) for feature in features}, "frame"
 
 
 def values_of(table: Any, feature: Feature) -> Any:
-    """Return the values of a feature's column of a narwhals frame."""
+    """Return the values of a feature's column of a narwhals frame.
+
+    What is missing is NaN or NaT in an array, and None or pandas' own marks in a list.
+    """
     column = table[feature.name]
-    if feature.kind == "category":
+    if has_days(column) and feature.kind == "date":
+        return day_column(column)
+    if feature.kind in ("category", "date") or has_days(column):
         # A list, since narwhals packs some engines' texts into arrays of fixed width, which lose
         # trailing NULs.
         return column.to_list()
+    return number_column(column)
+
+
+def number_column(column: Any) -> Any:
+    """Return a column of numbers as an array; with missing ones, as floats with NaN."""
+    import narwhals as nw
+
+    if column.dtype.is_numeric() and bool(column.is_null().any()):
+        if column.dtype != nw.Float32:
+            column = column.cast(nw.Float64)
+        missing = np.asarray(column.is_null().to_numpy(), dtype=np.bool_)
+        values = np.array(column.fill_null(0.0).to_numpy())
+        values[missing] = np.nan
+        return values
     return column.to_numpy()
+
+
+def has_days(column: Any) -> bool:
+    """Return whether a narwhals column holds dates or moments."""
+    import narwhals as nw
+
+    return column.dtype in (nw.Date, nw.Datetime)
+
+
+def day_column(column: Any) -> Floats:
+    """Return a column of dates or moments as days since 1970-01-01, NaN where one is missing."""
+    values = column.to_numpy()
+    zone = getattr(column.dtype, "time_zone", None)
+    if zone is not None:
+        # The day where the clock hangs, not that of Greenwich.
+        values = column.dt.replace_time_zone(None).to_numpy()
+    if values.dtype.kind != "M":
+        return days_of(list(values))
+    days = values.astype("datetime64[D]")
+    return np.where(np.isnat(days), np.nan, days.astype(np.int64))
 
 
 def _columns_of_records(records: list[Any], features: Sequence[Feature]) -> dict[str, Any]:
@@ -95,16 +134,20 @@ def _columns_of_records(records: list[Any], features: Sequence[Feature]) -> dict
 
 def check_missing(frame: Any, name: str) -> None:
     """Refuse a column with missing values, saying how many there are and where the first one is."""
-    column = frame[name]
-    missing = column.is_null()
-    if column.dtype.is_float():
-        missing = missing | column.is_nan()
-    mask = np.asarray(missing.to_numpy(), dtype=np.bool_)
+    mask = missing_rows(frame[name])
     if mask.any():
         raise DataError(
             f"column {name!r} has missing values in {int(mask.sum()):,} of {len(mask):,} rows, the"
             f" first in row {int(mask.argmax())}; fill or drop them first"
         )
+
+
+def missing_rows(column: Any) -> Flags:
+    """Return which rows of a narwhals column are missing: null, NaN, NaT or None."""
+    missing = column.is_null()
+    if column.dtype.is_float():
+        missing = missing | column.is_nan()
+    return np.asarray(missing.to_numpy(), dtype=np.bool_)
 
 
 def declared_levels(column: Any) -> list[Label]:

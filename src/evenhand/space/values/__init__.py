@@ -1,0 +1,1 @@
+"""The values of features: numbers as points, dates, and what is missing."""
