@@ -200,6 +200,18 @@ OWN = (
                 default="evenhand.toml",
                 metavar="FILE",
             ),
+            Option(
+                "outcome",
+                TEXT,
+                "the column of recorded decisions, which are audited instead of a model",
+                metavar="COLUMN",
+            ),
+            Option(
+                "truth",
+                TEXT,
+                "with --outcome, the column of what decisions should have been",
+                metavar="COLUMN",
+            ),
             Option("force", FLAG, "overwrite an existing file", default=False),
             Option(
                 "allow_pickle",

@@ -22,17 +22,25 @@ def run(options: Namespace) -> int:
         raise UsageError(
             f"{file}: exists already; choose another name with -o, or overwrite it with --force"
         )
+    talk = Dialogue.here(decided=options.yes)
+    protected = None if options.protected is None else tuple(options.protected)
+    if options.outcome is not None:
+        return _of_log(options, file, protected, talk)
+    if options.truth is not None:
+        raise UsageError(
+            "--truth is for recorded decisions; name their column with --outcome"
+        )
     request = Request(
         data=Path(options.data),
         file=file,
         model=options.model,
         target=options.target,
         positive=options.positive,
-        protected=None if options.protected is None else tuple(options.protected),
+        protected=protected,
         allow_pickle=options.allow_pickle,
         trusted=_types(options.trust),
     )
-    started = start(request, Dialogue.here(decided=options.yes))
+    started = start(request, talk)
     if started.problem is not None:
         message = one_line(started.problem)
         print(
@@ -48,6 +56,30 @@ def run(options: Namespace) -> int:
     print(
         f"Next: look at the checks and their limits, then run: evenhand audit {file} -o report.html"
     )
+    return 0
+
+
+def _of_log(
+    options: Namespace, file: Path, protected: tuple[str, ...] | None, talk: Dialogue
+) -> int:
+    """Write the configuration that audits recorded decisions."""
+    from evenhand.config.init.log import LogRequest, start_log
+
+    for name in ("model", "target"):
+        if getattr(options, name) is not None:
+            raise UsageError(
+                f"--outcome is for recorded decisions, which have no {name}; leave one of them out"
+            )
+    request = LogRequest(
+        Path(options.data),
+        file,
+        options.outcome,
+        options.positive,
+        protected,
+        options.truth,
+    )
+    start_log(request, talk)
+    print(f"Next: look at the limits, then run: evenhand audit {file} -o report.html")
     return 0
 
 

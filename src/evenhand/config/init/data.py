@@ -52,11 +52,17 @@ class Data:
     """Columns that cannot be features, each with the reason."""
 
     @classmethod
-    def read(cls, file: Path, target: str | None, protected: Sequence[str] | None) -> Data:
+    def read(
+        cls,
+        file: Path,
+        target: str | None,
+        protected: Sequence[str] | None,
+        flag: str = "--target",
+    ) -> Data:
         """Read a file; without protected columns they are guessed by their names."""
         frame = read_frame(file)
         columns = [str(name) for name in frame.columns]
-        _need_columns(file, columns, "--target", [] if target is None else [target])
+        _need_columns(file, columns, flag, [] if target is None else [target])
         chosen = guess_protected(columns, target) if protected is None else protected
         _need_columns(file, columns, "--protected", chosen)
         if target in chosen:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from evenhand.config.file import Config
 from evenhand.config.init.outcomes import SeenAnswers
 from evenhand.config.init.sampling import sample
+from evenhand.config.init.template import toml
 from evenhand.runtime.errors import ConfigError, nearest
 from evenhand.runtime.number_text import count, duration, many
 from evenhand.subject.adapters import ADAPTERS
@@ -78,6 +79,24 @@ def fit_columns(draft: Draft, form: ModelForm, talk: Dialogue) -> None:
         )
 
 
+def find_request(draft: Draft, talk: Dialogue) -> None:
+    """Find out in which form a service takes inputs, and where its answer has the outcome."""
+    from evenhand.subject.adapters.http.shape import ASKED, discovered
+
+    software = draft.software
+    assert software is not None
+    config = Config(draft.file, draft.table)
+    rows = sample(_rows(config, draft), draft.data.target, ASKED)
+    points = config.space.encode(rows)
+    found = discovered(software.value, config.space, points, software.options)
+    draft.software = software.having(**found.options)
+    request = found.options.get("request", {})
+    body = toml(request["body"]) if "body" in request else "as usual"
+    place = f"as {found.field}" if found.field else "by itself"
+    others = f"; it might also be {', '.join(found.others[:3])}" if found.others else ""
+    talk.say(f"service: the request is {body}, and the outcome is found {place}{others}")
+
+
 @dataclass(frozen=True)
 class TryOut:
     """What came of asking the software about real rows."""
@@ -110,12 +129,7 @@ def _round(number: float) -> int:
 def tried(draft: Draft, classes: tuple[Any, ...] | None = None) -> TryOut:
     """Ask the software about rows of the data."""
     config = Config(draft.file, draft.table)
-    rows: Any = config.inferred().rows
-    if rows is None:
-        raise ConfigError(
-            f"{draft.file}: no row of {draft.data_name} is an input of the space, so the software"
-            " cannot be asked"
-        )
+    rows = _rows(config, draft)
     with config.subject() as subject:
         expensive = subject.adapter.expensive
         asked = sample(rows, draft.data.target, FEW_ROWS if expensive else MOST_ROWS)
@@ -123,6 +137,17 @@ def tried(draft: Draft, classes: tuple[Any, ...] | None = None) -> TryOut:
         given = subject.decide(asked)
         seconds = (time.perf_counter() - start) / max(len(asked), 1)
     return TryOut(SeenAnswers(given, _truths(asked, draft), classes), seconds, expensive)
+
+
+def _rows(config: Config, draft: Draft) -> pd.DataFrame:
+    """Return the rows of the data that are inputs."""
+    rows: Any = config.inferred().rows
+    if rows is None:
+        raise ConfigError(
+            f"{draft.file}: no row of {draft.data_name} is an input of the space, so the software"
+            " cannot be asked"
+        )
+    return cast("pd.DataFrame", rows)
 
 
 def _truths(rows: pd.DataFrame, draft: Draft) -> list[Any] | None:

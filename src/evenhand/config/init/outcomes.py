@@ -115,11 +115,11 @@ def named(text: str, answers: SeenAnswers) -> Favourable:
     >>> named(">50K", encoded).value
     1
     """
-    whole = _one_named(text, answers)
+    whole = one_named(text, answers)
     if whole is not None:
         return whole
     parts = [part.strip() for part in text.split(",")]
-    found = [_one_named(part, answers) for part in parts] if len(parts) > 1 else []
+    found = [one_named(part, answers) for part in parts] if len(parts) > 1 else []
     values = [one.value for one in found if one is not None]
     if values and len(values) == len(parts):
         return Favourable(values)
@@ -131,7 +131,7 @@ def named(text: str, answers: SeenAnswers) -> Favourable:
     )
 
 
-def _one_named(text: str, answers: SeenAnswers) -> Favourable | None:
+def one_named(text: str, answers: SeenAnswers) -> Favourable | None:
     """Return the answer that one word stands for, None where there is none."""
     for label in answers.labels:
         if same(text, label):

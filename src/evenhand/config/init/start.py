@@ -9,7 +9,7 @@ from evenhand.config.file import Config
 from evenhand.config.init import outcomes, template
 from evenhand.config.init.data import Data
 from evenhand.config.init.draft import Draft
-from evenhand.config.init.model import fit_columns, form_of, say_cost, tried
+from evenhand.config.init.model import find_request, fit_columns, form_of, say_cost, tried
 from evenhand.config.init.sampling import sample
 from evenhand.config.init.software import relative, software_of, trusted
 from evenhand.methods.audit.checks import usual
@@ -104,6 +104,8 @@ def _learnt(draft: Draft, request: Request, talk: Dialogue) -> EvenhandError | N
         _find_target(draft, form, talk)
         fit_columns(draft, form, talk)
         _say_dropped(draft, talk)
+        if software.kind == "http":
+            find_request(draft, talk)
         found = tried(draft, form.classes)
         say_cost(found, draft, talk)
         _favour(draft, found.answers, request.positive, talk)
