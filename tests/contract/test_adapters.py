@@ -24,7 +24,7 @@ from evenhand.config.file import Config
 from evenhand.config.init.software import software_of
 from evenhand.runtime.errors import ConfigError, SubjectCrashed, SubjectError, UsageError
 from evenhand.runtime.options import FILE, FLAG, NUMBER, TABLE, Option, Options, options_of
-from evenhand.subject.adapters import ADAPTERS
+from evenhand.subject.adapters import ADAPTERS, boosters
 from evenhand.subject.adapters.base import Adapter
 from evenhand.subject.adapters.estimator import EstimatorAdapter
 from evenhand.subject.adapters.function import FunctionAdapter
@@ -38,10 +38,10 @@ from tests.support.software import SPACE, Software, rule
 
 NAMES = list(ADAPTERS)
 RUN = [
-    pytest.param(kind, marks=pytest.mark.heavy) if kind == "torch" else kind
+    pytest.param(kind, marks=pytest.mark.heavy) if kind in ("torch", "catboost") else kind
     for kind in ADAPTERS
 ]
-"""The same, where torch itself is needed for one of them."""
+"""The same, where heavy libraries themselves are needed for some of them."""
 EVERYBODY = SPACE.enumerate()
 TRUTH = rule(SPACE.native(EVERYBODY)).tolist()
 SPACE_TABLE = """
@@ -380,10 +380,11 @@ def test_a_model_file_is_an_estimator(build):
 
 
 def test_the_suffixes_of_estimators_are_those_that_can_be_loaded(tmp_path):
-    for suffix in EstimatorAdapter.suffixes:
+    suffixes = [*EstimatorAdapter.suffixes, *boosters.SUFFIXES]
+    for suffix in suffixes:
         refused(UsageError, partial(load_model, tmp_path / f"m{suffix}"), "does not exist")
     message = refused(UsageError, lambda: load_model(tmp_path / "m.h5"), "unknown suffix")
-    assert message.count("'.") == len(EstimatorAdapter.suffixes) + 1
+    assert message.count("'.") == len(suffixes) + 1
 
 
 # An adapter that somebody else wrote
@@ -478,8 +479,8 @@ def test_a_file_names_a_registered_adapter(scorecard, tmp_path):
     assert here.adapter.strict is True
     assert here.adapter.notes == tmp_path / "notes.txt"
     named = (
-        "exactly one of estimator, function, command, stream, http, onnx, scorecard, but has"
-        " none"
+        "exactly one of estimator, function, command, stream, http, onnx, xgboost, lightgbm,"
+        " catboost, scorecard, but has none"
     )
     refused(ConfigError, lambda: declared(tmp_path, "positive = 1").subject(), named)
     two = ("scorecard = { age = 1 }", 'http = "http://127.0.0.1:1/"')

@@ -14,6 +14,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any
 
 import joblib
+import numpy as np
 import pytest
 from sklearn.tree import DecisionTreeClassifier
 
@@ -192,6 +193,46 @@ def torch(folder: Path, *, crashing: bool) -> Iterator[Software]:
     yield Software(layer)
 
 
+def _rows() -> tuple[Any, Any]:
+    """Return every person, often enough for boosted trees to part them, and what is decided."""
+    people = SPACE.native(np.repeat(SPACE.enumerate(), 40, axis=0))
+    return people, rule(people)
+
+
+@contextmanager
+def xgboost(folder: Path, *, crashing: bool) -> Iterator[Software]:
+    library = pytest.importorskip("xgboost", reason="needs the extra xgboost")
+    file = folder / "model.ubj"
+    _refuse_crashing(crashing)
+    library.XGBClassifier(n_estimators=10, n_jobs=1).fit(*_rows()).save_model(file)
+    yield Software(file, {}, file.name)
+
+
+@contextmanager
+def lightgbm(folder: Path, *, crashing: bool) -> Iterator[Software]:
+    library = pytest.importorskip("lightgbm", reason="needs the extra lightgbm")
+    file = folder / "model.txt"
+    _refuse_crashing(crashing)
+    model = library.LGBMClassifier(n_estimators=20, verbose=-1, n_jobs=1).fit(*_rows())
+    model.booster_.save_model(file)
+    yield Software(file, {}, file.name)
+
+
+@contextmanager
+def catboost(folder: Path, *, crashing: bool) -> Iterator[Software]:
+    library = pytest.importorskip("catboost", reason="needs the extra catboost")
+    file = folder / "model.cbm"
+    _refuse_crashing(crashing)
+    model = library.CatBoostClassifier(iterations=50, verbose=0, allow_writing_files=False)
+    model.fit(*_rows()).save_model(str(file))
+    yield Software(file, {}, file.name)
+
+
+def _refuse_crashing(crashing: bool) -> None:
+    if crashing:
+        pytest.skip("trees in a file fail on no input that fits their columns")
+
+
 SOFTWARE: dict[str, Callable[..., Any]] = {
     "function": function,
     "estimator": estimator,
@@ -201,6 +242,9 @@ SOFTWARE: dict[str, Callable[..., Any]] = {
     "http": http,
     "onnx": onnx,
     "torch": torch,
+    "xgboost": xgboost,
+    "lightgbm": lightgbm,
+    "catboost": catboost,
 }
 """Software of each kind of adapter, and an estimator in a file; unless it is `crashing`, it decides
 as `rule` does.

@@ -17,6 +17,7 @@ from evenhand.verbs import VERBS
 if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Sequence
+    from typing import TextIO
 
     from evenhand.verbs import Command, Verb
 
@@ -67,10 +68,14 @@ def _run(argv: Sequence[str] | None) -> int:
 
 def _guarded(options: Namespace) -> int:
     """Run a command; a mistake is one sentence and an exit code."""
+    import warnings
+
     from evenhand.runtime.errors import EvenhandError, one_line
 
     try:
-        code = dispatch(options)
+        with warnings.catch_warnings():
+            warnings.showwarning = _show_warning
+            code = dispatch(options)
         sys.stdout.flush()
     except EvenhandError as error:
         print("evenhand: " + one_line(error), file=sys.stderr)
@@ -80,6 +85,26 @@ def _guarded(options: Namespace) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     return code
+
+
+def _show_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    """Print a warning; of one of ours the sentence alone, without the place in the code."""
+    import warnings
+
+    from evenhand.runtime.errors import EvenhandWarning, one_line
+
+    if isinstance(message, EvenhandWarning):
+        text = f"evenhand: {one_line(message)}\n"
+    else:
+        text = warnings.formatwarning(message, category, filename, lineno, line)
+    print(text, end="", file=file or sys.stderr)
 
 
 def dispatch(options: Namespace) -> int:

@@ -42,6 +42,15 @@ class EvenhandError(Exception):
     exit_code: ClassVar[int] = 2
 
 
+class EvenhandWarning(UserWarning):
+    """What a person should know and nothing fails for; the command line prints its sentence.
+
+    Notes
+    -----
+    See docs/how-to/subjects.md.
+    """
+
+
 class UsageError(EvenhandError, ValueError):
     """A wrong argument, name or value.
 

@@ -149,8 +149,10 @@ class ModelForm:
                 _check_kind(feature, word, name)
         changed = dtypes != layout.dtypes
         if self.library in _PANDAS_ONLY and layout.engine != "pandas":
-            # Dtypes of another engine say nothing in pandas.
-            kept = {key: dtype for key, dtype in dtypes.items() if key in self.dtypes}
+            # Dtypes of another engine say nothing in pandas; those of the model are pandas'.
+            kept = {
+                key: dtype for key, dtype in dtypes.items() if word_of(dtype) == "category"
+            }
             return replace(layout, engine="pandas", dtypes=kept)
         return replace(layout, dtypes=dtypes) if changed else layout
 
@@ -250,8 +252,8 @@ def _check_dtype(feature: Feature, chosen: str, word: str, name: str) -> None:
     fits = (chosen == "category") == (word == "category")
     if not fits:
         raise UsageError(
-            f"feature {feature.name!r} has dtype = {chosen!r}, and {name} was trained with {word!r};"
-            f" write dtype = {word!r}, or leave it out"
+            f"feature {feature.name!r} has dtype = {chosen!r}, and {name} was trained with"
+            f" {word!r}; write dtype = {word!r}, or leave it out"
         )
 
 

@@ -41,6 +41,9 @@ ADAPTERS: Registry[type[Adapter]] = Registry(
         "stream": "evenhand.subject.adapters.stream:StreamAdapter",
         "http": "evenhand.subject.adapters.http.adapter:HttpAdapter",
         "onnx": "evenhand.subject.adapters.onnx:OnnxAdapter",
+        "xgboost": "evenhand.subject.adapters.boosters.xgboost:XgboostAdapter",
+        "lightgbm": "evenhand.subject.adapters.boosters.lightgbm:LightgbmAdapter",
+        "catboost": "evenhand.subject.adapters.boosters.catboost:CatboostAdapter",
     },
     problem=_problem,
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -34,6 +34,9 @@ if TYPE_CHECKING:
     from evenhand.subject.model_form import ModelForm
 
 
+_OF_BOOSTERS = ("xgboost.core", "lightgbm.basic")
+
+
 class EstimatorAdapter(Adapter):
     """Calls `predict`, or `predict_proba` where a threshold or the score itself is asked for."""
 
@@ -58,7 +61,7 @@ class EstimatorAdapter(Adapter):
         given=["positive"],
     )
     takes_texts = True
-    suffixes = (".skops", ".joblib", ".pkl", ".pickle")
+    suffixes: ClassVar[tuple[str, ...]] = (".skops", ".joblib", ".pkl", ".pickle")
 
     def __init__(
         self,
@@ -84,8 +87,13 @@ class EstimatorAdapter(Adapter):
 
     @classmethod
     def accepts(cls, model: Any) -> bool:
-        """Return whether a model predicts, fitted or not: one that is not is refused by name."""
-        return hasattr(model, "predict") and not isinstance(model, type)
+        """Return whether a model predicts, fitted or not: one that is not is refused by name.
+
+        What a bare booster predicts are no labels, so it has an adapter of its own.
+        """
+        kind = type(model)
+        is_booster = kind.__name__ == "Booster" and kind.__module__ in _OF_BOOSTERS
+        return hasattr(model, "predict") and not isinstance(model, type) and not is_booster
 
     @classmethod
     def of(
@@ -180,7 +188,8 @@ class EstimatorAdapter(Adapter):
             if not self.outputs:
                 return None
             return [np.asarray(labels).tolist() for labels in found]
-        if found is None or len(self.outputs) > 1:
+        # A regressor of CatBoost has an empty list of them.
+        if found is None or not len(found) or len(self.outputs) > 1:
             return None
         labels = np.asarray(found).tolist()
         return [labels] if self.outputs else list(labels)
@@ -240,7 +249,10 @@ class EstimatorAdapter(Adapter):
 
     def _ask(self, inputs: Any) -> NDArray[np.generic]:
         if self.output == "label" and self.threshold is None:
-            return np.asarray(self.model.predict(inputs))
+            labels = np.asarray(self.model.predict(inputs))
+            # CatBoost gives several classes as one column.
+            is_column = labels.ndim == 2 and labels.shape[1] == 1
+            return labels[:, 0] if is_column and not self.outputs else labels
         scores = self._scores(inputs)
         if self.output == "score":
             return scores

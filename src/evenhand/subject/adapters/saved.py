@@ -11,6 +11,8 @@ from evenhand.runtime.errors import MissingExtra, UsageError, clip, nearest
 from evenhand.runtime.fingerprint import file_digest
 from evenhand.runtime.table_file import beside
 from evenhand.subject.adapters.base import is_fitted, is_torch_module
+from evenhand.subject.adapters.boosters import SUFFIXES, loader_of
+from evenhand.subject.file_versions import missing_library, versions_compared, versions_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,7 +38,8 @@ def load_model(
     Parameters
     ----------
     path
-        A `.skops` file; or a `.pkl`, `.pickle` or `.joblib` file, with `allow_pickle`.
+        A `.skops` file; a `.json` or `.ubj` file of XGBoost, a `.txt` file of LightGBM, a `.cbm`
+        file of CatBoost; or a `.pkl`, `.pickle` or `.joblib` file, with `allow_pickle`.
     trusted
         Types that a skops file may hold beyond those that skops knows to be harmless. Recent
         versions of skops want `sklearn.tree._tree.Tree` here for trees and forests: a forged one
@@ -53,7 +56,7 @@ def load_model(
     Raises
     ------
     MissingExtra
-        Where skops is not installed.
+        Where the library that the file is of is not installed.
     UsageError
         Where the file cannot be read, holds types that are not trusted, or no fitted model.
 
@@ -67,7 +70,11 @@ def load_model(
         raise UsageError(
             f"'{file}' is an ONNX model: give it as onnx = \"{file.name}\", or to Subject.onnx"
         )
-    _check_suffix(file)
+    load = loader_of(suffix)
+    if load is not None:
+        _check_readable(file)
+        return load(file)
+    _check_suffix(file, SUFFIXES)
     _check_readable(file)
     if suffix in _SKOPS:
         return _checked(_from_skops(file, trusted or ()), file)
@@ -161,11 +168,11 @@ def identity_of(path: str | PathLike[str]) -> str:
     return f"file:{file_digest(file)}"
 
 
-def _check_suffix(file: Path) -> None:
+def _check_suffix(file: Path, others: tuple[str, ...] = ()) -> None:
     if file.suffix.lower() not in _SKOPS + _PICKLES:
         raise UsageError(
             f"the model '{file}' has the unknown suffix '{file.suffix}'; "
-            f"{nearest(file.suffix.lower(), _SKOPS + _PICKLES)}"
+            f"{nearest(file.suffix.lower(), _SKOPS + _PICKLES + others)}"
         )
 
 
@@ -173,7 +180,7 @@ def _check_readable(file: Path) -> None:
     try:
         file.open("rb").close()
     except FileNotFoundError as error:
-        hint = beside(file, (*_SKOPS, *_PICKLES, ".onnx"))
+        hint = beside(file, (*_SKOPS, *_PICKLES, *SUFFIXES, ".onnx"))
         raise UsageError(f"the model file '{file}' does not exist; {hint}") from error
     except OSError as error:
         raise UsageError(
@@ -202,7 +209,10 @@ def _from_skops(file: Path, trusted: Sequence[str]) -> Any:
         import skops.io
 
         try:
-            return skops.io.load(file, trusted=[*OWN, *trusted])
+            with versions_compared(file):
+                return skops.io.load(file, trusted=[*OWN, *trusted])
+        except ModuleNotFoundError as error:
+            raise missing_library(file, error) from error
         except Exception as error:
             raise _not_skops(file, error) from error
     wanted = sorted({*trusted, *unknown})
@@ -217,8 +227,9 @@ def _not_skops(file: Path, error: Exception) -> UsageError:
 
     A damaged archive fails in many ways: zip, JSON, missing keys, missing modules.
     """
+    versions = versions_of(file)
     return UsageError(
-        f"the file '{file}' cannot be loaded by skops: {clip(_reason(error))}"
+        f"the file '{file}' cannot be loaded by skops{versions}: {clip(_reason(error))}"
     )
 
 
@@ -262,10 +273,14 @@ def _from_pickle(file: Path) -> Any:
     import joblib
 
     try:
-        return joblib.load(file)
+        with versions_compared(file):
+            return joblib.load(file)
+    except ModuleNotFoundError as error:
+        raise missing_library(file, error) from error
     except Exception as error:  # unpickling runs foreign code, which may raise anything
+        versions = versions_of(file)
         raise UsageError(
-            f"the model '{file}' cannot be unpickled: {clip(_reason(error))}"
+            f"the model '{file}' cannot be unpickled{versions}: {clip(_reason(error))}"
         ) from error
 
 

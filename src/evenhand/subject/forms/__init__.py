@@ -12,8 +12,10 @@ if TYPE_CHECKING:
 
 def form_of(model: Any) -> ModelForm:
     """Return what a fitted model says of its inputs; of an unknown one, that nothing is known."""
-    for family in type(model).__mro__:
-        library = family.__module__.partition(".")[0]
+    libraries = [family.__module__.partition(".")[0] for family in type(model).__mro__]
+    if hasattr(model, "booster_"):  # as LightGBM's estimators have, and ours of its files
+        libraries.append("lightgbm")
+    for library in libraries:
         read = _reader(library)
         if read is not None:
             return read(model)

@@ -4,20 +4,23 @@ import builtins
 import hashlib
 import os
 import pickle
+import re
 import sys
 import tempfile
+import zipfile
 from pathlib import Path
 from typing import Any
 
 import joblib
 import numpy as np
 import pytest
+import sklearn
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from evenhand.runtime.errors import MissingExtra, UsageError
+from evenhand.runtime.errors import EvenhandWarning, MissingExtra, UsageError
 from evenhand.subject.adapters.saved import identity_of, load_model, save_model
 from tests.support.helpers import refused
 
@@ -104,9 +107,64 @@ def test_pickle_and_joblib_round_trip(model, tmp_path):
 
 def test_damaged_pickle_is_one_sentence(model, tmp_path):
     path = tmp_path / "m.pkl"
-    for content in (b"", b"hello", pickle.dumps(model)[:50], b"cno_such_module\nThing\n."):
+    for content in (b"", b"hello", pickle.dumps(model)[:50], b"cos\nno_such_thing\n."):
         path.write_bytes(content)
         assert "cannot be unpickled" in refusal(path, allow_pickle=True)
+    path.write_bytes(b"cno_such_module\nThing\n.")
+    assert "needs the module 'no_such_module'" in refusal(path, allow_pickle=True)
+
+
+def test_a_library_that_is_not_installed_is_named_with_its_extra(tmp_path, monkeypatch):
+    lightgbm = pytest.importorskip("lightgbm")
+    path = tmp_path / "m.pkl"
+    fitted = lightgbm.LGBMClassifier(n_estimators=1, verbose=-1).fit(X, Y)
+    path.write_bytes(pickle.dumps(fitted))
+    fitted.booster_.save_model(tmp_path / "m.txt")
+    for name in [name for name in sys.modules if name.partition(".")[0] == "lightgbm"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "lightgbm", None)
+    assert "pip install 'evenhand[lightgbm]'" in refusal(path, allow_pickle=True)
+    assert "pip install 'evenhand[lightgbm]'" in refusal(tmp_path / "m.txt")
+
+
+def test_both_versions_of_a_pickle_are_named(tmp_path):
+    current = sklearn.__version__
+    other = "0" + current[1:]  # as long, so that the pickle stays one
+    pipeline = make_pipeline(StandardScaler(), LogisticRegression()).fit(X, Y)
+    pickled = pickle.dumps(pipeline)
+    assert current.encode() in pickled
+    path = tmp_path / "m.pkl"
+    path.write_bytes(pickled.replace(current.encode(), other.encode()))
+    with pytest.warns(EvenhandWarning) as given:
+        load_model(path, allow_pickle=True)
+    assert len(given) == 1  # and not one for each part
+    sentence = str(given[0].message)
+    assert other in sentence and current in sentence and "m.pkl" in sentence
+    broken = pickled.replace(b"sklearn.pipeline", b"sklearn.pipelino")
+    path.write_bytes(broken.replace(current.encode(), other.encode()))
+    message = refusal(path, allow_pickle=True)
+    assert "needs the module 'sklearn.pipelino'" in message
+    broken = pickled.replace(b"StandardScaler", b"StandardScaled")
+    path.write_bytes(broken.replace(current.encode(), other.encode()))
+    message = refusal(path, allow_pickle=True)
+    assert f"saved by scikit-learn {other}, loaded by {current}" in message
+
+
+def test_both_versions_of_a_skops_file_are_named(tmp_path):
+    current = sklearn.__version__
+    path = tmp_path / "m.skops"
+    save_model(LogisticRegression().fit(X, Y), path)
+    with zipfile.ZipFile(path) as archive:
+        schema = archive.read("schema.json").decode()
+    changed = tmp_path / "other.skops"
+    with zipfile.ZipFile(path) as old, zipfile.ZipFile(changed, "w") as new:
+        for name in old.namelist():
+            content = old.read(name)
+            if name == "schema.json":
+                content = schema.replace(current, "0.9.9").encode()
+            new.writestr(name, content)
+    with pytest.warns(EvenhandWarning, match=rf"0\.9\.9 .* {re.escape(current)}"):
+        load_model(changed)
 
 
 def test_what_is_no_fitted_model_is_refused(tmp_path):

@@ -1,0 +1,229 @@
+"""A model is asked in the form it was trained in, whatever the data were read from."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from sklearn.compose import make_column_transformer
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
+
+import evenhand as eh
+from evenhand.runtime.errors import UsageError
+from evenhand.subject.adapters.base import Adapter
+from evenhand.subject.forms import form_of
+from evenhand.subject.model_form import ModelForm
+from tests.support.boosted import LIBRARIES, as_csv, decided, fitted, people
+from tests.support.helpers import refused
+
+FRAME = people()
+CSV = as_csv(FRAME)
+SPACE = eh.Space.from_frame(CSV, protected=["sex"])
+BIASED = decided(FRAME)
+
+
+def encoded(*transformers, model=None):
+    return make_pipeline(
+        make_column_transformer(*transformers), model or LogisticRegression()
+    )
+
+
+def one_hot(**options):
+    return encoded(
+        (OneHotEncoder(**options), ["sex", "race"]), (StandardScaler(), ["hours a week"])
+    )
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_data_read_as_text_are_given_in_the_categories_of_the_model(library):
+    model = fitted(library, FRAME, BIASED)
+    subject = eh.Subject(model, SPACE, positive=1)
+    assert np.array_equal(subject.decide(CSV), model.predict(FRAME))
+    found = eh.measure(subject, over="sex", sampler=eh.rows(CSV), limit=0.05)
+    assert found.verdict == "fail"
+    assert found.worst.estimate.value > 0.2
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_a_fair_twin_passes(library):
+    model = fitted(library, FRAME, decided(FRAME, fair=True))
+    subject = eh.Subject(model, SPACE, positive=1)
+    found = eh.measure(subject, over="sex", sampler=eh.rows(CSV), limit=0.05)
+    assert found.verdict == "pass"
+
+
+@pytest.mark.parametrize("library", ["xgboost", "lightgbm", "sklearn"])
+def test_categories_keep_the_order_of_the_model(library):
+    # A frame with other codes for the same words: what is passed has those of the training.
+    other = CSV.assign(race=pd.Categorical(CSV["race"], categories=["A", "B", "W"]))
+    space = eh.Space.from_frame(other, protected=["sex"])
+    model = fitted(library, FRAME, BIASED)
+    subject = eh.Subject(model, space)
+    assert np.array_equal(subject.decide(other), model.predict(FRAME))
+    form = subject.adapter.form()
+    assert form.dtypes["race"] == "category"
+    assert set(form.categories["race"]) == {"W", "B", "A"}
+    if library != "sklearn":  # which sorts them
+        assert form.categories["race"] == ("W", "B", "A")
+    frame = subject.space.native(space.encode(other))
+    assert tuple(frame["race"].cat.categories) == form.categories["race"]
+
+
+@pytest.mark.parametrize("library", ["xgboost", "lightgbm"])
+def test_data_of_another_engine_are_given_in_pandas(library):
+    model = fitted(library, FRAME, BIASED)
+    data = pl.from_pandas(CSV)
+    subject = eh.Subject(model, eh.Space.from_frame(data))
+    assert np.array_equal(subject.decide(data), model.predict(FRAME))
+
+
+@pytest.mark.parametrize("library", ["xgboost", "lightgbm", "sklearn"])
+def test_columns_that_the_model_does_not_take_are_not_passed(library):
+    model = fitted(library, FRAME, BIASED)
+    wider = CSV.assign(zip=np.arange(len(CSV)) % 7)
+    subject = eh.Subject(model, eh.Space.from_frame(wider, protected=["sex"]))
+    assert [one.name for one in subject.space.features if not one.passed] == ["zip"]
+    assert np.array_equal(subject.decide(wider), model.predict(FRAME))
+    # The space as it was given is taken for the subject's own.
+    assert eh.measure(subject, subject.declared, over="sex").findings
+
+
+@pytest.mark.parametrize("library", ["xgboost", "lightgbm", "sklearn"])
+def test_other_columns_than_those_of_the_training_are_named(library):
+    model = fitted(library, FRAME, BIASED)
+    other = CSV.drop(columns=["gain", "race"]).assign(zip=1)
+    space = eh.Space.from_frame(other)
+    refused(
+        UsageError,
+        lambda: eh.Subject(model, space),
+        "'race', 'gain'",
+        "does not take 'zip', which the space does",
+    )
+    hidden = eh.Space.from_frame(CSV, not_passed=["sex"])
+    refused(UsageError, lambda: eh.Subject(model, hidden), "'sex'", "passed = false")
+
+
+def test_a_level_that_the_model_has_never_seen_is_named():
+    space = eh.Space.from_frame(CSV, features={"race": {"levels": ["W", "B", "Z"]}})
+    refused(
+        UsageError,
+        lambda: eh.Subject(fitted("xgboost", FRAME, BIASED), space),
+        "'race' has the level 'Z'",
+        "'W', 'B', 'A'",
+        "levels = ['W', 'B']",
+    )
+    refused(
+        UsageError,
+        lambda: eh.Subject(one_hot().fit(FRAME, BIASED), space),
+        "'Z'",
+        "Pipeline",
+    )
+
+
+@pytest.mark.parametrize("library", ["lightgbm", "sklearn"])
+def test_a_level_that_the_model_takes_for_missing_is_passed_so(library):
+    space = eh.Space.from_frame(CSV, features={"race": {"levels": ["W", "B", "Z"]}})
+    model = fitted(library, FRAME, BIASED)
+    subject = eh.Subject(model, space)
+    unknown = CSV.assign(race="Z")
+    missing = FRAME.assign(race=pd.Categorical([None] * len(FRAME), ["W", "B", "A"]))
+    assert np.array_equal(subject.decide(unknown), model.predict(missing))
+    # Other words for everything would be missing throughout, and no difference would be found.
+    words = CSV.assign(sex=CSV["sex"].replace({"M": "male", "F": "female"}))
+    refused(
+        UsageError,
+        lambda: eh.Subject(model, eh.Space.from_frame(words)),
+        "'female', 'male'",
+        "it knows 'F', 'M'",
+    )
+
+
+def test_a_dtype_that_contradicts_the_model_is_refused():
+    model = fitted("lightgbm", FRAME, BIASED)
+    refused(
+        UsageError,
+        lambda: eh.Subject(model, SPACE.typed({"sex": "string"})),
+        "'sex' has dtype = 'string'",
+        "dtype = 'category'",
+    )
+    assert eh.Subject(model, SPACE.typed({"sex": "category", "gain": "float32"}))
+
+
+def test_texts_where_the_model_takes_numbers_are_refused():
+    numbers = FRAME.assign(sex=(FRAME["sex"] == "M").astype(int))
+    model = fitted("xgboost", numbers, BIASED)
+    refused(
+        UsageError, lambda: eh.Subject(model, SPACE), "'sex' has the level 'F'", "numbers"
+    )
+
+
+# scikit-learn
+
+
+def test_a_pipeline_needs_only_the_columns_that_it_uses():
+    model = one_hot().fit(FRAME, BIASED)
+    form = form_of(model)
+    assert form.columns == ("hours a week", "sex", "race")
+    assert form.classes == (0, 1)
+    subject = eh.Subject(model, SPACE)
+    assert [one.name for one in subject.space.features if not one.passed] == ["gain"]
+    assert np.array_equal(subject.decide(CSV), model.predict(FRAME))
+
+
+@pytest.mark.parametrize(
+    ("encoder", "closed"),
+    [
+        (OneHotEncoder(), True),
+        (OneHotEncoder(handle_unknown="ignore"), False),
+        (OrdinalEncoder(), True),
+        (make_pipeline(SimpleImputer(strategy="most_frequent"), OneHotEncoder()), True),
+    ],
+)
+def test_the_categories_of_encoders(encoder, closed):
+    model = encoded((encoder, ["sex", "race"]), (StandardScaler(), ["gain"]))
+    form = form_of(model.fit(CSV.astype({"sex": object, "race": object}), BIASED))
+    assert form.categories == {"sex": ("F", "M"), "race": ("A", "B", "W")}
+    assert form.closed == ({"sex", "race"} if closed else frozenset())
+    assert form.dtypes == {}  # an encoder does not ask for a dtype
+
+
+def test_numbers_that_an_encoder_has_never_seen_are_named():
+    frame = pd.DataFrame({"rooms": [1, 2, 5] * 20, "age": range(60)})
+    model = encoded((OneHotEncoder(), ["rooms"]), (StandardScaler(), ["age"]))
+    model.fit(frame, frame["rooms"] > 2)
+    refused(
+        UsageError,
+        lambda: eh.Subject(model, eh.Space.from_frame(frame)),
+        "'rooms' has the levels 3, 4",
+        "levels = [1, 2, 5]",
+    )
+    space = eh.Space.from_frame(frame, features={"rooms": {"kind": "category"}})
+    assert len(eh.Subject(model, space).decide(frame)) == 60
+
+
+def test_what_is_wrapped_is_looked_into():
+    model = GridSearchCV(one_hot(), {"logisticregression__C": [0.1, 1]}, cv=2)
+    form = form_of(model.fit(FRAME, BIASED))
+    assert form.columns == ("hours a week", "sex", "race")
+    assert form.closed == {"sex", "race"}
+
+
+def test_an_estimator_says_whether_it_takes_missing_values():
+    x = FRAME[["gain"]]
+    assert form_of(HistGradientBoostingClassifier().fit(x, BIASED)).takes_missing is True
+    assert form_of(LogisticRegression().fit(x, BIASED)).takes_missing is False
+    assert form_of(one_hot().fit(FRAME, BIASED)).takes_missing is None
+
+
+def test_of_other_software_nothing_is_known():
+    class Nothing:
+        def predict(self, rows):
+            return rows
+
+    form = form_of(Nothing())
+    assert (form.columns, form.classes, form.takes_missing) == (None, None, None)
+    assert Adapter.form(object()) == ModelForm()  # type: ignore[arg-type]
