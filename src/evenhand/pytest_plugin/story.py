@@ -257,11 +257,13 @@ def _statement_lines(statement: Statement) -> Iterator[Line]:
     from evenhand.report.lines import LEAD, Line, shown_cases
 
     claim = f"{statement.check.name}: {statement.claim}"
-    yield Line(_cut(claim, LONG_CLAIM), statement.verdict)
+    yield Line(_cut(claim, LONG_CLAIM), statement.verdict, word=statement.word)
     if statement.estimate is not None:
         lead = ESTIMATES.get(statement.check.job, "")
         estimate = f"{lead}{statement.estimate}"
         yield Line(_cut(estimate, LONG_CLAIM), indent=LEAD)
+    for remark in statement.remarks:
+        yield Line(_cut(remark, LONG_CLAIM), indent=LEAD)
     if statement.against:
         yield Line(statement.against, indent=LEAD)
     if statement.case is not None:

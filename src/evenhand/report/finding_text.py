@@ -48,6 +48,11 @@ def about_text(finding: Finding) -> str:
     return str(finding.about)
 
 
+def rate_heading(finding: Finding) -> str:
+    """Return what the numbers of a finding's groups are: rates, or the ratios of rates."""
+    return "ratio" if finding.least else "rate"
+
+
 def shown_groups(groups: Sequence[Group], most: int) -> list[Group | str]:
     """Return the groups by their rates, lowest first and those without data last.
 

@@ -113,10 +113,10 @@ def rate_drawing(
 
 def _label(estimate: Estimate, limit: float | None) -> str:
     """Return a rate, its interval and its limit in words."""
-    label = number_text.percent_figures(estimate.value)
-    if estimate.level < 1:
-        low = number_text.percent_figures(estimate.low)
-        high = number_text.percent_figures(estimate.high)
+    shown = estimate.shown_beside(limit)
+    label = shown.value_text
+    if shown.level < 1:
+        low, high = shown.ends_text
         label += f", between {low} and {high}"
     if limit is not None:
         label += f"; engineering threshold {number_text.percent_plain(limit)}"

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from evenhand.report.finding_text import NO_DATA, shown_groups
+from evenhand.report.finding_text import NO_DATA, rate_heading, shown_groups
 from evenhand.report.html_bars import drawable, rate_drawing, top_of
 from evenhand.report.html_page import PIECES, boxed, people, table, text
 from evenhand.report.lines import printable
@@ -32,9 +32,11 @@ MOST_CASES = 5
 """The most cases of a finding that are shown as people side by side."""
 MOST_GROUPS = 30
 _CARDS = "report/pages/cards.html.jinja"
-_GROUP_HEADINGS = ("group", "rate", "interval", "n")
-_GROUP_CAPTION = (
+_RATES_CAPTION = (
     "The groups that are compared, and how often each gets the favourable outcome."
+)
+_RATIOS_CAPTION = (
+    "The groups that are compared, and how much of the highest rate the rate of each is."
 )
 
 
@@ -48,6 +50,7 @@ class Card:
     score: str
     bar: RateDrawing | None
     limit: str
+    remarks: Sequence[str]
     held: BaselineComparison | None
     groups: str
     cases: Sequence[Markup]
@@ -60,9 +63,9 @@ def section_of_findings(
     yield from cards(statements, name)
 
 
-def badge(verdict: Verdict | None) -> Markup:
-    """Return a verdict as a word in its colour."""
-    return piece(PIECES, "badge", verdict)
+def badge(verdict: Verdict | None, word: str = "") -> Markup:
+    """Return a verdict as a word in its colour, or another word in its place."""
+    return piece(PIECES, "badge", verdict, word)
 
 
 def limit_text(statement: Statement) -> str:
@@ -117,7 +120,7 @@ def _card(statement: Statement, name: str, top: float, *, groups: bool) -> Card:
         bar = rate_drawing(estimate, statement.limit, top=top)
     group_table = ""
     if groups and finding is not None and finding.groups:
-        group_table = _groups(finding.groups, name)
+        group_table = _groups(finding, name)
     return Card(
         name=name,
         verdict=statement.verdict,
@@ -125,6 +128,7 @@ def _card(statement: Statement, name: str, top: float, *, groups: bool) -> Card:
         score="" if estimate is None else sure(estimate),
         bar=bar,
         limit=limit_text(statement),
+        remarks=[f"{sentence(remark)}." for remark in statement.remarks],
         held=statement.held,
         groups=group_table,
         cases=[] if finding is None else _cases(finding),
@@ -183,15 +187,17 @@ def _case_caption(case: Case) -> str:
     return f"Two inputs that differ in {shown} alone, and their outcomes"
 
 
-def _groups(groups: Sequence[Group], name: str) -> Markup:
+def _groups(finding: Finding, name: str) -> Markup:
     rows: list[list[str]] = []
-    for group in shown_groups(groups, MOST_GROUPS):
+    for group in shown_groups(finding.groups, MOST_GROUPS):
         if isinstance(group, str):
             # The sentence that stands for the groups that are left out.
             rows.append([text(group), "", "", ""])
         else:
             rows.append(_group_row(group))
-    return table(f"{name}-groups", _GROUP_CAPTION, _GROUP_HEADINGS, [("", rows)])
+    headings = ("group", rate_heading(finding), "interval", "n")
+    caption = _RATIOS_CAPTION if finding.least else _RATES_CAPTION
+    return table(f"{name}-groups", caption, headings, [("", rows)])
 
 
 def _group_row(group: Group) -> list[str]:

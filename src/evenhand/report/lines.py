@@ -50,13 +50,15 @@ class Line:
     verdict: Verdict | None = None
     indent: int = 0
     row: bool = False
+    word: str = ""
+    """What stands in place of the verdict, where it is no verdict: that a check was not run."""
 
     @property
     def lead(self) -> str:
         """What stands before the text."""
         if self.verdict is None:
             return " " * self.indent
-        return self.verdict.upper().ljust(LEAD)
+        return (self.word or self.verdict).upper().ljust(LEAD)
 
     def wrapped(self, width: int) -> list[str]:
         """Return the text on lines that leave room for the lead; a long word stays whole."""

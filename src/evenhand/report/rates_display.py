@@ -48,6 +48,8 @@ _LOOKS = {
     Verdict.PASS: ("pass", GREEN, "o"),
     None: ("estimate", BLUE, "o"),
 }
+RATE_AXIS = "rate of the favourable outcome"
+RATIO_AXIS = "rate of the favourable outcome, as a share of the highest rate"
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +194,8 @@ def _groups(findings: Iterable[Finding]) -> tuple[Panel, ...]:
         rows = _group_rows(finding)
         titles.setdefault(rows, []).extend(_title_lines(finding))
         estimates = [group.estimate for group in finding.groups]
-        axes[rows] = _axis("rate of the favourable outcome", estimates)
+        what = RATIO_AXIS if finding.least else RATE_AXIS
+        axes[rows] = _axis(what, estimates)
     panels = []
     for rows, lines in titles.items():
         title = "\n".join(lines)

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 NO_LIMIT = "no limit"
 """What stands in place of a verdict where nothing was held against a limit."""
+NOT_RUN = "not run"
+"""What stands in place of the verdict of a check that could not be run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +74,15 @@ class Statement:
         return self.finding.cases[0]
 
     @property
+    def remarks(self) -> tuple[str, ...]:
+        """What must be told beside the verdict, as sentences; mostly nothing."""
+        return () if self.finding is None else self.finding.remarks
+
+    @property
     def word(self) -> str:
-        """The verdict in a word."""
+        """The verdict in a word, or that the check could not be run."""
+        if self.finding is None:
+            return NOT_RUN
         return str(self.verdict or NO_LIMIT)
 
     @property

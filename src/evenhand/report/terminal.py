@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evenhand.report.finding_text import shown_groups
+from evenhand.report.finding_text import rate_heading, shown_groups
 from evenhand.report.lines import LEAD, Line, Screen, indented, rates, shown_cases
 from evenhand.report.lines import printable as printable
 from evenhand.runtime import number_text
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from evenhand.report.lines import RateRow
+    from evenhand.report.statement import Statement
     from evenhand.results.evidence import Finding
     from evenhand.results.protocol import Evidence
 
@@ -99,11 +100,18 @@ def finding_lines(
         limit = number_text.limit(finding.limit, least=finding.least)
         score = f"{score}; limit {limit}"
     yield Line(score, indent=LEAD)
+    yield from remark_lines(finding)
     if finding.groups and again:  # a difference and a ratio compare the same groups
         yield Line("groups as above", indent=LEAD)
     elif finding.groups:
         yield from indented(_group_rates(finding, width))
     yield from shown_cases(finding.cases, cases, width)
+
+
+def remark_lines(finding: Finding | Statement) -> Iterator[Line]:
+    """Yield what must be told beside the verdict, under it."""
+    for remark in finding.remarks:
+        yield Line(remark, indent=LEAD)
 
 
 def _group_rates(finding: Finding, width: int | None) -> list[str]:
@@ -114,5 +122,4 @@ def _group_rates(finding: Finding, width: int | None) -> list[str]:
             rows.append(group)
         else:
             rows.append((str(group), group.estimate))
-    heading = "ratio" if finding.least else "rate"
-    return rates("group", heading, rows, width)
+    return rates("group", rate_heading(finding), rows, width)

@@ -21,6 +21,10 @@ if TYPE_CHECKING:
 
 NEAR = 60
 """How much of a long text is shown on both sides of its first mark."""
+_BY_CONSTRUCTION = (
+    "so by construction, and no evidence: the software does not see {features}"
+)
+_ONE_ANSWER = "one answer only: every outcome was {answer}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,6 +174,12 @@ class Finding:
         The name of one of several outputs of the software.
     least
         Whether the limit is the least acceptable value (as for a ratio of rates), not the greatest.
+    by_construction
+        Whether nothing else could have been found, since the software does not see the features: no
+        evidence, and never a pass.
+    only_answer
+        The one answer that the software gave to every input behind the estimate, where it gave no
+        other.
 
     Notes
     -----
@@ -199,8 +209,13 @@ class Finding:
     """The verdict, where it does not follow from the limit."""
     key: str = ""
     """What distinguishes this finding from the others of a run, and is the same in the next run."""
+    by_construction: bool = False
+    only_answer: Label | None = None
 
     def __post_init__(self) -> None:
+        # Beside its limit, an estimate is written in as many digits as show the verdict.
+        shown = self.estimate.shown_beside(self.limit)
+        object.__setattr__(self, "estimate", shown)
         if not self.key:
             object.__setattr__(self, "key", key_of(self.score, self.about, self.output))
 
@@ -216,7 +231,19 @@ class Finding:
             return self.judged
         if self.limit is None:
             return None
+        if self.by_construction:
+            return Verdict.UNDECIDED
         return self.estimate.verdict(self.limit, least=self.least)
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What must be told beside the verdict, as sentences; mostly nothing."""
+        remarks = []
+        if self.by_construction:
+            remarks.append(_BY_CONSTRUCTION.format(features=_features_text(self.about)))
+        if self.only_answer is not None:
+            remarks.append(_ONE_ANSWER.format(answer=_around(self.only_answer)))
+        return tuple(remarks)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the finding as JSON holds it, which `from_dict` reads."""
@@ -240,6 +267,10 @@ class Finding:
             table["least"] = True
         if self.judged is not None:
             table["judged"] = True
+        if self.by_construction:
+            table["by_construction"] = True
+        if self.only_answer is not None:
+            table["only_answer"] = _json(self.only_answer)
         if self.detail is not None:
             table["detail"] = _detail(self.detail)
         return table
@@ -277,13 +308,15 @@ class Finding:
             detail=detail,
             judged=judged,
             key=table["key"],
+            by_construction=table.get("by_construction", False),
+            only_answer=table.get("only_answer"),
         )
 
     def __str__(self) -> str:
         text = f"{self.claim}: {self.estimate}"
-        if self.limit is None:
-            return text
-        return f"{text} against a limit of {self.limit:g}: {self.verdict}"
+        if self.limit is not None:
+            text = f"{text} against a limit of {self.limit:g}: {self.verdict}"
+        return "; ".join([text, *self.remarks])
 
 
 def _is_number(outcome: Any) -> bool:
@@ -315,6 +348,10 @@ def key_of(score: str, about: Any, output: str = "") -> str:
         name = str(about)
     key = f"{score} of {name}" if score else name
     return f"{key} for {output}" if output else key
+
+
+def _features_text(about: Any) -> str:
+    return " and ".join(about) if isinstance(about, tuple) else str(about)
 
 
 def _around(value: Any) -> Any:

@@ -74,6 +74,8 @@ class FindingFields(TypedDict):
     output: NotRequired[str]
     least: NotRequired[bool]
     judged: NotRequired[bool]
+    by_construction: NotRequired[bool]
+    only_answer: NotRequired[JsonLabel]
     detail: NotRequired[dict[str, Any]]
 
 

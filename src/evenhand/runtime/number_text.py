@@ -31,6 +31,11 @@ _UNITS = {
 _LEAST_GROUPED, _MOST_GROUPED = 1000, 1e15
 """Amounts between these are written with all their digits, in groups of three."""
 
+_MOST_DECIMALS = 8
+"""The most decimals that are written to tell a number from a limit."""
+_MOST_FIGURES = 10
+"""The most significant figures that are written for the same."""
+
 
 # Shares
 
@@ -276,6 +281,46 @@ def percent_decimals(low: float, high: float, value: float = 0.0, *, most: int =
     return decimals_for(100 * size, most=most)
 
 
+def percent_beside(share: float, limit: float | None, digits: int = 1) -> str:
+    """Return a share in percent, with as many decimals as show on which side of a limit it lies.
+
+    >>> percent_beside(0.0504, 0.05), percent_beside(0.139, 0.05), percent_beside(0.05, 0.05)
+    ('5.04 %', '13.9 %', '5.0 %')
+    >>> percent_beside(0.0504, None)
+    '5.0 %'
+    """
+    shown_limit = None if limit is None else 100 * limit
+    decimals = _beside(100 * share, shown_limit, digits, _MOST_DECIMALS, "f")
+    return percent(share, decimals)
+
+
+def points_beside(difference: float, limit: float | None, digits: int = 1) -> str:
+    """Return a difference of shares in points, without its unit, as `percent_beside` does.
+
+    >>> points_beside(0.0504, 0.05), points_beside(0.139, 0.05)
+    ('5.04', '13.9')
+    """
+    return percent_beside(difference, limit, digits).removesuffix(" %")
+
+
+def _beside(
+    number: float, limit: float | None, least: int, most: int, notation: str
+) -> int:
+    """Return the least digits with which a number compares with a limit as it does by itself.
+
+    Where so many digits would not tell them apart, it stays with the least.
+    """
+    if limit is None or not math.isfinite(number):
+        return least
+    shown_limit = float(plain(limit))
+    side = (number > limit) - (number < limit)
+    for digits in range(least, most + 1):
+        shown = float(f"{number:.{digits}{notation}}")
+        if (shown > shown_limit) - (shown < shown_limit) == side:
+            return digits
+    return least
+
+
 # Numbers of any kind
 
 
@@ -309,6 +354,16 @@ def amount(value: float, *, sign: str = "") -> str:
         return f"{value:{sign}.4g}"
     four_figures = float(f"{value:.4g}")
     return f"{four_figures:{sign},.0f}"
+
+
+def amount_beside(value: float, limit: float | None) -> str:
+    """Return a score of any size, with as many figures as show on which side of a limit it lies.
+
+    >>> amount_beside(5.0001, 5), amount_beside(5.0001, None), amount_beside(7.0, 5)
+    ('5.0001', '5', '7')
+    """
+    most = _beside(value, limit, 4, _MOST_FIGURES, "g")
+    return figures(value, most)
 
 
 def amount_between(low: float, high: float, *, sign: str = "") -> str:

@@ -16,6 +16,7 @@ from evenhand.results.evidence import Finding
 from evenhand.runtime.errors import UsageError
 from evenhand.runtime.random_streams import stream
 from evenhand.scores.enumeration import SMALL, SMALL_EXPENSIVE, part, whole
+from evenhand.space.feature_sets import unseen
 from evenhand.space.variants import MOST_ASSIGNMENTS
 from evenhand.statistics.estimate import StopReason
 
@@ -52,6 +53,7 @@ def ask(
     if score is None:
         score = question.sampled(terms, meter, workers, keep=keep)
     estimate = terms.shared(score.estimate)
+    only_answer = question.view.only_answer(score.answers, favoured=score.favoured)
     finding = Finding(
         question.claim(estimate, score.groups),
         question.names,
@@ -61,6 +63,9 @@ def ask(
         score.groups,
         output=question.view.title,
         score=question.kind,
+        by_construction=question.kind == "causal"
+        and unseen(question.space, question.names),
+        only_answer=only_answer,
     )
     return Answer(finding, score.stop, score.notes, score.tests)
 

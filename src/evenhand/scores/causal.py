@@ -20,6 +20,7 @@ from evenhand.scores.twins import ROWS, Causal, twins_of
 from evenhand.statistics import confidence_sequences, intervals
 from evenhand.statistics.estimate import Estimate, StopReason
 from evenhand.statistics.stopping import Plan
+from evenhand.subject.answers_seen import AnswersSeen, different
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -68,7 +69,8 @@ class CausalQuestion(Question):
             own = np.ones(len(points), dtype=np.bool_)
             tests = [tests_of(self, points, ids, own)]
         estimate = _exactly(hits, weights, population)
-        return Score(estimate, StopReason.ENUMERATED, cases, tests=tests)
+        answers = different(outcomes)
+        return Score(estimate, StopReason.ENUMERATED, cases, tests=tests, answers=answers)
 
     def tallied(
         self, terms: Terms, points: Points, sampler: Rows, meter: Meter, *, keep: bool
@@ -83,18 +85,26 @@ class CausalQuestion(Question):
         rows = max(1, ROWS // count.cost)
         hits = []
         cases: list[Case] = []
+        seen = AnswersSeen()
         for start in range(0, len(points), rows):
-            hits_here, asked, witnesses = count.count(points[start : start + rows], CASES)
-            hits.append(hits_here)
-            cases += [case for _, case in witnesses]
-            meter.queries += int(asked.sum())
+            part = count.count(points[start : start + rows], CASES)
+            hits.append(part.hits)
+            cases += [case for _, case in part.cases]
+            seen.merge(answer for _, answer in part.answers)
+            meter.queries += int(part.asked.sum())
         all_hits = np.concatenate(hits)
         if sampler.sample_of is None:
             estimate = _exactly(all_hits, sampler.weights, population)
         else:
             estimate = self._estimate(all_hits, terms, population)
         tests = [self._kept(points)] if keep else []
-        return Score(estimate, StopReason.ENUMERATED, cases[:CASES], tests=tests)
+        return Score(
+            estimate,
+            StopReason.ENUMERATED,
+            cases[:CASES],
+            tests=tests,
+            answers=seen.answers,
+        )
 
     def _estimate(self, hits: NDArray[Any], terms: Terms, population: str) -> Estimate:
         """Return the score of a population from a sample of it."""
@@ -122,7 +132,9 @@ class CausalQuestion(Question):
             plan, count, cost=count.cost, meter=meter, workers=workers, task=self.task
         )
         tests = [self._kept(draws.take(0, found.draws))] if keep else []
-        return Score(found.estimate, found.stop, found.cases, tests=tests)
+        return Score(
+            found.estimate, found.stop, found.cases, tests=tests, answers=found.answers
+        )
 
     def _interval(self, terms: Terms) -> str | None:
         if not self.view.graded:

@@ -14,13 +14,21 @@ import numpy as np
 from evenhand.population.samplers import Uniform
 from evenhand.runtime import number_text
 from evenhand.runtime.errors import UsageError, clip
-from evenhand.scores.group_rates import TRIED, GroupCount, Tally, inhabited, moved
+from evenhand.scores.group_rates import (
+    TRIED,
+    GroupCount,
+    Tally,
+    inhabited,
+    moved,
+    paired,
+)
 from evenhand.scores.groups import Groups
 from evenhand.scores.question import Question, Score, tests_of
 from evenhand.scores.sampling_loop import sample
 from evenhand.statistics.estimate import StopReason
 from evenhand.statistics.group_stopping import SpreadPlan
 from evenhand.statistics.stopping import Plan
+from evenhand.subject.answers_seen import AnswersSeen, different
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -71,8 +79,11 @@ class GroupQuestion(Question):
         population = sampler.population(self.space)
         meter.queries += len(points)
         if sampler.sample_of is None:
-            return self._exact(points, sampler.weights, population, meter, keep=keep)
-        amounts = self._amounts(points)
+            weights = sampler.weights
+            alike = sampler.twins == "rows"
+            return self._exact(points, weights, population, meter, keep=keep, alike=alike)
+        answers = self.view.decide(points)
+        amounts = self.view.amount(answers)
         tally = Tally.of(self.groups, points, amounts)
         # A group that no input can be in says nothing, seen or not.
         possible = np.flatnonzero(~Uniform().empty(self.groups)).tolist()
@@ -82,12 +93,13 @@ class GroupQuestion(Question):
         return Score(
             tally.sampled(terms.share, population, graded=graded, empty=len(unseen)),
             StopReason.ENUMERATED,
-            self._lost(tally, points, amounts, meter),
+            self._lost(tally, points, answers, meter),
             tally.listed(terms.level, population, method=method),
             self._kept(points, keep=keep),
             self._unseen(
                 unseen, "may be treated in any way, which leaves the score undecided"
             ),
+            different(answers),
         )
 
     def _exact(
@@ -98,21 +110,21 @@ class GroupQuestion(Question):
         meter: Meter,
         *,
         keep: bool,
+        alike: bool = False,
     ) -> Score:
-        amounts = self._amounts(points)
+        answers = self.view.decide(points)
+        amounts = self.view.amount(answers)
         tally = Tally.of(self.groups, points, amounts, weights)
         unseen = sorted(set(range(len(self.groups))) - set(tally.members))
         return Score(
             tally.exact(population, len(points)),
             StopReason.ENUMERATED,
-            self._lost(tally, points, amounts, meter),
+            self._lost(tally, points, answers, meter, alike=alike),
             tally.listed(1.0, population, method="enumerated"),
             self._kept(points, keep=keep),
             self._unseen(unseen, "the score says nothing of them"),
+            different(answers),
         )
-
-    def _amounts(self, points: Points) -> NDArray[np.float64]:
-        return self.view.amount(self.view.decide(points))
 
     def _unseen(self, missing: Sequence[int], meaning: str) -> list[str]:
         if not missing:
@@ -125,17 +137,30 @@ class GroupQuestion(Question):
         ]
 
     def _lost(
-        self, tally: Tally, points: Points, amounts: NDArray[np.float64], meter: Meter
+        self,
+        tally: Tally,
+        points: Points,
+        answers: NDArray[Any],
+        meter: Meter,
+        *,
+        alike: bool = False,
     ) -> Sequence[Case]:
-        """Return cases of the best group that lose the favourable outcome in the worst."""
+        """Return cases of the best group that lose the favourable outcome in the worst.
+
+        With `alike`, their twins are others of the points, and nothing is asked.
+        """
         best = int(np.argmax(tally.rates))
         worst = int(np.argmin(tally.rates))
         if not self.view.counts or tally.rates[best] == tally.rates[worst]:
             return []
+        groups = self.groups.of(points)
+        in_best = groups == tally.members[best]
+        if alike:
+            sides = in_best, groups == tally.members[worst]
+            return paired(self.view, self.names, points, answers, sides)
         # Each of them is asked twice: as it is, and moved.
         tried = int(min(TRIED, meter.left // 2))
-        in_best = self.groups.of(points) == tally.members[best]
-        favoured = points[in_best & (amounts > 0)]
+        favoured = points[in_best & self.view.favourable(answers)]
         cases, asked = moved(self.view, self.groups, favoured[:tried], tally.members[worst])
         meter.queries += asked
         return cases
@@ -174,6 +199,7 @@ class GroupQuestion(Question):
             tally.listed(terms.level, population, method="anytime"),
             self._drawn(count, sizes, keep=keep),
             self._unseen(unseen, "the score says nothing of them"),
+            outcome.answers,
         )
 
     def _paper(
@@ -191,6 +217,7 @@ class GroupQuestion(Question):
                 f" {len(counts):,}; raise queries"
             )
         outcomes = []
+        seen = AnswersSeen()
         for number, count_of_group in enumerate(counts):
             part = meter.share(len(counts) - number)
             outcome = sample(
@@ -201,6 +228,7 @@ class GroupQuestion(Question):
                 # A score needs all groups.
                 raise KeyboardInterrupt
             outcomes.append(outcome)
+            seen.merge(outcome.answers)
         sizes = np.array([outcome.draws for outcome in outcomes])
         hits = np.array([float(np.sum(outcome.hits)) for outcome in outcomes])
         tally = Tally(self.groups, count.members, hits, sizes.astype(float))
@@ -213,6 +241,7 @@ class GroupQuestion(Question):
             (),
             tally.listed(terms.level, population, method="wald"),
             self._drawn(count, sizes, keep=keep),
+            answers=seen.answers,
         )
 
     def _drawn(self, count: GroupCount, sizes: NDArray[Any], *, keep: bool) -> list[Tests]:

@@ -16,8 +16,10 @@ from evenhand.results.evidence import Group
 from evenhand.runtime.errors import UsageError
 from evenhand.scores.sampling_loop import CASES, Counted
 from evenhand.scores.twins import ROWS, case_of
+from evenhand.space.row_keys import classes
 from evenhand.statistics import confidence_sequences, intervals
 from evenhand.statistics.estimate import Estimate
+from evenhand.subject.answers_seen import first_answers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -77,18 +79,28 @@ class GroupCount:
         executed_before = self.subject.executed
         rows = max(1, ROWS // self.cost)
         parts = []
+        answers: list[tuple[int, Any]] = []
         for start in range(first, last, rows):
-            parts.append(self._amounts(start, min(start + rows, last)))
+            amounts, answers_here = self._amounts(start, min(start + rows, last))
+            parts.append(amounts)
+            answers += answers_here
         asked = self.subject.asked - asked_before
         executed = self.subject.executed - executed_before
-        return Counted(np.concatenate(parts), [], asked, executed)
+        return Counted(np.concatenate(parts), [], asked, executed, answers=answers)
 
-    def _amounts(self, start: int, stop: int) -> NDArray[Any]:
-        """Return how favourable the outcome of each draw is: a row for each, a column per group."""
+    def _amounts(self, start: int, stop: int) -> tuple[NDArray[Any], list[tuple[int, Any]]]:
+        """Return how favourable the outcome of each draw is: a row for each, a column per group.
+
+        With it come the different answers, each with the number of the first draw that got it.
+        """
         points = np.concatenate([draws.take(start, stop) for draws in self.draws])
         outcomes = self.view.decide(np.asfortranarray(points))
+        by_draw = outcomes.reshape(self.cost, -1).T.ravel()
+        answers = []
+        for place, answer in first_answers(by_draw):
+            answers.append((start + place // self.cost, answer))
         amounts = self.view.amount(outcomes).reshape(self.cost, -1).T
-        return amounts if self.cost > 1 else amounts[:, 0]
+        return amounts if self.cost > 1 else amounts[:, 0], answers
 
     def cases(self, rates: Floats) -> tuple[list[Case], int]:
         """Return cases of the best group whose outcome changes in the worst, and what that took."""
@@ -116,6 +128,37 @@ def moved(view: View, groups: Groups, points: Points, group: int) -> tuple[list[
         outcomes = (before[row], after[row])
         cases.append(case_of(groups.space, points[row], others[row], outcomes))
     return cases, 2 * len(points)
+
+
+def paired(
+    view: View,
+    names: tuple[str, ...],
+    points: Points,
+    outcomes: NDArray[Any],
+    sides: tuple[NDArray[np.bool_], NDArray[np.bool_]],
+) -> list[Case]:
+    """Return people of the one side who get the favourable outcome, beside twins who do not.
+
+    The twins are on the other side, and alike in all features but those at issue. They are among
+    the points, so that nothing more is asked.
+    """
+    space = view.subject.space
+    favourable = view.favourable(outcomes)
+    side, other_side = sides
+    # People with the same number differ in nothing but the features at issue.
+    alike = classes(points, space, names)
+    refused = np.flatnonzero(other_side & ~favourable)
+    number_of_classes = int(alike.max(initial=0)) + 1
+    twin_of_class = np.full(number_of_classes, -1)
+    twin_of_class[alike[refused]] = refused
+    twins = twin_of_class[alike]
+    accepted = np.flatnonzero(side & favourable & (twins >= 0))
+    cases = []
+    for row in accepted[:CASES].tolist():
+        twin = int(twins[row])
+        pair = (outcomes[row], outcomes[twin])
+        cases.append(case_of(space, points[row], points[twin], pair))
+    return cases
 
 
 @dataclass(frozen=True, slots=True)

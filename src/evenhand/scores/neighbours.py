@@ -7,7 +7,7 @@ import time
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -269,24 +269,37 @@ def _averaged(amounts: NDArray[np.float64], counts: list[int]) -> NDArray[np.flo
     return mean
 
 
+class _Answered(NamedTuple):
+    """What came of asking about some rows."""
+
+    means: NDArray[np.float64]
+    asked: int
+    executed: int
+    answers: tuple[Any, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class _Means:
     """Asks about some rows, here or in another process.
 
-    It returns the mean of each row, and how many inputs were asked and really run.
+    It returns the mean of each row, how many inputs were asked and really run, and the different
+    answers.
     """
 
     neighbours: Neighbours
     draws: int | None
     seed: int
 
-    def __call__(self, task: tuple[int, Points]) -> tuple[NDArray[np.float64], int, int]:
+    def __call__(self, task: tuple[int, Points]) -> _Answered:
         first, points = task
-        subject = self.neighbours.view.subject
+        view = self.neighbours.view
+        subject = view.subject
         asked_before = subject.asked
         executed_before = subject.executed
         means = self.neighbours.means(points, draws=self.draws, seed=self.seed, first=first)
-        return means, subject.asked - asked_before, subject.executed - executed_before
+        asked = subject.asked - asked_before
+        executed = subject.executed - executed_before
+        return _Answered(means, asked, executed, view.answers)
 
 
 def walk(
@@ -366,7 +379,9 @@ class _Crew:
 
     def __init__(self, means: _Means, cost: int, workers: Workers) -> None:
         self._means = means
-        self._subject = means.neighbours.view.subject
+        view = means.neighbours.view
+        self._subject = view.subject
+        self._seen = view.subject.seen[view.name]
         self._workers = workers
         # Expensive subjects run processes or requests of their own side by side.
         self._width = 1 if self._subject.adapter.expensive else workers.width
@@ -405,12 +420,14 @@ class _Crew:
         if parts > 1:
             answers = self._workers.map(self._means, tasks)
             self._worth = min(self._worth, LONG)
-            self._subject.asked += sum(asked for _, asked, _ in answers)
-            self._subject.executed += sum(executed for _, _, executed in answers)
+            for answer in answers:
+                self._subject.asked += answer.asked
+                self._subject.executed += answer.executed
+                self._seen.merge(answer.answers)
         else:
             answers = [self._means(tasks[0])]
             self._next = min(GROWTH * len(points), self._most)
         self._warm = self._seconds is not None
         seconds = (time.perf_counter() - began) * parts / len(points)
         self._seconds = max(seconds, LEAST_SECONDS)
-        return np.concatenate([means for means, _, _ in answers])
+        return np.concatenate([answer.means for answer in answers])

@@ -63,6 +63,15 @@ class Score:
     groups: tuple[Group, ...] = ()
     tests: Sequence[Tests] = ()
     notes: Sequence[str] = field(default_factory=list)
+    answers: tuple[Any, ...] = ()
+    """The different answers that the estimate rests on, at most so many as are told apart."""
+
+    @property
+    def favoured(self) -> bool | None:
+        """Whether anybody got the favourable outcome, None where the score does not tell."""
+        if not self.groups:
+            return None
+        return any(group.estimate.value > 0 for group in self.groups)
 
 
 @dataclass(frozen=True)

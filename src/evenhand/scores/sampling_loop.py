@@ -11,8 +11,9 @@ from __future__ import annotations
 import math
 import sys
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -20,6 +21,7 @@ import numpy as np
 from evenhand.runtime.errors import UsageError
 from evenhand.scores.settling import settle_differs
 from evenhand.statistics.estimate import StopReason
+from evenhand.subject.answers_seen import MOST
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -65,6 +67,8 @@ class Counted:
     executed: int
     costs: NDArray[np.int64] | None = None
     """The inputs asked for each draw, where that differs from draw to draw."""
+    answers: list[tuple[int, Any]] = field(default_factory=list)
+    """The different answers, each with the number of the first draw that got it."""
 
 
 class Count(Protocol):
@@ -92,6 +96,8 @@ class Outcome:
     """How many draws the estimate rests on."""
     hits: Any
     """The hits among them, one number for each group where there are several."""
+    answers: tuple[Any, ...] = ()
+    """The different answers to them."""
 
 
 def sample(
@@ -139,7 +145,14 @@ def sample(
         judgement = plan.judge(seen.hits, seen.n, last=True)
         reason = StopReason.INTERRUPTED
     meter.queries += seen.asked
-    return Outcome(judgement.estimate, reason, hits.cases(seen.n), seen.n, seen.hits)
+    return Outcome(
+        judgement.estimate,
+        reason,
+        hits.cases(seen.n),
+        seen.n,
+        seen.hits,
+        hits.answers(seen.n),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,6 +218,7 @@ class _Hits:
         self._start = 0
         self._sums: NDArray[np.float64] = np.zeros(0)
         self._witnesses: list[tuple[int, Case]] = []
+        self._answers: dict[Any, int] = {}
         self._asked_before = 0
         self._asked: NDArray[np.int64] | None = None
 
@@ -224,6 +238,11 @@ class _Hits:
         cases = [case for number, case in self._witnesses if number < n]
         return tuple(cases[:CASES])
 
+    def answers(self, n: int) -> tuple[Any, ...]:
+        """Return the different answers to the first n draws."""
+        first_draw = sorted(self._answers.items(), key=itemgetter(1))
+        return tuple(answer for answer, number in first_draw if number < n)
+
     def add(self, parts: list[Counted]) -> None:
         """Put a new wave in the place of the last one."""
         before = self._sums[-1:]
@@ -242,6 +261,9 @@ class _Hits:
         for part in parts:
             if len(self._witnesses) < CASES:
                 self._witnesses += part.witnesses
+            for number, answer in part.answers:
+                if len(self._answers) < MOST:
+                    self._answers.setdefault(answer, number)
 
 
 class _Pace:

@@ -17,6 +17,7 @@ import numpy as np
 from evenhand.results.evidence import Case
 from evenhand.scores.sampling_loop import CASES, Counted
 from evenhand.space.feature import plain
+from evenhand.subject.answers_seen import first_answers
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -91,6 +92,35 @@ class Trial(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class CountedTwins:
+    """What was found among the variants of some points."""
+
+    hits: NDArray[Any]
+    """The distance of each point to its farthest variant."""
+    asked: NDArray[np.int64]
+    """How many inputs were asked for each."""
+    cases: list[tuple[int, Case]]
+    answers: list[tuple[int, Any]]
+    """The different answers, each with the number of the first point that got it."""
+
+    @classmethod
+    def of(
+        cls,
+        hits: NDArray[Any],
+        asked: NDArray[np.int64],
+        cases: list[tuple[int, Case]],
+        base: NDArray[Any],
+    ) -> CountedTwins:
+        """Take the answers from the outcomes of the points, and from the cases.
+
+        A variant that is no case got the outcome of its point, or one that comes after a case.
+        """
+        answers = first_answers(base)
+        answers += [(row, case.outcomes[1]) for row, case in cases]
+        return cls(hits, asked, cases, answers)
+
+
 @dataclass(frozen=True)
 class Causal:
     """Finds the draws that are discriminated against.
@@ -140,24 +170,25 @@ class Causal:
         hits = []
         costs = []
         witnesses: list[tuple[int, Case]] = []
+        answers: list[tuple[int, Any]] = []
         for start in range(first, last, rows):
             points = self.draws.take(start, min(start + rows, last))
-            hits_here, costs_here, cases = self.count(points, CASES)
-            hits.append(hits_here)
-            costs.append(costs_here)
+            part = self.count(points, CASES)
+            hits.append(part.hits)
+            costs.append(part.asked)
+            answers += [(start + row, answer) for row, answer in part.answers]
             if len(witnesses) < CASES:
-                witnesses += [(start + row, case) for row, case in cases]
+                witnesses += [(start + row, case) for row, case in part.cases]
         return Counted(
             np.concatenate(hits),
             witnesses,
             self.subject.asked - asked_before,
             self.subject.executed - executed_before,
             costs=np.concatenate(costs),
+            answers=answers,
         )
 
-    def count(
-        self, points: Points, most: int
-    ) -> tuple[NDArray[Any], NDArray[np.int64], list[tuple[int, Case]]]:
+    def count(self, points: Points, most: int) -> CountedTwins:
         """Return each point's distance to its farthest variant, what that took, and some cases."""
         if self.staged:
             return self._seek(points, most)
@@ -165,11 +196,10 @@ class Causal:
         hits = twins.apart.max(axis=0)
         first = np.flatnonzero(hits)[:most].tolist()
         cases = [(row, self._case(points, twins, row)) for row in first]
-        return hits, np.full(len(points), self.cost), cases
+        asked = np.full(len(points), self.cost)
+        return CountedTwins.of(hits, asked, cases, twins.base)
 
-    def _seek(
-        self, points: Points, most: int
-    ) -> tuple[NDArray[Any], NDArray[np.int64], list[tuple[int, Case]]]:
+    def _seek(self, points: Points, most: int) -> CountedTwins:
         base = self.view.decide(points)
         flips = seek(self.view, points, base, stages(points, self.space, self.names))
         cases = []
@@ -178,7 +208,7 @@ class Causal:
             cases.append(
                 (row, case_of(self.space, points[row], flips.twins[row], outcomes))
             )
-        return flips.found, flips.asked + 1, cases
+        return CountedTwins.of(flips.found, flips.asked + 1, cases, base)
 
     def _case(self, points: Points, twins: Twins, row: int) -> Case:
         """Return a point beside the simplest variant with another outcome."""

@@ -66,6 +66,14 @@ def feature_sets(space: Space, over: Over | None) -> list[tuple[str, ...]]:
     return sets
 
 
+def unseen(space: Space, names: Sequence[str]) -> bool:
+    """Return whether the software takes none of these features.
+
+    Nothing that it does can then depend on them alone: that they change nothing is no evidence.
+    """
+    return bool(names) and not any(space.feature(name).passed for name in names)
+
+
 def unseen_notes(space: Space, sets: Sequence[tuple[str, ...]]) -> list[str]:
     """Return a note for each feature that the software does not take: what its score means."""
     every_name = set().union(*sets)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -13,6 +13,7 @@ from evenhand.runtime.errors import UsageError, clip
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import Self
 
 _OLD_UNITS = {"inputs found": "count", "the score's own": "amount"}
 """What the first format of JSON calls the units."""
@@ -81,6 +82,9 @@ class Estimate:
         How the interval was made.
     population : str
         What the score describes, in words.
+    beside : float
+        The limit that the estimate is shown beside: its text has as many digits as show on which
+        side of the limit it lies.
 
     Notes
     -----
@@ -93,6 +97,8 @@ class Estimate:
     12.3 % (10.1 % to 14.8 %, 95 % level, n = 2,048, exact)
     >>> estimate.value_text, estimate.interval_text, estimate.level_text
     ('12.3 %', '10.1 % to 14.8 %', '95 % level')
+    >>> Estimate(0.09, 0.0504, 0.139, 247, 0.95, "exact", beside=0.05).interval_text
+    '5.04 % to 13.9 %'
     """
 
     unit: ClassVar[str] = "rate"
@@ -105,6 +111,7 @@ class Estimate:
     level: float
     method: str
     population: str = ""
+    beside: float | None = field(default=None, compare=False, repr=False, kw_only=True)
 
     def __post_init__(self) -> None:
         if self.n < 0:
@@ -140,6 +147,10 @@ class Estimate:
             )
         share = float(hits) / n
         return cls(share, share, share, n, 1.0, "enumerated", population)
+
+    def shown_beside(self, limit: float | None) -> Self:
+        """Return the same estimate, its text in as many digits as a limit beside it takes."""
+        return self if limit == self.beside else replace(self, beside=limit)
 
     def verdict(self, limit: float, *, least: bool = False) -> Verdict:
         """Return what the interval says of a discrimination score against the limit.
@@ -226,21 +237,19 @@ class Estimate:
         """The value as people read it, "unknown" where nothing was observed."""
         if math.isnan(self.value):
             return "unknown"
-        return number_text.percent(self.value, self._digits)
+        return self._percent(self.value)
 
     @property
     def interval_text(self) -> str:
         """The interval as people read it, empty where the value is exact."""
         if self.level == 1:
             return ""
-        return number_text.between(self.low, self.high, self._digits)
+        return " to ".join(self.ends_text)
 
     @property
     def ends_text(self) -> tuple[str, str]:
         """Both ends of the interval as people read them."""
-        return number_text.percent(self.low, self._digits), number_text.percent(
-            self.high, self._digits
-        )
+        return self._percent(self.low), self._percent(self.high)
 
     @property
     def level_text(self) -> str:
@@ -249,9 +258,9 @@ class Estimate:
             return ""
         return f"{number_text.percent_level(self.level)} level"
 
-    @property
-    def _digits(self) -> int:
-        return number_text.percent_decimals(self.low, self.high, self.value)
+    def _percent(self, share: float) -> str:
+        digits = number_text.percent_decimals(self.low, self.high, self.value)
+        return number_text.percent_beside(share, self.beside, digits)
 
     @property
     def text_without_n(self) -> str:
@@ -387,19 +396,20 @@ class Amount(Estimate):
     @property
     def value_text(self) -> str:
         """The value as people read it."""
-        return number_text.amount(self.value)
+        return number_text.amount_beside(self.value, self.beside)
 
     @property
     def interval_text(self) -> str:
         """The interval as people read it, empty where the value is exact."""
         if self.level == 1:
             return ""
-        return number_text.amount_between(self.low, self.high)
+        return " to ".join(self.ends_text)
 
     @property
     def ends_text(self) -> tuple[str, str]:
         """Both ends of the interval as people read them."""
-        return number_text.amount(self.low), number_text.amount(self.high)
+        low = number_text.amount_beside(self.low, self.beside)
+        return low, number_text.amount_beside(self.high, self.beside)
 
     def __str__(self) -> str:
         if self.level == 1:

@@ -6,7 +6,7 @@ by a distance that the user gives.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from numbers import Real
 from typing import TYPE_CHECKING, Any
@@ -224,6 +224,29 @@ class Meaning:
             )
         raise UsageError(
             f"say which outcome of {self.about} is the favourable one, with {option}"
+        )
+
+    def refuse_never_given(self, answers: Sequence[Any]) -> None:
+        """Refuse a favourable outcome that is not among the answers of a run.
+
+        What a classifier names among its classes, or the user among the labels, is an outcome all
+        the same: the run has only not come upon it. So is either of two truth values.
+        """
+        if self.scores or not self.values or not answers:
+            return
+        known = {*answers, *(self.known or ()), *(self.labels or ())}
+        if all(isinstance(answer, bool) for answer in answers):
+            known |= {False, True}
+        if known.intersection(self.values):
+            return
+        option = f"positive[{self.name!r}]" if self.name else "positive"
+        value = self.positive if len(self.values) > 1 else self.values[0]
+        shown = clip(repr(value))
+        choices = nearest(self.values[0], answers)
+        raise UsageError(
+            f"{self.about} never answered {option} = {shown} in this run, so that nobody would be"
+            f" favoured; {choices}, which it answered. If it can answer {shown}, name all its"
+            " answers with labels=[…]"
         )
 
     def amount(self, outcomes: NDArray[Any]) -> NDArray[np.float64]:

@@ -103,6 +103,8 @@ class SharedView(View):
         if not isinstance(inputs, np.ndarray):
             return super().decide(inputs)
         if self.worth(inputs):
-            return np.concatenate(self.shared(self.ask, inputs))
+            outcomes = np.concatenate(self.shared(self.ask, inputs))
+            self.subject.seen[self.name].add(outcomes)
+            return outcomes
         found: NDArray[Any] = self.timed(super().decide, inputs)
         return found

@@ -13,6 +13,7 @@ from evenhand.runtime.options import checked_keywords
 from evenhand.space.feature import plain
 from evenhand.space.space import Space
 from evenhand.subject.adapters.resolve import adapt, as_printed
+from evenhand.subject.answers_seen import AnswersSeen
 from evenhand.subject.constructors import SubjectConstructors
 from evenhand.subject.memo import Memo
 from evenhand.subject.outcome_check import Answers
@@ -121,11 +122,7 @@ class Subject(SubjectConstructors):
         ledger: str | PathLike[str] | None = None,
         identity: str | None = None,
     ) -> None:
-        if not isinstance(space, Space):
-            raise UsageError(
-                f"space = {clip(repr(space))} is not a Space; build one with Space(...) or"
-                " Space.from_frame(...)"
-            )
+        _check_space(space)
         adapter = adapt(
             model, positive=positive, threshold=threshold, output=output, identity=identity
         )
@@ -133,11 +130,6 @@ class Subject(SubjectConstructors):
             # With several outputs a program prints JSON, which says itself what is text.
             positive = as_printed(positive)
             labels = as_printed(labels)
-        if not space.passed:
-            raise UsageError(
-                "no feature of the space is passed to the software; leave passed=True on one of"
-                " them"
-            )
         self.outputs = checked_outputs(outputs)
         adapter.outputs = self.outputs
         self.declared = space
@@ -157,6 +149,7 @@ class Subject(SubjectConstructors):
         """Whether it was settled when outcomes differ (`settle_differs`)."""
         self.answered: dict[str, str] = {}
         """The kind of numpy's type of the first answers, by output."""
+        self.seen = {name: AnswersSeen() for name in self.meanings}
         answers = {name: Answers.of(meaning) for name, meaning in self.meanings.items()}
         self._answers = Records(answers) if self.outputs else answers[""]
         self._memo = Memo(wanted=memo, expensive=adapter.expensive)
@@ -202,6 +195,7 @@ class Subject(SubjectConstructors):
             outcomes = self._decided(points)
             if self._recent is not None:
                 self._recent.keep(points, outcomes)
+        self.note(outcomes)
         if not self.answered and len(points):
             self._note_kinds(outcomes)
         return outcomes
@@ -222,6 +216,16 @@ class Subject(SubjectConstructors):
         else:
             given = self.differs if isinstance(self.differs, dict) else {}
             self.differs = given | {name: scale.differs}
+
+    def begin(self) -> None:
+        """Forget which answers were seen: what a verb says of them is about its own run."""
+        for seen in self.seen.values():
+            seen.clear()
+
+    def note(self, outcomes: Outcomes) -> None:
+        """Note which answers are among outcomes, of each output where there are several."""
+        for name, seen in self.seen.items():
+            seen.add(outcomes[name] if name else outcomes)
 
     @property
     def remembers(self) -> bool:
@@ -402,6 +406,19 @@ class Subject(SubjectConstructors):
 
     def __repr__(self) -> str:
         return f"Subject({self.name}, {self.space})"
+
+
+def _check_space(space: Any) -> None:
+    """Refuse what is no space, and a space of which the software would see nothing."""
+    if not isinstance(space, Space):
+        raise UsageError(
+            f"space = {clip(repr(space))} is not a Space; build one with Space(...) or"
+            " Space.from_frame(...)"
+        )
+    if not space.passed:
+        raise UsageError(
+            "no feature of the space is passed to the software; leave passed=True on one of them"
+        )
 
 
 def as_subject(subject: Any, space: Space | None, **options: Any) -> Subject:

@@ -7,9 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evenhand.subject.answers_seen import MOST
 from evenhand.subject.outcome_meaning import distance
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from evenhand.subject.outcome_meaning import Differs, Meaning
@@ -106,6 +109,24 @@ class View:
         """Return this output's outcome of each input."""
         outcomes = self.subject.decide(inputs)
         return np.ascontiguousarray(outcomes[self.name]) if self.name else outcomes
+
+    @property
+    def answers(self) -> tuple[Any, ...]:
+        """The different answers of this output since the run began."""
+        return self.subject.seen[self.name].answers
+
+    def only_answer(self, answers: Sequence[Any], *, favoured: bool | None = None) -> Any:
+        """Return the one answer that was given in a run, None where there were several or none.
+
+        Raises a UsageError where the favourable outcome cannot be what it is said to be, since the
+        software never gave it. `favoured` says whether anybody got it. Where a score does not rest
+        on that, it is None, and only the answers of software that gave several tell it.
+        """
+        if favoured is None:
+            favoured = not 1 < len(answers) < MOST
+        if not favoured:
+            self.meaning.refuse_never_given(answers)
+        return answers[0] if len(answers) == 1 else None
 
     def distance(self, a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
         """Return how far apart outcomes are."""

@@ -24,6 +24,7 @@ from evenhand.subject.adapters.base import Adapter, is_torch_module
 from evenhand.subject.adapters.estimator import EstimatorAdapter
 from evenhand.subject.adapters.function import FunctionAdapter
 from evenhand.subject.adapters.resolve import adapt
+from evenhand.subject.answers_seen import AnswersSeen
 from evenhand.subject.memo import Memo
 from evenhand.subject.options import OUTPUT, SHARED, THRESHOLD
 from evenhand.subject.outcome_check import Answers
@@ -121,6 +122,7 @@ class TextSubject:
         self.meanings = {"": meaning}
         self.asked = 0
         self.executed = 0
+        self.seen = {"": AnswersSeen()}
         self._answers = Answers.of(meaning)
         self._memo = Memo(wanted=memo, expensive=self.adapter.expensive)
         self._ledger: Ledger | None = None
@@ -202,6 +204,7 @@ class TextSubject:
         distinct = list(places)
         remembered = self._memo.on or self._ledger is not None
         outcomes = self._recall(distinct) if remembered else self._ask_all(distinct)
+        self.seen[""].add(outcomes)
         if len(distinct) == len(given):
             return outcomes
         positions = [places[text] for text in given]
@@ -210,7 +213,13 @@ class TextSubject:
     def answer(self, inputs: Any, size: int, adapter: Adapter) -> Outcomes:
         """Return the outcomes of inputs that a part of the same software takes, such as counts."""
         self.asked += size
-        return self._run(inputs, size, adapter)
+        outcomes = self._run(inputs, size, adapter)
+        self.seen[""].add(outcomes)
+        return outcomes
+
+    def begin(self) -> None:
+        """Forget which answers were seen: what a verb says of them is about its own run."""
+        self.seen[""].clear()
 
     def need_deterministic(self, texts: Sequence[str]) -> None:
         """Ask some texts a second time, and raise NotDeterministic where the answers differ.

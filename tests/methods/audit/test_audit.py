@@ -789,8 +789,8 @@ def test_a_terminal_shows_checks_verdicts_and_the_exit_code():
     )
     assert audit_lines(crashed) == [
         "measure sex",
-        "UNDECIDED not run: gone",
-        "UNDECIDED 1 check: 1 not run",
+        "NOT RUN   gone",
+        "NOT RUN   1 check: 1 not run",
         "exit code 4: the software failed",
     ]
 

@@ -199,14 +199,14 @@ def test_batches_change_nothing(monkeypatch):
         counted = causal((0, 60))
         assert counted.costs is not None
         assert counted.asked == counted.costs.sum()
-        hits, asked, cases = causal.count(points, 3)
+        of_points = causal.count(points, 3)
         result = {
             "hits of draws": counted.hits.tolist(),
             "costs of draws": counted.costs.tolist(),
             "witnesses of draws": counted.witnesses,
-            "hits of points": hits.tolist(),
-            "costs of points": asked.tolist(),
-            "cases of points": [case for _, case in cases],
+            "hits of points": of_points.hits.tolist(),
+            "costs of points": of_points.asked.tolist(),
+            "cases of points": [case for _, case in of_points.cases],
         }
         results.append(result)
     assert results[1] == results[0]

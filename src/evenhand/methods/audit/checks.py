@@ -329,13 +329,18 @@ def usual(space: Space | None, *, real: bool, rates: bool = True) -> list[dict[s
     if not protected:
         features = ", ".join(space.names)
         raise UsageError(messages.NOTHING_PROTECTED.format(features=features))
+    # That a feature which the software does not see changes nothing is no evidence: of those, only
+    # the rates of groups among real rows tell anything.
+    seen = [name for name in protected if space.feature(name).passed]
+    if not seen and not real:
+        raise UsageError(messages.NOTHING_SEEN.format(features=", ".join(protected)))
     checks: list[dict[str, Any]] = []
-    for name in protected:
+    for name in seen:
         checks.append({"job": "measure", "over": [name], "limit": LIMIT})
     # The sets of many features are too many to be looked at without being asked for.
-    if 1 < len(protected) <= MOST_TOGETHER:
-        checks.append({"job": "subsets", "among": protected, "limit": LIMIT})
-    for name in protected:
+    if 1 < len(seen) <= MOST_TOGETHER:
+        checks.append({"job": "subsets", "among": seen, "limit": LIMIT})
+    for name in seen:
         checks.append({"job": "search", "over": [name]})
     if real:
         sizes = [space.feature(name).size for name in protected]

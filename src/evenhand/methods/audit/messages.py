@@ -55,6 +55,10 @@ ONLY_FOR_TEXTS = (
     " {known}"
 )
 OVER_NAMES_NO_FEATURES = "{place} has over = {over}; write the names of features"
+NOTHING_SEEN = (
+    "the software does not see {features}, so that nothing can be told of them without real rows;"
+    " give data=…"
+)
 NOTHING_PROTECTED = (
     "the space names no protected features, so there is nothing to check; name them, or write"
     " [[checks]] with over, one or more of {features}"
@@ -208,6 +212,10 @@ SOME_FAIL = "At least one check fails. Below: which, by how much, and how sure t
 SOME_UNDECIDED = (
     "No check fails, but not every one passes: the evidence does not decide. That is not"
     " a pass."
+)
+NOT_ALL_WERE_RUN = "Not every check could be run"
+SOME_NOT_RUN = (
+    "No check that was run fails, but at least one could not be run: that is not a pass."
 )
 ALL_ON_RIGHT_SIDE = (
     "Every check that has an engineering threshold is clearly on the right side of it."

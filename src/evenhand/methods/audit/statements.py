@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from evenhand.report.statement import Statement
+from evenhand.report.statement import NO_LIMIT, NOT_RUN, Statement
+from evenhand.statistics.estimate import Verdict
 
 if TYPE_CHECKING:
     from evenhand.methods.audit.audit_result import Audit
@@ -30,6 +31,20 @@ def all_statements(audit: Audit) -> list[Statement]:
     for check in audit.checks:
         found += statements(check)
     return found
+
+
+def overall_word(audit: Audit) -> str:
+    """Return the verdict of an audit in a word.
+
+    Where nothing else stays open, it is that a check could not be run.
+    """
+    undecided = []
+    for statement in all_statements(audit):
+        if statement.verdict is Verdict.UNDECIDED:
+            undecided.append(statement.word)
+    if audit.verdict is Verdict.UNDECIDED and set(undecided) == {NOT_RUN}:
+        return NOT_RUN
+    return str(audit.verdict or NO_LIMIT)
 
 
 def frame(audit: Audit) -> Any:

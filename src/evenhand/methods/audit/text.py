@@ -6,11 +6,11 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from evenhand.methods.audit import messages
-from evenhand.methods.audit.formats.ci import NOT_RUN, word_of
-from evenhand.methods.audit.statements import all_statements, statements
+from evenhand.methods.audit.statements import all_statements, overall_word, statements
 from evenhand.report.definitions import TOGETHER
 from evenhand.report.lines import LEAD, Line, Screen
-from evenhand.report.statement import NO_LIMIT
+from evenhand.report.statement import NO_LIMIT, NOT_RUN
+from evenhand.report.terminal import remark_lines
 from evenhand.runtime import number_text
 from evenhand.statistics.estimate import Verdict
 
@@ -61,7 +61,7 @@ def _lines(audit: Audit, files: Sequence[str]) -> Iterator[Line]:
         yield from _check(check)
     for note in audit.notes:
         yield Line(f"note: {note}")
-    yield Line(counted(audit), audit.verdict)
+    yield Line(counted(audit), audit.verdict, word=overall_word(audit))
     if audit.baseline:
         baseline = messages.HELD_AGAINST_LINE.format(baseline=audit.held_against)
         yield Line(baseline, indent=LEAD)
@@ -92,7 +92,7 @@ def counted(audit: Audit) -> str:
     '0 checks'
     """
     statements_of_all = all_statements(audit)
-    number_of = Counter(map(word_of, statements_of_all))
+    number_of = Counter(statement.word for statement in statements_of_all)
     counts = [f"{number_of[word]:,} {word}" for word in _ORDER if number_of[word]]
     number = len(audit.checks)
     checks = "1 check" if number == 1 else f"{number:,} checks"
@@ -127,13 +127,11 @@ def _check(check: CheckResult) -> Iterator[Line]:
 
 
 def _statement(statement: Statement) -> Iterator[Line]:
-    claim = statement.claim
-    if statement.check.found is None:
-        claim = f"{NOT_RUN}: {claim}"
-    yield Line(claim, statement.verdict, LEAD)
+    yield Line(statement.claim, statement.verdict, LEAD, word=statement.word)
     if statement.estimate is not None:
         limit = f"; limit {statement.threshold}" if statement.threshold else ""
         yield Line(f"{statement.estimate}{limit}", indent=LEAD)
+    yield from remark_lines(statement)
     if statement.held is not None:
         state = messages.AGAINST_BASELINE.format(state=statement.held.state)
         yield Line(state, indent=LEAD)

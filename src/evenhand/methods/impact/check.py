@@ -14,6 +14,8 @@ from evenhand.methods.impact.selection_rates import with_notes_before
 from evenhand.population.source import MOST_LEVELS, need_columns
 from evenhand.runtime.budget import Spent
 from evenhand.runtime.errors import ConfigError, DataError, UsageError
+from evenhand.subject.answers_seen import different
+from evenhand.subject.view import View
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -57,6 +59,7 @@ def impact(
     executed_before = subject.executed
     outcomes = subject.decide(frame)
     meaning = subject.meanings[""]
+    only_answer = _only_answer(View(subject), outcomes)
     decision = _unused("decision", frame.columns)
     table = {name: frame[name].to_numpy() for name in columns}
     options: dict[str, Any] = {"population": messages.PEOPLE_LIKE_THE_ROWS, **settings}
@@ -72,9 +75,29 @@ def impact(
         raise DataError(f"{real.file}: {error}") from error
     executed = subject.executed - executed_before
     spent = Spent(len(frame), executed, time.monotonic() - begun)
+    findings = [replace(finding, only_answer=only_answer) for finding in found.findings]
     return replace(
-        with_notes_before(found, notes), space=subject.space.to_dict(), spent=spent
+        with_notes_before(found, notes),
+        findings=findings,
+        space=subject.space.to_dict(),
+        spent=spent,
     )
+
+
+def _only_answer(view: View, outcomes: Any) -> Any:
+    """Return the one answer to all rows, None where there are several.
+
+    Outcomes of which none is favourable are refused, since there is no rate to compare with.
+    """
+    answers = different(outcomes)
+    favoured = not view.counts or bool(view.favourable(outcomes).any())
+    only_answer = view.only_answer(answers, favoured=favoured)
+    if not favoured:
+        shown = ", ".join(map(str, answers))
+        raise DataError(
+            messages.NOBODY_FAVOURED.format(favoured=view.favoured, answers=shown)
+        )
+    return only_answer
 
 
 def _too_many_values(name: str) -> str:

@@ -43,6 +43,10 @@ OUTCOME_MISSING = (
 NONE_FAVOURABLE = (
     "no {outcome} is the favourable {favourable}; there is no rate to compare with"
 )
+NOBODY_FAVOURED = (
+    "the software gave {favoured} to no row, and answered {answers}; there is no rate to compare"
+    " with"
+)
 NONE_ABOVE_MEDIAN = (
     "no {outcome} is above the median {median}; there is no rate to compare with"
 )

@@ -70,6 +70,8 @@ def _set_lines(
         score = messages.SCORE_WITH_LIMIT.format(score=score, limit=limit)
     indent = LEAD if finding.verdict is not None else 0
     yield Line(score, indent=indent)
+    for remark in finding.remarks:
+        yield Line(remark, indent=indent)
     for text in _rows(table, width):
         yield Line(text, row=True)
     for text in remarks(table):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -148,6 +149,8 @@ def measure_log(
     check_variety(table, _unbinned_numbers([*names, outcome], binned, schema))
     counted = [count_cells(table, columns, outcome, binned) for columns in sets]
     favourable = favourable_of(counted[0], outcome, positive)
+    outcomes = seen(counted[0], outcome)
+    only_answer = outcomes[0] if len(outcomes) == 1 else None
     features = _features(sets, counted, binned, declared)
     space = Space(features, protected=names)
     details, notes = _missing(counted, sets, outcome, space)
@@ -161,7 +164,8 @@ def measure_log(
     for columns, cells in zip(sets, counted, strict=True):
         counts = count_groups(cells, Groups(space, columns), outcome, favourable)
         recorded = recorded_groups(counts, support)
-        findings += recorded.findings(limit, least_ratio, **contrast_settings)
+        found = recorded.findings(limit, least_ratio, **contrast_settings)
+        findings += [replace(finding, only_answer=only_answer) for finding in found]
         notes += recorded.notes
     return Result(
         "measure_log",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -286,6 +286,7 @@ class FindingWriter:
             n = 2 * score.n
         value = abs(entry["difference"])
         estimate = self._estimate(value, entry["low"], entry["high"], n, "melded")
+        estimate = estimate.shown_beside(self.limit)
         difference = points_apart(estimate)
         claim = self.words.claim(
             entry["text"],
@@ -309,6 +310,7 @@ class FindingWriter:
         """Return the finding that bounds all rule sets that lead no story."""
         value = rest["value"]
         estimate = self._estimate(value, rest["low"], rest["high"], self._rows, "melded")
+        estimate = estimate.shown_beside(self.limit)
         difference = points_apart(estimate)
         return Finding(
             self.words.claim_of_others(rest["rules"], difference),
@@ -392,7 +394,9 @@ def rank(
 
 
 def write_findings(
-    minings: Sequence[RankedStories], cases: Sequence[Sequence[Cases]]
+    minings: Sequence[RankedStories],
+    cases: Sequence[Sequence[Cases]],
+    only_answers: Sequence[Any],
 ) -> tuple[list[Finding], list[Entry]]:
     """Return the findings of all minings, best evidence first, and an entry for each mining.
 
@@ -400,12 +404,16 @@ def write_findings(
     ----------
     cases
         For each mining, the cases that are shown with each of its stories.
+    only_answers
+        For each mining, the one answer that there was, None where there were several.
     """
     findings: list[Finding] = []
     entries: list[Entry] = []
-    for ranked, cases_of_mining in zip(minings, cases, strict=True):
+    parts = zip(minings, cases, only_answers, strict=True)
+    for ranked, cases_of_mining, only_answer in parts:
         findings_of_mining, entry = ranked.writer.write(ranked, cases_of_mining)
-        findings += findings_of_mining
+        for finding in findings_of_mining:
+            findings.append(replace(finding, only_answer=only_answer))
         entries.append(entry)
     findings.sort(key=_stories_first)
     return findings, entries
@@ -473,8 +481,12 @@ def points_apart(estimate: Estimate) -> str:
     'difference 27.3 points, 25.1 to 29.4'
     """
     digits = number_text.percent_decimals(estimate.low, estimate.high, most=4)
-    points = number_text.points(estimate.value, digits)
+    numbers = estimate.value, estimate.low, estimate.high
+    value, low, high = (
+        number_text.points_beside(number, estimate.beside, digits) for number in numbers
+    )
+    points = f"{value} points"
     if estimate.level >= 1:
         return messages.DIFFERENCE.format(points=points)
-    interval = number_text.points_between(estimate.low, estimate.high, digits)
+    interval = f"{low} to {high}"
     return messages.DIFFERENCE_BETWEEN.format(points=points, interval=interval)

@@ -32,7 +32,7 @@ from evenhand.runtime.errors import DataError, UsageError
 from evenhand.runtime.random_streams import stream
 from evenhand.runtime.workers import Workers
 from evenhand.scores.twins import case_of
-from evenhand.space.feature_sets import feature_sets
+from evenhand.space.feature_sets import feature_sets, unseen
 from evenhand.statistics.estimate import StopReason
 from evenhand.subject.subject import as_subject
 from evenhand.subject.view import views_for
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from evenhand.methods.mine.findings import OutcomeWords
+    from evenhand.methods.mine.findings import OutcomeWords, RankedStories
     from evenhand.methods.mine.ranking import RuleSet
     from evenhand.methods.mine.rule_sets import Bins
     from evenhand.methods.mine.testsgd_score import PaperScores
@@ -57,7 +57,7 @@ if TYPE_CHECKING:
 
 METHODS = ("neighbours", "drawn", "rows", "paper")
 TRIED, CASES = 32, 3
-"""People inside a rule set who are given the sensitive features of somebody outside, and cases that
+"""People inside a rule set who are given its features as somebody outside has them, and cases that
 are shown.
 """
 
@@ -193,22 +193,22 @@ def mine(
     good = _truly_favourable(views, labels, scores, len(given))
     plan = _MiningPlan(tested.space, sets, scores, options)
     before = tested.executed
+    tested.begin()
     with Workers(n_jobs) as workers, progress_bar(show=progress) as hook:
         meter = Meter(checked_budget(budget), hook)
         run = TreatmentRun(tested, given, treatment, seed, plan.sensitive, 2 * TRIED * top)
         treated = run.treated_views(views, meter, workers)
         jobs = plan.jobs(treated, good, meter)
         parts = _parts(jobs, run, level, meter)
+        only_answers = [job.only_answer for job in jobs]
         ranked = rank(parts, level=run.level(level), limit=limit, top=top)
-        cases = []
-        for job, stories in zip(jobs, ranked, strict=True):
-            cases.append([job.cases(seed, meter, lead) for lead in stories.leads])
-        findings, entries = write_findings(ranked, cases)
+        cases = _cases(jobs, ranked, seed, meter)
+        findings, entries = write_findings(ranked, cases, only_answers)
     spent = Spent(meter.queries, tested.executed - before, meter.seconds)
     stop = run.stop or StopReason.ENUMERATED
     notes = _notes(run, jobs)
-    details = {"mine": entries}
     space_entry = tested.space.to_dict()
+    details = {"mine": entries}
     return Result("mine", findings, seed, spent, stop, space_entry, notes, details=details)
 
 
@@ -266,6 +266,16 @@ def _parts(
             paper = _paper_scores(job, run, level, meter)
         parts.append(MiningPart(job.mined, job.words, paper))
     return parts
+
+
+def _cases(
+    jobs: Sequence[_MiningJob], ranked: Sequence[RankedStories], seed: int, meter: Meter
+) -> list[list[tuple[Case, ...]]]:
+    """Return the cases of each story of each mining."""
+    cases = []
+    for job, stories in zip(jobs, ranked, strict=True):
+        cases.append([job.cases(seed, meter, lead) for lead in stories.leads])
+    return cases
 
 
 def _paper_scores(
@@ -330,12 +340,24 @@ class _MiningJob:
     mined: Mining
     words: OutcomeWords
 
-    def cases(self, seed: int, meter: Meter, rule_set: RuleSet) -> tuple[Case, ...]:
-        """Return people inside whose outcome changes with the sensitive features of others.
+    @property
+    def only_answer(self) -> Any:
+        """The one answer that the software gave so far, None where it gave several.
 
-        Some people inside are given the sensitive features of somebody outside, at random.
+        A favourable outcome that it never gave is refused.
         """
-        if not self._has_cases(meter):
+        favoured = False
+        for block in self.mined.ranking.blocks:
+            favoured |= bool(block.inside.any() or block.outside.any())
+        return self.view.only_answer(self.view.answers, favoured=favoured)
+
+    def cases(self, seed: int, meter: Meter, rule_set: RuleSet) -> tuple[Case, ...]:
+        """Return people inside whose outcome changes with what the rule set is about.
+
+        Some people inside are given the features of the rule set of somebody outside, at random. No
+        other feature changes, sensitive or not: a case shows what its claim says.
+        """
+        if not self._has_cases(rule_set, meter):
             return ()
         own, twins = self._pairs(seed, rule_set)
         if not len(own):
@@ -358,19 +380,23 @@ class _MiningJob:
             cases.append(case_of(space, own[row], twins[row], outcomes))
         return tuple(cases)
 
-    def _has_cases(self, meter: Meter) -> bool:
+    def _has_cases(self, rule_set: RuleSet, meter: Meter) -> bool:
         """Return whether a change of outcome can be looked for.
 
-        It needs outcomes that are favourable or not, a budget, and a sensitive feature that the
-        software sees.
+        It needs outcomes that are favourable or not, a budget, and a feature of the rule set that
+        the software sees.
         """
         if not self.view.counts or meter.left < 2 * TRIED:
             return False
         space = self.view.subject.space
-        return any(space.feature(name).passed for name in self.mined.names)
+        return not unseen(space, self._features(rule_set))
+
+    def _features(self, rule_set: RuleSet) -> list[str]:
+        """Return the features that a rule set is about."""
+        return [self.mined.names[position] for position in rule_set.family]
 
     def _pairs(self, seed: int, rule_set: RuleSet) -> tuple[Points, Points]:
-        """Return people inside, and the same with the sensitive features of people outside."""
+        """Return people inside, and the same with its features as people outside have them."""
         space = self.view.subject.space
         names = self.mined.names
         points = self.mined.treated.points
@@ -386,7 +412,7 @@ class _MiningJob:
         donors = rng.choice(outsiders, len(chosen))
         own = points[chosen]
         twins = points[chosen]
-        for name in names:
+        for name in self._features(rule_set):
             column = space.index(name)
             twins[:, column] = points[donors, column]
         valid = space.valid(twins)

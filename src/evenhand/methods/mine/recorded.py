@@ -17,7 +17,7 @@ from evenhand.methods.mine.rule_sets import (
     check_terms,
     scores_of,
 )
-from evenhand.population.recorded import favourable_of, label_of, table_of
+from evenhand.population.recorded import favourable_of, label_of, seen, table_of
 from evenhand.results.result import Result
 from evenhand.runtime import number_text
 from evenhand.runtime.budget import Spent
@@ -133,7 +133,9 @@ def mine_log(
             notes += mining.notes
     ranked = rank(parts, level=level, limit=limit, top=top)
     no_cases: list[list[tuple[Case, ...]]] = [[()] * len(mined.stories) for mined in ranked]
-    findings, entries = write_findings(ranked, no_cases)
+    outcomes = seen(kept.select(outcome).unique(), outcome)
+    only_answer = outcomes[0] if len(outcomes) == 1 else None
+    findings, entries = write_findings(ranked, no_cases, [only_answer] * len(ranked))
     spent = Spent(0, 0, time.monotonic() - start)
     stop = StopReason.ENUMERATED
     notes = list(dict.fromkeys(notes))

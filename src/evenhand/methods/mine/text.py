@@ -9,7 +9,7 @@ from evenhand.methods.mine import messages
 from evenhand.methods.mine.findings import OTHER_TEXTS, among, outcome_text
 from evenhand.methods.mine.table import entries_of, mined_findings, scores
 from evenhand.report.lines import LEAD, Line, shown_cases, table_of
-from evenhand.report.terminal import closing, lines_of_findings, spent_text
+from evenhand.report.terminal import closing, lines_of_findings, remark_lines, spent_text
 from evenhand.runtime import number_text
 from evenhand.statistics.estimate import StopReason
 
@@ -81,6 +81,9 @@ def mining_lines(
     else:
         yield from _rows_head(entry)
     yield Line(_terms(entry, findings))
+    for found in findings[:1]:
+        # What is told beside one verdict of a mining is told of all of them.
+        yield from remark_lines(found.finding)
     stories = [found for found in findings if not found.others]
     if stories:
         make_table = _changes if "changes" in entry else _stories
@@ -198,17 +201,19 @@ def _stories(entry: Mapping[str, Any], findings: Sequence[MinedFinding]) -> _Sto
     several = any(story["rules"] > 1 for story in stories)
     headings = _headings(entry, level, several=several)
     rows = []
+    limit = findings[0].finding.limit
     for story in stories:
         difference = story["difference"]
-        points = number_text.points_bare(abs(difference), digits)
+        points = number_text.points_beside(abs(difference), limit, digits)
         row = [
             _rate(story["rate"]["value"], digits, graded=scores(entry)),
             _rate(story["other"]["value"], digits, graded=scores(entry)),
             f"{_arrow(difference)} {points}",
         ]
         if level < 1:
-            interval = number_text.points_between(story["low"], story["high"], digits)
-            row.append(interval)
+            low = number_text.points_beside(story["low"], limit, digits)
+            high = number_text.points_beside(story["high"], limit, digits)
+            row.append(f"{low} to {high}")
         if "texts" in entry:
             row.append(number_text.count(story["texts"]))
         else:
@@ -278,8 +283,10 @@ def _changes(entry: Mapping[str, Any], findings: Sequence[MinedFinding]) -> _Sto
     below = []
     for found in findings:
         estimate = found.finding.estimate
-        share = number_text.percent(estimate.value, digits)
-        interval = number_text.between(estimate.low, estimate.high, digits)
+        share = number_text.percent_beside(estimate.value, estimate.beside, digits)
+        low = number_text.percent_beside(estimate.low, estimate.beside, digits)
+        high = number_text.percent_beside(estimate.high, estimate.beside, digits)
+        interval = f"{low} to {high}"
         texts = number_text.count(found.story["texts"])
         rows.append([share, interval, texts])
         terms = _most_changing(entry, found.story, digits)

@@ -150,8 +150,8 @@ def hits(view: View, names: tuple[str, ...], points: Points) -> NDArray[Any]:
     parts = []
     for start in range(0, len(points), rows):
         batch = points[start : start + rows]
-        counted, *_ = causal.count(batch, 0)
-        parts.append(counted)
+        counted = causal.count(batch, 0)
+        parts.append(counted.hits)
     return np.concatenate(parts)
 
 

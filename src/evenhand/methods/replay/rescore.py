@@ -25,6 +25,7 @@ from evenhand.scores.question import Score
 from evenhand.scores.sampling_loop import CASES
 from evenhand.scores.twins import ROWS, case_of, farthest
 from evenhand.space.distribution import numbered
+from evenhand.space.feature_sets import unseen
 from evenhand.statistics import confidence_sequences
 from evenhand.statistics.estimate import Estimate, StopReason
 
@@ -121,6 +122,8 @@ class Replayed(ABC):
             score.groups,
             output,
             score="replayed",
+            by_construction=self.part.kind == "causal"
+            and unseen(self.view.subject.space, over),
             key=f"replayed {key_of(self.part.kind, over, output)}",
         )
 

@@ -141,6 +141,7 @@ class Margins:
         """Return outcomes and margins that several processes have asked for."""
         parts = view.shared(self._in_worker, points)
         outcomes = np.concatenate([part[0] for part in parts])
+        view.subject.note(outcomes)
         margins = np.concatenate([part[1] for part in parts])
         return outcomes, margins
 
@@ -177,6 +178,7 @@ class Margins:
             batch = points[start : start + ROWS_AT_ONCE]
             outcomes, *numbers = ask(batch)
             checked = subject._answers.check(outcomes, len(batch))
+            subject.note(checked)
             parts.append((checked, *numbers))
             subject.executed += len(batch)
         if len(parts) == 1:

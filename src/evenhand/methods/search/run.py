@@ -23,6 +23,7 @@ from evenhand.runtime import number_text
 from evenhand.runtime.errors import NotDeterministic
 from evenhand.runtime.random_streams import stream
 from evenhand.scores.twins import case_of
+from evenhand.space.feature_sets import unseen
 from evenhand.space.rule import Rule
 from evenhand.statistics.estimate import StopReason, Witnesses
 from evenhand.subject.parallel_view import SharedView
@@ -161,6 +162,7 @@ def _finding(
         cases,
         output=output,
         score="witnesses",
+        by_construction=unseen(kept.probe.space, kept.probe.names),
     )
 
 

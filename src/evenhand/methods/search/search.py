@@ -5,6 +5,7 @@ The idea, and three of the strategies, are those of Aequitas (Udeshi et al. 2018
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from evenhand.methods.search import SEARCH, messages
@@ -153,6 +154,7 @@ def search(
     )
     allowed = _bounded(checked_budget(budget), expensive=tested.adapter.expensive)
     executed_before = tested.executed
+    tested.begin()
     with Workers(n_jobs) as workers, progress_bar(show=progress) as hook:
         meter = Meter(allowed, hook)
         draws = Draws(Uniform(), tested.space, seed, "search")
@@ -164,10 +166,15 @@ def search(
         # A set that the run did not come to has no entry.
         if report.entry:
             entries.append(report.entry)
+    only_answers = {view.name: view.only_answer(view.answers) for view in views_of(tested)}
+    findings = []
+    for report in reports:
+        answer = only_answers[report.finding.output]
+        findings.append(replace(report.finding, only_answer=answer))
     stops = [report.stop for report in reports]
     return Result(
         "search",
-        [report.finding for report in reports],
+        findings,
         seed,
         Spent(meter.queries, tested.executed - executed_before, meter.seconds),
         next(reason for reason in LIMITING if reason in stops),

@@ -12,7 +12,12 @@ from typing import TYPE_CHECKING, Any
 from evenhand.methods.search import messages
 from evenhand.report.finding_text import searches_of, subject_of
 from evenhand.report.lines import LEAD, Line, indented, rates, twins
-from evenhand.report.terminal import closing, finding_lines, lines_of_findings
+from evenhand.report.terminal import (
+    closing,
+    finding_lines,
+    lines_of_findings,
+    remark_lines,
+)
 from evenhand.runtime import number_text
 from evenhand.statistics.estimate import Estimate
 
@@ -61,6 +66,7 @@ def search_lines(
     """
     yield Line(_head(finding, entry), finding.verdict)
     yield Line(reservation(finding, entry), indent=LEAD)
+    yield from remark_lines(finding)
     if not entry["found"]:
         return
     if cases:

@@ -6,6 +6,7 @@ Algorithm 3 does in the paper.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from evenhand.methods.subsets import SUBSETS, messages
@@ -23,6 +24,7 @@ from evenhand.space.feature_sets import unseen_notes
 from evenhand.statistics.estimate import StopReason, check_limit
 from evenhand.statistics.intervals import check_level
 from evenhand.statistics.stopping import Plan
+from evenhand.subject.answers_seen import MOST
 from evenhand.subject.outcome_scale import details_of
 from evenhand.subject.parallel_view import SharedView
 from evenhand.subject.subject import as_subject
@@ -138,6 +140,7 @@ def subsets(
     allowed = checked_budget(budget)
     views = views_for(tested, kind)
     executed_before = tested.executed
+    tested.begin()
     lattices = [Lattice(names, depth) for _ in views]
     # The level holds for all outputs together, so all of their sets share the error.
     judge = Judge(
@@ -153,7 +156,7 @@ def subsets(
         meter = Meter(allowed, hook)
         draws = Draws(population, tested.space, seed, "subsets")
         notes = prepared(draws, tested, meter)
-        searches = []
+        searches: list[Search] = []
         for view, lattice in zip(views, lattices, strict=True):
             shared = SharedView.of(view, workers)
             searches.append(Search(shared, kind, lattice, judge, options))
@@ -163,7 +166,7 @@ def subsets(
         notes += unseen_notes(tested.space, [names])
     return Result(
         "subsets",
-        _findings(searches),
+        _findings(searches, kind),
         seed,
         Spent(meter.queries, tested.executed - executed_before, meter.seconds),
         _overall(stops),
@@ -231,10 +234,15 @@ def _check_bins(feature: Feature) -> None:
         )
 
 
-def _findings(searches: Sequence[Search]) -> list[Finding]:
+def _findings(searches: Sequence[Search], kind: str) -> list[Finding]:
     findings: list[Finding] = []
     for search in searches:
-        findings += search.findings()
+        answers = search.view.answers
+        # The rates of all groups are compared, so that one of them rests on the favourable outcome.
+        favoured = len(answers) >= MOST if kind == "group" else None
+        only_answer = search.view.only_answer(answers, favoured=favoured)
+        for finding in search.findings():
+            findings.append(replace(finding, only_answer=only_answer))
     return findings
 
 

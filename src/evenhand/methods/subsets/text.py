@@ -8,7 +8,12 @@ from typing import TYPE_CHECKING, Any
 from evenhand.methods.subsets import messages
 from evenhand.report.finding_text import STATES, lattices_of
 from evenhand.report.lines import LEAD, Line, table_of
-from evenhand.report.terminal import closing, finding_lines, lines_of_findings
+from evenhand.report.terminal import (
+    closing,
+    finding_lines,
+    lines_of_findings,
+    remark_lines,
+)
 from evenhand.runtime import number_text
 from evenhand.statistics.estimate import Verdict
 
@@ -134,7 +139,11 @@ def _listed(
         features = ", ".join(entry["about"])
         finding = finding_of.get(frozenset(entry["about"]))
         score = _score(entry) if finding is None else str(finding.estimate)
-        yield Line(f"{features}: {score}", verdict, LEAD)
+        if finding is None:
+            yield Line(f"{features}: {score}", verdict, LEAD)
+            continue
+        yield Line(f"{features}: {score}", verdict and finding.verdict, LEAD)
+        yield from remark_lines(finding)
     yield from _more(len(entries))
 
 

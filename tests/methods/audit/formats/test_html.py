@@ -359,7 +359,7 @@ WORDS = {
     "repair": ("Before and after", "a note", "The same repair"),
     "failed": (
         "This check could not be run: the program ended with code 3, <oops>.",
-        "undecided",
+        "not run",
     ),
 }
 
@@ -451,7 +451,7 @@ def test_an_audit_without_checks_has_a_page():
 
 
 def test_one_statement_is_no_statements(undrawn):
-    assert "1 check made 1 statement: 1 undecided." in section_of("failed").text
+    assert "1 check made 1 statement: 1 not run." in section_of("failed").text
 
 
 def test_checks_of_the_same_name_have_sections_and_links_of_their_own(tmp_path, undrawn):
@@ -879,7 +879,9 @@ def test_very_many_inputs_and_rules_make_a_page_that_can_be_opened(undrawn):
 def test_bars_tell_their_numbers_and_the_limit():
     html = bar(Estimate(0.2, 0.1, 0.3, 90, 0.95, "exact"), 0.05)
     (drawing,) = Page(html).all("svg")
-    assert drawing["aria-label"] == "20 %, between 10 % and 30 %; engineering threshold 5 %"
+    assert drawing["aria-label"] == (
+        "20.0 %, between 10.0 % and 30.0 %; engineering threshold 5 %"
+    )
     assert Page(html).text == "5 %40 %"
     assert Page(bar(Estimate(0.2, 0.1, 0.3, 90, 0.95, "exact"))).text == "0 %40 %"
     assert Page(bar(Estimate(0.9, 0.8, 1.0, 90, 0.95, "exact"), 0.9)).text == "0 %90 %"

@@ -240,7 +240,7 @@ def test_every_statement_is_a_row_with_interval_level_n_and_verdict(audit):
     assert "| find | sex | found | 12 found |  |  | 400 |  | no limit |" in lines
     assert "| own | sex | a gap | 12.5 | 11 to 14 | 95 % | 300 |  | no limit |" in lines
     assert (
-        "| broken | measure | the software exited with code 3 |  |  |  |  |  | undecided |"
+        "| broken | measure | the software exited with code 3 |  |  |  |  |  | not run |"
         in lines
     )
     assert "at least 0.8" in lines

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 NAME = 200
 SENTENCE = 1_000
 """The most characters of a name, and of a sentence, that another program is given."""
-NOT_RUN = "not run"
-"""What stands in place of the verdict of a check that could not be run."""
 MOST_ROWS = 30
 """The most features of a case that are shown."""
 _VALUE = 100
@@ -54,16 +52,12 @@ def apart(name: str, taken: set[str]) -> str:
     return distinct
 
 
-def word_of(statement: Statement) -> str:
-    """Return the verdict of a statement in a word, or that its check could not be run."""
-    return NOT_RUN if statement.check.found is None else statement.word
-
-
 def sentences(statement: Statement) -> list[str]:
     """Return what a statement says: its claim, estimate, limit, and how it stands to a baseline."""
     found = [cut(statement.claim)]
     if statement.estimate is not None:
         found.append(f"estimate: {cut(statement.estimate)}")
+    found += [cut(remark) for remark in statement.remarks]
     if statement.against:
         found.append(statement.against)
     held = statement.held

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from evenhand.methods.audit import messages
-from evenhand.methods.audit.formats.ci import NAME, Places, cut, sentences, word_of
+from evenhand.methods.audit.formats.ci import NAME, Places, cut, sentences
 from evenhand.methods.audit.formats.markdown import to_markdown
 from evenhand.methods.audit.statements import all_statements
 from evenhand.report.lines import printable
@@ -126,7 +126,7 @@ def _annotation(kind: str, statement: "Statement", places: Places) -> str:
         properties["file"] = printable(places.file)
         properties["line"] = str(places.line(statement))
     check = cut(statement.check.name, NAME)
-    properties["title"] = f"evenhand {word_of(statement)}: {check}"
+    properties["title"] = f"evenhand {statement.word}: {check}"
     lines = sentences(statement)
     if statement.case is not None:
         lines.append(messages.FOR_EXAMPLE.format(case=cut(statement.case)))

@@ -17,13 +17,14 @@ from evenhand.methods.audit.formats.html_sections import (
     sheets_in,
     verb_of_check,
 )
-from evenhand.methods.audit.statements import all_statements, statements
+from evenhand.methods.audit.statements import all_statements, overall_word, statements
 from evenhand.report.definitions import LIMITS, TOGETHER
 from evenhand.report.finding_text import NO_DATA
 from evenhand.report.html_page import STYLE, asset, boxed
 from evenhand.report.html_section import badge, limit_text
 from evenhand.report.html_tables import ALL_BYTES, MOST_BYTES, Cell, short_sheet
 from evenhand.report.lines import printable
+from evenhand.report.statement import NO_LIMIT, NOT_RUN
 from evenhand.report.templates import piece, render
 from evenhand.runtime import number_text
 from evenhand.runtime.errors import clip
@@ -51,10 +52,11 @@ MEANS = {
     None: messages.WITHOUT_LIMIT,
 }
 _COUNTED = {
-    Verdict.FAIL: "fail",
-    Verdict.UNDECIDED: "undecided",
-    Verdict.PASS: "pass",
-    None: "without a limit",
+    "fail": "fail",
+    "undecided": "undecided",
+    NOT_RUN: NOT_RUN,
+    "pass": "pass",
+    NO_LIMIT: "without a limit",
 }
 _NOT_PASSING = (Verdict.FAIL, Verdict.UNDECIDED)
 _TITLE_LETTERS = 150
@@ -128,6 +130,9 @@ def _summary(audit: Audit, links: Sequence[CheckLink]) -> Summary:
     if audit.checks:
         word = WORDS[audit.verdict]
         meaning = MEANS[audit.verdict]
+    if overall_word(audit) == NOT_RUN:
+        word = messages.NOT_ALL_WERE_RUN
+        meaning = messages.SOME_NOT_RUN
     baseline = ""
     if audit.baseline:
         baseline = messages.HELD_AGAINST.format(baseline=audit.held_against)
@@ -149,11 +154,11 @@ def _summary(audit: Audit, links: Sequence[CheckLink]) -> Summary:
 
 def _counts(audit: Audit) -> str:
     """Return how many statements have which verdict."""
-    number_of = Counter(statement.verdict for statement in all_statements(audit))
+    number_of = Counter(statement.word for statement in all_statements(audit))
     counted = []
-    for verdict, word in _COUNTED.items():
-        if number_of[verdict]:
-            counted.append(f"{number_of[verdict]:,} {word}")
+    for word, name in _COUNTED.items():
+        if number_of[word]:
+            counted.append(f"{number_of[word]:,} {name}")
     checks = _count_text(len(audit.checks), "check")
     made = _count_text(number_of.total(), "statement")
     if not counted:
@@ -233,9 +238,9 @@ def _verdicts(audit: Audit, links: Sequence[CheckLink]) -> Markup:
         linked = piece(f"{_TEMPLATES}/checks.html.jinja", "check_link", link)
         for statement in statements(check):
             row = [
-                Cell(badge(statement.verdict)),
+                Cell(badge(statement.verdict, statement.word)),
                 Cell(linked),
-                Cell(boxed(statement.claim)),
+                Cell(boxed("; ".join((statement.claim, *statement.remarks)))),
                 *_score(statement),
             ]
             if audit.baseline:
@@ -278,7 +283,7 @@ def _definitions(audit: Audit) -> dict[str, str]:
 def _run_facts(audit: Audit) -> dict[str, Any]:
     """Return how the audit was run."""
     return {
-        "verdict": audit.verdict or "none",
+        "verdict": "none" if audit.verdict is None else overall_word(audit),
         "exit code": audit.exit_code,
         "seed": audit.seed,
         "software": audit.subject or "not named",

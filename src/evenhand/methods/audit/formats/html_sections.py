@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from evenhand.methods.audit.statements import statements
 from evenhand.report.html_tables import MOST_BYTES
 from evenhand.report.lines import printable
+from evenhand.report.statement import NOT_RUN
 from evenhand.report.templates import trusted
 from evenhand.runtime.errors import clip
 from evenhand.verbs import VERBS, verb_of
@@ -39,6 +40,7 @@ class CheckSection:
     link: CheckLink
     name: str
     verdict: Verdict | None
+    word: str
     question: str
     settings: str
     error: str
@@ -61,6 +63,7 @@ def check_section(
         link=link,
         name=check.name,
         verdict=check.verdict,
+        word=NOT_RUN if check.found is None else "",
         question=verb.question,
         settings="; ".join(settings),
         error=check.error.rstrip(".") if check.found is None else "",

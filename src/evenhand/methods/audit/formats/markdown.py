@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 from evenhand.methods.audit import messages
 from evenhand.methods.audit.audit_result import as_audit
-from evenhand.methods.audit.formats.ci import NOT_RUN, Places, cut, rows_of, word_of
+from evenhand.methods.audit.formats.ci import Places, cut, rows_of
 from evenhand.methods.audit.formats.markdown_escape import inline
-from evenhand.methods.audit.statements import all_statements
+from evenhand.methods.audit.statements import all_statements, overall_word
 from evenhand.report.definitions import LIMITS
 from evenhand.report.lines import printable
-from evenhand.report.statement import NO_LIMIT
+from evenhand.report.statement import NO_LIMIT, NOT_RUN
 from evenhand.runtime import number_text
 from evenhand.statistics.estimate import Verdict
 
@@ -55,11 +55,11 @@ def to_markdown(found: Evidence, *, room: int = ROOM) -> str:
     >>> from evenhand.runtime.budget import Spent
     >>> check = CheckResult("search sex", "search", {}, error="it *crashed*")
     >>> print(to_markdown(Audit((check,), 0, Spent(0, 0, 0.0))).splitlines()[0])
-    ## evenhand: undecided
+    ## evenhand: not run
     """
     audit = as_audit(found)
     statements = all_statements(audit)
-    statements.sort(key=lambda statement: _ORDER.index(word_of(statement)))
+    statements.sort(key=lambda statement: _ORDER.index(statement.word))
     top = _top(audit, statements)
     bottom = _bottom(audit)
     frame = "\n\n".join([*top, *bottom])
@@ -98,7 +98,9 @@ def text_of(value: object, width: int = _WIDE) -> str:
 
 
 def _top(audit: Audit, statements: Sequence[Statement]) -> list[str]:
-    verdict = audit.verdict or messages.NO_LIMIT_WAS_GIVEN
+    verdict = messages.NO_LIMIT_WAS_GIVEN
+    if audit.verdict is not None:
+        verdict = overall_word(audit)
     parts = [f"## evenhand: {verdict}", _counts(audit, statements)]
     if audit.baseline:
         baseline = text_of(audit.held_against)
@@ -111,7 +113,7 @@ def _top(audit: Audit, statements: Sequence[Statement]) -> list[str]:
 
 def _counts(audit: Audit, statements: Sequence[Statement]) -> str:
     """Return how many statements have which verdict, and how sure they are together."""
-    number_of = Counter(map(word_of, statements))
+    number_of = Counter(statement.word for statement in statements)
     counts = [f"{number_of[word]:,} {word}" for word in _ORDER if number_of[word]]
     count = f"{len(statements):,}"
     verdicts = ", ".join(counts) or messages.NOTHING_FOUND
@@ -153,11 +155,11 @@ def _bottom(audit: Audit) -> list[str]:
 
 def _row(statement: Statement) -> str:
     score, n = _score(statement.estimate)
-    claim = text_of(statement.claim)
+    claim = "; ".join(map(text_of, (statement.claim, *statement.remarks)))
     if statement.held is not None:
         claim += f" (baseline: {statement.held.state})"
     cells = (
-        f"**{word_of(statement)}**",
+        f"**{statement.word}**",
         text_of(statement.check.name, _NAME),
         claim,
         score,

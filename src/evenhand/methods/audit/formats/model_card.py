@@ -235,7 +235,7 @@ def _row(statement: Statement) -> tuple[str, ...]:
     return (
         statement.check.name,
         statement.about,
-        statement.claim,
+        "; ".join((statement.claim, *statement.remarks)),
         *_score(statement.estimate),
         statement.threshold,
         verdict,
@@ -252,16 +252,9 @@ def _score(estimate: Estimate | None) -> tuple[str, str, str, str]:
     level = estimate.method
     if estimate.level < 1:
         level = number_text.percent_level(estimate.level)
-    if estimate.unit == "amount":
-        value = number_text.amount(estimate.value)
-        interval = number_text.amount_between(estimate.low, estimate.high)
-        return value, interval, level, n
     if math.isnan(estimate.value):
         return "unknown", "", "", n
-    interval = ""
-    if estimate.level < 1:
-        interval = number_text.between(estimate.low, estimate.high)
-    return number_text.percent(estimate.value), interval, level, n
+    return estimate.value_text, estimate.interval_text, level, n
 
 
 def _groups(audit: Audit) -> Iterator[str]:

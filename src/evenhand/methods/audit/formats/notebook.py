@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from evenhand.methods.audit.audit_result import Audit, as_audit
-from evenhand.methods.audit.statements import all_statements
-from evenhand.report.statement import NO_LIMIT
+from evenhand.methods.audit.statements import all_statements, overall_word
+from evenhand.report.statement import NO_LIMIT, NOT_RUN
 from evenhand.report.templates import render
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ _COLOURS = {
     "pass": "#0b8a66",
     "undecided": "#a87900",
     NO_LIMIT: "#767676",
+    NOT_RUN: "#a87900",
 }
 """Colours that can be read on white and on black."""
 
@@ -42,7 +43,7 @@ def summary(audit: Audit, *, several: bool = True) -> str:
     table = render(
         "methods/audit/formats/pages/notebook.html.jinja",
         several=several,
-        verdict=str(audit.verdict or NO_LIMIT),
+        verdict=overall_word(audit),
         headings=headings,
         statements=every_statement[:MOST],
         more=f"{left_out:,}" if left_out > 0 else "",

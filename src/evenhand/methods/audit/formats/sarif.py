@@ -229,6 +229,8 @@ def _properties(statement: Statement) -> dict[str, Any]:
     }
     if statement.least:
         properties["least"] = True
+    if statement.finding is not None and statement.finding.by_construction:
+        properties["by_construction"] = True
     if statement.held is not None:
         properties["baseline"] = statement.held.state
     return {key: _known(value) for key, value in properties.items()}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -41,6 +41,7 @@ from evenhand.space.feature import category
 from evenhand.space.space import Space
 from evenhand.statistics.estimate import StopReason
 from evenhand.statistics.simultaneous import SimultaneousIntervals
+from evenhand.subject.answers_seen import MOST as MOST_ANSWERS
 from evenhand.texts.lexicon import lexicon_of
 from evenhand.texts.linear import linear_path
 from evenhand.texts.matching import find, texts_of
@@ -168,6 +169,7 @@ def mine_text(
     found = families(matches, support, depth, seed)
     scoring = _TextScoring(subject, matches, kind, against, limit, level, top)
     before = subject.executed
+    subject.begin()
     with progress_bar(show=progress) as hook:
         meter = Meter(checked_budget(budget), hook)
         first = scoring.first_texts(found)
@@ -184,9 +186,8 @@ def mine_text(
     spent = Spent(meter.queries, subject.executed - before, meter.seconds)
     space = _space(terms).to_dict()
     details = {"mine_text": [entry]}
-    return Result(
-        "mine_text", scored.findings, seed, spent, stop, space, notes, details=details
-    )
+    findings = scoring.with_only_answer(scored.findings)
+    return Result("mine_text", findings, seed, spent, stop, space, notes, details=details)
 
 
 def _without_none(options: Mapping[str, Any]) -> dict[str, Any]:
@@ -282,6 +283,16 @@ class _TextScoring:
         )
         findings, details = writer.write(scored, self.top)
         return _TextScores(answers, findings, details, _no_rest_note(scored))
+
+    def with_only_answer(self, findings: Sequence[Finding]) -> list[Finding]:
+        """Return findings that tell the one answer that there was, where there was one alone.
+
+        A favourable outcome that was never given is refused.
+        """
+        view = self.subject.view
+        favoured = None if self.causal else len(view.answers) >= MOST_ANSWERS
+        only_answer = view.only_answer(view.answers, favoured=favoured)
+        return [replace(finding, only_answer=only_answer) for finding in findings]
 
     def _intervals(self, decided: Sequence[Decided]) -> SimultaneousIntervals:
         """Return the intervals, which hold for all rule sets together."""

@@ -11,11 +11,9 @@ from evenhand.methods.subsets.evaluators.base import Evaluator
 from evenhand.methods.subsets.lattice import State, Tested
 from evenhand.results.evidence import Group
 from evenhand.scores.enumeration import causal
+from evenhand.scores.group_rates import paired
 from evenhand.scores.groups import Groups
-from evenhand.scores.sampling_loop import CASES
-from evenhand.scores.twins import case_of
 from evenhand.space.distribution import numbered
-from evenhand.space.row_keys import classes
 from evenhand.statistics.estimate import Estimate
 
 if TYPE_CHECKING:
@@ -129,26 +127,8 @@ class ExactSets(Evaluator):
         """
         if not self.view.counts:
             return ()
-        space = self.view.subject.space
-        favourable = self.view.favourable(self._outcomes)
-        # People with the same number differ in nothing but the features at issue.
-        alike = classes(self._points, space, names)
-        in_worst = ids == worst
-        refused = np.flatnonzero(in_worst & ~favourable)
-        number_of_classes = int(alike.max(initial=0)) + 1
-        twin_of_class = np.full(number_of_classes, -1)
-        twin_of_class[alike[refused]] = refused
-        twins = twin_of_class[alike]
-        in_best = ids == best
-        accepted = np.flatnonzero(in_best & favourable & (twins >= 0))
-        points = self._points
-        cases = []
-        for row in accepted[:CASES].tolist():
-            twin = int(twins[row])
-            outcomes = self._outcomes[row], self._outcomes[twin]
-            case = case_of(space, points[row], points[twin], outcomes)
-            cases.append(case)
-        return tuple(cases)
+        sides = ids == best, ids == worst
+        return tuple(paired(self.view, names, self._points, self._outcomes, sides))
 
     def _tested(self, value: float, shown: object) -> Tested:
         limit = self.judge.limit
