@@ -1,4 +1,4 @@
-"""What the software tells: the columns it takes, their form, and what it answers to real rows."""
+"""What the software answers to real rows, in which form it is asked, and what an answer costs."""
 
 from __future__ import annotations
 
@@ -12,17 +12,14 @@ from evenhand.config.file import Config
 from evenhand.config.init.outcomes import SeenAnswers
 from evenhand.config.init.sampling import sample
 from evenhand.config.init.template import toml
-from evenhand.runtime.errors import ConfigError, nearest
-from evenhand.runtime.number_text import count, duration, many
-from evenhand.subject.adapters import ADAPTERS
-from evenhand.subject.options import SHARED
+from evenhand.runtime.errors import ConfigError
+from evenhand.runtime.number_text import duration, many
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from evenhand.config.init.draft import Draft
     from evenhand.config.init.questions import Dialogue
-    from evenhand.subject.model_form import ModelForm
 
 MOST_ROWS = 2000
 """How many rows software in this process is asked about."""
@@ -32,51 +29,6 @@ MOST_SECONDS = 20.0
 """How long a check may take, about, where an answer is expensive."""
 MANY_QUERIES = 100_000
 """A bound that is not written down, since checks seldom ask so much."""
-
-
-def form_of(draft: Draft) -> ModelForm:
-    """Return what the software says of its inputs and answers, before it is asked anything."""
-    config = Config(draft.file, draft.table)
-    kind, value, options = config.declared(SHARED)
-    adapter_class = ADAPTERS[kind]
-    own_names = [option.name for option in adapter_class.options]
-    own = {name: value for name, value in options.items() if name in own_names}
-    adapter = adapter_class.of(config.resolved(kind, value), **own)
-    try:
-        return adapter.form()
-    finally:
-        adapter.close()
-
-
-def fit_columns(draft: Draft, form: ModelForm, talk: Dialogue) -> None:
-    """Let the space pass the columns that the software takes, and no others."""
-    if form.columns is None:
-        return
-    data = draft.data
-    offered = data.columns
-    for name in form.columns:
-        if name == data.target:
-            raise ConfigError(
-                f"{data.file}: --target {name!r} is a column that the model takes as an input; name"
-                " the column of outcomes"
-            )
-        if name not in offered:
-            raise ConfigError(
-                f"{data.file}: the model takes a column {name!r}, which the data lack;"
-                f" {nearest(name, offered)}"
-            )
-        if name in draft.dropped:
-            reason = draft.dropped.pop(name)
-            talk.say(f"{name}: {reason}, and is kept, since the model takes it")
-    not_taken = [name for name in offered if name not in form.columns]
-    hidden = [name for name in not_taken if name not in draft.dropped]
-    for name in hidden:
-        draft.override(name, "no input of the model", passed=False)
-    if hidden:
-        talk.say(
-            f"not passed: {', '.join(hidden)}, since the model does not take"
-            f" {'it' if len(hidden) == 1 else 'them'} (passed = false)"
-        )
 
 
 def find_request(draft: Draft, talk: Dialogue) -> None:
@@ -163,9 +115,9 @@ def say_cost(tried_out: TryOut, draft: Draft, talk: Dialogue) -> None:
     draft.queries = tried_out.queries
     if draft.queries is None:
         return
-    per_second = 1 / max(tried_out.seconds, 1e-6)
+    per_second = round(1 / max(tried_out.seconds, 1e-6))
     talk.say(
-        f"budget: {count(per_second)} answers a second, so each check asks at most"
-        f" {many(draft.queries, 'input')} (queries = {draft.queries}), about"
+        f"budget: {many(per_second, 'answer')} a second, so each check asks at most"
+        f" {many(draft.queries, 'input')} (queries = {draft.queries}),"
         f" {duration(draft.queries * tried_out.seconds)}"
     )

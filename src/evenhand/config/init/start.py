@@ -9,7 +9,8 @@ from evenhand.config.file import Config
 from evenhand.config.init import outcomes, template
 from evenhand.config.init.data import Data
 from evenhand.config.init.draft import Draft
-from evenhand.config.init.model import find_request, fit_columns, form_of, say_cost, tried
+from evenhand.config.init.form import fit_form, form_of, without_gaps
+from evenhand.config.init.model import find_request, say_cost, tried
 from evenhand.config.init.sampling import sample
 from evenhand.config.init.software import relative, software_of, trusted
 from evenhand.methods.audit.checks import usual
@@ -102,11 +103,11 @@ def _learnt(draft: Draft, request: Request, talk: Dialogue) -> EvenhandError | N
             raise refusal
         form = form_of(draft)
         _find_target(draft, form, talk)
-        fit_columns(draft, form, talk)
+        fit_form(draft, form, talk)
         _say_dropped(draft, talk)
         if software.kind == "http":
-            find_request(draft, talk)
-        found = tried(draft, form.classes)
+            without_gaps(lambda: find_request(draft, talk), draft, talk)
+        found = without_gaps(lambda: tried(draft, form.classes), draft, talk)
         say_cost(found, draft, talk)
         _favour(draft, found.answers, request.positive, talk)
     except EvenhandError as error:

@@ -38,7 +38,7 @@ def read(tmp_path, **options):
     return Data.read(file, **settings)
 
 
-def test_columns_that_cannot_be_inputs_are_told_with_the_reason(tmp_path):
+def test_columns_that_cannot_be_inputs_have_a_reason(tmp_path):
     found = read(tmp_path)
     assert dict(found.no_inputs) == {
         "Unnamed: 0": "numbers the rows",
