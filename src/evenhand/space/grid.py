@@ -49,7 +49,18 @@ class GridCells:
 
 
 def _binned(feature: Feature, column: Floats, number: int) -> Floats:
-    """Return the bin of each value; a feature of few values has a bin for each."""
+    """Return the bin of each value; a feature of few values has a bin for each.
+
+    What is missing has one more bin.
+    """
+    bins = _binned_known(feature, column, number)
+    if feature.kind == "category" or not feature.missing:
+        return bins
+    extra = min(float(feature.size), float(number))
+    return np.where(feature.is_missing(column), extra, bins)
+
+
+def _binned_known(feature: Feature, column: Floats, number: int) -> Floats:
     if math.isinf(feature.size):
         index = column - feature.low
         size = float(feature.high - feature.low)

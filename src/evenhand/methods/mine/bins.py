@@ -14,6 +14,7 @@ from evenhand.runtime import number_text
 from evenhand.runtime.errors import DataError, SpaceError, UsageError, clip, nearest
 from evenhand.space.distribution import Part
 from evenhand.space.feature import count, plain
+from evenhand.space.values.dates import day_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -61,7 +62,7 @@ def checked_bins(feature: Feature, bins: Any) -> Cuts:
         return int(bins)
     cuts: list[Any] = []
     if isinstance(bins, Iterable) and not isinstance(bins, str | bytes):
-        cuts = [plain(cut) for cut in bins]
+        cuts = [_as_number(feature, plain(cut)) for cut in bins]
     finite = all(map(_is_finite, cuts))
     if not cuts or not finite or not _is_rising(cuts):
         shown = clip(repr(bins))
@@ -77,11 +78,18 @@ def _check_cut(feature: Feature, cut: float) -> None:
     if not feature.low <= cut <= feature.high:
         raise UsageError(
             messages.CUT_OUTSIDE_RANGE.format(
-                cut=repr(cut),
+                cut=feature.end_text(cut),
                 feature=repr(feature.name),
                 domain=feature.domain,
             )
         )
+
+
+def _as_number(feature: Feature, cut: Any) -> Any:
+    """Return the day of a date at which dates are cut, and anything else as it is."""
+    if feature.kind != "date":
+        return cut
+    return day_of(cut)
 
 
 def _is_finite(cut: Any) -> bool:

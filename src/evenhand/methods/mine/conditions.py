@@ -47,7 +47,8 @@ class Choices:
     """The rules on one feature: subsets of a category's levels, or intervals of a number's bins.
 
     TestSGD, section 4.1: a rule on a category is a subset of its values, a rule on a number a set
-    of adjacent bins.
+    of adjacent bins. A missing value is one more level of a category, and of a number a choice of
+    its own.
 
     Parameters
     ----------
@@ -112,8 +113,11 @@ class Choices:
         if feature.kind == "category":
             picks = _subsets(feature, most_levels)
         else:
-            edges = edges_of(feature, column, cuts, binning)
+            known = column[~feature.is_missing(column)]
+            edges = edges_of(feature, known, cuts, binning)
             picks = _intervals(len(edges) - 1)
+            if feature.missing:
+                picks = _with_missing(picks)
         copies = np.ones(len(picks), dtype=np.int64)
         return cls(feature, edges, picks, copies)
 
@@ -122,8 +126,13 @@ class Choices:
 
     @property
     def width(self) -> int:
-        """The number of cells, that is levels or bins."""
+        """The number of cells: levels or bins, and one for what may be missing."""
         return int(self.picks.shape[1])
+
+    @property
+    def known(self) -> int:
+        """The number of cells of known values; the one of the missing comes after them."""
+        return self.width - bool(self.feature.missing)
 
     @cached_property
     def weights(self) -> Floats:
@@ -135,7 +144,10 @@ class Choices:
         if self.feature.kind == "category":
             return column.astype(np.intp)
         inner_edges = self.edges[1:-1]
-        return np.searchsorted(inner_edges, column, side="right")
+        bins = np.searchsorted(inner_edges, column, side="right")
+        if not self.feature.missing:
+            return bins
+        return np.where(self.feature.is_missing(column), self.known, bins)
 
     def labels(self) -> list[str]:
         """Return each cell in words.
@@ -149,11 +161,15 @@ class Choices:
         if self.feature.kind == "category":
             conditions = [Condition("", levels=(level,)) for level in self.feature.levels]
         else:
-            lows = self.values()
+            lows = self._first_values()
             highs = self._last_values()
             ends = zip(lows, highs, strict=True)
-            conditions = [Condition("", low, high) for low, high in ends]
-        return [condition.value_text for condition in conditions]
+            is_date = self.feature.kind == "date"
+            conditions = [Condition("", low, high, dated=is_date) for low, high in ends]
+        labels = [condition.value_text for condition in conditions]
+        if self.feature.missing:
+            labels.append(self.feature.missing_word)
+        return labels
 
     def _last_values(self) -> list[Any]:
         """Return the number that each bin ends with."""
@@ -169,6 +185,8 @@ class Choices:
     def values(self) -> list[Any]:
         """Return what identifies each cell: its level, or the number that its bin starts with.
 
+        What is missing is None, and a date is its day.
+
         >>> from evenhand.space.feature import category, integer
         >>> Choices.of(integer("age", 18, 90), np.array([]), bins=[40, 60]).values()
         [18, 40, 60]
@@ -176,7 +194,13 @@ class Choices:
         ['F', 'M']
         """
         if self.feature.kind == "category":
-            return list(self.feature.levels)
+            values = list(self.feature.levels)
+        else:
+            values = self._first_values()
+        return [*values, None] if self.feature.missing else values
+
+    def _first_values(self) -> list[Any]:
+        """Return the number that each bin starts with."""
         lower_edges = np.array(self.edges[:-1])
         return list(self.feature.numbers(lower_edges).tolist())
 
@@ -188,9 +212,14 @@ class Choices:
         name = self.feature.name
         picked = self.picks[choice]
         taken = np.flatnonzero(picked).tolist()
+        missing = self.known in taken
+        if missing:
+            taken.remove(self.known)
         if self.feature.kind == "category":
             levels = tuple(self.feature.levels[cell] for cell in taken)
-            return Condition(name, levels=levels)
+            return Condition(name, levels=levels, missing=missing)
+        if not taken:
+            return Condition(name, missing=True)
         first_cell = taken[0]
         last_cell = taken[-1]
         lower_edge = self.edges[first_cell]
@@ -199,9 +228,10 @@ class Choices:
         low, below = self.feature.numbers(ends).tolist()
         if first_cell == 0:
             low = None
-        if last_cell == self.width - 1:
+        if last_cell == self.known - 1:
             below = None
-        return Condition(name, low=low, below=below)
+        is_date = self.feature.kind == "date"
+        return Condition(name, low=low, below=below, missing=missing, dated=is_date)
 
     def merged(self, sizes: Floats) -> Choices:
         """Return the choices with those that cover the same rows merged into the simplest.
@@ -260,7 +290,7 @@ class Choices:
             named = np.minimum(taken, left_out)
             return np.array([taken, named])
         reaches_low_end = self.picks[:, 0]
-        reaches_high_end = self.picks[:, -1]
+        reaches_high_end = self.picks[:, self.known - 1]
         reaches_end = reaches_low_end | reaches_high_end
         # Longer than any that reaches an end, so that those come first.
         length_inside = taken + self.width
@@ -311,9 +341,19 @@ def _intervals(cells: int) -> Flags:
     return np.asarray(picks[proper])
 
 
+def _with_missing(intervals: Flags) -> Flags:
+    """Return the intervals, and a last choice of what is missing, which no interval takes."""
+    number, cells = intervals.shape
+    picks = np.zeros((number + 1, cells + 1), dtype=np.bool_)
+    picks[:number, :cells] = intervals
+    picks[number, cells] = True
+    return picks
+
+
 def _subsets(feature: Feature, levels: int | None) -> Flags:
     """Return subsets of the levels of a category, by their number and then in their order."""
-    total = len(feature.levels)
+    # What may be missing is one more level.
+    total = len(feature.levels) + bool(feature.missing)
     if levels is None:
         sizes = _default_sizes(total)
     else:

@@ -114,10 +114,8 @@ def mine_log(
     columns = list(table.collect_schema())
     sets = _sets(over, outcome, truth, columns)
     names = _names(sets)
-    needed = [*names, outcome]
-    if truth:
-        needed.append(truth)
-    kept, notes = _complete(table, needed)
+    needed = [outcome, truth] if truth else [outcome]
+    kept, notes = _complete(table, names, needed)
     favoured = favourable_of(kept.select(outcome).unique(), outcome, positive)
     features = kept.select(names).to_native()
     space = Space.from_frame(features, protected=names)
@@ -204,17 +202,20 @@ def _check_set(names: tuple[str, ...], columns: list[str]) -> None:
         raise UsageError(messages.OVER_COLUMN_TWICE.format(names=shown))
 
 
-def _complete(table: Any, names: list[str]) -> tuple[Any, list[str]]:
-    """Return the rows in which no column is missing, and how many are left out."""
+def _complete(table: Any, names: list[str], needed: list[str]) -> tuple[Any, list[str]]:
+    """Return the rows in which no column that is needed is missing, and how many are left out.
+
+    What is missing in the others is a value like any other.
+    """
     import narwhals as nw
 
-    every = table.select(names).lazy().collect()
+    every = table.select([*names, *needed]).lazy().collect()
     rows = len(every)
     if not rows:
         raise DataError(messages.FRAME_EMPTY)
     known = np.ones(rows, dtype=np.bool_)
     notes = []
-    for name in names:
+    for name in needed:
         missing = _missing(every[name])
         if missing.any():
             note = messages.ROWS_LEFT_OUT.format(
@@ -225,7 +226,7 @@ def _complete(table: Any, names: list[str]) -> tuple[Any, list[str]]:
             notes.append(note)
         known &= ~missing
     if not known.any():
-        raise DataError(messages.NO_COMPLETE_ROW.format(names=", ".join(names)))
+        raise DataError(messages.NO_COMPLETE_ROW.format(names=", ".join(needed)))
     flags = nw.new_series("known", known, nw.Boolean, backend=every.implementation)
     return every.filter(flags), notes
 

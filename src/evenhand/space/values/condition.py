@@ -133,7 +133,8 @@ class Condition:
         if self.low is not None:
             parts.append(f"from {self._end(self.low)}")
         if self.below is not None:
-            parts.append(f"before {self._end(self.below)}")
+            before = "to before" if parts else "before"
+            parts.append(f"{before} {self._end(self.below)}")
         elif self.high is not None:
             parts.append(
                 f"to {self._end(self.high)}" if parts else "up to " + self._end(self.high)

@@ -367,12 +367,13 @@ def _title(entry: Entry, cells: HeatCells, least: float) -> str:
 
 def _met(condition: Condition, values: Sequence[Any]) -> Flags:
     """Return which cells of a feature meet a condition."""
-    if condition.levels:
-        taken = [value in condition.levels for value in values]
-        return np.array(taken)
+    missing = np.array([value is None for value in values])
+    if condition.levels or condition.only_missing:
+        taken = np.array([value in condition.levels for value in values])
+        return taken | missing if condition.missing else taken & ~missing
     # A condition takes whole bins, so that where a bin starts tells whether it is taken.
     starts = np.array(values, dtype=np.float64)
-    met = np.ones(len(starts), dtype=np.bool_)
+    met = ~missing
     if condition.low is not None:
         sizes = np.maximum(np.abs(starts), 1.0)
         slack = _ROUNDING * sizes

@@ -73,6 +73,7 @@ class Axis:
     """One feature in bins.
 
     There is a bin for each level or value; where there are many, they are cut where the inputs are.
+    What may be missing has one more bin, the last.
 
     >>> from evenhand.space.feature import integer
     >>> axis = Axis(integer("age", 0, 9), np.array([3.0, 4.0]))
@@ -103,7 +104,10 @@ class Axis:
         """Where bins begin, but for the first."""
         if self.feature.size <= _SINGLE:
             return np.arange(1.0, float(self.feature.size))
-        places = np.unique(self._scaled(self.values))
+        known = self.values[~self.feature.is_missing(self.values)]
+        if not len(known):
+            return np.zeros(0)
+        places = np.unique(self._scaled(known))
         after = places + 1.0 if self._counted else np.nextafter(places, np.inf)
         cuts = np.quantile(places, np.linspace(0, 1, _CUTS), method="nearest")
         gap_sizes = places[1:] - after[:-1]
@@ -115,7 +119,10 @@ class Axis:
 
     def of(self, column: Numbers) -> Indices:
         """Return the bin of each value."""
-        return np.searchsorted(self.edges, self._scaled(column), side="right")
+        bins = np.searchsorted(self.edges, self._scaled(column), side="right")
+        if not self.feature.missing:
+            return bins
+        return np.where(self.feature.is_missing(column), len(self.edges) + 1, bins)
 
     @cached_property
     def shares(self) -> Numbers:
@@ -127,12 +134,21 @@ class Axis:
             low = self.feature.low
             high = self.feature.high
         widths = np.diff([low, *self.edges, high])
-        return np.maximum(widths, 0.0) / (high - low)
+        known = np.maximum(widths, 0.0) / (high - low)
+        if not self.feature.missing:
+            return known
+        share = self.feature.missing_share
+        return np.append(known * (1 - share), share)
 
     @cached_property
     def _ranges(self) -> tuple[Indices, Indices]:
         """The first bin of every range of bins, and the one after its last."""
-        return np.triu_indices(len(self.shares) + 1, 1)
+        first, last = np.triu_indices(len(self.edges) + 2, 1)
+        if not self.feature.missing:
+            return first, last
+        # No range of known values holds what is missing, which is a range of its own.
+        only_missing = len(self.edges) + 1
+        return np.append(first, only_missing), np.append(last, only_missing + 1)
 
     @property
     def least(self) -> float:
@@ -201,13 +217,23 @@ class Axis:
         if self.feature.kind != "category":
             return self._range_condition(chosen, inside)
         levels = []
-        for level, is_chosen in zip(self.feature.levels, chosen.tolist(), strict=True):
+        known, missing = self._parted(chosen)
+        for level, is_chosen in zip(self.feature.levels, known.tolist(), strict=True):
             if is_chosen:
                 levels.append(level)
-        return Condition(self.feature.name, levels=tuple(levels))
+        return Condition(self.feature.name, levels=tuple(levels), missing=missing)
+
+    def _parted(self, chosen: Flags) -> tuple[Flags, bool]:
+        """Return the chosen bins of known values, and whether that of the missing is chosen."""
+        known = len(self.edges) + 1
+        return chosen[:known], bool(chosen[known:].any())
 
     def _range_condition(self, chosen: Flags, inside: Flags) -> Condition:
+        chosen, with_missing = self._parted(chosen)
         values = self.values[inside]
+        values = values[~self.feature.is_missing(values)]
+        if not chosen.any() or not len(values):
+            return Condition(self.feature.name, missing=with_missing)
         step = float(self.feature.step or 0.0)
         low = float(values.min())
         high = float(values.max())
@@ -230,6 +256,7 @@ class Axis:
             self.feature.name,
             None if from_the_first else _rounded(low, near, step),
             None if to_the_last else _rounded(high, near, step),
+            missing=with_missing,
         )
 
 

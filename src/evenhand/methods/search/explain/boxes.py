@@ -70,7 +70,8 @@ class Boxes:
         repeats: int = 1,
     ) -> None:
         self.space = space
-        kept = [position for position in positions if space.features[position].size > 1]
+        features = space.features
+        kept = [at for at in positions if features[at].size_with_missing > 1]
         self.axes = []
         for position in kept:
             self.axes.append(Axis(space.features[position], points[:, position]))
@@ -228,8 +229,9 @@ def _spanned(axis: Axis, bins: Indices) -> Flags:
     """Return the bins that hold these and, of a number, those between."""
     chosen = np.zeros(len(axis.shares), dtype=np.bool_)
     chosen[bins] = True
-    if axis.feature.kind != "category":
-        first = bins.min()
-        last = bins.max()
+    known = bins[bins <= len(axis.edges)]
+    if axis.feature.kind != "category" and len(known):
+        first = known.min()
+        last = known.max()
         chosen[first : last + 1] = True
     return chosen

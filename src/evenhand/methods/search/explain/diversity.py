@@ -40,6 +40,8 @@ _EXACT = 20_000_000
 _SORTS = 32
 """In how many ways rows are sorted where there are more pairs than that."""
 _BITS = np.uint64(4)
+_MISSING = 1.5
+"""What a missing number counts as: about as far from known ones as two levels of a category."""
 """By how many bits of each feature rows are sorted."""
 TRIED_DRAWS = 1000
 """How many valid draws are compared with the middle of a domain that constraints forbid."""
@@ -111,6 +113,10 @@ class Distances:
         low = np.array([float(feature.low) for feature in features])
         width = np.array([float(feature.high - feature.low) or 1.0 for feature in features])
         shares = (points[:, self._numbers] - low) / width
+        for at, feature in enumerate(features):
+            if feature.missing:
+                missing = feature.is_missing(points[:, self._numbers[at]])
+                shares[missing, at] = _MISSING
         codes = points[:, self._categories]
         return np.concatenate([shares.T, codes.T]).astype(np.float32)
 
@@ -165,8 +171,9 @@ class Distances:
         scaled_points = self.scaled(points)
         scaled_rows = self.scaled(rows)
         grid = GridCells(self.space, self.positions, 1 << int(_BITS))
-        point_bins = grid.bins(points).astype(np.uint64)
-        row_bins = grid.bins(rows).astype(np.uint64)
+        last_bin = (1 << int(_BITS)) - 1
+        point_bins = np.minimum(grid.bins(points), last_bin).astype(np.uint64)
+        row_bins = np.minimum(grid.bins(rows), last_bin).astype(np.uint64)
         rng = stream(seed, "diversity", "sorts")
         found = np.full(len(points), np.inf, dtype=np.float32)
         for _ in range(_SORTS):
@@ -446,7 +453,7 @@ def typical(space: Space, rows: Points | None = None) -> Points:
     if rows is not None and len(rows):
         usual = []
         for at, feature in enumerate(space.features):
-            usual.append(_usual(feature.kind, rows[:, at]))
+            usual.append(_usual(feature, rows[:, at]))
         centre = np.array(usual)
         to_centre = distances.between(centre[None], rows)[0]
         return np.array(rows[int(to_centre.argmin())])
@@ -477,8 +484,14 @@ def _middle(feature: Feature) -> float:
     return float(feature.snap(np.array([middle]))[0])
 
 
-def _usual(kind: str, column: Numbers) -> float:
-    """Return the median of a number, or the most frequent level of a category."""
-    if kind == "category":
+def _usual(feature: Feature, column: Numbers) -> float:
+    """Return the median of a number, or the most frequent level of a category.
+
+    A number that most rows lack is missing.
+    """
+    if feature.kind == "category":
         return float(np.bincount(column.astype(np.intp)).argmax())
-    return float(np.median(column))
+    missing = feature.is_missing(column)
+    if 2 * missing.sum() > len(column):
+        return feature.missing_code
+    return float(np.median(column[~missing]))

@@ -144,7 +144,9 @@ def drivers(
     [('age', 1.0), ('shoe', 0.0)]
     """
     features = [
-        position for position in probe.free if probe.space.features[position].size > 1
+        position
+        for position in probe.free
+        if probe.space.features[position].size_with_missing > 1
     ]
     draws = queries // 2 // max(len(features), 1)
     if draws < 1 or not len(points) or not features:
@@ -229,7 +231,10 @@ def _redraw(
 
 
 def _another(feature: Feature, own: Numbers, rng: Generator) -> Numbers:
-    """Draw a value of the feature for each of these, uniform over all others."""
+    """Draw a value of the feature for each of these, uniform over all others.
+
+    A missing value is one of them.
+    """
     if math.isinf(feature.size):
         found = np.empty(len(own))
         feature.draw(len(own), rng, found)
@@ -239,7 +244,9 @@ def _another(feature: Feature, own: Numbers, rng: Generator) -> Numbers:
     if feature.kind != "category":
         low = float(feature.low)
         step = float(feature.step or 1.0)
-    size = int(feature.size)
+        # The code of a missing number lies one step under the first.
+        low -= step * bool(feature.missing)
+    size = int(feature.size_with_missing)
     place = np.round((own - low) / step)
     other = (place + rng.integers(1, size, len(own))) % size
     return feature.snap(low + other * step)
@@ -258,7 +265,10 @@ def _smallest(
     after = tried.points[rows, position]
     at = 0
     if feature.kind != "category":
-        at = int(np.argmin(np.abs(after - before)))
+        size = np.abs(after - before)
+        # From nothing to a value, or back, is no small step.
+        size[feature.is_missing(before) | feature.is_missing(after)] = np.inf
+        at = int(np.argmin(size))
     chosen = tried.take(rows[at : at + 1])
     individual = probe.member(chosen.points, chosen.assigned[0])[0]
     twin = probe.member(chosen.points, chosen.assigned[1])[0]

@@ -8,8 +8,7 @@ the share of those is an honest rate.
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +17,7 @@ import numpy as np
 from evenhand.methods.search import messages
 from evenhand.methods.search.explain.box_axis import least_share, score
 from evenhand.methods.search.explain.boxes import Boxes
+from evenhand.methods.search.explain.other_values import other_values
 from evenhand.population.samplers import Uniform
 from evenhand.runtime.errors import SpaceError
 from evenhand.runtime.random_streams import stream
@@ -50,8 +50,6 @@ _LOOK = 8
 """The share of a first look whether there are so many: one in eight."""
 _SCALES = 8
 """The scales of a change of a number, each half of the one before."""
-_FINE = 1 << 20
-"""How many values a continuous feature counts for."""
 _SEVERAL = 3
 """The fewest inputs found that make a region, or one in a hundred of them."""
 _FEWEST = 25
@@ -335,35 +333,8 @@ def _changed(
         rows = np.flatnonzero(change[:, at])
         feature = probe.space.features[position]
         values = found[rows, position]
-        found[rows, position] = _other_values(feature, values, rng, scales)
+        found[rows, position] = other_values(feature, values, rng, scales)
     return found
-
-
-def _other_values(
-    feature: Feature,
-    values: Numbers,
-    rng: Generator,
-    scales: int,
-) -> Numbers:
-    """Return other values of a feature, by a scale drawn for each."""
-    is_counted = math.isfinite(feature.size)
-    is_number = feature.kind != "category"
-    low = float(feature.low) if is_number else 0.0
-    if is_counted:
-        count = float(feature.size)
-        unit = float(feature.step or 1.0)
-    else:
-        count = float(_FINE)
-        unit = float(feature.high - low) / _FINE
-    halvings = rng.integers(0, scales, len(values)) if is_number else 0
-    reach = count / 2**halvings
-    distance = np.ceil(rng.random(len(values)) * reach)
-    by = distance * rng.choice([-1, 1], len(values))
-    here = (values - low) / unit
-    if is_counted:
-        here = np.round(here)
-    place = np.mod(here + by, count)
-    return feature.snap(low + place * unit)
 
 
 def learn(
@@ -471,13 +442,18 @@ def _hull(first: Rule, second: Rule, space: Space) -> Rule:
 
 def _wider(first: Condition, second: Condition) -> Condition:
     """Return the least condition that holds both."""
+    if first.only_missing or second.only_missing:
+        known = second if first.only_missing else first
+        return replace(known, missing=True, without=())
     low = None
     if first.low is not None and second.low is not None:
         low = min(first.low, second.low)
     high = None
     if first.high is not None and second.high is not None:
         high = max(first.high, second.high)
-    return Condition(first.feature, low, high, (*first.levels, *second.levels))
+    levels = (*first.levels, *second.levels)
+    missing = first.missing or second.missing
+    return Condition(first.feature, low, high, levels, missing=missing)
 
 
 def _volume(rule: Rule, space: Space) -> float:
@@ -485,13 +461,20 @@ def _volume(rule: Rule, space: Space) -> float:
     share = 1.0
     for condition in rule.conditions:
         feature = space.feature(condition.feature)
-        if feature.kind == "category":
-            share *= len(condition.levels) / len(feature.levels)
-            continue
-        low = feature.low if condition.low is None else condition.low
-        high = feature.high if condition.high is None else condition.high
-        step = float(feature.step or 0.0)
-        span = feature.high - feature.low + step
-        own_share = (high - low + step) / span
-        share *= max(own_share, least_share(feature))
+        missing = feature.missing_share if condition.missing else 0.0
+        known = _known_share(condition, feature) * (1 - feature.missing_share)
+        share *= max(known + missing, least_share(feature))
     return share
+
+
+def _known_share(condition: Condition, feature: Feature) -> float:
+    """Return the share of a feature's known values that meet a condition."""
+    if condition.only_missing:
+        return 0.0
+    if feature.kind == "category":
+        return len(condition.levels) / len(feature.levels)
+    low = feature.low if condition.low is None else condition.low
+    high = feature.high if condition.high is None else condition.high
+    step = float(feature.step or 0.0)
+    span = feature.high - feature.low + step
+    return (high - low + step) / span

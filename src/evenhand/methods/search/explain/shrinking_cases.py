@@ -256,10 +256,20 @@ class ShrinkingCases:
             parts.append((rows, others))
         return parts
 
+    @property
+    def _gaps(self) -> Flags:
+        """Which values are missing, of a case or of its typical row: nothing lies between these."""
+        gaps = np.zeros(self.points.shape, dtype=np.bool_)
+        for at, feature in enumerate(self.features):
+            if feature.missing:
+                gaps[:, at] = feature.is_missing(self.points[:, at])
+                gaps[:, at] |= feature.is_missing(self.toward[:, at])
+        return gaps
+
     def _numbers(self, cases: Flags) -> Iterator[tuple[Indices, Indices]]:
         """Return the first number that is not typical of each case, then the second, and so on."""
         is_number = np.array([feature.kind != "category" for feature in self.features])
-        odd = self.odd & is_number & cases[:, None]
+        odd = self.odd & is_number & cases[:, None] & ~self._gaps
         nth = odd.cumsum(axis=1)
         for number in range(1, int(nth.max(initial=0)) + 1):
             rows, position = np.nonzero(odd & (nth == number))
@@ -310,8 +320,11 @@ class ShrinkingCases:
     def round_off(self) -> None:
         """Give numbers fewer significant digits."""
         every_case = np.ones(len(self.points), dtype=np.bool_)
+        is_date = np.array([feature.kind == "date" for feature in self.features])
         for rows, position in self._numbers(every_case):
-            self._round_off_numbers(rows, position)
+            # A date is no rounder for fewer digits of its day.
+            numbers = ~is_date[position]
+            self._round_off_numbers(rows[numbers], position[numbers])
 
     def _round_off_numbers(self, rows: Indices, position: Indices) -> None:
         """Give one number of each case the fewest digits with which it stays a case."""

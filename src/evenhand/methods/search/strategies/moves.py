@@ -83,9 +83,20 @@ class FeatureMoves:
         """How many values each has."""
         return np.round((self.high - self.low) / self.size) + 1
 
+    @cached_property
+    def has_gaps(self) -> Flags:
+        """Which of them may be missing."""
+        return np.array([bool(feature.missing) for feature in self.features])
+
+    @cached_property
+    def gaps(self) -> Numbers:
+        """The code of a missing value of each."""
+        return np.array([feature.missing_code for feature in self.features])
+
     def step(self, points: Points, which: Indices, by: Counts) -> Points:
         """Return the points with one feature each moved by some steps, no further than its ends.
 
+        What is missing moves to the nearest end.
         This is the perturbation of Aequitas (Definition 2) for steps of -1 and +1.
         """
         column = self.positions[which]
@@ -97,11 +108,17 @@ class FeatureMoves:
         return self._placed(points, which, values)
 
     def jump(self, points: Points, which: Indices, rng: Generator) -> Points:
-        """Return the points with one feature each set to any of its values, all as likely."""
+        """Return the points with one feature each set to any of its values, all as likely.
+
+        A missing value is one of them.
+        """
         shares = rng.random(len(points))
-        place = np.floor(shares * self.counts[which])
-        values = self.low[which] + place * self.size[which]
-        return self._placed(points, which, np.minimum(values, self.high[which]))
+        counts = self.counts[which]
+        place = np.floor(shares * (counts + self.has_gaps[which]))
+        known = self.low[which] + place * self.size[which]
+        values = np.minimum(known, self.high[which])
+        values = np.where(place >= counts, self.gaps[which], values)
+        return self._placed(points, which, values)
 
     def _placed(self, points: Points, which: Indices, values: Numbers) -> Points:
         """Return the points with these values of one feature each."""
