@@ -15,6 +15,7 @@ from evenhand.report.templates import asset as asset
 from evenhand.report.templates import piece, trusted
 from evenhand.report.templates import text as text
 from evenhand.runtime.errors import MissingExtra
+from evenhand.runtime.number_text import shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -139,7 +140,7 @@ def people(case: Case, caption: str) -> Markup:
     for name, value in case.individual.items():
         twin_value = case.twin.get(name, "")
         differs = name in case.changed
-        features.append(FeaturePair(name, value, twin_value, differs))
+        features.append(FeaturePair(name, shown(value), shown(twin_value), differs))
     outcome, twin_outcome = case.outcome_texts
     outcomes_differ = outcome != twin_outcome
     features.append(FeaturePair("outcome", outcome, twin_outcome, outcomes_differ))

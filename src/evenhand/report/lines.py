@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from evenhand.report.finding_text import NO_DATA
 from evenhand.runtime import number_text
 from evenhand.runtime.errors import printable as printable
+from evenhand.runtime.number_text import shown
 from evenhand.statistics.estimate import Verdict
 
 if TYPE_CHECKING:
@@ -123,7 +124,7 @@ def twins(case: Case, width: int | None) -> list[str]:
     for name, value in case.individual.items():
         twin_value = case.twin.get(name, "")
         difference = "differs" if name in case.changed else ""
-        rows.append((name, str(value), str(twin_value), difference))
+        rows.append((name, str(shown(value)), str(shown(twin_value)), difference))
     outcome, twin_outcome = case.outcome_texts
     rows.append(("outcome", str(outcome), str(twin_outcome), "differs"))
     return table_of(("", "individual", "twin", ""), rows, width)

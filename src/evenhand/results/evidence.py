@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from evenhand.runtime import number_text
+from evenhand.runtime.number_text import shown
 from evenhand.statistics.estimate import Estimate, Verdict
 
 if TYPE_CHECKING:
@@ -361,7 +362,7 @@ def _around(value: Any) -> Any:
     23
     """
     if not isinstance(value, str) or len(value) <= 2 * NEAR:
-        return value
+        return shown(value)
     text = " ".join(value.split())
     mark = max(text.find("⟦"), 0)
     start = max(mark - NEAR, 0)

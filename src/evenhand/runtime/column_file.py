@@ -223,10 +223,14 @@ def read_columns(
     *,
     numbers: Collection[str],
     outcomes: Collection[str],
+    gaps: Collection[str] = (),
 ) -> dict[str, Column]:
-    """Read columns: those of numbers and outcomes as arrays, all others coded."""
+    """Read columns: those of numbers and outcomes as arrays, all others coded.
+
+    Only those that `gaps` names may have missing values: NaN, None, or an empty text of CSV.
+    """
     read = (
-        _read_parquet(file)
+        _read_parquet(file, gaps)
         if suffix == ".parquet"
         else _read_csv(file, names, numbers, outcomes)
     )
@@ -265,9 +269,12 @@ def _read_csv(
 
 
 def _numbers(file: Path, name: str, texts: NDArray[Any]) -> NDArray[np.float64]:
-    """Read numbers as Python does, to the last digit, which not every version of pandas does."""
+    """Read numbers as Python does, to the last digit, which not every version of pandas does.
+
+    An empty cell is NaN.
+    """
     try:
-        return texts.astype(np.float64)
+        return np.where(texts == "", "nan", texts).astype(np.float64)
     except ValueError:
         import pandas as pd
 
@@ -292,7 +299,7 @@ def _parsed(texts: Sequence[str]) -> NDArray[Any]:
     return as_outcomes(values)
 
 
-def _read_parquet(file: Path) -> dict[str, Column]:
+def _read_parquet(file: Path, gaps: Collection[str]) -> dict[str, Column]:
     import pyarrow as pa
     from pyarrow import parquet
 
@@ -300,7 +307,7 @@ def _read_parquet(file: Path) -> dict[str, Column]:
     found: dict[str, Column] = {}
     for name in read.column_names:
         column = read[name].combine_chunks()
-        if column.null_count:
+        if column.null_count and name not in gaps:
             raise DataError(
                 f"'{file}': column {name!r} has missing values in {column.null_count:,} rows"
             )
@@ -312,7 +319,11 @@ def _read_parquet(file: Path) -> dict[str, Column]:
                 if pa.types.is_dictionary(column.type)
                 else column.dictionary_encode()
             )
-            found[name] = Coded(coded.indices.to_numpy(), coded.dictionary.to_pylist())
+            values = coded.dictionary.to_pylist()
+            codes = coded.indices.fill_null(len(values))
+            if coded.null_count:
+                values.append(None)
+            found[name] = Coded(codes.to_numpy(), values)
     return found
 
 

@@ -35,6 +35,7 @@ from evenhand.runtime.column_file import (
 from evenhand.runtime.errors import DataError, EvenhandError, UsageError, clip, nearest
 from evenhand.space.encoding import encode_column
 from evenhand.space.feature import plain
+from evenhand.space.values.dates import iso_texts
 from evenhand.subject.outputs import joined
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from evenhand.runtime.column_file import Column
-    from evenhand.space.feature import Points
+    from evenhand.space.feature import Feature, Points
     from evenhand.space.space import Space
 
 KINDS = ("causal", "group")
@@ -162,12 +163,7 @@ def _columns(
     points = np.concatenate([no_points, *(part.points for part in parts)])
     columns: dict[str, Column] = {}
     for position, feature in enumerate(space.features):
-        column = points[:, position]
-        if feature.kind == "category":
-            codes = column.astype(np.intp)
-            columns[feature.name] = Coded(codes, held(feature.levels, suffix))
-        else:
-            columns[feature.name] = feature.numbers(column)
+        columns[feature.name] = _inputs(feature, points[:, position], suffix)
     if outputs:
         for name, output in zip(_columns_of(outputs), outputs, strict=True):
             columns[name] = _outcomes([part.outcomes[output] for part in parts], suffix)
@@ -181,6 +177,28 @@ def _columns(
     columns[DRAW] = np.concatenate([no_draws, *(part.draw for part in parts)])
     columns[OWN] = np.concatenate([no_flags, *(part.own for part in parts)])
     return columns
+
+
+def _gap(suffix: str) -> str | None:
+    """Return what a file holds for a missing value: nothing, which CSV has as an empty text."""
+    return None if suffix == ".parquet" else ""
+
+
+def _inputs(feature: Feature, column: NDArray[np.float64], suffix: str) -> Column:
+    """Return the values of a feature as a file holds them; dates are ISO texts."""
+    missing = feature.is_missing(column)
+    if feature.kind == "category":
+        levels = [*held(feature.levels, suffix), _gap(suffix)]
+        return Coded(column.astype(np.intp), levels)
+    if feature.kind == "date":
+        days, codes = np.unique(column, return_inverse=True)
+        gaps = feature.is_missing(days).tolist()
+        texts = iso_texts(days).tolist()
+        pairs = zip(texts, gaps, strict=True)
+        return Coded(codes, [_gap(suffix) if gap else text for text, gap in pairs])
+    if not missing.any():
+        return feature.numbers(column)
+    return np.where(missing, np.nan, column)
 
 
 def _outcomes(arrays: Sequence[NDArray[Any]], suffix: str) -> Column:
@@ -228,9 +246,16 @@ def read_suite(path: str | PathLike[str], space: Space) -> list[Tests]:
     with reading(file, suffix):
         names = names_of(file, suffix)
         outcomes = _checked_names(file, space, names)
-        features = [feature for feature in space.features if feature.kind != "category"]
-        numbers = [DRAW, *(feature.name for feature in features)]
-        columns = read_columns(file, suffix, names, numbers=numbers, outcomes=outcomes)
+        numbers = [DRAW]
+        gaps = []
+        for feature in space.features:
+            if feature.kind not in ("category", "date"):
+                numbers.append(feature.name)
+            if feature.missing:
+                gaps.append(feature.name)
+        columns = read_columns(
+            file, suffix, names, numbers=numbers, outcomes=outcomes, gaps=gaps
+        )
     if not len(columns[DRAW]):
         raise DataError(f"'{file}' has no rows; a suite holds one for each executed test")
     return _parts(file, space, columns, outcomes, suffix)
@@ -306,7 +331,13 @@ def _points(file: Path, space: Space, columns: Mapping[str, Column], suffix: str
         column = columns[feature.name]
         if feature.kind == "category":
             levels = held(feature.levels, suffix)
+            if feature.missing:
+                levels = [*levels, _gap(suffix)]
             points[:, position] = _matched(file, feature.name, column, levels)
+        elif isinstance(column, Coded):
+            values = [None if value == "" else value for value in column.values]
+            texts = np.array(values, dtype=object)[column.codes]
+            points[:, position] = encode_column(feature, texts, where=f"'{file}'")
         else:
             points[:, position] = encode_column(feature, column, where=f"'{file}'")
     return points

@@ -372,6 +372,10 @@ def _filed(column: Any, name: str, suffix: str) -> Column:
     from evenhand.runtime.column_file import Coded, held, printed
 
     dtype = column.dtype
+    if pd.api.types.is_datetime64_any_dtype(dtype):
+        column = column.dt.strftime("%Y-%m-%d").astype(object)
+    if column.isna().any():
+        return _filed_with_gaps(column, suffix)
     if pd.api.types.is_numeric_dtype(dtype) and not pd.api.types.is_bool_dtype(dtype):
         # Nullable dtypes of pandas know the NumPy dtype they extend.
         numpy_dtype = getattr(dtype, "numpy_dtype", dtype)
@@ -384,6 +388,21 @@ def _filed(column: Any, name: str, suffix: str) -> Column:
     if name in (OUTCOME, TWIN + OUTCOME) and suffix != ".parquet":
         return Coded(codes, [printed(value) for value in values])
     return Coded(codes, held(values, suffix))
+
+
+def _filed_with_gaps(column: Any, suffix: str) -> Column:
+    """Return a column with missing values as a file holds it: CSV has empty cells for them."""
+    import pandas as pd
+
+    from evenhand.runtime.column_file import Coded, held
+
+    dtype = column.dtype
+    if pd.api.types.is_numeric_dtype(dtype) and not pd.api.types.is_bool_dtype(dtype):
+        return column.to_numpy(dtype=np.float64, na_value=np.nan)
+    codes, distinct = pd.factorize(column)
+    values = held([plain(value) for value in distinct], suffix)
+    codes = np.where(codes < 0, len(values), codes)
+    return Coded(codes, [*values, None if suffix == ".parquet" else ""])
 
 
 def frame_of(result: Result) -> Any:

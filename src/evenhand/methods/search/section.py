@@ -15,6 +15,8 @@ from evenhand.report.html_page import boxed, drawn, headed, table, text
 from evenhand.report.html_section import cards, sentence
 from evenhand.report.html_tables import Column, long_sheet
 from evenhand.runtime import number_text
+from evenhand.runtime.number_text import shown
+from evenhand.space.values.dates import day_of, iso_text
 from evenhand.statistics.estimate import Estimate
 
 if TYPE_CHECKING:
@@ -84,7 +86,7 @@ def _driver_row(driver: Mapping[str, Any]) -> list[Any]:
     change = driver.get("example")
     example = ""
     if change is not None:
-        example = f"{change['before']} → {change['after']}"
+        example = f"{shown(change['before'])} → {shown(change['after'])}"
     return [
         boxed(driver["feature"]),
         number_text.percent(estimate.value),
@@ -92,6 +94,12 @@ def _driver_row(driver: Mapping[str, Any]) -> list[Any]:
         number_text.count(estimate.n),
         boxed(example),
     ]
+
+
+def _written(value: Any) -> Any:
+    """Return a value of an input as a sheet holds it: a date as its day."""
+    day = None if isinstance(value, str) else day_of(value)
+    return shown(value) if day is None else iso_text(day)
 
 
 def _found(result: Result, name: str, room: int) -> str:
@@ -102,7 +110,7 @@ def _found(result: Result, name: str, room: int) -> str:
     features = [feature["name"] for feature in result.space["features"]]
     columns = []
     for column in frame.columns:
-        values = frame[column].tolist()
+        values = [_written(value) for value in frame[column].tolist()]
         columns.append(Column(str(column), values, feature=column in features))
     caption = messages.CASES_SHEET.format(inputs=number_text.count(len(frame)))
     sheet = long_sheet(f"{name}-cases", caption, columns, cases=True, room=room)

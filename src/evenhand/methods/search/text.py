@@ -19,6 +19,7 @@ from evenhand.report.terminal import (
     remark_lines,
 )
 from evenhand.runtime import number_text
+from evenhand.runtime.number_text import shown
 from evenhand.statistics.estimate import Estimate
 
 if TYPE_CHECKING:
@@ -187,8 +188,8 @@ def _driver_name(driver: Mapping[str, Any]) -> str:
         return str(driver["feature"])
     return messages.FEATURE_WITH_EXAMPLE.format(
         feature=driver["feature"],
-        before=change["before"],
-        after=change["after"],
+        before=shown(change["before"]),
+        after=shown(change["after"]),
     )
 
 

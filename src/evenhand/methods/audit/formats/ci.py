@@ -12,6 +12,7 @@ from evenhand.methods.audit import messages
 from evenhand.methods.audit.audit_result import unlike
 from evenhand.report.lines import printable
 from evenhand.runtime.errors import clip
+from evenhand.runtime.number_text import shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -115,8 +116,8 @@ def _shown_features(case: Case) -> list[str]:
 
 def beside(first: object, second: object) -> tuple[str, str]:
     """Return two values as text; of long ones, what is near their first difference."""
-    first_text = printable(str(first))
-    second_text = printable(str(second))
+    first_text = printable(str(shown(first)))
+    second_text = printable(str(shown(second)))
     if max(len(first_text), len(second_text)) <= _VALUE:
         return first_text, second_text
     difference = 0

@@ -370,7 +370,7 @@ def _met(condition: Condition, values: Sequence[Any]) -> Flags:
     missing = np.array([value is None for value in values])
     if condition.levels or condition.only_missing:
         taken = np.array([value in condition.levels for value in values])
-        return taken | missing if condition.missing else taken & ~missing
+        return np.asarray(taken | missing if condition.missing else taken & ~missing)
     # A condition takes whole bins, so that where a bin starts tells whether it is taken.
     starts = np.array(values, dtype=np.float64)
     met = ~missing

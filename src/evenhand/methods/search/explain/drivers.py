@@ -15,6 +15,7 @@ import numpy as np
 
 from evenhand.methods.search import messages
 from evenhand.results.evidence import Case
+from evenhand.runtime.number_text import shown
 from evenhand.runtime.random_streams import stream
 from evenhand.scores.twins import case_of
 from evenhand.statistics import intervals
@@ -89,8 +90,8 @@ class Driver:
         return messages.DRIVER_WITH_EXAMPLE.format(
             feature=self.feature,
             estimate=self.estimate,
-            before=self.example.before,
-            after=self.example.after,
+            before=shown(self.example.before),
+            after=shown(self.example.after),
         )
 
 
