@@ -168,15 +168,36 @@ OWN = (
             Option(
                 "data",
                 FILE,
-                "a CSV or Parquet file of inputs",
+                "a CSV or Parquet file of inputs; with --openapi, a path such as /v1/score",
                 positional=True,
                 required=True,
             ),
             Option(
                 "model",
                 TEXT,
-                "a model file, a program, an http address, or package.module:function",
+                "a model file, a program, an http address, or package.module:function; with"
+                " --openapi, a file of inputs",
                 positional=True,
+            ),
+            Option(
+                "openapi",
+                TEXT,
+                "the description of a service in OpenAPI, which says what it takes and answers",
+                metavar="URL_OR_FILE",
+            ),
+            Option(
+                "server",
+                TEXT,
+                "with --openapi, the address of the service, where the description has none",
+                metavar="URL",
+            ),
+            Option(
+                "values",
+                TEXT,
+                "with --openapi, the range or the values of a field that the description leaves"
+                " open: age=18:90 or 'town=Rome|Oslo'; repeat for more",
+                metavar="NAME=…",
+                repeat=True,
             ),
             Option("target", TEXT, "the column to leave out", metavar="COLUMN"),
             Option(
@@ -213,6 +234,14 @@ OWN = (
                 metavar="COLUMN",
             ),
             Option("force", FLAG, "overwrite an existing file", default=False),
+            Option(
+                "header",
+                TEXT,
+                "a header that a service wants, as in 'Authorization: Bearer ${TOKEN}', where"
+                " ${TOKEN} is an environment variable; repeat for more",
+                metavar="HEADER",
+                repeat=True,
+            ),
             Option(
                 "allow_pickle",
                 FLAG,

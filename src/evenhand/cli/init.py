@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Sequence
 
+    from evenhand.config.init.start import Started
+
 
 def run(options: Namespace) -> int:
     """Write a configuration file, and print what comes next."""
@@ -30,6 +32,13 @@ def run(options: Namespace) -> int:
         raise UsageError(
             "--truth is for recorded decisions; name their column with --outcome"
         )
+    for name in ("server", "values"):
+        if getattr(options, name) is not None and options.openapi is None:
+            raise UsageError(
+                f"--{name} is for a service that --openapi describes; name its description too"
+            )
+    if options.openapi is not None:
+        return _of_service(options, file, protected, talk)
     request = Request(
         data=Path(options.data),
         file=file,
@@ -39,14 +48,11 @@ def run(options: Namespace) -> int:
         protected=protected,
         allow_pickle=options.allow_pickle,
         trusted=_types(options.trust),
+        headers=_headers(options.header),
     )
     started = start(request, talk)
     if started.problem is not None:
-        message = one_line(started.problem)
-        print(
-            f"evenhand: {file} is written, but cannot run yet: {message}", file=sys.stderr
-        )
-        return started.problem.exit_code
+        return _not_yet(started)
     if options.model is None:
         print(
             f"Next: name the software to test under [subject], then run: evenhand audit {file} -o"
@@ -81,6 +87,59 @@ def _of_log(
     start_log(request, talk)
     print(f"Next: look at the limits, then run: evenhand audit {file} -o report.html")
     return 0
+
+
+def _of_service(
+    options: Namespace, file: Path, protected: tuple[str, ...] | None, talk: Dialogue
+) -> int:
+    """Write the configuration of a service that a description in OpenAPI describes."""
+    from evenhand.config.openapi.start import ApiRequest
+    from evenhand.config.openapi.start import start as start_of_service
+
+    request = ApiRequest(
+        source=options.openapi,
+        path=str(options.data),
+        file=file,
+        data=None if options.model is None else Path(options.model),
+        target=options.target,
+        server=options.server,
+        values=tuple(options.values or ()),
+        positive=options.positive,
+        protected=protected,
+        headers=_headers(options.header),
+    )
+    started = start_of_service(request, talk)
+    if started.problem is not None:
+        return _not_yet(started)
+    print(
+        f"Next: look at the checks and their limits, then run: evenhand audit {file} -o report.html"
+    )
+    return 0
+
+
+def _not_yet(started: Started) -> int:
+    """Print what keeps a configuration from running, and return its exit code."""
+    assert started.problem is not None
+    message = one_line(started.problem)
+    print(
+        f"evenhand: {started.file} is written, but cannot run yet: {message}",
+        file=sys.stderr,
+    )
+    return started.problem.exit_code
+
+
+def _headers(given: Sequence[str] | None) -> dict[str, str]:
+    """Return the headers that options name, each written "Name: value"."""
+    headers: dict[str, str] = {}
+    for text in given or ():
+        name, colon, value = text.partition(":")
+        if not colon or not name.strip() or not value.strip():
+            # The text is not repeated, which may be a secret.
+            raise UsageError(
+                "--header must be written 'NAME: VALUE', as in 'Authorization: Bearer ${TOKEN}'"
+            )
+        headers[name.strip()] = value.strip()
+    return headers
 
 
 def _types(given: Sequence[str] | None) -> tuple[str, ...]:

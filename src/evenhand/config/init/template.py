@@ -50,8 +50,10 @@ def save(text: str, file: Path) -> None:
         raise UsageError(f"{file}: cannot be written: {error.strerror}") from None
 
 
-def filled(template_name: str, **values: Any) -> str:
-    """Return the text of a template with these values."""
+def filled(
+    template_name: str, *, package: str = "evenhand.config.init", **values: Any
+) -> str:
+    """Return the text of a template of a package with these values."""
     from jinja2 import Environment, StrictUndefined  # which only `evenhand init` waits for
 
     environment = Environment(
@@ -65,7 +67,7 @@ def filled(template_name: str, **values: Any) -> str:
     environment.filters["toml_key"] = _key
     environment.filters["shortly"] = shortly
     environment.filters["comment"] = _comment
-    file = resources.files("evenhand.config.init").joinpath(template_name)
+    file = resources.files(package).joinpath(template_name)
     template = environment.from_string(file.read_text(encoding="utf-8"))
     return template.render(values)
 

@@ -134,7 +134,8 @@ def discovered(
     points
         Encoded inputs, best real ones; the first few are asked.
     options
-        What is already known: `headers` and `timeout` of `HttpAdapter`.
+        What is already known: `request`, `headers` and `timeout` of `HttpAdapter`. With `request`,
+        only the path of the outcome is looked for.
 
     Returns
     -------
@@ -156,7 +157,8 @@ def discovered(
     service = _Service(url, records, options.get("headers"), timeout)
     names = [feature.name for feature in space.features if feature.passed]
     tried: list[Mapping[str, Any]] = []
-    forms = _forms(service, names)
+    given = options.get("request")
+    forms = _forms(service) if given is None else iter([given])
     for request in forms:
         if request in tried:
             continue
@@ -169,7 +171,7 @@ def discovered(
     raise _no_form(service)
 
 
-def _forms(service: _Service, names: Sequence[str]) -> Iterator[dict[str, Any]]:
+def _forms(service: _Service) -> Iterator[dict[str, Any]]:
     """Yield forms to try; what the service says of one decides which are next."""
     yield {}
     yield from _missed(service)
