@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evenhand.runtime.number_text import shown
 from evenhand.space.feature import plain
 
 if TYPE_CHECKING:
@@ -25,8 +26,10 @@ def for_browser(value: Any) -> Any:
 
     >>> for_browser(2**60), for_browser(np.float64(0.5)), for_browser(float("inf"))
     ('1152921504606846976', 0.5, 'inf')
+    >>> for_browser(None)
+    'unknown'
     """
-    value = plain(value)
+    value = shown(plain(value))
     if isinstance(value, bool | str):
         return value
     if isinstance(value, int):

@@ -24,6 +24,7 @@ from evenhand.runtime.random_streams import stream
 from evenhand.space.constraints import Constraint, named
 from evenhand.space.feature import combinations, plain, product
 from evenhand.space.space import Space
+from evenhand.space.values.dates import day_of
 from evenhand.subject.view import views_of
 
 if TYPE_CHECKING:
@@ -131,6 +132,8 @@ class TabularExplorer:
         entry["passed"] = feature.passed
         if feature.kind == "category":
             entry["levels"] = [for_browser(level) for level in feature.levels]
+            if feature.missing:
+                entry["levels"].append(for_browser(None))
         else:
             entry["step"] = feature.step
             entry["domain"] = feature.domain
@@ -335,7 +338,7 @@ class TabularExplorer:
                 notes.append(NOT_PASSED.format(feature=_quoted(feature.name)))
         sizes = [feature.size for feature in features]
         if combinations(sizes) <= MOST_TWINS:
-            values = product([feature.values() for feature in features])
+            values = product([feature.twin_values() for feature in features])
             twins = space.under(own, list(space.protected), values)
         else:
             notes.append(EACH_ALONE)
@@ -400,9 +403,27 @@ def _distinct(own: Points, twins: Points) -> Points:
 
 def _code(feature: Feature, value: Any) -> float:
     """Return a value that came from a page as its code or number, or raise an error."""
+    is_empty = value is None or (value == "" and feature.kind != "category")
+    is_unknown = value == for_browser(None) and value not in feature.levels
+    if feature.missing and (is_empty or is_unknown):
+        return feature.missing_code
     if feature.kind == "category":
         return _level_code(feature, value)
+    if feature.kind == "date":
+        return _date_code(feature, value)
     return _number_code(feature, value)
+
+
+def _date_code(feature: Feature, value: Any) -> float:
+    """Return the day of a date, which a browser gives as an ISO text."""
+    day = day_of(value)
+    number = np.array([np.nan if day is None else float(day)])
+    if not feature.inside(number)[0] or feature.is_missing(number)[0]:
+        raise InvalidIndividual(
+            f"{_assignment(feature, value)} is not a date from {feature.domain}",
+            feature.name,
+        )
+    return float(number[0])
 
 
 def _level_code(feature: Feature, value: Any) -> float:
@@ -431,7 +452,7 @@ def _number_code(feature: Feature, value: Any) -> float:
     largest = 2 * EXACT
     bounded = min(max(value, -largest), largest)
     number = np.array([bounded], dtype=np.float64)
-    if feature.inside(number)[0]:
+    if feature.inside(number)[0] and not feature.is_missing(number)[0]:
         return float(feature.snap(number)[0])
     clipped = np.clip(number, feature.low, feature.high)
     closest = feature.snap(clipped)

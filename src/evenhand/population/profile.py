@@ -17,6 +17,7 @@ from evenhand.space.encoding import encode_column
 from evenhand.space.feature import plain
 from evenhand.space.frames.reading import check_missing, eager
 from evenhand.space.space import Space
+from evenhand.space.values.dates import day_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -74,9 +75,12 @@ class Weights:
             raise UsageError(
                 f"{what} are ranges, but it is a category; give a weight for each level"
             )
-        for low, high in self.rows:
+        rows = self.rows
+        if feature.kind == "date":
+            rows = tuple(tuple(map(day_of, ends)) for ends in rows)
+        for low, high in rows:
             _check_range(low, high, feature, what)
-        ends = np.array(self.rows, dtype=np.float64)
+        ends = np.array(rows, dtype=np.float64)
         if feature.step is not None:
             ends = self._ends_on_grid(ends, feature, feature.step)
         self._check_overlap(ends, feature)
@@ -158,7 +162,7 @@ def _columns(
             raise DataError(
                 f"{what}: column {name!r} is not in the frame; {nearest(name, table.columns)}"
             )
-        check_missing(table, name)
+    check_missing(table, WEIGHT)
     columns = [table[name].to_list() for name in names]
     return list(zip(*columns, strict=True)), table[WEIGHT].to_numpy()
 
@@ -194,6 +198,8 @@ def _label(feature: Feature, value: Any) -> Any:
     """
     if not isinstance(value, str) or value in feature.levels:
         return value
+    if feature.missing and value == feature.missing_word:
+        return None
     if feature.kind == "category":
         levels = {_toml_key(level): level for level in feature.levels}
         return levels.get(value, levels.get(value.lower(), value))

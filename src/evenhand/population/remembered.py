@@ -10,7 +10,8 @@ from evenhand.population.encoded_frame import EncodedFrame
 from evenhand.population.rows import Rows
 from evenhand.runtime.errors import EvenhandError
 from evenhand.runtime.number_text import many
-from evenhand.space.frames.reading import eager
+from evenhand.space.encoding import taken_values
+from evenhand.space.frames.reading import eager, values_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -87,20 +88,11 @@ def _fitting_rows(frame: Any, space: Space) -> tuple[Any, Points]:
 
 def fitting(frame: pd.DataFrame, space: Space) -> pd.DataFrame:
     """Return the rows that are inputs of the space, none where they lack a feature."""
-    import pandas as pd
-
     if not set(space.names) <= set(frame.columns):
         return frame.iloc[:0]
     in_space = np.ones(len(frame), dtype=np.bool_)
     for feature in space.features:
-        column = frame[feature.name]
-        if feature.kind == "category":
-            in_space &= column.isin(feature.levels).to_numpy()
-        else:
-            # A text that is not a number becomes NaN, which is inside no range.
-            numbers = pd.to_numeric(column, errors="coerce")
-            values = numbers.to_numpy(dtype=np.float64, na_value=np.nan)
-            in_space &= feature.inside(values)
+        in_space &= taken_values(feature, values_of(eager(frame), feature))
     known = frame[in_space]
     if not len(known):
         return known

@@ -40,6 +40,30 @@ def encode_column(feature: Feature, values: Any, *, where: str) -> Floats:
     return column
 
 
+def taken_values(feature: Feature, values: Any) -> Flags:
+    """Return which labels of a column a feature can take.
+
+    >>> from evenhand.space.feature import integer
+    >>> taken_values(integer("age", 18, 90), [20, "old", 7, None]).tolist()
+    [True, False, False, False]
+    """
+    import pandas as pd
+
+    given = np.fromiter(values, dtype=object, count=len(values))
+    missing = missing_values(given)
+    if feature.kind == "category":
+        known = pd.Series(given, dtype=object).isin(feature.levels).to_numpy()
+        return np.where(missing, bool(feature.missing), known)
+    if feature.kind == "date" and not isinstance(values, np.ndarray):
+        numbers = days_of(given.tolist())
+    else:
+        # A text that is not a number becomes NaN, which is inside no range.
+        numbers = pd.to_numeric(pd.Series(given, dtype=object), errors="coerce")
+        numbers = numbers.to_numpy(dtype=np.float64, na_value=np.nan)
+    known = feature.inside(numbers) & ~feature.is_missing(numbers)
+    return np.where(missing, bool(feature.missing), known)
+
+
 def missing_values(values: NDArray[Any]) -> Flags:
     """Return which values are missing: NaN, NaT, None or pandas' NA."""
     kind = values.dtype.kind

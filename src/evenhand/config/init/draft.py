@@ -24,6 +24,8 @@ class Draft:
     outcome: dict[str, Any] = field(default_factory=dict)
     """What outcomes mean: `positive`, or `differs`."""
     outcome_note: str = ""
+    outcome_is_open: bool = False
+    """Whether what is said of outcomes is only a proposal, since the software was not asked."""
     dropped: dict[str, str] = field(default_factory=dict)
     """Columns that are no inputs, each with the reason."""
     features: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -58,5 +60,6 @@ class Draft:
         """The whole file without its checks."""
         tables: dict[str, Any] = {"space": self.space}
         if self.software is not None:
-            tables["subject"] = {**self.software.table, **self.outcome}
+            outcome = {} if self.outcome_is_open else self.outcome
+            tables["subject"] = {**self.software.table, **outcome}
         return tables

@@ -9,13 +9,13 @@ from evenhand.config.file import Config
 from evenhand.config.init import outcomes, template
 from evenhand.config.init.data import Data
 from evenhand.config.init.draft import Draft
+from evenhand.config.init.favourable import favour, favour_target
 from evenhand.config.init.form import fit_form, form_of, without_gaps
 from evenhand.config.init.model import find_request, say_cost, tried
 from evenhand.config.init.sampling import sample
 from evenhand.config.init.software import relative, software_of, trusted
 from evenhand.methods.audit.checks import usual
-from evenhand.runtime.errors import DataError, EvenhandError, UsageError, clip, nearest
-from evenhand.runtime.number_text import many, percent_of
+from evenhand.runtime.errors import DataError, EvenhandError, clip
 from evenhand.space.feature import plain
 from evenhand.space.space import Space
 from evenhand.space.space_file import space_from_table
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from evenhand.config.init.outcomes import Favourable, SeenAnswers
     from evenhand.config.init.questions import Dialogue
     from evenhand.subject.model_form import ModelForm
 
@@ -60,7 +59,7 @@ def start(request: Request, talk: Dialogue) -> Started:
     draft = _drafted(request, talk)
     problem: EvenhandError | None = None
     if draft.software is None:
-        _favour_target(draft, request)
+        favour_target(draft, request.positive)
     else:
         problem = _learnt(draft, request, talk)
     space = space_from_table(draft.space, draft.file)
@@ -116,10 +115,10 @@ def _learnt(draft: Draft, request: Request, talk: Dialogue) -> EvenhandError | N
             without_gaps(lambda: find_request(draft, talk), draft, talk)
         found = without_gaps(lambda: tried(draft, form.classes), draft, talk)
         say_cost(found, draft, talk)
-        _favour(draft, found.answers, request.positive, talk)
+        favour(draft, found.answers, request.positive, talk)
     except EvenhandError as error:
-        if not draft.outcome:
-            _favour_target(draft, request)
+        if not draft.outcome_note:
+            favour_target(draft, request.positive)
         return error
     return None
 
@@ -144,100 +143,6 @@ def _say_dropped(draft: Draft, talk: Dialogue) -> None:
         talk.say(f"left out: {name}, which {reason} (drop)")
 
 
-def _favour(draft: Draft, answers: SeenAnswers, wanted: str | None, talk: Dialogue) -> None:
-    """Find out which answer is favourable, and say so."""
-    if answers.are_numbers:
-        if wanted is not None:
-            raise UsageError(
-                f"--positive {wanted!r} is for labels, and the software answers with numbers such"
-                f" as {outcomes.listed(answers.given[:3].tolist())}; leave it out"
-            )
-        draft.outcome_note = (
-            " the software answers with numbers, none of which is favourable"
-        )
-        talk.say("outcome: a number, so there is no favourable one")
-        return
-    _say_answers(answers, talk)
-    found = _chosen(answers, wanted, talk)
-    if found.value is None:
-        draft.outcome_note = " positive = …  # the favourable answer, or a list of those"
-        talk.say(
-            "favourable: not known, so only checks that need none are written; name it with"
-            f" --positive, one of {outcomes.listed(answers.labels)}, or several with commas"
-        )
-        return
-    draft.outcome = {"positive": found.value}
-    draft.outcome_note = _note(found, answers.labels)
-    guess = " (a guess; --positive names another)" if found.guessed else ""
-    reason = f", {found.reason}" if found.reason else ""
-    talk.say(f"favourable: {clip(repr(found.value), 60)}{reason}{guess}")
-
-
-def _chosen(answers: SeenAnswers, wanted: str | None, talk: Dialogue) -> Favourable:
-    """Return the favourable answer: the one that the user names, or a guess."""
-    if wanted is not None:
-        return outcomes.named(wanted, answers)
-    found = outcomes.guessed(answers)
-    if not talk.asks:
-        return found
-    default = "" if found.value is None else str(found.value)
-    shown = outcomes.listed(answers.labels)
-    reply = talk.ask(f"Which answer is favourable, of {shown}?", default)
-    if not reply or reply == default:
-        return found
-    return outcomes.named(reply, answers)
-
-
-def _say_answers(answers: SeenAnswers, talk: Dialogue) -> None:
-    """Say how often each answer was given."""
-    given = answers.given.tolist()
-    seen = [label for label in answers.labels if label in given]
-    shares = []
-    for label in seen[: outcomes.SHOWN]:
-        share = percent_of(given.count(label), len(given))
-        shares.append(f"{clip(repr(label), 40)} ({share})")
-    talk.say(f"asked {many(len(given), 'row')}: the software answers {', '.join(shares)}")
-    if len(seen) == 1:
-        talk.say(
-            f"All {len(given):,} rows got the same answer: look whether model and data belong"
-            " together."
-        )
-
-
-def _note(found: Favourable, labels: list[Any]) -> str:
-    """Return the remark beside the favourable outcome."""
-    note = "the favourable outcome"
-    if found.guessed:
-        note += f"; this is a guess, of {outcomes.listed(labels)}"
-    if found.reason:
-        note += f"; {found.reason}"
-    return note
-
-
-def _favour_target(draft: Draft, request: Request) -> None:
-    """Take the favourable outcome from the data, where no software can be asked."""
-    targets = draft.data.targets
-    if request.positive is None:
-        found = outcomes.guessed_of(targets)
-        draft.outcome = {"positive": found.value}
-        draft.outcome_note = _note(found, [plain(value) for value in targets])
-        return
-    known = outcomes.possible(targets or [request.positive])
-    draft.outcome = {"positive": _named_target(request.positive, known, draft)}
-
-
-def _named_target(text: str, known: SeenAnswers, draft: Draft) -> Any:
-    try:
-        return outcomes.named(text, known).value
-    except UsageError:
-        if draft.software is not None:
-            return text  # in the words of the software, which could not be asked
-        raise UsageError(
-            f"--positive {text!r} is not a value of {draft.data.target!r};"
-            f" {nearest(text, known.labels)}"
-        ) from None
-
-
 def _check_data(draft: Draft) -> None:
     """Refuse data that no space can be inferred from."""
     data = draft.data
@@ -249,7 +154,7 @@ def _check_data(draft: Draft) -> None:
 
 def _checks(draft: Draft, space: Space) -> list[dict[str, Any]]:
     """Return the checks of the draft."""
-    has_rates = bool(draft.outcome)
+    has_rates = "positive" in draft.outcome
     checks = usual(space, real=True, rates=has_rates)
     if not has_rates:
         checks = [check for check in checks if check["job"] != "mine"]

@@ -118,12 +118,15 @@ function drawField(feature, index, hint = "") {
     });
   } else {
     const step = feature.step === null ? "any" : String(feature.step);
-    control = made("input", { id, type: "number", min: feature.low, max: feature.high, step });
-    hint = feature.domain;
+    const isDate = feature.kind === "date";
+    const type = isDate ? "date" : "number";
+    control = made("input", { id, type, min: feature.low, max: feature.high, step });
+    hint = feature.missing ? `${feature.domain}, or empty for unknown` : feature.domain;
     fields.set(feature.name, {
       control,
-      read: () => (Number.isFinite(control.valueAsNumber) ? control.valueAsNumber : control.value),
-      write: (value) => { control.value = String(value); },
+      // A date is its text; as a number it would be milliseconds.
+      read: () => (!isDate && Number.isFinite(control.valueAsNumber) ? control.valueAsNumber : control.value),
+      write: (value) => { control.value = value === "unknown" ? "" : String(value); },
     });
   }
   if (feature.passed === false) hint = `${hint ? `${hint}; ` : ""}not passed to the software`;

@@ -22,7 +22,7 @@ FILE = """\
 estimator = "model.pkl"
 # allow_pickle = true  # loading it runs any code that its author put into it: only if you trust \
 the file
-positive = "yes"  # the favourable outcome; this is a guess, of 'no', 'yes'
+# positive = "yes"  # the favourable outcome; this is a guess, of 'no', 'yes'
 # ledger = "evenhand.ledger"  # keeps every executed test; a killed run goes on where it was
 
 [space]
