@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from evenhand.config.init.data import Data
     from evenhand.config.init.software import Named
+
+
+class OutcomeDraft(Protocol):
+    """What is known of the outcomes of any software, and of what they cost."""
+
+    outcome: dict[str, Any]
+    outcome_note: str
+    queries: int | None
 
 
 @dataclass

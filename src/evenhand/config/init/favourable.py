@@ -11,7 +11,7 @@ from evenhand.space.feature import plain
 from evenhand.subject.outcome_scale import OutcomeScale
 
 if TYPE_CHECKING:
-    from evenhand.config.init.draft import Draft
+    from evenhand.config.init.draft import Draft, OutcomeDraft
     from evenhand.config.init.outcomes import Favourable, SeenAnswers
     from evenhand.config.init.questions import Dialogue
 
@@ -19,7 +19,9 @@ UNKNOWN = "positive = …  # the favourable answer, or a list of those, of {labe
 """What is written where it is not known which answer is favourable."""
 
 
-def favour(draft: Draft, answers: SeenAnswers, wanted: str | None, talk: Dialogue) -> None:
+def favour(
+    draft: OutcomeDraft, answers: SeenAnswers, wanted: str | None, talk: Dialogue
+) -> None:
     """Find out which answer is favourable, and say so."""
     if answers.are_numbers:
         _scale(draft, answers, wanted, talk)
@@ -42,7 +44,9 @@ def favour(draft: Draft, answers: SeenAnswers, wanted: str | None, talk: Dialogu
     talk.say(f"favourable: {clip(repr(found.value), 60)}{reason}{guess}")
 
 
-def _scale(draft: Draft, answers: SeenAnswers, wanted: str | None, talk: Dialogue) -> None:
+def _scale(
+    draft: OutcomeDraft, answers: SeenAnswers, wanted: str | None, talk: Dialogue
+) -> None:
     """Say how far apart numbers must be to differ, since none of them is favourable."""
     scale = OutcomeScale.of(answers.given.astype(float), "the rows that were asked")
     draft.outcome_note = scale.sentence()

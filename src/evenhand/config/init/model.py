@@ -18,7 +18,7 @@ from evenhand.runtime.number_text import duration, many
 if TYPE_CHECKING:
     import pandas as pd
 
-    from evenhand.config.init.draft import Draft
+    from evenhand.config.init.draft import Draft, OutcomeDraft
     from evenhand.config.init.questions import Dialogue
 
 MOST_ROWS = 2000
@@ -110,7 +110,7 @@ def _truths(rows: pd.DataFrame, draft: Draft) -> list[Any] | None:
     return list(rows[target].tolist())
 
 
-def say_cost(tried_out: TryOut, draft: Draft, talk: Dialogue) -> None:
+def say_cost(tried_out: TryOut, draft: OutcomeDraft, talk: Dialogue) -> None:
     """Bound the checks where an answer is expensive, and say so."""
     draft.queries = tried_out.queries
     if draft.queries is None:

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand.config.file import Config
-from evenhand.config.init import outcomes
 from evenhand.config.init.data import guess_protected
-from evenhand.config.init.model import FEW_ROWS, TryOut
+from evenhand.config.init.favourable import favour
+from evenhand.config.init.model import FEW_ROWS, TryOut, say_cost
+from evenhand.config.init.outcomes import SeenAnswers
 from evenhand.config.init.sampling import sample
 from evenhand.config.init.software import relative
 from evenhand.config.init.start import Started
@@ -83,7 +84,8 @@ def start(request: ApiRequest, talk: Dialogue) -> Started:
     try:
         _learn(request, draft, space, table, talk)
     except EvenhandError as error:
-        draft.outcome_note = "positive = …  # the favourable answer, or a list of those"
+        if not draft.outcome_note:
+            draft.outcome_note = "positive = …  # the favourable answer, or a list of those"
         problem = error
     _write(request, draft, table, space)
     talk.say(f"wrote {request.file}: {space}")
@@ -210,9 +212,9 @@ def _learn(
         begin = time.perf_counter()
         given = subject.decide(points)
         seconds = (time.perf_counter() - begin) / max(len(points), 1)
-    tried = TryOut(outcomes.SeenAnswers(given, truths), seconds, expensive=True)
-    draft.queries = tried.queries
-    _favour(request, draft, tried.answers, talk)
+    tried = TryOut(SeenAnswers(given, truths), seconds, expensive=True)
+    say_cost(tried, draft, talk)
+    favour(draft, tried.answers, request.positive, talk)
 
 
 def _inputs(
@@ -227,39 +229,8 @@ def _inputs(
     return space.encode(some), truths
 
 
-def _favour(
-    request: ApiRequest, draft: _ApiDraft, answers: outcomes.SeenAnswers, talk: Dialogue
-) -> None:
-    """Find out which answer is favourable, and say so."""
-    if answers.are_numbers:
-        draft.outcome_note = "the service answers with numbers, none of which is favourable"
-        talk.say("outcome: a number, so there is no favourable one")
-        return
-    shown = outcomes.listed(answers.labels)
-    talk.say(f"asked {len(answers.given):,} inputs: the service answers {shown}")
-    if request.positive is not None:
-        found = outcomes.named(request.positive, answers)
-    else:
-        found = outcomes.guessed(answers)
-        default = "" if found.value is None else str(found.value)
-        answer = talk.ask(f"Which answer is favourable, of {shown}?", default)
-        if answer and answer != default:
-            found = outcomes.named(answer, answers)
-    if found.value is None:
-        draft.outcome_note = "positive = …  # the favourable answer, or a list of those"
-        talk.say(
-            f"favourable: not known; name it with --positive, one of {shown}, or several with"
-            " commas"
-        )
-        return
-    draft.outcome = {"positive": found.value}
-    guess = "; this is a guess" if found.guessed else ""
-    draft.outcome_note = f"the favourable outcome, of {shown}{guess}"
-    talk.say(f"favourable: {clip(repr(found.value), 60)}{guess.replace(';', ',')}")
-
-
 def _write(request: ApiRequest, draft: _ApiDraft, table: Table, space: Space) -> None:
-    has_rates = bool(draft.outcome)
+    has_rates = "positive" in draft.outcome
     checks = usual(space, real="from" in table, rates=has_rates)
     if not has_rates:
         checks = [check for check in checks if check["job"] != "mine"]
