@@ -57,7 +57,9 @@ def needs_data(names: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 TUTORIALS = [page for page in PAGES if page.parent.name == "tutorials"]
-OTHERS = [page for page in PAGES if page not in TUTORIALS]
+IN_ORDER = [ROOT / "docs" / "how-to" / "bring-your-model.md"]
+"""Pages whose examples go on from one another; a test of their own runs them."""
+OTHERS = [page for page in PAGES if page not in TUTORIALS and page not in IN_ORDER]
 
 
 LONG = [

@@ -100,14 +100,21 @@ def service(folder: Path, biased: bool) -> list[str]:
 @contextlib.contextmanager
 def served(folder: Path) -> Iterator[str]:
     """Run the service, and yield its address."""
+    with served_on(folder) as port:
+        yield f"http://127.0.0.1:{port}/v2/decisions"
+
+
+@contextlib.contextmanager
+def served_on(folder: Path) -> Iterator[int]:
+    """Run the app of `service.py` in a folder, and yield its port."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+        port: int = free.getsockname()[1]
     command = [sys.executable, "-m", "uvicorn", "service:app", "--port", str(port)]
     process = subprocess.Popen([*command, "--log-level", "error"], cwd=folder)
     try:
         _wait_for(port, process)
-        yield f"http://127.0.0.1:{port}/v2/decisions"
+        yield port
     finally:
         process.terminate()
         process.wait()
