@@ -172,3 +172,33 @@ def test_python_asks_with_a_query(address):
     assert found.verdict == "fail"
     assert found.worst.estimate.value == pytest.approx(20 / 146)
     assert json.loads(found.to_json())["verdict"] == "fail"
+
+
+def test_headers_are_sent_and_written_down_without_their_secrets(
+    address, run, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("SCORE_TOKEN", "open sesame")
+    rows(tmp_path)
+    words = ("init", "people.csv", f"{address}/v1/score", "--protected", "sex")
+    header = ("--header", "Authorization: Bearer ${SCORE_TOKEN}")
+    run(*words, *header, expect=0)
+    text = (tmp_path / "evenhand.toml").read_text()
+    assert tomllib.loads(text)["subject"]["headers"] == {
+        "Authorization": "Bearer ${SCORE_TOKEN}"
+    }
+    source = f"{address}/openapi.json"
+    words = ("init", "--openapi", source, "/v1/score", "--values", "income=0:9", "--force")
+    run(*words, *header, expect=0)
+    assert "Bearer ${SCORE_TOKEN}" in (tmp_path / "evenhand.toml").read_text()
+    printed = run(*words, "--header", "open sesame", expect=2)
+    assert "'NAME: VALUE'" in printed
+    assert "sesame" not in printed
+
+
+def test_options_that_belong_to_something_else(run, tmp_path):
+    rows(tmp_path)
+    (tmp_path / "model.onnx").write_bytes(b"")
+    printed = run("init", "people.csv", "--values", "age=1:2", expect=2)
+    assert "--openapi" in printed
+    words = ("init", "people.csv", "model.onnx", "--header", "A: b")
+    assert "http address" in run(*words, expect=2)

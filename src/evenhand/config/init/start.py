@@ -15,7 +15,7 @@ from evenhand.config.init.model import find_request, say_cost, tried
 from evenhand.config.init.sampling import sample
 from evenhand.config.init.software import relative, software_of, trusted
 from evenhand.methods.audit.checks import usual
-from evenhand.runtime.errors import DataError, EvenhandError, clip
+from evenhand.runtime.errors import DataError, EvenhandError, UsageError, clip
 from evenhand.space.feature import plain
 from evenhand.space.space import Space
 from evenhand.space.space_file import space_from_table
