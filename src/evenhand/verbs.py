@@ -12,7 +12,16 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from evenhand.runtime.errors import UsageError, clip
-from evenhand.runtime.options import NUMBER, WHOLE, Option, Options
+from evenhand.runtime.options import (
+    CUTS,
+    LABEL,
+    NUMBER,
+    TEXT,
+    TEXTS,
+    WHOLE,
+    Option,
+    Options,
+)
 from evenhand.runtime.registry import Deferred, Registry
 
 if TYPE_CHECKING:
@@ -147,6 +156,35 @@ ASK = ("subject", "space", "budget", "seed", "n_jobs", "progress")
 """The keywords of a verb on software that the run sets, and not a check."""
 RUN = (*ASK, "sampler")
 """The same, for a verb whose scores are about a population."""
+
+TRUTH = Options.of(
+    Option(
+        "truth",
+        TEXT,
+        "the column of what decisions should have been, for error rates",
+        metavar="COLUMN",
+    ),
+    Option(
+        "truth_positive",
+        LABEL,
+        "what in that column stands for the favourable outcome (default: the same)",
+    ),
+    Option(
+        "metric",
+        TEXTS,
+        "the rates that limits are for, as tpr,fpr (default: selection_rate)",
+        metavar="NAMES",
+    ),
+)
+"""What is said of true outcomes, wherever error rates are told."""
+BINS = Option(
+    "bins",
+    CUTS,
+    "where a column is cut into groups, as age=25,40,60 or applied=year; repeatable",
+    metavar="COLUMN=CUTS",
+    repeat=True,
+)
+"""Where numbers and dates of recorded decisions are cut into groups."""
 
 AUDIT_FILE = Deferred("evenhand.config.audit:audit_file")
 """Runs the audit of a configuration file; deferred, since a layer above the verbs reads files."""

@@ -81,7 +81,7 @@ class Parser(argparse.ArgumentParser):
         )
 
 
-class _Cuts(argparse.Action):
+class _CutsAction(argparse.Action):
     """Gathers where columns are cut: a number of bins for all, or cut points by column."""
 
     def __call__(
@@ -204,7 +204,7 @@ def _value_settings(option: Option) -> dict[str, Any]:
     """Return how the value of an option is read."""
     settings = _shown_value(option)
     if option.kind.name in (CUTS.name, "bins"):
-        return {**settings, "action": _Cuts}
+        return {**settings, "action": _CutsAction}
     if option.repeat:
         settings["action"] = "append"
     if option.kind is FEATURES or (option.kind is TEXTS and not option.repeat):

@@ -24,6 +24,11 @@ def run_records(verb: Verb, options: Namespace) -> int:
     settings = given(options, names)
     if options.positive is not None:
         settings["positive"] = label_written(frame, options.outcome, options.positive)
+    if settings.get("truth_positive") is not None:
+        column = settings.get("truth", "")
+        settings["truth_positive"] = label_written(
+            frame, column, settings["truth_positive"]
+        )
     sets = [tuple(columns) for columns in options.over]
     try:
         result = verb.function(frame, outcome=options.outcome, over=sets, **settings)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,6 +21,9 @@ from evenhand.space.frames.reading import declared_levels, eager
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from numpy.typing import NDArray
+
+    from evenhand.population.cuts import Cuts
     from evenhand.space.feature import Feature, Label
     from evenhand.statistics.intervals import Floats
 
@@ -27,8 +31,6 @@ MOST_VALUES = 50
 """The most distinct numbers of a column that are groups by themselves."""
 UNKNOWN = -1
 """The code of a row that lacks a value."""
-OUTSIDE = -2
-"""The code of a value outside the declared bins."""
 _TINY = 1e-12
 """How near an end may come to a share that must lie over or under it."""
 
@@ -117,6 +119,15 @@ def columns_of_sets(sets: Iterable[Iterable[str]]) -> tuple[str, ...]:
     return tuple(names)
 
 
+def with_truth(sets: Iterable[tuple[str, ...]], truth: str | None) -> list[tuple[str, ...]]:
+    """Return the columns that rows are counted by besides the outcome: each set, and the truth.
+
+    >>> with_truth([("sex",)], "paid")
+    [('sex', 'paid')]
+    """
+    return [(*names, truth) if truth else names for names in sets]
+
+
 def number_of_rows(table: Any) -> int:
     """Return how many rows a frame has, which its own engine counts."""
     import narwhals as nw
@@ -155,8 +166,8 @@ def check_variety(table: Any, numeric: list[str], advice: str = "") -> None:
         if distinct <= MOST_VALUES:
             continue
         bins = (
-            f"group them with bins={{{name!r}: [low, …, high]}}, or make decisions of an outcome"
-            " first"
+            f"group them with bins={{{name!r}: [25, 40]}} (on the command line --bins"
+            f" {name}=25,40), or make decisions of an outcome first"
         )
         raise UsageError(
             f"column {name!r} holds {distinct:,} different numbers, over the {MOST_VALUES} that are"
@@ -165,13 +176,23 @@ def check_variety(table: Any, numeric: list[str], advice: str = "") -> None:
 
 
 def count_cells(
-    table: Any, names: Sequence[str], outcome: str, binned: Mapping[str, Feature]
+    table: Any,
+    names: Sequence[str],
+    outcome: str,
+    cuts: Mapping[str, Cuts] | None = None,
 ) -> Any:
-    """Return the number of rows for each combination of values and outcome, as an eager frame."""
+    """Return the number of rows for each combination of values and outcome, as an eager frame.
+
+    Columns that are cut hold the words of their groups, in order.
+    """
     import narwhals as nw
 
+    cut_of = cuts or {}
     keys = [*names, outcome]
-    columns = [_bin(binned[name]) if name in binned else nw.col(name) for name in keys]
+    columns = []
+    for name in keys:
+        column = cut_of[name].code().alias(name) if name in cut_of else nw.col(name)
+        columns.append(column)
     no_key = " ".join([*keys, "rows"])
     try:
         groups = table.select(*columns).group_by(*keys)
@@ -182,30 +203,30 @@ def count_cells(
         ) from None
     if not len(found):
         raise DataError("the frame has no rows; there is no decision to measure")
-    return found
+    return _in_words(found, [cut_of[name] for name in keys if name in cut_of])
+
+
+def _in_words(counted: Any, cuts: Sequence[Cuts]) -> Any:
+    """Return counts with the words of groups in place of their numbers, as ordered categories."""
+    import narwhals as nw
+    import pandas as pd
+
+    if not cuts:
+        return counted
+    frame = counted.to_pandas()
+    for cut in cuts:
+        numbers = pd.to_numeric(frame[cut.name])
+        codes = cut.codes(numbers.dropna().astype(int).unique().tolist())
+        place_of = {code: place for place, code in enumerate(codes)}
+        places = numbers.map(place_of).fillna(-1).astype(int)
+        words = [cut.label(code) for code in codes]
+        frame[cut.name] = pd.Categorical.from_codes(places.tolist(), words, ordered=True)
+    return nw.from_native(frame, eager_only=True)
 
 
 def sizes_of(cells: Any) -> Floats:
     """Return the number of rows of each combination."""
     return np.array(cells[cells.columns[-1]].to_list(), dtype=float)
-
-
-def _bin(feature: Feature) -> Any:
-    """Return the number of each value's bin, from 1; 0 and one more than the last are outside.
-
-    What is missing stays so.
-    """
-    import narwhals as nw
-
-    column = nw.col(feature.name).cast(nw.Float64)
-    *lower_edges, last_edge = feature.edges().tolist()
-    # The bin is the number of edges that are reached; a value on the last edge is still inside.
-    reached = [column >= edge for edge in lower_edges]
-    reached.append(column > last_edge)
-    bin_number = nw.sum_horizontal(*(passed.cast(nw.Int64) for passed in reached))
-    # Engines differ in how a number compares with NaN.
-    is_missing = column.is_null() | column.is_nan()
-    return nw.when(~is_missing).then(bin_number).alias(feature.name)
 
 
 def labels_of(cells: Any, name: str) -> list[Label | None]:
@@ -262,21 +283,98 @@ def favourable_of(cells: Any, outcome: str, positive: Any) -> Label:
     return favourable
 
 
-def codes_of(feature: Feature, labels: Sequence[Label | None]) -> list[int]:
-    """Return the place of each label among the feature's levels or bins.
+def true_label(cells: Any, truth: str, given: Any, favourable: Label) -> Label:
+    """Return which value of the column of truth stands for the favourable outcome.
 
-    It is negative for what is unknown or outside.
+    By default it is the favourable outcome itself, or 1 where the column holds 0 and 1.
     """
-    if feature.kind == "category":
-        code_of = {level: code for code, level in enumerate(feature.levels)}
-        return [UNKNOWN if label is None else code_of[label] for label in labels]
-    bins = int(feature.variety)
-    codes = []
-    for label in labels:
-        if label is None:
-            codes.append(UNKNOWN)
-        elif 1 <= int(label) <= bins:
-            codes.append(int(label) - 1)
-        else:
-            codes.append(OUTSIDE)
-    return codes
+    seen_values = seen(cells, truth)
+    if given is not None:
+        label = label_of(given)
+    elif favourable not in seen_values and set(seen_values) <= {0, 1}:
+        label = 1
+    else:
+        label = favourable
+    if label not in seen_values:
+        named = f"truth_positive = {clip(repr(label))}"
+        if given is None:
+            named = f"the favourable {clip(repr(label))}"
+        raise UsageError(
+            f"{named} is not a value of {truth!r}; name what stands for the favourable outcome with"
+            f" truth_positive; {nearest(label, seen_values)}"
+        )
+    return label
+
+
+def check_truth(
+    truth: Any, given: Any, outcome: str, over: Any, columns: list[str]
+) -> None:
+    """Refuse a column of truth that is not there, or that has another part already."""
+    if truth is None:
+        if given is not None:
+            raise UsageError(
+                f"truth_positive = {clip(repr(given))} needs the column that it is a value of;"
+                " name it with truth"
+            )
+        return
+    others = [name for name in columns if name != outcome]
+    if truth not in columns:
+        raise DataError(
+            f"truth = {clip(repr(truth))} is not a column of the frame; {nearest(truth, others)}"
+        )
+    if truth == outcome or truth in over:
+        other = "the outcome itself" if truth == outcome else "in over too"
+        raise UsageError(
+            f"truth = {clip(repr(truth))} is {other}; {nearest(truth, others)}"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionColumns:
+    """The columns of decisions and of what they should have been, and their favourable labels."""
+
+    outcome: str
+    favourable: Label
+    truth: str | None = None
+    truly_favourable: Label | None = None
+
+    @classmethod
+    def of(
+        cls, cells: Any, outcome: str, favourable: Label, truth: str | None, given: Any
+    ) -> DecisionColumns:
+        """Return the columns of counts; `given` is what is favourable in that of truth, or None."""
+        if truth is None:
+            return cls(outcome, favourable)
+        return cls(outcome, favourable, truth, true_label(cells, truth, given, favourable))
+
+    def truths(self, cells: Any) -> NDArray[np.intp]:
+        """Return what each cell should have been: 0, 1 where favourable, or 2 where not known."""
+        if self.truth is None:
+            return np.full(len(cells), 2)
+        found = []
+        for label in labels_of(cells, self.truth):
+            found.append(2 if label is None else int(label == self.truly_favourable))
+        return np.array(found, dtype=np.intp)
+
+    def decided(self, cells: Any) -> NDArray[np.bool_]:
+        """Return in which cells the decision is the favourable one."""
+        labels = labels_of(cells, self.outcome)
+        return np.array([label == self.favourable for label in labels], dtype=np.bool_)
+
+    def without_truth(self, cells: Any) -> int:
+        """Return of how many decisions it is not known what they should have been."""
+        if self.truth is None:
+            return 0
+        return int(decided_sizes(cells, self.outcome)[self.truths(cells) == 2].sum())
+
+
+def decided_sizes(cells: Any, outcome: str) -> Floats:
+    """Return how many rows each cell has; those without an outcome count for nothing."""
+    is_decided = [label is not None for label in labels_of(cells, outcome)]
+    return sizes_of(cells) * is_decided
+
+
+def codes_of(feature: Feature, labels: Sequence[Label | None]) -> list[int]:
+    """Return the place of each label among the feature's levels, -1 for what is unknown."""
+    code_of = {level: code for code, level in enumerate(feature.levels)}
+    return [UNKNOWN if label is None else code_of[label] for label in labels]

@@ -443,7 +443,7 @@ def test_bad_data_gets_one_sentence(call, words):
         ({"suport": 0.1}, ("'suport'", "did you mean 'support'")),
         (
             {"frame": HIRED.assign(sex=range(1000))},
-            ("1,000 different numbers", "categories first"),
+            ("1,000 different numbers", "--bins sex=25,40"),
         ),
         (
             {"frame": HIRED.assign(hired=np.arange(1000) / 7)},

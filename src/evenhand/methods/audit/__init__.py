@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from evenhand.runtime.options import ANY, CUTS, FEATURES, FILE, LABEL, TEXT, Option, Options
+from evenhand.runtime.options import ANY, FEATURES, FILE, LABEL, TEXT, Option, Options
 from evenhand.runtime.registry import Deferred
-from evenhand.verbs import Command, Verb
+from evenhand.verbs import BINS, TRUTH, Command, Verb
 
 LOG = Options.of(
     Option(
@@ -24,24 +24,8 @@ LOG = Options.of(
         repeat=True,
         required=True,
     ),
-    Option(
-        "truth",
-        TEXT,
-        "the column of what decisions should have been",
-        metavar="COLUMN",
-    ),
-    Option(
-        "truth_positive",
-        LABEL,
-        "what in that column stands for the favourable outcome (default: the same)",
-    ),
-    Option(
-        "bins",
-        CUTS,
-        "where a column is cut into groups, as age=25,40,60 or applied=year; repeatable",
-        metavar="COLUMN=CUTS",
-        repeat=True,
-    ),
+    *TRUTH.only("truth", "truth_positive"),
+    BINS,
     given=("frame", "checks", "baseline", "seed", "progress"),
 )
 """What is said of recorded decisions: the keys of a [log] table, the keywords of `audit_log`."""

@@ -31,6 +31,10 @@ if TYPE_CHECKING:
 
 TOGETHER = ("mine_log",)
 """The jobs that look at all protected columns together, and not at each by itself."""
+ERROR_RATES = ("measure_log",)
+"""The jobs that tell error rates; others do where their check names the truth or a metric, as the
+intervals of everything that is told get wider with it.
+"""
 JUDGED = ("selection_rate", "true_positive_rate", "false_positive_rate")
 """The rates that the usual limit is for, where it is known what decisions should have been."""
 
@@ -57,7 +61,7 @@ class DecisionLog:
         """The decisions in a few words."""
         return self.file or messages.RECORDED_DECISIONS
 
-    def settings(self, job: str) -> dict[str, Any]:
+    def settings(self, job: str, *, with_truth: bool = False) -> dict[str, Any]:
         """Return what a job is told of the decisions, as far as it takes it."""
         described = {
             "outcome": self.outcome,
@@ -67,9 +71,9 @@ class DecisionLog:
             "bins": self.bins,
         }
         taken = VERBS[job].options.python
-        if job in TOGETHER:
-            # It takes the truth for scores of its own, which a check asks for by name.
+        if job not in ERROR_RATES and not with_truth:
             described["truth"] = None
+            described["truth_positive"] = None
         known = {key: value for key, value in described.items() if value is not None}
         return {key: value for key, value in known.items() if key in taken}
 
@@ -108,7 +112,8 @@ class LogPlan(CheckPlan):
     ) -> Evidence:
         """Run the check, as the verb of its name would."""
         log: DecisionLog = subject
-        settings = {**log.settings(self.job), **self.settings}
+        with_truth = any(key in self.settings for key in ("metric", "score", "truth"))
+        settings = {**log.settings(self.job, with_truth=with_truth), **self.settings}
         try:
             found: Evidence = VERBS[self.job].function(log.frame, **settings, seed=seed)
         except DataError as error:
@@ -126,6 +131,8 @@ def usual_of_log(log: DecisionLog) -> list[dict[str, Any]]:
     ['impact', 'measure_log', 'mine_log']
     """
     rates: dict[str, Any] = {"job": "measure_log", "limit": GAP}
+    if log.truth is not None:
+        rates["metric"] = list(JUDGED)
     return [{"job": "impact"}, rates, {"job": "mine_log", "limit": GAP}]
 
 

@@ -13,7 +13,7 @@ from evenhand.runtime.options import (
     Options,
 )
 from evenhand.runtime.registry import Deferred
-from evenhand.verbs import Command, Verb
+from evenhand.verbs import BINS, TRUTH, Command, Verb
 
 IMPACT = Verb(
     "impact",
@@ -59,6 +59,8 @@ IMPACT = Verb(
         Option(
             "intersections", FLAG, "add what single columns make together (default: yes)"
         ),
+        *TRUTH,
+        BINS,
         Option(
             "scored",
             FLAG,

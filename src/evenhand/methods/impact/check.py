@@ -14,6 +14,7 @@ from evenhand.methods.impact.selection_rates import with_notes_before
 from evenhand.population.source import MOST_LEVELS, need_columns
 from evenhand.runtime.budget import Spent
 from evenhand.runtime.errors import ConfigError, DataError, UsageError
+from evenhand.scores.metric_table import true_outcomes
 from evenhand.subject.answers_seen import different
 from evenhand.subject.view import View
 
@@ -63,6 +64,12 @@ def impact(
     decision = _unused("decision", frame.columns)
     table = {name: frame[name].to_numpy() for name in columns}
     options: dict[str, Any] = {"population": messages.PEOPLE_LIKE_THE_ROWS, **settings}
+    if options.get("truth") is not None:
+        need_columns(frame, [options["truth"]], real.file)
+        truth = frame[options["truth"]].tolist()
+        given = options.pop("truth_positive", None)
+        # As truth values, like the decisions, whatever either is called.
+        table[options["truth"]] = _truth_values(truth, View(subject), given)
     if meaning.counts:
         table[decision] = meaning.favourable(outcomes)
         options["positive"] = True
@@ -82,6 +89,12 @@ def impact(
         space=subject.space.to_dict(),
         spent=spent,
     )
+
+
+def _truth_values(values: list[Any], view: View, favourable: Any) -> Any:
+    """Return what people should get as truth values, None where that is not known."""
+    found = np.array([False, True, None], dtype=object)
+    return found[true_outcomes(values, view, favourable)]
 
 
 def _only_answer(view: View, outcomes: Any) -> Any:

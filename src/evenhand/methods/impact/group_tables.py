@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from evenhand.methods.impact import messages
 from evenhand.methods.impact.selection_rates import remarks, tables_of
 from evenhand.methods.impact.text import cells, columns, listed
-from evenhand.report.finding_table import GroupTable
+from evenhand.report.finding_table import GroupTable, metric_group_tables
 from evenhand.runtime import number_text
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def group_tables(result: Result, most: int) -> list[GroupTable]:
             range(1, 7),
         )
         found.append(group_table)
-    return found
+    return [*found, *metric_group_tables(result, most)]
 
 
 def _definition(table: Mapping[str, Any]) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,17 +17,22 @@ from evenhand.methods.impact import IMPACT, messages
 from evenhand.methods.impact.messages import UNKNOWN_LABELS
 from evenhand.methods.impact.selection_rates import TABLE_NOTES, CategoryRates, remarks
 from evenhand.methods.impact.tally import tallied
+from evenhand.population.cuts import cut_columns
 from evenhand.population.recorded import (
+    DecisionColumns,
     check_shares,
+    check_truth,
     check_variety,
     column_sets,
     columns_of_sets,
     count_cells,
+    decided_sizes,
     favourable_of,
     labels_of,
     number_of_rows,
     sizes_of,
     table_of,
+    with_truth,
 )
 from evenhand.report.definitions import NO_CLAIM
 from evenhand.results.result import Result
@@ -36,9 +41,11 @@ from evenhand.runtime.budget import Spent
 from evenhand.runtime.errors import DataError, UsageError, clip
 from evenhand.space.feature import category
 from evenhand.space.space import Space
+from evenhand.statistics.error_rates import rates_of, reported
 from evenhand.statistics.estimate import StopReason
 
 if TYPE_CHECKING:
+    from evenhand.results.evidence import Finding
     from evenhand.space.feature import Label
     from evenhand.space.feature_sets import Over
 
@@ -62,6 +69,10 @@ def impact(
     intersections: bool = True,
     least_ratio: float | None = None,
     level: float = 0.95,
+    bins: Mapping[str, Sequence[Any] | str] | None = None,
+    truth: str | None = None,
+    truth_positive: Any = None,
+    metric: str | Sequence[str] = "selection_rate",
     population: str = "",
     seed: int = 0,
 ) -> Result:
@@ -93,6 +104,13 @@ def impact(
         Where several single columns are given, add what they make together.
     least_ratio
         An engineering threshold: a set fails where its lowest impact ratio is below it.
+    bins
+        Where columns of numbers or dates are cut into categories, as for `measure_log`.
+    truth, truth_positive
+        The column of what decisions should have been, and which of its values stands for the
+        favourable outcome; by default the same as `positive`. Error rates are then told too.
+    metric
+        The rates that the limit is for, as for `measure_log`.
     population
         Whom the rates describe, in words; by default what was recorded.
     level
@@ -103,8 +121,8 @@ def impact(
     Returns
     -------
     Result
-        A finding for each set of categories, which is its lowest impact ratio; the tables are in
-        its details.
+        A finding for each set of categories, which is its lowest impact ratio; with a truth one for
+        each error rate too. The tables are in its details.
 
     Raises
     ------
@@ -130,59 +148,106 @@ def impact(
     'fail'
     """
     start = time.monotonic()
-    shares = {"level": level, "least_ratio": least_ratio, "support": support}
-    check_shares(ALLOWED, ("least_ratio",), **shares)
-    unknown_labels = _unknown(unknown)
+    _check_shares(level, least_ratio, support)
+    judged = rates_of(metric, truth=truth is not None)
+    metrics = reported(judged, truth=truth is not None)
     table = table_of(frame)
     schema = table.collect_schema()
     sets = _sets(over, outcome, list(schema), intersections=intersections)
     columns = list(columns_of_sets(sets))
-    check_variety(table, _numeric(columns, schema), messages.MERGE_FIRST)
-    _check_positive(positive, scored=scored)
+    check_truth(truth, truth_positive, outcome, columns, list(schema))
+    table, cuts = cut_columns(table, bins or {}, columns)
+    check_variety(table, _uncut_numbers(columns, cuts, schema))
+    _check_scored(positive, truth, scored=scored)
     table, median, notes = _decided(table, outcome, schema[outcome], scored=scored)
-    counted = [count_cells(table, features, outcome, {}) for features in sets]
+    keys = with_truth(sets, truth)
+    counted = [count_cells(table, names, outcome, cuts) for names in keys]
     lost, rows = _missing(counted[0], outcome)
     favourable = 1 if scored else favourable_of(counted[0], outcome, positive)
     _check_favourable(counted[0], outcome, favourable, median)
+    decisions = DecisionColumns.of(counted[0], outcome, favourable, truth, truth_positive)
     kind = "scoring" if scored else "selection"
+    terms = (float(support), level, len(sets), kind, population, metrics)
+    unknown_labels = _unknown(unknown)
     rates = []
     for features, cells in zip(sets, counted, strict=True):
-        tally = tallied(cells, features, outcome, favourable, unknown_labels)
-        of_set = CategoryRates(tally, float(support), level, len(sets), kind, population)
-        rates.append(of_set)
+        tally = tallied(cells, features, decisions, unknown_labels)
+        rates.append(CategoryRates(tally, *terms))
     if lost:
         notes.append(_rows_without_outcome(lost, rows, outcome))
+    notes += _rows_without_truth(counted[0], decisions)
     tables = [of_set.table(median=median) for of_set in rates]
     table_notes = _table_notes(tables)
-    details: dict[str, Any] = {
-        "impact": tables,
-        "outcome": outcome,
-        "rows": rows,
-        "missing_outcomes": lost,
-        "support": float(support),
-        TABLE_NOTES: [0, len(table_notes)],
-    }
+    details = {"impact": tables, "outcome": outcome, "rows": rows}
+    details |= {"missing_outcomes": lost, "support": float(support)}
+    details[TABLE_NOTES] = [0, len(table_notes)]
+    details |= _favourable_labels(decisions, scored=scored) | _error_rates(rates)
+    findings = _findings(rates, least_ratio, judged)
+    notes = [*table_notes, *notes, NO_CLAIM]
+    space = _space(rates, columns)
+    spent = Spent(0, 0, time.monotonic() - start)
+    stop = StopReason.ENUMERATED
+    return Result("impact", findings, seed, spent, stop, space, notes, details=details)
+
+
+def _findings(
+    rates: Iterable[CategoryRates], least_ratio: float | None, judged: Sequence[str]
+) -> list[Finding]:
+    """Return the findings of all sets."""
+    findings: list[Finding] = []
+    for of_set in rates:
+        findings += of_set.findings(least_ratio, judged)
+    return findings
+
+
+def _favourable_labels(decisions: DecisionColumns, *, scored: bool) -> dict[str, Any]:
+    """Return what counts as favourable, as details hold it; scores have no label for it."""
+    labels: dict[str, Any] = {}
     if not scored:
-        details["favourable"] = favourable
-    return Result(
-        "impact",
-        [of_set.finding(least_ratio) for of_set in rates],
-        seed,
-        Spent(0, 0, time.monotonic() - start),
-        StopReason.ENUMERATED,
-        _space(rates, columns),
-        [*table_notes, *notes, NO_CLAIM],
-        details=details,
-    )
+        labels["favourable"] = decisions.favourable
+    if decisions.truth is not None:
+        labels["truly_favourable"] = decisions.truly_favourable
+    return labels
 
 
-def _numeric(columns: Iterable[str], schema: Mapping[str, Any]) -> list[str]:
-    """Return the columns of numbers."""
-    return [name for name in columns if schema[name].is_numeric()]
+def _error_rates(rates: Iterable[CategoryRates]) -> dict[str, Any]:
+    """Return the error rates of all sets as details hold them."""
+    tables = [of_set.error_rates for of_set in rates]
+    found = [table.to_dict() for table in tables if table is not None]
+    return {"rates": found} if found else {}
 
 
-def _check_positive(positive: Any, *, scored: bool) -> None:
+def _rows_without_truth(cells: Any, decisions: DecisionColumns) -> list[str]:
+    """Return a note on decisions of which it is not known what they should have been."""
+    lost = decisions.without_truth(cells)
+    if not lost:
+        return []
+    decided = int(decided_sizes(cells, decisions.outcome).sum())
+    return [
+        messages.ROWS_WITHOUT_TRUTH.format(
+            lost=number_text.count(lost),
+            rows=number_text.count(decided),
+            truth=decisions.truth,
+        )
+    ]
+
+
+def _uncut_numbers(
+    columns: Iterable[str], cuts: Mapping[str, Any], schema: Mapping[str, Any]
+) -> list[str]:
+    """Return the columns of numbers in which every value is a category of its own."""
+    return [name for name in columns if schema[name].is_numeric() and name not in cuts]
+
+
+def _check_shares(level: float, least_ratio: float | None, support: float) -> None:
+    shares = {"level": level, "least_ratio": least_ratio, "support": support}
+    check_shares(ALLOWED, ("least_ratio",), **shares)
+
+
+def _check_scored(positive: Any, truth: str | None, *, scored: bool) -> None:
     """Refuse a favourable outcome beside scores, whose favourable ones are above the median."""
+    if scored and truth is not None:
+        raise UsageError(messages.TRUTH_OF_SCORES.format(truth=clip(repr(truth))))
     if scored and positive is not None:
         raise UsageError(messages.POSITIVE_OF_SCORES.format(positive=clip(repr(positive))))
 

@@ -11,7 +11,10 @@ UNKNOWN_NOT_A_LIST = (
 POSITIVE_OF_SCORES = (
     "positive = {positive} cannot be combined with scored=True; leave one of them out"
 )
-MERGE_FIRST = "merge them into categories first"
+TRUTH_OF_SCORES = (
+    "truth = {truth} cannot be combined with scored=True: error rates are those of decisions;"
+    " leave one of them out"
+)
 SCORED_OR_DECIDE_FIRST = (
     "pass scored=True where it is a score, or make decisions of it first"
 )
@@ -103,6 +106,9 @@ TIED_WITH_MEDIAN = (
 )
 ROWS_WITHOUT_OUTCOME = (
     "{lost} of {rows} rows have no {outcome}; they are left out of everything"
+)
+ROWS_WITHOUT_TRUTH = (
+    "{lost} of {rows} rows have no {truth}; they are left out of the error rates"
 )
 TOO_MANY_VALUES = (
     "{name} has more than {most} values, so no selection rates are given for it"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from evenhand.methods.impact import messages
-from evenhand.methods.impact.selection_rates import tables_of
+from evenhand.methods.impact.selection_rates import ratio_findings, tables_of
 from evenhand.methods.impact.text import listed
 from evenhand.report.canvas import (
     BLUE,
@@ -83,7 +83,7 @@ class ImpactDisplay(Display):
     @classmethod
     def from_result(cls, result: Result) -> ImpactDisplay:
         """Compute what is drawn of a result of `impact`."""
-        findings = {finding.about: finding for finding in result.findings}
+        findings = ratio_findings(result)
         panels = []
         for table in tables_of(result):
             finding = findings[tuple(table["over"])]

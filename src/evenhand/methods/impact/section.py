@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from evenhand.methods.impact import messages
 from evenhand.methods.impact.plot import display_of
+from evenhand.methods.impact.selection_rates import IMPACT_RATIO
+from evenhand.report.finding_table import metric_sheets
 from evenhand.report.finding_text import NO_DATA
 from evenhand.report.html_page import boxed, drawn, headed, text
 from evenhand.report.html_section import cards
@@ -28,13 +30,23 @@ def section(
 ) -> Iterator[str]:
     """Return rates and ratios as parts of a page."""
     tables = result.details.get("impact")
-    yield from cards(statements, name, groups=not tables)
+    # Error rates without a limit are in the tables alone.
+    shown = [statement for statement in statements if _has_card(statement)]
+    yield from cards(shown, name, groups=not tables)
     if not tables:
         return
     yield "<h3>Picture</h3>"
     yield drawn(display_of(result), f"{name}-picture", messages.PICTURE_CAPTION)
     for number, table in enumerate(tables):
         yield _set_of_categories(table, f"{name}-impact{number}")
+    yield from metric_sheets(result, name)
+
+
+def _has_card(statement: Statement) -> bool:
+    finding = statement.finding
+    if finding is None or finding.limit is not None:
+        return True
+    return finding.score in (IMPACT_RATIO, "")
 
 
 def _set_of_categories(table: Mapping[str, Any], anchor: str) -> str:

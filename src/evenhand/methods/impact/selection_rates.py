@@ -19,6 +19,7 @@ from evenhand.methods.impact.tally import category_text
 from evenhand.results.evidence import Finding, Group
 from evenhand.runtime import number_text
 from evenhand.runtime.errors import UsageError
+from evenhand.scores.metric_table import MetricTable
 from evenhand.statistics.ratios import Contrast
 
 if TYPE_CHECKING:
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
 
 FAMILIES = 3
 """The families of intervals of one set: rates, ratios to the highest, the lowest ratio."""
+IMPACT_RATIO = "impact ratio"
+"""The score of the ratio of selection rates, or scoring rates."""
 MOST_COMPARED = 200
 """The most categories that are compared pair by pair."""
 MOST_NAMED = 8
@@ -55,6 +58,8 @@ class CategoryRates:
     """Of which rates: "selection", or "scoring" where favourable is a score above the median."""
     declared_population: str = ""
     """Whom the rates describe, where that is not what was recorded."""
+    metrics: tuple[str, ...] = ("selection_rate",)
+    """The rates that are told; each has as many families of intervals."""
 
     @cached_property
     def compared(self) -> NDArray[np.bool_]:
@@ -102,8 +107,35 @@ class CategoryRates:
         together = messages.RATES_AND_RATIOS
         if self.sets > 1:
             together = messages.RATES_AND_RATIOS_OF_SETS.format(number=self.sets)
-        families = FAMILIES * self.sets
+        families = FAMILIES * self.sets * len(self.metrics)
         return Contrast(hits, size, self.level, families, self.population, together)
+
+    @cached_property
+    def error_rates(self) -> MetricTable | None:
+        """The error rates of the categories, where it is known what decisions should have been."""
+        if self.tally.counts is None:
+            return None
+        return MetricTable(
+            self.tally.over,
+            self.abouts(),
+            self.tally.counts,
+            self.metrics,
+            self.level,
+            FAMILIES * self.sets * len(self.metrics),
+            self.population,
+            np.flatnonzero(self.compared),
+            self.tally.unlisted if self.support == 0 else 0,
+        )
+
+    def findings(self, limit: float | None, judged: Sequence[str]) -> list[Finding]:
+        """Return the lowest ratio of each rate; the limit is for those that are `judged`."""
+        found = [self.finding(limit if "selection_rate" in judged else None)]
+        table = self.error_rates
+        for metric in self.metrics:
+            if table is not None and metric != "selection_rate":
+                least = limit if metric in judged else None
+                found.append(table.ratio_finding(metric, least))
+        return found
 
     @cached_property
     def rates(self) -> list[Estimate]:
@@ -173,7 +205,7 @@ class CategoryRates:
             limit,
             groups=tuple(groups),
             least=True,
-            score="impact ratio",
+            score=IMPACT_RATIO,
         )
 
     def _claim(self) -> str:
@@ -234,6 +266,15 @@ class CategoryRates:
         return messages.UNDER_SUPPORT.format(
             support=number_text.percent_plain(self.support)
         )
+
+
+def ratio_findings(result: Result) -> dict[Any, Finding]:
+    """Return the lowest impact ratio of each set, by its columns."""
+    found = {}
+    for finding in result.findings:
+        if finding.score in (IMPACT_RATIO, ""):
+            found[finding.about] = finding
+    return found
 
 
 def tables_of(result: Result) -> list[Mapping[str, Any]]:

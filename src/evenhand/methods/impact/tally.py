@@ -11,14 +11,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand.methods.impact import messages
-from evenhand.population.recorded import label_of, labels_of, seen, sizes_of
+from evenhand.population.recorded import (
+    decided_sizes,
+    label_of,
+    labels_of,
+    seen,
+    sizes_of,
+)
 from evenhand.runtime import number_text
 from evenhand.runtime.errors import DataError, UsageError
+from evenhand.scores.metric_table import counts_by
 from evenhand.space.frames.reading import declared_levels
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from evenhand.population.recorded import DecisionColumns
     from evenhand.space.feature import Label
     from evenhand.statistics.intervals import Floats
 
@@ -67,6 +75,8 @@ class CategoryTally:
     unknown_as: tuple[tuple[str, Label | None, int], ...]
     unlisted: int = 0
     """Categories without rows that are too many to list."""
+    counts: Floats | None = None
+    """Rows by category, truth and decision, where it is known what decisions should have been."""
 
     @property
     def unknown(self) -> int:
@@ -77,13 +87,12 @@ class CategoryTally:
 def tallied(
     cells: Any,
     over: tuple[str, ...],
-    outcome: str,
-    favourable: Label,
+    decisions: DecisionColumns,
     unknown: Iterable[Any],
 ) -> CategoryTally:
     """Sum counts by category; rows without an outcome count for nothing."""
     unknown_labels = {normalised(label) for label in unknown} | {""}
-    counts = _counted(cells, over, outcome, favourable, unknown_labels)
+    counts = _counted(cells, over, decisions.outcome, decisions.favourable, unknown_labels)
     levels = {name: _known_levels(cells, name, unknown_labels) for name in over}
     _check(over, counts.rows)
     empty = math.prod(len(column_levels) for column_levels in levels.values()) - len(
@@ -104,6 +113,28 @@ def tallied(
         rows=counts.total,
         unknown_as=_in_order_of_columns(counts.unknown, over),
         unlisted=unlisted,
+        counts=_by_truth(cells, over, categories, decisions),
+    )
+
+
+def _by_truth(
+    cells: Any,
+    over: tuple[str, ...],
+    categories: Sequence[Category],
+    decisions: DecisionColumns,
+) -> Floats | None:
+    """Return the rows of each category by truth and decision, None without a truth."""
+    if decisions.truth is None:
+        return None
+    place_of = {category: place for place, category in enumerate(categories)}
+    labels = zip(*(labels_of(cells, name) for name in over), strict=True)
+    places = np.array([place_of.get(category, -1) for category in labels], dtype=np.intp)
+    return counts_by(
+        places,
+        len(categories),
+        decisions.truths(cells),
+        decisions.decided(cells),
+        decided_sizes(cells, decisions.outcome),
     )
 
 

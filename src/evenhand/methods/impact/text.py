@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from evenhand.methods.impact import messages
-from evenhand.methods.impact.selection_rates import other_notes, remarks, tables_of
+from evenhand.methods.impact.selection_rates import (
+    IMPACT_RATIO,
+    other_notes,
+    ratio_findings,
+    remarks,
+    tables_of,
+)
+from evenhand.report.finding_table import metric_lines, metric_tables
 from evenhand.report.finding_text import NO_DATA
 from evenhand.report.lines import LEAD, Line, table_of
+from evenhand.report.terminal import finding_lines
 from evenhand.runtime import number_text
 
 if TYPE_CHECKING:
@@ -40,12 +49,13 @@ def lines(
     0 rows, 0.1 s
     note: no claim
     """
-    findings = {finding.about: finding for finding in result.findings}
+    findings = ratio_findings(result)
     tables = tables_of(result)
     for number, table in enumerate(tables):
         if number:
             yield Line("")
         yield from _set_lines(table, findings[tuple(table["over"])], width)
+    yield from _error_rates(result, width)
     *notes, last = other_notes(result) or ("",)
     if tables:
         yield Line("")
@@ -55,6 +65,18 @@ def lines(
     seconds = number_text.seconds(result.spent.seconds)
     yield Line(messages.ROWS_AND_SECONDS.format(rows=rows, seconds=seconds))
     yield Line(f"note: {last}")
+
+
+def _error_rates(result: Result, width: int | None) -> Iterator[Line]:
+    """Return the error rates of each set, and those of them that are held against the limit."""
+    for table in metric_tables(result):
+        yield Line("")
+        for finding in result.findings:
+            judged = finding.limit is not None and finding.score != IMPACT_RATIO
+            if judged and finding.about == tuple(table["over"]):
+                yield from finding_lines(replace(finding, groups=()), 1, width)
+        for text in metric_lines(table, width):
+            yield Line(text, row=True)
 
 
 def _set_lines(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from evenhand.runtime.options import FEATURES, FLAG, NUMBER, TABLE, TEXT, Option, Options
 from evenhand.runtime.registry import Deferred
-from evenhand.verbs import ASK, RUN, Command, FileOption, Verb
+from evenhand.verbs import ASK, BINS, RUN, TRUTH, Command, FileOption, Verb
 
 _OVER = Option(
     "over",
@@ -14,6 +14,9 @@ _OVER = Option(
 )
 _LEVEL = Option("level", NUMBER, "the confidence level (default: 0.95)")
 _LIMIT = Option("limit", NUMBER, "the engineering threshold to decide against")
+_SECTION = Deferred("evenhand.methods.measure.section:section")
+_FRAME = Deferred("evenhand.report.finding_table:metric_frame")
+_GROUP_TABLES = Deferred("evenhand.report.finding_table:metric_group_tables")
 
 MEASURE = Verb(
     "measure",
@@ -40,9 +43,14 @@ MEASURE = Verb(
             metavar="NAME",
         ),
         Option("exact", FLAG, "ask every input (default: where there are few)"),
+        *TRUTH,
         given=(*RUN, "keep_tests"),
     ),
     run=Deferred("evenhand.methods.measure.check:measure"),
+    text=Deferred("evenhand.methods.measure.text:lines"),
+    section=_SECTION,
+    frame=_FRAME,
+    group_tables=_GROUP_TABLES,
     rule=(
         "The outcome depends on a protected feature",
         (
@@ -113,8 +121,11 @@ MEASURE_LOG = Verb(
     question="How much do the recorded decisions differ between groups?",
     definition=(
         "The group score of recorded decisions is the largest difference between groups in how"
-        " often they got the favourable outcome (Themis, Definition 3.6). Nothing was asked of the"
-        " software."
+        " often they got the favourable outcome (Themis, Definition 3.6). Where it is known what"
+        " the decisions should have been, error rates are compared in the same way: the true"
+        " positive rate is the share of those who should be favoured that is, the false positive"
+        " rate that of those who should not, precision the share of those favoured who should be,"
+        " and accuracy the share of decisions that are right. Nothing was asked of the software."
     ),
     function=Deferred("evenhand.methods.measure.recorded:measure_log"),
     options=Options.of(
@@ -122,11 +133,15 @@ MEASURE_LOG = Verb(
         Option("least_ratio", NUMBER, "the engineering threshold for the ratio of rates"),
         Option("support", NUMBER, "leave out groups with a smaller share of the rows"),
         _LEVEL,
+        *TRUTH,
         Option("groups", TABLE, "categories to merge, by column", command=False),
-        Option("bins", TABLE, "cut points of numbers, by column", command=False),
+        BINS,
         given=("frame", "outcome", "over", "positive", "seed"),
     ),
     text=Deferred("evenhand.methods.measure.text:lines_of_records"),
+    section=_SECTION,
+    frame=_FRAME,
+    group_tables=_GROUP_TABLES,
     rule=(
         "Groups are selected at different rates",
         (

@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from evenhand.methods.measure import MEASURE, PREVALENCE, messages
+from evenhand.methods.measure.truth import ErrorTerms, error_rates
 from evenhand.population.samplers import Draws, Uniform, checked_sampler
 from evenhand.results.evidence import Finding
 from evenhand.results.result import Result
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
     from evenhand.population.samplers import Sampler
     from evenhand.runtime.budget import Budget
+    from evenhand.scores.answer import Answer
     from evenhand.scores.question import Question
     from evenhand.scores.test_suite import Suite, Tests
     from evenhand.space.feature_sets import Over
@@ -66,6 +68,9 @@ def measure(
     sampler: Sampler | None = None,
     exact: bool | None = None,
     keep_tests: bool = False,
+    truth: Any = None,
+    truth_positive: Any = None,
+    metric: str | Sequence[str] = "selection_rate",
     budget: Budget | None = None,
     seed: int = 0,
     n_jobs: int = 1,
@@ -104,6 +109,12 @@ def measure(
     keep_tests
         Keep every test, inputs with outcomes, so that ``result.to_suite(path)`` can write them for
         `replay`. Software whose answers are not remembered is asked once more for it.
+    truth, truth_positive
+        What the outcomes of given rows should be, for error rates by group: a column of the rows of
+        the sampler, or a value for each row; and which value stands for the favourable outcome, by
+        default what the software calls it. With a truth nothing is drawn: all rows are asked.
+    metric
+        The rates that the limit is for, as for `measure_log`.
     budget
         What the whole call may spend; sets that it does not reach in full are reported as far as it
         went.
@@ -140,43 +151,40 @@ def measure(
     tested = as_subject(subject, space)
     sets = feature_sets(tested.space, over)
     population = checked_sampler(sampler, tested.space)
-    allowed = checked_budget(budget)
+    asked = ErrorTerms(truth, truth_positive, metric, limit, level, budget, seed)
+    if asked.has_truth(kind):
+        return error_rates(tested, sets, population, asked)
     terms = _terms(Terms(population, level, margin, limit, interval, exact, seed))
     executed_before = tested.executed
-    findings: list[Finding] = []
-    stops: list[StopReason] = []
-    tests: list[Tests] = []
+    answers: list[Answer] = []
     with Workers(n_jobs) as workers, progress_bar(show=progress) as hook:
-        meter = Meter(allowed, hook)
+        meter = Meter(checked_budget(budget), hook)
         draws = Draws(population, tested.space, seed, "measure", kind, *sets[0])
         notes = prepared(draws, tested, meter)
         questions = questions_of(tested, kind, sets)
         terms = replace(terms, among=len(questions))
-        for number, question in enumerate(questions):
+        for question in questions:
             # What a set leaves of its share of the budget is shared by those after it.
-            part = meter.share(len(questions) - number)
+            part = meter.share(len(questions) - len(answers))
             answer = ask(question, terms, part, workers, keep=keep_tests)
             meter.queries += part.queries
-            findings.append(answer.finding)
-            stops.append(answer.stop)
-            tests += answer.tests
-            notes += [note for note in answer.notes if note not in notes]
+            answers.append(answer)
             if answer.stop is StopReason.INTERRUPTED:
-                missed = questions[number + 1 :]
-                findings += [_unmeasured(question, terms) for question in missed]
                 break
-    if kind == "causal":
-        notes += unseen_notes(tested.space, sets)
+    findings = [answer.finding for answer in answers]
+    findings += [_unmeasured(missed, terms) for missed in questions[len(answers) :]]
+    notes += _notes(answers, notes)
+    notes += unseen_notes(tested.space, sets) if kind == "causal" else []
     return Result(
         "measure",
         findings,
         seed,
         Spent(meter.queries, tested.executed - executed_before, meter.seconds),
-        _overall(stops),
+        _overall([answer.stop for answer in answers]),
         tested.space.to_dict(),
         notes,
         details=details_of(tested),
-        tests=_suite(tested.space, tests) if keep_tests else None,
+        tests=_suite(tested.space, answers) if keep_tests else None,
     )
 
 
@@ -186,9 +194,20 @@ def _check_kind(kind: str) -> None:
         raise UsageError(messages.UNKNOWN_KIND.format(kind=repr(kind), choices=choices))
 
 
-def _suite(space: Space, tests: Sequence[Tests]) -> Suite:
+def _notes(answers: Sequence[Answer], before: Sequence[str]) -> list[str]:
+    """Return the notes of all answers, each once, without those that there are before."""
+    every: dict[str, None] = {}
+    for answer in answers:
+        every |= dict.fromkeys(answer.notes)
+    return [note for note in every if note not in before]
+
+
+def _suite(space: Space, answers: Sequence[Answer]) -> Suite:
     from evenhand.scores.test_suite import Suite  # imported where it is used
 
+    tests: list[Tests] = []
+    for answer in answers:
+        tests += answer.tests
     return Suite(space, tuple(tests))
 
 

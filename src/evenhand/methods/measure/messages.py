@@ -10,11 +10,40 @@ ALLOWED_SUPPORT = "from 0 to under 1, for example 0.02"
 NOT_A_DICTIONARY = "{option} = {value} must be a dictionary by column"
 COLUMN_NOT_IN_OVER = "{option} names {column}, which is not in over; {choices}"
 GROUPS_AND_BINS = "groups and bins both name {column}; give one of them"
-BINS_OF_TEXT = (
-    "bins has edges for {column}, which does not hold numbers ({dtype}); leave them out"
+
+# Errors: error rates of software
+
+TRUTH_OF_CAUSAL_SCORES = (
+    "truth = {truth} is for error rates, which compare groups; add kind='group'"
 )
-EDGES_NOT_RISING = (
-    "bins[{column}] = {edges} must be a rising list of edges, such as [18, 40, 90]"
+METRIC_WITHOUT_TRUTH = (
+    "metric = {metric} is for error rates, which need what decisions should have been; name it with"
+    " truth, or leave metric out"
+)
+TRUTH_NEEDS_ROWS = (
+    "truth needs the rows that it is the true outcome of; pass sampler=eh.rows(frame), or take a"
+    " space that was made from data"
+)
+CHECK_NEEDS_ROWS = (
+    "{where}: truth needs the rows of real people; name their file in [space] from or [population]"
+    " rows"
+)
+TRUTH_NOT_A_COLUMN = "truth = {truth} is not a column of the rows; {choices}"
+TRUTH_OF_OTHER_LENGTH = "truth has {values} values for {rows} rows; give one for each row"
+TRUTH_NEVER_FAVOURABLE = (
+    "no value of {truth} is the favourable {favourable}; name what stands for it with"
+    " truth_positive; {choices}"
+)
+ERROR_RATES_OF_SCORES = (
+    "{output} is a number and no decision, so that it has no error rates; say which are favourable"
+    " with positive or threshold"
+)
+TOO_FEW_QUERIES = (
+    "{rows} rows are to be asked, but the budget leaves {left} queries; raise queries"
+)
+TOO_MANY_GROUPS_OF_ROWS = (
+    "{features} make {groups} groups, but at most {most} are compared; choose fewer features, or"
+    " give them bins"
 )
 
 # Errors: recorded decisions
@@ -56,9 +85,8 @@ ROWS_WITHOUT_VALUE = (
     "{unknown} of {rows} rows have no {column}; they are counted as unknown and left out of"
     " the comparison"
 )
-ROWS_OUTSIDE_BINS = (
-    "{outside} of {rows} rows have {column} outside its bins; they are left out of the"
-    " comparison"
+ROWS_WITHOUT_TRUTH = (
+    "{lost} of {rows} rows have no {truth}; they are left out of the error rates"
 )
 SMALL_GROUPS = "under {share} of rows, left out of the comparison and undecided: {groups}"
 EMPTY_GROUPS = (
@@ -71,5 +99,8 @@ TOO_MANY_TO_LIST = "too many to list"
 # What is measured, and how
 
 RECORDED_DECISIONS = "the recorded decisions"
-OUTSIDE_DOMAIN = "outside {domain}"
 SPENT_ON_RECORDS = "{rows} recorded decisions, {seconds}"
+INTERVALS_BELOW = (
+    "below each rate its interval; all of them hold together at {level}; the difference is the"
+    " highest minus the lowest, the ratio the lowest divided by the highest"
+)

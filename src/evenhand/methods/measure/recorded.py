@@ -16,37 +16,42 @@ import numpy as np
 from evenhand.methods.measure import MEASURE_LOG, messages
 from evenhand.methods.measure.recorded_groups import (
     count_groups,
-    decided_sizes,
     recorded_groups,
 )
+from evenhand.population.cuts import cut_columns
 from evenhand.population.recorded import (
-    OUTSIDE,
     UNKNOWN,
+    DecisionColumns,
     check_shares,
+    check_truth,
     check_variety,
     codes_of,
     column_sets,
     columns_of_sets,
     count_cells,
+    decided_sizes,
     favourable_of,
     label_of,
     labels_of,
     seen,
     sizes_of,
     table_of,
+    with_truth,
 )
 from evenhand.results.result import Result
 from evenhand.runtime import number_text
 from evenhand.runtime.budget import Spent
 from evenhand.runtime.errors import DataError, UsageError, clip, nearest
 from evenhand.scores.groups import Groups
-from evenhand.space.feature import category, real
+from evenhand.space.feature import category
 from evenhand.space.frames.reading import declared_levels
 from evenhand.space.space import Space
+from evenhand.statistics.error_rates import rates_of, reported
 from evenhand.statistics.estimate import StopReason
 
 if TYPE_CHECKING:
     from evenhand.results.evidence import Finding
+    from evenhand.scores.metric_table import MetricTable
     from evenhand.space.feature import Feature, Label
     from evenhand.space.feature_sets import Over
 
@@ -71,15 +76,19 @@ def measure_log(
     level: float = 0.95,
     support: float = 0.0,
     groups: Mapping[str, Sequence[Label]] | None = None,
-    bins: Mapping[str, Sequence[float]] | None = None,
+    bins: Mapping[str, Sequence[Any] | str] | None = None,
+    truth: str | None = None,
+    truth_positive: Any = None,
+    metric: str | Sequence[str] = "selection_rate",
     seed: int = 0,
 ) -> Result:
-    """Measure the group discrimination of recorded decisions.
+    """Measure the group discrimination of recorded decisions, and their error rates.
 
     It is how far apart the rates are at which groups get the favourable outcome. Each set of
     features gets two findings: the highest rate minus the lowest, and the lowest divided by the
-    highest. The intervals of all findings hold together at this level, and so do those of all
-    their groups.
+    highest. With a column of truth, so do the true positive rate, the false positive rate,
+    precision and accuracy. The intervals of all findings hold together at this level, and so do
+    those of all their groups.
 
     Parameters
     ----------
@@ -96,16 +105,27 @@ def measure_log(
     support
         Leave groups with a smaller share of the rows out of the comparison; nothing is then decided
         about them.
-    groups, bins
-        Groups that there are besides those in the rows, and edges that make groups of numbers, by
-        column.
+    groups
+        Groups that there are besides those in the rows, by column.
+    bins
+        Where columns of numbers or dates are cut into groups: ``{"age": [25, 40]}`` makes under 25,
+        25 to 39, and 40 and over; dates are cut at dates, or by ``"year"`` or ``"month"``.
+    truth, truth_positive
+        The column of what decisions should have been, and which of its values stands for the
+        favourable outcome; by default the same as `positive`.
+    metric
+        The rates that the limits are for, one or several of ``"selection_rate"``,
+        ``"true_positive_rate"``, ``"false_positive_rate"``, ``"precision"``, ``"accuracy"``,
+        ``"false_negative_rate"``, ``"true_negative_rate"`` and ``"base_rate"``. The last three are
+        told where they are named, all others wherever there is a truth.
     seed
         Kept with the result, so that all verbs take it alike; nothing is drawn here.
 
     Returns
     -------
     Result
-        Two findings for each set of features; its details hold how many rows lack what.
+        Two findings for each set of features and each rate; its details hold the rates of all
+        groups in one table, and how many rows lack what.
 
     Raises
     ------
@@ -140,105 +160,94 @@ def measure_log(
         least_ratio=least_ratio,
         support=support,
     )
-    declared = groups or {}
+    judged = rates_of(metric, truth=truth is not None)
+    metrics = reported(judged, truth=truth is not None)
     table = table_of(frame)
     schema = table.collect_schema()
     sets = column_sets(over, outcome, list(schema))
     names = list(columns_of_sets(sets))
-    binned = _binned(bins or {}, declared, names, schema)
-    check_variety(table, _unbinned_numbers([*names, outcome], binned, schema))
-    counted = [count_cells(table, columns, outcome, binned) for columns in sets]
+    check_truth(truth, truth_positive, outcome, names, list(schema))
+    _check_groups(groups or {}, bins or {}, names)
+    table, cuts = cut_columns(table, bins or {}, names)
+    check_variety(table, _unbinned_numbers([*names, outcome], cuts, schema))
+    counted = [count_cells(table, keys, outcome, cuts) for keys in with_truth(sets, truth)]
     favourable = favourable_of(counted[0], outcome, positive)
-    outcomes = seen(counted[0], outcome)
-    only_answer = outcomes[0] if len(outcomes) == 1 else None
-    features = _features(sets, counted, binned, declared)
-    space = Space(features, protected=names)
-    details, notes = _missing(counted, sets, outcome, space)
+    decisions = DecisionColumns.of(counted[0], outcome, favourable, truth, truth_positive)
+    space = Space(_features(sets, counted, groups or {}), protected=names)
+    details, notes = _missing(counted, sets, decisions, space)
     findings: list[Finding] = []
-    # Each set has two findings, and all their intervals hold together.
-    contrast_settings = {
-        "level": level,
-        "among": 2 * len(sets),
-        "population": messages.RECORDED_DECISIONS,
-    }
+    tables = []
+    # Each set has two findings for each rate, and all their intervals hold together.
+    among = 2 * len(sets) * len(metrics)
     for columns, cells in zip(sets, counted, strict=True):
-        counts = count_groups(cells, Groups(space, columns), outcome, favourable)
+        counts = count_groups(cells, Groups(space, columns), decisions)
         recorded = recorded_groups(counts, support)
-        found = recorded.findings(limit, least_ratio, **contrast_settings)
-        findings += [replace(finding, only_answer=only_answer) for finding in found]
+        rates = recorded.table(metrics, level, among)
+        findings += recorded.findings(rates, judged, limit, least_ratio)
         notes += recorded.notes
+        tables.append(rates)
+    if truth is not None:
+        details |= _error_rates(tables, decisions)
+    findings = _with_only_answer(findings, seen(counted[0], outcome))
+    spent = Spent(0, 0, time.monotonic() - start)
+    stop = StopReason.ENUMERATED
+    described = space.to_dict()
     return Result(
-        "measure_log",
-        findings,
-        seed,
-        Spent(0, 0, time.monotonic() - start),
-        StopReason.ENUMERATED,
-        space.to_dict(),
-        notes,
-        details=details,
+        "measure_log", findings, seed, spent, stop, described, notes, details=details
     )
 
 
+def _with_only_answer(findings: list[Finding], outcomes: Sequence[Label]) -> list[Finding]:
+    """Return findings that say so where all decisions are the same."""
+    if len(outcomes) != 1:
+        return findings
+    return [replace(finding, only_answer=outcomes[0]) for finding in findings]
+
+
+def _error_rates(
+    tables: Sequence[MetricTable], decisions: DecisionColumns
+) -> dict[str, Any]:
+    """Return the error rates of all sets as details hold them."""
+    return {
+        "rates": [rates.to_dict() for rates in tables],
+        "favourable": decisions.favourable,
+        "truly_favourable": decisions.truly_favourable,
+    }
+
+
 def _unbinned_numbers(
-    names: list[str], binned: Mapping[str, Feature], schema: Mapping[str, Any]
+    names: list[str], cuts: Mapping[str, Any], schema: Mapping[str, Any]
 ) -> list[str]:
     """Return the columns of numbers in which every value is a group of its own."""
-    return [name for name in names if schema[name].is_numeric() and name not in binned]
+    return [name for name in names if schema[name].is_numeric() and name not in cuts]
 
 
-def _binned(
-    bins: Mapping[str, Sequence[float]],
-    groups: Mapping[str, Any],
-    names: list[str],
-    schema: Mapping[str, Any],
-) -> dict[str, Feature]:
-    """Return a feature for each column that bins are given for."""
-    _check_columns("bins", bins, names)
-    _check_columns("groups", groups, names)
-    for name, edges in bins.items():
-        if name in groups:
-            raise UsageError(messages.GROUPS_AND_BINS.format(column=repr(name)))
-        if not schema[name].is_numeric():
-            raise UsageError(
-                messages.BINS_OF_TEXT.format(column=repr(name), dtype=schema[name])
-            )
-        is_list = isinstance(edges, Sequence | np.ndarray) and not isinstance(edges, str)
-        if not is_list or len(edges) < 2:
-            raise UsageError(
-                messages.EDGES_NOT_RISING.format(column=repr(name), edges=clip(repr(edges)))
-            )
-    features = {}
-    for name, edges in bins.items():
-        features[name] = real(name, edges[0], edges[-1], bins=list(edges))
-    return features
-
-
-def _check_columns(option: str, by_column: Any, names: list[str]) -> None:
-    """Refuse an option that is no dictionary, or that names columns which are not compared."""
-    if not isinstance(by_column, Mapping):
-        value = clip(repr(by_column))
-        raise UsageError(messages.NOT_A_DICTIONARY.format(option=option, value=value))
-    for name in by_column:
+def _check_groups(groups: Any, bins: Any, names: list[str]) -> None:
+    """Refuse groups that are no dictionary, or that are of columns which are not compared."""
+    if not isinstance(groups, Mapping):
+        value = clip(repr(groups))
+        raise UsageError(messages.NOT_A_DICTIONARY.format(option="groups", value=value))
+    for name in groups:
         if name not in names:
             raise UsageError(
                 messages.COLUMN_NOT_IN_OVER.format(
-                    option=option, column=clip(repr(name)), choices=nearest(name, names)
+                    option="groups", column=clip(repr(name)), choices=nearest(name, names)
                 )
             )
+        if name in bins:
+            raise UsageError(messages.GROUPS_AND_BINS.format(column=repr(name)))
 
 
 def _features(
     sets: Sequence[tuple[str, ...]],
     counted: Sequence[Any],
-    binned: Mapping[str, Feature],
     declared: Mapping[str, Sequence[Label]],
 ) -> list[Feature]:
     """Return the columns of all sets as features, each once."""
     features: dict[str, Feature] = {}
     for columns, cells in zip(sets, counted, strict=True):
         for name in columns:
-            feature = binned.get(name)
-            features[name] = feature or _category(cells, name, declared.get(name, ()))
+            features[name] = _category(cells, name, declared.get(name, ()))
     return list(features.values())
 
 
@@ -253,16 +262,22 @@ def _category(cells: Any, name: str, declared: Sequence[Label]) -> Feature:
 
 
 def _missing(
-    counted: Sequence[Any], sets: Sequence[tuple[str, ...]], outcome: str, space: Space
+    counted: Sequence[Any],
+    sets: Sequence[tuple[str, ...]],
+    columns: DecisionColumns,
+    space: Space,
 ) -> tuple[dict[str, Any], list[str]]:
     """Return how many rows lack what, as details and as notes."""
+    outcome = columns.outcome
+    sizes = decided_sizes(counted[0], outcome)
     rows = int(sizes_of(counted[0]).sum())
-    decided = int(decided_sizes(counted[0], outcome).sum())
+    decided = int(sizes.sum())
     if not decided:
         raise DataError(
             messages.NO_DECISIONS.format(column=repr(outcome), rows=number_text.count(rows))
         )
     lost = rows - decided
+    details: dict[str, Any] = {"rows": rows}
     notes = []
     if lost:
         notes.append(
@@ -275,28 +290,27 @@ def _missing(
         cells_of |= dict.fromkeys(names, cells)
     unknown = {}
     for name, cells in cells_of.items():
-        sizes = decided_sizes(cells, outcome)
         codes = np.array(codes_of(space.feature(name), labels_of(cells, name)))
-        unknown[name] = int(sizes[codes == UNKNOWN].sum())
-        outside = int(sizes[codes == OUTSIDE].sum())
-        notes += _left_out_notes(name, unknown[name], outside, decided)
-    return {"rows": rows, "unknown": unknown, "missing_outcomes": lost}, notes
-
-
-def _left_out_notes(name: str, unknown: int, outside: int, decided: int) -> list[str]:
-    """Return notes on rows that have no value of a column, or one outside its bins."""
-    rows = number_text.count(decided)
-    notes = []
-    if unknown:
-        notes.append(
-            messages.ROWS_WITHOUT_VALUE.format(
-                unknown=number_text.count(unknown), rows=rows, column=name
+        of_cells = decided_sizes(cells, outcome)
+        unknown[name] = int(of_cells[codes == UNKNOWN].sum())
+        if unknown[name]:
+            notes.append(
+                messages.ROWS_WITHOUT_VALUE.format(
+                    unknown=number_text.count(unknown[name]),
+                    rows=number_text.count(decided),
+                    column=name,
+                )
             )
-        )
-    if outside:
-        notes.append(
-            messages.ROWS_OUTSIDE_BINS.format(
-                outside=number_text.count(outside), rows=rows, column=name
+    details |= {"unknown": unknown, "missing_outcomes": lost}
+    if columns.truth is not None:
+        without = columns.without_truth(counted[0])
+        details["missing_truths"] = without
+        if without:
+            notes.append(
+                messages.ROWS_WITHOUT_TRUTH.format(
+                    lost=number_text.count(without),
+                    rows=number_text.count(decided),
+                    truth=columns.truth,
+                )
             )
-        )
-    return notes
+    return details, notes

@@ -2,30 +2,31 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from evenhand.methods.measure import messages
 from evenhand.population.recorded import (
-    OUTSIDE,
     UNKNOWN,
     codes_of,
+    decided_sizes,
     labels_of,
-    sizes_of,
 )
-from evenhand.results.evidence import Finding, Group
 from evenhand.runtime import number_text
 from evenhand.runtime.errors import UsageError, clip
 from evenhand.scores.groups import Groups
-from evenhand.statistics.ratios import Contrast
+from evenhand.scores.metric_table import MetricTable, counts_by, group_text
+from evenhand.scores.metric_table import shares as shares_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
+    from evenhand.population.recorded import DecisionColumns
+    from evenhand.results.evidence import Finding
     from evenhand.space.feature import Label
     from evenhand.statistics.intervals import Floats
 
@@ -37,128 +38,144 @@ MOST_EMPTY = 20
 
 @dataclass(frozen=True)
 class RecordedGroups:
-    """Favourable outcomes and rows of the groups of one set, and which of them are compared."""
+    """The counts of the groups of one set, and which of them are compared."""
 
     names: tuple[str, ...]
     about: Sequence[Mapping[str, Label]]
-    hits: Floats
-    size: Floats
+    counts: Floats
+    """Rows by group, truth and decision."""
     compared: NDArray[np.intp]
     """Positions of the groups that are not too small."""
     unlisted: int
     """How many groups without rows there are, where they are too many to list."""
     notes: Sequence[str]
 
+    def table(self, metrics: tuple[str, ...], level: float, among: int) -> MetricTable:
+        """Return the rates of the groups; `among` families of intervals hold together."""
+        return MetricTable(
+            self.names,
+            self.about,
+            self.counts,
+            metrics,
+            level,
+            among,
+            messages.RECORDED_DECISIONS,
+            self.compared,
+            self.unlisted,
+        )
+
     def findings(
-        self, limit: float | None, least: float | None, **settings: Any
+        self,
+        table: MetricTable,
+        judged: Sequence[str],
+        limit: float | None,
+        least: float | None,
     ) -> list[Finding]:
-        """Return what is found of the difference and of the ratio, each with its groups."""
-        # One group without rows, which may have any rate, stands for all that are not listed.
-        nobody = np.zeros(int(self.unlisted > 0))
-        hits = np.append(self.hits[self.compared], nobody)
-        size = np.append(self.size[self.compared], nobody)
-        contrast = Contrast(hits, size, **settings)
-        rates = Contrast(self.hits, self.size, **settings).rates()
-        compared = [self.about[at] for at in self.compared]
-        difference = Finding(
-            self._difference_claim(contrast),
-            self.names,
-            contrast.difference(),
-            limit,
-            groups=tuple(map(Group, self.about, rates)),
-            score="rate difference",
-        )
-        ratio = Finding(
-            self._ratio_claim(contrast),
-            self.names,
-            contrast.ratio(),
-            least,
-            groups=tuple(map(Group, compared, contrast.to_best())),
-            least=True,
-            score="rate ratio",
-        )
-        return [difference, ratio]
+        """Return what is found of the difference and the ratio of each rate, with its groups.
 
-    def _difference_claim(self, contrast: Contrast) -> str:
-        features = " and ".join(self.names)
-        if not contrast.comparable:
-            return messages.TOO_FEW_GROUPS.format(features=features)
-        best = int(np.nanargmax(contrast.shares))
-        worst = int(np.nanargmin(contrast.shares))
-        high = number_text.percent(contrast.shares[best])
-        low = number_text.percent(contrast.shares[worst])
-        if contrast.shares[best] == contrast.shares[worst]:
-            return messages.RATES_EQUAL.format(features=features, rate=high)
-        return messages.RATES_DIFFER.format(
-            best=_group_text(self.about[self.compared[best]]),
-            high=high,
-            worst=_group_text(self.about[self.compared[worst]]),
-            low=low,
-        )
+        Only those of the rates that are `judged` are held against a limit.
+        """
+        found = []
+        for metric in table.metrics:
+            is_judged = metric in judged
+            difference = table.difference_finding(metric, limit if is_judged else None)
+            ratio = table.ratio_finding(metric, least if is_judged else None)
+            if metric == "selection_rate":
+                difference = self._favoured(difference)
+                ratio = self._favoured_ratio(ratio)
+            found += [difference, ratio]
+        return found
 
-    def _ratio_claim(self, contrast: Contrast) -> str:
+    def _favoured(self, finding: Finding) -> Finding:
+        """Return the difference of selection rates, in the words of recorded decisions."""
+        shares = self._shares()
         features = " and ".join(self.names)
-        if not contrast.comparable:
-            return messages.RATIO_WITHOUT_GROUPS.format(features=features)
-        highest = np.nanmax(contrast.shares)
-        lowest = np.nanmin(contrast.shares)
-        if highest == 0:
-            return messages.RATIO_OF_ZERO.format(features=features)
-        ratio = number_text.percent_of(lowest, highest)
-        return messages.RATIO.format(features=features, ratio=ratio)
+        if not _comparable(shares):
+            claim = messages.TOO_FEW_GROUPS.format(features=features)
+            return _worded(finding, claim, "rate difference")
+        best = int(np.nanargmax(shares))
+        worst = int(np.nanargmin(shares))
+        high = number_text.percent(shares[best])
+        if shares[best] == shares[worst]:
+            claim = messages.RATES_EQUAL.format(features=features, rate=high)
+        else:
+            claim = messages.RATES_DIFFER.format(
+                best=group_text(self.about[self.compared[best]]),
+                high=high,
+                worst=group_text(self.about[self.compared[worst]]),
+                low=number_text.percent(shares[worst]),
+            )
+        return _worded(finding, claim, "rate difference")
+
+    def _favoured_ratio(self, finding: Finding) -> Finding:
+        """Return the ratio of selection rates, in the words of recorded decisions."""
+        shares = self._shares()
+        features = " and ".join(self.names)
+        if not _comparable(shares):
+            claim = messages.RATIO_WITHOUT_GROUPS.format(features=features)
+        elif np.nanmax(shares) == 0:
+            claim = messages.RATIO_OF_ZERO.format(features=features)
+        else:
+            ratio = number_text.percent_of(np.nanmin(shares), np.nanmax(shares))
+            claim = messages.RATIO.format(features=features, ratio=ratio)
+        return _worded(finding, claim, "rate ratio")
+
+    def _shares(self) -> Floats:
+        return shares_of(self.counts[self.compared], "selection_rate")
+
+
+def _comparable(shares: Floats) -> bool:
+    return int((~np.isnan(shares)).sum()) > 1
+
+
+def _worded(finding: Finding, claim: str, score: str) -> Finding:
+    """Return a finding in other words; its key follows from its score."""
+    return replace(finding, claim=claim, score=score, key="")
 
 
 @dataclass(frozen=True)
 class GroupCounts:
-    """Favourable outcomes (first row) and all outcomes (second row) of recorded decisions."""
+    """Recorded decisions by truth and decision, of each group and of people who are in none."""
 
     groups: Groups
     by_group: Floats
-    """The sums of each group."""
+    """The counts of each group."""
     kinds: NDArray[np.intp]
     """The codes of people who are in no group, one column for each combination."""
     by_kind: Floats
-    """The sums of each of these combinations."""
+    """The counts of each of these combinations."""
     rows: float
     """How many rows have an outcome."""
 
 
-def decided_sizes(cells: Any, outcome: str) -> Floats:
-    """Return how many rows each cell has; those without an outcome count for nothing."""
-    is_decided = [label is not None for label in labels_of(cells, outcome)]
-    return sizes_of(cells) * is_decided
-
-
-def count_groups(
-    cells: Any, groups: Groups, outcome: str, favourable: Label
-) -> GroupCounts:
+def count_groups(cells: Any, groups: Groups, columns: DecisionColumns) -> GroupCounts:
     """Sum the counts by group; rows without an outcome count for nothing."""
-    rows = decided_sizes(cells, outcome)
-    is_favourable = [label == favourable for label in labels_of(cells, outcome)]
-    features = [groups.space.feature(name) for name in groups.names]
+    rows = decided_sizes(cells, columns.outcome)
     codes = []
-    for feature in features:
-        labels = labels_of(cells, feature.name)
-        codes.append(codes_of(feature, labels))
+    for name in groups.names:
+        labels = labels_of(cells, name)
+        codes.append(codes_of(groups.space.feature(name), labels))
     kinds, place = np.unique(np.array(codes, dtype=np.intp), axis=1, return_inverse=True)
-    good_sums = np.bincount(place.ravel(), rows * is_favourable)
-    all_sums = np.bincount(place.ravel(), rows)
-    by_kind = np.array([good_sums, all_sums])
-
-    # Negative codes are of people with an unknown value, or one outside the bins.
+    by_kind = counts_by(
+        place.ravel(),
+        kinds.shape[1],
+        columns.truths(cells),
+        columns.decided(cells),
+        rows,
+    )
+    # Negative codes are of people with an unknown value.
     in_a_group = (kinds >= 0).all(axis=0)
-    varieties = [int(feature.variety) for feature in features]
-    numbers = np.ravel_multi_index(tuple(kinds[:, in_a_group]), varieties)
-    by_group = np.zeros((2, len(groups)))
-    by_group[:, numbers] = by_kind[:, in_a_group]
-    others = ~in_a_group & (all_sums > 0)
-    return GroupCounts(groups, by_group, kinds[:, others], by_kind[:, others], rows.sum())
+    numbers = np.ravel_multi_index(tuple(kinds[:, in_a_group]), groups.shape)
+    by_group = np.zeros((len(groups), *by_kind.shape[1:]))
+    by_group[numbers] = by_kind[in_a_group]
+    others = ~in_a_group & (by_kind.sum(axis=(1, 2)) > 0)
+    return GroupCounts(groups, by_group, kinds[:, others], by_kind[others], rows.sum())
 
 
 def recorded_groups(counts: GroupCounts, support: float) -> RecordedGroups:
     """Return the groups that are listed, and which of them are compared."""
     groups = counts.groups
-    sizes = counts.by_group[1]
+    sizes = counts.by_group.sum(axis=(1, 2))
     is_small = sizes < support * counts.rows
     is_empty = sizes == 0
     with_rows = int((~is_small & ~is_empty).sum())
@@ -174,23 +191,22 @@ def recorded_groups(counts: GroupCounts, support: float) -> RecordedGroups:
     listed = np.flatnonzero(~is_empty | empty_are_listed)
     about = [groups.label(group) for group in listed.tolist()]
     about += [_label_of_kind(groups, codes) for codes in counts.kinds.T.tolist()]
-    hits, size = np.concatenate([counts.by_group[:, listed], counts.by_kind], axis=1)
+    of_listed = np.concatenate([counts.by_group[listed], counts.by_kind])
     notes = []
     if is_small.any():
         small = np.flatnonzero(is_small[listed])
-        notes.append(_small_note(about, size, small, support))
+        notes.append(_small_note(about, of_listed.sum(axis=(1, 2)), small, support))
     # Support already leaves small groups out, and those without rows are the smallest.
     empty_and_compared = is_empty & ~is_small
     empty = int(empty_and_compared.sum())
     if empty:
         positions = np.flatnonzero(empty_and_compared[listed])
-        texts = [_group_text(about[at]) for at in positions]
+        texts = [group_text(about[at]) for at in positions]
         notes.append(_empty_note(groups, empty, texts))
     return RecordedGroups(
         groups.names,
         about,
-        hits,
-        size,
+        of_listed,
         compared=np.flatnonzero(~is_small[listed]),
         unlisted=0 if empty_are_listed else empty,
         notes=notes,
@@ -205,7 +221,7 @@ def _small_note(
 ) -> str:
     texts = []
     for at in small:
-        group = _group_text(about[at])
+        group = group_text(about[at])
         rows = number_text.count(int(size[at]))
         texts.append(messages.GROUP_WITH_ROWS.format(group=group, rows=rows))
     share = number_text.percent_plain(support)
@@ -228,16 +244,10 @@ def _label_of_kind(groups: Groups, codes: Sequence[int]) -> dict[str, Label]:
         feature = groups.space.feature(name)
         if code == UNKNOWN:
             labels[name] = feature.missing_word
-        elif code == OUTSIDE:
-            labels[name] = messages.OUTSIDE_DOMAIN.format(domain=feature.domain)
         else:
             label = Groups(groups.space, (name,)).label(code)
             labels[name] = label[name]
     return labels
-
-
-def _group_text(about: Mapping[str, Label]) -> str:
-    return ", ".join(f"{name} {value}" for name, value in about.items())
 
 
 def _joined(texts: Sequence[str]) -> str:

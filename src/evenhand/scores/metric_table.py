@@ -1,0 +1,293 @@
+"""MetricTable: several rates of groups in one table, how far apart they are, and in what ratio."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evenhand.population.recorded import label_of
+from evenhand.results.evidence import Finding, Group
+from evenhand.runtime import number_text
+from evenhand.runtime.values import as_outcomes
+from evenhand.statistics.error_rates import RATES
+from evenhand.statistics.estimate import Estimate
+from evenhand.statistics.intervals import share_of
+from evenhand.statistics.ratios import Contrast
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from evenhand.space.feature import Label
+    from evenhand.statistics.intervals import Floats
+    from evenhand.subject.view import View
+
+COUNTED = (
+    ((1, 1), "true_positives"),
+    ((0, 1), "false_positives"),
+    ((0, 0), "true_negatives"),
+    ((1, 0), "false_negatives"),
+    ((2, 1), "selected_of_unknown_truth"),
+    ((2, 0), "not_selected_of_unknown_truth"),
+)
+"""What the cells of a group are called in JSON."""
+
+
+@dataclass(frozen=True)
+class MetricTable:
+    """The rates of groups: each with its interval, their difference, and their ratio.
+
+    `counts` is a table of counts as `statistics.error_rates` describes it. All intervals hold
+    together at the level, `among` families of them. With a level of 1 the groups are the whole
+    population, and nothing has an interval.
+    """
+
+    over: tuple[str, ...]
+    about: Sequence[Mapping[str, Label]]
+    counts: Floats
+    metrics: tuple[str, ...]
+    level: float
+    among: int = 1
+    population: str = ""
+    compared: NDArray[np.intp] | None = None
+    """Positions of the groups that are compared; by default all of them."""
+    unlisted: int = 0
+    """How many groups without rows there are, where they are too many to list."""
+    rows: Floats | None = None
+    """How many rows each cell has, where weights make its count."""
+
+    @property
+    def _features(self) -> str:
+        return " and ".join(self.over)
+
+    @cached_property
+    def _compared(self) -> NDArray[np.intp]:
+        if self.compared is None:
+            return np.arange(len(self.about))
+        return self.compared
+
+    def _contrast(self, metric: str, positions: NDArray[np.intp]) -> Contrast:
+        hits, size = RATES[metric].counted(self.counts[positions])
+        # Of a whole population nothing but the shares is taken, which have no level.
+        return Contrast(hits, size, self.level, self.among, self.population)
+
+    def _with_nobody(self, metric: str) -> Contrast:
+        """Return the groups that are compared; one without rows stands for all not listed."""
+        contrast = self._contrast(metric, self._compared)
+        if not self.unlisted:
+            return contrast
+        hits = np.append(contrast.hits, 0.0)
+        size = np.append(contrast.size, 0.0)
+        return Contrast(hits, size, self.level, self.among, self.population)
+
+    def _exact(self, value: float, n: float) -> Estimate:
+        if math.isnan(value):
+            return Estimate(math.nan, 0.0, 1.0, 0, 1.0, "enumerated", self.population)
+        return Estimate(value, value, value, int(n), 1.0, "enumerated", self.population)
+
+    @cached_property
+    def _sizes(self) -> dict[str, Floats]:
+        """How many people each rate of each group rests on."""
+        counts = self.counts if self.rows is None else self.rows
+        return {metric: RATES[metric].counted(counts)[1] for metric in self.metrics}
+
+    def rates(self, metric: str) -> list[Estimate]:
+        """Return the rate of each group, also of those that are not compared."""
+        contrast = self._contrast(metric, np.arange(len(self.about)))
+        if self.level < 1:
+            return contrast.rates()
+        pairs = zip(contrast.shares.tolist(), self._sizes[metric].tolist(), strict=True)
+        return [self._exact(share, n) for share, n in pairs]
+
+    def difference(self, metric: str) -> Estimate:
+        """Return the highest rate minus the lowest."""
+        contrast = self._with_nobody(metric)
+        if self.level < 1:
+            return contrast.difference()
+        value = math.nan
+        if contrast.comparable:
+            lowest, highest = _extremes(contrast)
+            value = float(highest - lowest)
+        return self._exact(value, self._sizes[metric][self._compared].sum())
+
+    def ratio(self, metric: str) -> Estimate:
+        """Return the lowest rate divided by the highest."""
+        contrast = self._with_nobody(metric)
+        if self.level < 1:
+            return contrast.ratio()
+        value = math.nan
+        if contrast.comparable and contrast.hits.any():
+            lowest, highest = _extremes(contrast)
+            value = float(lowest / highest)
+        return self._exact(value, self._sizes[metric][self._compared].sum())
+
+    def to_best(self, metric: str) -> list[Estimate]:
+        """Return the rate of each group that is compared, divided by the highest."""
+        contrast = self._contrast(metric, self._compared)
+        if self.level < 1:
+            return self._with_nobody(metric).to_best()[: len(self._compared)]
+        highest = np.nanmax(contrast.shares) if contrast.hits.any() else math.nan
+        sizes = self._sizes[metric][self._compared]
+        pairs = zip((contrast.shares / highest).tolist(), sizes.tolist(), strict=True)
+        return [self._exact(share, n) for share, n in pairs]
+
+    def difference_finding(self, metric: str, limit: float | None) -> Finding:
+        """Return what is found of the difference of a rate, with the rate of each group."""
+        return Finding(
+            self._difference_claim(metric),
+            self.over,
+            self.difference(metric),
+            limit,
+            groups=tuple(map(Group, self.about, self.rates(metric))),
+            score=f"{RATES[metric].title} difference",
+        )
+
+    def ratio_finding(self, metric: str, least: float | None) -> Finding:
+        """Return what is found of the ratio of a rate, with the ratio of each group."""
+        compared = [self.about[at] for at in self._compared]
+        return Finding(
+            self._ratio_claim(metric),
+            self.over,
+            self.ratio(metric),
+            least,
+            groups=tuple(map(Group, compared, self.to_best(metric))),
+            least=True,
+            score=f"{RATES[metric].title} ratio",
+        )
+
+    def _difference_claim(self, metric: str) -> str:
+        rate = RATES[metric]
+        named = f"{rate.article} {rate.title}"
+        contrast = self._contrast(metric, self._compared)
+        if not contrast.comparable:
+            return f"fewer than two groups of {self._features} have {named} to compare"
+        best = int(np.nanargmax(contrast.shares))
+        worst = int(np.nanargmin(contrast.shares))
+        high = number_text.percent(contrast.shares[best])
+        low = number_text.percent(contrast.shares[worst])
+        if contrast.shares[best] == contrast.shares[worst]:
+            return f"every group of {self._features} has {named} of {high}"
+        best_group = group_text(self.about[self._compared[best]])
+        worst_group = group_text(self.about[self._compared[worst]])
+        return f"{best_group} has {named} of {high}, {worst_group} of {low}"
+
+    def _ratio_claim(self, metric: str) -> str:
+        title = RATES[metric].title
+        contrast = self._contrast(metric, self._compared)
+        undefined = (
+            f"by {self._features}, the ratio of the lowest {title} to the highest is"
+            " undefined"
+        )
+        if not contrast.comparable:
+            return f"{undefined}: fewer than two groups have one"
+        highest = np.nanmax(contrast.shares)
+        if highest == 0:
+            return f"{undefined}: it is 0 in every group"
+        share = number_text.percent_of(np.nanmin(contrast.shares), highest)
+        return f"by {self._features}, the lowest {title} is {share} of the highest"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the table as JSON holds it."""
+        rates = {metric: self.rates(metric) for metric in self.metrics}
+        compared = set(self._compared.tolist())
+        groups = []
+        for place, about in enumerate(self.about):
+            estimates = {name: column[place].to_dict() for name, column in rates.items()}
+            counts = self.counts if self.rows is None else self.rows
+            group = {
+                "about": dict(about),
+                "n": int(counts[place].sum()),
+                "compared": place in compared,
+                "counts": _counts(counts[place]),
+                "rates": estimates,
+            }
+            groups.append(group)
+        return {
+            "over": list(self.over),
+            "metrics": list(self.metrics),
+            "groups": groups,
+            "difference": {
+                metric: self.difference(metric).to_dict() for metric in self.metrics
+            },
+            "ratio": {metric: self.ratio(metric).to_dict() for metric in self.metrics},
+        }
+
+
+def _extremes(contrast: Contrast) -> tuple[Fraction, Fraction]:
+    """Return the lowest and the highest rate without rounding.
+
+    A score that equals a limit must not slip to its other side.
+    """
+    found = []
+    for place in (np.nanargmin(contrast.shares), np.nanargmax(contrast.shares)):
+        hits = Fraction(float(contrast.hits[place]))
+        found.append(hits / Fraction(float(contrast.size[place])))
+    lowest, highest = found
+    return lowest, highest
+
+
+def _counts(cells: Floats) -> dict[str, int]:
+    return {name: int(cells[place]) for place, name in COUNTED}
+
+
+def group_text(about: Mapping[str, Label]) -> str:
+    """Return a group in words.
+
+    >>> group_text({"sex": "F", "age": "under 25"})
+    'sex F, age under 25'
+    """
+    return ", ".join(f"{name} {value}" for name, value in about.items())
+
+
+def counts_by(
+    places: NDArray[np.intp],
+    groups: int,
+    truth: NDArray[np.intp],
+    decided: NDArray[np.bool_],
+    weights: Floats | None = None,
+) -> Floats:
+    """Return the table of counts of people, given the group of each, its truth and its decision.
+
+    A truth of 2 is not known, and a negative group is none.
+
+    >>> places = np.array([0, 0, 1])
+    >>> counts = counts_by(places, 2, np.array([1, 0, 2]), np.array([True, False, True]))
+    >>> counts[0].tolist(), counts[1].tolist()
+    ([[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]], [[0.0, 0.0], [0.0, 0.0], [0.0, 1.0]])
+    """
+    inside = places >= 0
+    cell = (places * 3 + truth) * 2 + decided
+    weight = None if weights is None else weights[inside]
+    sums = np.bincount(cell[inside], weight, minlength=groups * 6)
+    return np.asarray(sums, dtype=np.float64).reshape(groups, 3, 2)
+
+
+def shares(counts: Floats, metric: str) -> Floats:
+    """Return a rate of each group, NaN where nobody is in it."""
+    hits, size = RATES[metric].counted(counts)
+    return share_of(hits, size, math.nan)
+
+
+def true_outcomes(values: Sequence[Any], view: View, favourable: Any) -> NDArray[np.intp]:
+    """Return what people should get: 0, 1 where it is favourable, or 2 where that is not known.
+
+    `favourable` is the value that stands for it; where it is None, what the software calls so.
+    """
+    import pandas as pd
+
+    codes, distinct = pd.factorize(pd.Series(list(values), dtype=object))
+    labels = [label_of(value) for value in distinct]
+    if favourable is None:
+        are_good = view.favourable(as_outcomes(labels))
+    else:
+        wanted = str(label_of(favourable))
+        are_good = np.array([str(label) == wanted for label in labels], dtype=np.bool_)
+    # The last place is that of people without a value, whose code is -1.
+    places = np.append(np.asarray(are_good, dtype=np.intp), 2)
+    return np.asarray(places[codes])

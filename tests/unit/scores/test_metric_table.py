@@ -1,0 +1,139 @@
+"""Metric tables: the numbers of Fairlearn, coverage, and groups that cannot be compared."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from evenhand.scores.metric_table import MetricTable, counts_by
+from evenhand.statistics.error_rates import RATES, USUAL
+from evenhand.statistics.estimate import Verdict
+
+NAMES = ("a", "b", "c")
+
+
+def drawn(seed: int, n: int = 900) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return groups, truths and decisions of people, the last depending on the others."""
+    rng = np.random.default_rng(seed)
+    group = rng.choice(3, n, p=[0.5, 0.3, 0.2])
+    truth = (rng.random(n) < np.array([0.5, 0.6, 0.4])[group]).astype(np.intp)
+    chance = np.where(truth == 1, 0.8, 0.25) - 0.1 * group
+    return group, truth, rng.random(n) < chance
+
+
+def table_of(counts: np.ndarray, level: float = 0.95, among: int = 10) -> MetricTable:
+    """Return the table of three groups."""
+    about = [{"group": name} for name in NAMES[: len(counts)]]
+    return MetricTable(("group",), about, counts, USUAL, level, among, "people")
+
+
+@pytest.mark.parametrize("level", [0.95, 1.0])
+def test_the_numbers_are_those_of_fairlearn(level):
+    metrics = pytest.importorskip("fairlearn.metrics")
+    sklearn_metrics = pytest.importorskip("sklearn.metrics")
+    group, truth, decided = drawn(1)
+    table = table_of(counts_by(group, 3, truth, decided), level)
+    functions = {
+        "selection_rate": metrics.selection_rate,
+        "true_positive_rate": metrics.true_positive_rate,
+        "false_positive_rate": metrics.false_positive_rate,
+        "precision": sklearn_metrics.precision_score,
+        "accuracy": sklearn_metrics.accuracy_score,
+    }
+    frame = metrics.MetricFrame(
+        metrics=functions,
+        y_true=truth,
+        y_pred=decided.astype(int),
+        sensitive_features=group,
+    )
+    for metric in USUAL:
+        values = [estimate.value for estimate in table.rates(metric)]
+        assert values == pytest.approx(frame.by_group[metric].tolist())
+        difference = frame.difference(method="between_groups")[metric]
+        ratio = frame.ratio(method="between_groups")[metric]
+        assert table.difference(metric).value == pytest.approx(difference)
+        assert table.ratio(metric).value == pytest.approx(ratio)
+        sizes = RATES[metric].counted(table.counts)[1]
+        assert [estimate.n for estimate in table.rates(metric)] == sizes.tolist()
+
+
+def test_a_whole_population_has_no_intervals():
+    group, truth, decided = drawn(2)
+    table = table_of(counts_by(group, 3, truth, decided), level=1.0)
+    for estimate in (table.difference("accuracy"), *table.to_best("precision")):
+        assert estimate.low == estimate.value == estimate.high
+        assert estimate.level == 1
+
+
+def test_a_difference_that_equals_its_limit_is_exact():
+    counts = np.zeros((2, 3, 2))
+    counts[0, 1] = [1, 9]
+    counts[1, 1] = [2, 8]
+    table = table_of(counts, level=1.0)
+    assert table.difference("true_positive_rate").value == 0.1
+
+
+def test_a_group_that_nobody_of_should_be_favoured_leaves_it_undecided():
+    counts = np.zeros((3, 3, 2))
+    counts[:, 0] = [400, 100]
+    counts[:2, 1] = [100, 400]
+    finding = table_of(counts).difference_finding("true_positive_rate", 0.2)
+    assert finding.verdict is Verdict.UNDECIDED
+    assert finding.groups[2].estimate.n == 0
+    assert table_of(counts).difference_finding("accuracy", 0.5).verdict is Verdict.PASS
+
+
+def test_fewer_than_two_groups_are_not_compared():
+    counts = np.zeros((2, 3, 2))
+    counts[0, 1] = [10, 40]
+    table = table_of(counts)
+    assert math.isnan(table.difference("true_positive_rate").value)
+    claim = table.difference_finding("true_positive_rate", None).claim
+    assert claim == "fewer than two groups of group have a true positive rate to compare"
+    assert "undefined" in table.ratio_finding("true_positive_rate", None).claim
+
+
+def test_weights_count():
+    group, truth, decided = drawn(3)
+    rows = counts_by(group, 3, truth, decided)
+    doubled = counts_by(group, 3, truth, decided, np.full(len(group), 2.0))
+    assert (doubled == 2 * rows).all()
+
+
+def test_all_intervals_hold_together():
+    """Of 40 tables, at most seven may miss anything: 5 % of them do on average."""
+    group, _, _ = drawn(0)
+    sizes = np.bincount(group)
+    base = np.array([0.5, 0.6, 0.4])
+    tpr = 0.8 - 0.1 * np.arange(3)
+    fpr = 0.25 - 0.1 * np.arange(3)
+    truly = {"true_positive_rate": tpr, "false_positive_rate": fpr}
+    truly["selection_rate"] = base * tpr + (1 - base) * fpr
+    truly["accuracy"] = base * tpr + (1 - base) * (1 - fpr)
+    truly["precision"] = base * tpr / truly["selection_rate"]
+    rng = np.random.default_rng(7)
+    cells = np.array(
+        [(1 - base) * (1 - fpr), (1 - base) * fpr, base * (1 - tpr), base * tpr]
+    )
+    missed = 0
+    for _ in range(40):
+        counts = np.zeros((3, 3, 2))
+        for place in range(3):
+            found = rng.multinomial(sizes[place], cells[:, place])
+            counts[place, :2] = found.reshape(2, 2)
+        missed += not holds(table_of(counts), truly)
+    assert missed <= 7
+
+
+def holds(table: MetricTable, truly: dict[str, np.ndarray]) -> bool:
+    """Return whether every difference and ratio lies inside its interval."""
+    for metric, rates in truly.items():
+        difference = table.difference(metric)
+        ratio = table.ratio(metric)
+        if not difference.low <= np.ptp(rates) <= difference.high:
+            return False
+        if not ratio.low <= rates.min() / rates.max() <= ratio.high:
+            return False
+    return True
