@@ -222,6 +222,12 @@ OWN = (
                 metavar="FILE",
             ),
             Option(
+                "text",
+                TEXT,
+                "the column of texts, where the software takes nothing else",
+                metavar="COLUMN",
+            ),
+            Option(
                 "outcome",
                 TEXT,
                 "the column of recorded decisions, which are audited instead of a model",

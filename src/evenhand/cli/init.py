@@ -49,6 +49,7 @@ def run(options: Namespace) -> int:
         allow_pickle=options.allow_pickle,
         trusted=_types(options.trust),
         headers=_headers(options.header),
+        text=options.text,
     )
     started = start(request, talk)
     if started.problem is not None:
@@ -71,7 +72,7 @@ def _of_log(
     """Write the configuration that audits recorded decisions."""
     from evenhand.config.init.log import LogRequest, start_log
 
-    for name in ("model", "target"):
+    for name in ("model", "target", "text"):
         if getattr(options, name) is not None:
             raise UsageError(
                 f"--outcome is for recorded decisions, which have no {name}; leave one of them out"

@@ -43,6 +43,11 @@ def with_categories(frame: pd.DataFrame) -> pd.DataFrame:
     return frame.astype(dict.fromkeys(TEXTS, "category"))
 
 
+def words(model: str, target: str, *more: str) -> list[str]:
+    """Return what stands after `evenhand init` for a model of these data."""
+    return [DATA, model, "--target", target, "--protected", PROTECTED, *more]
+
+
 def joblib_pipeline(folder: Path, biased: bool) -> list[str]:
     """A logistic regression that answers 1 and 0, where the data say yes and no."""
     frame = people()
@@ -51,8 +56,7 @@ def joblib_pipeline(folder: Path, biased: bool) -> list[str]:
     model = encoded(LogisticRegression(C=100.0, max_iter=5000))
     model.fit(inputs, granted.astype(int))
     joblib.dump(model, folder / "model.joblib")
-    named = ["--target", "granted", "--positive", "yes", "--protected", PROTECTED]
-    return [DATA, "model.joblib", *named, "--allow-pickle"]
+    return words("model.joblib", "granted", "--positive", "yes", "--allow-pickle")
 
 
 def skops_pipeline(folder: Path, biased: bool) -> list[str]:
@@ -65,8 +69,7 @@ def skops_pipeline(folder: Path, biased: bool) -> list[str]:
     model = encoded(DecisionTreeClassifier(min_samples_leaf=20, random_state=0))
     model.fit(inputs, granted)
     skops.io.dump(model, folder / "model.skops")
-    named = ["--target", "decision", "--protected", PROTECTED]
-    return [DATA, "model.skops", *named, "--trust", "sklearn.tree._tree.Tree"]
+    return words("model.skops", "decision", "--trust", "sklearn.tree._tree.Tree")
 
 
 def histogram_boosting(folder: Path, biased: bool) -> list[str]:
@@ -79,8 +82,7 @@ def histogram_boosting(folder: Path, biased: bool) -> list[str]:
     )
     model.fit(with_categories(inputs), granted.astype(int))
     joblib.dump(model, folder / "model.pkl")
-    named = ["--target", "granted", "--protected", PROTECTED, "--allow-pickle"]
-    return [DATA, "model.pkl", *named]
+    return words("model.pkl", "granted", "--allow-pickle")
 
 
 def xgboost_json(folder: Path, biased: bool) -> list[str]:
@@ -93,8 +95,7 @@ def xgboost_json(folder: Path, biased: bool) -> list[str]:
     model = XGBClassifier(n_estimators=30, max_depth=4, enable_categorical=True, n_jobs=1)
     model.fit(with_categories(inputs), granted.astype(int))
     model.save_model(folder / "model.json")
-    named = ["--target", "income class", "--positive", ">50K", "--protected", PROTECTED]
-    return [DATA, "model.json", *named]
+    return words("model.json", "income class", "--positive", ">50K")
 
 
 def lightgbm_text(folder: Path, biased: bool) -> list[str]:
@@ -107,8 +108,7 @@ def lightgbm_text(folder: Path, biased: bool) -> list[str]:
     model = LGBMClassifier(n_estimators=30, num_leaves=15, verbose=-1, n_jobs=1)
     model.fit(with_categories(inputs), granted.astype(int))
     model.booster_.save_model(folder / "model.txt")
-    named = ["--target", "granted", "--positive", "yes", "--protected", PROTECTED]
-    return [DATA, "model.txt", *named]
+    return words("model.txt", "granted", "--positive", "yes")
 
 
 def catboost_file(folder: Path, biased: bool) -> list[str]:
@@ -128,8 +128,7 @@ def catboost_file(folder: Path, biased: bool) -> list[str]:
     )
     model.fit(inputs, granted, cat_features=TEXTS)
     model.save_model(str(folder / "model.cbm"))
-    named = ["--target", "granted", "--positive", "yes", "--protected", PROTECTED]
-    return [DATA, "model.cbm", *named]
+    return words("model.cbm", "granted", "--positive", "yes")
 
 
 def onnx_file(folder: Path, biased: bool) -> list[str]:
@@ -149,8 +148,7 @@ def onnx_file(folder: Path, biased: bool) -> list[str]:
     options = {"zipmap": False}
     converted = to_onnx(model, initial_types=types, options=options)
     (folder / "model.onnx").write_bytes(converted.SerializeToString())
-    named = ["--target", "granted", "--positive", "yes", "--protected", PROTECTED]
-    return [DATA, "model.onnx", *named]
+    return words("model.onnx", "granted", "--positive", "yes")
 
 
 def regression(folder: Path, biased: bool) -> list[str]:
@@ -161,8 +159,7 @@ def regression(folder: Path, biased: bool) -> list[str]:
     model = encoded(LinearRegression())
     model.fit(inputs, salary)
     joblib.dump(model, folder / "model.joblib")
-    named = ["--target", "salary", "--protected", PROTECTED, "--allow-pickle"]
-    return [DATA, "model.joblib", *named]
+    return words("model.joblib", "salary", "--allow-pickle")
 
 
 def several_classes(folder: Path, biased: bool) -> list[str]:
@@ -174,8 +171,7 @@ def several_classes(folder: Path, biased: bool) -> list[str]:
     model = encoded(DecisionTreeClassifier(min_samples_leaf=20, random_state=0))
     model.fit(inputs, grades)
     joblib.dump(model, folder / "model.joblib")
-    named = ["--target", "grade", "--positive", "A,B", "--protected", PROTECTED]
-    return [DATA, "model.joblib", *named, "--allow-pickle"]
+    return words("model.joblib", "grade", "--positive", "A,B", "--allow-pickle")
 
 
 def adult(folder: Path, biased: bool) -> list[str]:
@@ -195,5 +191,4 @@ def adult(folder: Path, biased: bool) -> list[str]:
     )
     model.fit(inputs.astype(dict.fromkeys(texts, "category")), high.astype(int))
     joblib.dump(model, folder / "model.joblib")
-    named = ["--target", "income", "--positive", ">50K", "--protected", PROTECTED]
-    return [DATA, "model.joblib", *named, "--allow-pickle"]
+    return words("model.joblib", "income", "--positive", ">50K", "--allow-pickle")

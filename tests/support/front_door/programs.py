@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tests.support.front_door.models import DATA, written
+from tests.support.front_door.models import words, written
 from tests.support.front_door.people import PENALTY, PROTECTED, approved, people
 
 if TYPE_CHECKING:
@@ -81,8 +81,7 @@ def c_program(folder: Path, biased: bool) -> list[str]:
     (folder / "loan.c").write_text(C, encoding="utf-8")
     command = ["cc", f"-DPENALTY={penalty}", "-O1", "-o", "loan", "loan.c"]
     subprocess.run(command, cwd=folder, check=True)
-    named = ["--target", "granted", "--positive", "yes", "--protected", PROTECTED]
-    return [DATA, "./loan", *named]
+    return words("./loan", "granted", "--positive", "yes")
 
 
 def service(folder: Path, biased: bool) -> list[str]:
@@ -93,8 +92,7 @@ def service(folder: Path, biased: bool) -> list[str]:
     penalty = PENALTY if biased else 0
     text = SERVICE.replace("PENALTY", str(penalty))
     (folder / "service.py").write_text(text, encoding="utf-8")
-    named = ["--target", "granted", "--positive", "yes", "--protected", PROTECTED]
-    return [DATA, "ADDRESS", *named]
+    return words("ADDRESS", "granted", "--positive", "yes")
 
 
 @contextlib.contextmanager

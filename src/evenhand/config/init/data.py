@@ -50,6 +50,8 @@ class Data:
     protected: tuple[str, ...]
     no_inputs: Mapping[str, str] = field(default_factory=dict)
     """Columns that cannot be features, each with the reason."""
+    text: str | None = None
+    """The column of texts, where the software takes these and nothing else."""
 
     @classmethod
     def read(
@@ -57,9 +59,14 @@ class Data:
         file: Path,
         target: str | None,
         protected: Sequence[str] | None,
+        *,
         flag: str = "--target",
+        text: str | None = None,
     ) -> Data:
-        """Read a file; without protected columns they are guessed by their names."""
+        """Read a file; without protected columns they are guessed by their names.
+
+        A file with prose and no protected column is a file of texts.
+        """
         frame = read_frame(file)
         columns = [str(name) for name in frame.columns]
         _need_columns(file, columns, flag, [] if target is None else [target])
@@ -70,13 +77,19 @@ class Data:
                 f"{file}: --protected names {target!r}, which is the target; an outcome is not a"
                 " protected feature"
             )
+        found = cls(file, frame, target, tuple(chosen))
+        found = replace(found, no_inputs=found._columns_without_use())
+        _need_columns(file, columns, "--text", [] if text is None else [text])
+        if protected is None and not chosen and len(found.texts) == 1:
+            text = text or found.texts[0]
+        if text is not None:
+            return replace(found, text=text, protected=())
         if not chosen:
             raise UsageError(
                 f"{file}: no column has a name that suggests a protected feature; name them with"
                 f" --protected a,b. The columns are {', '.join(columns)}"
             )
-        found = cls(file, frame, target, tuple(chosen))
-        return replace(found, no_inputs=found._columns_without_use())
+        return found
 
     @property
     def columns(self) -> list[str]:

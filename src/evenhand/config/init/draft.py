@@ -67,6 +67,8 @@ class Draft:
     def table(self) -> dict[str, Any]:
         """The whole file without its checks."""
         tables: dict[str, Any] = {"space": self.space}
+        if self.data.text is not None:
+            tables = {"texts": {"from": self.data_name, "column": self.data.text}}
         if self.software is not None:
             outcome = {} if self.outcome_is_open else self.outcome
             tables["subject"] = {**self.software.table, **outcome}

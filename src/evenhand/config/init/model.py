@@ -88,7 +88,7 @@ def tried(draft: Draft, classes: tuple[Any, ...] | None = None) -> TryOut:
         start = time.perf_counter()
         given = subject.decide(asked)
         seconds = (time.perf_counter() - start) / max(len(asked), 1)
-    return TryOut(SeenAnswers(given, _truths(asked, draft), classes), seconds, expensive)
+    return TryOut(SeenAnswers(given, truths_of(asked, draft), classes), seconds, expensive)
 
 
 def _rows(config: Config, draft: Draft) -> pd.DataFrame:
@@ -102,7 +102,7 @@ def _rows(config: Config, draft: Draft) -> pd.DataFrame:
     return cast("pd.DataFrame", rows)
 
 
-def _truths(rows: pd.DataFrame, draft: Draft) -> list[Any] | None:
+def truths_of(rows: pd.DataFrame, draft: Draft) -> list[Any] | None:
     """Return the true outcomes of rows, None where the data have none, or not for all."""
     target = draft.data.target
     if target is None or bool(rows[target].isna().any()):

@@ -14,8 +14,10 @@ from evenhand.config.init.form import fit_form, form_of, without_gaps
 from evenhand.config.init.model import find_request, say_cost, tried
 from evenhand.config.init.sampling import sample
 from evenhand.config.init.software import relative, software_of, trusted
+from evenhand.config.init.texts import run_text, tried_texts, usual_of_texts
 from evenhand.methods.audit.checks import usual
 from evenhand.runtime.errors import DataError, EvenhandError, UsageError, clip
+from evenhand.runtime.number_text import many
 from evenhand.space.feature import plain
 from evenhand.space.space import Space
 from evenhand.space.space_file import space_from_table
@@ -43,6 +45,7 @@ class Request:
     trusted: tuple[str, ...] = ()
     headers: Mapping[str, str] = field(default_factory=dict)
     """What a service wants to be sent, with environment variables for secrets."""
+    text: str | None = None
 
 
 @dataclass(frozen=True)
@@ -50,7 +53,6 @@ class Started:
     """The configuration that was written, and what keeps it from running, if anything does."""
 
     file: Path
-    space: Space
     problem: EvenhandError | None = None
 
 
@@ -62,13 +64,15 @@ def start(request: Request, talk: Dialogue) -> Started:
         favour_target(draft, request.positive)
     else:
         problem = _learnt(draft, request, talk)
-    space = space_from_table(draft.space, draft.file)
-    draft.checks = _checks(draft, space)
+    of_texts = draft.data.text is not None
+    space = None if of_texts else space_from_table(draft.space, draft.file)
+    draft.checks = usual_of_texts(draft) if space is None else _checks(draft, space)
     template.write(draft, space)
-    talk.say(f"wrote {request.file}: {space}")
+    rows = many(len(draft.data.frame), "text")
+    talk.say(f"wrote {request.file}: {rows if space is None else space}")
     if problem is None and draft.software is not None:
         problem = _run_one(request.file, draft, talk)
-    return Started(request.file, space, problem)
+    return Started(request.file, problem)
 
 
 def _drafted(request: Request, talk: Dialogue) -> Draft:
@@ -78,12 +82,17 @@ def _drafted(request: Request, talk: Dialogue) -> Draft:
         if software.kind != "http":
             raise UsageError("--header is for an http address; leave it out")
         software = software.having(headers=dict(request.headers))
-    data = Data.read(request.data, request.target, request.protected)
-    if request.protected is None:
+    data = Data.read(request.data, request.target, request.protected, text=request.text)
+    if data.text is not None:
+        talk.say(
+            f"texts: {data.text}, which is all that the software takes (--text COLUMN)"
+        )
+    elif request.protected is None:
         data = _asked_protected(data, talk)
     draft = Draft(request.file, data, relative(request.data, request.file), software)
-    draft.dropped = dict(data.no_inputs)
-    _check_data(draft)
+    if data.text is None:
+        draft.dropped = dict(data.no_inputs)
+        _check_data(draft)
     return draft
 
 
@@ -108,12 +117,16 @@ def _learnt(draft: Draft, request: Request, talk: Dialogue) -> EvenhandError | N
         if refusal is not None:
             raise refusal
         form = form_of(draft)
-        _find_target(draft, form, talk)
-        fit_form(draft, form, talk)
-        _say_dropped(draft, talk)
+        if draft.data.text is None:
+            _find_target(draft, form, talk)
+            fit_form(draft, form, talk)
+            _say_dropped(draft, talk)
         if software.kind == "http":
             without_gaps(lambda: find_request(draft, talk), draft, talk)
-        found = without_gaps(lambda: tried(draft, form.classes), draft, talk)
+        if draft.data.text is None:
+            found = without_gaps(lambda: tried(draft, form.classes), draft, talk)
+        else:
+            found = tried_texts(draft, form.classes)
         say_cost(found, draft, talk)
         favour(draft, found.answers, request.positive, talk)
     except EvenhandError as error:
@@ -168,6 +181,9 @@ def _run_one(file: Path, draft: Draft, talk: Dialogue) -> EvenhandError | None:
     """Run one input through the file as it was written; return what keeps it from running."""
     try:
         config = Config.load(file)
+        if config.of_texts:
+            run_text(config, talk)
+            return None
         rows: Any = config.inferred().rows
         with config.subject() as subject:
             one = sample(rows, draft.data.target, 1)

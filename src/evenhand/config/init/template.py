@@ -27,8 +27,8 @@ WIDTH = 100
 """Characters of a line that shows what was inferred; a longer list of levels is cut."""
 
 
-def write(draft: Draft, space: Space) -> None:
-    """Write the file of a draft."""
+def write(draft: Draft, space: Space | None) -> None:
+    """Write the file of a draft; texts have no space."""
     text = filled(
         TEMPLATE,
         draft=draft,
