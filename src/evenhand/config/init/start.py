@@ -53,6 +53,8 @@ class Started:
     """The configuration that was written, and what keeps it from running, if anything does."""
 
     file: Path
+    space: Space | None
+    """What an input can be; texts have none."""
     problem: EvenhandError | None = None
 
 
@@ -72,7 +74,7 @@ def start(request: Request, talk: Dialogue) -> Started:
     talk.say(f"wrote {request.file}: {rows if space is None else space}")
     if problem is None and draft.software is not None:
         problem = _run_one(request.file, draft, talk)
-    return Started(request.file, problem)
+    return Started(request.file, space, problem)
 
 
 def _drafted(request: Request, talk: Dialogue) -> Draft:
