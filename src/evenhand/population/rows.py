@@ -31,8 +31,9 @@ from evenhand.runtime.options import (
 )
 from evenhand.runtime.table_file import read_frame
 from evenhand.space.distribution import checked_weights, choose, running
+from evenhand.space.encoding import missing_values
 from evenhand.space.feature import empty_points
-from evenhand.space.frames.reading import check_missing, eager
+from evenhand.space.frames.reading import check_missing, eager, missing_rows
 from evenhand.space.row_keys import classes
 
 if TYPE_CHECKING:
@@ -141,6 +142,49 @@ class Rows:
             _check_valid(space, points)
             return self._source.keep(space, points)
         return self._source.made(space)
+
+    def complete(self, space: Space) -> Rows:
+        """Return the rows without gaps where the software under test takes none."""
+        missing = self._gaps(space)
+        if not missing.any():
+            return self
+        if missing.all():
+            columns = ", ".join(sorted(space.layout.complete))
+            raise DataError(
+                f"all {len(missing):,} rows lack a value of {columns}, and the software refuses"
+                " missing values; give rows that have them"
+            )
+        kept = np.flatnonzero(~missing)
+        frame = self.frame
+        if isinstance(frame, list):
+            frame = [frame[row] for row in kept]
+        else:
+            frame = eager(frame)[kept.tolist()].to_native()
+        number = f"{len(kept):,} of {many(len(self), 'given row')}"
+        words = f"the {number} without missing values{self.weighted_by}"
+        sample_of = self.sample_of
+        if sample_of is not None:
+            sample_of = f"{sample_of} without missing values"
+        weights = None if self.weights is None else self.weights[kept]
+        return Rows(
+            self.twins, sample_of, weights, self.weighted_by, EncodedFrame(frame), words
+        )
+
+    def _gaps(self, space: Space) -> Flags:
+        """Return which rows lack a value that the software needs."""
+        frame = self.frame
+        missing = np.zeros(len(self), dtype=np.bool_)
+        if frame is None or not space.layout.complete:
+            return missing
+        for name in space.layout.complete:
+            if isinstance(frame, list):
+                values = [record.get(name) for record in frame]
+                missing |= missing_values(np.array(values, dtype=object))
+            else:
+                table = eager(frame)
+                if name in table.columns:
+                    missing |= missing_rows(table[name])
+        return missing
 
     def population(self, space: Space) -> str:
         """Name the population in words."""

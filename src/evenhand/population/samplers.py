@@ -102,7 +102,7 @@ def checked_sampler(sampler: Sampler | None, space: Space) -> Sampler:
             f"sampler = {clip(repr(sampler))} is not a population; use uniform(), rows(...) or"
             " profile(...)"
         )
-    return sampler
+    return sampler.complete(space) if is_rows(sampler) else sampler
 
 
 def is_rows(population: Any) -> TypeGuard[Rows]:

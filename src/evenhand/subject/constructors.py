@@ -100,6 +100,7 @@ class SubjectConstructors:
         *,
         workers: int | None = None,
         timeout: float = 30.0,
+        missing: str = "",
         cwd: str | PathLike[str] | None = None,
         env: Mapping[str, str] | None = None,
         identity: str | None = None,
@@ -118,6 +119,8 @@ class SubjectConstructors:
             How many processes run at a time; by default one per processor.
         timeout
             Seconds allowed to one process, after which it is killed.
+        missing
+            What a missing value is written as; an empty argument by default.
         cwd, env
             Working directory and environment of the program; by default those of the caller.
         identity
@@ -143,6 +146,7 @@ class SubjectConstructors:
         own: dict[str, Any] = {
             "workers": workers,
             "timeout": timeout,
+            "missing": missing,
             "cwd": cwd,
             "env": env,
             "identity": identity,

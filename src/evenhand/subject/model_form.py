@@ -97,6 +97,71 @@ class ModelForm:
         layout = self._layout(space, name)
         return space if layout is space.layout else replace(space, layout=layout)
 
+    def notes(self, space: Space, name: str) -> list[str]:
+        """Return sentences on levels that the model does not know, and yet takes.
+
+        Parameters
+        ----------
+        space
+            What an input can be, in the form of the model.
+        name
+            The model in a few words.
+
+        Returns
+        -------
+        list of str
+            A sentence for each feature with such levels.
+
+        Notes
+        -----
+        See docs/how-to/subjects.md.
+        """
+        sentences = []
+        for column, known in self.categories.items():
+            feature = _named(space, column)
+            if feature is None or not feature.passed:
+                continue
+            unseen = _unseen(feature, known)
+            if unseen:
+                noun = "level" if len(unseen) == 1 else "levels"
+                sentences.append(
+                    f"{name} has never seen the {noun} {_listed(unseen)} of {feature.name}, and"
+                    " takes such a value for unknown"
+                )
+        return sentences
+
+    def renamed(self, names: Sequence[str]) -> ModelForm:
+        """Return the form with the columns as the data name them.
+
+        LightGBM writes spaces in names as underscores.
+
+        Parameters
+        ----------
+        names
+            The columns of the data.
+
+        Returns
+        -------
+        ModelForm
+            The same form; columns that the data lack keep the model's names.
+
+        Notes
+        -----
+        See docs/how-to/subjects.md.
+        """
+        if self.columns is None:
+            return self
+        words = {}
+        for column in self.columns:
+            words[column] = _written(column, names) or column
+        return replace(
+            self,
+            columns=tuple(words.values()),
+            dtypes={words[column]: word for column, word in self.dtypes.items()},
+            categories={words[column]: known for column, known in self.categories.items()},
+            closed=frozenset(words[column] for column in self.closed),
+        )
+
     def taken(self, space: Space, name: str) -> list[str] | None:
         """Return the features that the model takes, in its order; None where it does not say.
 
@@ -172,12 +237,22 @@ _NUMBERS = ("int64", "float64")
 
 
 def _named(space: Space, column: str) -> Feature | None:
-    """Return the feature of a column; LightGBM writes its spaces as underscores."""
-    if column in space.names:
-        return space.feature(column)
-    for feature in space.features:
-        if feature.name.replace(" ", "_") == column:
-            return feature
+    """Return the feature of a column of the model."""
+    name = _written(column, space.names)
+    return None if name is None else space.feature(name)
+
+
+def _written(column: str, names: Sequence[str]) -> str | None:
+    """Return how the data write a column of the model, None where they lack it.
+
+    >>> _written("hours_a_week", ["sex", "hours a week"])
+    'hours a week'
+    """
+    if column in names:
+        return column
+    for name in names:
+        if name.replace(" ", "_") == column:
+            return name
     return None
 
 
@@ -233,18 +308,44 @@ def _check_levels(
     A model that takes unknown levels may meet some, but must know one: where it knows none, it was
     trained with other words for the same things.
     """
-    if feature.kind != "category" and not feature.size <= _MOST_VALUES:
+    unseen = _unseen(feature, known)
+    if not unseen or (len(unseen) < feature.size and not closed):
         return
     values = feature.labels(feature.values())
-    unseen = [value for value in values if value not in known]
-    if not unseen or (len(unseen) < len(values) and not closed):
-        return
     noun = "level" if len(unseen) == 1 else "levels"
     kept = [value for value in values if value in known] or list(known)
     raise UsageError(
         f"feature {feature.name!r} has the {noun} {_listed(unseen)}, which {name} has never seen;"
         f" it knows {_listed(known)}: write levels = {clip(str(kept))}, or train it with all levels"
     )
+
+
+def _unseen(feature: Feature, known: Sequence[Any]) -> list[Any]:
+    """Return the values of a feature that are none of a model's categories."""
+    if feature.kind != "category" and not feature.size <= _MOST_VALUES:
+        return []
+    values = feature.labels(feature.values())
+    return [value for value in values if value not in known]
+
+
+def without_missing(space: Space, names: Sequence[str]) -> Space:
+    """Return a space in which some features are never missing; rows with gaps are no inputs."""
+    features = []
+    for feature in space.features:
+        if feature.name in names:
+            feature = replace(feature, missing=False, twins_missing=False)
+        features.append(feature)
+    layout = replace(space.layout, complete=space.layout.complete | set(names))
+    return replace(space, features=features, layout=layout)
+
+
+def gaps_note(names: Sequence[str], name: str) -> str:
+    """Return what to say of features whose gaps the software refuses.
+
+    >>> gaps_note(["age"], "LogisticRegression")
+    'LogisticRegression refuses missing values of age, so that it is asked about none'
+    """
+    return f"{name} refuses missing values of {', '.join(names)}, so that it is asked about none"
 
 
 def _check_dtype(feature: Feature, chosen: str, word: str, name: str) -> None:

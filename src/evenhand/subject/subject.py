@@ -16,6 +16,7 @@ from evenhand.subject.adapters.resolve import adapt, as_printed
 from evenhand.subject.answers_seen import AnswersSeen
 from evenhand.subject.constructors import SubjectConstructors
 from evenhand.subject.memo import Memo
+from evenhand.subject.model_form import gaps_note, without_missing
 from evenhand.subject.outcome_check import Answers
 from evenhand.subject.outputs import (
     Recent,
@@ -134,8 +135,16 @@ class Subject(SubjectConstructors):
         adapter.outputs = self.outputs
         self.declared = space
         """The space as it was given, before the model's own form."""
-        space = adapter.form().fitted(space, clip(adapter.name, 60))
+        name = clip(adapter.name, 60)
+        form = adapter.form()
+        space = form.fitted(space, name)
         adapter.check(space)
+        self.notes = form.notes(space, name)
+        """What the model's own form means for its inputs, as sentences."""
+        refused = adapter.refuses_missing(space)
+        if refused:
+            space = without_missing(space, refused)
+            self.notes.append(gaps_note(refused, name))
         self.adapter = adapter
         self.space = space
         self.meanings = meanings_of(

@@ -13,7 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
 
 import evenhand as eh
-from evenhand.runtime.errors import UsageError
+from evenhand.runtime.errors import DataError, SubjectCrashed, UsageError
 from evenhand.subject.adapters.base import Adapter
 from evenhand.subject.forms import form_of
 from evenhand.subject.model_form import ModelForm
@@ -227,3 +227,118 @@ def test_of_other_software_nothing_is_known():
     form = form_of(Nothing())
     assert (form.columns, form.classes, form.takes_missing) == (None, None, None)
     assert Adapter.form(object()) == ModelForm()  # type: ignore[arg-type]
+
+
+# Missing values
+
+
+GAPPY = FRAME.assign(
+    gain=FRAME["gain"].mask(np.arange(len(FRAME)) % 7 == 0),
+    race=FRAME["race"].mask(np.arange(len(FRAME)) % 11 == 0),
+)
+GAPPY_CSV = as_csv(GAPPY)
+GAPPY_SPACE = eh.Space.from_frame(GAPPY_CSV, protected=["sex"])
+WHOLE_ROWS = int(GAPPY[["gain", "race"]].notna().all(axis=1).sum())
+
+
+def missing_in(subject):
+    return [one.name for one in subject.space.features if one.missing]
+
+
+@pytest.mark.parametrize("library", ["xgboost", "lightgbm", "sklearn"])
+def test_a_model_that_takes_gaps_is_given_them_and_its_bias_is_found(library):
+    model = fitted(library, GAPPY, BIASED)
+    subject = eh.Subject(model, GAPPY_SPACE, positive=1)
+    assert missing_in(subject) == ["gain", "race"]
+    assert subject.notes == []
+    assert np.array_equal(subject.decide(GAPPY_CSV), model.predict(GAPPY))
+    found = eh.measure(subject, over="sex", limit=0.05)
+    assert found.verdict == "fail"
+    assert found.worst.estimate.n == len(GAPPY)
+
+
+def refusing(gaps):
+    """A pipeline that refuses gaps in one column or in both."""
+    words = (OneHotEncoder(), ["sex", "race"])
+    # A scaler hands gaps on, which the regression refuses.
+    gain = StandardScaler() if "gain" in gaps else SimpleImputer()
+    return encoded(words, (StandardScaler(), ["hours a week"]), (gain, ["gain"]))
+
+
+@pytest.mark.parametrize("gaps", [["race"], ["gain", "race"]])
+def test_a_model_that_refuses_gaps_gets_none_and_rows_with_some_are_left_out(gaps):
+    model = refusing(gaps).fit(FRAME, BIASED)
+    subject = eh.Subject(model, GAPPY_SPACE, positive=1)
+    assert missing_in(subject) == [name for name in ["gain", "race"] if name not in gaps]
+    expected = int(GAPPY[gaps].notna().all(axis=1).sum())
+    found = eh.measure(subject, over="sex", limit=0.05)
+    assert found.verdict == "fail"
+    assert found.worst.estimate.n == expected
+    assert f"Pipeline refuses missing values of {', '.join(gaps)}" in found.notes[0]
+    given = eh.measure(subject, over="sex", sampler=eh.rows(GAPPY_CSV))
+    assert given.worst.estimate.n == expected
+    assert f"the {expected:,} of 1,500 given rows without missing" in str(given)
+    uniform = eh.measure(subject, over="sex", sampler=eh.uniform(), limit=0.05)
+    assert uniform.verdict == "fail"
+    found = eh.search(subject, over="sex", start=GAPPY_CSV, budget=eh.Budget(queries=500))
+    assert len(found.to_frame())
+
+
+def test_weights_and_records_are_left_out_with_their_rows():
+    subject = eh.Subject(refusing(["gain", "race"]).fit(FRAME, BIASED), GAPPY_SPACE)
+    whole = eh.rows(GAPPY_CSV, weights=np.arange(len(GAPPY_CSV)))
+    kept = whole.complete(subject.space)
+    assert len(kept) == WHOLE_ROWS
+    assert kept.weights is not None
+    is_whole = GAPPY_CSV[["gain", "race"]].notna().all(axis=1).to_numpy()
+    shares = np.flatnonzero(is_whole) / np.flatnonzero(is_whole).sum()
+    assert np.allclose(kept.weights / kept.weights.sum(), shares)
+    records = GAPPY_CSV.head(20).to_dict("records")
+    assert len(eh.rows(records).complete(subject.space)) == int(is_whole[:20].sum())
+
+
+def test_all_rows_left_out_is_an_error():
+    subject = eh.Subject(refusing(["gain", "race"]).fit(FRAME, BIASED), GAPPY_SPACE)
+    gaps = GAPPY_CSV[GAPPY_CSV["gain"].isna()]
+    refused(
+        DataError, lambda: eh.measure(subject, sampler=eh.rows(gaps)), "refuses missing"
+    )
+
+
+def test_a_function_that_refuses_gaps_gets_none():
+    def strict(rows):
+        if rows.isna().any(axis=None):
+            raise ValueError("a gap")
+        return rows["gain"] > 0
+
+    assert missing_in(eh.Subject(strict, GAPPY_SPACE)) == []
+    lenient = eh.Subject(lambda rows: rows["gain"] > 0, GAPPY_SPACE)
+    assert missing_in(lenient) == ["gain", "race"]
+
+
+def test_what_fails_without_a_gap_fails_when_it_is_asked():
+    def broken(rows):
+        raise ValueError("it fails")
+
+    subject = eh.Subject(broken, GAPPY_SPACE)
+    assert missing_in(subject) == ["gain", "race"]
+    refused(SubjectCrashed, lambda: subject.decide(GAPPY_CSV), "it fails")
+
+
+def test_an_array_has_nan_for_a_gap():
+    numbers = GAPPY[["hours a week", "gain"]]
+    model = HistGradientBoostingClassifier(max_iter=5).fit(numbers.to_numpy(), BIASED)
+    subject = eh.Subject(model, eh.Space.from_frame(numbers))
+    assert np.array_equal(subject.decide(numbers), model.predict(numbers.to_numpy()))
+
+
+def test_levels_that_a_model_takes_for_unknown_are_told():
+    space = eh.Space.from_frame(CSV, features={"race": {"levels": ["W", "B", "A", "Z"]}})
+    found = eh.measure(fitted("lightgbm", FRAME, BIASED), space, over="sex")
+    assert any("has never seen the level 'Z' of race" in note for note in found.notes)
+
+
+def test_columns_are_found_by_the_names_of_the_data():
+    form = form_of(fitted("lightgbm", FRAME, BIASED)).renamed(CSV.columns)
+    assert form.columns == ("hours a week", "sex", "race", "gain")
+    assert form.categories["race"] == ("W", "B", "A")

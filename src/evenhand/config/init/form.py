@@ -36,7 +36,7 @@ def form_of(draft: Draft) -> ModelForm:
     own = {name: value for name, value in options.items() if name in own_names}
     adapter = adapter_class.of(config.resolved(kind, value), **own)
     try:
-        return adapter.form()
+        return adapter.form().renamed(draft.data.columns)
     finally:
         adapter.close()
 

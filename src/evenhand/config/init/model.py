@@ -12,6 +12,7 @@ from evenhand.config.file import Config
 from evenhand.config.init.outcomes import SeenAnswers
 from evenhand.config.init.sampling import sample
 from evenhand.config.init.template import toml
+from evenhand.population.remembered import fitting
 from evenhand.runtime.errors import ConfigError
 from evenhand.runtime.number_text import duration, many
 
@@ -84,6 +85,8 @@ def tried(draft: Draft, classes: tuple[Any, ...] | None = None) -> TryOut:
     rows = _rows(config, draft)
     with config.subject() as subject:
         expensive = subject.adapter.expensive
+        # A model that refuses missing values is asked about none.
+        rows = fitting(rows, subject.space)
         asked = sample(rows, draft.data.target, FEW_ROWS if expensive else MOST_ROWS)
         start = time.perf_counter()
         given = subject.decide(asked)

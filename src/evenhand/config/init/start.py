@@ -16,6 +16,7 @@ from evenhand.config.init.sampling import sample
 from evenhand.config.init.software import relative, software_of, trusted
 from evenhand.config.init.texts import run_text, tried_texts, usual_of_texts
 from evenhand.methods.audit.checks import usual
+from evenhand.population.remembered import fitting
 from evenhand.runtime.errors import DataError, EvenhandError, UsageError, clip
 from evenhand.runtime.number_text import many
 from evenhand.space.feature import plain
@@ -188,7 +189,7 @@ def _run_one(file: Path, draft: Draft, talk: Dialogue) -> EvenhandError | None:
             return None
         rows: Any = config.inferred().rows
         with config.subject() as subject:
-            one = sample(rows, draft.data.target, 1)
+            one = sample(fitting(rows, subject.space), draft.data.target, 1)
             outcome = subject.decide(one)[0]
             person = subject.space.records(subject.space.encode(one))[0]
     except EvenhandError as error:

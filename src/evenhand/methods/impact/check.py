@@ -11,6 +11,7 @@ import numpy as np
 from evenhand.methods.impact import impact as verb
 from evenhand.methods.impact import messages
 from evenhand.methods.impact.selection_rates import with_notes_before
+from evenhand.population.rows import rows
 from evenhand.population.source import MOST_LEVELS, need_columns
 from evenhand.runtime.budget import Spent
 from evenhand.runtime.errors import ConfigError, DataError, UsageError
@@ -44,8 +45,14 @@ def impact(
         raise ConfigError(messages.CHECK_NEEDS_ROWS.format(where=source.where))
     if subject.outputs:
         raise UsageError(messages.SEVERAL_OUTPUTS.format(name=subject.name))
-    frame: Any = real.rows
+    frame: Any = rows(real.rows).complete(subject.space).frame
     notes = list(real.notes)
+    left_out_rows = len(real.rows) - len(frame)
+    if left_out_rows:
+        note = messages.ROWS_WITH_GAPS.format(
+            left_out=f"{left_out_rows:,}", rows=f"{len(real.rows):,}", name=subject.name
+        )
+        notes.append(note)
     if over is None:
         over, left_out = _columns_with_few_values(subject.space, frame)
         notes += [_too_many_values(name) for name in left_out]

@@ -198,3 +198,6 @@ UNKNOWN_LABELS = (
     "?",
 )
 """Labels of people of whom a characteristic is not known; missing values always are unknown."""
+ROWS_WITH_GAPS = (
+    "{left_out} of {rows} rows lack a value, which {name} refuses, and are left out"
+)

@@ -189,7 +189,11 @@ def mine(
     points = given.points(tested.space)
     for names in sets:
         check_rules(tested.space, names, points, given.weights, options)
-    labels = None if scores == ("rate",) else true_outcomes(truth, data, len(given))
+    labels = None
+    if scores != ("rate",):
+        # Rows that the software refuses are left out, and their true outcomes with them.
+        known = data if isinstance(data, Rows | list) else given.frame
+        labels = true_outcomes(truth, known, len(given))
     good = _truly_favourable(views, labels, scores, len(given))
     plan = _MiningPlan(tested.space, sets, scores, options)
     before = tested.executed
@@ -237,6 +241,7 @@ def _given(data: Any, space: Space) -> Rows:
     given = data if isinstance(data, Rows) else rows(data, sample_of=sample_of)
     if not len(given):
         raise DataError(messages.DATA_EMPTY)
+    given = given.complete(space)
     # So that a row that does not fit is reported before anything is asked.
     given.points(space)
     return given

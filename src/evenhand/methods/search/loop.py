@@ -200,6 +200,7 @@ def _check(strategy: Strategy, proposal: Proposal, probe: Probe) -> None:
         raise UsageError(messages.NOT_A_PROPOSAL.format(strategy=name, value=shown))
     if len(proposal.points):
         _check_shapes(name, proposal, len(probe.space.features))
+        _settle_gaps(proposal, probe)
         _check_values(name, proposal, probe)
 
 
@@ -217,6 +218,22 @@ def _check_shapes(name: str, proposal: Proposal, features: int) -> None:
     if pairs is not None and np.shape(pairs) != (len(points), 2):
         shape = np.shape(pairs)
         raise UsageError(messages.PAIRS_OF_WRONG_SHAPE.format(strategy=name, shape=shape))
+
+
+def _settle_gaps(proposal: Proposal, probe: Probe) -> None:
+    """Turn what lies between a missing value and the known ones into the nearer of both.
+
+    A strategy that halves the way between two inputs meets such values; the points are changed.
+    """
+    for position, feature in enumerate(probe.space.features):
+        if not feature.missing or feature.kind == "category":
+            continue
+        column = proposal.points[:, position]
+        between = (column > feature.missing_code) & (column < feature.low)
+        if between.any():
+            is_near = 2 * column > feature.missing_code + feature.low
+            settled = np.where(is_near, feature.low, feature.missing_code)
+            column[between] = settled[between]
 
 
 def _check_values(name: str, proposal: Proposal, probe: Probe) -> None:

@@ -211,11 +211,12 @@ def _rows(start: Any, space: Space) -> Points | None:
     """Return real rows to start from as points."""
     if start is None:
         return None
-    if is_rows(start):
-        return start.points(space)
-    from evenhand.population.rows import rows  # imported where it is used
+    if not is_rows(start):
+        from evenhand.population.rows import rows  # imported where it is used
 
-    return rows(start).points(space)
+        start = rows(start)
+    points: Points = start.complete(space).points(space)
+    return points
 
 
 def _checked_limit(limit: int | None) -> int | None:

@@ -44,6 +44,8 @@ class Layout:
     """What stands for a missing value in columns of Python objects; None where it is not known."""
     chosen: frozenset[str] = frozenset()
     """Columns whose dtype a person said, so that a model's own form does not change it."""
+    complete: frozenset[str] = frozenset()
+    """Columns in which the software takes no gaps: rows of the data that have some are left out."""
 
     def typed(self, words: Mapping[str, Any], features: Sequence[Feature]) -> Layout:
         """Return the layout with other dtypes for some of the features, by name.

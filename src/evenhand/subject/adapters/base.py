@@ -209,6 +209,30 @@ class Adapter(ABC):
         See docs/how-to/subjects.md.
         """
 
+    def refuses_missing(self, space: Space) -> tuple[str, ...]:
+        """Return the features that the software does not take where their value is missing.
+
+        The Subject draws none of these, and leaves out rows that have some.
+
+        Parameters
+        ----------
+        space
+            What an input can be, in the form of the software.
+
+        Returns
+        -------
+        tuple of str
+            Names of features that may be missing; by default all of them where the software says
+            that it takes none, and none where it does not say.
+
+        Notes
+        -----
+        See docs/how-to/subjects.md.
+        """
+        if self.form().takes_missing is not False:
+            return ()
+        return tuple(space.names[position] for position in gaps_of(space))
+
     @abstractmethod
     def run(
         self, points: NDArray[np.float64], space: Space
@@ -248,6 +272,67 @@ class Adapter(ABC):
         -----
         See docs/how-to/subjects.md.
         """
+
+
+def gaps_of(space: Space) -> list[int]:
+    """Return the positions of the features that are passed and may be missing."""
+    return [position for position in space.passed if space.features[position].missing]
+
+
+def tried_missing(adapter: Adapter, space: Space) -> tuple[str, ...]:
+    """Return the features that software in this process fails on where their value is missing.
+
+    It is asked about one person, with all gaps at once, and if that fails, with each of them.
+    """
+    import numpy as np
+
+    positions = gaps_of(space)
+    if not positions:
+        return ()
+    person = space.draw(1, np.random.default_rng(0))
+    for position in positions:
+        feature = space.features[position]
+        if feature.is_missing(person[:, position]).any():
+            person[:, position] = feature.first_value
+    # What fails without a gap fails for another reason, which is told when it is asked.
+    if not _answers(adapter, person, space):
+        return ()
+    if _answers(adapter, _gapped(person, positions, space), space):
+        return ()
+    refused = []
+    for position in positions:
+        if not _answers(adapter, _gapped(person, [position], space), space):
+            refused.append(space.names[position])
+    return tuple(refused)
+
+
+def _gapped(
+    person: NDArray[np.float64], positions: list[int], space: Space
+) -> NDArray[np.float64]:
+    """Return an encoded person of whom some values are missing."""
+    gapped = person.copy(order="K")
+    for position in positions:
+        gapped[:, position] = space.features[position].missing_code
+    return gapped
+
+
+def _answers(adapter: Adapter, person: NDArray[np.float64], space: Space) -> bool:
+    """Return whether the software answers a person, and with a number if with a number."""
+    import warnings
+
+    import numpy as np
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            for _, outcomes in adapter.run(person, space):
+                answer = np.asarray(outcomes)
+                if answer.dtype.kind == "f" and np.isnan(answer).any():
+                    return False
+    except Exception:
+        # Whatever the software raises.
+        return False
+    return True
 
 
 def check_output(output: str) -> None:

@@ -24,7 +24,7 @@ from evenhand.runtime.errors import (
     clip,
     nearest,
 )
-from evenhand.runtime.options import LIST, Option, Options
+from evenhand.runtime.options import LIST, TEXT, Option, Options
 from evenhand.subject.adapters.base import Adapter
 from evenhand.subject.adapters.process import (
     CWD,
@@ -59,6 +59,9 @@ if TYPE_CHECKING:
     from evenhand.subject.adapters.base import Reply
     from evenhand.subject.adapters.records import Record
 
+MISSING = Option(
+    "missing", TEXT, "what a missing value is written as; an empty argument by default"
+)
 TOKEN = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]")
 Part = tuple[str, bool]
 """A piece of an argument: text as it stands, or (True) the name of a feature."""
@@ -75,6 +78,7 @@ class CommandAdapter(Adapter):
         exact form, booleans as True and False. There is no shell.
     workers: processes at a time; by default one per processor.
     timeout: seconds allowed to one process, after which it is killed together with its children.
+    missing: what a missing value is written as; an empty argument by default.
     cwd, env: working directory and environment of the program; by default those of the caller.
     identity: a name for the program; by default its command and a digest of the files in it.
     """
@@ -83,7 +87,7 @@ class CommandAdapter(Adapter):
     value = Option(
         "command", LIST, "a program that is run once for each input, and its arguments"
     )
-    options = Options.of(WORKERS, TIMEOUT, CWD, ENV, IDENTITY)
+    options = Options.of(WORKERS, TIMEOUT, MISSING, CWD, ENV, IDENTITY)
     printed = True
     expensive = True
     identity: str = ""
@@ -94,6 +98,7 @@ class CommandAdapter(Adapter):
         *,
         workers: int | None = None,
         timeout: float = 30.0,
+        missing: str = "",
         cwd: str | os.PathLike[str] | None = None,
         env: Mapping[str, str] | None = None,
         identity: str | None = None,
@@ -104,6 +109,9 @@ class CommandAdapter(Adapter):
         else:
             self.workers = whole("workers", workers, 1)
         self.timeout = seconds("timeout", timeout)
+        if not isinstance(missing, str):
+            raise UsageError(f"missing = {missing!r} must be a text, such as 'NA'")
+        self.missing = missing
         self._parts = [_parse(argument) for argument in self.argv]
         program_name = self._parts[0]
         if any(is_feature for _, is_feature in program_name):
@@ -113,6 +121,9 @@ class CommandAdapter(Adapter):
             )
         self._program = Program.of(self.argv, cwd, env, name=_fill(program_name, {}))
         self.identity = identity or self._program.identity("command")
+        if missing and not identity:
+            # Another word for what is missing is another input.
+            self.identity += f":missing={missing}"
 
     def check(self, space: Space) -> None:
         """Refuse a template that does not fit the space, before anything is run."""
@@ -170,7 +181,9 @@ class CommandAdapter(Adapter):
 
     def arguments(self, record: Record) -> list[str]:
         """Return the command of one input."""
-        texts = {name: str(value) for name, value in record.items()}
+        texts: dict[str, str] = {}
+        for name, value in record.items():
+            texts[name] = self.missing if value is None else str(value)
         argv: list[str] = []
         for parts in self._parts:
             if parts == [("*", True)]:

@@ -18,6 +18,7 @@ from evenhand.subject.adapters.base import (
     is_fitted,
     is_torch_module,
     scored_class,
+    tried_missing,
 )
 from evenhand.subject.forms import form_of
 from evenhand.subject.options import IDENTITY, OUTPUT, THRESHOLD
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from evenhand.space.feature import Points
+    from evenhand.space.feature import Feature, Points
     from evenhand.space.space import Space
     from evenhand.subject.adapters.base import Output
     from evenhand.subject.model_form import ModelForm
@@ -180,6 +181,10 @@ class EstimatorAdapter(Adapter):
         point = space.draw(1, np.random.default_rng(0))
         self._native(point, space)
 
+    def refuses_missing(self, space: Space) -> tuple[str, ...]:
+        """Try what the model does not take: a pipeline may fill some gaps and refuse others."""
+        return tried_missing(self, space)
+
     @property
     def classes(self) -> list[Any] | None:
         """The labels the model can give, where it says so; of several outputs, a list for each."""
@@ -314,7 +319,7 @@ class EstimatorAdapter(Adapter):
                 f" {len(space.passed)}; declare the same columns in the same order"
             )
         all_passed = points.shape[1] == len(space.passed)
-        if all_passed and all(feature.kind != "category" for feature in space.features):
+        if all_passed and all(_is_number(feature) for feature in space.features):
             return points.copy(order="K")  # since some models work in place
         frame = space.native(points)
         return (
@@ -322,3 +327,8 @@ class EstimatorAdapter(Adapter):
             if hasattr(frame, "to_numpy")
             else np.column_stack(frame.columns)
         )
+
+
+def _is_number(feature: Feature) -> bool:
+    """Return whether the codes of a feature are its values."""
+    return feature.kind in ("integer", "real") and not feature.missing

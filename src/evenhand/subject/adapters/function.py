@@ -10,7 +10,12 @@ from evenhand.runtime.errors import BadOutcome, UsageError, clip
 from evenhand.runtime.fingerprint import fingerprint
 from evenhand.runtime.options import PLACE, Option, Options, refuse_unknown
 from evenhand.runtime.values import as_outcomes
-from evenhand.subject.adapters.base import Adapter, crashes_reported, is_torch_module
+from evenhand.subject.adapters.base import (
+    Adapter,
+    crashes_reported,
+    is_torch_module,
+    tried_missing,
+)
 from evenhand.subject.options import IDENTITY
 from evenhand.subject.outputs import records_of
 
@@ -78,6 +83,10 @@ class FunctionAdapter(Adapter):
             return self._identity
         module = getattr(self.function, "__module__", "?")
         return f"function:{module}:{self.name}:{fingerprint(self.function)}"
+
+    def refuses_missing(self, space: Space) -> tuple[str, ...]:
+        """Try what the function does not take: many ask a model that refuses gaps."""
+        return tried_missing(self, space)
 
     def run(
         self, points: Points, space: Space

@@ -19,7 +19,9 @@ from evenhand.runtime.errors import (
 from evenhand.runtime.fingerprint import file_digest
 from evenhand.runtime.options import FILE, WHOLE, Option, Options
 from evenhand.runtime.table_file import beside
-from evenhand.subject.adapters.base import Adapter, check_output, scored_class
+from evenhand.space.values.dates import iso_texts
+from evenhand.subject.adapters.base import Adapter, check_output, gaps_of, scored_class
+from evenhand.subject.model_form import ModelForm
 from evenhand.subject.options import OUTPUT
 from evenhand.subject.outputs import records_of
 
@@ -110,6 +112,30 @@ class OnnxAdapter(Adapter):
                     )
         point = space.draw(1, np.random.default_rng(0))
         _feed(session.get_inputs(), point, space, self.path)
+
+    @property
+    def name(self) -> str:
+        """The model by its file, for messages."""
+        return f"the ONNX model '{self.path.name}'"
+
+    def form(self) -> ModelForm:
+        """Return the inputs of the model, where each is one feature."""
+        names = [tensor.name for tensor in self._session().get_inputs()]
+        # The only input may be a tensor of all columns, which do not have names.
+        return ModelForm(tuple(names) if len(names) > 1 else None, library="onnx")
+
+    def refuses_missing(self, space: Space) -> tuple[str, ...]:
+        """Return the features whose tensors hold no gap: whole numbers and truth values."""
+        types = {tensor.name: tensor.type for tensor in self._session().get_inputs()}
+        only_type = next(iter(types.values()))
+        refused = []
+        for position in gaps_of(space):
+            name = space.names[position]
+            tensor_type = types.get(name, only_type)
+            held = np.dtype(_NUMBERS.get(tensor_type, np.float64))
+            if held.kind != "f":
+                refused.append(name)
+        return tuple(refused)
 
     def run(
         self, points: NDArray[np.float64], space: Space
@@ -355,13 +381,24 @@ def _column(
 ) -> NDArray[Any]:
     """Return the values of one feature in the type of a tensor."""
     textual = [isinstance(level, str) for level in feature.levels]
+    missing = feature.is_missing(codes)
     if tensor.type == "tensor(string)":
+        if feature.kind == "date":
+            texts = iso_texts(codes).astype(object)
+            texts[missing] = ""
+            return texts
         if feature.kind != "category" or not all(textual):
             raise UsageError(
                 f"input {tensor.name!r} of the ONNX model '{path}' takes text, and feature"
                 f" {feature.name!r} has numbers; write its levels as text"
             )
-        return np.array(feature.levels, dtype=object)[codes.astype(np.intp)]
+        # Text has no other way to be missing than to be empty.
+        return np.array([*feature.levels, ""], dtype=object)[codes.astype(np.intp)]
+    if feature.kind == "date":
+        raise UsageError(
+            f"input {tensor.name!r} of the ONNX model '{path}' takes numbers, and feature"
+            f" {feature.name!r} has dates; declare the number that the model was trained on"
+        )
     if tensor.type not in _NUMBERS:
         raise UsageError(
             f"input {tensor.name!r} of the ONNX model '{path}' is a {tensor.type}, which is not"
@@ -376,9 +413,12 @@ def _column(
         )
     values = codes
     if feature.kind == "category":
-        levels = np.array(feature.levels, dtype=np.float64)
+        levels = np.array([*feature.levels, np.nan], dtype=np.float64)
         values = levels[codes.astype(np.intp)]
-    column: NDArray[Any] = values.astype(_NUMBERS[tensor.type])
+    dtype = np.dtype(_NUMBERS[tensor.type])
+    if missing.any() and dtype.kind == "f":
+        values = np.where(missing, np.nan, values)
+    column: NDArray[Any] = values.astype(dtype)
     takes_fractions = np.issubdtype(column.dtype, np.floating)
     if not takes_fractions and not np.array_equal(column, values):
         raise UsageError(

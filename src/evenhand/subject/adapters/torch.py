@@ -20,6 +20,7 @@ from evenhand.subject.adapters.base import (
     crashes_reported,
     is_torch_module,
     scored_class,
+    tried_missing,
 )
 from evenhand.subject.options import IDENTITY, OUTPUT, THRESHOLD
 
@@ -162,6 +163,10 @@ class TorchAdapter(Adapter):
                 " probabilities; leave out its last sigmoid or softmax, so that it gives logits"
             )
 
+    def refuses_missing(self, space: Space) -> tuple[str, ...]:
+        """Try what the module does not take: most answer nan to a gap."""
+        return tried_missing(self, space)
+
     def run(
         self, points: Points, space: Space
     ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.generic]]]:
@@ -212,7 +217,7 @@ class TorchAdapter(Adapter):
                 continue
             # By the chain rule: the module saw the number of a level, a search moves its code.
             if len(levels) > 1:
-                codes = points[:, position].astype(np.intp)
+                codes = np.minimum(points[:, position], len(levels) - 1).astype(np.intp)
                 slopes[:, column] *= np.gradient(levels)[codes]
             else:
                 slopes[:, column] *= 0
@@ -267,10 +272,13 @@ class TorchAdapter(Adapter):
 
         columns = points[:, list(space.passed)]
         for column, position in enumerate(space.passed):
-            levels = _numbers_of(space.features[position])
+            feature = space.features[position]
+            missing = feature.is_missing(columns[:, column])
+            levels = _numbers_of(feature)
             if levels is not None:
-                codes = columns[:, column].astype(np.intp)
+                codes = np.where(missing, 0, columns[:, column]).astype(np.intp)
                 columns[:, column] = levels[codes]
+            columns[missing, column] = np.nan
         numbers = (
             weight for weight in self.module.parameters() if weight.is_floating_point()
         )

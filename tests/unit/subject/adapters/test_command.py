@@ -21,6 +21,7 @@ from evenhand.runtime.errors import BadOutcome, SubjectCrashed, SubjectTimeout, 
 from evenhand.space.feature import Feature, category, integer, real
 from evenhand.space.space import Space
 from evenhand.subject.adapters.command import CommandAdapter
+from evenhand.subject.subject import Subject
 from tests.support.helpers import SPACE, collect, examples, gone, people, sentence
 
 BOTH = ["{age}", "{sex}"]
@@ -49,6 +50,20 @@ def test_every_input_is_answered_once_by_its_own_process(sh):
     for row, outcome in found.items():
         is_older_man = row % 2 and row > 50
         assert outcome == ("approve" if is_older_man else "deny")
+
+
+def test_a_missing_value_is_an_empty_argument_or_the_given_word(sh):
+    space = Space([category("sex", ["F", "M"], missing=True), integer("age", 18, 20)])
+    points = np.array([[2.0, 18.0], [0.0, 19.0]])
+    argv = [sh('echo "<$1>$2"'), "{sex}", "{age}"]
+    empty = Subject.command(argv, space)
+    assert empty.decide(points).tolist() == ["<>18", "<F>19"]
+    named = Subject.command(argv, space, missing="NA")
+    assert named.decide(points).tolist() == ["<NA>18", "<F>19"]
+    # Another word is another input, which a ledger must not take for the same.
+    assert empty.adapter.identity != named.adapter.identity
+    with pytest.raises(UsageError, match="missing = 3"):
+        CommandAdapter(argv, missing=3)  # type: ignore[arg-type]
 
 
 def test_no_points_start_no_process(sh, tmp_path):

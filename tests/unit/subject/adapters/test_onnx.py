@@ -8,10 +8,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from evenhand.methods.measure.measure import measure
 from evenhand.runtime.errors import MissingExtra, SubjectCrashed, UsageError
-from evenhand.space.feature import category, integer, real
+from evenhand.space.feature import category, date, integer, real
 from evenhand.space.space import Space
-from evenhand.subject.adapters.onnx import OnnxAdapter
+from evenhand.subject.adapters.onnx import OnnxAdapter, _feed
+from evenhand.subject.subject import Subject
 
 pytest.importorskip("onnxruntime")
 skl2onnx = pytest.importorskip("skl2onnx")
@@ -335,3 +337,71 @@ def test_without_onnxruntime_the_extra_is_named(tree_file, monkeypatch):
     monkeypatch.setattr(builtins, "__import__", without)
     with pytest.raises(MissingExtra, match=r"evenhand\[onnx\]"):
         OnnxAdapter(tree_file)
+
+
+GAPPY = Space(
+    [
+        category("sex", ["F", "M"], missing=True),
+        integer("age", 18, 90, missing=True),
+        real("rate", 0, 1, step=0.25, missing=True),
+    ],
+    protected=["sex"],
+)
+
+
+def test_gaps_are_nan_or_an_empty_text_and_whole_numbers_have_none(pipeline_file):
+    subject = Subject.onnx(pipeline_file, GAPPY, positive="approve")
+    assert [one.name for one in subject.space.features if one.missing] == ["sex", "rate"]
+    assert "refuses missing values of age" in subject.notes[0]
+    gaps = np.array([[2.0, 40.0, -0.25], [0.0, 40.0, 0.5]])
+    adapter = OnnxAdapter(pipeline_file)
+    fed = _feed(adapter._session().get_inputs(), gaps, subject.space, pipeline_file)
+    assert fed["sex"].ravel().tolist() == ["", "F"]
+    assert np.isnan(fed["rate"][0]) and fed["rate"][1] == 0.5
+    assert fed["age"].ravel().tolist() == [40, 40]
+
+
+def test_a_planted_bias_is_found_among_people_with_gaps(tmp_path):
+    space = Space(
+        [category("sex", [0, 1]), integer("age", 18, 90, missing=0.2)], protected=["sex"]
+    )
+    points = space.draw(2000, np.random.default_rng(0))
+    model = DecisionTreeClassifier(random_state=0, max_depth=5)
+    people = space.native(points)
+    model.fit(people.to_numpy(), (people["sex"] == 1) & ~(people["age"] < 40))
+    path = save(model, tmp_path / "gaps.onnx", [("X", FloatTensorType([None, 2]))])
+    subject = Subject.onnx(path, space)
+    expected = model.predict(people.to_numpy())
+    assert (subject.decide(points).astype(bool) == expected).all()
+    assert measure(subject, over="sex", limit=0.05).verdict == "fail"
+
+
+def test_dates_are_texts(tmp_path):
+    inputs = [helper.make_tensor_value_info(name, 8, [None, 1]) for name in ("day", "sex")]
+    same = helper.make_node("Identity", ["day"], ["label"])
+    unused = helper.make_node("Identity", ["sex"], ["other"])
+    outputs = [
+        helper.make_tensor_value_info(name, 8, [None, 1]) for name in ("label", "other")
+    ]
+    graph = helper.make_graph([same, unused], "same", inputs, outputs)
+    opset = [helper.make_opsetid("", 17)]
+    path = tmp_path / "same.onnx"
+    path.write_bytes(
+        helper.make_model(graph, opset_imports=opset, ir_version=8).SerializeToString()
+    )
+    space = Space(
+        [date("day", "2020-01-01", "2020-12-31"), category("sex", ["F", "M"])],
+        protected=["sex"],
+    )
+    subject = Subject.onnx(path, space)
+    answered = subject.decide([{"day": "2020-02-29", "sex": "F"}])
+    assert answered.tolist() == ["2020-02-29"]
+
+
+def test_features_without_an_input_are_not_passed(pipeline, pipeline_file):
+    wider = Space([*NAMED.features, category("zip", ["1", "2"])])
+    subject = Subject.onnx(pipeline_file, wider)
+    assert [one.name for one in subject.space.features if not one.passed] == ["zip"]
+    points = drawn(wider)
+    people = wider.decode(points).drop(columns="zip")
+    assert (subject.decide(points) == pipeline.predict(people)).all()

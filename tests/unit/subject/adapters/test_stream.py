@@ -16,9 +16,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evenhand.runtime.errors import BadOutcome, SubjectCrashed, SubjectTimeout, UsageError
-from evenhand.space.feature import Feature, category, integer
+from evenhand.space.feature import Feature, category, date, integer
 from evenhand.space.space import Space
 from evenhand.subject.adapters.stream import StreamAdapter
+from evenhand.subject.subject import Subject
 from tests.support.helpers import SPACE, alive, collect, examples, gone, people, sentence
 
 BUFFERED = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
@@ -442,3 +443,20 @@ def test_environment_is_given(program):
         "print(os.environ['SCORE'], flush=True)", env={**os.environ, "SCORE": "7"}
     )
     assert collect(adapter, people(1)) == ({0: 7}, None)
+
+
+def test_missing_values_and_dates_are_json(tmp_path):
+    program = tmp_path / "same.py"
+    program.write_text(
+        "import json, sys\nfor line in sys.stdin:\n    one = json.loads(line)\n"
+        "    print(json.dumps(f\"{one['sex']} {one['day']}\"), flush=True)\n"
+    )
+    space = Space(
+        [
+            category("sex", ["F", "M"], missing=True),
+            date("day", "2020-01-01", "2020-12-31", missing=True),
+        ]
+    )
+    records = [{"sex": None, "day": "2020-02-29"}, {"sex": "M", "day": None}]
+    with Subject.stream([sys.executable, str(program)], space) as subject:
+        assert subject.decide(records).tolist() == ["None 2020-02-29", "M None"]
