@@ -12,11 +12,10 @@ from evenhand.runtime.errors import NotDeterministic, UsageError, clip
 from evenhand.runtime.options import checked_keywords
 from evenhand.space.feature import plain
 from evenhand.space.space import Space
-from evenhand.subject.adapters.resolve import adapt, as_printed
+from evenhand.subject.adapters.resolve import adapt, as_printed, in_own_form
 from evenhand.subject.answers_seen import AnswersSeen
 from evenhand.subject.constructors import SubjectConstructors
 from evenhand.subject.memo import Memo
-from evenhand.subject.model_form import gaps_note, without_missing
 from evenhand.subject.outcome_check import Answers
 from evenhand.subject.outputs import (
     Recent,
@@ -135,16 +134,7 @@ class Subject(SubjectConstructors):
         adapter.outputs = self.outputs
         self.declared = space
         """The space as it was given, before the model's own form."""
-        name = clip(adapter.name, 60)
-        form = adapter.form()
-        space = form.fitted(space, name)
-        adapter.check(space)
-        self.notes = form.notes(space, name)
-        """What the model's own form means for its inputs, as sentences."""
-        refused = adapter.refuses_missing(space)
-        if refused:
-            space = without_missing(space, refused)
-            self.notes.append(gaps_note(refused, name))
+        space, self.notes = in_own_form(adapter, space)
         self.adapter = adapter
         self.space = space
         self.meanings = meanings_of(

@@ -332,7 +332,7 @@ def test_an_array_has_nan_for_a_gap():
     assert np.array_equal(subject.decide(numbers), model.predict(numbers.to_numpy()))
 
 
-def test_levels_that_a_model_takes_for_unknown_are_told():
+def test_a_note_names_levels_that_a_model_takes_for_unknown():
     space = eh.Space.from_frame(CSV, features={"race": {"levels": ["W", "B", "A", "Z"]}})
     found = eh.measure(fitted("lightgbm", FRAME, BIASED), space, over="sex")
     assert any("has never seen the level 'Z' of race" in note for note in found.notes)

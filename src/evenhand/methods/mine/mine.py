@@ -189,11 +189,7 @@ def mine(
     points = given.points(tested.space)
     for names in sets:
         check_rules(tested.space, names, points, given.weights, options)
-    labels = None
-    if scores != ("rate",):
-        # Rows that the software refuses are left out, and their true outcomes with them.
-        known = data if isinstance(data, Rows | list) else given.frame
-        labels = true_outcomes(truth, known, len(given))
+    labels = None if scores == ("rate",) else _true_outcomes(truth, data, given)
     good = _truly_favourable(views, labels, scores, len(given))
     plan = _MiningPlan(tested.space, sets, scores, options)
     before = tested.executed
@@ -231,6 +227,12 @@ def _treatment_with_truth(treatment: str | None) -> str:
     if treatment not in (None, "rows"):
         raise UsageError(messages.TREATMENT_WITH_TRUTH.format(treatment=repr(treatment)))
     return "rows"
+
+
+def _true_outcomes(truth: Any, data: Any, given: Rows) -> NDArray[Any]:
+    """Return the true outcomes; rows that the software refuses are left out, and theirs too."""
+    known = data if isinstance(data, Rows | list) else given.frame
+    return true_outcomes(truth, known, len(given))
 
 
 def _given(data: Any, space: Space) -> Rows:

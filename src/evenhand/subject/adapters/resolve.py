@@ -9,8 +9,10 @@ from evenhand.runtime.errors import UsageError, clip
 from evenhand.runtime.values import parse_outcome
 from evenhand.subject.adapters import ADAPTERS
 from evenhand.subject.adapters.base import Adapter
+from evenhand.subject.model_form import gaps_note, without_missing
 
 if TYPE_CHECKING:
+    from evenhand.space.space import Space
     from evenhand.subject.adapters.base import Output
 
 
@@ -44,6 +46,20 @@ def adapt(
         f"{clip(repr(model))} is neither a fitted estimator nor a function; for a program, a"
         " service or a file use Subject.command, stream, http, onnx or saved"
     )
+
+
+def in_own_form(adapter: Adapter, space: Space) -> tuple[Space, list[str]]:
+    """Return a space whose frames have the form of the software, and notes on what that means."""
+    name = clip(adapter.name, 60)
+    form = adapter.form()
+    space = form.fitted(space, name)
+    adapter.check(space)
+    notes = form.notes(space, name)
+    refused = adapter.refuses_missing(space)
+    if refused:
+        space = without_missing(space, refused)
+        notes.append(gaps_note(refused, name))
+    return space, notes
 
 
 def _given_options(
