@@ -13,7 +13,7 @@ from evenhand.runtime.errors import UsageError, clip, nearest
 from evenhand.space.frames.dtypes import category_dtype, word_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from evenhand.space.feature import Feature
     from evenhand.space.frames.layout import Layout
@@ -90,10 +90,10 @@ class ModelForm:
         taken = self.taken(space, name)
         if taken is not None:
             space = _passing(space, taken)
-        for column, known in self.categories.items():
-            feature = _named(space, column)
-            if feature is not None and feature.passed:
-                _check_levels(feature, known, name, closed=column in self.closed)
+        for column, feature in self._passed(space, self.categories):
+            known = self.categories[column]
+            closed = column in self.closed
+            _check_levels(feature, known, name, closed=closed)
         layout = self._layout(space, name)
         return space if layout is space.layout else replace(space, layout=layout)
 
@@ -117,11 +117,8 @@ class ModelForm:
         See docs/how-to/subjects.md.
         """
         sentences = []
-        for column, known in self.categories.items():
-            feature = _named(space, column)
-            if feature is None or not feature.passed:
-                continue
-            unseen = _unseen(feature, known)
+        for column, feature in self._passed(space, self.categories):
+            unseen = _unseen(feature, self.categories[column])
             if unseen:
                 noun = "level" if len(unseen) == 1 else "levels"
                 sentences.append(
@@ -154,12 +151,13 @@ class ModelForm:
         words = {}
         for column in self.columns:
             words[column] = _written(column, names) or column
+        closed = [words[column] for column in self.closed]
         return replace(
             self,
             columns=tuple(words.values()),
-            dtypes={words[column]: word for column, word in self.dtypes.items()},
-            categories={words[column]: known for column, known in self.categories.items()},
-            closed=frozenset(words[column] for column in self.closed),
+            dtypes=_with_keys(self.dtypes, words),
+            categories=_with_keys(self.categories, words),
+            closed=frozenset(closed),
         )
 
     def taken(self, space: Space, name: str) -> list[str] | None:
@@ -188,23 +186,26 @@ class ModelForm:
         """
         if self.columns is None:
             return None
-        found = [_named(space, column) for column in self.columns]
-        lacking = []
-        for column, feature in zip(self.columns, found, strict=True):
-            if feature is None or not feature.passed:
-                lacking.append(column)
+        found = dict(self._passed(space, self.columns))
+        lacking = [column for column in self.columns if column not in found]
         if lacking:
             raise UsageError(_lacks(lacking, self.columns, space, name))
-        return [feature.name for feature in found if feature is not None]
+        return [feature.name for feature in found.values()]
+
+    @staticmethod
+    def _passed(space: Space, columns: Iterable[str]) -> Iterator[tuple[str, Feature]]:
+        """Yield those of some columns that the space passes, and the feature of each."""
+        for column in columns:
+            feature = _named(space, column)
+            if feature is not None and feature.passed:
+                yield column, feature
 
     def _layout(self, space: Space, name: str) -> Layout:
         """Return the layout of a space with the model's own dtypes."""
         layout = space.layout
         dtypes = dict(layout.dtypes)
-        for column, word in self.dtypes.items():
-            feature = _named(space, column)
-            if feature is None or not feature.passed:
-                continue
+        for column, feature in self._passed(space, self.dtypes):
+            word = self.dtypes[column]
             own = layout.dtypes.get(feature.name)
             if feature.name in layout.chosen:
                 _check_dtype(feature, word_of(own), word, name)
@@ -215,9 +216,10 @@ class ModelForm:
         changed = dtypes != layout.dtypes
         if self.library in _PANDAS_ONLY and layout.engine != "pandas":
             # Dtypes of another engine say nothing in pandas; those of the model are pandas'.
-            kept = {
-                key: dtype for key, dtype in dtypes.items() if word_of(dtype) == "category"
-            }
+            kept = {}
+            for key, dtype in dtypes.items():
+                if word_of(dtype) == "category":
+                    kept[key] = dtype
             return replace(layout, engine="pandas", dtypes=kept)
         return replace(layout, dtypes=dtypes) if changed else layout
 
@@ -240,6 +242,11 @@ def _named(space: Space, column: str) -> Feature | None:
     """Return the feature of a column of the model."""
     name = _written(column, space.names)
     return None if name is None else space.feature(name)
+
+
+def _with_keys(table: Mapping[str, Any], words: Mapping[str, str]) -> dict[str, Any]:
+    """Return a table with other words for its keys."""
+    return {words[key]: value for key, value in table.items()}
 
 
 def _written(column: str, names: Sequence[str]) -> str | None:
@@ -277,8 +284,8 @@ def _lacks(lacking: Sequence[str], columns: Sequence[str], space: Space, name: s
                 f" out passed = false of {column!r}"
             )
     offered = [space.names[position] for position in space.passed]
-    known = {feature.name for column in columns if (feature := _named(space, column))}
-    extra = [name for name in offered if name not in known]
+    known = [_written(column, space.names) for column in columns]
+    extra = [feature for feature in offered if feature not in known]
     noun = "column" if len(lacking) == 1 else "columns"
     sentence = (
         f"{name} was trained with {noun} {_listed(lacking)}, which the space does not pass"

@@ -45,14 +45,8 @@ def impact(
         raise ConfigError(messages.CHECK_NEEDS_ROWS.format(where=source.where))
     if subject.outputs:
         raise UsageError(messages.SEVERAL_OUTPUTS.format(name=subject.name))
-    frame: Any = rows(real.rows).complete(subject.space).frame
-    notes = list(real.notes)
-    left_out_rows = len(real.rows) - len(frame)
-    if left_out_rows:
-        note = messages.ROWS_WITH_GAPS.format(
-            left_out=f"{left_out_rows:,}", rows=f"{len(real.rows):,}", name=subject.name
-        )
-        notes.append(note)
+    frame, gaps = _without_gaps(real.rows, subject)
+    notes = [*real.notes, *gaps]
     if over is None:
         over, left_out = _columns_with_few_values(subject.space, frame)
         notes += [_too_many_values(name) for name in left_out]
@@ -118,6 +112,20 @@ def _only_answer(view: View, outcomes: Any) -> Any:
             messages.NOBODY_FAVOURED.format(favoured=view.favoured, answers=shown)
         )
     return only_answer
+
+
+def _without_gaps(frame: Any, subject: Any) -> tuple[Any, list[str]]:
+    """Return the rows that the software takes, and a note on those that it does not."""
+    kept = rows(frame).complete(subject.space).frame
+    left_out = len(frame) - len(kept)
+    if not left_out:
+        return kept, []
+    note = messages.ROWS_WITH_GAPS.format(
+        left_out=f"{left_out:,}",
+        rows=f"{len(frame):,}",
+        name=subject.name,
+    )
+    return kept, [note]
 
 
 def _too_many_values(name: str) -> str:

@@ -18,10 +18,17 @@ def catboost_form(model: Any) -> ModelForm:
     numbered = names == [str(number) for number in range(len(names))]
     if not names or numbered:
         return ModelForm(classes=labels, library="catboost")
-    textual = {*model.get_cat_feature_indices(), *model.get_text_feature_indices()}
+    categorical = model.get_cat_feature_indices()
+    textual = model.get_text_feature_indices()
+    no_numbers = {*categorical, *textual}
     dtypes = {}
     for position, name in enumerate(names):
-        if position not in textual:
+        if position not in no_numbers:
             dtypes[name] = "float64"
     # Categories must not be missing, and numbers only by a setting: it is tried.
-    return ModelForm(tuple(names), dtypes, classes=labels, library="catboost")
+    return ModelForm(
+        columns=tuple(names),
+        dtypes=dtypes,
+        classes=labels,
+        library="catboost",
+    )

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evenhand.space.encoding import missing_values
 from evenhand.subject.model_form import ModelForm
 
 if TYPE_CHECKING:
@@ -17,63 +19,67 @@ _INSIDE = ("best_estimator_", "estimator_")
 
 def estimator_form(model: Any) -> ModelForm:
     """Return the form of a fitted estimator, or of anything that has scikit-learn's attributes."""
-    found = getattr(model, "classes_", None)
-    classes = None
-    if found is not None and not isinstance(found, list):
-        classes = tuple(np.asarray(found).tolist())
-    names = _names(model)
     inner = _innermost(model)
+    library, _, _ = type(model).__module__.partition(".")
+    form = ModelForm(
+        classes=_classes(model),
+        takes_missing=_takes_missing(inner),
+        library=library,
+    )
+    given = getattr(model, "feature_names_in_", None)
+    if given is None:
+        return form
+    names = [str(name) for name in given]
     categories: dict[str, tuple[Any, ...]] = {}
     closed: set[str] = set()
-    dtypes: dict[str, str] = {}
-    if names is not None:
-        for encoder, columns in _encoders(inner, names):
-            known = _known(encoder, columns)
-            categories.update(known)
-            if getattr(encoder, "handle_unknown", "") == "error":
-                closed.update(known)
-        if _by_dtype(inner):
-            flags = inner.is_categorical_
-            categorical = [] if flags is None else np.asarray(names)[flags].tolist()
-            dtypes = dict.fromkeys(categorical, "category")
-        names = _taken(inner, names)
-    return ModelForm(
-        columns=None if names is None else tuple(names),
-        dtypes=dtypes,
+    for encoder, columns in _encoders(inner, names):
+        known = _known(encoder, columns)
+        categories.update(known)
+        if getattr(encoder, "handle_unknown", "") == "error":
+            closed.update(known)
+    return replace(
+        form,
+        columns=tuple(_taken(inner, names)),
+        dtypes=_dtypes(inner, names),
         categories=categories,
         closed=frozenset(closed),
-        classes=classes,
-        takes_missing=_takes_missing(inner),
-        library=type(model).__module__.partition(".")[0],
     )
 
 
-def _names(model: Any) -> list[str] | None:
-    names = getattr(model, "feature_names_in_", None)
-    return None if names is None else [str(name) for name in names]
+def _classes(model: Any) -> tuple[Any, ...] | None:
+    """Return the labels of a classifier; of several outputs there is no one list."""
+    found = getattr(model, "classes_", None)
+    if found is None or isinstance(found, list):
+        return None
+    return tuple(np.asarray(found).tolist())
 
 
 def _innermost(model: Any) -> Any:
     """Return the estimator that a search or a threshold was put around."""
     for attribute in _INSIDE:
         inside = getattr(model, attribute, None)
-        if inside is not None and hasattr(inside, "predict"):
+        if hasattr(inside, "predict"):
             return _innermost(inside)
     return model
 
 
 def _steps(model: Any) -> list[Any]:
     """Return the steps of a pipeline that do something; any other estimator is its only step."""
-    steps = getattr(model, "steps", None)
-    if steps is None:
+    named = getattr(model, "steps", None)
+    if named is None:
         return [model]
-    return [step for _, step in steps if step is not None and step != "passthrough"]
+    steps = []
+    for _, step in named:
+        if step is not None and step != "passthrough":
+            steps.append(step)
+    return steps
 
 
 def _encoders(model: Any, names: Sequence[str]) -> Iterator[tuple[Any, list[str]]]:
     """Yield what encodes columns as they come, with the names of these columns."""
     # HistGradientBoosting keeps its own encoder inside.
-    steps = [getattr(model, "_preprocessor", None) or step for step in _steps(model)]
+    own = getattr(model, "_preprocessor", None)
+    steps = _steps(model) if own is None else [own]
     for step in steps:
         if hasattr(step, "transformers_"):
             for inner, columns in _branches(step, names):
@@ -93,7 +99,8 @@ def _branches(transformer: Any, names: Sequence[str]) -> Iterator[tuple[Any, lis
     for name, inner, _ in transformer.transformers_:
         if isinstance(inner, str):
             continue
-        yield inner, [names[position] for position in positions.get(name, ())]
+        columns = positions.get(name, ())
+        yield inner, [names[position] for position in columns]
 
 
 def _taken(model: Any, names: Sequence[str]) -> list[str]:
@@ -104,9 +111,11 @@ def _taken(model: Any, names: Sequence[str]) -> list[str]:
         return list(names)
     used: set[int] = set()
     for name, inner, _ in first.transformers_:
-        if not (isinstance(inner, str) and inner == "drop"):
-            used.update(positions.get(name, ()))
-    return [name for position, name in enumerate(names) if position in used]
+        is_dropped = isinstance(inner, str) and inner == "drop"
+        if not is_dropped:
+            columns = positions.get(name, ())
+            used.update(columns)
+    return [names[position] for position in sorted(used)]
 
 
 def _known(encoder: Any, columns: Sequence[str]) -> dict[str, tuple[Any, ...]]:
@@ -115,17 +124,26 @@ def _known(encoder: Any, columns: Sequence[str]) -> dict[str, tuple[Any, ...]]:
     if len(encoder.categories_) != len(columns):
         return found
     for name, values in zip(columns, encoder.categories_, strict=True):
-        listed = np.asarray(values).tolist()
-        found[name] = tuple(
-            value for value in listed if value is not None and value == value
-        )
+        listed = np.asarray(values, dtype=object)
+        missing = missing_values(listed)
+        known = listed[~missing]
+        found[name] = tuple(known.tolist())
     return found
 
 
-def _by_dtype(model: Any) -> bool:
-    """Return whether an estimator takes the columns of categorical dtype for its categories."""
+def _dtypes(model: Any, names: Sequence[str]) -> dict[str, str]:
+    """Return which columns were categories, where an estimator goes by the dtype."""
     chosen = getattr(model, "categorical_features", None)
-    return isinstance(chosen, str) and chosen == "from_dtype"
+    if not isinstance(chosen, str) or chosen != "from_dtype":
+        return {}
+    flags = model.is_categorical_
+    if flags is None:
+        return {}
+    dtypes = {}
+    for name, is_categorical in zip(names, flags, strict=True):
+        if is_categorical:
+            dtypes[name] = "category"
+    return dtypes
 
 
 def _takes_missing(model: Any) -> bool | None:
@@ -133,7 +151,8 @@ def _takes_missing(model: Any) -> bool | None:
     if hasattr(model, "steps") or not hasattr(model, "__sklearn_tags__"):
         return None
     try:
-        return bool(model.__sklearn_tags__().input_tags.allow_nan)
+        tags = model.__sklearn_tags__()
+        return bool(tags.input_tags.allow_nan)
     except Exception:
         # Of estimators of other libraries, by the version of scikit-learn.
         return None

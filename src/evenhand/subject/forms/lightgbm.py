@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,19 +19,16 @@ def lightgbm_form(model: Any) -> ModelForm:
     booster = model.booster_ if hasattr(model, "booster_") else model
     names = tuple(booster.feature_name())
     classes = getattr(model, "classes_", None)
-    labels = None if classes is None else tuple(np.asarray(classes).tolist())
+    labels = None
+    if classes is not None:
+        labels = tuple(np.asarray(classes).tolist())
+    form = ModelForm(classes=labels, takes_missing=True, library="lightgbm")
     # Trained on an array, its columns have names of LightGBM's own.
     if all(_UNNAMED.fullmatch(name) for name in names):
-        return ModelForm(classes=labels, takes_missing=True, library="lightgbm")
+        return form
     categories = _categories(booster, names)
-    return ModelForm(
-        columns=names,
-        dtypes=dict.fromkeys(categories, "category"),
-        categories=categories,
-        classes=labels,
-        takes_missing=True,
-        library="lightgbm",
-    )
+    dtypes = dict.fromkeys(categories, "category")
+    return replace(form, columns=names, dtypes=dtypes, categories=categories)
 
 
 def _categories(booster: Any, names: tuple[str, ...]) -> dict[str, tuple[Any, ...]]:
@@ -41,10 +39,16 @@ def _categories(booster: Any, names: tuple[str, ...]) -> dict[str, tuple[Any, ..
     kept = booster.pandas_categorical or []
     if not kept:
         return {}
-    listed = _CATEGORICAL.search(booster.model_to_string(num_iteration=1))
-    numbers = [int(number) for number in listed.group(1).split(",")] if listed else []
+    text = booster.model_to_string(num_iteration=1)
+    listed = _CATEGORICAL.search(text)
+    if listed is None:
+        return {}
+    numbers = [int(number) for number in listed.group(1).split(",")]
     # Columns of numbers may have been named as categories besides: it is not said which.
     if len(numbers) != len(kept):
         return {}
-    columns = [names[number] for number in sorted(numbers)]
-    return {name: tuple(levels) for name, levels in zip(columns, kept, strict=True)}
+    categories = {}
+    for number, levels in zip(sorted(numbers), kept, strict=True):
+        name = names[number]
+        categories[name] = tuple(levels)
+    return categories
