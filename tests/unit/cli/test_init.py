@@ -164,6 +164,7 @@ def test_expensive_software_gets_a_budget(capsys):
 
 def test_columns_that_the_model_does_not_take_are_not_passed(capsys):
     people = PEOPLE.assign(race=["b", "w", "w", "b"] * 50, number=range(200))
+    people["town"] = ["x", "y"] * 100
     people.to_csv("people.csv", index=False)
     model = LogisticRegression(max_iter=1000)
     model.fit(PEOPLE[["income"]], PEOPLE["granted"])
@@ -171,10 +172,11 @@ def test_columns_that_the_model_does_not_take_are_not_passed(capsys):
     assert init("model.skops") == 0
     space = written()["space"]
     assert space["features"] == {"sex": {"passed": False}, "race": {"passed": False}}
-    assert space["drop"] == ["number"]
+    assert space["drop"] == ["number", "town"]
     output = capsys.readouterr().out
     assert "not passed: sex, race, no input of the model" in output
-    assert "left out: number, which numbers the rows" in output
+    assert "left out: number: numbers of rows" in output
+    assert "left out: town: no input of the model" in output
 
 
 def test_the_target_may_be_found_by_its_values(capsys):

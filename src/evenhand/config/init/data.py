@@ -123,8 +123,8 @@ class Data:
         return reasons
 
 
-PROSE = "is prose"
-NUMBERING = "numbers the rows"
+PROSE = "prose"
+NUMBERING = "numbers of rows"
 """Reasons for which a column is no input."""
 
 
@@ -132,7 +132,7 @@ def _why_no_input(name: str, column: pd.Series[Any]) -> str:
     """Return why a column cannot be a feature, nothing where it can."""
     known = column.dropna()
     if not len(known):
-        return "has no values"
+        return "no values"
     is_text = known.dtype.kind not in "biufM" and isinstance(known.iloc[0], str)
     different = known.nunique()
     repeats = different < NEARLY_ALL * len(known)
@@ -145,7 +145,7 @@ def _why_no_input(name: str, column: pd.Series[Any]) -> str:
     if is_text and known.astype(str).str.fullmatch(r"\d{1,4}[-/.]\d.*").all():
         return ""  # dates, of which many days are seen only once
     if is_text:
-        return "has a value of its own in nearly every row"
+        return "a value of its own in nearly every row"
     is_whole = known.dtype.kind in "iu"
     if is_whole and different == len(column) and IDENTIFIER.search(name):
         return NUMBERING

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     T = TypeVar("T")
 
 MODEL = "the model"
+NOT_TAKEN = "no input of the model"
+"""Why a column is left out that could be a feature."""
 SHOWN = 6
 """How many names a line shows."""
 
@@ -47,13 +49,7 @@ def fit_form(draft: Draft, form: ModelForm, talk: Dialogue) -> None:
     space = Config(draft.file, draft.table).space
     taken = form.taken(space, MODEL)
     if taken is not None:
-        hidden = [name for name in space.names if name not in taken]
-        for name in hidden:
-            draft.override(name, "no input of the model", passed=False)
-        if hidden:
-            talk.say(
-                f"not passed: {_listed(hidden)}, no input of the model (passed = false)"
-            )
+        _hide(draft, [name for name in space.names if name not in taken], talk)
     passed = space.names if taken is None else taken
     _fit_levels(draft, form, space, talk)
     _fit_dtypes(draft, form, space, talk)
@@ -72,7 +68,22 @@ def _keep_columns(draft: Draft, form: ModelForm, talk: Dialogue) -> None:
             )
         if name in draft.dropped:
             reason = draft.dropped.pop(name)
-            talk.say(f"kept: {name}, which {reason}, since the model takes it")
+            talk.say(f"kept: {name} ({reason}), since the model takes it")
+
+
+def _hide(draft: Draft, names: Sequence[str], talk: Dialogue) -> None:
+    """Do not pass columns that the model does not take; keep those whose groups are compared."""
+    hidden = [name for name in names if name in draft.data.protected]
+    for name in hidden:
+        draft.override(name, NOT_TAKEN, passed=False)
+    if hidden:
+        talk.say(
+            f"not passed: {_listed(hidden)}, no input of the model, by which groups are still"
+            " compared (passed = false)"
+        )
+    for name in names:
+        if name not in hidden:
+            draft.dropped[name] = NOT_TAKEN
 
 
 def _fit_levels(draft: Draft, form: ModelForm, space: Space, talk: Dialogue) -> None:
@@ -136,6 +147,13 @@ def without_gaps(ask: Callable[[], T], draft: Draft, talk: Dialogue) -> T:
         draft.features, draft.notes = before, notes
         leave_out_gaps(draft, gaps, talk)
         return found
+
+
+def say_dropped(draft: Draft, talk: Dialogue) -> None:
+    """Say which columns are left out, in a line for each reason."""
+    for reason in dict.fromkeys(draft.dropped.values()):
+        names = [name for name, why in draft.dropped.items() if why == reason]
+        talk.say(f"left out: {_listed(names)}: {reason} (drop)")
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -10,7 +10,7 @@ from evenhand.config.init import outcomes, template
 from evenhand.config.init.data import Data
 from evenhand.config.init.draft import Draft
 from evenhand.config.init.favourable import favour, favour_target
-from evenhand.config.init.form import fit_form, form_of, without_gaps
+from evenhand.config.init.form import fit_form, form_of, say_dropped, without_gaps
 from evenhand.config.init.model import find_request, say_cost, tried
 from evenhand.config.init.sampling import sample
 from evenhand.config.init.software import relative, software_of, trusted
@@ -123,7 +123,7 @@ def _learnt(draft: Draft, request: Request, talk: Dialogue) -> EvenhandError | N
         if draft.data.text is None:
             _find_target(draft, form, talk)
             fit_form(draft, form, talk)
-            _say_dropped(draft, talk)
+            say_dropped(draft, talk)
         if software.kind == "http":
             without_gaps(lambda: find_request(draft, talk), draft, talk)
         if draft.data.text is None:
@@ -152,11 +152,6 @@ def _find_target(draft: Draft, form: ModelForm, talk: Dialogue) -> None:
             draft.dropped.pop(name, None)
             talk.say(f"target: {name}, whose values the model answers (--target)")
             return
-
-
-def _say_dropped(draft: Draft, talk: Dialogue) -> None:
-    for name, reason in draft.dropped.items():
-        talk.say(f"left out: {name}, which {reason} (drop)")
 
 
 def _check_data(draft: Draft) -> None:

@@ -8,7 +8,7 @@ from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 from evenhand.config.init.software import PICKLES, RISK
-from evenhand.runtime.errors import UsageError, one_line
+from evenhand.runtime.errors import UsageError, clip, one_line
 from evenhand.space.feature import plain
 from evenhand.subject.adapters import ADAPTERS
 from evenhand.verbs import VERBS
@@ -35,7 +35,7 @@ def write(draft: Draft, space: Space | None) -> None:
         space=space,
         other_kinds=_other_kinds(),
         to_allow=_to_allow(draft.software),
-        dropped_note=_dropped_note(draft),
+        dropped_lines=_dropped_lines(draft),
         remark=_remark,
         verbs=VERBS,
     )
@@ -66,6 +66,7 @@ def filled(
     environment.filters["toml"] = toml
     environment.filters["toml_key"] = _key
     environment.filters["shortly"] = shortly
+    environment.filters["domain"] = _domain
     environment.filters["comment"] = _comment
     file = resources.files(package).joinpath(template_name)
     template = environment.from_string(file.read_text(encoding="utf-8"))
@@ -97,14 +98,14 @@ def _to_allow(software: Named | None) -> list[str]:
     return [f"allow_pickle = true  # {RISK}: only if you trust the file"]
 
 
-def _dropped_note(draft: Draft) -> str:
-    """Return why columns are left out, where they all have the same reason that one."""
-    reasons = dict.fromkeys(draft.dropped.values())
-    if len(reasons) == 1 and len(draft.dropped) == 1:
-        return f"no input: it {next(iter(reasons))}"
-    return "no inputs: " + ", ".join(
-        f"{name} {reason}" for name, reason in draft.dropped.items()
-    )
+def _dropped_lines(draft: Draft) -> list[str]:
+    """Return the columns that are left out, those of one reason in a line."""
+    lines = []
+    for reason in dict.fromkeys(draft.dropped.values()):
+        names = [name for name, why in draft.dropped.items() if why == reason]
+        listed = ", ".join(toml(name) for name in names)
+        lines.append(f"{listed},{_comment(reason)}")
+    return lines
 
 
 def _other_kinds() -> dict[str, str]:
@@ -126,6 +127,8 @@ def shortly(feature: Feature) -> str:
     '{ kind = "category", levels = ["a town of number 0", "a town of number 1", … 50 in all] }'
     """
     table = {key: value for key, value in feature.to_dict().items() if key != "name"}
+    if isinstance(table.get("missing"), float):
+        table["missing"] = round(table["missing"], 4)
     whole = toml(table)
     levels = table.get("levels")
     if len(whole) <= WIDTH or not isinstance(levels, list | tuple):
@@ -140,6 +143,11 @@ def shortly(feature: Feature) -> str:
     others = {key: value for key, value in table.items() if key not in ("kind", "levels")}
     rest = "".join(f", {key} = {toml(value)}" for key, value in others.items())
     return f'{{ kind = "category", levels = [{short}]{rest} }}'
+
+
+def _domain(feature: Feature) -> str:
+    """Return the values of a feature, for a remark."""
+    return clip(str(feature.domain), WIDTH // 2)
 
 
 def _key(name: str) -> str:

@@ -41,12 +41,12 @@ def read(tmp_path, **options):
 def test_columns_that_cannot_be_inputs_have_a_reason(tmp_path):
     found = read(tmp_path)
     assert dict(found.no_inputs) == {
-        "Unnamed: 0": "numbers the rows",
-        "customer_id": "numbers the rows",
-        "serial": "numbers the rows",
-        "name": "has a value of its own in nearly every row",
-        "letter": "is prose",
-        "empty": "has no values",
+        "Unnamed: 0": "numbers of rows",
+        "customer_id": "numbers of rows",
+        "serial": "numbers of rows",
+        "name": "a value of its own in nearly every row",
+        "letter": "prose",
+        "empty": "no values",
     }
     assert found.protected == ("sex",)
     assert found.texts == ["letter"]

@@ -28,7 +28,9 @@ the file
 [space]
 from = "people.csv"  # features are inferred from it; a line of [space.features] overrides
 target = "granted"  # not an input
-drop = ["person id"]  # no input: it numbers the rows
+drop = [  # no inputs
+    "person id",  # numbers of rows
+]
 protected = ["sex"]
 # constraints = ["age >= 18"]  # combinations that cannot occur are never tested
 
