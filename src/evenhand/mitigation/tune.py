@@ -17,8 +17,9 @@ from evenhand.mitigation import TUNE
 from evenhand.report.lines import Line
 from evenhand.results.document import read_stop, spent_of
 from evenhand.results.protocol import Evidence
-from evenhand.runtime.budget import Budget, Meter, Spent, progress_bar
+from evenhand.runtime.budget import Budget, Meter, Spent
 from evenhand.runtime.errors import DataError, UsageError, clip, nearest
+from evenhand.runtime.progress import progress_bar
 from evenhand.runtime.random_streams import stream
 from evenhand.runtime.workers import Workers
 from evenhand.space.feature import plain

@@ -1,19 +1,16 @@
-"""What a run may spend, what it has spent, and the one hook through which it reports progress."""
+"""What a run may spend, and what it has spent."""
 
 from __future__ import annotations
 
 import math
-import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from evenhand.runtime.errors import UsageError, clip
+from evenhand.runtime.progress import Hook, Progress
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,18 +82,6 @@ class Spent:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """One report of progress: the task, how far it is (0 to 1, or None), and a short note."""
-
-    task: str
-    share: float | None
-    note: str = ""
-
-
-Hook = Callable[[Progress], None]
-
-
 @dataclass(slots=True)
 class Meter:
     """Counts what a run spends against its budget and reports progress."""
@@ -137,60 +122,3 @@ class Meter:
         """Pass progress on to whoever listens."""
         if self.hook is not None:
             self.hook(Progress(task, share, note))
-
-
-_OUTER: ContextVar[Any] = ContextVar("outer", default=None)
-"""The bar that is drawn at the moment, which a run within a run draws on."""
-
-
-@contextmanager
-def progress_bar(*, show: bool | None = None) -> Iterator[Hook | None]:
-    """Return a hook that draws a bar on standard error if that is a terminal, or None.
-
-    A run within a run, as those of an audit, adds its lines to the bar that is there, and takes
-    them away at its end.
-    """
-    if not (sys.stderr.isatty() if show is None else show):
-        yield None
-        return
-    if (outer := _OUTER.get()) is not None:
-        yield from _lines(outer, passing=True)
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-    from rich.progress import Progress as Bar
-
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn("{task.fields[note]}"),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-    )
-    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
-        token = _OUTER.set(bar)
-        try:
-            yield from _lines(bar, passing=False)
-        finally:
-            _OUTER.reset(token)
-
-
-def _lines(bar: Any, *, passing: bool) -> Iterator[Hook]:
-    """Return a hook that draws a line for each task; those of passing tasks are removed."""
-    tasks: dict[str, Any] = {}
-
-    def hook(progress: Progress) -> None:
-        if progress.task not in tasks:
-            tasks[progress.task] = bar.add_task(progress.task, total=1.0, note="")
-        bar.update(
-            tasks[progress.task],
-            completed=progress.share or 0.0,
-            total=None if progress.share is None else 1.0,
-            note=progress.note,
-        )
-
-    try:
-        yield hook
-    finally:
-        for task in tasks.values() if passing else ():
-            bar.remove_task(task)

@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING, Any
 from evenhand.mitigation.catalogue import METHODS
 from evenhand.results.document import versions
 from evenhand.runtime import number_text
-from evenhand.runtime.budget import Budget, Meter, progress_bar
+from evenhand.runtime.budget import Budget, Meter
 from evenhand.runtime.errors import UsageError, clip
 from evenhand.runtime.fingerprint import fingerprint
 from evenhand.runtime.options import checked_keywords
+from evenhand.runtime.progress import progress_bar
 from evenhand.runtime.random_streams import stream
 from evenhand.runtime.workers import Streaming
 from evenhand.study.entries import Model, StudyMethod

@@ -23,8 +23,9 @@ from evenhand.methods.audit.plot import AuditDisplay
 from evenhand.methods.audit.text import audit_lines, counted
 from evenhand.population.source import MOST_LEVELS
 from evenhand.results.document import FORMAT
-from evenhand.runtime.budget import Progress, Spent, progress_bar
+from evenhand.runtime.budget import Spent
 from evenhand.runtime.errors import ConfigError, DataError, UsageError
+from evenhand.runtime.progress import Progress, progress_bar
 from tests.support.helpers import examples, refused
 
 if TYPE_CHECKING:

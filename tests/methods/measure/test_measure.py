@@ -25,8 +25,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import evenhand as eh
-from evenhand.runtime.budget import Progress
 from evenhand.runtime.errors import NotDeterministic, SpaceError, SubjectCrashed, UsageError
+from evenhand.runtime.progress import Progress
 from tests.support.helpers import examples, refused
 
 SPACE = eh.Space(

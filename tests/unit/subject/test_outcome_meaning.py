@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from evenhand.runtime import errors
-from evenhand.runtime.budget import Budget, Meter, Progress
+from evenhand.runtime.budget import Budget, Meter
 from evenhand.runtime.errors import (
     BadOutcome,
     EvenhandError,
@@ -21,6 +21,7 @@ from evenhand.runtime.errors import (
     clip,
     nearest,
 )
+from evenhand.runtime.progress import Progress
 from evenhand.runtime.values import as_outcomes, parse_outcome
 from evenhand.subject.memo import Memo
 from evenhand.subject.outcome_check import Answers

@@ -18,7 +18,7 @@ from evenhand.methods.audit.checks import checked_list, planned
 from evenhand.population.remembered import remembered, remembered_frame
 from evenhand.population.rows import Rows, rows
 from evenhand.population.source import Real, as_pandas
-from evenhand.runtime.budget import Progress, Spent, checked_budget, progress_bar
+from evenhand.runtime.budget import Spent, checked_budget
 from evenhand.runtime.errors import (
     INTERRUPTED,
     EvenhandError,
@@ -27,6 +27,7 @@ from evenhand.runtime.errors import (
     clip,
     one_line,
 )
+from evenhand.runtime.progress import Progress, progress_bar
 from evenhand.runtime.table_file import read_frame
 from evenhand.space.feature import plain
 from evenhand.subject.subject import Subject, as_subject

@@ -14,8 +14,9 @@ from evenhand.methods.measure.truth import ErrorTerms, error_rates
 from evenhand.population.samplers import Draws, Uniform, checked_sampler
 from evenhand.results.evidence import Finding
 from evenhand.results.result import Result
-from evenhand.runtime.budget import Meter, Spent, checked_budget, progress_bar
+from evenhand.runtime.budget import Meter, Spent, checked_budget
 from evenhand.runtime.errors import UsageError, nearest
+from evenhand.runtime.progress import progress_bar
 from evenhand.runtime.workers import Workers
 from evenhand.scores.answer import ask
 from evenhand.scores.kinds import KINDS, questions_of

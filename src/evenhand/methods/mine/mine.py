@@ -27,8 +27,9 @@ from evenhand.methods.mine.treatment import (
 )
 from evenhand.population.rows import Rows, rows
 from evenhand.results.result import Result
-from evenhand.runtime.budget import Budget, Meter, Spent, checked_budget, progress_bar
+from evenhand.runtime.budget import Budget, Meter, Spent, checked_budget
 from evenhand.runtime.errors import DataError, UsageError
+from evenhand.runtime.progress import progress_bar
 from evenhand.runtime.random_streams import stream
 from evenhand.runtime.workers import Workers
 from evenhand.scores.twins import case_of

@@ -31,8 +31,9 @@ from evenhand.methods.repair.training import (
     unseen_levels_explained,
 )
 from evenhand.methods.repair.verification import HeldOutChecks, claimed
-from evenhand.runtime.budget import Meter, checked_budget, progress_bar
+from evenhand.runtime.budget import Meter, checked_budget
 from evenhand.runtime.errors import UsageError
+from evenhand.runtime.progress import progress_bar
 from evenhand.space.feature_sets import feature_sets, unseen_notes
 from evenhand.space.rule import Rule
 

@@ -16,8 +16,9 @@ from evenhand.methods.search.strategies import as_strategy
 from evenhand.population.samplers import Draws, Uniform, is_rows
 from evenhand.results.evidence import Finding
 from evenhand.results.result import Result
-from evenhand.runtime.budget import Budget, Meter, Spent, checked_budget, progress_bar
+from evenhand.runtime.budget import Budget, Meter, Spent, checked_budget
 from evenhand.runtime.errors import UsageError, clip
+from evenhand.runtime.progress import progress_bar
 from evenhand.runtime.workers import Workers
 from evenhand.scores.sampling_loop import prepared
 from evenhand.space.feature_sets import feature_sets, unseen_notes

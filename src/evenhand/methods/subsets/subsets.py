@@ -15,8 +15,9 @@ from evenhand.methods.subsets.lattice import Lattice
 from evenhand.methods.subsets.search import Search, SearchOptions, search_all
 from evenhand.population.samplers import Draws, checked_sampler
 from evenhand.results.result import Result
-from evenhand.runtime.budget import Meter, Spent, checked_budget, progress_bar
+from evenhand.runtime.budget import Meter, Spent, checked_budget
 from evenhand.runtime.errors import UsageError, nearest
+from evenhand.runtime.progress import progress_bar
 from evenhand.runtime.workers import Workers
 from evenhand.scores.kinds import KINDS
 from evenhand.scores.sampling_loop import prepared

@@ -34,8 +34,9 @@ from evenhand.methods.mine.texts.findings import (
 )
 from evenhand.results.result import Result
 from evenhand.runtime import number_text
-from evenhand.runtime.budget import Meter, Spent, checked_budget, progress_bar
+from evenhand.runtime.budget import Meter, Spent, checked_budget
 from evenhand.runtime.errors import UsageError, clip
+from evenhand.runtime.progress import progress_bar
 from evenhand.scores.kinds import KINDS
 from evenhand.space.feature import category
 from evenhand.space.space import Space

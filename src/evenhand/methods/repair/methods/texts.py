@@ -46,9 +46,10 @@ from evenhand.methods.repair.steps import Step
 from evenhand.methods.repair.training import Trainer
 from evenhand.results.result import Result
 from evenhand.runtime import number_text
-from evenhand.runtime.budget import Meter, progress_bar
+from evenhand.runtime.budget import Meter
 from evenhand.runtime.errors import DataError, UsageError, clip, nearest
 from evenhand.runtime.options import checked_keywords
+from evenhand.runtime.progress import progress_bar
 from evenhand.runtime.random_streams import stream
 from evenhand.space.feature import category
 from evenhand.space.space import Space
