@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from evenhand.runtime.errors import clip
-from evenhand.runtime.registry import Registry
+from evenhand.runtime.registry import Deferred, Registry
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -55,6 +55,25 @@ def _problem(_name: str, entry: Any) -> str:
         return ""
     return f"is {clip(repr(entry))}; it must be an evenhand.formats.Format"
 
+
+def notebook_html(kind: str, shown: Any) -> str:
+    """Return the form in which a notebook shows an object: a space, a finding, a case, a drawing.
+
+    >>> from evenhand.space.feature import category
+    >>> from evenhand.space.space import Space
+    >>> notebook_html("space", Space([category("sex", ["F", "M"])])).startswith("<table>")
+    True
+    """
+    return str(_NOTEBOOK_FORMS[kind](shown))
+
+
+_NOTEBOOK_FORMS = {
+    "space": Deferred("evenhand.report.notebook.forms:space_html"),
+    "finding": Deferred("evenhand.report.notebook.forms:finding_html"),
+    "case": Deferred("evenhand.report.notebook.forms:case_html"),
+    "drawing": Deferred("evenhand.report.notebook.forms:display_html"),
+}
+"""What notebooks show, by kind; reports are made above the packages whose objects these are."""
 
 FORMATS: Registry[Format] = Registry(
     "format",

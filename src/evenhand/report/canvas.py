@@ -41,6 +41,11 @@ class Display(ABC):
     def plot(self, ax: Any = None) -> Any:
         """Draw on axes given, or on a new figure, and return the display."""
 
+    def _repr_html_(self) -> str:
+        from evenhand.formats import notebook_html
+
+        return notebook_html("drawing", self)
+
     def _open(self, ax: Any, sizes: Sequence[Size]) -> tuple[Any, ...]:
         """Return the axes to draw panels on: the one given, or new ones of these sizes."""
         if ax is None:

@@ -98,6 +98,11 @@ class Case:
             return number_text.apart(first, second)
         return self.outcomes
 
+    def _repr_html_(self) -> str:
+        from evenhand.formats import notebook_html
+
+        return notebook_html("case", self)
+
     def __str__(self) -> str:
         changed = self.changed
         same = []
@@ -312,6 +317,11 @@ class Finding:
             by_construction=table.get("by_construction", False),
             only_answer=table.get("only_answer"),
         )
+
+    def _repr_html_(self) -> str:
+        from evenhand.formats import notebook_html
+
+        return notebook_html("finding", self)
 
     def __str__(self) -> str:
         text = f"{self.claim}: {self.estimate}"

@@ -1,11 +1,12 @@
 """Progress of long calls: a bar in a terminal, lines in a notebook, and nothing where nobody looks.
 
 A call reports through a hook. What it reports is shown once it has taken a while, so that a short
-call shows nothing. A run within a run, as those of an audit, adds its lines to those that are there.
+call shows nothing. A run within a run, as those of an audit, adds its lines to those there are.
 """
 
 from __future__ import annotations
 
+import importlib
 import os
 import sys
 import threading
@@ -97,10 +98,9 @@ class JupyterScreen(Screen):
     """Lines below a cell, which are drawn anew in place."""
 
     def __init__(self) -> None:
-        from IPython.display import HTML, display
-
-        self._html = HTML
-        self._handle = display(HTML(""), display_id=True)
+        shown = importlib.import_module("IPython.display")
+        self._html = shown.HTML
+        self._handle = shown.display(self._html(""), display_id=True)
 
     def draw(self, tasks: dict[str, Progress]) -> None:
         """Show how far these tasks are, and no others."""
@@ -115,8 +115,7 @@ class MarimoScreen(Screen):
     """The bar of marimo, which shows the innermost task."""
 
     def __init__(self) -> None:
-        import marimo
-
+        marimo = importlib.import_module("marimo")
         self._bar = marimo.status.progress_bar(total=_PARTS, remove_on_exit=True)
         self._line = self._bar.__enter__()
         self._done = 0
@@ -279,12 +278,11 @@ def _screen_here(*, wanted: bool) -> Callable[[], Screen] | None:
 
 
 def _in_jupyter() -> bool:
-    """Return whether this is the kernel of a notebook; a program that has not loaded IPython isn't."""
-    if "IPython" not in sys.modules:
+    """Return whether this is the kernel of a notebook, which has loaded IPython long ago."""
+    ipython = sys.modules.get("IPython")
+    if ipython is None:
         return False
-    from IPython import get_ipython
-
-    return getattr(get_ipython(), "kernel", None) is not None
+    return getattr(ipython.get_ipython(), "kernel", None) is not None
 
 
 def _in_marimo() -> bool:

@@ -488,6 +488,11 @@ class Space:
             )
         return points
 
+    def _repr_html_(self) -> str:
+        from evenhand.formats import notebook_html
+
+        return notebook_html("space", self)
+
     def __str__(self) -> str:
         protected = ", ".join(self.protected) or "nothing"
         return (

@@ -103,7 +103,7 @@ def search(
     n_jobs
         How many processes ask the software; it does not change the result.
     progress
-        Whether to show a progress bar; by default where somebody watches a terminal.
+        Whether to show progress; by default after two seconds, in a terminal or a notebook.
 
     Returns
     -------

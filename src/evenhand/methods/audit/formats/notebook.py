@@ -6,21 +6,13 @@ from typing import TYPE_CHECKING
 
 from evenhand.methods.audit.audit_result import Audit, as_audit
 from evenhand.methods.audit.statements import all_statements, overall_word
-from evenhand.report.statement import NO_LIMIT, NOT_RUN
+from evenhand.report.notebook.forms import COLOURS
 from evenhand.report.templates import render
 
 if TYPE_CHECKING:
     from evenhand.results.protocol import Evidence
 
 MOST = 25
-_COLOURS = {
-    "fail": "#c2571a",
-    "pass": "#0b8a66",
-    "undecided": "#a87900",
-    NO_LIMIT: "#767676",
-    NOT_RUN: "#a87900",
-}
-"""Colours that can be read on white and on black."""
 
 
 def table_of(found: Evidence) -> str:
@@ -47,6 +39,6 @@ def summary(audit: Audit, *, several: bool = True) -> str:
         headings=headings,
         statements=every_statement[:MOST],
         more=f"{left_out:,}" if left_out > 0 else "",
-        colours=_COLOURS,
+        colours=COLOURS,
     )
     return str(table).rstrip("\n")
