@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+import evenhand as eh
+
 CODE = """
 import time
 import evenhand as eh
@@ -77,13 +79,10 @@ def test_jupyter_shows_objects_and_takes_progress_away_in_the_end():
 
 
 def test_the_formatter_of_ipython_takes_the_html_form():
-    pytest.importorskip("IPython", reason="notebooks need IPython")
-    from IPython.core.formatters import DisplayFormatter
-
-    import evenhand as eh
-
+    reason = "notebooks need IPython"
+    formatters = pytest.importorskip("IPython.core.formatters", reason=reason)
     space = eh.Space([eh.category("sex", ["F", "M"])])
-    data, _ = DisplayFormatter().format(space)
+    data, _ = formatters.DisplayFormatter().format(space)
     assert data["text/html"] == space._repr_html_()
 
 
