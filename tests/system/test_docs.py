@@ -15,6 +15,7 @@ from evenhand.cli.parser import build
 from evenhand.config.checks import checks_of
 from evenhand.config.file import Config
 from evenhand.config.study import read_study
+from evenhand.methods.audit import LOG
 from tests.support.paths import BESIDE, ROOT
 
 if TYPE_CHECKING:
@@ -122,9 +123,14 @@ STUDIES = [(where, text) for where, text in blocks("toml", PAGES) if "[study]" i
 @pytest.mark.parametrize(
     ("where", "text"), CONFIGS, ids=lambda value: value if ":" in value[:40] else ""
 )
-def test_toml_examples_declare_a_space(where, text, tmp_path):
+def test_toml_examples_declare_a_space_or_a_log(where, text, tmp_path):
     file = tmp_path / "evenhand.toml"
     file.write_text(text)
+    log = Config.load(file).table.get("log")
+    if log is not None:
+        LOG.check(log, where)
+        assert log["over"]
+        return
     assert eh.Space.from_toml(file).protected
 
 

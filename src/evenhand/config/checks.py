@@ -32,6 +32,7 @@ def _parsed(config: Config, number: int, table: Any, *, written: bool) -> Check:
             number,
             table,
             texts=config.of_texts,
+            log=config.of_log,
             where=f"{config.file}: ",
             written=written,
         )

@@ -7,7 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evenhand.methods.audit import LOG
-from evenhand.methods.audit.log import DecisionLog, audited, plans_of_log
+from evenhand.methods.audit.log import (
+    DecisionLog,
+    audited,
+    plans_of_log,
+    protected_columns,
+)
 from evenhand.population.recorded import columns_of_sets, label_written
 from evenhand.runtime.errors import ConfigError, DataError, UsageError, nearest
 from evenhand.runtime.table_file import SUFFIXES, read_frame
@@ -46,7 +51,7 @@ def log_of(config: Config) -> DecisionLog:
 def log_from_table(table: Mapping[str, Any], folder: Path, *, where: str) -> DecisionLog:
     """Return the recorded decisions of a checked [log] table; its file is seen from a folder."""
     frame = read_frame(folder / table["from"])
-    over = columns_of_sets(sets_of(table["over"]))
+    over = protected_columns(columns_of_sets(sets_of(table["over"])), table.get("bins", {}))
     outcome = table["outcome"]
     truth = table.get("truth")
     bins = table.get("bins", {})

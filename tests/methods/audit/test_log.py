@@ -121,6 +121,27 @@ def test_a_column_that_is_not_there_is_named():
         eh.audit_log(FAIR, over="sxe", **OPTIONS)
 
 
+def test_columns_that_are_cut_are_compared_too():
+    options: dict[str, Any] = {**OPTIONS, "truth": "paid", "truth_positive": 1}
+    found = eh.audit_log(BIASED, over="sex", bins={"age": [25, 40]}, **options)
+    rates = found["measure_log"].found
+    assert isinstance(rates, eh.Result)
+    assert {finding.about for finding in rates.findings} == {("sex",), ("age",)}
+    tables = rates.details["rates"]
+    labels = [group["about"]["age"] for group in tables[1]["groups"]]
+    assert labels == ["under 25", "25 to 39", "40 and over"]
+    judged = {finding.score for finding in rates.findings if finding.limit is not None}
+    assert judged == {
+        "rate difference",
+        "true positive rate difference",
+        "false positive rate difference",
+    }
+    chosen = [{"job": "measure_log", "over": ["sex"], "metric": "tpr", "limit": 0.1}]
+    by_sex = eh.audit_log(BIASED, over="sex", bins={"age": [25]}, checks=chosen, **options)
+    assert [finding.about for finding in by_sex.findings] == [("sex",)] * 10
+    assert by_sex.verdict == "fail"
+
+
 # Configurations
 
 

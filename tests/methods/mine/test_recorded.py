@@ -423,3 +423,24 @@ def test_what_is_missing_is_a_condition_of_its_own():
     frame["ok"] = (~job.isna()).astype(int)
     by_job = eh.mine_log(frame, outcome="ok", over=["job", "income"])
     assert str(by_job.worst.about) in ("job unknown", "job known")
+
+
+def test_cut_points_beyond_the_rows_and_words_for_dates_are_taken():
+    days = pd.date_range("2020-01-01", periods=800, freq="D").strftime("%Y-%m-%d")
+    late = days >= "2021-01-01"
+    log = pd.DataFrame({"day": days, "age": [20, 50] * 400, "ok": late.astype(int)})
+    bins: Any = {"day": "year", "age": [0, 40, 99]}
+    found = eh.mine_log(log, outcome="ok", over=["day", "age"], bins=bins)
+    assert str(found.worst.about) == "day before 2021-01-01"
+
+
+def test_the_truth_may_have_words_of_its_own():
+    people = 400
+    log = pd.DataFrame({"sex": ["F", "M"] * people, "ok": ["no", "yes"] * people})
+    log["paid"] = ["paid", "paid", "late", "paid"] * (people // 2)
+    options: dict[str, Any] = {"outcome": "ok", "positive": "yes", "over": "sex"}
+    options["truth"] = "paid"
+    found = eh.mine_log(log, score="tpr", truth_positive="paid", **options)
+    assert found.worst.score == "tpr"
+    with pytest.raises(UsageError, match="truth_positive = 'on time'"):
+        eh.mine_log(log, score="tpr", truth_positive="on time", **options)

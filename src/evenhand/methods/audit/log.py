@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -21,7 +22,7 @@ from evenhand.space.feature_sets import sets_of
 from evenhand.verbs import VERBS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
     from os import PathLike
 
     from evenhand.methods.audit.audit_result import Audit
@@ -114,6 +115,9 @@ class LogPlan(CheckPlan):
         log: DecisionLog = subject
         with_truth = any(key in self.settings for key in ("metric", "score", "truth"))
         settings = {**log.settings(self.job, with_truth=with_truth), **self.settings}
+        if "bins" in settings and "bins" not in self.settings:
+            compared = columns_of_sets(self.settings["over"])
+            settings["bins"] = _only(log.bins, compared)
         try:
             found: Evidence = VERBS[self.job].function(log.frame, **settings, seed=seed)
         except DataError as error:
@@ -121,6 +125,20 @@ class LogPlan(CheckPlan):
                 raise
             raise DataError(f"{log.file}: {error}") from error
         return found
+
+
+def _only(bins: Mapping[str, Any], columns: Sequence[str]) -> dict[str, Any]:
+    """Return the bins of the columns that a check compares."""
+    return {name: cuts for name, cuts in bins.items() if name in columns}
+
+
+def protected_columns(over: Sequence[str], bins: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the protected columns; one that is cut into groups is compared as well.
+
+    >>> protected_columns(["sex"], {"age": [25, 40]})
+    ('sex', 'age')
+    """
+    return columns_of_sets([tuple(over), tuple(bins)])
 
 
 def usual_of_log(log: DecisionLog) -> list[dict[str, Any]]:
@@ -191,7 +209,7 @@ def audit_log(
     outcome, positive
         The column of decisions and the favourable one of them; by default 1 or True.
     over
-        The protected columns.
+        The protected columns; those that `bins` cuts into groups are compared too.
     truth, truth_positive
         The column of what decisions should have been, for error rates, and which of its values
         stands for the favourable outcome; by default the same as `positive`.
@@ -233,13 +251,21 @@ def audit_log(
     mine_log sex: fail
     """
     old, old_name = older_audit(baseline)
-    names = columns_of_sets(_sets(over))
-    log = DecisionLog(
-        frame, outcome, names, positive, truth, truth_positive, dict(bins or {})
-    )
+    cuts = _checked_bins(bins)
+    names = protected_columns(columns_of_sets(_sets(over)), cuts)
+    log = DecisionLog(frame, outcome, names, positive, truth, truth_positive, cuts)
     plans = plans_of_log(log, checked_list(checks))
     found = audited(log, plans, seed=seed, progress=progress)
     return found if old is None else found.against(old, name=old_name)
+
+
+def _checked_bins(bins: Any) -> dict[str, Any]:
+    """Return bins by column, or refuse what is no table of them."""
+    if bins is None:
+        return {}
+    if not isinstance(bins, Mapping):
+        raise UsageError(messages.LOG_BINS.format(bins=clip(repr(bins))))
+    return dict(bins)
 
 
 def _sets(over: Any) -> list[tuple[str, ...]]:

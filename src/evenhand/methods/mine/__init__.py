@@ -15,7 +15,7 @@ from evenhand.runtime.options import (
     Options,
 )
 from evenhand.runtime.registry import Deferred
-from evenhand.verbs import ASK, Command, Verb
+from evenhand.verbs import ASK, TRUTH, Command, Verb
 
 _BINS = Kind(
     "bins",
@@ -128,6 +128,7 @@ MINE_LOG = Verb(
         Option(
             "truth", TEXT, "the column of what decisions should have been", metavar="COLUMN"
         ),
+        TRUTH["truth_positive"],
         _SCORE,
         _TOP,
         given=("frame", "outcome", "over", "positive", "seed"),

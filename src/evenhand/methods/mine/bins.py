@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,11 +22,14 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from evenhand.space.feature import Feature
+    from evenhand.space.space import Space
 
     Floats = NDArray[np.float64]
     Cuts = int | list[float]
 
 BINNINGS = ("width", "quantiles")
+WORDS = ("year", "month")
+"""What dates of recorded decisions may be cut by besides cut points."""
 MOST_PICKS = 100_000_000
 """The most entries of a table of choices and cells."""
 _DIGITS = 15
@@ -71,6 +74,44 @@ def checked_bins(feature: Feature, bins: Any) -> Cuts:
         for cut in cuts:
             _check_cut(feature, cut)
     return cuts
+
+
+def bins_of_log(bins: Any, space: Space) -> Any:
+    """Return the bins of recorded decisions: only cut points among the rows, and words as dates.
+
+    The ranges of such a space are those of the rows, beyond which a cut point has nothing to cut.
+    """
+    if not isinstance(bins, Mapping):
+        return bins
+    found = dict(bins)
+    for name in set(space.names) & set(bins):
+        feature = space.feature(name)
+        if feature.kind == "date" and bins[name] in WORDS:
+            found[name] = _starts(feature, bins[name])
+        elif feature.kind != "category" and isinstance(bins[name], list | tuple):
+            found[name] = _among_rows(feature, bins[name])
+        if found[name] == []:
+            del found[name]
+    return found
+
+
+def _among_rows(feature: Feature, cuts: Sequence[Any]) -> list[Any]:
+    """Return the cut points that have rows on both sides, and what is no cut point at all."""
+    kept = []
+    for cut in cuts:
+        number = _as_number(feature, plain(cut))
+        if not _is_finite(number) or feature.low < number <= feature.high:
+            kept.append(cut)
+    return kept
+
+
+def _starts(feature: Feature, word: str) -> list[str]:
+    """Return the first days of the years or months after the first in the range of a date."""
+    unit = "Y" if word == "year" else "M"
+    first = np.datetime64(int(feature.low), "D").astype(f"datetime64[{unit}]")
+    last = np.datetime64(int(feature.high), "D").astype(f"datetime64[{unit}]")
+    starts = np.arange(first + 1, last + 1).astype("datetime64[D]")
+    return [str(day) for day in starts]
 
 
 def _check_cut(feature: Feature, cut: float) -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from evenhand.methods.mine import MINE_LOG, messages
+from evenhand.methods.mine.bins import bins_of_log
 from evenhand.methods.mine.findings import MiningPart, OutcomeWords, rank, write_findings
 from evenhand.methods.mine.rule_sets import (
     BINS,
@@ -17,7 +19,13 @@ from evenhand.methods.mine.rule_sets import (
     check_terms,
     scores_of,
 )
-from evenhand.population.recorded import favourable_of, label_of, seen, table_of
+from evenhand.population.recorded import (
+    favourable_of,
+    label_of,
+    seen,
+    table_of,
+    true_label,
+)
 from evenhand.results.result import Result
 from evenhand.runtime import number_text
 from evenhand.runtime.budget import Spent
@@ -48,6 +56,7 @@ def mine_log(
     over: Over | None = None,
     positive: Any = None,
     truth: str | None = None,
+    truth_positive: Any = None,
     score: str | Sequence[str] = "rate",
     support: float = 0.05,
     complement: float | None = None,
@@ -71,8 +80,12 @@ def mine_log(
         Any dataframe that narwhals reads; only the columns that are named are taken from it.
     outcome, positive
         The column of decisions and the favourable one of them; by default 1 or True.
-    truth
-        A column of what the decisions should have been, for the scores ``"tpr"`` and ``"fpr"``.
+    truth, truth_positive
+        A column of what the decisions should have been, for the scores ``"tpr"`` and ``"fpr"``, and
+        which of its values stands for the favourable outcome; by default the same as `positive`.
+    bins
+        As for `mine`; where numbers or dates are cut by column, points beyond all rows are left
+        out, and dates may be cut by ``"year"`` or ``"month"``.
     seed
         Kept with the result, so that all verbs take it alike; nothing is drawn here.
 
@@ -117,14 +130,16 @@ def mine_log(
     needed = [outcome, truth] if truth else [outcome]
     kept, notes = _complete(table, names, needed)
     favoured = favourable_of(kept.select(outcome).unique(), outcome, positive)
+    truly_favoured = _true_label(kept, truth, truth_positive, favoured)
     features = kept.select(names).to_native()
     space = Space.from_frame(features, protected=names)
+    options = replace(options, bins=bins_of_log(bins, space))
     decided = _favourable(kept, outcome, favoured).astype(float)
     treated = Treated(space.encode(features), decided, POPULATION, "recorded")
     parts = []
     for name in scores:
         words = OutcomeWords(str(favoured), score=name)
-        people = _people(treated, kept, truth, favoured, name)
+        people = _people(treated, kept, truth, truly_favoured, name)
         for several in sets:
             mining = Mining.of(space, several, people, options)
             parts.append(MiningPart(mining, words))
@@ -141,6 +156,17 @@ def mine_log(
     return Result(
         "mine_log", findings, seed, spent, stop, space.to_dict(), notes, details=details
     )
+
+
+def _true_label(kept: Any, truth: str | None, given: Any, favoured: Any) -> Any:
+    """Return what stands for the favourable outcome in the column of truth."""
+    if truth is None:
+        return favoured
+    cells = kept.select(truth).unique()
+    if given is None and favoured not in seen(cells, truth):
+        is_binary = set(seen(cells, truth)) <= {0, 1}
+        return 1 if is_binary else favoured
+    return favoured if given is None else true_label(cells, truth, given, favoured)
 
 
 def _names(sets: Sequence[tuple[str, ...]]) -> list[str]:
