@@ -6,12 +6,15 @@ installed in it: ``python -m tests.support.front_door --fresh``.
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.support.front_door.kinds import KINDS, Kind
 from tests.support.front_door.visit import Visit, visit
+from tests.support.paths import ROOT
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -50,3 +53,10 @@ def test_a_fair_twin_passes(kind, tmp_path):
     found = brought(kind, tmp_path, biased=False)
     assert found.codes == (0, 0), found.story
     assert "Traceback" not in found.story
+
+
+@pytest.mark.minutes
+def test_a_fresh_environment_lets_everything_in():
+    command = [sys.executable, "-m", "tests.support.front_door", "--fresh"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr

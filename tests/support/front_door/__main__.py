@@ -11,7 +11,7 @@ import venv
 from pathlib import Path
 
 ROOT = Path(__file__).parents[3]
-EXTRAS = "onnx,skops,arrow,boosting"
+EXTRAS = "onnx,skops,arrow,xgboost,lightgbm,catboost"
 MORE = ("fastapi", "uvicorn", "skl2onnx")
 """What the software under test needs, and evenhand does not."""
 
