@@ -39,7 +39,7 @@ class Progress:
 Hook = Callable[[Progress], None]
 
 
-class Screen(ABC):
+class ProgressScreen(ABC):
     """Where progress is drawn."""
 
     @abstractmethod
@@ -51,7 +51,7 @@ class Screen(ABC):
         """Take away what was drawn."""
 
 
-class TerminalScreen(Screen):
+class TerminalScreen(ProgressScreen):
     """A bar on standard error."""
 
     def __init__(self) -> None:
@@ -94,7 +94,7 @@ class TerminalScreen(Screen):
         self._bar.stop()
 
 
-class JupyterScreen(Screen):
+class JupyterScreen(ProgressScreen):
     """Lines below a cell, which are drawn anew in place."""
 
     def __init__(self) -> None:
@@ -111,7 +111,7 @@ class JupyterScreen(Screen):
         self._handle.update(self._html(""))
 
 
-class MarimoScreen(Screen):
+class MarimoScreen(ProgressScreen):
     """The bar of marimo, which shows the innermost task."""
 
     def __init__(self) -> None:
@@ -153,12 +153,12 @@ def progress_html(tasks: dict[str, Progress]) -> str:
 class ProgressBoard:
     """What all tasks of a call have reported, and the screen that shows it after a while."""
 
-    open_screen: Callable[[], Screen]
+    open_screen: Callable[[], ProgressScreen]
     patience: float
     tasks: dict[str, Progress] = field(default_factory=dict)
     _start: float = field(default_factory=time.monotonic)
     _drawn: float = 0.0
-    _screen: Screen | None = None
+    _screen: ProgressScreen | None = None
     _closed: bool = False
     _lock: Any = field(default_factory=threading.RLock)
 
@@ -263,7 +263,7 @@ def _timer(board: ProgressBoard) -> threading.Timer | None:
     return timer
 
 
-def _screen_here(*, wanted: bool) -> Callable[[], Screen] | None:
+def _screen_here(*, wanted: bool) -> Callable[[], ProgressScreen] | None:
     """Return where progress can be seen, None where nobody looks."""
     if _in_marimo():
         return MarimoScreen

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evenhand.formats import notebook_html
 from evenhand.runtime.errors import DataError, SpaceError, UsageError, nearest
 from evenhand.space.blocks import Block, plan_blocks
 from evenhand.space.constraints import Constraint, FunctionConstraint, named
@@ -489,8 +490,6 @@ class Space:
         return points
 
     def _repr_html_(self) -> str:
-        from evenhand.formats import notebook_html
-
         return notebook_html("space", self)
 
     def __str__(self) -> str:

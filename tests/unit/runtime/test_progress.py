@@ -12,12 +12,12 @@ import pytest
 
 import evenhand as eh
 from evenhand.runtime import progress
-from evenhand.runtime.progress import Progress, ProgressBoard, Screen, progress_bar
+from evenhand.runtime.progress import Progress, ProgressBoard, ProgressScreen, progress_bar
 
 SPACE = eh.Space([eh.category("sex", ["F", "M"]), eh.integer("age", 18, 90)], ["sex"])
 
 
-class RecordingScreen(Screen):
+class RecordingScreen(ProgressScreen):
     """Keeps every picture."""
 
     made: list[RecordingScreen]
