@@ -43,10 +43,6 @@ with_check = pytest.mark.parametrize(
 evidence = pytest.mark.parametrize("name", list(MAKERS))
 FIRST = list({name.partition(",")[0]: name for name in reversed(MAKERS)}.values())
 """One piece of evidence of each verb."""
-MADE_AS = {"prevalence": "measure"}
-"""Verbs whose evidence is that of another: a prevalence is a measurement with a margin for rare
-inputs.
-"""
 
 
 def function_of(verb: Verb) -> Any:
@@ -268,7 +264,7 @@ def untimed(text: str) -> str:
 def test_evidence_is_found_again_in_its_json(name):
     found = made(name)
     verb = name.partition(",")[0]
-    assert found.job == MADE_AS.get(verb, verb)
+    assert found.job == verb
     read = evidence_of(json.loads(found.to_json()), where="found.json")
     assert type(read) is type(found)
     assert read.digest == found.digest

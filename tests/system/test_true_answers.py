@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 import xml.etree.ElementTree as ET
+from functools import partial
 from html import unescape
 
 import numpy as np
@@ -15,6 +17,7 @@ import evenhand as eh
 from evenhand.cli.main import main
 from evenhand.methods.audit.checks import usual
 from evenhand.report.rates_display import RATE_AXIS, RATIO_AXIS
+from evenhand.results.baseline import hold
 from evenhand.runtime import number_text
 from evenhand.statistics.estimate import Estimate
 
@@ -41,7 +44,8 @@ def test_that_a_hidden_feature_changes_nothing_is_no_pass(verb):
     limit = {eh.measure: 0.05, eh.search: 0}[verb]
     found = verb(old_enough, HIDDEN, over="sex", limit=limit)
     assert found.worst.by_construction
-    assert (found.verdict, found.exit_code) == ("undecided", 3)
+    assert found.verdict == "undecided"
+    assert found.exit_code == 3
     assert BY_CONSTRUCTION in str(found)
     assert BY_CONSTRUCTION in found.to_text()
     assert BY_CONSTRUCTION.capitalize() in found.to_html()
@@ -53,23 +57,28 @@ def test_that_a_hidden_feature_changes_nothing_is_no_pass(verb):
 
 def test_sets_of_hidden_features_are_no_pass_and_those_with_others_are_judged():
     found = eh.subsets(old_enough, HIDDEN, among=["sex"], limit=0.05)
-    assert (found.worst.by_construction, found.verdict) == (True, "undecided")
+    assert found.worst.by_construction is True
+    assert found.verdict == "undecided"
     assert f"UNDECIDED sex: {found.worst.estimate}" in found.to_text()
     assert BY_CONSTRUCTION in found.to_text()
     both = eh.subsets(old_enough, HIDDEN, among=["sex", "race"], limit=0.05)
-    assert (both.worst.by_construction, both.verdict) == (False, "pass")
+    assert both.worst.by_construction is False
+    assert both.verdict == "pass"
     together = eh.measure(old_enough, HIDDEN, over=["sex", "race"], limit=0.05)
-    assert (together.worst.by_construction, together.verdict) == (False, "pass")
+    assert together.worst.by_construction is False
+    assert together.verdict == "pass"
 
 
 def test_every_format_of_an_audit_tells_what_is_so_by_construction():
     check = {"job": "measure", "over": ["sex"], "limit": 0.05}
     audit = eh.audit(old_enough, HIDDEN, checks=[check])
-    assert (audit.verdict, audit.exit_code) == ("undecided", 3)
+    assert audit.verdict == "undecided"
+    assert audit.exit_code == 3
     for name in ("junit", "sarif", "markdown", "notebook", "html", "card"):
         assert BY_CONSTRUCTION.casefold() in _rendered(name, audit).casefold(), name
     (result,) = json.loads(_rendered("sarif", audit))["runs"][0]["results"]
-    assert (result["level"], result["properties"]["by_construction"]) == ("warning", True)
+    assert result["level"] == "warning"
+    assert result["properties"]["by_construction"] is True
 
 
 def _rendered(name, audit):
@@ -80,12 +89,32 @@ def _rendered(name, audit):
 
 def test_usual_checks_ask_of_a_hidden_feature_only_what_can_be_known():
     checks = usual(HIDDEN, real=True)
-    causal = [check for check in checks if check["job"] in ("measure", "subsets", "search")]
-    assert [check["over"] for check in causal] == [["race"], ["race"]]
-    assert {"impact", "mine"} < {check["job"] for check in checks}
+    named = [(check["job"], check.get("kind"), check.get("over")) for check in checks]
+    assert named == [
+        ("measure", None, ["race"]),
+        ("search", None, ["race"]),
+        ("measure", "group", ["sex"]),
+        ("impact", None, None),
+        ("mine", None, None),
+    ]
     only_hidden = eh.Space(HIDDEN.features, protected=["sex"])
     with pytest.raises(eh.UsageError, match=r"does not see sex.*real rows"):
         usual(only_hidden, real=False)
+
+
+def test_rates_of_hidden_groups_tell_something_only_among_real_rows():
+    uniform = eh.measure(old_enough, HIDDEN, over="sex", kind="group", limit=0.1)
+    assert uniform.worst.by_construction is True
+    assert uniform.verdict == "undecided"
+    rows = pd.DataFrame({"sex": ["F", "M"] * 20, "race": "a", "age": [19, 40] * 20})
+    real = eh.measure(
+        old_enough, HIDDEN, over="sex", kind="group", limit=0.1, sampler=eh.rows(rows)
+    )
+    assert real.worst.by_construction is False
+    assert real.verdict == "fail"
+    for kind in ("causal", "group"):
+        found = eh.subsets(old_enough, HIDDEN, among=["sex"], kind=kind, limit=0.1)
+        assert found.worst.by_construction
 
 
 # What was not run
@@ -187,22 +216,24 @@ def test_what_a_column_of_the_page_is_headed_is_what_it_shows():
 # Cases
 
 
+WHOLE = eh.Space(
+    [
+        eh.category("sex", ["F", "M"]),
+        eh.category("race", ["a", "b"]),
+        eh.integer("age", 18, 90),
+    ],
+    protected=["sex", "race"],
+)
+PEOPLE = WHOLE.decode(WHOLE.draw(1500, np.random.default_rng(0)))
+
+
 def _biased(people):
     harsh = (people["sex"] == "F") & (people["race"] == "b")
     return (people["age"] > 40) & ~harsh & (people["sex"] == "M") | (people["age"] > 70)
 
 
 def test_a_case_of_a_subgroup_changes_what_its_rule_names_and_nothing_else():
-    space = eh.Space(
-        [
-            eh.category("sex", ["F", "M"]),
-            eh.category("race", ["a", "b"]),
-            eh.integer("age", 18, 90),
-        ],
-        protected=["sex", "race"],
-    )
-    people = space.decode(space.draw(1500, np.random.default_rng(0)))
-    found = eh.mine(_biased, space, people)
+    found = eh.mine(_biased, WHOLE, PEOPLE)
     with_cases = [finding for finding in found.findings if finding.cases]
     assert with_cases
     for finding in with_cases:
@@ -251,3 +282,190 @@ def test_a_measure_on_the_command_line_says_what_is_so_by_construction(tmp_path,
     printed = capsys.readouterr().out
     assert printed.startswith("UNDECIDED changing only sex")
     assert BY_CONSTRUCTION in printed
+
+
+# The favourable outcome, and the answers of the software
+
+SEEN = eh.Space(
+    [eh.category("sex", ["F", "M"]), eh.integer("age", 18, 90)], protected=["sex"]
+)
+ROWS = SEEN.decode(SEEN.draw(300, np.random.default_rng(0)))
+
+
+def approve(people: pd.DataFrame) -> np.ndarray:
+    return np.where(people["age"] > 40, "approve", "deny")
+
+
+def audit_of(**check):
+    """Return an audit of one check, which is given a subject alone."""
+    return partial(eh.audit, data=ROWS, checks=[check])
+
+
+GROUP = partial(eh.measure, kind="group")
+VERBS = {
+    "group measure": partial(GROUP, limit=0.1),
+    "sampled group measure": partial(GROUP, exact=False),
+    "group measure of rows": partial(GROUP, sampler=eh.rows(ROWS)),
+    "paper's group measure": partial(GROUP, interval="wald"),
+    "causal measure": partial(eh.measure, limit=0.1),
+    "prevalence": partial(eh.prevalence, limit=0.1),
+    "group subsets": partial(eh.subsets, kind="group", among=["sex"]),
+    "subsets": partial(eh.subsets, among=["sex"]),
+    "search": partial(eh.search, limit=0),
+    "mine": partial(eh.mine, data=ROWS, limit=0.1),
+    "mine of rows": partial(eh.mine, data=ROWS, treatment="rows"),
+    "paper's mine": partial(eh.mine, data=ROWS, treatment="paper"),
+    "impact": audit_of(job="impact"),
+    "audit": audit_of(job="measure", kind="group", limit=0.1),
+}
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_a_favourable_outcome_that_is_never_given_is_refused(verb):
+    wrong = eh.Subject(approve, SEEN, positive="aproved")
+    with pytest.raises(eh.UsageError) as refused:
+        VERBS[verb](wrong)
+    assert refused.value.exit_code == 2
+    for words in ("positive = 'aproved'", "did you mean 'approve'?", "'deny'"):
+        assert words in str(refused.value)
+    assert VERBS[verb](eh.Subject(approve, SEEN, positive="approve")).findings
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_an_outcome_that_is_declared_may_be_missing_from_a_run(n_jobs):
+    known = eh.Subject(approve, SEEN, positive="refer", labels=["approve", "deny", "refer"])
+    found = eh.measure(known, kind="group", limit=0.1, n_jobs=n_jobs)
+    assert found.verdict == "pass"
+    assert found.worst.only_answer is None
+    never = eh.Subject(lambda people: people["age"] > 200, SEEN, positive=True)
+    alone = eh.measure(never, kind="group", limit=0.1, n_jobs=n_jobs)
+    assert alone.verdict == "pass"
+    assert alone.worst.only_answer is False
+    zeros = eh.Subject(lambda people: np.zeros(len(people), int), SEEN, positive=1)
+    with pytest.raises(eh.UsageError, match="never answered positive = 1"):
+        eh.measure(zeros, kind="group", n_jobs=n_jobs)
+    # A causal score does not rest on what is favourable: one answer tells nothing of it.
+    assert eh.measure(zeros, limit=0.1, n_jobs=n_jobs).worst.only_answer == 0
+
+
+def test_a_classifier_that_never_gives_its_favourable_class_gave_one_answer_only():
+    from sklearn.dummy import DummyClassifier
+
+    points = pd.DataFrame({"sex": ["F", "M"] * 50, "age": range(100)})
+    model = DummyClassifier(strategy="most_frequent").fit(points, [0] * 90 + [1] * 10)
+    found = eh.measure(eh.Subject(model, SEEN, positive=1), kind="group", limit=0.1)
+    assert found.verdict == "pass"
+    assert found.worst.only_answer == 0
+    with pytest.raises(eh.UsageError, match=r"positive = 'yes' is not a class"):
+        eh.Subject(model, SEEN, positive="yes")
+
+
+ONE_ANSWER = "one answer only: every outcome was approve"
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_software_that_gave_one_answer_only_is_seen_beside_the_verdict(verb):
+    def generous(people):
+        return np.full(len(people), "approve")
+
+    found = VERBS[verb](eh.Subject(generous, SEEN, positive="approve"))
+    assert {finding.only_answer for finding in found.findings} == {"approve"}
+    for part in (found, *found.parts):
+        assert ONE_ANSWER in part.to_text()
+        assert ONE_ANSWER.casefold() in part.to_html().casefold()
+    assert '"only_answer": "approve"' in found.to_json()
+
+
+def test_several_outputs_have_their_own_answers():
+    def both(people):
+        return {"grant": np.full(len(people), "yes"), "rate": people["age"] % 3}
+
+    subject = eh.Subject(
+        both, SEEN, outputs=["grant", "rate"], positive={"grant": "yes", "rate": 0}
+    )
+    found = eh.measure(subject, kind="group")
+    by_output = {finding.output: finding.only_answer for finding in found.findings}
+    assert by_output == {"grant": "yes", "rate": None}
+    wrong = eh.Subject(
+        both, SEEN, outputs=["grant", "rate"], positive={"grant": "yes", "rate": 7}
+    )
+    with pytest.raises(eh.UsageError, match=r"output 'rate'.*positive\['rate'\] = 7"):
+        eh.measure(wrong, kind="group")
+
+
+def test_texts_where_the_favourable_outcome_is_a_number_are_a_mistake_of_the_user():
+    with pytest.raises(eh.UsageError, match="one is a text") as refused:
+        eh.measure(eh.Subject(approve, SEEN, positive=1), kind="group")
+    assert refused.value.exit_code == 2
+
+
+def test_recorded_decisions_of_one_kind_are_marked_and_a_wrong_outcome_is_refused():
+    people = ROWS.assign(granted="no")
+    for verb in (eh.measure_log, eh.mine_log):
+        found = verb(people, outcome="granted", over=["sex"], positive="no", limit=0.1)
+        assert {finding.only_answer for finding in found.findings} == {"no"}
+        assert "one answer only: every outcome was no" in found.to_text()
+        with pytest.raises(eh.UsageError, match=r"positive = 'yes'.*'no'"):
+            verb(people, outcome="granted", over=["sex"], positive="yes")
+    with pytest.raises(eh.UsageError, match=r"positive = 'yes'.*'no'"):
+        eh.impact(people, outcome="granted", over=["sex"], positive="yes")
+
+
+def test_a_wrong_favourable_outcome_of_a_command_ends_with_code_two(tmp_path, capsys):
+    (tmp_path / "loan.py").write_text(
+        "import sys\nprint('approve' if int(sys.argv[1]) > 40 else 'deny')\n"
+    )
+    ROWS[:40].to_csv(tmp_path / "people.csv", index=False)
+    (tmp_path / "evenhand.toml").write_text(
+        f'[subject]\ncommand = ["{sys.executable}", "{tmp_path}/loan.py", "{{age}}", "{{sex}}"]\n'
+        'positive = "yes"\n[space]\nfrom = "people.csv"\nprotected = ["sex"]\n'
+    )
+    config = str(tmp_path / "evenhand.toml")
+    for command in (["measure", config, "--kind", "group"], ["mine", config]):
+        code = main([*command, "--limit", "0.1", "--queries", "120"])
+        assert code == 2
+        printed = capsys.readouterr()
+        assert "positive = 'yes'" in printed.err
+        assert "'approve'" in printed.err
+        assert "'deny'" in printed.err
+        assert "PASS" not in printed.out
+
+
+# What else a run tells
+
+
+def test_a_prevalence_says_what_it_is():
+    found = eh.prevalence(old_enough, SEEN)
+    assert found.job == "prevalence"
+    assert eh.Result.from_dict(found.to_dict()).job == "prevalence"
+    check = {"job": "prevalence", "over": ["sex"], "limit": 0.1}
+    (part,) = eh.audit(old_enough, SEEN, checks=[check]).parts
+    assert part.job == "prevalence"
+
+
+def test_minings_over_several_sets_have_keys_of_their_own():
+    found = eh.mine(_biased, WHOLE, PEOPLE, over=[("sex",), ("sex", "race")])
+    keys = [finding.key for finding in found.findings]
+    assert len(keys) == len(set(keys))
+    assert all(" among " in key for key in keys)
+    held = hold(found, found)
+    assert {comparison.state for comparison in held} == {"not surely worse"}
+    alone = eh.mine(_biased, WHOLE, PEOPLE, over=["sex", "race"])
+    assert not any(" among " in finding.key for finding in alone.findings)
+
+
+@pytest.mark.parametrize("kind", ["causal", "group"])
+def test_a_measure_that_is_interrupted_at_once_says_so(kind):
+    asked = []
+
+    def interrupted(people):
+        asked.append(len(people))
+        if sum(asked) > 64:
+            raise KeyboardInterrupt
+        return people["age"] > 40
+
+    found = eh.measure(interrupted, SEEN, kind=kind, exact=False, limit=0.05)
+    assert found.stop == eh.StopReason.INTERRUPTED
+    assert found.exit_code == 130
+    assert found.worst.estimate.n == 0
+    assert found.verdict == "undecided"

@@ -255,5 +255,10 @@ def _looseness(finding: Finding) -> tuple[bool, float]:
 
 
 def _bound_key(finding: Finding) -> str:
-    """Return the key of the bound on all rules without a finding of their own."""
-    return key_of(finding.score, EVERY, finding.output)
+    """Return the key of the bound on all rules without a finding of their own.
+
+    Minings over several sets of features have one each, which its key names after the rest.
+    """
+    own = key_of(finding.score, finding.about, finding.output)
+    mining = finding.key.removeprefix(own)
+    return key_of(finding.score, EVERY, finding.output) + mining

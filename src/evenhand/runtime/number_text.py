@@ -40,14 +40,18 @@ _MOST_FIGURES = 10
 # Shares
 
 
-def percent(share: float, digits: int = 1) -> str:
+def percent(share: float, digits: int = 1, *, limit: float | None = None) -> str:
     """Return a share in percent, with a fixed number of decimals.
+
+    Beside a limit it has as many more as show on which side of it the share lies.
 
     >>> percent(0.1234), percent(0.1234, 0)
     ('12.3 %', '12 %')
+    >>> percent(0.0504, limit=0.05), percent(0.139, limit=0.05), percent(0.05, limit=0.05)
+    ('5.04 %', '13.9 %', '5.0 %')
     """
-    number = 100 * share
-    return f"{number:.{digits}f} %"
+    number = points_bare(share, digits, limit=limit)
+    return f"{number} %"
 
 
 def percent_of(part: float, whole: float, digits: int = 1) -> str:
@@ -132,14 +136,14 @@ def page_place(share: float) -> str:
 # Intervals
 
 
-def between(low: float, high: float, digits: int = 1) -> str:
-    """Return an interval of shares, each end in percent.
+def between(low: float, high: float, digits: int = 1, *, limit: float | None = None) -> str:
+    """Return an interval of shares, each end in percent, as `percent` does.
 
     >>> between(0.052, 0.215)
     '5.2 % to 21.5 %'
     """
-    low_text = percent(low, digits)
-    high_text = percent(high, digits)
+    low_text = percent(low, digits, limit=limit)
+    high_text = percent(high, digits, limit=limit)
     return f"{low_text} to {high_text}"
 
 
@@ -207,24 +211,35 @@ def points(difference: float, digits: int = 1, *, sign: str = "") -> str:
     return f"{number} points"
 
 
-def points_bare(difference: float, digits: int = 1, *, sign: str = "") -> str:
-    """Return a difference of shares in points, where the unit stands elsewhere.
+def points_bare(
+    difference: float, digits: int = 1, *, sign: str = "", limit: float | None = None
+) -> str:
+    """Return a difference of shares in points, as `percent` does, without the unit.
 
     >>> points_bare(0.273)
     '27.3'
     """
     number = 100 * difference
+    if limit is not None:
+        digits = _beside(number, 100 * limit, digits, _MOST_DECIMALS, "f")
     return f"{number:{sign}.{digits}f}"
 
 
-def points_between(low: float, high: float, digits: int = 1, *, sign: str = "") -> str:
+def points_between(
+    low: float,
+    high: float,
+    digits: int = 1,
+    *,
+    sign: str = "",
+    limit: float | None = None,
+) -> str:
     """Return an interval of a difference of shares in points, where the unit stands elsewhere.
 
-    >>> points_between(0.251, 0.294)
-    '25.1 to 29.4'
+    >>> points_between(0.251, 0.294), points_between(0.0504, 0.139, limit=0.05)
+    ('25.1 to 29.4', '5.04 to 13.9')
     """
-    low_text = points_bare(low, digits, sign=sign)
-    high_text = points_bare(high, digits, sign=sign)
+    low_text = points_bare(low, digits, sign=sign, limit=limit)
+    high_text = points_bare(high, digits, sign=sign, limit=limit)
     return f"{low_text} to {high_text}"
 
 
@@ -281,36 +296,12 @@ def percent_decimals(low: float, high: float, value: float = 0.0, *, most: int =
     return decimals_for(100 * size, most=most)
 
 
-def percent_beside(share: float, limit: float | None, digits: int = 1) -> str:
-    """Return a share in percent, with as many decimals as show on which side of a limit it lies.
-
-    >>> percent_beside(0.0504, 0.05), percent_beside(0.139, 0.05), percent_beside(0.05, 0.05)
-    ('5.04 %', '13.9 %', '5.0 %')
-    >>> percent_beside(0.0504, None)
-    '5.0 %'
-    """
-    shown_limit = None if limit is None else 100 * limit
-    decimals = _beside(100 * share, shown_limit, digits, _MOST_DECIMALS, "f")
-    return percent(share, decimals)
-
-
-def points_beside(difference: float, limit: float | None, digits: int = 1) -> str:
-    """Return a difference of shares in points, without its unit, as `percent_beside` does.
-
-    >>> points_beside(0.0504, 0.05), points_beside(0.139, 0.05)
-    ('5.04', '13.9')
-    """
-    return percent_beside(difference, limit, digits).removesuffix(" %")
-
-
-def _beside(
-    number: float, limit: float | None, least: int, most: int, notation: str
-) -> int:
+def _beside(number: float, limit: float, least: int, most: int, notation: str) -> int:
     """Return the least digits with which a number compares with a limit as it does by itself.
 
     Where so many digits would not tell them apart, it stays with the least.
     """
-    if limit is None or not math.isfinite(number):
+    if not math.isfinite(number):
         return least
     shown_limit = float(plain(limit))
     side = (number > limit) - (number < limit)
@@ -344,26 +335,22 @@ def decimal_between(low: float, high: float, digits: int = 3) -> str:
     return f"{low_text} to {high_text}"
 
 
-def amount(value: float, *, sign: str = "") -> str:
-    """Return a score of any size with four significant figures.
+def amount(value: float, *, sign: str = "", limit: float | None = None) -> str:
+    """Return a score of any size with four significant figures, more beside a limit that is near.
 
     >>> amount(12.5), amount(1234.567), amount(0.5, sign="+"), amount(41_237.5)
     ('12.5', '1,235', '+0.5', '41,240')
+    >>> amount(5.0001, limit=5), amount(7.00001, limit=5)
+    ('5.0001', '7')
     """
+    if limit is not None:
+        most = _beside(value, limit, 4, _MOST_FIGURES, "g")
+        if most > 4:
+            return f"{value:{sign}.{most}g}"
     if not _LEAST_GROUPED <= abs(value) < _MOST_GROUPED:
         return f"{value:{sign}.4g}"
     four_figures = float(f"{value:.4g}")
     return f"{four_figures:{sign},.0f}"
-
-
-def amount_beside(value: float, limit: float | None) -> str:
-    """Return a score of any size, with as many figures as show on which side of a limit it lies.
-
-    >>> amount_beside(5.0001, 5), amount_beside(5.0001, None), amount_beside(7.0, 5)
-    ('5.0001', '5', '7')
-    """
-    most = _beside(value, limit, 4, _MOST_FIGURES, "g")
-    return figures(value, most)
 
 
 def amount_between(low: float, high: float, *, sign: str = "") -> str:

@@ -63,11 +63,22 @@ def ask(
         score.groups,
         output=question.view.title,
         score=question.kind,
-        by_construction=question.kind == "causal"
-        and unseen(question.space, question.names),
+        by_construction=_by_construction(question, terms),
         only_answer=only_answer,
     )
     return Answer(finding, score.stop, score.notes, score.tests)
+
+
+def _by_construction(question: Question, terms: Terms) -> bool:
+    """Return whether the answer follows from the software not seeing any of the features.
+
+    Rates of groups may still differ, where other features go with these in the population.
+    """
+    space = question.space
+    names = question.names
+    if not unseen(space, names):
+        return False
+    return question.kind == "causal" or terms.sampler.separate(space, names)
 
 
 def _whole(question: Question, terms: Terms, meter: Meter, *, keep: bool) -> Score | None:

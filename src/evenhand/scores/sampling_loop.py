@@ -21,7 +21,7 @@ import numpy as np
 from evenhand.runtime.errors import UsageError
 from evenhand.scores.settling import settle_differs
 from evenhand.statistics.estimate import StopReason
-from evenhand.subject.answers_seen import MOST
+from evenhand.subject.answers_seen import MOST, first_answers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -69,6 +69,35 @@ class Counted:
     """The inputs asked for each draw, where that differs from draw to draw."""
     answers: list[tuple[int, Any]] = field(default_factory=list)
     """The different answers, each with the number of the first draw that got it."""
+
+
+@dataclass(frozen=True, slots=True)
+class CountedTwins:
+    """What was found among the variants of some points."""
+
+    hits: NDArray[Any]
+    """The distance of each point to its farthest variant."""
+    asked: NDArray[np.int64]
+    """How many inputs were asked for each."""
+    cases: list[tuple[int, Case]]
+    answers: list[tuple[int, Any]]
+    """The different answers, each with the number of the first point that got it."""
+
+    @classmethod
+    def of(
+        cls,
+        hits: NDArray[Any],
+        asked: NDArray[np.int64],
+        cases: list[tuple[int, Case]],
+        base: NDArray[Any],
+    ) -> CountedTwins:
+        """Take the answers from the outcomes of the points, and from the cases.
+
+        A variant that is no case got the outcome of its point, or one that comes after a case.
+        """
+        answers = first_answers(base)
+        answers += [(row, case.outcomes[1]) for row, case in cases]
+        return cls(hits, asked, cases, answers)
 
 
 class Count(Protocol):

@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from evenhand.results.evidence import Case
-from evenhand.scores.sampling_loop import CASES, Counted
+from evenhand.scores.sampling_loop import CASES, Counted, CountedTwins
 from evenhand.space.feature import plain
-from evenhand.subject.answers_seen import first_answers
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -90,35 +89,6 @@ class Trial(Protocol):
     def __call__(self, rows: NDArray[np.intp]) -> Points:
         """Return the variants of the points with these numbers, assignment by assignment."""
         ...
-
-
-@dataclass(frozen=True, slots=True)
-class CountedTwins:
-    """What was found among the variants of some points."""
-
-    hits: NDArray[Any]
-    """The distance of each point to its farthest variant."""
-    asked: NDArray[np.int64]
-    """How many inputs were asked for each."""
-    cases: list[tuple[int, Case]]
-    answers: list[tuple[int, Any]]
-    """The different answers, each with the number of the first point that got it."""
-
-    @classmethod
-    def of(
-        cls,
-        hits: NDArray[Any],
-        asked: NDArray[np.int64],
-        cases: list[tuple[int, Case]],
-        base: NDArray[Any],
-    ) -> CountedTwins:
-        """Take the answers from the outcomes of the points, and from the cases.
-
-        A variant that is no case got the outcome of its point, or one that comes after a case.
-        """
-        answers = first_answers(base)
-        answers += [(row, case.outcomes[1]) for row, case in cases]
-        return cls(hits, asked, cases, answers)
 
 
 @dataclass(frozen=True)

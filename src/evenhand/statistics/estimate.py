@@ -260,7 +260,7 @@ class Estimate:
 
     def _percent(self, share: float) -> str:
         digits = number_text.percent_decimals(self.low, self.high, self.value)
-        return number_text.percent_beside(share, self.beside, digits)
+        return number_text.percent(share, digits, limit=self.beside)
 
     @property
     def text_without_n(self) -> str:
@@ -396,7 +396,7 @@ class Amount(Estimate):
     @property
     def value_text(self) -> str:
         """The value as people read it."""
-        return number_text.amount_beside(self.value, self.beside)
+        return number_text.amount(self.value, limit=self.beside)
 
     @property
     def interval_text(self) -> str:
@@ -408,8 +408,8 @@ class Amount(Estimate):
     @property
     def ends_text(self) -> tuple[str, str]:
         """Both ends of the interval as people read them."""
-        low = number_text.amount_beside(self.low, self.beside)
-        return low, number_text.amount_beside(self.high, self.beside)
+        low = number_text.amount(self.low, limit=self.beside)
+        return low, number_text.amount(self.high, limit=self.beside)
 
     def __str__(self) -> str:
         if self.level == 1:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand.runtime.errors import BadOutcome, clip, nearest
+from evenhand.runtime.errors import BadOutcome, UsageError, clip, nearest
 from evenhand.runtime.values import as_outcomes
 from evenhand.space.feature import plain
 
@@ -84,7 +84,7 @@ class Answers:
         """Refuse texts where the favourable outcome is a number, and numbers where it is a text."""
         if isinstance(self.positive, str) != isinstance(outcomes[0], str):
             first = outcomes[:1].tolist()[0]
-            raise BadOutcome(
+            raise UsageError(
                 f"{self.name} answered {clip(repr(first))}, which cannot be compared with"
                 f" positive = {self.positive!r}; one is a text and the other is not"
             )

@@ -161,13 +161,13 @@ def test_labels_and_positive_are_compared_with_the_answers():
     )
     assert "loan" in message
     refused(
-        BadOutcome,
+        UsageError,
         lambda: Answers("loan", positive="1").check(np.array([1, 0]), 2),
         "positive = '1'",
         "answered 1",
     )
     refused(
-        BadOutcome,
+        UsageError,
         lambda: Answers("loan", positive=1).check(np.array(["1"]), 1),
         "positive = 1",
         "'1'",

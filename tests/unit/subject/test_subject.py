@@ -279,7 +279,7 @@ def test_the_favourable_outcome():
     second_class = Subject(CountingFunction(), SPACE, positive=2)
     assert second_class.favourable(np.array([1, 2])).tolist() == [False, True]
     wrong = Subject(CountingFunction(), SPACE, positive="yes")
-    refused(BadOutcome, lambda: wrong.decide(POINTS), "positive = 'yes'", "text")
+    refused(UsageError, lambda: wrong.decide(POINTS), "positive = 'yes'", "text")
 
 
 # Fitted estimators

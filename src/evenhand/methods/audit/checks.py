@@ -343,6 +343,11 @@ def usual(space: Space | None, *, real: bool, rates: bool = True) -> list[dict[s
     for name in seen:
         checks.append({"job": "search", "over": [name]})
     if real:
+        for name in protected:
+            if name not in seen and space.feature(name).variety <= MOST_LEVELS:
+                group = {"job": "measure", "kind": "group", "over": [name], "limit": GAP}
+                checks.append(group)
+    if real:
         sizes = [space.feature(name).size for name in protected]
         if rates and min(sizes) <= MOST_LEVELS:
             checks.append({"job": "impact"})

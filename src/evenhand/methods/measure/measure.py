@@ -18,7 +18,7 @@ from evenhand.runtime.budget import Meter, Spent, checked_budget
 from evenhand.runtime.errors import UsageError, nearest
 from evenhand.runtime.progress import progress_bar
 from evenhand.runtime.workers import Workers
-from evenhand.scores.answer import ask
+from evenhand.scores.answer import Answer, ask
 from evenhand.scores.kinds import KINDS, questions_of
 from evenhand.scores.question import Terms
 from evenhand.scores.sampling_loop import prepared
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 
     from evenhand.population.samplers import Sampler
     from evenhand.runtime.budget import Budget
-    from evenhand.scores.answer import Answer
     from evenhand.scores.question import Question
     from evenhand.scores.test_suite import Suite, Tests
     from evenhand.space.feature_sets import Over
@@ -167,7 +166,7 @@ def measure(
         for question in questions:
             # What a set leaves of its share of the budget is shared by those after it.
             part = meter.share(len(questions) - len(answers))
-            answer = ask(question, terms, part, workers, keep=keep_tests)
+            answer = _answer(question, terms, part, workers, keep=keep_tests)
             meter.queries += part.queries
             answers.append(answer)
             if answer.stop is StopReason.INTERRUPTED:
@@ -265,7 +264,7 @@ def prevalence(
     """
     if margin is None and limit is None:
         margin = RARE_MARGIN
-    return measure(
+    found = measure(
         subject,
         space,
         over=over,
@@ -278,6 +277,7 @@ def prevalence(
         n_jobs=n_jobs,
         progress=progress,
     )
+    return replace(found, job="prevalence")
 
 
 def _terms(given: Terms) -> Terms:
@@ -291,6 +291,16 @@ def _terms(given: Terms) -> Terms:
     # A plan refuses what is wrong, before anything is asked.
     Plan(given.level, margin, given.limit, given.interval)
     return replace(given, margin=margin)
+
+
+def _answer(
+    question: Question, terms: Terms, meter: Meter, workers: Workers, *, keep: bool
+) -> Answer:
+    """Answer a question; of one that is interrupted before its first look, nothing is known."""
+    try:
+        return ask(question, terms, meter, workers, keep=keep)
+    except KeyboardInterrupt:
+        return Answer(_unmeasured(question, terms), StopReason.INTERRUPTED)
 
 
 def _unmeasured(question: Question, terms: Terms) -> Finding:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand.methods.mine import messages
-from evenhand.results.evidence import Finding, Group
+from evenhand.results.evidence import Finding, Group, key_of
 from evenhand.runtime import number_text
 from evenhand.space.rule import Rule
 from evenhand.statistics.estimate import Estimate
@@ -147,6 +147,8 @@ class FindingWriter:
     paper: PaperScores | None = None
     number: int = 0
     """Which mining of the result this is."""
+    several: bool = False
+    """Whether the result has minings over several sets of features."""
 
     def ranked(self, most: int) -> RankedStories:
         """Return the stories to report, best evidence first, with what is known of them."""
@@ -286,14 +288,8 @@ class FindingWriter:
             n = 2 * score.n
         value = abs(entry["difference"])
         estimate = self._estimate(value, entry["low"], entry["high"], n, "melded")
-        estimate = estimate.shown_beside(self.limit)
-        difference = points_apart(estimate)
-        claim = self.words.claim(
-            entry["text"],
-            lead.inside,
-            lead.outside,
-            difference,
-        )
+        difference = points_apart(estimate.shown_beside(self.limit))
+        claim = self.words.claim(entry["text"], lead.inside, lead.outside, difference)
         return Finding(
             claim,
             self.mining.rule(lead),
@@ -304,14 +300,14 @@ class FindingWriter:
             output=self.words.output,
             score=self.words.score,
             detail=place,
+            key=self._key(self.mining.rule(lead)),
         )
 
     def _finding_of_others(self, rest: Entry) -> Finding:
         """Return the finding that bounds all rule sets that lead no story."""
         value = rest["value"]
         estimate = self._estimate(value, rest["low"], rest["high"], self._rows, "melded")
-        estimate = estimate.shown_beside(self.limit)
-        difference = points_apart(estimate)
+        difference = points_apart(estimate.shown_beside(self.limit))
         return Finding(
             self.words.claim_of_others(rest["rules"], difference),
             Rule(()),
@@ -320,7 +316,16 @@ class FindingWriter:
             output=self.words.output,
             score=self.words.score,
             detail=Place(self.number, "rest"),
+            key=self._key(Rule(())),
         )
+
+    def _key(self, rule: Rule) -> str:
+        """Return what tells a finding from those of other minings, over other sets of features."""
+        key = key_of(self.words.score, rule, self.words.output)
+        if not self.several:
+            return key
+        names = ", ".join(sorted(self.mining.names))
+        return f"{key} among {names}"
 
     def _mining_entry(self, stories: list[Entry], rest: Entry | None) -> Entry:
         """Return what the details of a result hold of this mining."""
@@ -378,6 +383,7 @@ def rank(
         part.mining.need_rules()
     examined = sum(part.mining.ranking.examined for part in parts)
     graded = any(part.mining.treated.graded for part in parts)
+    sets = {part.mining.names for part in parts}
     intervals = SimultaneousIntervals(level, examined, graded=graded)
     ranked = []
     for number, part in enumerate(parts):
@@ -388,6 +394,7 @@ def rank(
             limit=limit,
             paper=part.paper,
             number=number,
+            several=len(sets) > 1,
         )
         ranked.append(writer.ranked(top))
     return ranked
@@ -481,12 +488,10 @@ def points_apart(estimate: Estimate) -> str:
     'difference 27.3 points, 25.1 to 29.4'
     """
     digits = number_text.percent_decimals(estimate.low, estimate.high, most=4)
-    numbers = estimate.value, estimate.low, estimate.high
-    value, low, high = (
-        number_text.points_beside(number, estimate.beside, digits) for number in numbers
-    )
+    limit = estimate.beside
+    value = number_text.points_bare(estimate.value, digits, limit=limit)
     points = f"{value} points"
     if estimate.level >= 1:
         return messages.DIFFERENCE.format(points=points)
-    interval = f"{low} to {high}"
+    interval = number_text.points_between(estimate.low, estimate.high, digits, limit=limit)
     return messages.DIFFERENCE_BETWEEN.format(points=points, interval=interval)

@@ -340,14 +340,12 @@ HIGHER = "higher →"
 
 # Heat maps: titles, and notes below the cells.
 
-MAP_OF_RATES = "how often people get {outcome}, by {features}: from {ends}"
-MAP_OF_MEANS = "mean of {outcome}, by {features}: from {ends}"
-MAP_OF_TERM_RATES = (
-    "how often texts get {outcome}, by the term for {categories}: from {ends}"
-)
-MAP_OF_TERM_MEANS = "mean of {outcome}, by the term for {categories}: from {ends}"
-MAP_OF_CHANGES = "texts whose outcome changes, by the term for {categories}: from {ends}"
-MAP_ENDS = "{lowest} to {highest}"
+MAP_OF_RATES = "how often people get {outcome}, by {features}{ends}"
+MAP_OF_MEANS = "mean of {outcome}, by {features}{ends}"
+MAP_OF_TERM_RATES = "how often texts get {outcome}, by the term for {categories}{ends}"
+MAP_OF_TERM_MEANS = "mean of {outcome}, by the term for {categories}{ends}"
+MAP_OF_CHANGES = "texts whose outcome changes, by the term for {categories}{ends}"
+MAP_ENDS = ": from {lowest} to {highest}"
 MAP_END = "{rate} ({cell})"
 CELLS_OF_ROWS = (
     "each cell: the rate, without an interval, and the rows; white: the rate of everybody,"

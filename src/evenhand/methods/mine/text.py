@@ -204,16 +204,15 @@ def _stories(entry: Mapping[str, Any], findings: Sequence[MinedFinding]) -> _Sto
     limit = findings[0].finding.limit
     for story in stories:
         difference = story["difference"]
-        points = number_text.points_beside(abs(difference), limit, digits)
+        points = number_text.points_bare(abs(difference), digits, limit=limit)
         row = [
             _rate(story["rate"]["value"], digits, graded=scores(entry)),
             _rate(story["other"]["value"], digits, graded=scores(entry)),
             f"{_arrow(difference)} {points}",
         ]
         if level < 1:
-            low = number_text.points_beside(story["low"], limit, digits)
-            high = number_text.points_beside(story["high"], limit, digits)
-            row.append(f"{low} to {high}")
+            ends = story["low"], story["high"]
+            row.append(number_text.points_between(*ends, digits, limit=limit))
         if "texts" in entry:
             row.append(number_text.count(story["texts"]))
         else:
@@ -283,10 +282,9 @@ def _changes(entry: Mapping[str, Any], findings: Sequence[MinedFinding]) -> _Sto
     below = []
     for found in findings:
         estimate = found.finding.estimate
-        share = number_text.percent_beside(estimate.value, estimate.beside, digits)
-        low = number_text.percent_beside(estimate.low, estimate.beside, digits)
-        high = number_text.percent_beside(estimate.high, estimate.beside, digits)
-        interval = f"{low} to {high}"
+        limit = estimate.beside
+        share = number_text.percent(estimate.value, digits, limit=limit)
+        interval = number_text.between(estimate.low, estimate.high, digits, limit=limit)
         texts = number_text.count(found.story["texts"])
         rows.append([share, interval, texts])
         terms = _most_changing(entry, found.story, digits)

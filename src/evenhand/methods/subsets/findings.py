@@ -9,7 +9,6 @@ from evenhand.methods.subsets import messages
 from evenhand.methods.subsets.lattice import State
 from evenhand.results.evidence import Finding
 from evenhand.runtime import number_text
-from evenhand.space.feature_sets import unseen
 from evenhand.statistics.estimate import Estimate
 
 if TYPE_CHECKING:
@@ -53,18 +52,15 @@ def _finding(
         groups, cases = tested.shown
     elif tested.shown:
         cases = tested.shown
-    members = lattice.members(mask)
-    by_construction = kind == "causal" and unseen(view.subject.space, members)
     return Finding(
         _claim(lattice, mask, view, kind, state),
-        members,
+        lattice.members(mask),
         tested.estimate,
         judge.limit,
         tuple(cases),
         tuple(groups),
         output=view.title,
         score=kind,
-        by_construction=by_construction,
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ from evenhand.runtime.errors import UsageError
 from evenhand.scores.enumeration import SMALL, SMALL_EXPENSIVE, part
 from evenhand.scores.enumeration import whole as everything
 from evenhand.scores.question import Terms
+from evenhand.space.feature_sets import unseen
 from evenhand.space.variants import MOST_ASSIGNMENTS
 from evenhand.statistics.estimate import StopReason
 
@@ -220,7 +221,16 @@ class Search:
 
     def findings(self) -> list[Finding]:
         """Return the border."""
-        return findings_of(self.lattice, self.view, self.kind, self.judge)
+        findings = findings_of(self.lattice, self.view, self.kind, self.judge)
+        return [self._marked(finding) for finding in findings]
+
+    def _marked(self, finding: Finding) -> Finding:
+        """Return a finding that tells whether it is so by construction."""
+        space = self.view.subject.space
+        hidden = unseen(space, finding.about)
+        if hidden and self.kind == "group":
+            hidden = self.options.sampler.separate(space, finding.about)
+        return replace(finding, by_construction=hidden)
 
     def table(self) -> dict[str, Any]:
         """Return the lattice as JSON holds it."""
