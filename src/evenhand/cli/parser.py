@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from evenhand.cli import commands, options_for
 from evenhand.cli.overview import CODES, DESCRIPTION, overview
 from evenhand.runtime.options import CUTS, FEATURES, FLAG, NUMBER, TEXTS, WHOLE
-from evenhand.runtime.values import parse_outcome
 from evenhand.verbs import VERBS
 
 if TYPE_CHECKING:
@@ -109,6 +108,9 @@ def cuts_of(text: str) -> str | list[Any]:
     >>> cuts_of("25,40.5"), cuts_of("year"), cuts_of("2020-01-01,2021-01-01"), cuts_of("40")
     ([25, 40.5], 'year', ['2020-01-01', '2021-01-01'], [40])
     """
+    # Imported where it is used: numpy would make the help slow.
+    from evenhand.runtime.values import parse_outcome
+
     words = names_of(text)
     if len(words) == 1 and words[0].isalpha():
         return words[0]
