@@ -133,7 +133,6 @@ def test_undecided_exits_with_3(process, config, tmp_path):
         ("kill -SEGV $$", "SIGSEGV"),
         ("true", "printed nothing"),
         ("echo yes; echo no", "2 lines"),
-        ("echo 0.5", "positive = 'yes'"),
         ("echo NaN", "NaN"),
         ("sleep 30; echo yes", "within 1 s"),
         ("printf '\\377\\n'", "UTF-8"),
@@ -143,6 +142,17 @@ def test_a_failing_program_exits_with_4(run, config, tmp_path, body, words):
     script(tmp_path, body)
     config(COMMAND + "timeout = 1\n")
     assert words in complaint(run("measure", expect=4)).replace("nan", "NaN")
+
+
+@pytest.mark.parametrize("answer", ["0.5", "maybe"])
+def test_an_answer_that_cannot_be_the_favourable_one_is_a_mistake_of_the_file(
+    run, config, tmp_path, answer
+):
+    script(tmp_path, f"echo {answer}")
+    config(COMMAND)
+    complained = complaint(run("measure", "--kind", "group", expect=2))
+    assert "positive = 'yes'" in complained
+    assert answer in complained
 
 
 def test_what_was_executed_before_the_crash_is_kept(process, config, tmp_path):
