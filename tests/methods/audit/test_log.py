@@ -233,3 +233,16 @@ def test_wrong_words_are_one_sentence(tmp_path, capsys, monkeypatch, words, sent
     monkeypatch.chdir(tmp_path)
     assert main(["audit", *words]) == 2
     assert sentence in capsys.readouterr().err
+
+
+def test_the_limit_that_init_writes_as_a_comment_can_be_taken(tmp_path, monkeypatch):
+    written(tmp_path, BIASED)
+    monkeypatch.chdir(tmp_path)
+    words = ["decisions.csv", "--outcome", "decision", "--positive", "yes"]
+    assert main(["init", *words, "--protected", "sex", "--yes", "-o", "log.toml"]) == 0
+    text = (tmp_path / "log.toml").read_text(encoding="utf-8")
+    assert "# least_ratio = 0.8" in text
+    uncommented = text.replace("# least_ratio", "least_ratio")
+    (tmp_path / "log.toml").write_text(uncommented, encoding="utf-8")
+    found = eh.audit("log.toml")
+    assert found["impact"].verdict == "fail"

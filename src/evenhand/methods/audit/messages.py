@@ -67,7 +67,10 @@ LOG_OVER_NOTHING = (
     "over = {over} names no columns; name the protected columns of the log, as in"
     " over=['sex', 'race']"
 )
-LOG_BINS = "bins = {bins} must be a dictionary by column, such as {{'age': [25, 40], 'applied': 'year'}}"
+LOG_BINS = (
+    "bins = {bins} must be a dictionary by column, such as"
+    " {{'age': [25, 40], 'applied': 'year'}}"
+)
 SUMMARY_NOT_WRITTEN = "GITHUB_STEP_SUMMARY: cannot write the summary to {file}: {reason}"
 
 # ------------------------------------------------------------------------------------------------

@@ -57,7 +57,7 @@ over = ["sex"]
 
 [[checks]]
 job = "impact"      # selection rates and impact ratios of the people in the data
-# limit = 0.8       # fails where a group's rate is clearly under four fifths of the highest
+# least_ratio = 0.8 # fails where a group's rate is clearly under four fifths of the highest
 
 [[checks]]
 job = "mine"        # readable subgroups that are treated differently from everyone else
