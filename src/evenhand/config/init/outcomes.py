@@ -21,30 +21,79 @@ FEWEST_ROWS = 30
 """Rows with a true outcome that it takes to tell which answer stands for which outcome."""
 CLEAR = 0.6
 """The share of rows that must agree for an answer to stand for an outcome."""
+MARGIN = 0.1
+"""How much clearer than any other answer that must be."""
 MOST_LABELS = 20
 """Numbers of more values than these are amounts, and not labels."""
 SHOWN = 8
 """How many answers a line shows."""
 
-# fmt: off
 GOOD = frozenset(
     {
-        "yes", "y", "true", "t", "1", "approve", "approved", "approves", "accept", "accepted",
-        "grant", "granted", "admit", "admitted", "hire", "hired", "pass", "passed", "good",
-        "positive", "success", "successful", "eligible", "qualified", "selected", "invite",
-        "invited", "offer", "offered", "win", "high",
+        "yes",
+        "y",
+        "true",
+        "t",
+        "1",
+        "approve",
+        "approved",
+        "approves",
+        "accept",
+        "accepted",
+        "grant",
+        "granted",
+        "admit",
+        "admitted",
+        "hire",
+        "hired",
+        "pass",
+        "passed",
+        "good",
+        "positive",
+        "success",
+        "successful",
+        "eligible",
+        "qualified",
+        "selected",
+        "invite",
+        "invited",
+        "offer",
+        "offered",
+        "win",
+        "high",
     }
 )
 """Words of favourable outcomes."""
 BAD = frozenset(
     {
-        "no", "n", "false", "f", "0", "-1", "deny", "denied", "denies", "reject", "rejected",
-        "refuse", "refused", "decline", "declined", "fail", "failed", "bad", "negative",
-        "failure", "unsuccessful", "ineligible", "unqualified", "unselected", "low",
+        "no",
+        "n",
+        "false",
+        "f",
+        "0",
+        "-1",
+        "deny",
+        "denied",
+        "denies",
+        "reject",
+        "rejected",
+        "refuse",
+        "refused",
+        "decline",
+        "declined",
+        "fail",
+        "failed",
+        "bad",
+        "negative",
+        "failure",
+        "unsuccessful",
+        "ineligible",
+        "unqualified",
+        "unselected",
+        "low",
     }
 )
 """Words of unfavourable outcomes."""
-# fmt: on
 
 
 @dataclass(frozen=True)
@@ -160,9 +209,11 @@ def corresponding(target: Any, answers: SeenAnswers) -> Favourable | None:
     if known:
         best = max(known, key=lambda label: known[label])
         others = [share for label, share in known.items() if label != best]
-        if known[best] >= CLEAR and all(known[best] - share > 0.1 for share in others):
-            share = percent(known[best])
-            reason = f"which goes with {target!r} in the data: {share} of rows agree"
+        second = max(others, default=0.0)
+        share = known[best]
+        if share >= CLEAR and share > second + MARGIN:
+            agreeing = percent(share)
+            reason = f"which goes with {target!r} in the data: {agreeing} of rows agree"
             return Favourable(best, reason)
     by_tone = _by_tone(target, labels)
     by_order = _by_order(target, labels, answers.targets)
