@@ -274,7 +274,7 @@ class Profile:
         # So that what is wrong with the profile is found before anything is drawn.
         self.distribution(space)
         text = self._text(space)
-        if space.constraints:
+        if space.constrained:
             return f"{text}; valid inputs only"
         return text
 

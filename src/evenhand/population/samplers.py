@@ -58,7 +58,7 @@ class Uniform:
 
     def population(self, space: Space) -> str:
         """Name the population in words."""
-        inputs = "all valid inputs" if space.constraints else "all inputs"
+        inputs = "all valid inputs" if space.constrained else "all inputs"
         if space.even:
             return f"{inputs}, uniformly"
         return f"{inputs}, uniformly, with values missing as often as in the data"
@@ -77,7 +77,7 @@ class Uniform:
         """Return which groups have nobody in this population."""
         space = groups.space
         has_bins = any(space.feature(name).bins is not None for name in groups.names)
-        if not space.constraints and not has_bins:
+        if not space.constrained and not has_bins:
             return np.zeros(len(groups), dtype=np.bool_)
         # Constraints may exclude a group, and a bin may lie between two values.
         empty = [not groups.inhabited(group) for group in range(len(groups))]

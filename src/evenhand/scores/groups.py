@@ -221,7 +221,7 @@ class Groups:
             self.columns, self._cells, self.cells(group), strict=True
         ):
             moved[:, column] = cells.middle(cell)
-        return moved
+        return self.space.settle(moved)
 
     @cached_property
     def _whole(self) -> dict[tuple[int, ...], Block]:

@@ -82,8 +82,7 @@ class Neighbours:
         """Return the neighbours by features that are neither at issue nor protected."""
         space = view.subject.space
         kept = {*space.sets(over), *(space.index(name) for name in space.protected)}
-        free = [position for position in space.passed if position not in kept]
-        return cls(view, tuple(free))
+        return cls(view, space.derivations.movable(space.passed, kept))
 
     @cached_property
     def counts(self) -> NDArray[np.intp]:
@@ -226,9 +225,12 @@ class Neighbours:
         if feature.kind == "category":
             return (values + (1 + turns)) % len(feature.levels)
         moved = values + (2 * turns - 1) * (feature.step or STEP)
+        missing = feature.is_missing(values)
         # Ends first: a range may end between two steps, and the nearest of them may lie outside.
         highest = Part.uniform(position, feature).high[0, 0]
-        return feature.snap(np.clip(moved, feature.low, highest))
+        known = feature.snap(np.clip(moved, feature.low, highest))
+        # What is not known has no neighbour.
+        return np.where(missing, values, known)
 
     def _kept(self, asked: Points, points: Points) -> Points:
         """Put rows themselves in the place of neighbours that break constraints, and return all.
@@ -236,7 +238,8 @@ class Neighbours:
         The array of neighbours is changed.
         """
         space = self.view.subject.space
-        if space.constraints:
+        if space.constrained:
+            space.settle(asked)
             broken = np.flatnonzero(~space.valid(asked))
             asked[broken] = points[broken % len(points)]
         return asked

@@ -16,6 +16,7 @@ import numpy as np
 
 from evenhand.runtime.errors import NoInputs, RareInputs, SpaceError, clip
 from evenhand.space.feature import combinations, count, empty_points, product, zero_points
+from evenhand.space.values.derived import NO_DERIVATIONS, Derivations
 from evenhand.space.values.weights import choose, running, weights_of
 
 if TYPE_CHECKING:
@@ -46,18 +47,26 @@ class Block:
     predicates: tuple[Check, ...]
     texts: tuple[str, ...]
     width: int
+    derivations: Derivations = NO_DERIVATIONS
+
+    @cached_property
+    def _drawn(self) -> list[int]:
+        """The places of the features that are drawn; the others follow from them."""
+        targets = self.derivations.targets
+        return [at for at, column in enumerate(self.columns) if column not in targets]
 
     @cached_property
     def combinations(self) -> int | float:
         """Number of combinations of values before constraints."""
-        return combinations(feature.size_with_missing for feature in self.features)
+        return combinations(self.features[at].size_with_missing for at in self._drawn)
 
     @cached_property
     def _listed(self) -> Points | None:
         """The valid combinations, where the block is small enough to list them."""
         if not self.predicates or self.combinations > LARGEST_TABLE:
             return None
-        every = product([feature.values_with_missing() for feature in self.features])
+        drawn = [self.features[at].values_with_missing() for at in self._drawn]
+        every = self._completed(product(drawn))
         table = every[self._valid(every)]
         if len(table) == 0:
             raise NoInputs(
@@ -108,9 +117,24 @@ class Block:
         names = ", ".join(feature.name for feature in self.features)
         return clip(names, 200)
 
+    def _completed(self, drawn: Points) -> Points:
+        """Return combinations of what is drawn with what follows from it."""
+        if not self.derivations.all:
+            return drawn
+        columns = list(self.columns)
+        points = zero_points(len(drawn), self.width)
+        points[:, [columns[at] for at in self._drawn]] = drawn
+        return np.asfortranarray(self.derivations.fill(points)[:, columns])
+
     def _valid(self, rows: Points) -> Flags:
         """Return which combinations satisfy all constraints."""
         mask = np.ones(len(rows), dtype=np.bool_)
+        for feature, column, values in zip(
+            self.features, self.columns, rows.T, strict=True
+        ):
+            # What follows may lie outside of what a feature, or a group, takes.
+            if column in self.derivations.targets:
+                mask &= feature.inside(values)
         at_once = max(1, _MOST_CELLS // self.width)
         for start in range(0, len(rows), at_once):
             part = rows[start : start + at_once]
@@ -151,9 +175,10 @@ class Block:
         while filled < len(out):
             missing = len(out) - filled
             trials = _trials(missing, filled, tried)
-            trial = empty_points(trials, len(self.features))
-            for position, feature in enumerate(self.features):
-                feature.draw(len(trial), rng, trial[:, position])
+            drawn = empty_points(trials, len(self._drawn))
+            for position, at in enumerate(self._drawn):
+                self.features[at].draw(trials, rng, drawn[:, position])
+            trial = self._completed(drawn)
             kept = trial[self._valid(trial)][:missing]
             end = filled + len(kept)
             out[filled:end, columns] = kept
@@ -176,7 +201,10 @@ def _trials(missing: int, filled: int, tried: int) -> int:
 
 
 def plan_blocks(
-    features: tuple[Feature, ...], predicates: Sequence[Predicate], texts: Sequence[str]
+    features: tuple[Feature, ...],
+    predicates: Sequence[Predicate],
+    texts: Sequence[str],
+    derivations: Derivations = NO_DERIVATIONS,
 ) -> tuple[Block, ...]:
     """Group features into blocks that constraints connect, in the order of their first feature."""
     roots = _roots(len(features), predicates)
@@ -199,6 +227,7 @@ def plan_blocks(
             predicates=tuple(checks),
             texts=tuple(check_texts),
             width=len(features),
+            derivations=derivations.within(columns),
         )
         blocks.append(block)
     return tuple(blocks)

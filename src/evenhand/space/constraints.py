@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from evenhand.space.blocks import Predicate
     from evenhand.space.feature import Feature, Floats, Points
     from evenhand.space.space import Space
 
@@ -394,3 +395,28 @@ def named(constraint: str | Callable[[Any], Any]) -> str:
     module = getattr(constraint, "__module__", "?")
     name = getattr(constraint, "__qualname__", type(constraint).__qualname__)
     return f"{module}:{name}#{fingerprint(constraint)}"
+
+
+def predicates_of(space: Space) -> tuple[Predicate, ...]:
+    """Return what makes points inputs of a space: its constraints, and what features follow from.
+
+    Each is a check, with the positions of the features that it reads.
+    """
+    predicates: list[Predicate] = []
+    for constraint in space.constraints:
+        if isinstance(constraint, str):
+            parsed = Constraint.parse(constraint, space.features)
+            touched = tuple(space.index(name) for name in parsed.touches)
+            predicates.append((touched, parsed.mask))
+        elif callable(constraint):
+            # What a function reads cannot be known, so it ties all features together.
+            touched = tuple(range(len(space.features)))
+            predicates.append((touched, FunctionConstraint(space, constraint).mask))
+        else:
+            raise SpaceError(
+                f"constraint {constraint!r} is neither an expression nor a function"
+            )
+    for derivation in space.derivations.all:
+        touched = (*derivation.sources, derivation.target)
+        predicates.append((touched, derivation.holds))
+    return tuple(predicates)

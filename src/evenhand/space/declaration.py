@@ -32,6 +32,7 @@ FIELDS = (
     "passed",
     "missing",
     "twins_missing",
+    "derived",
 )
 LARGEST = 2.0**53
 """The largest number up to which a double holds every whole number."""
@@ -150,6 +151,8 @@ def declared_fields(
         fields |= dated(name, fields)
     if "bins" in fields:
         fields["bins"] = checked_bins(name, fields["bins"])
+    if "derived" in fields:
+        fields["derived"] = fields["derived"] or None
     return fields
 
 

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from evenhand.space.blocks import Block
     from evenhand.space.feature import Feature, Flags, Floats, Points
     from evenhand.space.space import Space
+    from evenhand.space.values.derived import Derivations
 
     Positions = NDArray[np.intp]
 
@@ -207,6 +208,14 @@ class Part:
                 values = low + step * steps
                 out[:, column] = feature.snap(values)
 
+    def takes(self, points: Points) -> Flags:
+        """Return which points have values with any weight."""
+        taken = np.zeros(len(points), dtype=np.bool_)
+        columns = points[:, list(self.columns)]
+        for low, high in zip(self.low, self.high, strict=True):
+            taken |= ((columns >= low) & (columns <= high)).all(axis=1)
+        return taken
+
     @property
     def size(self) -> int | float:
         """Number of values with any weight, or a little over it."""
@@ -251,10 +260,15 @@ class _TiedParts:
     columns: frozenset[int]
     predicates: tuple[Callable[[Points], Flags], ...]
     texts: tuple[str, ...]
+    derivations: Derivations
 
     def valid(self, points: Points) -> Flags:
         """Return which points satisfy all constraints."""
         mask = np.ones(len(points), dtype=np.bool_)
+        for part in self.parts:
+            # What follows from others must still be what the part takes.
+            if not self.derivations.targets.isdisjoint(part.columns):
+                mask &= part.takes(points)
         for predicate in self.predicates:
             mask &= predicate(points)
         return mask
@@ -282,7 +296,7 @@ class _TiedParts:
         while filled < len(out):
             missing = len(out) - filled
             trials = _trials(missing, filled, tried, width)
-            trial = self._trial(rng, trials, width)
+            trial = self.derivations.fill(self._trial(rng, trials, width))
             kept = trial[self.valid(trial)][:missing]
             end = filled + len(kept)
             out[filled:end, columns] = kept[:, columns]
@@ -352,6 +366,7 @@ class Distribution:
             columns=frozenset(columns),
             predicates=tuple(predicates),
             texts=tuple(texts),
+            derivations=self.space.derivations.within(columns),
         )
 
     def draw(self, n: int, rng: np.random.Generator) -> Points:

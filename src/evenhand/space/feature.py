@@ -29,6 +29,7 @@ def category(
     passed: bool = True,
     missing: bool | float = False,
     twins_missing: bool = False,
+    derived: str | None = None,
 ) -> Feature:
     """Declare a feature that takes one of a list of levels.
 
@@ -44,6 +45,9 @@ def category(
         True for a feature that may be missing, or how often it is; a share is used in draws.
     twins_missing
         True where a twin may lack the value, as a value like any other.
+    derived
+        What it follows from, such as ``"year(applied)"``: it is then worked out whenever an input
+        is made, and never drawn or varied by itself.
 
     Returns
     -------
@@ -71,6 +75,7 @@ def category(
         passed=passed,
         missing=plain(missing),
         twins_missing=twins_missing,
+        derived=derived,
     )
 
 
@@ -84,6 +89,7 @@ def integer(
     passed: bool = True,
     missing: bool | float = False,
     twins_missing: bool = False,
+    derived: str | None = None,
 ) -> Feature:
     """Declare a whole number from `low` to `high`, both included.
 
@@ -103,6 +109,9 @@ def integer(
         True for a feature that may be missing, or how often it is; a share is used in draws.
     twins_missing
         True where a twin may lack the value, as a value like any other.
+    derived
+        What it follows from, such as ``"year(applied)"``: it is then worked out whenever an input
+        is made, and never drawn or varied by itself.
 
     Returns
     -------
@@ -133,6 +142,7 @@ def integer(
         passed=passed,
         missing=plain(missing),
         twins_missing=twins_missing,
+        derived=derived,
     )
 
 
@@ -146,6 +156,7 @@ def real(
     passed: bool = True,
     missing: bool | float = False,
     twins_missing: bool = False,
+    derived: str | None = None,
 ) -> Feature:
     """Declare a number from `low` to `high`, both included; continuous, or on a grid of `step`.
 
@@ -165,6 +176,9 @@ def real(
         True for a feature that may be missing, or how often it is; a share is used in draws.
     twins_missing
         True where a twin may lack the value, as a value like any other.
+    derived
+        What it follows from, such as ``"year(applied)"``: it is then worked out whenever an input
+        is made, and never drawn or varied by itself.
 
     Returns
     -------
@@ -195,6 +209,7 @@ def real(
         passed=passed,
         missing=plain(missing),
         twins_missing=twins_missing,
+        derived=derived,
     )
 
 

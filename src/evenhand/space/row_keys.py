@@ -90,8 +90,11 @@ class Seen:
 
 
 def classes(points: Points, space: Space, names: tuple[str, ...]) -> NDArray[np.intp]:
-    """Return a number for each point, shared by those that differ only in the named features."""
-    named = space.sets(names)
+    """Return a number for each point, shared by those that differ only in the named features.
+
+    What follows from these differs with them.
+    """
+    named = space.derivations.following(space.sets(names))
     columns = []
     for position in range(len(space.features)):
         if position not in named:

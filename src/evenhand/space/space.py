@@ -14,7 +14,7 @@ import numpy as np
 from evenhand.formats import notebook_html
 from evenhand.runtime.errors import DataError, SpaceError, UsageError, nearest
 from evenhand.space.blocks import Block, plan_blocks
-from evenhand.space.constraints import Constraint, FunctionConstraint, named
+from evenhand.space.constraints import named, predicates_of
 from evenhand.space.encoding import encode_column
 from evenhand.space.feature import Feature, combinations, count, empty_points
 from evenhand.space.feature_sets import check_protected, checked_features, listed
@@ -23,6 +23,7 @@ from evenhand.space.frames.inference import infer
 from evenhand.space.frames.layout import Layout, layout_of
 from evenhand.space.frames.reading import columns_of, eager
 from evenhand.space.row_memory import RowMemory
+from evenhand.space.values.derived import Derivations
 from evenhand.space.values.weights import weights_of
 from evenhand.space.variants import (
     MOST_ASSIGNMENTS,
@@ -307,21 +308,21 @@ class Space:
 
     @cached_property
     def _predicates(self) -> tuple[Predicate, ...]:
-        predicates: list[Predicate] = []
-        for constraint in self.constraints:
-            if isinstance(constraint, str):
-                parsed = Constraint.parse(constraint, self.features)
-                touched = tuple(self._index[name] for name in parsed.touches)
-                predicates.append((touched, parsed.mask))
-            elif callable(constraint):
-                # What a function reads cannot be known, so it ties all features together.
-                touched = tuple(range(len(self.features)))
-                predicates.append((touched, FunctionConstraint(self, constraint).mask))
-            else:
-                raise SpaceError(
-                    f"constraint {constraint!r} is neither an expression nor a function"
-                )
-        return tuple(predicates)
+        return predicates_of(self)
+
+    @cached_property
+    def derivations(self) -> Derivations:
+        """Which features follow from others."""
+        return Derivations.of(self.features)
+
+    @property
+    def constrained(self) -> bool:
+        """Whether some combinations of values are no inputs."""
+        return bool(self._predicates)
+
+    def settle(self, points: Points) -> Points:
+        """Work out the derived features of points, in place, and return the points."""
+        return self.derivations.fill(points)
 
     def valid(self, points: Points) -> Flags:
         """Return which encoded points satisfy every constraint."""
@@ -333,7 +334,8 @@ class Space:
     def blocks(self, features: Sequence[Feature]) -> tuple[Block, ...]:
         """Return how to draw these features, in place of the space's own, under its constraints."""
         texts = [named(constraint) for constraint in self.constraints]
-        return plan_blocks(tuple(features), self._predicates, texts)
+        texts += [derivation.text for derivation in self.derivations.all]
+        return plan_blocks(tuple(features), self._predicates, texts, self.derivations)
 
     @cached_property
     def _blocks(self) -> tuple[Block, ...]:
@@ -439,7 +441,7 @@ class Space:
 
         NaN keeps a point's own value.
         """
-        return points_under(points, self.sets(over), table)
+        return self.settle(points_under(points, self.sets(over), table))
 
     def own(self, points: Points, over: Over) -> NDArray[np.intp]:
         """Return which of `assignments` each point has itself; -1 where it has none of them."""

@@ -103,6 +103,7 @@ FEATURE = Options.of(
     Option("dtype", TEXT, "the dtype of its column, by pandas' name", choices=WORDS),
     Option("missing", _MISSING, "whether it may be missing, or how often it is"),
     Option("twins_missing", FLAG, "true where a twin may lack the value"),
+    Option("derived", TEXT, "what it follows from, such as year(applied)"),
 )
 """The keys of a [space.features.NAME] table; the feature itself checks their values."""
 

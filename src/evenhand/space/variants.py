@@ -25,6 +25,12 @@ MOST_BYTES = 2 << 30
 
 def every_assignment(features: Sequence[Feature]) -> Points:
     """Return every assignment of values to features; NaN stands for a point's own value."""
+    for feature in features:
+        if feature.derived:
+            raise SpaceError(
+                f"feature {feature.name!r} follows from {feature.derived} and cannot be varied by"
+                " itself; name what it follows from"
+            )
     total = combinations(feature.choices for feature in features)
     if total > MOST_ASSIGNMENTS:
         raise _too_many(features, total)

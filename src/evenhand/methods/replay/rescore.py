@@ -203,7 +203,7 @@ class CausalTests(Replayed):
         """Return how many valid variants each draw has."""
         space = self.question.space
         table = space.assignments(self.part.over)
-        if not space.constraints and not np.isnan(table).any():
+        if not space.constrained and not np.isnan(table).any():
             return np.full(len(self.base), len(table))
         points = self.part.points[self.base]
         # All variants of all draws at once may not fit into memory.

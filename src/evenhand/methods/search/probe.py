@@ -211,11 +211,10 @@ class Probe:
     def free(self) -> tuple[int, ...]:
         """Positions of the features that a search may change.
 
-        These are the features that the software takes, but for those at issue.
+        These are the features that the software takes, but for those at issue and those that follow
+        from others.
         """
-        return tuple(
-            position for position in self.space.passed if position not in self.over
-        )
+        return self.space.derivations.movable(self.space.passed, self.over)
 
     @cached_property
     def _changes(self) -> list[tuple[int, int]]:
@@ -231,7 +230,7 @@ class Probe:
         """Return the members of the same classes that have the first assignment."""
         found: Points = np.array(points, dtype=np.float64, order="F")
         found[:, list(self.over)] = self.table[0]
-        return found
+        return self.space.settle(found)
 
     def keys(self, points: Points) -> Keys:
         """Return a number for each point that it shares with the members of its class alone.
@@ -247,11 +246,11 @@ class Probe:
         found: Points = np.array(points, dtype=np.float64, order="F")
         for column, position in enumerate(self.over):
             found[:, position] = self.table[assigned, column]
-        return found
+        return self.space.settle(found)
 
     def valid(self, points: Points, pairs: Indices) -> Flags:
         """Return of which points both members with these assignments keep the constraints."""
-        if not self.space.constraints:
+        if not self.space.constrained:
             return np.ones(len(points), dtype=np.bool_)
         first = self.space.valid(self.member(points, pairs[:, 0]))
         second = self.space.valid(self.member(points, pairs[:, 1]))
@@ -304,11 +303,11 @@ class Probe:
         flat = assigned.ravel()
         for column_at_issue, position in enumerate(self.over):
             members[:, position] = self.table[flat, column_at_issue]
-        return members
+        return self.space.settle(members)
 
     def _answers(self, members: Points, shape: tuple[int, ...]) -> _MemberAnswers:
         """Return the outcomes of members, which of them are valid, and their margins if known."""
-        if not self.space.constraints:
+        if not self.space.constrained:
             outcomes, margins = self._decide(members)
             return _MemberAnswers(
                 outcomes=outcomes.reshape(shape),

@@ -10,6 +10,7 @@ import numpy as np
 
 from evenhand.runtime.errors import DataError
 from evenhand.space.feature import Feature, category, integer, plain, real
+from evenhand.space.frames.following import with_derivations
 from evenhand.space.frames.odd_columns import check_dates, check_mixed, is_date_column
 from evenhand.space.frames.reading import (
     day_column,
@@ -42,7 +43,8 @@ def infer(
     Text, categorical and boolean columns become categories, whole numbers integers, other numbers
     reals, days and moments dates, and so do texts that are ISO dates. A real column written with at
     most three decimals keeps that step, so that generated values look like recorded ones. A column
-    with missing values becomes a feature that is missing as often.
+    with missing values becomes a feature that is missing as often. Whole numbers that are the year,
+    the month and so on of a date in all rows follow from it.
     """
     features = []
     for name in names:
@@ -61,7 +63,7 @@ def infer(
             features.append(inferred)
         else:
             features.append(Feature.from_dict(name, table, inferred))
-    return features
+    return with_derivations(frame, features, declared)
 
 
 def _declared_only(name: str, table: Any, rows: int) -> Feature:

@@ -63,6 +63,8 @@ class Feature:
     """Whether it may be missing, or how often it is."""
     twins_missing: bool = False
     """Whether a twin may lack the value."""
+    derived: str | None = None
+    """What it follows from, such as "year(applied)"; it is then never drawn or varied by itself."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:
@@ -184,8 +186,11 @@ class Feature:
 
     @property
     def even(self) -> bool:
-        """Whether a missing value is drawn as often as any other one, or never."""
-        if not self.missing:
+        """Whether a missing value is drawn as often as any other one, or never.
+
+        What is derived is not drawn.
+        """
+        if not self.missing or self.derived:
             return True
         return self.missing_share == 1 / (self.size + 1)
 
@@ -322,6 +327,8 @@ class Feature:
             table["missing"] = self.missing
         if self.twins_missing:
             table["twins_missing"] = True
+        if self.derived:
+            table["derived"] = self.derived
         return table
 
     def _range_to_dict(self) -> dict[str, Any]:

@@ -355,7 +355,7 @@ def learn(
     enough = min(_ENOUGH, len(points) / 2)
     least = max(_LEAST * len(points), enough, 1.0)
     background = None
-    if space.constraints:
+    if space.constrained:
         background = space.draw(_BACKGROUND, stream(seed, "regions", "background"))
     for turn in range(2 * most):
         if len(left) < least:

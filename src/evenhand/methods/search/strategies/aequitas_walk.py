@@ -161,7 +161,7 @@ class Walkway:
 
         A step that cannot be taken stays where it is.
         """
-        if not self.probe.space.constraints:
+        if not self.probe.space.constrained:
             return self._path(start, choices)
         found: Points = np.empty((len(choices), len(start)), order="F")
         done = 0

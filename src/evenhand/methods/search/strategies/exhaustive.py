@@ -45,7 +45,7 @@ class Everything(Strategy):
         every = probe.canonical(every)
         # What the software does not take may still decide which members constraints leave to
         # compare.
-        keys = mixed(every.T, len(every)) if probe.space.constraints else probe.keys(every)
+        keys = mixed(every.T, len(every)) if probe.space.constrained else probe.keys(every)
         _, first = np.unique(keys, return_index=True)
         points = every[np.sort(first)]
         if len(points) * len(probe.table) > queries:
@@ -70,7 +70,7 @@ class Everything(Strategy):
 
 def _every_input(probe: Probe, queries: float) -> Points | None:
     """Return every input of the space, or one of each class; None where there are too many."""
-    if not probe.free and not probe.space.constraints:
+    if not probe.free and not probe.space.constrained:
         # All inputs are one class, which any of them stands for.
         return probe.space.draw(1, stream(0, "everything"))
     if probe.space.size > min(queries, MOST_ASSIGNMENTS):
