@@ -155,6 +155,7 @@ __all__ = [
     "category",
     "compare",
     "datasets",
+    "date",
     "impact",
     "integer",
     "measure",

@@ -155,7 +155,7 @@ def test_a_model_that_reads_gaps_evenly_passes():
     def fair(people: pd.DataFrame) -> Any:
         return (people["income"].fillna(50) > 40).astype(int).to_numpy()
 
-    audit = eh.audit(
+    audit: Any = eh.audit(
         eh.Subject(fair, SPACE, positive=1),
         checks=[{"job": "measure", "limit": 0.05}, {"job": "search"}, {"job": "mine"}],
     )

@@ -48,6 +48,7 @@ PUBLIC = [
     "category",
     "compare",
     "datasets",
+    "date",
     "impact",
     "integer",
     "measure",

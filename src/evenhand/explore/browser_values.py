@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand.runtime.number_text import shown
+from evenhand.runtime.label_text import shown
 from evenhand.space.feature import plain
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from evenhand.report.templates import asset as asset
 from evenhand.report.templates import piece, trusted
 from evenhand.report.templates import text as text
 from evenhand.runtime.errors import MissingExtra
-from evenhand.runtime.number_text import shown
+from evenhand.runtime.label_text import shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

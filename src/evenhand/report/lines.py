@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from evenhand.report.finding_text import NO_DATA
 from evenhand.runtime import number_text
 from evenhand.runtime.errors import printable as printable
-from evenhand.runtime.number_text import shown
+from evenhand.runtime.label_text import shown
 from evenhand.statistics.estimate import Verdict
 
 if TYPE_CHECKING:

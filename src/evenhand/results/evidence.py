@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from evenhand.runtime import number_text
-from evenhand.runtime.number_text import shown
+from evenhand.runtime.label_text import shown
 from evenhand.statistics.estimate import Estimate, Verdict
 
 if TYPE_CHECKING:

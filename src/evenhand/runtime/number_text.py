@@ -478,13 +478,3 @@ def figures(value: float, most: int = 6) -> str:
     ('0.123457', '12.5')
     """
     return f"{value:.{most}g}"
-
-
-def shown(value: object) -> object:
-    """Return a value of an input as people read it: a missing one is unknown.
-
-    >>> shown(None), shown(3)
-    ('unknown', 3)
-    """
-    is_nan = isinstance(value, float) and math.isnan(value)
-    return "unknown" if value is None or is_nan else value

@@ -6,11 +6,10 @@ import json
 import math
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    import numpy as np
     from numpy.typing import NDArray
 
 Scalar = str | int | float | bool
@@ -46,6 +45,8 @@ def as_outcomes(values: Sequence[object]) -> NDArray[np.generic]:
     >>> as_outcomes([1, 2]).dtype, as_outcomes([1, 2.5]).dtype, as_outcomes([1, "2"]).dtype
     (dtype('int64'), dtype('float64'), dtype('O'))
     """
+    import numpy as np  # the command line reads outcomes before it needs arrays
+
     kinds = set(map(type, values))
     if kinds == {bool}:
         return np.array(values, dtype=np.bool_)
@@ -61,4 +62,6 @@ def as_outcomes(values: Sequence[object]) -> NDArray[np.generic]:
 
 
 def _as_objects(values: Sequence[object]) -> NDArray[np.generic]:
+    import numpy as np
+
     return np.fromiter(values, dtype=object, count=len(values))

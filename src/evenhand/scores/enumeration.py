@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand.runtime.errors import SpaceError
+from evenhand.scores.farthest import farthest, may_be_twins
 from evenhand.scores.sampling_loop import CASES
-from evenhand.scores.twins import case_of, farthest, may_be_twins, simplest
+from evenhand.scores.twins import case_of, simplest
 from evenhand.space.feature import integer
 from evenhand.space.row_keys import classes
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from evenhand.population.samplers import Draws
-    from evenhand.space.feature import Flags, Points
+    from evenhand.space.feature import Points
     from evenhand.space.space import Space
     from evenhand.subject.subject import Subject
     from evenhand.subject.view import View
@@ -443,41 +443,3 @@ def _ranks(n: int) -> NDArray[np.int64]:
     places = order[:n] if n > 1 else [0]
     ranks[places] = np.arange(n)
     return ranks
-
-
-def may_be_twins(space: Space, points: Points, names: Sequence[str]) -> Flags:
-    """Return which points may be twins of others: those that lack no value at issue.
-
-    Where a feature says so, its missing values are twins as well.
-    """
-    able = np.ones(len(points), dtype=np.bool_)
-    for name in names:
-        column = space.index(name)
-        feature = space.features[column]
-        if feature.missing and not feature.twins_missing:
-            able &= ~feature.is_missing(points[:, column])
-    return able
-
-
-def farthest(
-    view: View,
-    outcomes: NDArray[Any],
-    ids: NDArray[np.intp],
-    able: Flags | None = None,
-) -> NDArray[Any]:
-    """Return the distance of each point's outcome to the farthest one of its class.
-
-    Where some points only are `able` to be twins, it is the farthest of those.
-    """
-    values, codes = np.unique(outcomes, return_inverse=True)
-    # The distinct outcomes of each class, class by class.
-    every_pair = ids * len(values) + codes
-    pairs = np.unique(every_pair if able is None else every_pair[able])
-    sizes = np.bincount(pairs // len(values), minlength=int(ids.max(initial=-1)) + 1)
-    starts = np.cumsum(sizes) - sizes
-    found: NDArray[Any] = np.zeros(len(ids))
-    for other in range(int(sizes.max(initial=0))):
-        rows = np.flatnonzero(sizes[ids] > other)
-        theirs = values[pairs[starts[ids[rows]] + other] % len(values)]
-        found[rows] = np.maximum(found[rows], view.distance(theirs, outcomes[rows]))
-    return found if view.graded else found > 0

@@ -8,6 +8,7 @@ rejection with a bound on how much it may reject.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -190,6 +191,20 @@ class Block:
                     f" {self._names}; narrow the ranges of these features so that at least 1 in"
                     f" {round(1 / RAREST):,} is valid"
                 )
+
+
+def every_combination(blocks: Sequence[Block], width: int) -> Points:
+    """Return every valid combination of all blocks; the last block changes fastest."""
+    tables = [block.table() for block in blocks]
+    total = math.prod(len(table) for table in tables)
+    out = empty_points(total, width)
+    every_row = np.arange(total)
+    repeat = total
+    for block, table in zip(blocks, tables, strict=True):
+        repeat //= len(table)
+        rows = (every_row // repeat) % len(table)
+        out[:, list(block.columns)] = table[rows]
+    return out
 
 
 def _trials(missing: int, filled: int, tried: int) -> int:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -13,7 +12,7 @@ import numpy as np
 
 from evenhand.formats import notebook_html
 from evenhand.runtime.errors import DataError, SpaceError, UsageError, nearest
-from evenhand.space.blocks import Block, plan_blocks
+from evenhand.space.blocks import Block, every_combination, plan_blocks
 from evenhand.space.constraints import named, predicates_of
 from evenhand.space.encoding import encode_column
 from evenhand.space.feature import Feature, combinations, count, empty_points
@@ -392,17 +391,7 @@ class Space:
             raise SpaceError(
                 f"the space has {number} inputs, over the {most:,} that are enumerated at once"
             )
-        tables = [block.table() for block in blocks]
-        total = math.prod(len(table) for table in tables)
-        out = empty_points(total, len(self.features))
-        every_row = np.arange(total)
-        repeat = total
-        for block, table in zip(blocks, tables, strict=True):
-            # The last block changes fastest.
-            repeat //= len(table)
-            rows = (every_row // repeat) % len(table)
-            out[:, list(block.columns)] = table[rows]
-        return out
+        return every_combination(blocks, len(self.features))
 
     def sets(self, over: Over) -> tuple[int, ...]:
         """Return the positions of a set of features given by name."""

@@ -17,7 +17,8 @@ import evenhand as eh
 from evenhand.population.samplers import Draws
 from evenhand.runtime.errors import UsageError
 from evenhand.scores import twins
-from evenhand.scores.twins import Causal, farthest, outward, seek, stages, twins_of
+from evenhand.scores.farthest import farthest
+from evenhand.scores.twins import Causal, outward, seek, stages, twins_of
 from evenhand.subject.view import View, views_of
 from tests.support.helpers import examples
 from tests.support.strategies import spaces

@@ -19,11 +19,12 @@ from evenhand.methods.replay import messages
 from evenhand.results.evidence import Finding, key_of
 from evenhand.runtime import number_text
 from evenhand.scores.enumeration import part as whole_part
+from evenhand.scores.farthest import farthest
 from evenhand.scores.group_rates import Tally
 from evenhand.scores.groups import Groups
 from evenhand.scores.question import Score
 from evenhand.scores.sampling_loop import CASES
-from evenhand.scores.twins import ROWS, case_of, farthest
+from evenhand.scores.twins import ROWS, case_of
 from evenhand.space.distribution import numbered
 from evenhand.space.feature_sets import unseen
 from evenhand.statistics import confidence_sequences

@@ -15,7 +15,7 @@ from evenhand.report.html_page import boxed, drawn, headed, table, text
 from evenhand.report.html_section import cards, sentence
 from evenhand.report.html_tables import Column, long_sheet
 from evenhand.runtime import number_text
-from evenhand.runtime.number_text import shown
+from evenhand.runtime.label_text import shown
 from evenhand.space.values.dates import day_of, iso_text
 from evenhand.statistics.estimate import Estimate
 

@@ -19,7 +19,7 @@ from evenhand.report.terminal import (
     remark_lines,
 )
 from evenhand.runtime import number_text
-from evenhand.runtime.number_text import shown
+from evenhand.runtime.label_text import shown
 from evenhand.statistics.estimate import Estimate
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from evenhand.methods.audit import messages
 from evenhand.methods.audit.audit_result import unlike
 from evenhand.report.lines import printable
 from evenhand.runtime.errors import clip
-from evenhand.runtime.number_text import shown
+from evenhand.runtime.label_text import shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -15,7 +15,7 @@ import numpy as np
 
 from evenhand.methods.search import messages
 from evenhand.results.evidence import Case
-from evenhand.runtime.number_text import shown
+from evenhand.runtime.label_text import shown
 from evenhand.runtime.random_streams import stream
 from evenhand.scores.twins import case_of
 from evenhand.statistics import intervals
