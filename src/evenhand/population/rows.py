@@ -160,8 +160,8 @@ class Rows:
             frame = [frame[row] for row in kept]
         else:
             frame = eager(frame)[kept.tolist()].to_native()
-        number = f"{len(kept):,} of {many(len(self), 'given row')}"
-        words = f"the {number} without missing values{self.weighted_by}"
+        everybody = self.called or many(len(self), "given row")
+        words = f"the {len(kept):,} of {everybody} without missing values{self.weighted_by}"
         sample_of = self.sample_of
         if sample_of is not None:
             sample_of = f"{sample_of} without missing values"

@@ -144,6 +144,8 @@ def people(case: Case, caption: str) -> Markup:
     outcome, twin_outcome = case.outcome_texts
     outcomes_differ = outcome != twin_outcome
     features.append(FeaturePair("outcome", outcome, twin_outcome, outcomes_differ))
+    if case.unusual:
+        features.append(FeaturePair("realism", *case.realism_words, differs=False))
     return piece(TABLES, "people", caption, features)
 
 

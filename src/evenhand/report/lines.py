@@ -127,6 +127,8 @@ def twins(case: Case, width: int | None) -> list[str]:
         rows.append((name, str(shown(value)), str(shown(twin_value)), difference))
     outcome, twin_outcome = case.outcome_texts
     rows.append(("outcome", str(outcome), str(twin_outcome), "differs"))
+    if case.unusual:
+        rows.append(("realism", *case.realism_words, ""))
     return table_of(("", "individual", "twin", ""), rows, width)
 
 

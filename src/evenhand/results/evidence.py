@@ -38,6 +38,9 @@ class Case:
         The two inputs, as the value of each feature.
     outcomes
         What the software decided about the individual and about the twin.
+    realistic, realistic_twin
+        Whether the individual, and the twin, are people who could exist, as far as the real rows of
+        the space tell; None where there are no rows.
 
     Notes
     -----
@@ -47,6 +50,24 @@ class Case:
     individual: Mapping[str, Label]
     twin: Mapping[str, Label]
     outcomes: tuple[Any, Any]
+    realistic: bool | None = None
+    realistic_twin: bool | None = None
+
+    @property
+    def unusual(self) -> str:
+        """Who of the two is no plausible person, in words; empty where nobody is known to be."""
+        doubts = []
+        if self.realistic is False:
+            doubts.append("person")
+        if self.realistic_twin is False:
+            doubts.append("twin")
+        return f"unusual {' and '.join(doubts)}" if doubts else ""
+
+    @property
+    def realism_words(self) -> tuple[str, str]:
+        """What each of the two is: plausible, unusual, or nothing where that is not known."""
+        words = {True: "plausible", False: "unusual", None: ""}
+        return words[self.realistic], words[self.realistic_twin]
 
     @property
     def changed(self) -> tuple[str, ...]:
@@ -59,11 +80,16 @@ class Case:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the case as JSON holds it, which `from_dict` reads."""
-        return {
+        table: dict[str, Any] = {
             "individual": _json_values(self.individual),
             "twin": _json_values(self.twin),
             "outcomes": [_json(outcome) for outcome in self.outcomes],
         }
+        if self.realistic is not None:
+            table["realistic"] = self.realistic
+        if self.realistic_twin is not None:
+            table["realistic_twin"] = self.realistic_twin
+        return table
 
     @classmethod
     def from_dict(cls, table: Mapping[str, Any]) -> Case:
@@ -73,6 +99,8 @@ class Case:
             individual=dict(table["individual"]),
             twin=dict(table["twin"]),
             outcomes=(first, second),
+            realistic=table.get("realistic"),
+            realistic_twin=table.get("realistic_twin"),
         )
 
     @property
@@ -109,9 +137,10 @@ class Case:
         for name, value in self.individual.items():
             if name not in changed:
                 same.append(f"{name} {_around(value)}")
-        if not same:
-            return self.change_text
-        return f"{self.change_text} (with {', '.join(same)})"
+        text = self.change_text
+        if same:
+            text = f"{text} (with {', '.join(same)})"
+        return f"{text}; {self.unusual}" if self.unusual else text
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,6 +50,8 @@ class CaseFields(TypedDict):
     individual: dict[str, JsonLabel]
     twin: dict[str, JsonLabel]
     outcomes: tuple[JsonLabel, JsonLabel]
+    realistic: NotRequired[bool]
+    realistic_twin: NotRequired[bool]
 
 
 class GroupFields(TypedDict):

@@ -1135,7 +1135,7 @@ def test_what_is_reported_adds_up():
     assert entry["inputs"]["rows"] == found
     assert entry["tried"] >= found
     assert entry["strategy"] == "adaptive"
-    assert entry["prefer"] == "many"
+    assert entry["prefer"] == "realistic"
     assert entry["about"] == ["sex"]
     check_curve(entry, result.spent.queries)
     assert entry["cells"] > 1

@@ -19,6 +19,7 @@ from evenhand.runtime.errors import UsageError, nearest
 from evenhand.runtime.progress import progress_bar
 from evenhand.runtime.workers import Workers
 from evenhand.scores.answer import Answer, ask
+from evenhand.scores.case_marks import marked
 from evenhand.scores.kinds import KINDS, questions_of
 from evenhand.scores.question import Terms
 from evenhand.scores.sampling_loop import prepared
@@ -177,7 +178,7 @@ def measure(
     notes += unseen_notes(tested.space, sets) if kind == "causal" else []
     return Result(
         "measure",
-        findings,
+        marked(findings, tested.space),
         seed,
         Spent(meter.queries, tested.executed - executed_before, meter.seconds),
         _overall([answer.stop for answer in answers]),

@@ -32,6 +32,7 @@ from evenhand.runtime.errors import DataError, UsageError
 from evenhand.runtime.progress import progress_bar
 from evenhand.runtime.random_streams import stream
 from evenhand.runtime.workers import Workers
+from evenhand.scores.case_marks import marked
 from evenhand.scores.twins import case_of
 from evenhand.space.feature_sets import feature_sets, unseen
 from evenhand.statistics.estimate import StopReason
@@ -210,6 +211,7 @@ def mine(
     notes = _notes(run, jobs)
     space_entry = tested.space.to_dict()
     details = {"mine": entries}
+    findings = marked(findings, tested.space)
     return Result("mine", findings, seed, spent, stop, space_entry, notes, details=details)
 
 

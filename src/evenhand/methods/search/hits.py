@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from copy import copy
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from evenhand.methods.search.plausibility import plausible_classes
 from evenhand.methods.search.probe import Probe
 from evenhand.space.grid import GridCells
 from evenhand.space.row_keys import Seen
 
 if TYPE_CHECKING:
-    from evenhand.methods.search.arrays import Indices, Outcomes
+    from evenhand.methods.search.arrays import Flags, Indices, Outcomes
     from evenhand.methods.search.probe import Tried
+    from evenhand.population.realism import Realism
     from evenhand.space.feature import Points
 
 
@@ -54,6 +57,19 @@ class Found:
             self._cells.add(self._grid.of(kept.points))
             self._parts.append(kept)
         return len(new)
+
+    def turned(self, rows: Flags) -> Found:
+        """Return the same with some individuals and their twins exchanged."""
+        other = copy(self)
+        tried = self.tried
+        turned = replace(
+            tried,
+            first=np.where(rows, tried.second, tried.first),
+            second=np.where(rows, tried.first, tried.second),
+            pair=np.where(rows, tried.pair[::-1], tried.pair),
+        )
+        other._parts = [turned]
+        return other
 
     @property
     def tried(self) -> Tried:
@@ -108,10 +124,22 @@ class Watched(Probe):
     found: Found = field(kw_only=True)
     classes: Counter[str] = field(default_factory=Counter, kw_only=True)
     """How many classes were asked about."""
+    realism: Realism | None = field(default=None, kw_only=True)
+    """Of hits, those are kept that are plausible, where only these are wanted."""
 
     def ask(self, points: Points, pairs: Indices | None = None) -> Tried:
         """Ask the members of each point's class, and keep the hits."""
         tried = super().ask(points, pairs)
-        self.found.add(tried)
+        kept = tried
+        if self.realism is not None:
+            kept = tried.take(self._plausible_hits(tried))
+        self.found.add(kept)
         self.classes["tried"] += len(tried)
         return tried
+
+    def _plausible_hits(self, tried: Tried) -> Indices:
+        assert self.realism is not None
+        hits = np.flatnonzero(tried.hits)
+        found = tried.take(hits)
+        pairs = np.stack([found.first, found.second], axis=1)
+        return hits[plausible_classes(self, self.realism, found.points, pairs)]

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from evenhand.methods.search.arrays import Indices, Numbers, Outcomes
     from evenhand.methods.search.hits import Found
+    from evenhand.methods.search.plausibility import Plausibility
     from evenhand.results.result import Result
     from evenhand.runtime.column_file import Column
     from evenhand.space.feature import Points
@@ -36,6 +37,8 @@ TWIN = "twin."
 """What the name of a column of the twin begins with."""
 OVER = "over"
 OUTPUT = "output"
+REALISTIC = "realistic"
+REALISTIC_TWINS = "realistic_twins"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +56,11 @@ class Packed(dict[str, Any]):
     inputs: Inputs
 
 
-def pack(found: Found, order: Indices | None = None) -> Packed:
+def pack(
+    found: Found,
+    order: Indices | None = None,
+    plausibility: Plausibility | None = None,
+) -> Packed:
     """Return found inputs as JSON holds them, in the order found or another one.
 
     >>> from evenhand.space.feature import category, integer
@@ -88,6 +95,10 @@ def pack(found: Found, order: Indices | None = None) -> Packed:
         twins=twin_features,
         outcomes=_packed_outcomes(outcomes),
     )
+    if plausibility is not None:
+        flags = [plausibility.individuals[rows], plausibility.twins[rows]]
+        table[REALISTIC] = _written(flags[0].astype(np.intp))
+        table[REALISTIC_TWINS] = _written(flags[1].astype(np.intp))
     table.inputs = Inputs(individuals, twins, outcomes)
     return table
 
@@ -217,9 +228,14 @@ def _unpacked_outcomes(table: Mapping[str, Any], rows: int) -> Outcomes:
 
 
 def added_columns(
-    sets: Sequence[Sequence[str]], outputs: Sequence[str] = ("",)
+    sets: Sequence[Sequence[str]],
+    outputs: Sequence[str] = ("",),
+    *,
+    judged: bool = False,
 ) -> list[str]:
     """Return the names of the columns that follow those of the space.
+
+    Where real rows tell who could exist, the inputs are `judged` by them.
 
     >>> added_columns([("sex",), ("sex", "race")])
     ['outcome', 'twin.sex', 'twin.race', 'twin.outcome', 'over']
@@ -234,11 +250,17 @@ def added_columns(
         columns.append(OVER)
     if len(set(outputs)) > 1:
         columns.append(OUTPUT)
+    if judged:
+        columns += [REALISTIC, TWIN + REALISTIC]
     return columns
 
 
 def check_columns(
-    space: Space, sets: Sequence[Sequence[str]], outputs: Sequence[str] = ("",)
+    space: Space,
+    sets: Sequence[Sequence[str]],
+    outputs: Sequence[str] = ("",),
+    *,
+    judged: bool = False,
 ) -> None:
     """Refuse a space with a feature that has the name of a column of the frame.
 
@@ -249,7 +271,7 @@ def check_columns(
     Traceback (most recent call last):
     evenhand.runtime.errors.UsageError: the feature 'outcome' has the name of a column of ...
     """
-    for name in added_columns(sets, outputs):
+    for name in added_columns(sets, outputs, judged=judged):
         if name in space.names:
             raise UsageError(messages.FEATURE_NAMED_LIKE_COLUMN.format(feature=repr(name)))
 
@@ -260,7 +282,8 @@ def frame(entries: Sequence[Mapping[str, Any]], space: Space | Mapping[str, Any]
     The entries are those that a search leaves in its details. The columns of the space come first,
     in the user's labels, and in the user's own dtypes where the space remembers those of a pandas
     frame; then `outcome`, `twin.FEATURE` of each feature at issue, and `twin.outcome`. With several
-    sets of features `over` names the set, with several outputs `output` names the output.
+    sets of features `over` names the set, with several outputs `output` names the output. Where
+    real rows are known, `realistic` and `twin.realistic` say who could exist.
 
     >>> table = {"rows": 1, "features": {"sex": "0"}, "twins": {"sex": "1"},
     ...          "outcomes": {"individual": "0", "twin": "1", "values": ["no", "yes"]}}
@@ -274,7 +297,8 @@ def frame(entries: Sequence[Mapping[str, Any]], space: Space | Mapping[str, Any]
         space = _declared(space)
     sets = [entry["about"] for entry in entries]
     outputs = [entry["output"] for entry in entries]
-    check_columns(space, sets, outputs)
+    judged = bool(entries) and all(REALISTIC in entry["inputs"] for entry in entries)
+    check_columns(space, sets, outputs, judged=judged)
     parts = [unpack(entry["inputs"], space) for entry in entries]
     sizes = [len(part.individuals) for part in parts]
     individuals = _decoded(space, [part.individuals for part in parts])
@@ -288,9 +312,22 @@ def frame(entries: Sequence[Mapping[str, Any]], space: Space | Mapping[str, Any]
     }
     for name in twins.columns:
         columns.setdefault(TWIN + name, twins[name])
-    added = {name: columns[name] for name in added_columns(sets, outputs)}
+    if judged:
+        columns[REALISTIC] = _judgements(entries, REALISTIC)
+        columns[TWIN + REALISTIC] = _judgements(entries, REALISTIC_TWINS)
+    names = added_columns(sets, outputs, judged=judged)
+    added = {name: columns[name] for name in names}
     added_frame = pd.DataFrame(added, index=individuals.index)
     return pd.concat([individuals, added_frame], axis=1)
+
+
+def _judgements(entries: Sequence[Mapping[str, Any]], key: str) -> Outcomes:
+    """Return which of all inputs, or of their twins, could exist."""
+    parts = []
+    for entry in entries:
+        table = entry["inputs"]
+        parts.append(_read(table[key], int(table["rows"])) != 0)
+    return np.concatenate(parts)
 
 
 def _declared(table: Mapping[str, Any]) -> Space:

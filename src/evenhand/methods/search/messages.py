@@ -124,6 +124,10 @@ NO_RULE = "no rule was found that holds clearly more of them than everybody does
 WHY = "why: how often another value of one feature ends it, among the inputs found"
 FEATURE_WITH_EXAMPLE = "{feature}, as {before} → {after} did"
 MORE = "… {number} more"
+PLAUSIBLE = (
+    "how real: {share} of the found inputs are plausible people, and of {both} the twin is"
+    " one too"
+)
 HOW_SPREAD = "how spread: {measures}"
 MEAN_DISTANCE = (
     "two of them are {distance} apart on average (0 is equal, 1 is all different)"

@@ -15,6 +15,12 @@ from evenhand.methods.search.hits import Found, Watched
 from evenhand.methods.search.hits_table import pack
 from evenhand.methods.search.loop import run_strategy
 from evenhand.methods.search.margins import Margins
+from evenhand.methods.search.plausibility import (
+    Plausibility,
+    judged,
+    most_plausible_first,
+    plausible_classes,
+)
 from evenhand.methods.search.probe import Probe
 from evenhand.methods.search.strategies.base import Setting
 from evenhand.methods.search.strategies.exhaustive import Everything
@@ -35,6 +41,7 @@ if TYPE_CHECKING:
     from evenhand.methods.search.loop import StrategyRun
     from evenhand.methods.search.probe import Tried
     from evenhand.methods.search.strategies.base import Strategy
+    from evenhand.population.realism import Realism
     from evenhand.results.evidence import Case
     from evenhand.runtime.budget import Meter
     from evenhand.runtime.workers import Workers
@@ -69,6 +76,8 @@ class SearchTerms:
     prefer: str
     rows: Points | None
     """Real rows to start from."""
+    realism: Realism | None
+    """What real rows tell of who could exist."""
     seed: int
     limit: int | None
     explain: bool
@@ -110,7 +119,8 @@ def search_features(
     searched = _searched(probe, terms, meter)
     run = searched.run
     meter.queries += run.queries
-    watched = Watched(probe.view, names, found=run.found)
+    realism = terms.realism if terms.prefer == "realistic" else None
+    watched = Watched(probe.view, names, found=run.found, realism=realism)
     explanation = _NO_EXPLANATION
     simple = None
     stop = run.stop
@@ -121,7 +131,9 @@ def search_features(
         except KeyboardInterrupt:
             stop = StopReason.INTERRUPTED
     kept, notes = _verified(probe, run.found)
-    cases, doubts = _cases(probe, simple or _first_found(kept), meter)
+    kept, plausibility = judged(kept, terms.realism, terms.prefer)
+    simple, _ = judged(simple or _first_found(kept), terms.realism, terms.prefer)
+    cases, doubts = _cases(probe, simple, meter)
     # What does not hold any more is not known to be the only one of its kind.
     complete = searched.complete and len(kept) == len(run.found)
     tried = run.tried + watched.classes.total()
@@ -136,10 +148,11 @@ def search_features(
         "tried": tried,
         "queries": meter.queries - queries_before,
         "complete": complete,
+        "plausible": None if plausibility is None else plausibility.to_dict(),
         "curve": _thinned(run.curve),
         "spread": _spread(kept, terms),
         **_counted_again(explanation, kept),
-        "inputs": _packed(kept, terms),
+        "inputs": _packed(kept, terms, plausibility),
     }
     return SearchReport(finding, entry, stop, notes + doubts)
 
@@ -186,7 +199,9 @@ def _spread(kept: Found, terms: SearchTerms) -> dict[str, Any]:
     return measured.to_dict()
 
 
-def _packed(kept: Found, terms: SearchTerms) -> dict[str, Any]:
+def _packed(
+    kept: Found, terms: SearchTerms, plausibility: Plausibility | None
+) -> dict[str, Any]:
     """Return every input found, the most wanted first."""
     probe = kept.probe
     wanted = order(
@@ -197,7 +212,12 @@ def _packed(kept: Found, terms: SearchTerms) -> dict[str, Any]:
         terms.rows,
         terms.seed,
     )
-    return pack(kept, wanted)
+    if plausibility is None:
+        return pack(kept, wanted)
+    if terms.prefer == "realistic":
+        rank = plausibility.rank[wanted]
+        wanted = wanted[np.argsort(rank, kind="stable")]
+    return pack(kept, wanted, plausibility)
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,6 +271,7 @@ def _searched(probe: Probe, terms: SearchTerms, meter: Meter) -> _Searched:
         start=terms.rows,
         queries=meter.left - plan.total,
         prefer=terms.prefer,
+        realism=terms.realism,
     )
     everything = None
     if terms.strategy.enumerates:
@@ -342,8 +363,16 @@ def _shrunk(
         allowed - 2 * many,
         outcomes=found.outcomes[:, picked],
     )
-    tried = probe.ask(small.points, small.pairs)
+    points, pairs = small.points, small.pairs
+    if probe.realism is not None:
+        # Who became implausible on the way is shown as found.
+        real = plausible_classes(probe, probe.realism, points, pairs)
+        points = np.where(real[:, None], points, found.points[picked])
+        pairs = np.where(real[:, None], pairs, found.pairs[picked])
+    tried = probe.ask(np.asfortranarray(points), pairs)
     meter.queries += small.asked + int(tried.asked.sum())
+    if probe.realism is not None:
+        tried = most_plausible_first(probe, probe.realism, tried)
     if terms.prefer == "many":
         tried = _simplest_then_diverse(probe, tried, toward)
     simple = Found(probe)

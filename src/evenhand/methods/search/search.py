@@ -13,6 +13,9 @@ from evenhand.methods.search.explain.diversity import check_prefer
 from evenhand.methods.search.hits_table import check_columns
 from evenhand.methods.search.run import SearchReport, SearchTerms, search_features
 from evenhand.methods.search.strategies import as_strategy
+from evenhand.population.realism import Realism, realism_of
+from evenhand.population.remembered import remembered
+from evenhand.population.rows import rows
 from evenhand.population.samplers import Draws, Uniform, is_rows
 from evenhand.results.evidence import Finding
 from evenhand.results.result import Result
@@ -20,6 +23,7 @@ from evenhand.runtime.budget import Budget, Meter, Spent, checked_budget
 from evenhand.runtime.errors import UsageError, clip
 from evenhand.runtime.progress import progress_bar
 from evenhand.runtime.workers import Workers
+from evenhand.scores.case_marks import marked
 from evenhand.scores.sampling_loop import prepared
 from evenhand.space.feature_sets import feature_sets, unseen_notes
 from evenhand.statistics.estimate import StopReason, Witnesses
@@ -61,7 +65,7 @@ def search(
     strategy: str | Strategy = "adaptive",
     budget: Budget | None = None,
     start: Any = None,
-    prefer: str = "many",
+    prefer: str | None = None,
     limit: int | None = None,
     explain: bool = True,
     seed: int = 0,
@@ -90,9 +94,11 @@ def search(
         was found.
     start
         Real rows to begin at, any dataframe or `rows`; the result then also holds how far the
-        inputs found are from them.
+        inputs found are from them. By default those that the space remembers.
     prefer
-        ``"many"``, ``"diverse"`` or ``"realistic"`` inputs, which needs `start`.
+        ``"realistic"`` inputs, which are people who could exist; it needs real rows, and is the
+        default where there are 50 of them. Or ``"many"`` or ``"diverse"`` inputs, from anywhere in
+        the space.
     limit
         The most discriminatory inputs that are tolerated, usually 0. Not to find more is undecided,
         unless every input was tried.
@@ -114,8 +120,8 @@ def search(
     Raises
     ------
     UsageError
-        If a name is unknown, an argument does not fit, or `prefer` is ``"realistic"`` without
-        `start`.
+        If a name is unknown, an argument does not fit, or `prefer` is ``"realistic"`` without real
+        rows.
     SpaceError
         If a feature can take only one value, so that there is nothing to compare.
     NotDeterministic
@@ -142,13 +148,17 @@ def search(
     tested = as_subject(subject, space)
     sets = feature_sets(tested.space, over)
     chosen = as_strategy(strategy)
-    check_columns(tested.space, sets, tested.outputs or ("",))
-    start_rows = _rows(start, tested.space)
+    start_rows, realism = _real_people(start, prefer, tested.space)
+    judged = realism is not None
+    check_columns(tested.space, sets, tested.outputs or ("",), judged=judged)
+    if prefer is None:
+        prefer = "many" if realism is None else "realistic"
     check_prefer(prefer, start_rows)
     terms = SearchTerms(
         strategy=chosen,
         prefer=prefer,
         rows=start_rows,
+        realism=realism,
         seed=seed,
         limit=_checked_limit(limit),
         explain=explain,
@@ -167,15 +177,11 @@ def search(
         # A set that the run did not come to has no entry.
         if report.entry:
             entries.append(report.entry)
-    only_answers = {view.name: view.only_answer(view.answers) for view in views_of(tested)}
-    findings = []
-    for report in reports:
-        answer = only_answers[report.finding.output]
-        findings.append(replace(report.finding, only_answer=answer))
+    findings = _findings(tested, reports)
     stops = [report.stop for report in reports]
     return Result(
         "search",
-        findings,
+        marked(findings, tested.space, realism),
         seed,
         Spent(meter.queries, tested.executed - executed_before, meter.seconds),
         next(reason for reason in LIMITING if reason in stops),
@@ -184,6 +190,18 @@ def search(
         details={"search": entries, **details_of(tested)},
         domain=tested.space,
     )
+
+
+def _findings(tested: Subject, reports: Sequence[SearchReport]) -> list[Finding]:
+    """Return what was found, with the only answer of software that gave a single one."""
+    only_answers = {}
+    for view in views_of(tested):
+        only_answers[view.name] = view.only_answer(view.answers)
+    findings = []
+    for report in reports:
+        answer = only_answers[report.finding.output]
+        findings.append(replace(report.finding, only_answer=answer))
+    return findings
 
 
 def _reports(
@@ -208,16 +226,25 @@ def _reports(
     return reports
 
 
-def _rows(start: Any, space: Space) -> Points | None:
-    """Return real rows to start from as points."""
-    if start is None:
-        return None
-    if not is_rows(start):
-        from evenhand.population.rows import rows  # imported where it is used
+def _real_people(
+    start: Any, prefer: str | None, space: Space
+) -> tuple[Points | None, Realism | None]:
+    """Return real rows to start from as points, and what they tell of who could exist.
 
-        start = rows(start)
-    points: Points = start.complete(space).points(space)
-    return points
+    Who wants other inputs than realistic ones starts anywhere, unless rows are given.
+    """
+    known = remembered(space)
+    if start is None and known is not None:
+        anywhere = prefer not in (None, "realistic")
+        points = None if anywhere else known.complete(space).points(space)
+        return points, realism_of(space)
+    if start is None:
+        return None, None
+    if start is known:
+        return known.complete(space).points(space), realism_of(space)
+    given = start if is_rows(start) else rows(start)
+    points = given.complete(space).points(space)
+    return points, Realism.of(points, space)
 
 
 def _checked_limit(limit: int | None) -> int | None:

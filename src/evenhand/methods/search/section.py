@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from evenhand.methods.search import messages
 from evenhand.methods.search.plot import display_of
-from evenhand.methods.search.text import reservation
+from evenhand.methods.search.text import how_real, reservation
 from evenhand.report.finding_text import searches_of
 from evenhand.report.html_page import boxed, drawn, headed, table, text
 from evenhand.report.html_section import cards, sentence
@@ -52,6 +52,8 @@ def _search(finding: Finding, entry: Mapping[str, Any], name: str) -> Iterator[s
     heading = messages.WHERE_AND_WHY_HEADING.format(features=features)
     paragraph = sentence(reservation(finding, entry))
     yield f"<h3>{text(heading)}</h3><p>{text(paragraph)}.</p>"
+    if entry.get("plausible") and entry["found"]:
+        yield f"<p>{text(sentence(how_real(entry)))}.</p>"
     regions = entry.get("regions")
     if regions:
         yield table(

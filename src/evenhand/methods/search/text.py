@@ -74,9 +74,20 @@ def search_lines(
         yield from _cases(finding.cases, cases, width)
     yield from _where(entry.get("regions") or ())
     yield from _why(entry.get("drivers") or (), width)
+    if entry.get("plausible"):
+        yield Line(how_real(entry), indent=LEAD)
     if entry.get("spread"):
         measures = ", ".join(_spread(entry["spread"]))
         yield Line(messages.HOW_SPREAD.format(measures=measures), indent=LEAD)
+
+
+def how_real(entry: Mapping[str, Any]) -> str:
+    """Return which part of the inputs found, and of their twins, could exist."""
+    plausible = entry["plausible"]
+    return messages.PLAUSIBLE.format(
+        share=number_text.percent(plausible["individuals"] / entry["found"], 0),
+        both=number_text.percent(plausible["both"] / entry["found"], 0),
+    )
 
 
 def reservation(finding: Finding, entry: Mapping[str, Any]) -> str:

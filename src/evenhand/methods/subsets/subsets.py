@@ -19,6 +19,7 @@ from evenhand.runtime.budget import Meter, Spent, checked_budget
 from evenhand.runtime.errors import UsageError, nearest
 from evenhand.runtime.progress import progress_bar
 from evenhand.runtime.workers import Workers
+from evenhand.scores.case_marks import marked
 from evenhand.scores.kinds import KINDS
 from evenhand.scores.sampling_loop import prepared
 from evenhand.space.feature_sets import unseen_notes
@@ -167,7 +168,7 @@ def subsets(
         notes += unseen_notes(tested.space, [names])
     return Result(
         "subsets",
-        _findings(searches, kind),
+        marked(_findings(searches, kind), tested.space),
         seed,
         Spent(meter.queries, tested.executed - executed_before, meter.seconds),
         _overall(stops),

@@ -226,7 +226,7 @@ def _sort_keys(bins: Keys, features: Indices) -> Keys:
 
 
 @dataclass(frozen=True, slots=True)
-class Realism:
+class RowDistances:
     """How far found inputs lie from the nearest real row."""
 
     median: float
@@ -258,7 +258,7 @@ class Spread:
     """Groups within a radius of their centres, no two of which are within it (k-centre)."""
     distance: float | None
     """The mean distance of two of them."""
-    real: Realism | None
+    real: RowDistances | None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the measures as JSON holds them."""
@@ -296,7 +296,7 @@ def spread(
     if rows is not None and len(rows) and len(points):
         compared = rows[_sampled(len(rows), MOST_ROWS, seed, "rows")]
         gaps = distances.nearest(sample, compared)
-        real = Realism(
+        real = RowDistances(
             median=_six_digits(np.median(gaps)),
             nearest=_six_digits(gaps.min()),
             most=_six_digits(np.quantile(gaps, 0.9)),

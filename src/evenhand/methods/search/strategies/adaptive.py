@@ -19,6 +19,11 @@ from evenhand.methods.search.strategies.base import Proposal, Strategy
 from evenhand.methods.search.strategies.boundary import Bisection, Edges
 from evenhand.methods.search.strategies.margin_slope import Slope
 from evenhand.methods.search.strategies.moves import FeatureMoves
+from evenhand.methods.search.strategies.real_company import (
+    RealCompany,
+    RealisticNearMisses,
+    RealisticSeeds,
+)
 from evenhand.methods.search.strategies.start_points import (
     MarginSeeds,
     NearMissSeeds,
@@ -86,11 +91,16 @@ class Adaptive(Strategy):
         self.probe = setting.probe
         self.prefer = setting.prefer
         self._rng = stream(setting.seed, "search", "adaptive")
-        self._moves = FeatureMoves(self.probe)
-        self._arms = Arms(self._moves)
         self._archive = Archive(self.probe)
         self._seen = Seen()
         self._start = setting.start
+        self._company: RealCompany | None = None
+        if self.prefer == "realistic" and setting.realism is not None:
+            self._company = RealCompany(setting.realism, self.probe, self._seen)
+            self._start = self._company.rows
+        rows = None if self._company is None else self._company.rows
+        self._moves = FeatureMoves(self.probe, rows)
+        self._arms = Arms(self._moves)
         self._slope: Slope | None = None
         if self.probe.margins is not None and self.probe.margins.bounded:
             self._slope = Slope(self._moves)
@@ -107,6 +117,11 @@ class Adaptive(Strategy):
 
     def _all_sources(self) -> list[SeedSource]:
         """Return where seeds come from; the first makes up for what others cannot give."""
+        if self._company is not None:
+            return [
+                RealisticSeeds(self._moves, self._company, self._rng),
+                RealisticNearMisses(self._moves, self._company),
+            ]
         edges = Edges(self._moves)
         sources: list[SeedSource] = [
             UniformSeeds(self._moves),
@@ -133,7 +148,7 @@ class Adaptive(Strategy):
             flood = _no_children(len(self.probe.space.features))
         parts, numbers = self._seeds(n - len(flood.points))
         points = np.concatenate([flood.points, *parts])
-        seed_pairs = self._pairs(len(points) - len(flood.points))
+        seed_pairs = self._pairs(points[len(flood.points) :])
         pairs = np.concatenate([flood.pairs, seed_pairs])
         self._wave = Wave(flood.parents, flood.moves, flood.origins, flood.mended, numbers)
         return self._proposal(points, pairs)
@@ -176,10 +191,16 @@ class Adaptive(Strategy):
             mended=mended,
         )
         fresh = self._fresh(points, children.pairs)
-        appeal = self._appeal(points[fresh], children.origins[fresh])
-        score = score[fresh] + appeal
-        best = fresh[np.argsort(-score, kind="stable")[:n]]
-        return children.take(best)
+        welcome = self._appeal(points[fresh], children.origins[fresh])
+        if self._company is not None:
+            welcome += self._company.welcome(
+                points[fresh], children.pairs[fresh], children.origins, fresh
+            )
+        score = score[fresh] + welcome
+        best_first = np.argsort(-score, kind="stable")[:n]
+        # Who could not exist is not asked about.
+        best_first = best_first[score[best_first] > -np.inf]
+        return children.take(fresh[best_first])
 
     def _fresh(self, points: Points, pairs: Indices) -> Indices:
         """Return which inputs were never tried and keep the constraints."""
@@ -194,7 +215,8 @@ class Adaptive(Strategy):
         appeal = NOISE * self._rng.gumbel(size=len(points))
         crowd = self._archive.crowd(self._archive.cell_of(points))
         appeal -= NOVELTY[self.prefer] * np.log1p(crowd)
-        if REALISM[self.prefer] and self._start is not None:
+        by_drift = self._company is None and self._start is not None
+        if REALISM[self.prefer] and by_drift:
             appeal -= REALISM[self.prefer] * self._drift(points, origins)
         return np.asarray(appeal)
 
@@ -273,11 +295,12 @@ class Adaptive(Strategy):
                 return False
         return source.ready
 
-    def _pairs(self, n: int) -> Indices:
+    def _pairs(self, seeds: Points) -> Indices:
         """Return two assignments to compare for each seed.
 
-        Half of them are as hits had them, half are random.
+        Half of them are as hits had them, half are random. Of a real person, the own one is first.
         """
+        n = len(seeds)
         size = len(self.probe.table)
         first = self._rng.integers(0, size, n)
         second = (first + self._rng.integers(1, size, n)) % size
@@ -286,6 +309,8 @@ class Adaptive(Strategy):
             rows = self._rng.integers(0, len(self._archive), n // 2)
             known = self._archive.hits.pairs[rows]
             found[: len(known)] = known
+        if self._company is not None:
+            return self._company.own_first(seeds, found)
         return found
 
     def observe(self, tried: Tried) -> int:
@@ -304,7 +329,10 @@ class Adaptive(Strategy):
             self._learn_flood(tried, wave, children)
         owners = self._learn_seeds(tried, wave, origins)
         for source in self._sources:
-            source.witness(tried)
+            if isinstance(source, RealisticNearMisses):
+                source.witness_with(tried, origins)
+            else:
+                source.witness(tried)
         self._keep_hits(tried, parents, origins, owners)
         return len(tried)
 
@@ -356,7 +384,7 @@ class Adaptive(Strategy):
             source.learn(tried.take(own))
             owners[own] = number
             self._cost[number] += many
-            if isinstance(source, RealRowSeeds):
+            if source.origins is not None:
                 origins[own] = source.origins[:many]
         return owners
 
@@ -380,6 +408,11 @@ class Adaptive(Strategy):
             middles=tried.middle[hits],
             gaps=tried.gap[hits],
         )
+        if self._company is not None:
+            # What is next to people who could not exist is further from those who could.
+            real = self._company.learn(records.points, records.pairs, records.origins)
+            hits = hits[real]
+            records = records.take(real)
         novel = self._archive.add(records)
         paid = owners[hits[novel]]
         is_seed = paid >= 0

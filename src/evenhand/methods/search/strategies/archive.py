@@ -60,6 +60,18 @@ class HitRecords:
             gaps=nothing,
         )
 
+    def take(self, rows: Flags) -> HitRecords:
+        """Return some of these hits."""
+        return HitRecords(
+            points=self.points[rows],
+            pairs=self.pairs[rows],
+            parents=self.parents[rows],
+            origins=self.origins[rows],
+            depths=self.depths[rows],
+            middles=self.middles[rows],
+            gaps=self.gaps[rows],
+        )
+
     def followed_by(self, new: HitRecords) -> HitRecords:
         """Return these hits, then others."""
         return HitRecords(

@@ -107,11 +107,9 @@ class Arms:
             size = moves.size[which]
             direction = np.where(kind == STEP_DOWN, -1.0, 1.0)
             stepped = points[rows, column] + direction * size
-            shares = rng.random(len(rows))
-            any_value = np.floor(shares * moves.counts[which])
-            jumped = low + any_value * size
-            values = np.where(kind == JUMP, jumped, stepped)
-            points[rows, column] = np.clip(values, low, high)
+            jumped = moves.any_values(which, rng.random(len(rows)))
+            stepped = np.clip(stepped, low, high)
+            points[rows, column] = np.where(kind == JUMP, jumped, stepped)
         return moves.snapped(points)
 
     def promise(self, chosen: Indices) -> Numbers:

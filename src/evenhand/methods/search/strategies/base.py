@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from evenhand.methods.search.arrays import Generator, Indices
     from evenhand.methods.search.probe import Probe, Tried
+    from evenhand.population.realism import Realism
     from evenhand.space.feature import Points
     from evenhand.space.space import Space
 
@@ -61,6 +62,8 @@ class Setting:
     """How many inputs the whole search may ask."""
     prefer: str = "many"
     """What to find: as many inputs as possible, diverse ones, or realistic ones."""
+    realism: Realism | None = None
+    """Tells which inputs are people who could exist, where real rows are known."""
 
     @property
     def space(self) -> Space:

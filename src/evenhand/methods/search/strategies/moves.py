@@ -41,6 +41,8 @@ class FeatureMoves:
     """
 
     probe: Probe
+    rows: Points | None = None
+    """Real rows that jumps take values from; without them all values are as likely."""
 
     @cached_property
     def features(self) -> tuple[Feature, ...]:
@@ -108,17 +110,26 @@ class FeatureMoves:
         return self._placed(points, which, values)
 
     def jump(self, points: Points, which: Indices, rng: Generator) -> Points:
-        """Return the points with one feature each set to any of its values, all as likely.
+        """Return the points with one feature each set to any of its values.
 
         A missing value is one of them.
         """
-        shares = rng.random(len(points))
+        values = self.any_values(which, rng.random(len(points)))
+        return self._placed(points, which, values)
+
+    def any_values(self, which: Indices, shares: Numbers) -> Numbers:
+        """Return a value of each of these features, by a random number from 0 to 1.
+
+        All values are as likely, or as frequent as they are in the rows.
+        """
+        if self.rows is not None:
+            chosen = np.floor(shares * len(self.rows)).astype(np.intp)
+            return np.asarray(self.rows[chosen, self.positions[which]])
         counts = self.counts[which]
         place = np.floor(shares * (counts + self.has_gaps[which]))
         known = self.low[which] + place * self.size[which]
         values = np.minimum(known, self.high[which])
-        values = np.where(place >= counts, self.gaps[which], values)
-        return self._placed(points, which, values)
+        return np.where(place >= counts, self.gaps[which], values)
 
     def _placed(self, points: Points, which: Indices, values: Numbers) -> Points:
         """Return the points with these values of one feature each."""

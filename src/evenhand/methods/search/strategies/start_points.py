@@ -37,6 +37,8 @@ class SeedSource(ABC):
         self.probe = moves.probe
         self.asked = 0
         """Inputs that were asked to propose the last seeds."""
+        self.origins: Indices | None = None
+        """The real rows that the seeds proposed last were made of, where there are any."""
 
     @property
     def ready(self) -> bool:
@@ -70,16 +72,15 @@ class RealRowSeeds(SeedSource):
         self.rows = rows
         self._order = rng.permutation(len(rows))
         self._next = 0
-        self.origins: Indices = np.empty(0, dtype=np.intp)
-        """The rows that the inputs proposed last were made of."""
 
     def propose(self, n: int, rng: Generator) -> Points:
         """Return the next rows, and changed ones where they are used up."""
         unused = self._order[self._next : self._next + n]
         self._next += len(unused)
         again = rng.integers(0, len(self.rows), n - len(unused))
-        self.origins = np.concatenate([unused, again])
-        found = np.asfortranarray(self.rows[self.origins])
+        chosen = np.concatenate([unused, again])
+        self.origins = chosen
+        found = np.asfortranarray(self.rows[chosen])
         found[len(unused) :] = stirred(self.moves, self.rows[again], rng)
         return found
 

@@ -140,7 +140,7 @@ class Surrogate(Adaptive):
         other_points = best.points[children:]
         points = np.concatenate([child_points, *parts, other_points])
         seeds = len(points) - len(best.points)
-        seed_pairs = self._pairs(seeds)
+        seed_pairs = self._pairs(np.concatenate(parts))
         child_pairs = best.pairs[:children]
         other_pairs = best.pairs[children:]
         pairs = np.concatenate([child_pairs, seed_pairs, other_pairs])
@@ -169,7 +169,13 @@ class Surrogate(Adaptive):
             # Before the first hit nothing is known but that hits lie where outcomes change.
             score = signals[:, FLIP] + signals[:, DOUBT]
         score += self._appeal(found.points, found.origins)
+        if self._company is not None:
+            everyone = np.arange(len(found.points))
+            score += self._company.welcome(
+                found.points, found.pairs, found.origins, everyone
+            )
         best = np.argsort(-score, kind="stable")[:n]
+        best = best[score[best] > -np.inf]
         is_other = found.parents[best] < 0
         best = best[np.argsort(is_other, kind="stable")]
         return found.take(best), signals[best]
@@ -193,11 +199,12 @@ class Surrogate(Adaptive):
         origins = hits.origins[parents]
         parents[again] = -1
         moves[:, again] = -1
+        drawn = self.probe.space.draw(uniform, rng)
         nobody = np.full(uniform, -1, dtype=np.intp)
         no_moves = np.tile(nobody, (len(moves), 1))
         return _Candidates(
-            points=np.concatenate([points, self.probe.space.draw(uniform, rng)]),
-            pairs=np.concatenate([pairs, self._pairs(uniform)]),
+            points=np.concatenate([points, drawn]),
+            pairs=np.concatenate([pairs, self._pairs(drawn)]),
             parents=np.concatenate([parents, nobody]),
             moves=np.concatenate([moves, no_moves], axis=1),
             origins=np.concatenate([origins, nobody]),
