@@ -274,3 +274,13 @@ def test_the_audit_of_a_log(capsys):
     assert "have no model" in capsys.readouterr().err
     assert main(["init", "people.csv", "--truth", "granted", "--force"]) == 2
     assert "--outcome" in capsys.readouterr().err
+
+
+def test_where_nothing_can_be_checked_a_sentence_says_why(capsys):
+    model = LogisticRegression(max_iter=1000)
+    model.fit(PEOPLE[["income"]], [f"grade {row % 3}" for row in range(200)])
+    save_model(model, "model.skops")
+    assert init("model.skops") == 2
+    errors = capsys.readouterr().err
+    assert "the model takes none of sex" in errors
+    assert "--positive" in errors

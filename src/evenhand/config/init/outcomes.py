@@ -19,10 +19,8 @@ if TYPE_CHECKING:
 
 FEWEST_ROWS = 30
 """Rows with a true outcome that it takes to tell which answer stands for which outcome."""
-CLEAR = 0.6
-"""The share of rows that must agree for an answer to stand for an outcome."""
-MARGIN = 0.1
-"""How much clearer than any other answer that must be."""
+CLEAR = 0.2
+"""How much oftener an outcome must have the answer that stands for it than other outcomes do."""
 MOST_LABELS = 20
 """Numbers of more values than these are amounts, and not labels."""
 SHOWN = 8
@@ -131,16 +129,28 @@ class SeenAnswers:
             return []
         return _ordered({plain(truth) for truth in self.truths})
 
-    def agreement(self, target: Any, label: Any) -> float | None:
-        """Return how many rows have both or neither of an outcome and an answer.
-
-        None where there are too few rows to tell.
-        """
+    def association(self, target: Any, label: Any) -> Association | None:
+        """Return how an answer goes with an outcome, None where too few rows tell."""
         if self.truths is None or len(self.truths) < FEWEST_ROWS:
             return None
         is_target = np.array([truth == target for truth in self.truths])
         is_label = np.array([answer == label for answer in self.given.tolist()])
-        return float((is_target == is_label).mean())
+        if is_target.all() or not is_target.any():
+            return None
+        agreeing = float((is_target == is_label).mean())
+        with_it = float(is_label[is_target].mean())
+        without_it = float(is_label[~is_target].mean())
+        return Association(agreeing, with_it - without_it)
+
+
+@dataclass(frozen=True)
+class Association:
+    """How an answer of the software goes with an outcome of the data."""
+
+    agreeing: float
+    """The share of rows that have both or neither."""
+    gain: float
+    """How much oftener rows with the outcome get the answer than others, from -1 to 1."""
 
 
 @dataclass(frozen=True)
@@ -204,23 +214,35 @@ def corresponding(target: Any, answers: SeenAnswers) -> Favourable | None:
     for label in labels:
         if same(target, label):
             return Favourable(label)
-    shares = {label: answers.agreement(target, label) for label in labels}
-    known = {label: share for label, share in shares.items() if share is not None}
-    if known:
-        best = max(known, key=lambda label: known[label])
-        others = [share for label, share in known.items() if label != best]
-        second = max(others, default=0.0)
-        share = known[best]
-        if share >= CLEAR and share > second + MARGIN:
-            agreeing = percent(share)
-            reason = f"which goes with {target!r} in the data: {agreeing} of rows agree"
-            return Favourable(best, reason)
+    shown = _shown_by_rows(target, answers)
+    if shown is not None:
+        return shown
     by_tone = _by_tone(target, labels)
     by_order = _by_order(target, labels, answers.targets)
     candidates = [one for one in (by_tone, by_order) if one is not None]
     if not candidates or any(one != candidates[0] for one in candidates):
         return None
     return Favourable(candidates[0], f"which stands for {target!r}")
+
+
+def _shown_by_rows(target: Any, answers: SeenAnswers) -> Favourable | None:
+    """Return the answer that clearly goes with an outcome in the rows.
+
+    With more answers than outcomes, none stands for an outcome.
+    """
+    if len(answers.labels) > len(answers.targets):
+        return None
+    found = []
+    for label in answers.labels:
+        association = answers.association(target, label)
+        if association is not None:
+            found.append((association.gain, str(label), label, association.agreeing))
+    found.sort(reverse=True)
+    if not found or found[0][0] < CLEAR:
+        return None
+    agreeing = percent(found[0][3])
+    reason = f"which goes with {target!r} in the data: {agreeing} of rows agree"
+    return Favourable(found[0][2], reason)
 
 
 def _by_tone(target: Any, labels: Sequence[Any]) -> Any:

@@ -164,15 +164,25 @@ def _check_data(draft: Draft) -> None:
 
 
 def _checks(draft: Draft, space: Space) -> list[dict[str, Any]]:
-    """Return the checks of the draft."""
+    """Return the checks of the draft: without a favourable outcome, those that need none."""
     has_rates = "positive" in draft.outcome
     checks = usual(space, real=True, rates=has_rates)
     if not has_rates:
-        checks = [check for check in checks if check["job"] != "mine"]
+        checks = [check for check in checks if not _needs_rates(check)]
+    if not checks:
+        raise UsageError(
+            f"{draft.data.file}: the model takes none of {', '.join(space.protected)}, and its"
+            " favourable answer is not known, so there is nothing to check; name it with --positive"
+        )
     for check in checks:
         if draft.queries is not None and "queries" in VERBS[check["job"]].bounds:
             check["queries"] = draft.queries
     return checks
+
+
+def _needs_rates(check: Mapping[str, Any]) -> bool:
+    """Return whether a check compares how often groups get the favourable outcome."""
+    return check["job"] == "mine" or check.get("kind") == "group"
 
 
 def _run_one(file: Path, draft: Draft, talk: Dialogue) -> EvenhandError | None:

@@ -88,3 +88,15 @@ def test_amounts_are_no_labels():
     assert not answers([1, 2, 3] * 20).are_numbers
     assert not answers(["a", "b"]).are_numbers
     assert not answers([0.5, 1.25], classes=(0.5, 1.25)).are_numbers
+
+
+def test_rates_that_are_alike_by_chance_are_no_correspondence():
+    rows = range(400)
+    # Nine of ten rows have each, and neither tells anything of the other.
+    truths = ["blue" if row % 10 else "red" for row in rows]
+    given = ["x" if row % 9 else "y" for row in rows]
+    assert corresponding("blue", answers(given, truths)) is None
+    followed = ["x" if truth == "blue" else "y" for truth in truths]
+    found = corresponding("blue", answers(followed, truths))
+    assert found is not None
+    assert found.value == "x"
