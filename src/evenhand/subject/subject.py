@@ -106,6 +106,11 @@ class Subject(SubjectConstructors):
     See docs/how-to/subjects.md.
     """
 
+    settled: bool = False
+    """Whether it was settled when outcomes differ (`scores/settling.py`)."""
+    answered: dict[str, str]
+    """The kind of numpy's type of the first answers, by output."""
+
     @checked_keywords
     def __init__(
         self,
@@ -144,10 +149,7 @@ class Subject(SubjectConstructors):
         self.differs = differs
         self.asked = 0
         self.executed = 0
-        self.settled = False
-        """Whether it was settled when outcomes differ (`settle_differs`)."""
         self.answered: dict[str, str] = {}
-        """The kind of numpy's type of the first answers, by output."""
         self.seen = {name: AnswersSeen() for name in self.meanings}
         answers = {name: Answers.of(meaning) for name, meaning in self.meanings.items()}
         self._answers = Records(answers) if self.outputs else answers[""]
