@@ -49,7 +49,18 @@ def about_text(finding: Finding) -> str:
 
 
 def rate_heading(finding: Finding) -> str:
-    """Return what the numbers of a finding's groups are: rates, or the ratios of rates."""
+    """Return what the estimates of the groups of a finding are.
+
+    >>> from evenhand.statistics.estimate import Amount, Estimate
+    >>> from evenhand.results.evidence import Finding
+    >>> apart = Amount(3.5, 3.0, 4.0, 100, 0.95, "Welch")
+    >>> rate_heading(Finding("a claim", ("sex",), apart, score="mean difference"))
+    'mean'
+    >>> rate_heading(Finding("a claim", ("sex",), Estimate.exact(1, 4), score="group"))
+    'rate'
+    """
+    if finding.unit == "amount":
+        return finding.score.removesuffix(" difference") or "value"
     return "ratio" if finding.least else "rate"
 
 

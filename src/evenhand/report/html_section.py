@@ -38,6 +38,7 @@ _RATES_CAPTION = (
 _RATIOS_CAPTION = (
     "The groups that are compared, and how much of the highest rate the rate of each is."
 )
+_NUMBERS_CAPTION = "The groups that are compared, in the unit of the outcomes."
 
 
 @dataclass(frozen=True)
@@ -74,6 +75,8 @@ def limit_text(statement: Statement) -> str:
         return ""
     if statement.estimate is not None and statement.estimate.unit == Estimate.unit:
         limit = number_text.percent_plain(statement.limit)
+    elif statement.estimate is not None and statement.estimate.unit == "amount":
+        limit = number_text.amount(statement.limit)
     else:
         limit = number_text.plain(statement.limit)
     return f"at least {limit}" if statement.least else limit
@@ -197,6 +200,8 @@ def _groups(finding: Finding, name: str) -> Markup:
             rows.append(_group_row(group))
     headings = ("group", rate_heading(finding), "interval", "n")
     caption = _RATIOS_CAPTION if finding.least else _RATES_CAPTION
+    if finding.unit == "amount":
+        caption = _NUMBERS_CAPTION
     return table(f"{name}-groups", caption, headings, [("", rows)])
 
 
@@ -208,6 +213,9 @@ def _group_row(group: Group) -> list[str]:
     interval = ""
     if estimate.n:
         interval = number_text.between(estimate.low, estimate.high)
+    if estimate.unit == "amount" and estimate.n:
+        rate = estimate.value_text
+        interval = estimate.interval_text or estimate.method
     label = str(group)
     if list(group.about) == ["rule"]:
         label = str(group.about["rule"])

@@ -245,6 +245,9 @@ def _rate_cells(row: RateRow, digits: int) -> Sequence[str]:
     label, estimate = row
     if not estimate.n:
         return (label, "", NO_DATA, "0")
+    if estimate.unit == "amount":
+        interval = estimate.interval_text or estimate.method
+        return (label, estimate.value_text, interval, number_text.count(estimate.n))
     interval = estimate.method
     if estimate.level < 1:
         interval = number_text.between(estimate.low, estimate.high, digits)

@@ -19,7 +19,7 @@ from evenhand.report.canvas import (
     intervals,
     literal,
 )
-from evenhand.report.finding_text import NO_DATA, shown_groups, subject_of
+from evenhand.report.finding_text import NO_DATA, rate_heading, shown_groups, subject_of
 from evenhand.runtime import number_text
 from evenhand.runtime.errors import clip
 from evenhand.statistics.estimate import Verdict
@@ -76,6 +76,8 @@ class Panel:
     rows: Rows
     limit: float | None = None
     least: bool = False
+    from_zero: bool = True
+    """Whether the axis begins at nought, as that of rates does."""
 
     @property
     def size(self) -> tuple[float, float]:
@@ -111,13 +113,15 @@ class RatesDisplay(Display):
         by_limit: dict[Any, list[Finding]] = {}
         with_groups = []
         for finding in findings:
-            key = (finding.limit, finding.least)
+            # Amounts of different kinds share no axis.
+            what = finding.score if finding.unit == "amount" else ""
+            key = (finding.limit, finding.least, what)
             by_limit.setdefault(key, []).append(finding)
             if finding.groups:
                 with_groups.append(finding)
         scores = []
-        for (limit, least), held_against_it in by_limit.items():
-            scores.append(_scores(held_against_it, limit, least=least))
+        for (limit, least, what), held_against_it in by_limit.items():
+            scores.append(_scores(held_against_it, limit, what, least=least))
         return cls(tuple(scores), _groups(with_groups))
 
     def plot(self, ax: Any = None) -> RatesDisplay:
@@ -163,7 +167,9 @@ def display_of(found: Evidence) -> RatesDisplay:
     return RatesDisplay.from_findings(found.findings)
 
 
-def _scores(findings: list[Finding], limit: float | None, *, least: bool) -> Panel:
+def _scores(
+    findings: list[Finding], limit: float | None, what: str, *, least: bool
+) -> Panel:
     shown = findings
     if len(findings) > MOST_ROWS:
         # The last row says how many are left out.
@@ -173,9 +179,9 @@ def _scores(findings: list[Finding], limit: float | None, *, least: bool) -> Pan
     if left_out:
         more = f"… {left_out:,} more findings"
         rows.append(Row("", instead=more))
-    what = "ratio of rates" if least else "score"
+    shown_as = what or ("ratio of rates" if least else "score")
     estimates = [finding.estimate for finding in findings]
-    axis = _axis(what, estimates)
+    axis = _axis(shown_as, estimates)
     return Panel("", axis, tuple(rows), limit, least)
 
 
@@ -190,16 +196,20 @@ def _groups(findings: Iterable[Finding]) -> tuple[Panel, ...]:
     """
     titles: dict[Rows, list[str]] = {}
     axes: dict[Rows, str] = {}
+    amounts: set[Rows] = set()
     for finding in findings:
         rows = _group_rows(finding)
         titles.setdefault(rows, []).extend(_title_lines(finding))
         estimates = [group.estimate for group in finding.groups]
         what = RATIO_AXIS if finding.least else RATE_AXIS
+        if finding.unit == "amount":
+            what = rate_heading(finding)
+            amounts.add(rows)
         axes[rows] = _axis(what, estimates)
     panels = []
     for rows, lines in titles.items():
         title = "\n".join(lines)
-        panels.append(Panel(title, axes[rows], rows))
+        panels.append(Panel(title, axes[rows], rows, from_zero=rows not in amounts))
     return tuple(panels)
 
 
@@ -227,6 +237,9 @@ def _row(about: str, estimate: Estimate, verdict: Verdict | None = None) -> Row:
     label = f"{shown}, n = {estimate.n:,}"
     if math.isnan(estimate.value):
         return Row(label, verdict=verdict, instead=NO_DATA)
+    if math.isinf(estimate.low) or math.isinf(estimate.high):
+        label += ", no interval"
+        return Row(label, estimate.value, estimate.value, estimate.value, verdict)
     return Row(label, estimate.value, estimate.low, estimate.high, verdict)
 
 
@@ -247,7 +260,10 @@ def _draw(panel: Panel, ax: Any) -> None:
     from matplotlib.ticker import MaxNLocator
 
     known = [row for row in panel.rows if row.value is not None]
-    ax.set_xlim(_ends_of_axis(known, panel.limit))
+    if panel.from_zero or not known:
+        ax.set_xlim(_ends_of_axis(known, panel.limit))
+    else:
+        ax.set_xlim(_ends_of_amounts(known))
     for verdict, (name, colour, marker) in _LOOKS.items():
         with_verdict = []
         for place, row in enumerate(panel.rows):
@@ -276,6 +292,14 @@ def _ends_of_axis(rows: list[Row], limit: float | None) -> tuple[float, float]:
     # A marker at an end must not be cut, and nought is seen to be an end.
     start = min(left * 1.08, -0.02 * right)
     return start, right * 1.05
+
+
+def _ends_of_amounts(rows: list[Row]) -> tuple[float, float]:
+    """Return the ends of an axis of amounts, which may be far from nought and close together."""
+    lowest = min(row.low for row in rows)
+    highest = max(row.high for row in rows)
+    room = 0.08 * (highest - lowest) or 0.08 * abs(highest) or 1.0
+    return lowest - room, highest + room
 
 
 def _write_texts(ax: Any, rows: Rows) -> None:

@@ -91,6 +91,8 @@ class Statement:
         if self.limit is None:
             return ""
         limit = number_text.plain(self.limit)
+        if self.estimate is not None and self.estimate.unit == "amount":
+            limit = number_text.amount(self.limit)
         return f"at least {limit}" if self.least else limit
 
     @property

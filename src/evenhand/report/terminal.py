@@ -98,6 +98,8 @@ def finding_lines(
     score = str(finding.estimate)
     if finding.limit is not None:
         limit = number_text.limit(finding.limit, least=finding.least)
+        if finding.unit == "amount" and not finding.least:
+            limit = number_text.amount(finding.limit)
         score = f"{score}; limit {limit}"
     yield Line(score, indent=LEAD)
     yield from remark_lines(finding)

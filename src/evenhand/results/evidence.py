@@ -118,7 +118,7 @@ class Case:
     def outcome_texts(self) -> tuple[Any, Any]:
         """Both outcomes as people read them: of fractions also how far apart they are.
 
-        >>> Case({"sex": "F"}, {"sex": "M"}, (40_213.25, 38_100.5)).outcome_texts
+        >>> Case({"sex": "F"}, {"sex": "M"}, (40_213.25, 38_100.75)).outcome_texts
         ('40,213', '38,101 (2,113 less)')
         """
         first, second = self.outcomes

@@ -32,10 +32,10 @@ StopName = Literal[
 
 
 class EstimateFields(TypedDict):
-    """An estimate: the value is null where it is unknown, and `high` where there may be more."""
+    """An estimate: the value is null where it is unknown, an end where nothing bounds it."""
 
     value: float | None
-    low: float
+    low: float | None
     high: float | None
     n: int
     level: float

@@ -343,14 +343,13 @@ def amount(value: float, *, sign: str = "", limit: float | None = None) -> str:
     >>> amount(5.0001, limit=5), amount(7.00001, limit=5)
     ('5.0001', '7')
     """
-    if limit is not None:
-        most = _beside(value, limit, 4, _MOST_FIGURES, "g")
-        if most > 4:
-            return f"{value:{sign}.{most}g}"
+    most = 4 if limit is None else _beside(value, limit, 4, _MOST_FIGURES, "g")
+    text = f"{value:{sign}.{most}g}"
     if not _LEAST_GROUPED <= abs(value) < _MOST_GROUPED:
-        return f"{value:{sign}.4g}"
-    four_figures = float(f"{value:.4g}")
-    return f"{four_figures:{sign},.0f}"
+        return text
+    rounded = float(text)
+    digits = max(most - len(f"{abs(rounded):.0f}"), 0)
+    return f"{rounded:{sign},.{digits}f}"
 
 
 def amount_between(low: float, high: float, *, sign: str = "") -> str:
@@ -367,8 +366,8 @@ def amount_between(low: float, high: float, *, sign: str = "") -> str:
 def apart(first: float, second: float) -> tuple[str, str]:
     """Return two amounts with the digits that tell them apart, and behind the second their gap.
 
-    >>> apart(40_213.25, 38_100.5)
-    ('40,213', '38,101 (2,113 less)')
+    >>> apart(40_213.25, 38_100.75)
+    ('40,213', '38,101 (2,112 less)')
     >>> apart(0.512345, 0.4983), apart(2.5, 2.5)
     (('0.512', '0.498 (0.014 less)'), ('2.5', '2.5'))
     """

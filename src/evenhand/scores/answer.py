@@ -37,9 +37,9 @@ expensive.
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A finding, why it ended there, and the tests behind it where they were to be kept."""
+    """What was found, why it ended there, and the tests behind it where they were to be kept."""
 
-    finding: Finding
+    findings: Sequence[Finding]
     stop: StopReason
     notes: Sequence[str] = ()
     tests: Sequence[Tests] = ()
@@ -52,6 +52,8 @@ def ask(
     score = _whole(question, terms, meter, keep=keep)
     if score is None:
         score = question.sampled(terms, meter, workers, keep=keep)
+    if score.findings:
+        return Answer(score.findings, score.stop, score.notes, score.tests)
     estimate = terms.shared(score.estimate)
     only_answer = question.view.only_answer(score.answers, favoured=score.favoured)
     finding = Finding(
@@ -66,7 +68,7 @@ def ask(
         by_construction=_by_construction(question, terms),
         only_answer=only_answer,
     )
-    return Answer(finding, score.stop, score.notes, score.tests)
+    return Answer([finding], score.stop, score.notes, score.tests)
 
 
 def _by_construction(question: Question, terms: Terms) -> bool:
@@ -108,7 +110,8 @@ def _whole(question: Question, terms: Terms, meter: Meter, *, keep: bool) -> Sco
         return None
     meter.report(question.task, None, f"all {len(points):,} inputs")
     meter.queries += len(points)
-    return question.enumerated(points, sampler.population(question.space), meter, keep=keep)
+    population = sampler.population(question.space)
+    return question.enumerated(terms, points, population, meter, keep=keep)
 
 
 def _all_rows(

@@ -53,7 +53,7 @@ class CausalQuestion(Question):
         return 1 if sampler.twins == "rows" else self.cost
 
     def enumerated(
-        self, points: Points, population: str, meter: Meter, *, keep: bool
+        self, terms: Terms, points: Points, population: str, meter: Meter, *, keep: bool
     ) -> Score:
         """Answer from every input there is, which are counted as spent."""
         return self._among(points, self.space.weights(points), population, keep=keep)

@@ -66,7 +66,7 @@ class GroupQuestion(Question):
         return 1
 
     def enumerated(
-        self, points: Points, population: str, meter: Meter, *, keep: bool
+        self, terms: Terms, points: Points, population: str, meter: Meter, *, keep: bool
     ) -> Score:
         """Answer from every input there is, which are counted as spent."""
         weights = self.space.weights(points)

@@ -33,6 +33,10 @@ def question_of(view: View, kind: str, names: tuple[str, ...]) -> Question:
         from evenhand.scores.causal import CausalQuestion
 
         return CausalQuestion(view, names)
+    if view.meaning.measured:
+        from evenhand.scores.numbers.question import NumberQuestion
+
+        return NumberQuestion(view, names)
     from evenhand.scores.group import GroupQuestion
 
     return GroupQuestion(view, names)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from evenhand.population.rows import Rows
     from evenhand.population.samplers import Sampler
-    from evenhand.results.evidence import Case, Group
+    from evenhand.results.evidence import Case, Finding, Group
     from evenhand.runtime.budget import Meter
     from evenhand.runtime.workers import Workers
     from evenhand.scores.test_suite import Tests
@@ -39,6 +39,8 @@ class Terms:
     exact: bool | None = None
     seed: int = 0
     among: int = 1
+    units: str = "spread"
+    """What limits of numbers are in: shares of their spread, or the unit of the outcomes."""
 
     @property
     def share(self) -> float:
@@ -65,6 +67,8 @@ class Score:
     notes: Sequence[str] = field(default_factory=list)
     answers: tuple[Any, ...] = ()
     """The different answers that the estimate rests on, at most so many as are told apart."""
+    findings: Sequence[Finding] = ()
+    """What was found, where a question has more than one answer."""
 
     @property
     def favoured(self) -> bool | None:
@@ -82,6 +86,10 @@ class Question(ABC):
     names: tuple[str, ...]
 
     kind = ""
+    answers = 1
+    """How many findings answer the question."""
+    of_numbers = False
+    """Whether its estimates are in the unit of the outcomes, rather than rates."""
 
     @property
     def space(self) -> Space:
@@ -113,7 +121,7 @@ class Question(ABC):
 
     @abstractmethod
     def enumerated(
-        self, points: Points, population: str, meter: Meter, *, keep: bool
+        self, terms: Terms, points: Points, population: str, meter: Meter, *, keep: bool
     ) -> Score:
         """Answer from every input there is, which are counted as spent."""
 

@@ -216,8 +216,10 @@ def check_deterministic(draws: Draws, subject: Subject, meter: Meter) -> list[st
 
 
 def prepared(draws: Draws, subject: Subject, meter: Meter) -> list[str]:
-    """Check that the software is deterministic, settle when its outcomes differ; return notes."""
-    return check_deterministic(draws, subject, meter) + settle_differs(subject, meter)
+    """Check that the software is deterministic, and settle when its outcomes differ."""
+    notes = check_deterministic(draws, subject, meter)
+    settle_differs(subject, meter)
+    return notes
 
 
 class _Looks:

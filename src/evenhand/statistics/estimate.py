@@ -167,7 +167,7 @@ class Estimate:
         >>> Estimate(0.2, 0.1, 0.3, 50, 0.95, "exact").verdict(0.1).value
         'fail'
         """
-        check_limit(limit)
+        self._check_limit(limit)
         if least:
             if self.high < limit:
                 return Verdict.FAIL
@@ -179,6 +179,10 @@ class Estimate:
         if self.low >= limit:
             return Verdict.FAIL
         return Verdict.PASS if self.high < limit else Verdict.UNDECIDED
+
+    def _check_limit(self, limit: float) -> None:
+        """Refuse a limit that cannot be one of this estimate."""
+        check_limit(limit)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the estimate as JSON-ready values; an unknown value is None.
@@ -206,9 +210,7 @@ class Estimate:
         word = str(found.get("unit", Estimate.unit))
         unit = _OLD_UNITS.get(word, word)
         if unit == Amount.unit:
-            return Amount(
-                *(found[key] for key in ("value", "low", "high", "n", "level", "method"))
-            )
+            return Amount.read(found)
         if unit == Witnesses.unit:
             return Witnesses.counted(found)
         if unit != Estimate.unit:
@@ -373,7 +375,10 @@ class Witnesses(Estimate):
 
 @dataclass(frozen=True, slots=True)
 class Amount(Estimate):
-    """A score of the user's own making with its interval: any number, and not a rate.
+    """A number of any size with its interval, in its own unit, and not a rate.
+
+    It is a score of the user's own making, or a mean, a median or an error of outcomes, or a
+    difference of those. The ends of the interval are infinite where nothing bounds them.
 
     >>> print(Amount(12.5, 11.0, 14.0, 300, 0.95, "bootstrap"))
     12.5 (11 to 14, 95 % level, n = 300, bootstrap)
@@ -382,20 +387,51 @@ class Amount(Estimate):
     unit: ClassVar[str] = "amount"
 
     def __post_init__(self) -> None:
+        if math.isnan(self.value) and self.n == 0:
+            return
         if not self.low <= self.value <= self.high:
             raise UsageError(
                 f"the value {self.value!r} lies outside its interval {self.low!r} to"
                 f" {self.high!r}"
             )
 
+    @classmethod
+    def read(cls, found: Mapping[str, Any]) -> Amount:
+        """Return the amount that `to_dict` wrote."""
+        value = math.nan if found["value"] is None else found["value"]
+        low = -math.inf if found["low"] is None else found["low"]
+        high = math.inf if found["high"] is None else found["high"]
+        return cls(
+            value,
+            low,
+            high,
+            found["n"],
+            found["level"],
+            found["method"],
+            found.get("population", ""),
+        )
+
+    def _check_limit(self, limit: float) -> None:
+        check_amount(limit)
+
     def to_dict(self) -> dict[str, Any]:
-        """Return the amount as JSON-ready values."""
-        keys = ("value", "low", "high", "n", "level", "method")
-        return {key: getattr(self, key) for key in keys} | {"unit": self.unit}
+        """Return the amount as JSON-ready values; what is unknown or unbounded is None."""
+        found: dict[str, Any] = {
+            "value": _finite(self.value),
+            "low": _finite(self.low),
+            "high": _finite(self.high),
+            "n": self.n,
+            "level": self.level,
+            "method": self.method,
+            "unit": self.unit,
+        }
+        return found | ({"population": self.population} if self.population else {})
 
     @property
     def value_text(self) -> str:
         """The value as people read it."""
+        if math.isnan(self.value):
+            return "unknown"
         return number_text.amount(self.value, limit=self.beside)
 
     @property
@@ -403,15 +439,42 @@ class Amount(Estimate):
         """The interval as people read it, empty where the value is exact."""
         if self.level == 1:
             return ""
+        if math.isinf(self.low) and math.isinf(self.high):
+            return "any number"
+        if math.isinf(self.high):
+            return f"{number_text.amount(self.low, limit=self.beside)} or more"
         return " to ".join(self.ends_text)
 
     @property
     def ends_text(self) -> tuple[str, str]:
         """Both ends of the interval as people read them."""
-        low = number_text.amount(self.low, limit=self.beside)
-        return low, number_text.amount(self.high, limit=self.beside)
+        return _end_text(self.low, self.beside), _end_text(self.high, self.beside)
 
     def __str__(self) -> str:
         if self.level == 1:
             return self.text_without_n
         return self._text([f"n = {number_text.count(self.n)}", self.method])
+
+
+def check_amount(limit: Any, name: str = "limit") -> float:
+    """Return a limit of an amount if it is a number of 0 or more.
+
+    >>> check_amount(2500)
+    2500.0
+    """
+    is_number = isinstance(limit, Real) and not isinstance(limit, bool)
+    if not is_number or not 0 <= float(limit) < math.inf:
+        raise UsageError(
+            f"{name} is {limit!r}; it must be a number of 0 or more, for example 100"
+        )
+    return float(limit)
+
+
+def _finite(number: float) -> float | None:
+    return number if math.isfinite(number) else None
+
+
+def _end_text(number: float, beside: float | None) -> str:
+    if math.isfinite(number):
+        return number_text.amount(number, limit=beside)
+    return "any smaller number" if number < 0 else "any larger number"

@@ -419,7 +419,7 @@ def test_what_is_favourable_must_be_declared():
     refused(
         UsageError, lambda: eh.measure(loan, SPACE, kind="group"), "favourable", "positive="
     )
-    subject = eh.Subject(lambda people: people["age"] * 1.5, SPACE)
+    subject = eh.Subject(lambda people: people["age"] * 2, SPACE)
     refused(
         UsageError,
         lambda: eh.measure(subject, kind="group"),

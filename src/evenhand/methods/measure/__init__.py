@@ -14,6 +14,12 @@ _OVER = Option(
 )
 _LEVEL = Option("level", NUMBER, "the confidence level (default: 0.95)")
 _LIMIT = Option("limit", NUMBER, "the engineering threshold to decide against")
+_UNITS = Option(
+    "units",
+    TEXT,
+    "of numbers, what a limit is in: shares of their spread (default), or their own unit",
+    choices=("spread", "outcome"),
+)
 _SECTION = Deferred("evenhand.methods.measure.section:section")
 _FRAME = Deferred("evenhand.report.finding_table:metric_frame")
 _GROUP_TABLES = Deferred("evenhand.report.finding_table:metric_group_tables")
@@ -25,7 +31,8 @@ MEASURE = Verb(
         "The causal score is the share of inputs whose outcome changes when nothing but the named"
         " features change (Galhotra, Brun, Meliou: Themis, Definition 3.7). The group score is the"
         " largest difference between groups in how often they get the favourable outcome"
-        " (Definition 3.6). Intervals hold their level under the rule that ended the sampling."
+        " (Definition 3.6); of outcomes that are numbers, in their mean and median. Intervals hold"
+        " their level under the rule that ended the sampling."
     ),
     function=Deferred("evenhand.methods.measure.measure:measure"),
     options=Options.of(
@@ -34,6 +41,7 @@ MEASURE = Verb(
             "kind", TEXT, "the kind of score (default: causal)", choices=("causal", "group")
         ),
         _LIMIT,
+        _UNITS,
         Option("margin", NUMBER, "otherwise, how precisely to know the score"),
         _LEVEL,
         Option(

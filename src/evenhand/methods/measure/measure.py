@@ -21,13 +21,20 @@ from evenhand.runtime.workers import Workers
 from evenhand.scores.answer import Answer, ask
 from evenhand.scores.case_marks import marked
 from evenhand.scores.kinds import KINDS, questions_of
+from evenhand.scores.numbers.groups import check_units
 from evenhand.scores.question import Terms
 from evenhand.scores.sampling_loop import prepared
 from evenhand.space.feature_sets import feature_sets, unseen_notes
-from evenhand.statistics.estimate import Estimate, StopReason, check_limit
+from evenhand.statistics.estimate import (
+    Amount,
+    Estimate,
+    StopReason,
+    check_amount,
+    check_limit,
+)
 from evenhand.statistics.intervals import check_level
 from evenhand.statistics.stopping import Plan
-from evenhand.subject.outcome_scale import details_of
+from evenhand.subject.outcome_scale import details_of, notes_of
 from evenhand.subject.subject import as_subject
 
 if TYPE_CHECKING:
@@ -39,6 +46,7 @@ if TYPE_CHECKING:
     from evenhand.scores.test_suite import Suite, Tests
     from evenhand.space.feature_sets import Over
     from evenhand.space.space import Space
+    from evenhand.subject.subject import Subject
 
 LIMITING = (
     StopReason.INTERRUPTED,
@@ -63,6 +71,7 @@ def measure(
     over: Over | None = None,
     kind: str = "causal",
     limit: float | None = None,
+    units: str = "spread",
     margin: float | None = None,
     level: float = 0.95,
     interval: str | None = None,
@@ -90,10 +99,11 @@ def measure(
     kind
         ``"causal"``: the share of inputs whose outcome changes with the named features alone (Def.
         3.7). ``"group"``: the largest difference between groups in how often they get the
-        favourable outcome (Def. 3.6).
-    limit
+        favourable outcome (Def. 3.6); of outcomes that are numbers, in their mean and median.
+    limit, units
         An engineering threshold; sampling ends as soon as the score is known to be on one side of
-        it.
+        it. For means and medians it is a share of the spread of outcomes, or with
+        ``units="outcome"`` a number in their own unit.
     margin, level
         Otherwise sampling ends when the score is known to within the margin, at this level of
         confidence. By default 0.05; with a limit a fifth of it where that is finer, so that only a
@@ -155,7 +165,7 @@ def measure(
     asked = ErrorTerms(truth, truth_positive, metric, limit, level, budget, seed)
     if asked.has_truth(kind):
         return error_rates(tested, sets, population, asked)
-    terms = _terms(Terms(population, level, margin, limit, interval, exact, seed))
+    terms = _terms(Terms(population, level, margin, limit, interval, exact, seed, 1, units))
     executed_before = tested.executed
     answers: list[Answer] = []
     with Workers(n_jobs) as workers, progress_bar(show=progress) as hook:
@@ -163,7 +173,7 @@ def measure(
         draws = Draws(population, tested.space, seed, "measure", kind, *sets[0])
         notes = prepared(draws, tested, meter)
         questions = questions_of(tested, kind, sets)
-        terms = replace(terms, among=len(questions))
+        terms = _shared(terms, questions)
         for question in questions:
             # What a set leaves of its share of the budget is shared by those after it.
             part = meter.share(len(questions) - len(answers))
@@ -172,10 +182,9 @@ def measure(
             answers.append(answer)
             if answer.stop is StopReason.INTERRUPTED:
                 break
-    findings = [answer.finding for answer in answers]
-    findings += [_unmeasured(missed, terms) for missed in questions[len(answers) :]]
+    findings = _found(answers, questions, terms)
     notes += _notes(answers, notes)
-    notes += unseen_notes(tested.space, sets) if kind == "causal" else []
+    notes += _causal_notes(tested, sets) if kind == "causal" else []
     return Result(
         "measure",
         marked(findings, tested.space),
@@ -284,13 +293,19 @@ def prevalence(
 def _terms(given: Terms) -> Terms:
     """Return checked terms, with a margin that suits the limit where none is given."""
     check_level(given.level)
+    check_units(given.units)
+    # A limit in the unit of the outcomes is not a share.
+    limit = given.limit
+    if given.units == "outcome" and limit is not None:
+        check_amount(limit)
+        limit = None
     margin = given.margin
     if margin is None:
         margin = MARGIN
-        if given.limit:
-            margin = min(MARGIN, check_limit(given.limit) / 5)
+        if limit:
+            margin = min(MARGIN, check_limit(limit) / 5)
     # A plan refuses what is wrong, before anything is asked.
-    Plan(given.level, margin, given.limit, given.interval)
+    Plan(given.level, margin, limit, given.interval)
     return replace(given, margin=margin)
 
 
@@ -301,7 +316,31 @@ def _answer(
     try:
         return ask(question, terms, meter, workers, keep=keep)
     except KeyboardInterrupt:
-        return Answer(_unmeasured(question, terms), StopReason.INTERRUPTED)
+        return Answer([_unmeasured(question, terms)], StopReason.INTERRUPTED)
+
+
+def _shared(terms: Terms, questions: Sequence[Question]) -> Terms:
+    """Return the terms of questions whose findings hold together; refuse units that rates lack."""
+    for question in questions:
+        if terms.units == "outcome" and not question.of_numbers:
+            raise UsageError(messages.UNITS_OF_RATES)
+    return replace(terms, among=sum(question.answers for question in questions))
+
+
+def _found(
+    answers: Sequence[Answer], questions: Sequence[Question], terms: Terms
+) -> list[Finding]:
+    """Return what was found, and that the run did not come to the other questions."""
+    findings: list[Finding] = []
+    for answer in answers:
+        findings += answer.findings
+    missed = questions[len(answers) :]
+    return findings + [_unmeasured(question, terms) for question in missed]
+
+
+def _causal_notes(tested: Subject, sets: Sequence[tuple[str, ...]]) -> list[str]:
+    """Return when outcomes differ, and which features the software does not see."""
+    return notes_of(tested) + unseen_notes(tested.space, sets)
 
 
 def _unmeasured(question: Question, terms: Terms) -> Finding:
@@ -309,6 +348,8 @@ def _unmeasured(question: Question, terms: Terms) -> Finding:
     population = terms.sampler.population(question.space)
     method = terms.interval or "exact"
     estimate = Estimate(math.nan, 0.0, 1.0, 0, terms.level, method, population)
+    if question.of_numbers:
+        estimate = Amount(math.nan, 0.0, math.inf, 0, terms.level, method, population)
     features = " and ".join(question.names)
     output = question.view.title
     if output:

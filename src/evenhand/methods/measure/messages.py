@@ -3,6 +3,10 @@
 # Errors: settings
 
 UNKNOWN_KIND = "unknown kind {kind}; {choices}"
+UNITS_OF_RATES = (
+    "units = 'outcome' is for the means and medians of outcomes that are numbers (kind ="
+    " 'group', without positive); leave it out for rates"
+)
 ALLOWED_LEVEL = "over 0 and under 1, for example 0.95"
 ALLOWED_LIMIT = "from 0 to 1, for example 0.1"
 ALLOWED_LEAST_RATIO = "over 0 and up to 1, for example 0.8"

@@ -27,7 +27,7 @@ from evenhand.scores.case_marks import marked
 from evenhand.scores.sampling_loop import prepared
 from evenhand.space.feature_sets import feature_sets, unseen_notes
 from evenhand.statistics.estimate import StopReason, Witnesses
-from evenhand.subject.outcome_scale import details_of
+from evenhand.subject.outcome_scale import details_of, notes_of
 from evenhand.subject.subject import as_subject
 from evenhand.subject.view import views_of
 
@@ -169,7 +169,7 @@ def search(
     with Workers(n_jobs) as workers, progress_bar(show=progress) as hook:
         meter = Meter(allowed, hook)
         draws = Draws(Uniform(), tested.space, seed, "search")
-        notes = prepared(draws, tested, meter)
+        notes = prepared(draws, tested, meter) + notes_of(tested)
         reports = _reports(tested, sets, terms, meter, workers)
     entries = []
     for report in reports:

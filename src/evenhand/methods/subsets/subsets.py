@@ -27,7 +27,7 @@ from evenhand.statistics.estimate import StopReason, check_limit
 from evenhand.statistics.intervals import check_level
 from evenhand.statistics.stopping import Plan
 from evenhand.subject.answers_seen import MOST
-from evenhand.subject.outcome_scale import details_of
+from evenhand.subject.outcome_scale import details_of, notes_of
 from evenhand.subject.parallel_view import SharedView
 from evenhand.subject.subject import as_subject
 from evenhand.subject.view import views_for
@@ -165,7 +165,7 @@ def subsets(
         stops = search_all(searches, meter, workers)
     notes += _notes(searches, interval)
     if kind == "causal":
-        notes += unseen_notes(tested.space, [names])
+        notes += notes_of(tested) + unseen_notes(tested.space, [names])
     return Result(
         "subsets",
         marked(_findings(searches, kind), tested.space),

@@ -1,0 +1,1 @@
+"""Outcomes that are numbers on a scale: means, medians and errors by group."""
