@@ -119,7 +119,7 @@ class Case:
         """Both outcomes as people read them: of fractions also how far apart they are.
 
         >>> Case({"sex": "F"}, {"sex": "M"}, (40_213.25, 38_100.75)).outcome_texts
-        ('40,213', '38,101 (2,113 less)')
+        ('40,213', '38,101 (2,112 less)')
         """
         first, second = self.outcomes
         if all(map(_is_number, self.outcomes)) and any(map(_is_fraction, self.outcomes)):

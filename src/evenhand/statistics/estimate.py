@@ -223,6 +223,8 @@ class Estimate:
                 f"an estimate has the keys {', '.join(sorted(keys))}; check"
                 f" {', '.join(sorted(wrong))}"
             )
+        if found["low"] is None or found["high"] is None:
+            raise UsageError("an estimate of a rate lacks an end of its interval")
         value = math.nan if found["value"] is None else float(found["value"])
         return cls(
             value,

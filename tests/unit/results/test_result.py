@@ -203,7 +203,7 @@ def put(table, path, value):
         (
             ["findings", 1, "estimate", "low"],
             "small",
-            'findings[1].estimate.low: expected a number, got "small"',
+            'findings[1].estimate.low: expected a number or null, got "small"',
         ),
         (
             ["findings", 1, "verdict"],
