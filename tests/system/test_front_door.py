@@ -46,6 +46,9 @@ def test_a_planted_bias_is_found(kind, tmp_path):
         assert found.cases, found.story
     for case in found.cases:
         assert case["individual"] != case["twin"]
+        # Whether such people could exist is said of everybody who is shown, and of the twin.
+        assert case["realistic"] in (True, False)
+        assert case["realistic_twin"] in (True, False)
 
 
 @pytest.mark.parametrize("kind", kinds())

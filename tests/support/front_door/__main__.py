@@ -60,7 +60,8 @@ def everything(names: list[str], *, verbose: bool = False) -> int:
             seconds = time.monotonic() - start
             print(
                 f"{kind.name:30} {words:13} init {found.codes[0]}, audit {found.codes[1]}"
-                f" {verdict:13} {seconds:5.1f} s, {len(found.cases)} cases",
+                f" {verdict:13} {seconds:5.1f} s, {len(found.cases)} cases,"
+                f" {found.realistic} realistic",
                 flush=True,
             )
             if verbose or not is_right:

@@ -41,6 +41,12 @@ class Visit:
         return found
 
     @property
+    def realistic(self) -> int:
+        """How many of these people could exist, and their twins too."""
+        both = ("realistic", "realistic_twin")
+        return sum(all(case.get(key) for key in both) for case in self.cases)
+
+    @property
     def story(self) -> str:
         """All that was printed, for a test that fails."""
         parts = [self.init.stdout, self.init.stderr]
