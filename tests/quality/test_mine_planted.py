@@ -149,7 +149,7 @@ def mined(
     mining = Mining.of(SMALL, SMALL.names, treated, RuleSetOptions(support=0.2))
     part = MiningPart(mining, OutcomeWords("yes"))
     (ranked,) = rank([part], level=0.95, limit=limit, top=top)
-    findings, (entry,) = write_findings([ranked], [[()] * len(ranked.stories)])
+    findings, (entry,) = write_findings([ranked], [[()] * len(ranked.stories)], [None])
     return Mined(findings, entry, mining)
 
 

@@ -187,10 +187,18 @@ def test_headers_are_sent_and_written_down_without_their_secrets(
         "Authorization": "Bearer ${SCORE_TOKEN}"
     }
     source = f"{address}/openapi.json"
-    words = ("init", "--openapi", source, "/v1/score", "--values", "income=0:9", "--force")
-    run(*words, *header, expect=0)
+    described = (
+        "init",
+        "--openapi",
+        source,
+        "/v1/score",
+        "--values",
+        "income=0:9",
+        "--force",
+    )
+    run(*described, *header, expect=0)
     assert "Bearer ${SCORE_TOKEN}" in (tmp_path / "evenhand.toml").read_text()
-    printed = run(*words, "--header", "open sesame", expect=2)
+    printed = run(*described, "--header", "open sesame", expect=2)
     assert "'NAME: VALUE'" in printed
     assert "sesame" not in printed
 

@@ -56,7 +56,8 @@ class PaperSearch:
             answer = ask(question, self.terms, meter, workers)
             if answer.stop is StopReason.INTERRUPTED:
                 raise KeyboardInterrupt
-            self.lattice.settle(mask, self._decided(answer.finding))
+            (finding,) = answer.findings
+            self.lattice.settle(mask, self._decided(finding))
             report()
             if meter.late:
                 return StopReason.SECONDS
