@@ -43,8 +43,10 @@ class Visit:
     @property
     def realistic(self) -> int:
         """How many of these people could exist, and their twins too."""
-        both = ("realistic", "realistic_twin")
-        return sum(all(case.get(key) for key in both) for case in self.cases)
+        count = 0
+        for case in self.cases:
+            count += bool(case.get("realistic") and case.get("realistic_twin"))
+        return count
 
     @property
     def story(self) -> str:

@@ -260,6 +260,8 @@ def test_numbers_have_no_favourable_one(capsys):
     subject = written()["subject"]
     assert "positive" not in subject
     assert subject["differs"] > 0
+    kinds = [check.get("kind") for check in written()["checks"]]
+    assert kinds == [None, None, "group"]
     assert "the software answers with numbers" in capsys.readouterr().out
     assert init(price, "--positive", "1") == 2
     assert "is for labels" in capsys.readouterr().err

@@ -15,8 +15,9 @@ from evenhand.config.init.model import find_request, say_cost, tried
 from evenhand.config.init.sampling import sample
 from evenhand.config.init.software import relative, software_of, trusted
 from evenhand.config.init.texts import run_text, tried_texts, usual_of_texts
-from evenhand.methods.audit.checks import usual
+from evenhand.methods.audit.checks import GAP, usual
 from evenhand.population.remembered import fitting
+from evenhand.population.source import MOST_LEVELS
 from evenhand.runtime.errors import DataError, EvenhandError, UsageError, clip
 from evenhand.runtime.number_text import many
 from evenhand.space.feature import plain
@@ -169,6 +170,12 @@ def _checks(draft: Draft, space: Space) -> list[dict[str, Any]]:
     checks = usual(space, real=True, rates=has_rates)
     if not has_rates:
         checks = [check for check in checks if not _needs_rates(check)]
+    if "differs" in draft.outcome:
+        # Of numbers, groups are compared by their means; the limit is a share of their spread.
+        for name in space.protected:
+            if space.feature(name).variety <= MOST_LEVELS:
+                group = {"job": "measure", "kind": "group", "over": [name], "limit": GAP}
+                checks.append(group)
     if not checks:
         raise UsageError(
             f"{draft.data.file}: the model takes none of {', '.join(space.protected)}, and its"
