@@ -147,16 +147,11 @@ def median_limits(groups: Sequence[Floats], tail: float) -> Limits:
     >>> low.tolist(), high.tolist()
     ([40.0], [61.0])
     """
-    from scipy.stats import binom
-
     lows = []
     highs = []
     for values in groups:
         n = len(values)
-        # How many numbers can be passed over at each end: below each is too few for a half.
-        passed = int(binom.ppf(tail, n, 0.5)) if n else 0
-        while passed and binom.cdf(passed - 1, n, 0.5) > tail:
-            passed -= 1
+        passed = _passed_over(n, tail)
         if not passed:
             lows.append(-math.inf)
             highs.append(math.inf)
@@ -165,6 +160,24 @@ def median_limits(groups: Sequence[Floats], tail: float) -> Limits:
         lows.append(float(ordered[passed - 1]))
         highs.append(float(ordered[n - passed]))
     return np.array(lows), np.array(highs)
+
+
+def _passed_over(n: int, tail: float) -> int:
+    """Return how many of n numbers can be passed over at each end on the way to the median.
+
+    Fewer than these lie below the median, or above it, with at most the probability of the tail.
+    """
+    from scipy.special import bdtr, ndtri
+
+    if not n:
+        return 0
+    guess = (n + ndtri(tail) * math.sqrt(n)) / 2
+    passed = int(np.clip(guess, 0, n // 2))
+    while passed and bdtr(passed - 1, n, 0.5) > tail:
+        passed -= 1
+    while passed < n // 2 and bdtr(passed, n, 0.5) <= tail:
+        passed += 1
+    return passed
 
 
 def root_limits(moments: Moments, tail: float) -> Limits:

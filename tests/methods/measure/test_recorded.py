@@ -494,7 +494,11 @@ def test_any_counts_give_a_valid_result(counts):
             {"over": "age"},
             ["'age' holds 1,000 different numbers", "bins={'age'"],
         ),
-        (UsageError, {"outcome": "age"}, ["'age' holds 1,000 different numbers"]),
+        (
+            UsageError,
+            {"outcome": "age", "positive": 5},
+            ["'age' holds 1,000 different numbers"],
+        ),
         (UsageError, {"groups": {"raze": ["a"]}}, ["did you mean 'race'"]),
         (SpaceError, {"groups": {"race": ["a", None]}}, ["'race'"]),
         (

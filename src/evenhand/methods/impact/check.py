@@ -16,6 +16,7 @@ from evenhand.population.source import MOST_LEVELS, need_columns
 from evenhand.runtime.budget import Spent
 from evenhand.runtime.errors import ConfigError, DataError, UsageError
 from evenhand.scores.metric_table import true_outcomes
+from evenhand.scores.settling import settle_differs
 from evenhand.subject.answers_seen import different
 from evenhand.subject.view import View
 
@@ -60,9 +61,11 @@ def impact(
     begun = time.monotonic()
     executed_before = subject.executed
     outcomes = subject.decide(frame)
+    settle_differs(subject)
     meaning = subject.meanings[""]
     only_answer = _only_answer(View(subject), outcomes)
-    decision = _unused("decision", frame.columns)
+    word = "outcome" if meaning.measured else "decision"
+    decision = _unused(word, frame.columns)
     table = {name: frame[name].to_numpy() for name in columns}
     options: dict[str, Any] = {"population": messages.PEOPLE_LIKE_THE_ROWS, **settings}
     if options.get("truth") is not None:
@@ -70,15 +73,20 @@ def impact(
         truth = frame[options["truth"]].tolist()
         given = options.pop("truth_positive", None)
         # As truth values, like the decisions, whatever either is called.
-        table[options["truth"]] = _truth_values(truth, View(subject), given)
-    if meaning.counts:
+        table[options["truth"]] = truth
+        if not meaning.measured:
+            table[options["truth"]] = _truth_values(truth, View(subject), given)
+    if meaning.measured:
+        table[decision] = np.asarray(outcomes, dtype=np.float64)
+    elif meaning.counts:
         table[decision] = meaning.favourable(outcomes)
         options["positive"] = True
     else:
         table[decision] = np.asarray(outcomes, dtype=np.float64)
         options["scored"] = True
+    computed = verb.of_numbers if meaning.measured else verb.impact
     try:
-        found = verb.impact(pd.DataFrame(table), outcome=decision, over=over, **options)
+        found = computed(pd.DataFrame(table), outcome=decision, over=over, **options)
     except DataError as error:
         raise DataError(f"{real.file}: {error}") from error
     executed = subject.executed - executed_before
@@ -104,7 +112,8 @@ def _only_answer(view: View, outcomes: Any) -> Any:
     Outcomes of which none is favourable are refused, since there is no rate to compare with.
     """
     answers = different(outcomes)
-    favoured = not view.counts or bool(view.favourable(outcomes).any())
+    has_favoured = view.counts and not view.meaning.measured
+    favoured = not has_favoured or bool(view.favourable(outcomes).any())
     only_answer = view.only_answer(answers, favoured=favoured)
     if not favoured:
         shown = ", ".join(map(str, answers))

@@ -15,6 +15,7 @@ import numpy as np
 
 from evenhand.methods.impact import IMPACT, messages
 from evenhand.methods.impact.messages import UNKNOWN_LABELS
+from evenhand.methods.impact.numbers import NumberImpact, has_numbers
 from evenhand.methods.impact.selection_rates import TABLE_NOTES, CategoryRates, remarks
 from evenhand.methods.impact.tally import tallied
 from evenhand.population.cuts import cut_columns
@@ -39,6 +40,7 @@ from evenhand.results.result import Result
 from evenhand.runtime import number_text
 from evenhand.runtime.budget import Spent
 from evenhand.runtime.errors import DataError, UsageError, clip
+from evenhand.scores.numbers.recorded import DEFAULT_METRIC, RecordedTerms
 from evenhand.space.feature import category
 from evenhand.space.space import Space
 from evenhand.statistics.error_rates import rates_of, reported
@@ -149,15 +151,25 @@ def impact(
     """
     start = time.monotonic()
     _check_shares(level, least_ratio, support)
-    judged = rates_of(metric, truth=truth is not None)
-    metrics = reported(judged, truth=truth is not None)
     table = table_of(frame)
     schema = table.collect_schema()
+    if has_numbers(table, outcome, positive, scored=scored):
+        options: dict[str, Any] = {
+            "truth": truth,
+            "metric": metric,
+            "bins": bins,
+            "population": population,
+        }
+        options |= {"support": support, "unknown": unknown, "level": level, "seed": seed}
+        options |= {"intersections": intersections, "least_ratio": least_ratio}
+        return of_numbers(table, outcome=outcome, over=over, **options)
     sets = _sets(over, outcome, list(schema), intersections=intersections)
     columns = list(columns_of_sets(sets))
     check_truth(truth, truth_positive, outcome, columns, list(schema))
     table, cuts = cut_columns(table, bins or {}, columns)
     check_variety(table, _uncut_numbers(columns, cuts, schema))
+    judged = rates_of(metric, truth=truth is not None)
+    metrics = reported(judged, truth=truth is not None)
     _check_scored(positive, truth, scored=scored)
     table, median, notes = _decided(table, outcome, schema[outcome], scored=scored)
     keys = with_truth(sets, truth)
@@ -188,6 +200,58 @@ def impact(
     spent = Spent(0, 0, time.monotonic() - start)
     stop = StopReason.ENUMERATED
     return Result("impact", findings, seed, spent, stop, space, notes, details=details)
+
+
+def of_numbers(
+    table: Any,
+    *,
+    outcome: str,
+    over: Any,
+    support: float = 0.02,
+    unknown: Iterable[Any] = UNKNOWN_LABELS,
+    intersections: bool = True,
+    least_ratio: float | None = None,
+    level: float = 0.95,
+    bins: Mapping[str, Any] | None = None,
+    truth: str | None = None,
+    metric: Any = DEFAULT_METRIC,
+    population: str = "",
+    seed: int = 0,
+) -> Result:
+    """Compare outcomes that are numbers by category: their means, medians and errors."""
+    start = time.monotonic()
+    _check_shares(level, least_ratio, support)
+    table = table_of(table)
+    schema = table.collect_schema()
+    sets = _sets(over, outcome, list(schema), intersections=intersections)
+    names = list(columns_of_sets(sets))
+    check_truth(truth, None, outcome, names, list(schema))
+    table, cuts = cut_columns(table, bins or {}, names)
+    check_variety(table, _uncut_numbers(names, cuts, schema))
+    described = population or messages.RECORDED_SCORES
+    terms = RecordedTerms(level, None, "spread", float(support), metric, described)
+    numbers = NumberImpact.of(
+        table,
+        sets,
+        outcome,
+        terms,
+        names=names,
+        truth=truth,
+        cuts=cuts,
+        unknown=_unknown(unknown),
+        least_ratio=least_ratio,
+    )
+    findings = numbers.findings()
+    return Result(
+        "impact",
+        findings,
+        seed,
+        Spent(0, 0, time.monotonic() - start),
+        StopReason.ENUMERATED,
+        numbers.columns.space.to_dict(),
+        [*numbers.recorded.notes, NO_CLAIM],
+        details={**numbers.recorded.details, "outcome": outcome, TABLE_NOTES: [0, 0]},
+    )
 
 
 def _findings(

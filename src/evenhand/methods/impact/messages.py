@@ -90,6 +90,11 @@ UNDEFINED_BY_SUPPORT = (
 # Populations, and what intervals hold together over
 
 RECORDED_DECISIONS = "the recorded decisions"
+MEAN_RATIO = "by {names}, the lowest mean {outcome} is {share} of the highest"
+MEAN_RATIO_UNDEFINED = (
+    "by {names}, the ratio of the lowest mean to the highest is undefined: it needs two categories"
+    " with rows, and means over 0"
+)
 RECORDED_SCORES = "the recorded scores"
 PEOPLE_LIKE_THE_ROWS = "people like the given rows"
 RATES_AND_RATIOS = "all rates and ratios"

@@ -31,7 +31,7 @@ def section(
     """Return rates and ratios as parts of a page."""
     tables = result.details.get("impact")
     # Error rates without a limit are in the tables alone.
-    shown = [statement for statement in statements if _has_card(statement)]
+    shown = [statement for statement in statements if not tables or _has_card(statement)]
     yield from cards(shown, name, groups=not tables)
     if not tables:
         return

@@ -16,7 +16,7 @@ from evenhand.methods.impact.selection_rates import (
 from evenhand.report.finding_table import metric_lines, metric_tables
 from evenhand.report.finding_text import NO_DATA
 from evenhand.report.lines import LEAD, Line, table_of
-from evenhand.report.terminal import finding_lines
+from evenhand.report.terminal import all_findings, finding_lines
 from evenhand.runtime import number_text
 
 if TYPE_CHECKING:
@@ -55,6 +55,8 @@ def lines(
         if number:
             yield Line("")
         yield from _set_lines(table, findings[tuple(table["over"])], width)
+    if not tables:
+        yield from all_findings(result, cases, width)
     yield from _error_rates(result, width)
     *notes, last = other_notes(result) or ("",)
     if tables:

@@ -138,6 +138,7 @@ MEASURE_LOG = Verb(
     function=Deferred("evenhand.methods.measure.recorded:measure_log"),
     options=Options.of(
         Option("limit", NUMBER, "the engineering threshold for the difference of rates"),
+        _UNITS,
         Option("least_ratio", NUMBER, "the engineering threshold for the ratio of rates"),
         Option("support", NUMBER, "leave out groups with a smaller share of the rows"),
         _LEVEL,

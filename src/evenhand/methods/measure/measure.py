@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from evenhand.methods.measure import MEASURE, PREVALENCE, messages
+from evenhand.methods.measure.number_truth import gives_numbers, number_errors
 from evenhand.methods.measure.truth import ErrorTerms, error_rates
 from evenhand.population.samplers import Draws, Uniform, checked_sampler
 from evenhand.results.evidence import Finding
@@ -24,6 +25,7 @@ from evenhand.scores.kinds import KINDS, questions_of
 from evenhand.scores.numbers.groups import check_units
 from evenhand.scores.question import Terms
 from evenhand.scores.sampling_loop import prepared
+from evenhand.scores.settling import settle_differs
 from evenhand.space.feature_sets import feature_sets, unseen_notes
 from evenhand.statistics.estimate import (
     Amount,
@@ -164,7 +166,7 @@ def measure(
     population = checked_sampler(sampler, tested.space)
     asked = ErrorTerms(truth, truth_positive, metric, limit, level, budget, seed)
     if asked.has_truth(kind):
-        return error_rates(tested, sets, population, asked)
+        return _with_truth(tested, sets, population, asked, units)
     terms = _terms(Terms(population, level, margin, limit, interval, exact, seed, 1, units))
     executed_before = tested.executed
     answers: list[Answer] = []
@@ -196,6 +198,23 @@ def measure(
         details=details_of(tested),
         tests=_suite(tested.space, answers) if keep_tests else None,
     )
+
+
+def _with_truth(
+    tested: Subject,
+    sets: Sequence[tuple[str, ...]],
+    population: Sampler,
+    asked: ErrorTerms,
+    units: str,
+) -> Result:
+    """Return the error rates of decisions, or the errors of numbers."""
+    check_units(units)
+    settle_differs(tested)
+    if gives_numbers(tested):
+        return number_errors(tested, sets, population, asked, units)
+    if units != "spread":
+        raise UsageError(messages.UNITS_OF_RATES)
+    return error_rates(tested, sets, population, asked)
 
 
 def _check_kind(kind: str) -> None:

@@ -7,7 +7,6 @@ counts alone.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -15,8 +14,14 @@ import numpy as np
 
 from evenhand.methods.measure import MEASURE_LOG, messages
 from evenhand.methods.measure.recorded_groups import (
+    check_groups,
     count_groups,
     recorded_groups,
+)
+from evenhand.methods.measure.recorded_numbers import (
+    NumberLog,
+    holds_numbers,
+    measure_numbers,
 )
 from evenhand.population.cuts import cut_columns
 from evenhand.population.recorded import (
@@ -41,8 +46,10 @@ from evenhand.population.recorded import (
 from evenhand.results.result import Result
 from evenhand.runtime import number_text
 from evenhand.runtime.budget import Spent
-from evenhand.runtime.errors import DataError, UsageError, clip, nearest
+from evenhand.runtime.errors import DataError, UsageError
 from evenhand.scores.groups import Groups
+from evenhand.scores.numbers.groups import check_units
+from evenhand.scores.numbers.recorded import RecordedTerms
 from evenhand.space.feature import category
 from evenhand.space.frames.reading import declared_levels
 from evenhand.space.space import Space
@@ -50,6 +57,8 @@ from evenhand.statistics.error_rates import rates_of, reported
 from evenhand.statistics.estimate import StopReason
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from evenhand.results.evidence import Finding
     from evenhand.scores.metric_table import MetricTable
     from evenhand.space.feature import Feature, Label
@@ -72,6 +81,7 @@ def measure_log(
     over: Over | None = None,
     positive: Any = None,
     limit: float | None = None,
+    units: str = "spread",
     least_ratio: float | None = None,
     level: float = 0.95,
     support: float = 0.0,
@@ -102,6 +112,9 @@ def measure_log(
     limit, least_ratio
         Engineering thresholds: the difference fails at or over the limit, the ratio below the least
         ratio.
+    units
+        Where outcomes are numbers, means and medians are compared, and their errors with a truth;
+        the limit is then a share of the spread of outcomes, or with ``"outcome"`` in their unit.
     support
         Leave groups with a smaller share of the rows out of the comparison; nothing is then decided
         about them.
@@ -152,22 +165,20 @@ def measure_log(
     'fail'
     """
     start = time.monotonic()
-    check_shares(
-        ALLOWED,
-        OPTIONAL,
-        level=level,
-        limit=limit,
-        least_ratio=least_ratio,
-        support=support,
-    )
+    table = table_of(frame)
+    if holds_numbers(table, outcome, positive):
+        truths = (truth, truth_positive)
+        log = NumberLog(outcome, over, *truths, groups or {}, bins or {}, least_ratio)
+        terms = RecordedTerms(level, limit, units, support, metric)
+        return measure_numbers(table, log, terms, seed)
+    _check_rates(level, limit, least_ratio, support, units)
     judged = rates_of(metric, truth=truth is not None)
     metrics = reported(judged, truth=truth is not None)
-    table = table_of(frame)
     schema = table.collect_schema()
     sets = column_sets(over, outcome, list(schema))
     names = list(columns_of_sets(sets))
     check_truth(truth, truth_positive, outcome, names, list(schema))
-    _check_groups(groups or {}, bins or {}, names)
+    check_groups(groups or {}, bins or {}, names)
     table, cuts = cut_columns(table, bins or {}, names)
     check_variety(table, _unbinned_numbers([*names, outcome], cuts, schema))
     counted = [count_cells(table, keys, outcome, cuts) for keys in with_truth(sets, truth)]
@@ -197,6 +208,17 @@ def measure_log(
     )
 
 
+def _check_rates(
+    level: float, limit: float | None, least: float | None, support: float, units: str
+) -> None:
+    """Refuse thresholds that no rate can be held against."""
+    check_units(units)
+    if units != "spread":
+        raise UsageError(messages.UNITS_OF_RATES)
+    shares = {"level": level, "limit": limit, "least_ratio": least, "support": support}
+    check_shares(ALLOWED, OPTIONAL, **shares)
+
+
 def _with_only_answer(findings: list[Finding], outcomes: Sequence[Label]) -> list[Finding]:
     """Return findings that say so where all decisions are the same."""
     if len(outcomes) != 1:
@@ -220,22 +242,6 @@ def _unbinned_numbers(
 ) -> list[str]:
     """Return the columns of numbers in which every value is a group of its own."""
     return [name for name in names if schema[name].is_numeric() and name not in cuts]
-
-
-def _check_groups(groups: Any, bins: Any, names: list[str]) -> None:
-    """Refuse groups that are no dictionary, or that are of columns which are not compared."""
-    if not isinstance(groups, Mapping):
-        value = clip(repr(groups))
-        raise UsageError(messages.NOT_A_DICTIONARY.format(option="groups", value=value))
-    for name in groups:
-        if name not in names:
-            raise UsageError(
-                messages.COLUMN_NOT_IN_OVER.format(
-                    option="groups", column=clip(repr(name)), choices=nearest(name, names)
-                )
-            )
-        if name in bins:
-            raise UsageError(messages.GROUPS_AND_BINS.format(column=repr(name)))
 
 
 def _features(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -15,13 +16,13 @@ from evenhand.population.recorded import (
     labels_of,
 )
 from evenhand.runtime import number_text
-from evenhand.runtime.errors import UsageError, clip
+from evenhand.runtime.errors import UsageError, clip, nearest
 from evenhand.scores.groups import Groups
 from evenhand.scores.metric_table import MetricTable, counts_by, group_text
 from evenhand.scores.metric_table import shares as shares_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
@@ -252,3 +253,19 @@ def _label_of_kind(groups: Groups, codes: Sequence[int]) -> dict[str, Label]:
 
 def _joined(texts: Sequence[str]) -> str:
     return clip("; ".join(texts), 400) or messages.TOO_MANY_TO_LIST
+
+
+def check_groups(groups: Any, bins: Any, names: list[str]) -> None:
+    """Refuse groups that are no dictionary, or that are of columns which are not compared."""
+    if not isinstance(groups, Mapping):
+        value = clip(repr(groups))
+        raise UsageError(messages.NOT_A_DICTIONARY.format(option="groups", value=value))
+    for name in groups:
+        if name not in names:
+            raise UsageError(
+                messages.COLUMN_NOT_IN_OVER.format(
+                    option="groups", column=clip(repr(name)), choices=nearest(name, names)
+                )
+            )
+        if name in bins:
+            raise UsageError(messages.GROUPS_AND_BINS.format(column=repr(name)))

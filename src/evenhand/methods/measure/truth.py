@@ -80,7 +80,7 @@ def error_rates(
                 rows=f"{len(points):,}", left=f"{int(meter.left):,}"
             )
         )
-    values = _truth_values(sampler, terms.truth)
+    values = truth_values(sampler, terms.truth)
     views = views_for(tested, "group")
     metrics = reported(judged, truth=True)
     exact = sampler.sample_of is None
@@ -138,7 +138,7 @@ def _name(truth: Any) -> str:
     return truth if isinstance(truth, str) else "truth"
 
 
-def _truth_values(sampler: Rows, truth: Any) -> list[Any]:
+def truth_values(sampler: Rows, truth: Any) -> list[Any]:
     """Return the true outcome of each row: a column of the rows, or values that were given."""
     if isinstance(truth, str):
         return _column(sampler.frame, truth)

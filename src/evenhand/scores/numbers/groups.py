@@ -105,7 +105,7 @@ class NumberGroups:
         return np.bincount(self.group, minlength=len(self.about))
 
     @cached_property
-    def _places(self) -> NDArray[np.intp]:
+    def compared_places(self) -> NDArray[np.intp]:
         """The places of the groups that are compared."""
         if self.compared is None:
             return np.arange(len(self.about))
@@ -114,7 +114,7 @@ class NumberGroups:
     @property
     def comparable(self) -> bool:
         """Whether two groups or more that are compared have numbers."""
-        return int((self.sizes[self._places] > 0).sum()) >= 2
+        return int((self.sizes[self.compared_places] > 0).sum()) >= 2
 
     def findings(self, assurance: Assurance, limit: float | None) -> list[Finding]:
         """Return a finding for each statistic."""
@@ -137,7 +137,7 @@ class NumberGroups:
         features = " and ".join(self.names)
         if not self.comparable:
             return f"fewer than two groups of {features} have outcomes to compare"
-        known = [at for at in self._places.tolist() if groups[at].n]
+        known = [at for at in self.compared_places.tolist() if groups[at].n]
         best = max(known, key=lambda at: groups[at].value)
         worst = min(known, key=lambda at: groups[at].value)
         what = f"the {statistic}"
@@ -163,13 +163,13 @@ class NumberGroups:
 
     def spread(self, statistic: str, assurance: Assurance) -> Amount:
         """Return the highest value of a group that is compared minus the lowest."""
-        n = int(self.sizes[self._places].sum())
+        n = int(self.sizes[self.compared_places].sum())
         level = 1.0 if assurance.exact else assurance.level
         method = assurance.method(statistic)
         if not self.comparable:
             nothing = (math.nan, 0.0, math.inf, 0)
             return Amount(*nothing, assurance.level, method, assurance.population)
-        values = self.values(statistic)[self._places]
+        values = self.values(statistic)[self.compared_places]
         value = float(np.nanmax(values) - np.nanmin(values))
         low = high = value
         if not assurance.exact:
@@ -255,7 +255,7 @@ class NumberGroups:
 
     def _spread_limits(self, statistic: str, error: float) -> tuple[float, float]:
         """Return the limits of the largest difference between groups."""
-        places = self._places
+        places = self.compared_places
         if statistic not in (MEDIAN, ROOT):
             return means.mean_spread(self._moments(statistic).at(places), error)
         inner, outer = means.spread_tails_of_limits(len(places), error)
