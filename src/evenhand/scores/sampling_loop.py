@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from evenhand.runtime.errors import UsageError
-from evenhand.scores.settling import settle_differs
+from evenhand.scores.numbers.settling import settle_differs
 from evenhand.statistics.estimate import StopReason
 from evenhand.subject.answers_seen import MOST, first_answers
 

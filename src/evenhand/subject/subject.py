@@ -107,7 +107,7 @@ class Subject(SubjectConstructors):
     """
 
     settled: bool = False
-    """Whether it was settled when outcomes differ (`scores/settling.py`)."""
+    """Whether it was settled when outcomes differ (`scores/numbers/settling.py`)."""
     answered: dict[str, str]
     """The kind of numpy's type of the first answers, by output."""
 

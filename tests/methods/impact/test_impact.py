@@ -446,7 +446,7 @@ def test_bad_data_gets_one_sentence(call, words):
             ("1,000 different numbers", "--bins sex=25,40"),
         ),
         (
-            {"frame": HIRED.assign(hired=np.arange(1000) / 7)},
+            {"frame": HIRED.assign(hired=np.arange(1000) / 7), "positive": 1},
             ("1,000 different numbers", "scored=True"),
         ),
         ({"frame": HIRED.assign(hired=HIRED.race)}, ("not 0 and 1", "the option positive")),

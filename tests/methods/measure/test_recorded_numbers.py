@@ -79,7 +79,7 @@ def test_any_engine_gives_the_same(engine):
     assert log(other, **options).digest == log(**options).digest
 
 
-def test_missing_values_are_left_out_and_told():
+def test_rows_with_gaps_are_left_out():
     gaps = STAFF.copy()
     gaps.loc[:9, "sex"] = None
     gaps.loc[10:29, "pay"] = np.nan

@@ -11,7 +11,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 
 import evenhand as eh
 from evenhand.runtime.budget import Budget, Meter
-from evenhand.scores.settling import ASKED, ASKED_EXPENSIVE, settle_differs
+from evenhand.scores.numbers.settling import ASKED, ASKED_EXPENSIVE, settle_differs
 from evenhand.subject.outcome_scale import (
     OutcomeScale,
     details_of,

@@ -16,7 +16,7 @@ from evenhand.population.source import MOST_LEVELS, need_columns
 from evenhand.runtime.budget import Spent
 from evenhand.runtime.errors import ConfigError, DataError, UsageError
 from evenhand.scores.metric_table import true_outcomes
-from evenhand.scores.settling import settle_differs
+from evenhand.scores.numbers.settling import settle_differs
 from evenhand.subject.answers_seen import different
 from evenhand.subject.view import View
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from evenhand.population.source import Source
     from evenhand.results.result import Result
     from evenhand.space.space import Space
+    from evenhand.subject.outcome_meaning import Meaning
 
 
 def impact(
@@ -64,29 +65,20 @@ def impact(
     settle_differs(subject)
     meaning = subject.meanings[""]
     only_answer = _only_answer(View(subject), outcomes)
-    word = "outcome" if meaning.measured else "decision"
-    decision = _unused(word, frame.columns)
     table = {name: frame[name].to_numpy() for name in columns}
     options: dict[str, Any] = {"population": messages.PEOPLE_LIKE_THE_ROWS, **settings}
     if options.get("truth") is not None:
         need_columns(frame, [options["truth"]], real.file)
         truth = frame[options["truth"]].tolist()
         given = options.pop("truth_positive", None)
-        # As truth values, like the decisions, whatever either is called.
-        table[options["truth"]] = truth
-        if not meaning.measured:
-            table[options["truth"]] = _truth_values(truth, View(subject), given)
-    if meaning.measured:
-        table[decision] = np.asarray(outcomes, dtype=np.float64)
-    elif meaning.counts:
-        table[decision] = meaning.favourable(outcomes)
-        options["positive"] = True
-    else:
-        table[decision] = np.asarray(outcomes, dtype=np.float64)
-        options["scored"] = True
+        table[options["truth"]] = _truth_values(truth, View(subject), given)
+    word = "outcome" if meaning.measured else "decision"
+    decision = _unused(word, frame.columns)
+    table[decision], how = _decisions(meaning, outcomes)
     computed = verb.of_numbers if meaning.measured else verb.impact
+    options |= {"outcome": decision, "over": over, **how}
     try:
-        found = computed(pd.DataFrame(table), outcome=decision, over=over, **options)
+        found = computed(pd.DataFrame(table), **options)
     except DataError as error:
         raise DataError(f"{real.file}: {error}") from error
     executed = subject.executed - executed_before
@@ -100,8 +92,22 @@ def impact(
     )
 
 
+def _decisions(meaning: Meaning, outcomes: Any) -> tuple[Any, dict[str, Any]]:
+    """Return outcomes as they are compared, and the options that say how."""
+    if meaning.measured:
+        return np.asarray(outcomes, dtype=np.float64), {}
+    if meaning.counts:
+        return meaning.favourable(outcomes), {"positive": True}
+    return np.asarray(outcomes, dtype=np.float64), {"scored": True}
+
+
 def _truth_values(values: list[Any], view: View, favourable: Any) -> Any:
-    """Return what people should get as truth values, None where that is not known."""
+    """Return what people should get: numbers as they are, or truth values like the decisions.
+
+    It is None where that is not known.
+    """
+    if view.meaning.measured:
+        return values
     found = np.array([False, True, None], dtype=object)
     return found[true_outcomes(values, view, favourable)]
 

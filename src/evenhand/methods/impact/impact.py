@@ -47,6 +47,7 @@ from evenhand.statistics.error_rates import rates_of, reported
 from evenhand.statistics.estimate import StopReason
 
 if TYPE_CHECKING:
+    from evenhand.methods.impact.tally import CategoryTally
     from evenhand.results.evidence import Finding
     from evenhand.space.feature import Label
     from evenhand.space.feature_sets import Over
@@ -154,14 +155,10 @@ def impact(
     table = table_of(frame)
     schema = table.collect_schema()
     if has_numbers(table, outcome, positive, scored=scored):
-        options: dict[str, Any] = {
-            "truth": truth,
-            "metric": metric,
-            "bins": bins,
-            "population": population,
-        }
-        options |= {"support": support, "unknown": unknown, "level": level, "seed": seed}
-        options |= {"intersections": intersections, "least_ratio": least_ratio}
+        shares = {"support": support, "level": level, "least_ratio": least_ratio}
+        how = {"unknown": unknown, "intersections": intersections, "bins": bins}
+        what: dict[str, Any] = {"truth": truth, "metric": metric, "population": population}
+        options = what | how | shares | {"seed": seed}
         return of_numbers(table, outcome=outcome, over=over, **options)
     sets = _sets(over, outcome, list(schema), intersections=intersections)
     columns = list(columns_of_sets(sets))
@@ -180,13 +177,9 @@ def impact(
     decisions = DecisionColumns.of(counted[0], outcome, favourable, truth, truth_positive)
     kind = "scoring" if scored else "selection"
     terms = (float(support), level, len(sets), kind, population, metrics)
-    unknown_labels = _unknown(unknown)
-    rates = []
-    for features, cells in zip(sets, counted, strict=True):
-        tally = tallied(cells, features, decisions, unknown_labels)
-        rates.append(CategoryRates(tally, *terms))
-    if lost:
-        notes.append(_rows_without_outcome(lost, rows, outcome))
+    tallies = _tallies(sets, counted, decisions, _unknown(unknown))
+    rates = [CategoryRates(tally, *terms) for tally in tallies]
+    notes += _rows_without_outcome(lost, rows, outcome)
     notes += _rows_without_truth(counted[0], decisions)
     tables = [of_set.table(median=median) for of_set in rates]
     table_notes = _table_notes(tables)
@@ -195,11 +188,9 @@ def impact(
     details[TABLE_NOTES] = [0, len(table_notes)]
     details |= _favourable_labels(decisions, scored=scored) | _error_rates(rates)
     findings = _findings(rates, least_ratio, judged)
-    notes = [*table_notes, *notes, NO_CLAIM]
-    space = _space(rates, columns)
     spent = Spent(0, 0, time.monotonic() - start)
-    stop = StopReason.ENUMERATED
-    return Result("impact", findings, seed, spent, stop, space, notes, details=details)
+    found = ("impact", findings, seed, spent, StopReason.ENUMERATED, _space(rates, columns))
+    return Result(*found, [*table_notes, *notes, NO_CLAIM], details=details)
 
 
 def of_numbers(
@@ -324,13 +315,29 @@ def _table_notes(tables: Iterable[Mapping[str, Any]]) -> list[str]:
     return notes
 
 
-def _rows_without_outcome(lost: int, rows: int, outcome: str) -> str:
-    """Return a note on the rows that lack the outcome."""
-    return messages.ROWS_WITHOUT_OUTCOME.format(
+def _rows_without_outcome(lost: int, rows: int, outcome: str) -> list[str]:
+    """Return a note on the rows that lack the outcome, none where all have it."""
+    if not lost:
+        return []
+    note = messages.ROWS_WITHOUT_OUTCOME.format(
         lost=number_text.count(lost),
         rows=number_text.count(rows),
         outcome=outcome,
     )
+    return [note]
+
+
+def _tallies(
+    sets: Sequence[tuple[str, ...]],
+    counted: Sequence[Any],
+    decisions: DecisionColumns,
+    unknown_labels: list[Any],
+) -> list[CategoryTally]:
+    """Return the counts of each set of categories."""
+    tallies = []
+    for features, cells in zip(sets, counted, strict=True):
+        tallies.append(tallied(cells, features, decisions, unknown_labels))
+    return tallies
 
 
 def _space(

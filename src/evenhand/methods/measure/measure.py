@@ -23,9 +23,9 @@ from evenhand.scores.answer import Answer, ask
 from evenhand.scores.case_marks import marked
 from evenhand.scores.kinds import KINDS, questions_of
 from evenhand.scores.numbers.groups import check_units
+from evenhand.scores.numbers.settling import settle_differs
 from evenhand.scores.question import Terms
 from evenhand.scores.sampling_loop import prepared
-from evenhand.scores.settling import settle_differs
 from evenhand.space.feature_sets import feature_sets, unseen_notes
 from evenhand.statistics.estimate import (
     Amount,

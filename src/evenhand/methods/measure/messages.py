@@ -7,7 +7,10 @@ OPTION_OF_RATES = (
     "{option} = {value} is for decisions, but {outcome} holds numbers, whose means are compared;"
     " leave it out, or name the favourable outcome with positive"
 )
-TRUTH_NOT_NUMBERS = "truth holds {value}, which is no number; outcomes that are numbers are compared with numbers"
+TRUTH_NOT_NUMBERS = (
+    "truth holds {value}, which is no number; outcomes that are numbers are compared with"
+    " numbers"
+)
 UNITS_OF_RATES = (
     "units = 'outcome' is for the means and medians of outcomes that are numbers (kind ="
     " 'group', without positive); leave it out for rates"

@@ -19,8 +19,8 @@ from evenhand.runtime.budget import Budget, Meter, Spent
 from evenhand.runtime.errors import UsageError, clip, nearest
 from evenhand.runtime.table_file import SUFFIXES
 from evenhand.scores.kinds import questions_of
+from evenhand.scores.numbers.settling import settle_differs
 from evenhand.scores.question import Terms
-from evenhand.scores.settling import settle_differs
 from evenhand.scores.test_suite import read_suite
 from evenhand.space.feature import plain
 from evenhand.statistics.estimate import Estimate, StopReason, check_limit

@@ -14,6 +14,7 @@ from evenhand.population.recorded import MOST_VALUES, label_of
 from evenhand.runtime import number_text
 from evenhand.runtime.errors import DataError, UsageError, clip, nearest
 from evenhand.scores.groups import Groups
+from evenhand.scores.metric_table import group_text
 from evenhand.scores.numbers.groups import (
     MOST_GROUPS,
     OF_ERRORS,
@@ -341,7 +342,7 @@ class RecordedNumbers:
         is_small: NDArray[np.bool_],
     ) -> None:
         """Note which groups are left out, and which make it impossible to pass."""
-        texts = [", ".join(f"{name} {value}" for name, value in at.items()) for at in about]
+        texts = [group_text(labels) for labels in about]
         small = [texts[at] for at in np.flatnonzero(is_small)]
         if small:
             share = number_text.percent_plain(self.terms.support)
