@@ -1,7 +1,7 @@
 """Tables that any document can show: of findings, and of the groups that a verb compares.
 
 A metric table has a row for each group and a column for each rate, with the difference and the
-ratio of each rate below; verbs leave it in their details, as `scores.metric_table` writes it.
+ratio of each rate below; verbs leave it in their details, as `scores.rates.metric_table` writes it.
 """
 
 from __future__ import annotations

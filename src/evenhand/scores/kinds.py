@@ -37,6 +37,6 @@ def question_of(view: View, kind: str, names: tuple[str, ...]) -> Question:
         from evenhand.scores.numbers.question import NumberQuestion
 
         return NumberQuestion(view, names)
-    from evenhand.scores.group import GroupQuestion
+    from evenhand.scores.rates.question import GroupQuestion
 
     return GroupQuestion(view, names)

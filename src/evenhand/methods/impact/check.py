@@ -15,8 +15,8 @@ from evenhand.population.rows import rows
 from evenhand.population.source import MOST_LEVELS, need_columns
 from evenhand.runtime.budget import Spent
 from evenhand.runtime.errors import ConfigError, DataError, UsageError
-from evenhand.scores.metric_table import true_outcomes
 from evenhand.scores.numbers.settling import settle_differs
+from evenhand.scores.rates.metric_table import true_outcomes
 from evenhand.subject.answers_seen import different
 from evenhand.subject.view import View
 

@@ -19,7 +19,7 @@ from evenhand.methods.impact.tally import category_text
 from evenhand.results.evidence import Finding, Group
 from evenhand.runtime import number_text
 from evenhand.runtime.errors import UsageError
-from evenhand.scores.metric_table import MetricTable
+from evenhand.scores.rates.metric_table import MetricTable
 from evenhand.statistics.ratios import Contrast
 
 if TYPE_CHECKING:

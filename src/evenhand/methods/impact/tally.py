@@ -20,7 +20,7 @@ from evenhand.population.recorded import (
 )
 from evenhand.runtime import number_text
 from evenhand.runtime.errors import DataError, UsageError
-from evenhand.scores.metric_table import counts_by
+from evenhand.scores.rates.metric_table import counts_by
 from evenhand.space.frames.reading import declared_levels
 
 if TYPE_CHECKING:

@@ -60,7 +60,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from evenhand.results.evidence import Finding
-    from evenhand.scores.metric_table import MetricTable
+    from evenhand.scores.rates.metric_table import MetricTable
     from evenhand.space.feature import Feature, Label
     from evenhand.space.feature_sets import Over
 
@@ -197,8 +197,7 @@ def measure_log(
         findings += recorded.findings(rates, judged, limit, least_ratio)
         notes += recorded.notes
         tables.append(rates)
-    if truth is not None:
-        details |= _error_rates(tables, decisions)
+    details |= _error_rates(tables, decisions)
     findings = _with_only_answer(findings, seen(counted[0], outcome))
     spent = Spent(0, 0, time.monotonic() - start)
     stop = StopReason.ENUMERATED
@@ -229,7 +228,9 @@ def _with_only_answer(findings: list[Finding], outcomes: Sequence[Label]) -> lis
 def _error_rates(
     tables: Sequence[MetricTable], decisions: DecisionColumns
 ) -> dict[str, Any]:
-    """Return the error rates of all sets as details hold them."""
+    """Return the error rates of all sets as details hold them, which only a truth gives."""
+    if decisions.truth is None:
+        return {}
     return {
         "rates": [rates.to_dict() for rates in tables],
         "favourable": decisions.favourable,

@@ -18,8 +18,8 @@ from evenhand.population.recorded import (
 from evenhand.runtime import number_text
 from evenhand.runtime.errors import UsageError, clip, nearest
 from evenhand.scores.groups import Groups
-from evenhand.scores.metric_table import MetricTable, counts_by, group_text
-from evenhand.scores.metric_table import shares as shares_of
+from evenhand.scores.rates.metric_table import MetricTable, counts_by, group_text
+from evenhand.scores.rates.metric_table import shares as shares_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -13,7 +13,7 @@ from evenhand.results.result import Result
 from evenhand.runtime.budget import Meter, Spent, checked_budget
 from evenhand.runtime.errors import DataError, UsageError, clip, nearest
 from evenhand.scores.groups import Groups
-from evenhand.scores.metric_table import MetricTable, counts_by, true_outcomes
+from evenhand.scores.rates.metric_table import MetricTable, counts_by, true_outcomes
 from evenhand.space.frames.reading import eager
 from evenhand.statistics.error_rates import rates_of, reported
 from evenhand.statistics.estimate import StopReason, check_limit

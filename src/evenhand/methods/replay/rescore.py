@@ -20,9 +20,9 @@ from evenhand.results.evidence import Finding, key_of
 from evenhand.runtime import number_text
 from evenhand.scores.enumeration import part as whole_part
 from evenhand.scores.farthest import farthest
-from evenhand.scores.group_rates import Tally
 from evenhand.scores.groups import Groups
 from evenhand.scores.question import Score
+from evenhand.scores.rates.groups import Tally
 from evenhand.scores.sampling_loop import CASES
 from evenhand.scores.twins import ROWS, case_of
 from evenhand.space.distribution import numbered

@@ -15,8 +15,6 @@ import numpy as np
 from evenhand.population.samplers import Uniform
 from evenhand.runtime import number_text
 from evenhand.runtime.errors import UsageError
-from evenhand.scores.group import GroupQuestion
-from evenhand.scores.group_rates import TRIED, GroupCount, inhabited
 from evenhand.scores.numbers.groups import (
     MOST_GROUPS,
     OF_OUTCOMES,
@@ -26,6 +24,8 @@ from evenhand.scores.numbers.groups import (
     limit_note,
 )
 from evenhand.scores.question import Score
+from evenhand.scores.rates.groups import TRIED, GroupCount, inhabited
+from evenhand.scores.rates.question import GroupQuestion
 from evenhand.scores.sampling_loop import CASES
 from evenhand.scores.twins import case_of
 from evenhand.statistics.estimate import StopReason

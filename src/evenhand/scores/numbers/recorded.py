@@ -14,7 +14,6 @@ from evenhand.population.recorded import MOST_VALUES, label_of
 from evenhand.runtime import number_text
 from evenhand.runtime.errors import DataError, UsageError, clip, nearest
 from evenhand.scores.groups import Groups
-from evenhand.scores.metric_table import group_text
 from evenhand.scores.numbers.groups import (
     MOST_GROUPS,
     OF_ERRORS,
@@ -24,6 +23,7 @@ from evenhand.scores.numbers.groups import (
     limit_in_units,
     limit_note,
 )
+from evenhand.scores.rates.metric_table import group_text
 from evenhand.space.feature import category
 from evenhand.space.frames.reading import declared_levels
 from evenhand.space.space import Space

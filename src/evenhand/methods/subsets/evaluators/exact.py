@@ -11,8 +11,8 @@ from evenhand.methods.subsets.evaluators.base import Evaluator
 from evenhand.methods.subsets.lattice import State, Tested
 from evenhand.results.evidence import Group
 from evenhand.scores.enumeration import causal
-from evenhand.scores.group_rates import paired
 from evenhand.scores.groups import Groups
+from evenhand.scores.rates.groups import paired
 from evenhand.space.distribution import numbered
 from evenhand.statistics.estimate import Estimate
 

@@ -16,8 +16,8 @@ from evenhand.methods.subsets import messages
 from evenhand.methods.subsets.evaluators.base import Evaluator
 from evenhand.methods.subsets.lattice import TESTED, State, Tested
 from evenhand.population.samplers import Uniform
-from evenhand.scores.group_rates import TRIED, GroupCount, Tally, moved
 from evenhand.scores.groups import Groups
+from evenhand.scores.rates.groups import TRIED, GroupCount, Tally, moved
 from evenhand.scores.twins import ROWS
 from evenhand.statistics.confidence_sequences import mixture
 from evenhand.statistics.estimate import Estimate

@@ -14,7 +14,9 @@ import numpy as np
 from evenhand.population.samplers import Uniform
 from evenhand.runtime import number_text
 from evenhand.runtime.errors import UsageError, clip
-from evenhand.scores.group_rates import (
+from evenhand.scores.groups import Groups
+from evenhand.scores.question import Question, Score, tests_of
+from evenhand.scores.rates.groups import (
     TRIED,
     GroupCount,
     Tally,
@@ -22,8 +24,6 @@ from evenhand.scores.group_rates import (
     moved,
     paired,
 )
-from evenhand.scores.groups import Groups
-from evenhand.scores.question import Question, Score, tests_of
 from evenhand.scores.sampling_loop import sample
 from evenhand.statistics.estimate import StopReason
 from evenhand.statistics.group_stopping import SpreadPlan

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from evenhand.scores.metric_table import MetricTable, counts_by
+from evenhand.scores.rates.metric_table import MetricTable, counts_by
 from evenhand.statistics.error_rates import RATES, USUAL
 from evenhand.statistics.estimate import Verdict
 
