@@ -8,7 +8,7 @@ keep. See docs/explanation/realism.md.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -17,17 +17,20 @@ import numpy as np
 from evenhand.population.pairs import Pairs
 from evenhand.population.remembered import remembered
 from evenhand.runtime.random_streams import stream
+from evenhand.runtime.workers import one_thread
+from evenhand.space.known_rows.learnt import kept_by, learn
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from evenhand.space.feature import Feature, Flags, Floats, Points
+    from evenhand.space.known_rows.learnt import Learnt
     from evenhand.space.space import Space
 
     Singles = NDArray[np.float32]
 
 LEAST_ROWS = 50
-"""With fewer different rows nothing is said of who could exist."""
+"""With fewer rows nothing is said of who could exist."""
 MOST_ROWS = 8_000
 """The most rows that inputs are compared with; more are sampled."""
 HELD_OUT = 2_000
@@ -62,22 +65,34 @@ class Realism:
     radius: float
     """The distance to the nearest row that most held-out rows keep."""
     pairs: Pairs
+    learnt: tuple[Learnt, ...] = ()
+    """What holds in the rows."""
 
     @classmethod
-    def of(cls, rows: Points, space: Space, seed: int = 0) -> Realism | None:
-        """Learn from encoded rows; None where they are too few."""
-        # How often a row occurs tells how common somebody is, and not how different people are.
+    def of(
+        cls, rows: Points, space: Space, learnt: tuple[Learnt, ...] | None = None
+    ) -> Realism | None:
+        """Learn from encoded rows; None where they are too few.
+
+        Joint constraints are learnt too where none are given.
+        """
+        if len(rows) < LEAST_ROWS:
+            return None
+        # How often a row occurs tells how common somebody is, and not how different people are,
+        # unless there are so few different ones that all of them are known.
         people = np.unique(rows, axis=0)
         if len(people) < LEAST_ROWS:
-            return None
-        order = stream(seed, "realism").permutation(len(people))
+            people = rows
+        order = stream(0, "realism").permutation(len(people))
         held = min(HELD_OUT, int(HELD_SHARE * len(people)))
         compared = np.sort(order[held : held + MOST_ROWS])
         training = np.asfortranarray(people[compared])
-        realism = cls(space, training, math.inf, Pairs.of(rows, space))
+        if learnt is None:
+            learnt = learn(rows, space)
+        realism = cls(space, training, math.inf, Pairs.of(rows, space), learnt)
         distances = realism.distances(people[order[:held]])
         radius = float(np.quantile(distances, KEPT, method="higher"))
-        return cls(space, training, radius, realism.pairs)
+        return replace(realism, radius=radius)
 
     @cached_property
     def _scales(self) -> tuple[Scale, ...]:
@@ -115,14 +130,15 @@ class Realism:
         rows, norms = self._embedded
         squares = np.empty(len(points))
         places = np.empty(len(points), dtype=np.intp)
-        for start in range(0, len(points), _BLOCK):
-            block = slice(start, start + _BLOCK)
-            embedded = self._embed(points[block])
-            gaps = norms - 2 * (embedded @ rows.T)
-            nearest = gaps.argmin(axis=1)
-            places[block] = nearest
-            least = gaps[np.arange(len(gaps)), nearest]
-            squares[block] = least + (embedded**2).sum(axis=1)
+        with one_thread():
+            for start in range(0, len(points), _BLOCK):
+                block = slice(start, start + _BLOCK)
+                embedded = self._embed(points[block])
+                gaps = norms - 2 * (embedded @ rows.T)
+                nearest = gaps.argmin(axis=1)
+                places[block] = nearest
+                least = gaps[np.arange(len(gaps)), nearest]
+                squares[block] = least + (embedded**2).sum(axis=1)
         return np.sqrt(np.maximum(squares, 0)), places
 
     def apart(self, points: Points, others: Points) -> Floats:
@@ -146,8 +162,11 @@ class Realism:
         return self.radius + 1e-2
 
     def together(self, points: Points) -> Flags:
-        """Return which points hold no two values that are never seen together."""
-        return self.pairs.together(points)
+        """Return which points hold no two values that are never seen together.
+
+        Nor do they break what holds in the rows.
+        """
+        return self.pairs.together(points) & kept_by(self.learnt, points)
 
     def plausible(self, points: Points) -> Flags:
         """Return which points are people who could exist."""
@@ -221,6 +240,7 @@ def realism_of(space: Space) -> Realism | None:
     key = (f"realism {needed}", space.digest)
     if key not in space.memory.made:
         complete = rows.complete(space)
-        space.memory.made[key] = Realism.of(complete.points(space), space)
+        points = complete.points(space)
+        space.memory.made[key] = Realism.of(points, space, space.learnt)
     found: Realism | None = space.memory.made[key]
     return found

@@ -1,4 +1,4 @@
-"""One seam to joblib.
+"""One seam to joblib, and the threads of other libraries.
 
 Results are the same, in the same order, for any number of workers and any backend.
 """
@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import os
 import tempfile
+from contextlib import nullcontext
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
@@ -14,12 +16,16 @@ from evenhand.runtime.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+    from contextlib import AbstractContextManager
 
 Task = TypeVar("Task")
 Answer = TypeVar("Answer")
 
 LOCAL = ("LokyBackend", "MultiprocessingBackend")
 """Backends whose workers read the files of this machine."""
+
+WORTH_THREADS = 100_000
+"""From how many inputs at once a model may use its own threads."""
 
 
 class Workers:
@@ -160,3 +166,31 @@ class _Parcel:
             with Path(self.path).open("rb") as file:
                 _Parcel._unpacked = (self.path, pickle.load(file))  # noqa: S301
         return _Parcel._unpacked[1](task)
+
+
+def threads_for(inputs: int) -> AbstractContextManager[Any]:
+    """Return a context in which other libraries use as many threads as a batch is worth.
+
+    A boosted model starts all its threads for each of its trees, and where a batch is small they
+    spend most of their time waiting for each other.
+
+    >>> with threads_for(1):
+    ...     pass
+    """
+    if inputs >= WORTH_THREADS:
+        return nullcontext()
+    return one_thread()
+
+
+def one_thread() -> AbstractContextManager[Any]:
+    """Return a context in which other libraries use one thread, so that sums have one order."""
+    limited: AbstractContextManager[Any] = _controller().limit(limits=1)
+    return limited
+
+
+@lru_cache(maxsize=1)
+def _controller() -> Any:
+    """Return what sets the threads of all libraries that are loaded when it is first wanted."""
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()

@@ -21,7 +21,7 @@ from evenhand.space.frames.dtypes import split_dtypes
 from evenhand.space.frames.inference import infer
 from evenhand.space.frames.layout import Layout, layout_of
 from evenhand.space.frames.reading import columns_of, eager
-from evenhand.space.row_memory import RowMemory
+from evenhand.space.known_rows.with_rows import WithRows
 from evenhand.space.values.derived import Derivations
 from evenhand.space.values.weights import weights_of
 from evenhand.space.variants import (
@@ -40,12 +40,13 @@ if TYPE_CHECKING:
 
     from evenhand.space.blocks import Predicate
     from evenhand.space.feature import Flags, Label, Points
+    from evenhand.space.known_rows.memory import RowMemory
 
     Over = str | Sequence[str]
 
 
 @dataclass(frozen=True, eq=False)
-class Space:
+class Space(WithRows):
     """What an input can be: features, which of them are protected, and constraints between them.
 
     Parameters
@@ -99,6 +100,7 @@ class Space:
         not_passed: Sequence[str] | str = (),
         constraints: Sequence[str | Callable[[Any], Any]] = (),
         remember: bool = True,
+        learn: bool = True,
     ) -> Space:
         """Infer a space from any dataframe: kinds, levels and ranges of its columns.
 
@@ -119,6 +121,9 @@ class Space:
         remember
             Whether the space remembers the rows: they are then the default population of `measure`
             and `subsets`, and the start of a `search`.
+        learn
+            Whether joint constraints are learnt from remembered rows, such as that a husband is
+            male. They mark who could not exist.
 
         Returns
         -------
@@ -154,43 +159,7 @@ class Space:
         changed = [feature for feature in inferred if feature.name in declared]
         layout = layout_of(table).fitted(changed)
         space = cls(inferred, protected, constraints, layout.typed(words, inferred))
-        return space.remembering(table) if remember else space
-
-    def remembering(self, frame: Any, name: str = "") -> Space:
-        """Return the same space with other real rows, or with none.
-
-        Parameters
-        ----------
-        frame
-            Any dataframe with the features as columns; None forgets the rows.
-        name
-            The file that they are from, for people.
-
-        Returns
-        -------
-        Space
-            A space that is equal to this one.
-
-        See Also
-        --------
-        See docs/how-to/populations.md.
-        """
-        return replace(self, memory=RowMemory.of(frame, name))
-
-    @property
-    def rows(self) -> Any:
-        """The real rows that the space was inferred from, as a frame; None where it has none."""
-        return None if self.memory is None else self.memory.frame
-
-    def __getstate__(self) -> dict[str, Any]:
-        # Rows may be many, and workers get what they need of them with the population.
-        return {**vars(self), "memory": None}
-
-    def __copy__(self) -> Space:
-        return self
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Space:
-        return self
+        return space.remembering(table, learn=learn) if remember else space
 
     @classmethod
     def from_toml(cls, path: str | PathLike[str]) -> Space:
@@ -483,9 +452,18 @@ class Space:
     def _repr_html_(self) -> str:
         return notebook_html("space", self)
 
-    def __str__(self) -> str:
+    @property
+    def title(self) -> str:
+        """The space in one line."""
         protected = ", ".join(self.protected) or "nothing"
         return (
             f"space of {len(self.features)} features, {count(self.size)} inputs, protected:"
             f" {protected}"
         )
+
+    def __str__(self) -> str:
+        lines = [self.title]
+        if self.learnt:
+            lines.append("learnt from its rows:")
+            lines += [f"  {constraint.text}" for constraint in self.learnt]
+        return "\n".join(lines)

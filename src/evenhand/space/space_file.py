@@ -47,6 +47,12 @@ SPACE = Options.of(
     Option("protected", LIST, "the protected features"),
     Option("constraints", LIST, "rules that all inputs keep, such as age >= 18"),
     Option(
+        "learn_constraints",
+        FLAG,
+        "whether to learn from the file what goes together (default: yes)",
+    ),
+    Option("drop_constraints", LIST, "learnt constraints that do not count, as shown"),
+    Option(
         "features", TABLE, "for each feature what it can be, or what is inferred otherwise"
     ),
 )
@@ -208,7 +214,11 @@ def _inferred(table: Mapping[str, Any], file: Path, declared: dict[str, Any]) ->
         table.get("constraints", ()),
         base.layout,
     )
-    return space.typed(words).remembering(frame, Path(table["from"]).name)
+    file_name = Path(table["from"]).name
+    learns = table.get("learn_constraints", True)
+    remembering = space.typed(words).remembering(frame, file_name, learn=learns)
+    dropped = table.get("drop_constraints", ())
+    return remembering.dropping(*dropped) if dropped else remembering
 
 
 def _added(name: str, entry: Mapping[str, Any], columns: list[str]) -> Feature:

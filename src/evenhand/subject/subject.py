@@ -406,7 +406,7 @@ class Subject(SubjectConstructors):
         self.close()
 
     def __repr__(self) -> str:
-        return f"Subject({self.name}, {self.space})"
+        return f"Subject({self.name}, {self.space.title})"
 
 
 def _check_space(space: Any) -> None:

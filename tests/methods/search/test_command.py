@@ -345,7 +345,7 @@ def test_real_rows_are_those_of_the_space_as_far_as_they_fit(project, tmp_path):
 
 
 def test_rows_with_values_of_another_kind_do_not_fit():
-    from evenhand.population.remembered import fitting
+    from evenhand.space.known_rows.fitting import fitting
 
     features = [
         eh.category("code", [1, 2]),

@@ -95,9 +95,16 @@ def test_the_distance_is_that_of_a_plain_computation(space, realism, households)
 def test_too_few_rows_tell_nothing(space, households):
     rows = space.encode(households)
     assert Realism.of(rows[: LEAST_ROWS - 1], space) is None
-    # The same person many times is one person.
-    assert Realism.of(np.repeat(rows[:3], 100, axis=0), space) is None
     assert realism_of(space.remembering(None)) is None
+
+
+def test_of_few_kinds_of_people_all_are_known(space, households):
+    rows = space.encode(households)
+    known = np.repeat(rows[:3], 100, axis=0)
+    realism = Realism.of(known, space)
+    assert realism is not None
+    assert realism.plausible(rows[:3]).all()
+    assert not realism.plausible(rows[3:20]).any()
 
 
 def test_it_is_learnt_once(space, realism):

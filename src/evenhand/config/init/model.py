@@ -12,9 +12,9 @@ from evenhand.config.file import Config
 from evenhand.config.init.outcomes import SeenAnswers
 from evenhand.config.init.sampling import sample
 from evenhand.config.init.template import toml
-from evenhand.population.remembered import fitting
 from evenhand.runtime.errors import ConfigError
 from evenhand.runtime.number_text import duration, many
+from evenhand.space.known_rows.fitting import fitting
 
 if TYPE_CHECKING:
     import pandas as pd

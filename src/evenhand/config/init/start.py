@@ -16,11 +16,11 @@ from evenhand.config.init.sampling import sample
 from evenhand.config.init.software import relative, software_of, trusted
 from evenhand.config.init.texts import run_text, tried_texts, usual_of_texts
 from evenhand.methods.audit.checks import GAP, usual
-from evenhand.population.remembered import fitting
 from evenhand.population.source import MOST_LEVELS
 from evenhand.runtime.errors import DataError, EvenhandError, UsageError, clip
 from evenhand.runtime.number_text import many
 from evenhand.space.feature import plain
+from evenhand.space.known_rows.fitting import fitting
 from evenhand.space.space import Space
 from evenhand.space.space_file import space_from_table
 from evenhand.verbs import VERBS

@@ -88,7 +88,7 @@ def start(request: ApiRequest, talk: Dialogue) -> Started:
             draft.outcome_note = "positive = …  # the favourable answer, or a list of those"
         problem = error
     _write(request, draft, table, space)
-    talk.say(f"wrote {request.file}: {space}")
+    talk.say(f"wrote {request.file}: {space.title}")
     if problem is None:
         problem = _run_one(request.file, talk)
     return Started(request.file, space, problem)

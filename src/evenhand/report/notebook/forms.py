@@ -42,7 +42,7 @@ def space_html(space: Space) -> str:
     left_out = len(space.features) - MOST_FEATURES
     return _html(
         "space",
-        title=str(space),
+        title=space.title,
         headings=["feature", "kind", "values", ""],
         rows=rows,
         constraints=[str(rule) for rule in space.constraints],

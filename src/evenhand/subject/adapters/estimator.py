@@ -10,6 +10,7 @@ import numpy as np
 from evenhand.runtime.errors import UsageError, clip
 from evenhand.runtime.options import FILE, FLAG, LIST, Option, Options, refuse_unknown
 from evenhand.runtime.values import as_outcomes
+from evenhand.runtime.workers import threads_for
 from evenhand.subject.adapters.base import (
     Adapter,
     check_output,
@@ -214,7 +215,7 @@ class EstimatorAdapter(Adapter):
     ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.generic]]]:
         """Answer all points in one call."""
         inputs = self._native(points, space)
-        with crashes_reported(self.name, len(points)):
+        with crashes_reported(self.name, len(points)), threads_for(len(points)):
             outcomes = self._ask(inputs)
         if self.outputs:
             outcomes = records_of(outcomes, self.outputs, len(points), self.name)
@@ -239,7 +240,7 @@ class EstimatorAdapter(Adapter):
         threshold.
         """
         inputs = self._native(points, space)
-        with crashes_reported(self.name, len(points)):
+        with crashes_reported(self.name, len(points)), threads_for(len(points)):
             if self.threshold is not None:
                 margins = self._scores(inputs) - self.threshold
                 return self._labels(margins >= 0), margins

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import ndtr
 
+from evenhand.runtime.workers import one_thread
 from evenhand.space.design_matrix import columns, owners
 
 if TYPE_CHECKING:
@@ -76,7 +77,8 @@ class Slope:
         scale = np.diag(self._products)
         ridge = RIDGE * np.maximum(scale, scale.mean()) + 1e-12
         ridged = self._products + np.diag(ridge)
-        weights = np.linalg.solve(ridged, self._targets)
+        with one_thread():
+            weights = np.linalg.solve(ridged, self._targets)
         self._weights = np.asarray(weights, dtype=np.float64)
 
     def _learn_error(self, moved: Numbers, change: Numbers) -> None:
