@@ -67,7 +67,7 @@ class Learnt:
 
 
 @dataclass(frozen=True, eq=False)
-class _Column:
+class _SeenValues:
     """The values that a feature has in rows, in order, and which of them each row has."""
 
     position: int
@@ -115,22 +115,22 @@ def learn(points: Points, space: Space) -> tuple[Learnt, ...]:
     return tuple(found)
 
 
-def _columns(points: Points, space: Space) -> list[_Column]:
+def _columns(points: Points, space: Space) -> list[_SeenValues]:
     columns = []
     for position, feature in enumerate(space.features):
         values, codes = np.unique(points[:, position], return_inverse=True)
         if 1 < len(values) <= MOST_VALUES:
-            columns.append(_Column(position, feature, values, codes))
+            columns.append(_SeenValues(position, feature, values, codes))
     return columns
 
 
-def _table(source: _Column, target: _Column) -> Counts:
+def _table(source: _SeenValues, target: _SeenValues) -> Counts:
     shape = (len(source.values), len(target.values))
     flat = source.codes * shape[1] + target.codes
     return np.bincount(flat, minlength=shape[0] * shape[1]).reshape(shape)
 
 
-def _follows(source: _Column, target: _Column) -> Learnt | None:
+def _follows(source: _SeenValues, target: _SeenValues) -> Learnt | None:
     """Return that a feature follows another, None where it does not."""
     rows = len(source.codes)
     if rows * 3 < LEAST_ROWS * len(source.values):
@@ -156,7 +156,7 @@ def _follows(source: _Column, target: _Column) -> Learnt | None:
     )
 
 
-def _implied(source: _Column, target: _Column, pairs: int) -> list[tuple[float, Learnt]]:
+def _implied(source: _SeenValues, target: _SeenValues, pairs: int) -> list[tuple[float, Learnt]]:
     """Return what single values imply, each with how many exceptions chance would give."""
     if max(len(source.values), len(target.values)) > FEW_VALUES:
         return []
