@@ -71,7 +71,7 @@ def test_a_saved_model_is_asked_and_then_audited(capsys):
     save_model(model, "model.skops")
     assert init("model.skops", "--positive", "yes") == 0
     output = capsys.readouterr().out
-    assert "asked 200 rows: the software answers 'no'" in output
+    assert "asked 200 rows: the software answers 'no', 'yes'" in output
     assert "favourable: 'yes'" in output
     assert "one input: {'sex': 'F'" in output
     table = tomllib.loads(Path("evenhand.toml").read_text())

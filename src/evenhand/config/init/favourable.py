@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from evenhand.config.init import outcomes
 from evenhand.runtime.errors import UsageError, clip, nearest
-from evenhand.runtime.number_text import many, percent_of
+from evenhand.runtime.number_text import many
 from evenhand.space.feature import plain
 from evenhand.subject.outcome_scale import OutcomeScale
 
@@ -79,14 +79,12 @@ def _chosen(answers: SeenAnswers, wanted: str | None, talk: Dialogue) -> Favoura
 
 
 def _say_answers(answers: SeenAnswers, talk: Dialogue) -> None:
-    """Say how often each answer was given."""
+    """Say which answers were given."""
     given = answers.given.tolist()
     seen = [label for label in answers.labels if label in given]
-    shares = []
-    for label in seen[: outcomes.SHOWN]:
-        share = percent_of(given.count(label), len(given))
-        shares.append(f"{clip(repr(label), 40)} ({share})")
-    talk.say(f"asked {many(len(given), 'row')}: the software answers {', '.join(shares)}")
+    # No shares: rows are chosen by their true outcome, so that these would be no rates.
+    shown = outcomes.listed(seen)
+    talk.say(f"asked {many(len(given), 'row')}: the software answers {shown}")
     if len(seen) == 1:
         talk.say(
             f"All {many(len(given), 'row')} got the same answer: look whether model and data"

@@ -61,7 +61,7 @@ GOOD = frozenset(
         "high",
     }
 )
-"""Words of favourable outcomes."""
+"""Words of favourable outcomes; "high" is not among them, since a high risk is none."""
 BAD = frozenset(
     {
         "no",

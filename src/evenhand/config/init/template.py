@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from evenhand.config.init.software import PICKLES, RISK
 from evenhand.runtime.errors import UsageError, clip, one_line
+from evenhand.runtime.number_text import percent
 from evenhand.space.feature import plain
 from evenhand.subject.adapters import ADAPTERS
 from evenhand.verbs import VERBS
@@ -146,8 +147,11 @@ def shortly(feature: Feature) -> str:
 
 
 def _domain(feature: Feature) -> str:
-    """Return the values of a feature, for a remark."""
-    return clip(str(feature.domain), WIDTH // 2)
+    """Return the values of a feature, and how often it is missing, for a remark."""
+    domain = clip(str(feature.domain), WIDTH // 2)
+    if feature.missing:
+        return f"{domain}, {percent(feature.missing_share)} missing"
+    return domain
 
 
 def _key(name: str) -> str:
