@@ -72,11 +72,20 @@ def start(request: Request, talk: Dialogue) -> Started:
     space = None if of_texts else space_from_table(draft.space, draft.file)
     draft.checks = usual_of_texts(draft) if space is None else _checks(draft, space)
     template.write(draft, space)
-    rows = many(len(draft.data.frame), "text")
-    talk.say(f"wrote {request.file}: {rows if space is None else space}")
+    _say_written(request.file, draft, space, talk)
     if problem is None and draft.software is not None:
         problem = _run_one(request.file, draft, talk)
     return Started(request.file, space, problem)
+
+
+def _say_written(file: Path, draft: Draft, space: Space | None, talk: Dialogue) -> None:
+    """Say what was written, and below it what was learnt from the rows."""
+    if space is None:
+        texts = many(len(draft.data.frame), "text")
+        talk.say(f"wrote {file}: {texts}")
+        return
+    for line in f"wrote {file}: {space}".splitlines():
+        talk.say(line)
 
 
 def _drafted(request: Request, talk: Dialogue) -> Draft:
