@@ -17,6 +17,8 @@ LABEL = 38
 """Letters that fit on a line before a bar."""
 
 # Inches of what a panel is made of.
+_GROUPED = 10_000
+"""Ticks of at least this have their digits in groups."""
 _LINE = 0.16
 _GAP = 0.16
 _BAR = 0.2
@@ -213,6 +215,8 @@ class Bars:
             return "0"
         number = 100 * value if self.percent else value
         with_sign = number_text.plain(number, sign="+")
+        if abs(number) >= _GROUPED:
+            with_sign = number_text.amount(number, sign="+")
         return number_text.with_minus(with_sign)
 
     def _write_columns(self, ax: Any, places: list[float]) -> None:

@@ -216,10 +216,13 @@ def check_deterministic(draws: Draws, subject: Subject, meter: Meter) -> list[st
 
 
 def prepared(draws: Draws, subject: Subject, meter: Meter) -> list[str]:
-    """Check that the software is deterministic, and settle when its outcomes differ."""
+    """Check that the software is deterministic, and settle when its outcomes differ.
+
+    What is known of the form of its inputs is returned too.
+    """
     notes = check_deterministic(draws, subject, meter)
     settle_differs(subject, meter)
-    return notes
+    return [*notes, *subject.notes]
 
 
 class _Looks:

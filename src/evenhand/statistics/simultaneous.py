@@ -130,11 +130,34 @@ class SimultaneousIntervals:
         distance = np.abs(p1 - p2)
         if self.exact:
             return distance
-        z = _quantile(self.tail)
+        z = quantile(self.tail)
         # Shares are drawn towards a half as in Wilson's interval, so that a rate of 0 in a small
         # group has some error.
         variance = _variance(p1, n1, z) / n1 + _variance(p2, n2, z) / n2
         return np.asarray(distance - z * np.sqrt(variance))
+
+    def difference_of(self, sides: tuple[Floats, ...]) -> Limits:
+        """Return `difference` of hits and sizes of both sides."""
+        return self.difference(*sides)
+
+    def sides_of(self, sides: tuple[Floats, ...]) -> tuple[Limits, Limits]:
+        """Return the limits of the rates of both sides."""
+        k1, n1, k2, n2 = sides
+        return self.rate(k1, n1), self.rate(k2, n2)
+
+    def box_of(self, sides: tuple[Floats, ...]) -> Floats:
+        """Return `box` of hits and sizes of both sides."""
+        return self.box(*sides)
+
+    def ceiling_of(self, sides: tuple[Floats, ...]) -> Floats:
+        """Return `ceiling` of hits and sizes of both sides."""
+        k1, n1, k2, n2 = sides
+        return self.ceiling(k1 / n1, n1, k2 / n2, n2)
+
+    def strength_of(self, sides: tuple[Floats, ...]) -> Floats:
+        """Return `strength` of hits and sizes of both sides."""
+        k1, n1, k2, n2 = sides
+        return self.strength(k1 / n1, n1, k2 / n2, n2)
 
 
 def absolute(low: Floats, high: Floats) -> Limits:
@@ -174,7 +197,8 @@ def _variance(p: Floats, n: Floats, z: float) -> Floats:
     return np.asarray(drawn * (1 - drawn))
 
 
-def _quantile(tail: float) -> float:
+def quantile(tail: float) -> float:
+    """Return what a standard normal variable exceeds with the probability of a tail."""
     from scipy.special import ndtri
 
     upper_quantile = -ndtri(tail)

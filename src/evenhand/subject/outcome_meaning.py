@@ -198,7 +198,7 @@ class Meaning:
     @property
     def counts(self) -> bool:
         """Whether an outcome is either favourable or not, rather than more or less so."""
-        return not self.scores or callable(self.positive)
+        return callable(self.positive) or not (self.scores or self.measured)
 
     def favourable(self, outcomes: NDArray[Any]) -> NDArray[np.bool_]:
         """Return which outcomes are favourable."""
@@ -250,10 +250,12 @@ class Meaning:
         )
 
     def amount(self, outcomes: NDArray[Any]) -> NDArray[np.float64]:
-        """Return how favourable each outcome is: 0 or 1 for labels, the score itself for scores."""
+        """Return how favourable each outcome is: 0 or 1 for labels, the score or number itself."""
         if self.counts:
             return self.favourable(outcomes).astype(np.float64)
         scores = outcomes.astype(np.float64)
+        if self.measured:
+            return scores
         outside = ~((scores >= 0) & (scores <= 1))
         if outside.any():
             first = scores[outside][0]

@@ -3,8 +3,8 @@
 Two numbers that a model gives are hardly ever the same, so that "any change" would call nearly
 every input discriminatory. Where the user does not say how far apart outcomes must be, they differ
 when they are further apart than a share of their spread. The spread is the interquartile range of
-the outcomes of a fixed set of inputs (`scores/numbers/settling.py`): a few extreme ones cannot widen it,
-and so cannot hide differences among all others.
+the outcomes of a fixed set of inputs (`scores/numbers/settling.py`): a few extreme ones cannot
+widen it, and so cannot hide differences among all others.
 """
 
 from __future__ import annotations

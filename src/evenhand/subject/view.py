@@ -47,6 +47,8 @@ class View:
     def favoured(self) -> str:
         """What counts as favourable, in words."""
         positive = self.positive
+        if self.meaning.measured:
+            return self.name or "outcome"
         if not self.counts:
             return self.name or "the score"
         if positive is None or callable(positive):

@@ -662,6 +662,7 @@ def test_a_regressor_with_two_targets():
     assert np.allclose(limit.decide(X), limits)
     assert np.allclose(rate.decide(X), rates)
     assert limit.classes is None
+    assert np.allclose(rate.amount(rate.decide(X)), rates)
     refused(
         BadOutcome,
         lambda: Subject(model, NUMBERS, outputs=["a", "b", "c"]).decide(X),
@@ -672,7 +673,7 @@ def test_a_regressor_with_two_targets():
     )
     refused(
         UsageError,
-        lambda: rate.amount(rate.decide(X)),
+        lambda: rate.favourable(rate.decide(X)),
         "output 'rate'",
         "positive={'rate': …}",
         "lambda",

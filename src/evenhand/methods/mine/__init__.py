@@ -28,6 +28,12 @@ _SUPPORT = Option(
 )
 _DEPTH = Option("depth", WHOLE, "the most features, or categories of terms, in a rule")
 _LIMIT = Option("limit", NUMBER, "the engineering threshold for the difference of rates")
+_UNITS = Option(
+    "units",
+    TEXT,
+    "of numbers, what a limit is in: shares of their spread (default), or their own unit",
+    choices=("spread", "outcome"),
+)
 _LEVEL = Option("level", NUMBER, "the confidence level (default: 0.95)")
 _TOP = Option("top", WHOLE, "the most rules to report (default: 10)")
 _SCORE = Option("score", TEXTS, "what is compared: rate, tpr or fpr, separated by commas")
@@ -59,8 +65,9 @@ _RULE = (
 )
 _DEFINITION = (
     "The score of a subgroup is how much more, or less, often its people get the favourable outcome"
-    " than everyone else (Zhang, Wang, Sun, Sun: TestSGD, Definition 4.1). All subgroups that are"
-    " large enough were looked at, and the intervals hold for all of them together."
+    " than everyone else (Zhang, Wang, Sun, Sun: TestSGD, Definition 4.1); of outcomes that are"
+    " numbers, how far their means are apart. All subgroups that are large enough were looked at,"
+    " and the intervals hold for all of them together."
 )
 
 MINE = Verb(
@@ -77,6 +84,7 @@ MINE = Verb(
         ),
         *_FORMING,
         _LIMIT,
+        _UNITS,
         _LEVEL,
         Option(
             "treatment",
@@ -124,6 +132,7 @@ MINE_LOG = Verb(
     options=Options.of(
         *_FORMING,
         _LIMIT,
+        _UNITS,
         _LEVEL,
         Option(
             "truth", TEXT, "the column of what decisions should have been", metavar="COLUMN"

@@ -8,79 +8,27 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand.methods.mine import messages
+from evenhand.methods.mine.claims.words import OTHERS, points_apart
 from evenhand.results.evidence import Finding, Group, key_of
 from evenhand.runtime import number_text
 from evenhand.space.rule import Rule
-from evenhand.statistics.estimate import Estimate
+from evenhand.statistics.estimate import Amount, Estimate
 from evenhand.statistics.simultaneous import SimultaneousIntervals, absolute
+from evenhand.statistics.simultaneous_means import SimultaneousMeans
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from evenhand.methods.mine.claims.words import OutcomeWords
     from evenhand.methods.mine.ranking import RuleSet, Story
     from evenhand.methods.mine.rule_sets import Mining
     from evenhand.methods.mine.testsgd_score import PaperScores
     from evenhand.results.evidence import Case
+    from evenhand.scores.numbers.unit_scale import UnitLimit, UnitScale
+    from evenhand.statistics.intervals import Limits
 
     Entry = dict[str, Any]
     Cases = tuple[Case, ...]
-
-OTHERS = messages.EVERYONE_ELSE
-"""Whom people are compared with."""
-OTHER_TEXTS = {
-    "terms": messages.SAME_TEXTS_OTHER_TERMS,
-    "rest": messages.ALL_OTHER_TEXTS,
-}
-"""What texts are compared with."""
-
-
-@dataclass(frozen=True, slots=True)
-class OutcomeWords:
-    """What claims are about: which outcome is favourable, of which output, in which score."""
-
-    favoured: str
-    output: str = ""
-    score: str = "rate"
-    counts: bool = True
-    named: bool = True
-    """Whether the favourable outcome is a label, rather than a phrase that describes it."""
-
-    def claim(self, rule: str, inside: float, outside: float, difference: str) -> str:
-        """Return the sentence that compares the people of a rule with everyone else.
-
-        >>> words = OutcomeWords("approve")
-        >>> words.claim("sex F", 0.382, 0.109, "difference 27.3 points")[:60]
-        'people with sex F get the outcome approve 38.2 % of the time'
-        """
-        if self.counts:
-            sentence = messages.PEOPLE_RATES.format(
-                rule=rule,
-                outcome=outcome_text(self.favoured, named=self.named),
-                rate=number_text.percent(inside),
-                others=OTHERS,
-                other_rate=number_text.percent(outside),
-                difference=difference,
-            )
-        else:
-            sentence = messages.PEOPLE_MEANS.format(
-                rule=rule,
-                mean=number_text.decimal(inside),
-                others=OTHERS,
-                other_mean=number_text.decimal(outside),
-                difference=difference,
-            )
-        return among(self.score, sentence)
-
-    def claim_of_others(self, rules: int, difference: str) -> str:
-        """Return the sentence about all rule sets that lead no story."""
-        if rules > 1:
-            count = number_text.count(rules)
-            sentence = messages.OTHER_RULES_CLOSER.format(
-                count=count, difference=difference
-            )
-        else:
-            sentence = messages.OTHER_RULE_CLOSER.format(difference=difference)
-        return among(self.score, sentence)
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,6 +129,8 @@ class FindingWriter:
         if rest is None:
             return None
         entry = asdict(rest)
+        if self._scale is not None:
+            entry = self._scale.distances(entry, ("value", "low", "high"))
         if self.paper is not None:
             return entry | self.paper.around(entry["value"])
         # Stories are chosen by an approximation of their lower limits, so that a limit of the
@@ -199,7 +149,7 @@ class FindingWriter:
             compared = self._compared_by_paper(lead, self.paper)
         rule = self.mining.rule(lead)
         difference = lead.inside - lead.outside
-        return {
+        entry: Entry = {
             "rule": rule.to_dict(),
             "text": rule.text,
             "rows": rows,
@@ -213,16 +163,23 @@ class FindingWriter:
             "rules": story.rules,
             "like": [self._like_entry(rule_set) for rule_set in story.like],
         }
+        return entry if self._scale is None else self._scale.story(entry)
+
+    @property
+    def _scale(self) -> UnitScale | None:
+        return self.mining.treated.scale
 
     def _compared(self, lead: RuleSet, rows: int) -> _ComparedRates:
         """Return the limits of the difference and the rates of both sides (Definition 4.1)."""
-        counts = np.array([lead.hits, lead.size])
-        sides = self.mining.ranking.sides(counts)
-        hits, size, missed, others = map(float, sides)
-        lows, highs = self.intervals.difference(hits, size, missed, others)
+        sums = [lead.hits, lead.size]
+        if self._scale is not None:
+            sums.append(lead.squares)
+        sides = self.mining.ranking.sides(np.array(sums))
+        lows, highs = self.intervals.difference_of(sides)
         low, high = absolute(np.asarray(lows), np.asarray(highs))
-        rate = self._rate(hits, size, rows)
-        other = self._rate(missed, others, self._rows - rows)
+        inside, outside = self.intervals.sides_of(sides)
+        rate = self._rate(lead.inside, inside, rows)
+        other = self._rate(lead.outside, outside, self._rows - rows)
         return _ComparedRates(float(low), float(high), rate, other)
 
     @property
@@ -247,13 +204,30 @@ class FindingWriter:
             "support": rule_set.size / self.mining.ranking.total,
         }
 
-    def _rate(self, hits: float, size: float, n: int) -> Estimate:
-        lows, highs = self.intervals.rate(hits, size)
-        value = hits / size
+    def _rate(self, value: float, limits: Limits, n: int) -> Estimate:
+        lows, highs = limits
         # Hits that are sums of shares are rounded outwards; a limit must still not pass the rate.
         low = min(float(lows), value)
         high = max(float(highs), value)
-        return self._estimate(value, low, high, n, "exact")
+        return self._estimate(value, low, high, n, self._method("exact"))
+
+    def _method(self, method: str) -> str:
+        """Return how intervals are made: those of numbers by one method for all."""
+        return method if self._scale is None else messages.METHOD_OF_MEANS
+
+    def _apart(self, value: float, low: float, high: float, n: int) -> Estimate:
+        """Return the estimate of a difference, of numbers in their unit."""
+        method = self._method("melded")
+        scale = self._scale
+        if scale is None:
+            return self._estimate(value, low, high, n, method)
+        ends = (value / scale.width, low / scale.width, high / scale.width)
+        shares = self._estimate(*ends, n, method)
+        if not self.intervals.exact:
+            # Exactly the numbers of the details, which shares may miss by rounding.
+            terms = (n, shares.level, shares.method, shares.population)
+            return Amount(value, low, high, *terms)
+        return Amount(value, value, value, n, 1.0, shares.method, shares.population)
 
     def _estimate(
         self, value: float, low: float, high: float, n: int, method: str
@@ -287,9 +261,12 @@ class FindingWriter:
             score = self.paper.scores[lead.family, lead.place]
             n = 2 * score.n
         value = abs(entry["difference"])
-        estimate = self._estimate(value, entry["low"], entry["high"], n, "melded")
+        estimate = self._apart(value, entry["low"], entry["high"], n)
         difference = points_apart(estimate.shown_beside(self.limit))
-        claim = self.words.claim(entry["text"], lead.inside, lead.outside, difference)
+        sides = lead.inside, lead.outside
+        if self._scale is not None:
+            sides = self._scale.number(lead.inside), self._scale.number(lead.outside)
+        claim = self.words.claim(entry["text"], *sides, difference)
         return Finding(
             claim,
             self.mining.rule(lead),
@@ -306,7 +283,7 @@ class FindingWriter:
     def _finding_of_others(self, rest: Entry) -> Finding:
         """Return the finding that bounds all rule sets that lead no story."""
         value = rest["value"]
-        estimate = self._estimate(value, rest["low"], rest["high"], self._rows, "melded")
+        estimate = self._apart(value, rest["low"], rest["high"], self._rows)
         difference = points_apart(estimate.shown_beside(self.limit))
         return Finding(
             self.words.claim_of_others(rest["rules"], difference),
@@ -327,6 +304,13 @@ class FindingWriter:
         names = ", ".join(sorted(self.mining.names))
         return f"{key} among {names}"
 
+    def _unit_entry(self) -> Entry:
+        """Return which numbers outcomes are, where they are numbers."""
+        scale = self._scale
+        if scale is None:
+            return {}
+        return {"unit": "amount", "from": scale.low, "to": scale.number(1.0)}
+
     def _mining_entry(self, stories: list[Entry], rest: Entry | None) -> Entry:
         """Return what the details of a result hold of this mining."""
         mining = self.mining
@@ -345,6 +329,7 @@ class FindingWriter:
             "counts": self.words.counts,
             "named": self.words.named,
             "score": self.words.score,
+            **self._unit_entry(),
             "method": treated.method,
             "rows": self._rows,
             "queries": queries,
@@ -376,22 +361,27 @@ class MiningPart:
 
 
 def rank(
-    parts: Sequence[MiningPart], *, level: float, limit: float | None, top: int
+    parts: Sequence[MiningPart], *, level: float, limits: UnitLimit, top: int
 ) -> list[RankedStories]:
     """Return the stories of each mining, with intervals that hold for all of them together."""
     for part in parts:
         part.mining.need_rules()
     examined = sum(part.mining.ranking.examined for part in parts)
-    graded = any(part.mining.treated.graded for part in parts)
+    rates = [part.mining.treated for part in parts if part.mining.treated.scale is None]
+    graded = any(treated.graded for treated in rates)
     sets = {part.mining.names for part in parts}
-    intervals = SimultaneousIntervals(level, examined, graded=graded)
+    intervals_of_rates = SimultaneousIntervals(level, examined, graded=graded)
     ranked = []
     for number, part in enumerate(parts):
+        scale = part.mining.treated.scale
+        intervals = intervals_of_rates
+        if scale is not None:
+            intervals = SimultaneousMeans(level, examined)
         writer = FindingWriter(
             part.mining,
             intervals,
             part.words,
-            limit=limit,
+            limit=limits.of(scale),
             paper=part.paper,
             number=number,
             several=len(sets) > 1,
@@ -433,30 +423,6 @@ def _stories_first(finding: Finding) -> tuple[bool, float, float]:
     return bounds_others, -finding.estimate.low, -finding.estimate.value
 
 
-def among(score: str, sentence: str) -> str:
-    """Return a sentence with the people that a score is about: all, or some by true outcomes.
-
-    >>> among("tpr", "people are treated alike")
-    'of those whose true outcome is favourable, people are treated alike'
-    """
-    if score == "tpr":
-        return messages.AMONG_FAVOURABLE.format(sentence=sentence)
-    if score == "fpr":
-        return messages.AMONG_UNFAVOURABLE.format(sentence=sentence)
-    return sentence
-
-
-def outcome_text(favoured: str, *, named: bool = True) -> str:
-    """Return the favourable outcome as sentences name it.
-
-    >>> outcome_text(">50K"), outcome_text("the favourable outcome", named=False)
-    ('the outcome >50K', 'the favourable outcome')
-    """
-    if named:
-        return messages.NAMED_OUTCOME.format(label=favoured)
-    return favoured
-
-
 def both_sides(entry: Mapping[str, Any], others: str) -> tuple[Group, Group]:
     """Return the two groups that a story compares, with their rates."""
     rate = Estimate.from_dict(entry["rate"])
@@ -479,19 +445,3 @@ def ratio(rate: Estimate, other: Estimate) -> dict[str, float | None]:
         "low": rate.low / other.high if other.high else 0.0,
         "high": rate.high / other.low if other.low else None,
     }
-
-
-def points_apart(estimate: Estimate) -> str:
-    """Return how far apart two rates are, in points.
-
-    >>> points_apart(Estimate(0.273, 0.251, 0.294, 100, 0.95, "melded"))
-    'difference 27.3 points, 25.1 to 29.4'
-    """
-    digits = number_text.percent_decimals(estimate.low, estimate.high, most=4)
-    limit = estimate.beside
-    value = number_text.points_bare(estimate.value, digits, limit=limit)
-    points = f"{value} points"
-    if estimate.level >= 1:
-        return messages.DIFFERENCE.format(points=points)
-    interval = number_text.points_between(estimate.low, estimate.high, digits, limit=limit)
-    return messages.DIFFERENCE_BETWEEN.format(points=points, interval=interval)

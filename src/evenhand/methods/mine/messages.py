@@ -167,6 +167,7 @@ ALL_OTHER_RULE_SETS = "all other rule sets"
 NAMED_OUTCOME = "the outcome {label}"
 AMONG_FAVOURABLE = "of those whose true outcome is favourable, {sentence}"
 AMONG_UNFAVOURABLE = "of those whose true outcome is not favourable, {sentence}"
+METHOD_OF_MEANS = "empirical Bernstein"
 DIFFERENCE = "difference {points}"
 DIFFERENCE_BETWEEN = "difference {points}, {interval}"
 
@@ -178,6 +179,18 @@ PEOPLE_RATES = (
 )
 PEOPLE_MEANS = (
     "people with {rule} score {mean} on average, {others} {other_mean} ({difference})"
+)
+PAPER_OF_NUMBERS = (
+    "treatment = 'paper' counts favourable outcomes, but the outcomes are numbers; leave it out,"
+    " or say which are favourable, with a function such as positive=lambda y: y > 0"
+)
+SCORE_OF_NUMBERS = (
+    "score = {score} is for outcomes that are favourable or not, but the outcomes are numbers,"
+    " whose means are compared; leave it out"
+)
+PEOPLE_NUMBERS = (
+    "the mean {outcome} of people with {rule} is {mean}, of {others} {other_mean}"
+    " ({difference})"
 )
 TEXT_RATES = (
     "texts that say {terms} get {outcome} {rate} of the time, {others} {other_rate}"
@@ -279,6 +292,7 @@ RULE_SETS_OF_TERMS = (
 )
 TEXTS_BY_CATEGORY = "texts that name a category: {categories}"
 PEOPLE_RATES_COMPARED = "how often people get {outcome}, {treatment}"
+PEOPLE_NUMBERS_COMPARED = "the mean {outcome} of people, {treatment}"
 PEOPLE_MEANS_COMPARED = "how people score on average, {treatment}"
 TEXT_RATES_COMPARED = "how often texts get {outcome} with these terms, against {others}"
 TEXT_MEANS_COMPARED = "how texts score on average with these terms, against {others}"
@@ -306,6 +320,8 @@ HEADING_THEIR_SCORE = "their\nscore"
 HEADING_EVERYONE_ELSE = "everyone\nelse"
 HEADING_OTHER_TERMS = "other\nterms"
 HEADING_OTHER_TEXTS = "other\ntexts"
+HEADING_THEIR_MEAN = "their\nmean"
+HEADING_APART = "\napart"
 HEADING_POINTS_APART = "points\napart"
 HEADING_INTERVAL = "{level}\ninterval"
 HEADING_INTERVAL_IN_LINE = "{level} interval"
@@ -374,5 +390,6 @@ RULE_SETS_TABLE = (
     "Rule sets: how much their people's rate differs from that of everyone else."
     " Population: {population}."
 )
+COLUMN_THEIR_RATE = "their rate, or mean"
 COLUMN_RULES_IN_IT = "rules in it"
 COLUMN_CHANGED_WITH_IT = "changed with it"

@@ -28,11 +28,13 @@ from evenhand.methods.mine.treatment import (
 from evenhand.population.rows import Rows, rows
 from evenhand.results.result import Result
 from evenhand.runtime.budget import Budget, Meter, Spent, checked_budget
-from evenhand.runtime.errors import DataError, UsageError
+from evenhand.runtime.errors import DataError, UsageError, clip
 from evenhand.runtime.progress import progress_bar
 from evenhand.runtime.random_streams import stream
 from evenhand.runtime.workers import Workers
 from evenhand.scores.case_marks import marked
+from evenhand.scores.numbers.settling import settle_differs
+from evenhand.scores.numbers.unit_scale import UnitLimit
 from evenhand.scores.twins import case_of
 from evenhand.space.feature_sets import feature_sets, unseen
 from evenhand.statistics.estimate import StopReason
@@ -44,7 +46,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from evenhand.methods.mine.findings import OutcomeWords, RankedStories
+    from evenhand.methods.mine.claims.words import OutcomeWords
+    from evenhand.methods.mine.findings import RankedStories
     from evenhand.methods.mine.ranking import RuleSet
     from evenhand.methods.mine.rule_sets import Bins
     from evenhand.methods.mine.testsgd_score import PaperScores
@@ -53,6 +56,7 @@ if TYPE_CHECKING:
     from evenhand.space.feature import Points
     from evenhand.space.feature_sets import Over
     from evenhand.space.space import Space
+    from evenhand.subject.subject import Subject
     from evenhand.subject.view import View
 
     Flags = NDArray[np.bool_]
@@ -78,6 +82,7 @@ def mine(
     levels: int | None = None,
     depth: int | None = None,
     limit: float | None = None,
+    units: str = "spread",
     level: float = 0.95,
     treatment: str | None = None,
     truth: Any = None,
@@ -178,19 +183,17 @@ def mine(
     """
     tested = as_subject(subject, space)
     options = RuleSetOptions(support, complement, bins, binning, levels, depth)
-    check_terms(level, limit, top)
-    if treatment is not None and treatment not in METHODS:
-        raise unknown_option("treatment", treatment, METHODS)
+    limits = UnitLimit(limit, units)
+    check_terms(level, limits, top)
     sets = _sets(tested.space, over)
     scores = scores_of(score, truth)
-    if scores != ("rate",):
-        treatment = _treatment_with_truth(treatment)
+    treatment = _checked_treatment(treatment, scores)
     given = _given(data, tested.space)
-    views = views_for(tested, "group")
     # Whatever is wrong is refused before anything is asked.
     points = given.points(tested.space)
     for names in sets:
         check_rules(tested.space, names, points, given.weights, options)
+    views = _views(tested, treatment, scores)
     labels = None if scores == ("rate",) else _true_outcomes(truth, data, given)
     good = _truly_favourable(views, labels, scores, len(given))
     plan = _MiningPlan(tested.space, sets, scores, options)
@@ -203,16 +206,37 @@ def mine(
         jobs = plan.jobs(treated, good, meter)
         parts = _parts(jobs, run, level, meter)
         only_answers = [job.only_answer for job in jobs]
-        ranked = rank(parts, level=run.level(level), limit=limit, top=top)
+        ranked = rank(parts, level=run.level(level), limits=limits, top=top)
         cases = _cases(jobs, ranked, seed, meter)
         findings, entries = write_findings(ranked, cases, only_answers)
     spent = Spent(meter.queries, tested.executed - before, meter.seconds)
     stop = run.stop or StopReason.ENUMERATED
-    notes = _notes(run, jobs)
+    notes = _notes(run, jobs) + limits.notes([job.mined.treated.scale for job in jobs])
     space_entry = tested.space.to_dict()
     details = {"mine": entries}
     findings = marked(findings, tested.space)
     return Result("mine", findings, seed, spent, stop, space_entry, notes, details=details)
+
+
+def _views(tested: Subject, treatment: str | None, scores: Sequence[str]) -> list[View]:
+    """Return what is mined of the software; refuse what numbers do not have."""
+    settle_differs(tested)
+    views = views_for(tested, "group")
+    if not any(view.meaning.measured for view in views):
+        return views
+    if treatment == "paper":
+        raise UsageError(messages.PAPER_OF_NUMBERS)
+    if tuple(scores) != ("rate",):
+        shown = clip(repr(list(scores)))
+        raise UsageError(messages.SCORE_OF_NUMBERS.format(score=shown))
+    return views
+
+
+def _checked_treatment(treatment: str | None, scores: Sequence[str]) -> str | None:
+    """Return how rows are asked about, None where the cost decides it."""
+    if treatment is not None and treatment not in METHODS:
+        raise unknown_option("treatment", treatment, METHODS)
+    return treatment if scores == ("rate",) else _treatment_with_truth(treatment)
 
 
 def _sets(space: Space, over: Over | None) -> list[tuple[str, ...]]:
@@ -356,7 +380,7 @@ class _MiningJob:
 
         A favourable outcome that it never gave is refused.
         """
-        favoured = False
+        favoured = self.view.meaning.measured
         for block in self.mined.ranking.blocks:
             favoured |= bool(block.inside.any() or block.outside.any())
         return self.view.only_answer(self.view.answers, favoured=favoured)
@@ -377,9 +401,7 @@ class _MiningJob:
         meter.queries += 2 * len(own)
         # A case must show what the rule set shows: who is worse off inside gains by the change.
         gains = rule_set.inside < rule_set.outside
-        differs_before = self.view.favourable(before) != gains
-        agrees_after = self.view.favourable(after) == gains
-        flipped = np.flatnonzero(differs_before & agrees_after)
+        flipped = np.flatnonzero(self._shows(before, after, gains=gains))
         changed = (own != twins).sum(axis=1)
         # Those with the fewest changed features first, which are the easiest to read.
         fewest = sorted(flipped.tolist(), key=lambda row: int(changed[row]))
@@ -390,13 +412,25 @@ class _MiningJob:
             cases.append(case_of(space, own[row], twins[row], outcomes))
         return tuple(cases)
 
+    def _shows(
+        self, before: NDArray[Any], after: NDArray[Any], *, gains: bool
+    ) -> NDArray[np.bool_]:
+        """Return which outcomes change as they must to show that somebody gains, or loses."""
+        if self.view.meaning.measured:
+            rises = np.asarray(after > before) == gains
+            return np.asarray(rises & (self.view.distance(before, after) > 0))
+        differs_before = self.view.favourable(before) != gains
+        agrees_after = self.view.favourable(after) == gains
+        return np.asarray(differs_before & agrees_after)
+
     def _has_cases(self, rule_set: RuleSet, meter: Meter) -> bool:
         """Return whether a change of outcome can be looked for.
 
-        It needs outcomes that are favourable or not, a budget, and a feature of the rule set that
-        the software sees.
+        It needs outcomes that are favourable or not, or numbers, a budget, and a feature of the
+        rule set that the software sees.
         """
-        if not self.view.counts or meter.left < 2 * TRIED:
+        is_score = not self.view.counts and not self.view.meaning.measured
+        if is_score or meter.left < 2 * TRIED:
             return False
         space = self.view.subject.space
         return not unseen(space, self._features(rule_set))

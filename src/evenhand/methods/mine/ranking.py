@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -52,6 +52,8 @@ class FamilyRuleSets:
     hits: Floats
     inside: Floats
     outside: Floats
+    squares: Floats | None = None
+    """The sum of squared values, where these are numbers."""
     strength: Floats = field(init=False)
     alive: Flags = field(init=False)
     """Rule sets that are in no story yet."""
@@ -72,7 +74,15 @@ class FamilyRuleSets:
             hits=float(self.hits[number]),
             inside=float(self.inside[number]),
             outside=float(self.outside[number]),
+            squares=0.0 if self.squares is None else float(self.squares[number]),
         )
+
+    def counts(self, taken: Any = slice(None)) -> Floats:
+        """Return the sums of some of the rule sets, a row for each kind of sum."""
+        sums = [self.hits[taken], self.size[taken]]
+        if self.squares is not None:
+            sums.append(self.squares[taken])
+        return np.stack(sums)
 
     def strongest(self, among: Flags, most: int) -> list[int]:
         """Return the strongest of some of the rule sets, strongest first."""
@@ -92,6 +102,8 @@ class RuleSet:
     hits: float
     inside: float
     outside: float
+    squares: float = 0.0
+    """The sum of squared values, where these are numbers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +168,8 @@ class Ranking:
     least: float
     least_other: float
     blocks: list[FamilyRuleSets] = field(default_factory=list)
+    squares: Floats | None = None
+    """Of each cell the sum of squared values, where these are numbers."""
 
     @classmethod
     def of(
@@ -168,9 +182,10 @@ class Ranking:
         least_other: float,
         depth: int | None = None,
         report: Callable[[float], None] | None = None,
+        squares: Floats | None = None,
     ) -> Ranking:
         """Sum up all rule sets of up to `depth` features; `report` gets the share that is done."""
-        ranking = cls(cube, size, hits, least, least_other)
+        ranking = cls(cube, size, hits, least, least_other, squares=squares)
         families = cube.families(depth)
         for number, family in enumerate(families, start=1):
             ranking._add(family)
@@ -190,8 +205,10 @@ class Ranking:
 
     def _add(self, family: Family) -> None:
         """Add the frequent rule sets of a family (lines 7 and 8 of Algorithm 1)."""
-        totals = np.stack([self.size, self.hits])
-        size_table, hits_table = self.cube.sums(family, totals)
+        totals = [self.size, self.hits]
+        if self.squares is not None:
+            totals.append(self.squares)
+        size_table, hits_table, *squares_tables = self.cube.sums(family, np.stack(totals))
         shape = size_table.shape
         size = size_table.ravel()
         hits = hits_table.ravel()
@@ -205,7 +222,10 @@ class Ranking:
         missed = self.hits.sum() - hits
         inside = hits / size
         outside = np.clip(missed / others, 0.0, 1.0)
-        block = FamilyRuleSets(family, shape, index, size, hits, inside, outside)
+        squares = None
+        for table in squares_tables:
+            squares = table.ravel()[index]
+        block = FamilyRuleSets(family, shape, index, size, hits, inside, outside, squares)
         self.blocks.append(block)
 
     def _frequent(self, size: Floats) -> Flags:
@@ -223,12 +243,7 @@ class Ranking:
         """Rank the rule sets by how far apart their rates and everyone else's are at least."""
         for block in self.blocks:
             others = self.total - block.size
-            strength = intervals.strength(
-                block.inside,
-                block.size,
-                block.outside,
-                others,
-            )
+            strength = intervals.strength_of(self.sides(block.counts()))
             # Sums in another order differ in their last digits, and the simpler of two equal rule
             # sets is to lead.
             covers_most = block.size > others
@@ -328,19 +343,16 @@ class Ranking:
             left = np.delete(every, block.leads)
             if not len(left):
                 continue
-            size = block.size[left]
             inside = block.inside[left]
             outside = block.outside[left]
             rules += len(left)
             apart = np.abs(inside - outside)
             value = max(value, float(apart.max()))
-            counts = np.stack([block.hits[left], size])
+            counts = block.counts(left)
             likely.add(block.strength[left], counts)
             # Closed bounds of millions of rule sets first; only those that may be the highest of
             # all are computed, which takes an integral each.
-            others = self.total - size
-            ceilings = intervals.ceiling(inside, size, outside, others)
-            highest.add(ceilings, counts)
+            highest.add(intervals.ceiling_of(self.sides(counts)), counts)
         if not rules:
             return None
         low, _ = self._limits(intervals, likely.counts)
@@ -352,20 +364,24 @@ class Ranking:
             high=max(high, value),
         )
 
-    def sides(self, counts: Floats) -> tuple[Floats, Floats, Floats, Floats]:
-        """Return hits and size inside and outside of rule sets."""
-        hits, size = counts
+    def sides(self, counts: Floats) -> tuple[Floats, ...]:
+        """Return hits and size inside and outside of rule sets; of numbers also their squares."""
+        hits, size, *squares = counts
         others = self.total - size
         missed = self.hits.sum() - hits
         missed = np.clip(missed, 0.0, others)
-        return hits, size, missed, others
+        sides: tuple[Floats, ...] = (hits, size, missed, others)
+        for inside in squares:
+            outside = cast("Floats", self.squares).sum() - inside
+            sides = (*sides, inside, np.maximum(outside, 0.0))
+        return sides
 
     def _limits(
         self, intervals: SimultaneousIntervals, counts: Floats
     ) -> tuple[float, float]:
         """Return the largest lower and the largest upper limit of rule sets."""
         sides = self.sides(counts)
-        lows, highs = intervals.difference(*sides)
+        lows, highs = intervals.difference_of(sides)
         low, high = absolute(np.asarray(lows), np.asarray(highs))
         largest_low = low.max()
         largest_high = high.max()
@@ -378,7 +394,7 @@ class Ranking:
         a limit that the next bound does not exceed.
         """
         boxed = _TopRuleSets(REFINED)
-        boxes = intervals.box(*self.sides(top.counts))
+        boxes = intervals.box_of(self.sides(top.counts))
         boxed.add(boxes, top.counts)
         bound = max(top.over, boxed.over)
         best = 0.0
@@ -427,6 +443,9 @@ class _TopRuleSets:
             self.over = max(self.over, float(largest_left_out))
             keys = keys[new]
             counts = counts[:, new]
+        if not len(self.keys):
+            # What the rule sets have sums of is known with the first of them.
+            self.counts = counts[:, :0]
         all_keys = np.concatenate([self.keys, keys])
         all_counts = np.concatenate([self.counts, counts], axis=1)
         order = np.argsort(-all_keys, kind="stable")

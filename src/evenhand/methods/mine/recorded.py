@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from evenhand.methods.mine import MINE_LOG, messages
 from evenhand.methods.mine.bins import bins_of_log
-from evenhand.methods.mine.findings import MiningPart, OutcomeWords, rank, write_findings
+from evenhand.methods.mine.claims.words import OutcomeWords
+from evenhand.methods.mine.findings import MiningPart, rank, write_findings
 from evenhand.methods.mine.rule_sets import (
     BINS,
     Mining,
@@ -30,6 +31,8 @@ from evenhand.results.result import Result
 from evenhand.runtime import number_text
 from evenhand.runtime.budget import Spent
 from evenhand.runtime.errors import DataError, UsageError, clip, nearest
+from evenhand.scores.numbers.recorded import are_numbers
+from evenhand.scores.numbers.unit_scale import UnitLimit, UnitScale
 from evenhand.space.feature_sets import sets_of
 from evenhand.space.space import Space
 from evenhand.statistics.estimate import StopReason
@@ -41,6 +44,7 @@ if TYPE_CHECKING:
 
     from evenhand.methods.mine.rule_sets import Bins
     from evenhand.results.evidence import Case
+    from evenhand.space.feature import Points
     from evenhand.space.feature_sets import Over
 
     Flags = NDArray[np.bool_]
@@ -65,6 +69,7 @@ def mine_log(
     levels: int | None = None,
     depth: int | None = None,
     limit: float | None = None,
+    units: str = "spread",
     level: float = 0.95,
     top: int = 10,
     seed: int = 0,
@@ -121,30 +126,28 @@ def mine_log(
     """
     start = time.monotonic()
     options = RuleSetOptions(support, complement, bins, binning, levels, depth)
-    check_terms(level, limit, top)
+    limits = UnitLimit(limit, units)
+    check_terms(level, limits, top)
     scores = scores_of(score, truth)
     table = table_of(frame)
     columns = list(table.collect_schema())
     sets = _sets(over, outcome, truth, columns)
     names = _names(sets)
     needed = [outcome, truth] if truth else [outcome]
+    columns_of = _LogColumns(outcome, positive, truth, truth_positive)
     kept, notes = _complete(table, names, needed)
-    favoured = favourable_of(kept.select(outcome).unique(), outcome, positive)
-    truly_favoured = _true_label(kept, truth, truth_positive, favoured)
     features = kept.select(names).to_native()
     space = Space.from_frame(features, protected=names)
     options = replace(options, bins=bins_of_log(bins, space))
-    decided = _favourable(kept, outcome, favoured).astype(float)
-    treated = Treated(space.encode(features), decided, POPULATION, "recorded")
+    points = space.encode(features)
     parts = []
-    for name in scores:
-        words = OutcomeWords(str(favoured), score=name)
-        people = _people(treated, kept, truth, truly_favoured, name)
+    for words, people in _compared(kept, points, columns_of, scores):
         for several in sets:
             mining = Mining.of(space, several, people, options)
             parts.append(MiningPart(mining, words))
             notes += mining.notes
-    ranked = rank(parts, level=level, limit=limit, top=top)
+    ranked = rank(parts, level=level, limits=limits, top=top)
+    notes += limits.notes([part.mining.treated.scale for part in parts])
     no_cases: list[list[tuple[Case, ...]]] = [[()] * len(mined.stories) for mined in ranked]
     outcomes = seen(kept.select(outcome).unique(), outcome)
     only_answer = outcomes[0] if len(outcomes) == 1 else None
@@ -156,6 +159,42 @@ def mine_log(
     return Result(
         "mine_log", findings, seed, spent, stop, space.to_dict(), notes, details=details
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _LogColumns:
+    """The columns of a log, and the labels of favourable outcomes in them."""
+
+    outcome: str
+    positive: Any
+    truth: str | None
+    truth_positive: Any
+
+
+def _compared(
+    kept: Any, points: Points, log: _LogColumns, scores: Sequence[str]
+) -> list[tuple[OutcomeWords, Treated]]:
+    """Return who is compared in each score: how often they are favoured, or what they get."""
+    outcome = log.outcome
+    is_number = log.positive is None and are_numbers(kept, outcome, kept[outcome].dtype)
+    if is_number:
+        if tuple(scores) != ("rate",):
+            shown = clip(repr(list(scores)))
+            raise UsageError(messages.SCORE_OF_NUMBERS.format(score=shown))
+        numbers = kept[outcome].to_numpy().astype(np.float64)
+        scale, shares = UnitScale.of(numbers)
+        treated = Treated(points, shares, POPULATION, "recorded", scale=scale)
+        return [(OutcomeWords(outcome, counts=False, numbers=True), treated)]
+    favoured = favourable_of(kept.select(outcome).unique(), outcome, log.positive)
+    truly_favoured = _true_label(kept, log.truth, log.truth_positive, favoured)
+    decided = _favourable(kept, outcome, favoured).astype(float)
+    treated = Treated(points, decided, POPULATION, "recorded")
+    compared = []
+    for name in scores:
+        words = OutcomeWords(str(favoured), score=name)
+        people = _people(treated, kept, log.truth, truly_favoured, name)
+        compared.append((words, people))
+    return compared
 
 
 def _true_label(kept: Any, truth: str | None, given: Any, favoured: Any) -> Any:

@@ -19,6 +19,7 @@ from evenhand.methods.mine.cube import Cube
 from evenhand.methods.mine.ranking import Ranking
 from evenhand.runtime import number_text
 from evenhand.runtime.errors import DataError, SpaceError, UsageError, clip, nearest
+from evenhand.scores.numbers.unit_scale import UnitLimit
 from evenhand.space.feature import count, plain
 from evenhand.space.rule import Rule
 from evenhand.statistics.estimate import check_limit
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from evenhand.methods.mine.ranking import RuleSet
+    from evenhand.scores.numbers.unit_scale import UnitScale
     from evenhand.space.feature import Points
     from evenhand.space.space import Space
     from evenhand.statistics.intervals import Floats
@@ -160,10 +162,12 @@ def unknown_option(option: str, value: Any, valid: Sequence[str]) -> UsageError:
     )
 
 
-def check_terms(level: float, limit: float | None, top: int) -> None:
+def check_terms(level: float, limit: float | UnitLimit | None, top: int) -> None:
     """Refuse a level, a limit or a number of rule sets to report that cannot be."""
     check_level(level)
-    if limit is not None:
+    if isinstance(limit, UnitLimit):
+        limit.check()
+    elif limit is not None:
         check_limit(limit)
     if not is_whole(top, least=1):
         raise UsageError(messages.TOP_NOT_WHOLE.format(top=clip(repr(top))))
@@ -186,6 +190,8 @@ class Treated:
     weights: Floats | None = None
     queries: int = 0
     """Inputs that were asked to know how they are treated."""
+    scale: UnitScale | None = None
+    """The range that values are shares of, where outcomes are numbers."""
 
     @property
     def graded(self) -> bool:
@@ -203,6 +209,7 @@ class Treated:
             self.method,
             weights,
             self.queries,
+            self.scale,
         )
 
     def truly(self, good: Flags, score: str) -> Treated:
@@ -255,8 +262,9 @@ class Mining:
         if treated.weights is not None:
             values = values * treated.weights
         hits = cube.totals(values)
+        squares = None if treated.scale is None else cube.totals(values * treated.values)
         depth, notes = _depth(pruned, options.depth, names)
-        ranking = _ranked(pruned, size, hits, options, depth, report)
+        ranking = _ranked(pruned, size, hits, options, depth, report, squares)
         least = options.support * float(size.sum())
         try:
             frequent = cube.frequent(size, least, depth)
@@ -314,7 +322,12 @@ class Mining:
         rows, size, hits = sums
         unknown = np.full(size.shape, np.nan)
         rates = np.divide(hits, size, out=unknown, where=size > 0)
-        known_rates = np.round(rates, 6).astype(object)
+        shown = np.round(rates, 6)
+        scale = self.treated.scale
+        if scale is not None:
+            figures = [f"{scale.number(rate):.6g}" for rate in rates.ravel()]
+            shown = np.array(figures, dtype=float).reshape(rates.shape)
+        known_rates = shown.astype(object)
         known_rates[np.isnan(rates)] = None
         return {
             "axes": [self.names[position] for position in pair],
@@ -372,6 +385,7 @@ def _ranked(
     options: RuleSetOptions,
     depth: int,
     report: Report | None = None,
+    squares: Floats | None = None,
 ) -> Ranking:
     """Return all rule sets of up to `depth` features that cover and leave enough people."""
     total = float(size.sum())
@@ -383,6 +397,7 @@ def _ranked(
         least_other=options.other * total,
         depth=depth,
         report=report,
+        squares=squares,
     )
 
 

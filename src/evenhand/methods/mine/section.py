@@ -48,7 +48,7 @@ HEADINGS = {
     "about": "terms of",
     "value": "difference",
     "difference": "signed",
-    "rate": "their rate",
+    "rate": messages.COLUMN_THEIR_RATE,
     "other": messages.EVERYONE_ELSE,
     "support": "share",
     "rules": messages.COLUMN_RULES_IN_IT,

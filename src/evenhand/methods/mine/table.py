@@ -59,6 +59,15 @@ def scores(entry: Mapping[str, Any]) -> bool:
     return not entry["counts"]
 
 
+def in_units(entry: Mapping[str, Any]) -> bool:
+    """Return whether outcomes are numbers, whose means are in their own unit.
+
+    >>> in_units({"unit": "amount"}), in_units({})
+    (True, False)
+    """
+    return entry.get("unit") == "amount"
+
+
 def mined_findings(result: Result) -> list[MinedFinding]:
     """Return each finding with what the details hold of it, best evidence first, the rest last."""
     entries = entries_of(result)

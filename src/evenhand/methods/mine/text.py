@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from evenhand.methods.mine import messages
-from evenhand.methods.mine.findings import OTHER_TEXTS, among, outcome_text
-from evenhand.methods.mine.table import entries_of, mined_findings, scores
+from evenhand.methods.mine.claims.words import OTHER_TEXTS, among, outcome_text
+from evenhand.methods.mine.table import entries_of, in_units, mined_findings, scores
 from evenhand.report.lines import LEAD, Line, shown_cases, table_of
 from evenhand.report.terminal import closing, lines_of_findings, remark_lines, spent_text
 from evenhand.runtime import number_text
@@ -130,7 +130,12 @@ def _rows_head(entry: Mapping[str, Any]) -> Iterator[Line]:
         )
     yield Line(rule_sets)
     treatment = METHODS[entry["method"]]
-    if scores(entry):
+    if in_units(entry):
+        outcome = entry["favoured"]
+        compared = messages.PEOPLE_NUMBERS_COMPARED.format(
+            outcome=outcome, treatment=treatment
+        )
+    elif scores(entry):
         compared = messages.PEOPLE_MEANS_COMPARED.format(treatment=treatment)
     else:
         outcome = outcome_text(entry["favoured"], named=entry["named"])
@@ -177,6 +182,8 @@ def _terms(entry: Mapping[str, Any], findings: Sequence[MinedFinding]) -> str:
         terms.append(f"{level}, {method}" if level else method)
         if first.limit is not None:
             limit = number_text.limit(first.limit)
+            if first.unit == "amount":
+                limit = number_text.amount(first.limit)
             terms.append(messages.LIMIT.format(limit=limit))
     return "; ".join(terms)
 
@@ -202,17 +209,12 @@ def _stories(entry: Mapping[str, Any], findings: Sequence[MinedFinding]) -> _Sto
     headings = _headings(entry, level, several=several)
     rows = []
     limit = findings[0].finding.limit
+    make_cells = _amount_cells if in_units(entry) else _rate_cells
     for story in stories:
-        difference = story["difference"]
-        points = number_text.points_bare(abs(difference), digits, limit=limit)
-        row = [
-            _rate(story["rate"]["value"], digits, graded=scores(entry)),
-            _rate(story["other"]["value"], digits, graded=scores(entry)),
-            f"{_arrow(difference)} {points}",
-        ]
-        if level < 1:
-            ends = story["low"], story["high"]
-            row.append(number_text.points_between(*ends, digits, limit=limit))
+        row = make_cells(entry, story, digits, limit)
+        if level >= 1:
+            # Without an interval.
+            row = row[:3]
         if "texts" in entry:
             row.append(number_text.count(story["texts"]))
         else:
@@ -221,6 +223,37 @@ def _stories(entry: Mapping[str, Any], findings: Sequence[MinedFinding]) -> _Sto
             row.append(number_text.count(story["rules"]))
         rows.append(row)
     return _StoryTable(headings, rows, [""] * len(rows))
+
+
+def _rate_cells(
+    entry: Mapping[str, Any], story: Mapping[str, Any], digits: int, limit: float | None
+) -> list[str]:
+    """Return both rates, how far they are apart, and the interval of that."""
+    difference = story["difference"]
+    points = number_text.points_bare(abs(difference), digits, limit=limit)
+    ends = story["low"], story["high"]
+    return [
+        _rate(story["rate"]["value"], digits, graded=scores(entry)),
+        _rate(story["other"]["value"], digits, graded=scores(entry)),
+        f"{_arrow(difference)} {points}",
+        number_text.points_between(*ends, digits, limit=limit),
+    ]
+
+
+def _amount_cells(
+    entry: Mapping[str, Any], story: Mapping[str, Any], digits: int, limit: float | None
+) -> list[str]:
+    """Return both means, how far they are apart, and the interval of that, in their unit."""
+    difference = story["difference"]
+    apart = number_text.amount(abs(difference), limit=limit)
+    low = number_text.amount(story["low"], limit=limit)
+    high = number_text.amount(story["high"], limit=limit)
+    return [
+        number_text.amount(story["rate"]["value"]),
+        number_text.amount(story["other"]["value"]),
+        f"{_arrow(difference)} {apart}",
+        f"{low} to {high}",
+    ]
 
 
 def _headings(entry: Mapping[str, Any], level: float, *, several: bool) -> list[str]:
@@ -236,11 +269,17 @@ def _headings(entry: Mapping[str, Any], level: float, *, several: bool) -> list[
             headings.append(messages.HEADING_OTHER_TEXTS)
     else:
         headings.append(messages.HEADING_WHO)
-        headings.append(
-            messages.HEADING_THEIR_SCORE if graded else messages.HEADING_THEIR_RATE
-        )
+        if in_units(entry):
+            headings.append(messages.HEADING_THEIR_MEAN)
+        elif graded:
+            headings.append(messages.HEADING_THEIR_SCORE)
+        else:
+            headings.append(messages.HEADING_THEIR_RATE)
         headings.append(messages.HEADING_EVERYONE_ELSE)
-    headings.append(messages.HEADING_POINTS_APART)
+    if in_units(entry):
+        headings.append(messages.HEADING_APART)
+    else:
+        headings.append(messages.HEADING_POINTS_APART)
     if level < 1:
         level_text = number_text.percent_level(level)
         headings.append(messages.HEADING_INTERVAL.format(level=level_text))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand.methods.mine import messages
-from evenhand.methods.mine.findings import OutcomeWords
+from evenhand.methods.mine.claims.words import OutcomeWords
 from evenhand.methods.mine.rule_sets import Treated
 from evenhand.population.rows import Rows
 from evenhand.runtime import number_text
@@ -16,6 +16,7 @@ from evenhand.runtime.errors import DataError, UsageError, nearest
 from evenhand.runtime.random_streams import stream
 from evenhand.runtime.values import as_outcomes
 from evenhand.scores.neighbours import Neighbours, walk
+from evenhand.scores.numbers.unit_scale import UnitScale
 from evenhand.space.feature import plain
 from evenhand.space.frames.reading import check_missing, eager
 from evenhand.statistics.estimate import StopReason
@@ -192,7 +193,10 @@ class TreatmentRun:
         if method != "rows":
             population = messages.WITH_NEIGHBOURS.format(population=population)
         points = np.asfortranarray(self.points[done])
-        treated = Treated(points, values, population, method, weights, queries)
+        scale = None
+        if view.meaning.measured:
+            scale, values = UnitScale.of(values)
+        treated = Treated(points, values, population, method, weights, queries, scale)
         return TreatedView(view, treated, done)
 
 
@@ -220,6 +224,7 @@ def compared(
             score=score,
             counts=view.counts,
             named=view.names_outcome,
+            numbers=view.meaning.measured,
         )
         people = part.treated.truly(good[part.rows], score)
         pairs.append((words, people))

@@ -3,6 +3,11 @@
 # Errors: settings
 
 UNKNOWN_KIND = "unknown kind {kind}; {choices}"
+GROUPS_OF_NUMBERS = (
+    "the outcomes are numbers, whose means measure(kind='group') compares; for sets of features"
+    " leave out kind, or say which outcomes are favourable, with a function such as"
+    " positive=lambda y: y > 0"
+)
 NO_MARGIN = (
     "margin is None; a search needs a margin to leave sets undecided, for example 0.05"
 )

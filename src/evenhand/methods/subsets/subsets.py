@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from evenhand.runtime.budget import Budget
     from evenhand.space.feature import Feature
     from evenhand.space.space import Space
+    from evenhand.subject.view import View
 
 VARIANTS = 4096
 """The most variants of a draw that are asked by default."""
@@ -160,7 +161,7 @@ def subsets(
         notes = prepared(draws, tested, meter)
         searches: list[Search] = []
         for view, lattice in zip(views, lattices, strict=True):
-            shared = SharedView.of(view, workers)
+            shared = SharedView.of(_counted(view, kind), workers)
             searches.append(Search(shared, kind, lattice, judge, options))
         stops = search_all(searches, meter, workers)
     notes += _notes(searches, interval)
@@ -176,6 +177,13 @@ def subsets(
         notes,
         details={"lattice": _tables(searches), **details_of(tested)},
     )
+
+
+def _counted(view: View, kind: str) -> View:
+    """Return a view as it is; group scores of numbers, whose means are compared, are refused."""
+    if kind == "group" and view.meaning.measured:
+        raise UsageError(messages.GROUPS_OF_NUMBERS)
+    return view
 
 
 def _check_settings(

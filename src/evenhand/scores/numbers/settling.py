@@ -45,7 +45,7 @@ def settle_differs(subject: Subject, meter: Meter | None = None) -> list[str]:
         subject.settled = True
         if meter is not None:
             meter.queries += subject.asked - asked_before
-    return [*subject.notes, *notes_of(subject)]
+    return notes_of(subject)
 
 
 def _may_be_numbers(subject: Subject, name: str) -> bool:

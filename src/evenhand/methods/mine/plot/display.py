@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from evenhand.methods.mine import messages
-from evenhand.methods.mine.findings import OTHER_TEXTS, OTHERS
+from evenhand.methods.mine.claims.words import OTHER_TEXTS, OTHERS
 from evenhand.methods.mine.plot.heat_cells import cells_of, heat_of, of_output, rate_text
+from evenhand.methods.mine.plot.heat_map import mean_text
 from evenhand.methods.mine.table import entries_of, mined_findings, scores
 from evenhand.report.canvas import Display
 from evenhand.report.ranked_bars import Bar, Bars, RemainingRules, wrapped
@@ -311,7 +312,7 @@ def _rest(findings: Iterable[MinedFinding], *, percent: bool) -> RemainingRules 
         if percent:
             distance = number_text.points(estimate.value)
         else:
-            distance = number_text.decimal(estimate.value)
+            distance = mean_text(estimate.value)
         rules = found.story["rules"]
         count = number_text.count(rules)
         if rules > 1:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand.methods.mine import messages
-from evenhand.methods.mine.findings import among, outcome_text
-from evenhand.methods.mine.plot.heat_map import Heat
+from evenhand.methods.mine.claims.words import among, outcome_text
+from evenhand.methods.mine.plot.heat_map import Heat, mean_text
 from evenhand.methods.mine.table import scores
 from evenhand.runtime import number_text
 from evenhand.space.rule import Condition, Rule
@@ -398,4 +398,4 @@ def rate_text(rate: float, *, percent: bool) -> str:
     """
     if percent:
         return number_text.percent(rate)
-    return number_text.decimal(rate)
+    return mean_text(rate)

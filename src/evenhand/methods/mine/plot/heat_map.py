@@ -115,7 +115,7 @@ class Heat:
         """Return a rate as cells show it."""
         if self.percent:
             return number_text.percent(rate, 0)
-        return number_text.decimal(rate, 2)
+        return mean_text(rate, 2)
 
     def draw(self, ax: Any) -> None:
         """Draw the cells, their rates and the outline of the rule set."""
@@ -180,12 +180,14 @@ class Heat:
         scale = ScalarMappable(colours.norm, colours.cmap)
         aspect = high / 0.1
         bar = ax.figure.colorbar(scale, ax=ax, pad=0.015, aspect=aspect)
-        lowest = max(bar.norm.vmin, 0.0)
-        highest = min(bar.norm.vmax, 1.0)
-        bar.ax.set_ylim(lowest, highest)
+        known = floats(self.rates)
+        if np.nanmin(known) >= 0 and np.nanmax(known) <= 1:
+            lowest = max(bar.norm.vmin, 0.0)
+            highest = min(bar.norm.vmax, 1.0)
+            bar.ax.set_ylim(lowest, highest)
         ticks = min(5, 1 + lines)
         bar.locator = MaxNLocator(ticks, steps=[1, 2, 2.5, 5, 10])
-        tick_text = number_text.percent_plain if self.percent else number_text.plain
+        tick_text = number_text.percent_plain if self.percent else number_text.amount
         bar.formatter = FuncFormatter(lambda rate, _: tick_text(rate))
         bar.update_ticks()
         bar.ax.tick_params(labelsize=8)
@@ -343,3 +345,14 @@ def floats(rates: Sequence[Sequence[float | None]]) -> Floats:
     """Return rates as an array, NaN where a cell is empty."""
     # Conversion to floating point makes NaN of None.
     return np.array(rates, dtype=np.float64)
+
+
+def mean_text(mean: float, digits: int = 3) -> str:
+    """Return a mean score with its decimals, or a mean of numbers of any size.
+
+    >>> mean_text(0.273), mean_text(41_237.5)
+    ('0.273', '41,240')
+    """
+    if abs(mean) <= 1:
+        return number_text.decimal(mean, digits)
+    return number_text.amount(mean)

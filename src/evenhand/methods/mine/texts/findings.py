@@ -9,14 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand.methods.mine import messages
-from evenhand.methods.mine.findings import (
-    OTHER_TEXTS,
-    Place,
-    both_sides,
-    outcome_text,
-    points_apart,
-    ratio,
-)
+from evenhand.methods.mine.claims.words import OTHER_TEXTS, outcome_text, points_apart
+from evenhand.methods.mine.findings import Place, both_sides, ratio
 from evenhand.methods.mine.texts.ranking import RankedTerms, ScoredFamily, gather
 from evenhand.results.evidence import Case, Finding
 from evenhand.runtime import number_text
