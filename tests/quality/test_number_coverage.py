@@ -59,9 +59,9 @@ def test_differences_hold_their_level(statistic, kind, sizes, scales, runs):
     place = np.repeat(np.arange(len(sizes)), sizes)
     misses = 0
     for _ in range(runs):
-        drawn = [
-            scale * numbers(kind, rng, n) for scale, n in zip(scales, sizes, strict=True)
-        ]
+        drawn = []
+        for scale, n in zip(scales, sizes, strict=True):
+            drawn.append(scale * numbers(kind, rng, n))
         values = np.concatenate(drawn)
         groups = NumberGroups(("group",), about, values, place, errors=values)
         estimate = groups.spread(statistic, Assurance(LEVEL))
@@ -70,7 +70,10 @@ def test_differences_hold_their_level(statistic, kind, sizes, scales, runs):
 
 
 SPACE = eh.Space(
-    [eh.category("sex", ["F", "M"]), eh.real("luck", 0, 1)],
+    [
+        eh.category("sex", ["F", "M"]),
+        eh.real("luck", 0, 1),
+    ],
     protected=["sex"],
 )
 
@@ -86,7 +89,13 @@ def test_the_intervals_of_measure_hold_under_its_stopping_rule(runs):
     misses = 0
     for seed in range(runs):
         found = eh.measure(
-            pay, SPACE, kind="group", limit=0.15, level=LEVEL, seed=seed, margin=0.1
+            pay,
+            SPACE,
+            kind="group",
+            limit=0.15,
+            level=LEVEL,
+            seed=seed,
+            margin=0.1,
         )
         mean, median = found.findings
         held = covers(mean.estimate, 0.2) and covers(median.estimate, 0.2 * np.log(2))

@@ -31,7 +31,10 @@ def people(*, seed: int = 0) -> pd.DataFrame:
 def decided(frame: pd.DataFrame, *, fair: bool = False) -> Any:
     """Return who is accepted: who works long, and of women, unless it is fair, nobody else."""
     long = frame["hours a week"] > 40
-    accepted = long if fair else long & ((frame["sex"] == "M") | (frame["gain"] > 1))
+    if fair:
+        accepted = long
+    else:
+        accepted = long & ((frame["sex"] == "M") | (frame["gain"] > 1))
     return accepted.to_numpy().astype(int)
 
 
@@ -52,7 +55,10 @@ def fitted(library: str, frame: pd.DataFrame, outcomes: Any) -> Any:
         return model.fit(frame, outcomes)
     if library == "catboost":
         model = module.CatBoostClassifier(
-            iterations=40, verbose=0, allow_writing_files=False, thread_count=1
+            iterations=40,
+            verbose=0,
+            allow_writing_files=False,
+            thread_count=1,
         )
         return model.fit(frame, outcomes, cat_features=["sex", "race"])
     from sklearn.ensemble import HistGradientBoostingClassifier

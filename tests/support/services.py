@@ -32,7 +32,9 @@ class ApiResults(BaseModel):
 
 def decision(age: int, sex: str) -> str:
     """Decide by age, of women later."""
-    return "approve" if age > (50 if sex == "F" else 40) else "deny"
+    if age > (50 if sex == "F" else 40):
+        return "approve"
+    return "deny"
 
 
 @app.post("/v1/score")

@@ -25,7 +25,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-SPACE = Space([integer("sex", 0, 1), integer("age", 20, 29)], protected=["sex"])
+SPACE = Space(
+    [
+        integer("sex", 0, 1),
+        integer("age", 20, 29),
+    ],
+    protected=["sex"],
+)
 
 
 def rule(people: Any) -> Any:
@@ -56,7 +62,13 @@ class Software:
 def _tree() -> Any:
     points = SPACE.enumerate()
     return DecisionTreeClassifier(random_state=0).fit(
-        points, rule({"sex": points[:, 0], "age": points[:, 1]})
+        points,
+        rule(
+            {
+                "sex": points[:, 0],
+                "age": points[:, 1],
+            }
+        ),
     )
 
 
@@ -110,8 +122,13 @@ class _Service(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         people = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["inputs"]
         crashing = self.path == "/crashing"
-        answers = [int(one["age"] + 4 * one["sex"] > 26) for one in people]
-        content = b"it crashes" if crashing else json.dumps(answers).encode()
+        answers = []
+        for one in people:
+            answers.append(int(one["age"] + 4 * one["sex"] > 26))
+        if crashing:
+            content = b"it crashes"
+        else:
+            content = json.dumps(answers).encode()
         self.send_response(500 if crashing else 200)
         self.send_header("Content-Length", str(len(content)))
         self.end_headers()
@@ -160,17 +177,18 @@ def _beyond_its_table() -> bytes:
     pytest.importorskip("onnx", reason="an ONNX model that fails is made with onnx")
     from onnx import TensorProto, helper
 
-    inputs = [
-        helper.make_tensor_value_info(name, TensorProto.INT64, [None, 1])
-        for name in ("sex", "age")
-    ]
+    inputs = []
+    for name in ("sex", "age"):
+        inputs.append(helper.make_tensor_value_info(name, TensorProto.INT64, [None, 1]))
     looked_up = helper.make_node("Gather", ["table", "age"], ["found"])
     added = helper.make_node("Add", ["found", "sex"], ["Y"])
     output = helper.make_tensor_value_info("Y", TensorProto.INT64, [None, 1])
     table = helper.make_tensor("table", TensorProto.INT64, [3], [0, 1, 0])
     graph = helper.make_graph([looked_up, added], "rule", inputs, [output], [table])
     model = helper.make_model(
-        graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8
+        graph,
+        opset_imports=[helper.make_opsetid("", 17)],
+        ir_version=8,
     )
     content: bytes = model.SerializeToString()
     return content

@@ -61,5 +61,11 @@ def test_a_fair_twin_passes(kind, tmp_path):
 @pytest.mark.minutes
 def test_a_fresh_environment_lets_everything_in():
     command = [sys.executable, "-m", "tests.support.front_door", "--fresh"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command,
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 0, done.stdout + done.stderr

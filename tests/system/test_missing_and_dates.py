@@ -94,7 +94,13 @@ def test_exact_scores_weigh_what_is_missing_by_its_share():
         assert estimate.value == pytest.approx(0.2 * 0.5)
         assert estimate.population.endswith("missing as often as in the data")
         small = eh.Subject(harsh, eh.Space(features, ["sex"]), positive=1)
-        drawn = eh.measure(small, over="sex", kind=kind, exact=False, margin=0.02)
+        drawn = eh.measure(
+            small,
+            over="sex",
+            kind=kind,
+            exact=False,
+            margin=0.02,
+        )
         assert drawn.worst.estimate.low <= 0.1 <= drawn.worst.estimate.high
     small = eh.Subject(harsh, eh.Space(features, ["sex"]), positive=1)
     sets = eh.subsets(small, among=["sex"], limit=0.05)
@@ -103,7 +109,9 @@ def test_exact_scores_weigh_what_is_missing_by_its_share():
 
 def test_what_is_missing_is_a_group():
     found = eh.measure(_subject(), over="job", kind="group").worst
-    rates = {group.about["job"]: group.estimate.value for group in found.groups}
+    rates = {}
+    for group in found.groups:
+        rates[group.about["job"]] = group.estimate.value
     decided = pd.Series(_harsh(PEOPLE))
     assert rates["unknown"] == pytest.approx(decided[PEOPLE["job"].isna()].mean())
 
@@ -140,7 +148,10 @@ def test_rules_of_dates_and_of_what_is_missing_are_mined_and_read_back(tmp_path:
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])
 def test_tests_with_gaps_are_kept_and_asked_again(tmp_path: Path, suffix):
     first = eh.measure(
-        _subject(), over="job", keep_tests=True, budget=eh.Budget(queries=3000)
+        _subject(),
+        over="job",
+        keep_tests=True,
+        budget=eh.Budget(queries=3000),
     )
     file = tmp_path / f"tests{suffix}"
     first.to_suite(file)
@@ -169,7 +180,9 @@ def test_repaired_models_are_trained_with_gaps():
     inputs = people.assign(sex=people["sex"] == "M", job=people["job"].astype("category"))
     space = eh.Space.from_frame(inputs, protected=["sex"])
     model = ensemble.HistGradientBoostingClassifier(
-        categorical_features="from_dtype", max_iter=20, random_state=0
+        categorical_features="from_dtype",
+        max_iter=20,
+        random_state=0,
     )
     repaired = eh.repair(
         model,

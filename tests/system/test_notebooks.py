@@ -54,7 +54,10 @@ def outputs_of(*sources: str) -> list[list[Any]]:
 
 def html_of(outputs: list[Any]) -> list[str]:
     """Return what outputs show in HTML."""
-    shown = [output["data"] for output in outputs if "data" in output]
+    shown = []
+    for output in outputs:
+        if "data" in output:
+            shown.append(output["data"])
     return [data["text/html"] for data in shown if "text/html" in data]
 
 

@@ -383,7 +383,10 @@ def commands() -> list[tuple[Command, Verb | None]]:
 
 def options_for(command: Command, verb: Verb | None) -> list[Option]:
     """Return everything that a command takes, in the order of its help, each name once."""
-    own = [] if verb is None else [option for option in verb.options if option.command]
+    if verb is None:
+        own = []
+    else:
+        own = [option for option in verb.options if option.command]
     if command.source == "config" and verb is not None:
         options = _options_on_checks(command, verb, own)
     elif command.source == "records":

@@ -28,7 +28,10 @@ if TYPE_CHECKING:
 def run_audit(options: Namespace) -> int:
     """Run every check of a configuration, print the verdicts, and write what was asked for."""
     _check_files(options)
-    old = None if options.baseline is None else Audit.from_json(options.baseline)
+    if options.baseline is None:
+        old = None
+    else:
+        old = Audit.from_json(options.baseline)
     on_check = None if options.quiet else _progress_printer()
     common = {"seed": options.seed, "n_jobs": options.n_jobs, "each": on_check}
     found = _found(options, common)

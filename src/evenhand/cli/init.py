@@ -25,7 +25,10 @@ def run(options: Namespace) -> int:
             f"{file}: exists already; choose another name with -o, or overwrite it with --force"
         )
     talk = Dialogue.here(decided=options.yes)
-    protected = None if options.protected is None else tuple(options.protected)
+    if options.protected is None:
+        protected = None
+    else:
+        protected = tuple(options.protected)
     if options.outcome is not None:
         return _of_log(options, file, protected, talk)
     if options.truth is not None:
@@ -67,7 +70,10 @@ def run(options: Namespace) -> int:
 
 
 def _of_log(
-    options: Namespace, file: Path, protected: tuple[str, ...] | None, talk: Dialogue
+    options: Namespace,
+    file: Path,
+    protected: tuple[str, ...] | None,
+    talk: Dialogue,
 ) -> int:
     """Write the configuration that audits recorded decisions."""
     from evenhand.config.init.log import LogRequest, start_log
@@ -91,7 +97,10 @@ def _of_log(
 
 
 def _of_service(
-    options: Namespace, file: Path, protected: tuple[str, ...] | None, talk: Dialogue
+    options: Namespace,
+    file: Path,
+    protected: tuple[str, ...] | None,
+    talk: Dialogue,
 ) -> int:
     """Write the configuration of a service that a description in OpenAPI describes."""
     from evenhand.config.openapi.start import ApiRequest

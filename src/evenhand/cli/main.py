@@ -45,7 +45,9 @@ def _run(argv: Sequence[str] | None) -> int:
         # No parser is built, so that the help answers at once.
         known = [command for command, _ in commands()]
         print(overview(known), end="")
-        return 0 if words else 2
+        if words:
+            return 0
+        return 2
     from evenhand.cli.parser import build
 
     names = [word for word in words if not word.startswith("-")]

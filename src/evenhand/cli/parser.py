@@ -59,7 +59,9 @@ class Parser(argparse.ArgumentParser):
             for flag in action.option_strings:
                 flag_of[flag.lstrip("-")] = flag
         close = difflib.get_close_matches(word.lstrip("-"), flag_of, n=1)
-        return flag_of[close[0]] if close else None
+        if close:
+            return flag_of[close[0]]
+        return None
 
     def error(self, message: str) -> NoReturn:
         """Print what is wrong, and exit."""
@@ -84,7 +86,11 @@ class _CutsAction(argparse.Action):
     """Gathers where columns are cut: a number of bins for all, or cut points by column."""
 
     def __call__(
-        self, parser: argparse.ArgumentParser, namespace: Any, values: Any, *_: Any
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: Any,
+        values: Any,
+        *_: Any,
     ) -> None:
         """Read one value, and add it to those before it."""
         column, sign, cuts = str(values).partition("=")
@@ -166,7 +172,11 @@ def _add_broken(
 
 
 def _add_command(
-    subparsers: Any, command: Command, verb: Verb | None, *, with_options: bool
+    subparsers: Any,
+    command: Command,
+    verb: Verb | None,
+    *,
+    with_options: bool,
 ) -> None:
     parser = subparsers.add_parser(
         command.name,
@@ -184,7 +194,10 @@ def add(parser: argparse.ArgumentParser, option: Option) -> None:
     if option.positional:
         _add_positional(parser, option)
         return
-    flags = [option.short, option.flag] if option.short else [option.flag]
+    if option.short:
+        flags = [option.short, option.flag]
+    else:
+        flags = [option.flag]
     settings: dict[str, Any] = {
         "dest": option.name,
         "help": _plain(option.help),

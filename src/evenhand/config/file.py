@@ -153,7 +153,10 @@ class Config:
         if name is None:
             return Real(self.file)
         path = self.file.parent / name
-        known = 0 if self.space.rows is None else len(self.space.rows)
+        if self.space.rows is None:
+            known = 0
+        else:
+            known = len(self.space.rows)
         inputs = remembered(self.space)
         if inputs is None:
             note = f"no row of {name} is an input of the space, so there are no real rows"
@@ -207,7 +210,10 @@ class Config:
         adapter = ADAPTERS[kind]
         own_options = _text_options(adapter) if self.of_texts else adapter.options
         schema = shared + own_options
-        options = {key: value for key, value in table.items() if key != kind}
+        options = {}
+        for key, value in table.items():
+            if key != kind:
+                options[key] = value
         self._check(options, schema, (kind, *schema.toml))
         for option in schema:
             if option.kind is FOLDER:

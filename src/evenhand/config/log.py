@@ -57,7 +57,10 @@ def log_from_table(table: Mapping[str, Any], folder: Path, *, where: str) -> Dec
     bins = table.get("bins", {})
     columns = [str(name) for name in frame.columns]
     named = {"outcome": (outcome,), "over": over, "bins": tuple(bins)}
-    named["truth"] = () if truth is None else (truth,)
+    if truth is None:
+        named["truth"] = ()
+    else:
+        named["truth"] = (truth,)
     for key, names in named.items():
         _need_columns(names, columns, f"{where} {key}", table["from"])
     if truth is None and "truth_positive" in table:
@@ -75,7 +78,10 @@ def log_from_table(table: Mapping[str, Any], folder: Path, *, where: str) -> Dec
 
 
 def _need_columns(
-    names: Sequence[str], columns: Sequence[str], place: str, file: str
+    names: Sequence[str],
+    columns: Sequence[str],
+    place: str,
+    file: str,
 ) -> None:
     for name in names:
         if name not in columns:
@@ -98,7 +104,11 @@ def audit_of_log(declared: Config, *, seed: int = 0, **common: Any) -> Audit:
 
 
 def audit_log_file(
-    file: str, given: Mapping[str, Any], *, seed: int = 0, **common: Any
+    file: str,
+    given: Mapping[str, Any],
+    *,
+    seed: int = 0,
+    **common: Any,
 ) -> Audit:
     """Run the usual checks of a file of decisions, with the options of the command line."""
     for option in LOG:
@@ -131,4 +141,6 @@ def _command(file: str, table: Mapping[str, Any], seed: int) -> str:
 
 
 def _cuts_text(value: Any) -> str:
-    return ",".join(map(str, value)) if isinstance(value, list) else str(value)
+    if isinstance(value, list):
+        return ",".join(map(str, value))
+    return str(value)

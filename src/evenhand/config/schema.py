@@ -111,7 +111,10 @@ def _about(*, texts: bool, own: bool) -> Schema:
 
 def _about_log(*, own: bool) -> Schema:
     """Return what a configuration of recorded decisions may have besides its [log]."""
-    names = [job for job in log_jobs() if VERBS.origin(job) == "evenhand" or not own]
+    names = []
+    for job in log_jobs():
+        if VERBS.origin(job) == "evenhand" or not own:
+            names.append(job)
     cases = [_check(job, log_options(job)) for job in names]
     absent = dict.fromkeys(("subject", "space", "population", "repair"), False)
     return {**absent, "checks": _items(names, cases)}
@@ -246,7 +249,10 @@ def written(schema: Schema) -> str:
 
 def main(words: Sequence[str]) -> None:
     """Write the schema that is shipped, or to a file one with what other packages bring."""
-    file = Path(words[0]) if words else Path(__file__).parent / "schema" / FILE
+    if words:
+        file = Path(words[0])
+    else:
+        file = Path(__file__).parent / "schema" / FILE
     schema = config_schema(own=not words)
     file.write_text(written(schema), encoding="utf-8")
     print(f"wrote {file}")

@@ -253,9 +253,9 @@ class TabularExplorer:
                 raise InvalidIndividual(
                     f"the individual has no value for {_quoted(name)}; give it one", name
                 )
-        codes = [
-            _code(feature, individual[feature.name]) for feature in self.space.features
-        ]
+        codes = []
+        for feature in self.space.features:
+            codes.append(_code(feature, individual[feature.name]))
         return np.array([codes])
 
     def _checked(self, individual: Any) -> Points:

@@ -86,9 +86,13 @@ class Cuts:
             return f"{year}-{month + 1:02}"
         texts = [_text(point) for point in self.points]
         if code == 0:
-            return f"before {texts[0]}" if self.of_dates else f"under {texts[0]}"
+            if self.of_dates:
+                return f"before {texts[0]}"
+            return f"under {texts[0]}"
         if code == len(self.points):
-            return f"{texts[-1]} or later" if self.of_dates else f"{texts[-1]} and over"
+            if self.of_dates:
+                return f"{texts[-1]} or later"
+            return f"{texts[-1]} and over"
         low = texts[code - 1]
         if self.of_dates:
             return f"{low} to {_text(self.points[code] - timedelta(days=1))}"
@@ -96,17 +100,24 @@ class Cuts:
             return f"{low} to under {texts[code]}"
         last = _text(math.ceil(self.points[code]) - 1)
         first = _text(math.ceil(self.points[code - 1]))
-        return first if first == last else f"{first} to {last}"
+        if first == last:
+            return first
+        return f"{first} to {last}"
 
 
 def _text(point: Any) -> str:
     if isinstance(point, datetime) and point.time() == datetime.min.time():
         return point.date().isoformat()
-    return point.isoformat(sep=" ") if isinstance(point, datetime) else f"{point:.15g}"
+    if isinstance(point, datetime):
+        return point.isoformat(sep=" ")
+    return f"{point:.15g}"
 
 
 def cut_columns(
-    table: Any, bins: Any, names: Sequence[str], option: str = "bins"
+    table: Any,
+    bins: Any,
+    names: Sequence[str],
+    option: str = "bins",
 ) -> tuple[Any, dict[str, Cuts]]:
     """Return the frame, in which texts that are cut as dates are dates, and the cuts by column."""
     if not isinstance(bins, Mapping):
@@ -172,7 +183,10 @@ def _points(given: Any, place: str) -> tuple[Any, ...]:
     if not isinstance(given, Sequence | np.ndarray) or not len(given):
         raise UsageError(wanted)
     points = [_point(plain(value)) for value in given]
-    kinds = {isinstance(point, date) for point in points if point is not None}
+    kinds = set()
+    for point in points:
+        if point is not None:
+            kinds.add(isinstance(point, date))
     if None in points or len(kinds) != 1:
         raise UsageError(wanted)
     if not all(lower < upper for lower, upper in itertools.pairwise(points)):
@@ -185,7 +199,9 @@ def _point(value: Any) -> Any:
     if isinstance(value, bool):
         return None
     if isinstance(value, int | float):
-        return value if math.isfinite(value) else None
+        if math.isfinite(value):
+            return value
+        return None
     if isinstance(value, datetime):
         return value.replace(tzinfo=None)
     if isinstance(value, date):

@@ -43,7 +43,9 @@ def table_of(frame: Any) -> Any:
         found = nw.from_native(frame)
     except (TypeError, nw.exceptions.DuplicateError):
         return eager(frame)  # which says what is wrong with it
-    return found if isinstance(found, nw.LazyFrame) else eager(frame)
+    if isinstance(found, nw.LazyFrame):
+        return found
+    return eager(frame)
 
 
 def check_shares(allowed: Mapping[str, str], optional: Sequence[str], **given: Any) -> None:
@@ -148,7 +150,9 @@ def label_written(frame: Any, column: str, text: Any) -> Any:
     for value in frame[column].unique().tolist():
         if str(value) == str(text):
             return value
-    return parse_outcome(text) if isinstance(text, str) else text
+    if isinstance(text, str):
+        return parse_outcome(text)
+    return text
 
 
 def check_variety(table: Any, numeric: list[str], advice: str = "") -> None:
@@ -191,7 +195,10 @@ def count_cells(
     keys = [*names, outcome]
     columns = []
     for name in keys:
-        column = cut_of[name].code().alias(name) if name in cut_of else nw.col(name)
+        if name in cut_of:
+            column = cut_of[name].code().alias(name)
+        else:
+            column = nw.col(name)
         columns.append(column)
     no_key = " ".join([*keys, "rows"])
     try:
@@ -251,8 +258,12 @@ def label_of(value: Any) -> Label:
     if isinstance(value, float):
         if value.is_integer():  # whole numbers beside missing ones come as floats
             return int(value)
-        return value if math.isfinite(value) else str(value)
-    return value if isinstance(value, str | int) else str(value)
+        if math.isfinite(value):
+            return value
+        return str(value)
+    if isinstance(value, str | int):
+        return value
+    return str(value)
 
 
 def seen(cells: Any, name: str) -> list[Label]:
@@ -307,7 +318,11 @@ def true_label(cells: Any, truth: str, given: Any, favourable: Label) -> Label:
 
 
 def check_truth(
-    truth: Any, given: Any, outcome: str, over: Any, columns: list[str]
+    truth: Any,
+    given: Any,
+    outcome: str,
+    over: Any,
+    columns: list[str],
 ) -> None:
     """Refuse a column of truth that is not there, or that has another part already."""
     if truth is None:
@@ -340,7 +355,12 @@ class DecisionColumns:
 
     @classmethod
     def of(
-        cls, cells: Any, outcome: str, favourable: Label, truth: str | None, given: Any
+        cls,
+        cells: Any,
+        outcome: str,
+        favourable: Label,
+        truth: str | None,
+        given: Any,
     ) -> DecisionColumns:
         """Return the columns of counts; `given` is what is favourable in that of truth, or None."""
         if truth is None:

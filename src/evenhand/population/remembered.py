@@ -40,7 +40,9 @@ def remembered(space: Space) -> Rows | None:
 def remembered_frame(space: Space) -> Any:
     """Return the frame of these rows, with the columns that are no inputs; None without rows."""
     rows = remembered(space)
-    return None if rows is None else rows.frame
+    if rows is None:
+        return None
+    return rows.frame
 
 
 def _rows(space: Space, memory: RowMemory) -> Rows | None:

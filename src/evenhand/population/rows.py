@@ -165,7 +165,10 @@ class Rows:
         sample_of = self.sample_of
         if sample_of is not None:
             sample_of = f"{sample_of} without missing values"
-        weights = None if self.weights is None else self.weights[kept]
+        if self.weights is None:
+            weights = None
+        else:
+            weights = self.weights[kept]
         return Rows(
             self.twins, sample_of, weights, self.weighted_by, EncodedFrame(frame), words
         )
@@ -207,7 +210,11 @@ class Rows:
         return _taken(points, chosen)
 
     def within(
-        self, n: int, rng: np.random.Generator, groups: Groups, group: int
+        self,
+        n: int,
+        rng: np.random.Generator,
+        groups: Groups,
+        group: int,
     ) -> Points:
         """Draw `n` of the rows of one group, with replacement."""
         members = self._grouped(groups).rows(group)
@@ -278,7 +285,11 @@ def _taken(points: Points, chosen: Positions) -> Points:
 
 @checked_keywords
 def rows(
-    frame: Any, *, weights: Any = None, twins: str = "domain", sample_of: str | None = None
+    frame: Any,
+    *,
+    weights: Any = None,
+    twins: str = "domain",
+    sample_of: str | None = None,
 ) -> Rows:
     """Sample from given rows: a test suite, or the people decided about (Themis Def. 3.8).
 
@@ -387,7 +398,10 @@ def population_from_table(table: Mapping[str, Any], file: Path) -> Rows | Profil
     _check_keys(table, file)
     try:
         if "rows" in table:
-            options = {key: value for key, value in table.items() if key != "rows"}
+            options = {}
+            for key, value in table.items():
+                if key != "rows":
+                    options[key] = value
             frame = read_frame(file.parent / table["rows"])
             return rows(frame, **options)
         return _profile_from_table(table, file)

@@ -128,7 +128,9 @@ def _texts(estimate: Mapping[str, Any]) -> tuple[str, str]:
 
 def _group_label(group: Mapping[str, Any]) -> str:
     label = ", ".join(str(value) for value in group["about"].values())
-    return label if group["compared"] else f"{label} (not compared)"
+    if group["compared"]:
+        return label
+    return f"{label} (not compared)"
 
 
 def metric_sheets(result: Result, anchor: str) -> Iterator[str]:
@@ -187,7 +189,9 @@ def metric_group_tables(result: Result, most: int) -> list[GroupTable]:
             cells = [_cell_text(table[name][metric]) for metric in metrics]
             rows.append([name, "", *cells])
         titles = [RATES[metric].title for metric in metrics]
-        meanings = [f"{RATES[metric].title}: {RATES[metric].meaning}" for metric in metrics]
+        meanings = []
+        for metric in metrics:
+            meanings.append(f"{RATES[metric].title}: {RATES[metric].meaning}")
         group_table = GroupTable(
             tuple(table["over"]),
             f"{'; '.join(meanings)}.",
@@ -202,7 +206,9 @@ def metric_group_tables(result: Result, most: int) -> list[GroupTable]:
 
 def _cell_text(estimate: Mapping[str, Any]) -> str:
     value, interval = _texts(estimate)
-    return f"{value} ({interval})" if interval else value
+    if interval:
+        return f"{value} ({interval})"
+    return value
 
 
 def metric_frame(result: Result) -> Any:

@@ -58,7 +58,10 @@ class Card:
 
 
 def section_of_findings(
-    found: Evidence, statements: Sequence[Statement], name: str, room: int
+    found: Evidence,
+    statements: Sequence[Statement],
+    name: str,
+    room: int,
 ) -> Iterator[str]:
     """Return the findings of a check as cards, which is all that there is to show of most verbs."""
     yield from cards(statements, name)
@@ -79,7 +82,9 @@ def limit_text(statement: Statement) -> str:
         limit = number_text.amount(statement.limit)
     else:
         limit = number_text.plain(statement.limit)
-    return f"at least {limit}" if statement.least else limit
+    if statement.least:
+        return f"at least {limit}"
+    return limit
 
 
 def cards(

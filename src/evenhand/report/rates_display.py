@@ -168,7 +168,11 @@ def display_of(found: Evidence) -> RatesDisplay:
 
 
 def _scores(
-    findings: list[Finding], limit: float | None, what: str, *, least: bool
+    findings: list[Finding],
+    limit: float | None,
+    what: str,
+    *,
+    least: bool,
 ) -> Panel:
     shown = findings
     if len(findings) > MOST_ROWS:

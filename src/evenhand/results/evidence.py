@@ -61,7 +61,9 @@ class Case:
             doubts.append("person")
         if self.realistic_twin is False:
             doubts.append("twin")
-        return f"unusual {' and '.join(doubts)}" if doubts else ""
+        if doubts:
+            return f"unusual {' and '.join(doubts)}"
+        return ""
 
     @property
     def realism_words(self) -> tuple[str, str]:
@@ -140,7 +142,9 @@ class Case:
         text = self.change_text
         if same:
             text = f"{text} (with {', '.join(same)})"
-        return f"{text}; {self.unusual}" if self.unusual else text
+        if self.unusual:
+            return f"{text}; {self.unusual}"
+        return text
 
 
 @dataclass(frozen=True, slots=True)
@@ -329,7 +333,10 @@ class Finding:
         detail = table.get("detail")
         if detail is not None and read_detail is not None:
             detail = read_detail(detail)
-        judged = Verdict(table["verdict"]) if table.get("judged") else None
+        if table.get("judged"):
+            judged = Verdict(table["verdict"])
+        else:
+            judged = None
         return cls(
             claim=table["claim"],
             about=_read_about(table["about"]),
@@ -387,11 +394,15 @@ def key_of(score: str, about: Any, output: str = "") -> str:
     else:
         name = str(about)
     key = f"{score} of {name}" if score else name
-    return f"{key} for {output}" if output else key
+    if output:
+        return f"{key} for {output}"
+    return key
 
 
 def _features_text(about: Any) -> str:
-    return " and ".join(about) if isinstance(about, tuple) else str(about)
+    if isinstance(about, tuple):
+        return " and ".join(about)
+    return str(about)
 
 
 def _around(value: Any) -> Any:

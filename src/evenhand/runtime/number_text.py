@@ -158,7 +158,13 @@ def between_once(low: float, high: float, digits: int = 1) -> str:
 
 
 def spread(
-    value: float, low: float, high: float, unit: str, *, sign: str = "", most: int = 5
+    value: float,
+    low: float,
+    high: float,
+    unit: str,
+    *,
+    sign: str = "",
+    most: int = 5,
 ) -> str:
     """Return a value with its interval, to two figures of the interval's width.
 
@@ -212,7 +218,11 @@ def points(difference: float, digits: int = 1, *, sign: str = "") -> str:
 
 
 def points_bare(
-    difference: float, digits: int = 1, *, sign: str = "", limit: float | None = None
+    difference: float,
+    digits: int = 1,
+    *,
+    sign: str = "",
+    limit: float | None = None,
 ) -> str:
     """Return a difference of shares in points, as `percent` does, without the unit.
 
@@ -343,7 +353,10 @@ def amount(value: float, *, sign: str = "", limit: float | None = None) -> str:
     >>> amount(5.0001, limit=5), amount(7.00001, limit=5)
     ('5.0001', '7')
     """
-    most = 4 if limit is None else _beside(value, limit, 4, _MOST_FIGURES, "g")
+    if limit is None:
+        most = 4
+    else:
+        most = _beside(value, limit, 4, _MOST_FIGURES, "g")
     text = f"{value:{sign}.{most}g}"
     if not _LEAST_GROUPED <= abs(value) < _MOST_GROUPED:
         return text

@@ -143,7 +143,10 @@ def progress_html(tasks: dict[str, Progress]) -> str:
     lines = []
     for progress in tasks.values():
         # A bar without a value is one of which nobody knows how far it is.
-        value = "" if progress.share is None else f' value="{progress.share:.3g}" max="1"'
+        if progress.share is None:
+            value = ""
+        else:
+            value = f' value="{progress.share:.3g}" max="1"'
         bar = f"<progress{value}></progress>"
         lines.append(f"<div>{escape(progress.task)} {bar} {escape(progress.note)}</div>")
     return "".join(lines)
@@ -215,7 +218,10 @@ def progress_bar(*, show: bool | None = None) -> Iterator[Hook | None]:
         True shows it at once, False never; None after a while, where somebody watches: in a
         terminal, in Jupyter and in marimo, and neither in a pipe nor in continuous integration.
     """
-    open_screen = _screen_here(wanted=bool(show)) if show is not False else None
+    if show is not False:
+        open_screen = _screen_here(wanted=bool(show))
+    else:
+        open_screen = None
     if open_screen is None:
         yield None
         return

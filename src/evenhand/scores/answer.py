@@ -46,7 +46,12 @@ class Answer:
 
 
 def ask(
-    question: Question, terms: Terms, meter: Meter, workers: Workers, *, keep: bool = False
+    question: Question,
+    terms: Terms,
+    meter: Meter,
+    workers: Workers,
+    *,
+    keep: bool = False,
 ) -> Answer:
     """Answer the question within a budget; `keep` the tests."""
     score = _whole(question, terms, meter, keep=keep)
@@ -97,7 +102,10 @@ def _whole(question: Question, terms: Terms, meter: Meter, *, keep: bool) -> Sco
         return None
     if terms.exact is False or (terms.exact is None and terms.interval is not None):
         return None
-    small = SMALL_EXPENSIVE if question.view.subject.adapter.expensive else SMALL
+    if question.view.subject.adapter.expensive:
+        small = SMALL_EXPENSIVE
+    else:
+        small = SMALL
     points = part(question.space, question.names, int(min(small, meter.left)))
     if points is None and terms.exact:
         points = whole(question.space, question.names, MOST_ASSIGNMENTS)
@@ -115,7 +123,12 @@ def _whole(question: Question, terms: Terms, meter: Meter, *, keep: bool) -> Sco
 
 
 def _all_rows(
-    question: Question, terms: Terms, meter: Meter, sampler: Rows, *, keep: bool
+    question: Question,
+    terms: Terms,
+    meter: Meter,
+    sampler: Rows,
+    *,
+    keep: bool,
 ) -> Score | None:
     """Answer from all given rows; None where it is better to draw from them."""
     if terms.exact is False and sampler.twins == "rows":
@@ -126,7 +139,10 @@ def _all_rows(
     cost = len(sampler.points(question.space)) * question.per_row(sampler)
     # Neither a sample nor twins among the rows can be drawn from.
     must_be_all = sampler.twins == "rows" or sampler.sample_of is not None
-    most = MOST_ROWS_EXPENSIVE if question.view.subject.adapter.expensive else MOST_ROWS
+    if question.view.subject.adapter.expensive:
+        most = MOST_ROWS_EXPENSIVE
+    else:
+        most = MOST_ROWS
     may_be_all = terms.exact is None and terms.interval is None and cost <= most
     if must_be_all or terms.exact or may_be_all:
         return _rows(question, terms, meter, sampler, cost, keep=keep)
@@ -134,7 +150,13 @@ def _all_rows(
 
 
 def _rows(
-    question: Question, terms: Terms, meter: Meter, sampler: Rows, cost: int, *, keep: bool
+    question: Question,
+    terms: Terms,
+    meter: Meter,
+    sampler: Rows,
+    cost: int,
+    *,
+    keep: bool,
 ) -> Score | None:
     points = sampler.points(question.space)
     cut = cost > meter.left
@@ -152,4 +174,6 @@ def _rows(
                 " queries"
             )
     score = question.tallied(terms, points, sampler, meter, keep=keep)
-    return replace(score, stop=StopReason.QUERIES) if cut else score
+    if cut:
+        return replace(score, stop=StopReason.QUERIES)
+    return score

@@ -50,16 +50,29 @@ class CausalQuestion(Question):
 
     def per_row(self, sampler: Rows) -> int:
         """Return the inputs asked per given row: with twins from the rows, only itself."""
-        return 1 if sampler.twins == "rows" else self.cost
+        if sampler.twins == "rows":
+            return 1
+        return self.cost
 
     def enumerated(
-        self, terms: Terms, points: Points, population: str, meter: Meter, *, keep: bool
+        self,
+        terms: Terms,
+        points: Points,
+        population: str,
+        meter: Meter,
+        *,
+        keep: bool,
     ) -> Score:
         """Answer from every input there is, which are counted as spent."""
         return self._among(points, self.space.weights(points), population, keep=keep)
 
     def _among(
-        self, points: Points, weights: NDArray[Any] | None, population: str, *, keep: bool
+        self,
+        points: Points,
+        weights: NDArray[Any] | None,
+        population: str,
+        *,
+        keep: bool,
     ) -> Score:
         """Answer from points that are each other's only twins."""
         outcomes = self.view.decide(points)
@@ -73,7 +86,13 @@ class CausalQuestion(Question):
         return Score(estimate, StopReason.ENUMERATED, cases, tests=tests, answers=answers)
 
     def tallied(
-        self, terms: Terms, points: Points, sampler: Rows, meter: Meter, *, keep: bool
+        self,
+        terms: Terms,
+        points: Points,
+        sampler: Rows,
+        meter: Meter,
+        *,
+        keep: bool,
     ) -> Score:
         """Answer from given rows, which are the population or a sample of it."""
         population = sampler.population(self.space)
@@ -131,7 +150,10 @@ class CausalQuestion(Question):
         found = sample(
             plan, count, cost=count.cost, meter=meter, workers=workers, task=self.task
         )
-        tests = [self._kept(draws.take(0, found.draws))] if keep else []
+        if keep:
+            tests = [self._kept(draws.take(0, found.draws))]
+        else:
+            tests = []
         return Score(
             found.estimate, found.stop, found.cases, tests=tests, answers=found.answers
         )

@@ -51,4 +51,6 @@ def farthest(
         rows = np.flatnonzero(sizes[ids] > other)
         theirs = values[pairs[starts[ids[rows]] + other] % len(values)]
         found[rows] = np.maximum(found[rows], view.distance(theirs, outcomes[rows]))
-    return found if view.graded else found > 0
+    if view.graded:
+        return found
+    return found > 0

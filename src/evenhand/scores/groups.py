@@ -31,7 +31,9 @@ class _Cells:
 
     @cached_property
     def edges(self) -> NDArray[np.float64] | None:
-        return None if self.feature.bins is None else self.feature.edges()
+        if self.feature.bins is None:
+            return None
+        return self.feature.edges()
 
     @cached_property
     def values(self) -> NDArray[np.float64]:
@@ -157,7 +159,9 @@ class Groups:
         total = combinations(self.shape)
         if total <= MOST_GROUPS:
             return
-        factors = [f"{cells.feature.name} {len(cells):,}" for cells in self._cells]
+        factors = []
+        for cells in self._cells:
+            factors.append(f"{cells.feature.name} {len(cells):,}")
         product = clip(" × ".join(factors), 300)
         raise SpaceError(
             f"{product} = {count(total)} groups, over the {MOST_GROUPS:,} that are compared"

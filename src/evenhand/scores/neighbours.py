@@ -100,7 +100,9 @@ class Neighbours:
     @property
     def cost(self) -> int:
         """How many inputs are asked for each row when all its neighbours are."""
-        return int(self.counts.sum()) if self.free else 1
+        if self.free:
+            return int(self.counts.sum())
+        return 1
 
     def asks(self, draws: int | None) -> int:
         """Return how many inputs are asked for each row.
@@ -110,7 +112,10 @@ class Neighbours:
         if draws is None:
             return self.cost
         try:
-            number = 0 if isinstance(draws, bool) else operator.index(draws)
+            if isinstance(draws, bool):
+                number = 0
+            else:
+                number = operator.index(draws)
         except TypeError:
             number = 0
         if number < 1:
@@ -118,7 +123,9 @@ class Neighbours:
                 f"draws = {clip(repr(draws))} must be a whole number of 1 or more; None asks all"
                 " neighbours"
             )
-        return number if self.free else 1
+        if self.free:
+            return number
+        return 1
 
     def every(self, points: Points) -> Points:
         """Return all neighbours, one after the other.
@@ -148,7 +155,12 @@ class Neighbours:
         return self._chosen(points, which, turns)
 
     def means(
-        self, points: Points, *, draws: int | None = None, seed: int = 0, first: int = 0
+        self,
+        points: Points,
+        *,
+        draws: int | None = None,
+        seed: int = 0,
+        first: int = 0,
     ) -> NDArray[np.float64]:
         """Return how favourably the neighbours of each row are treated on average, in [0, 1].
 
@@ -162,7 +174,10 @@ class Neighbours:
         """
         asks = self.asks(draws)
         everything = draws is None or not self.free
-        counts = self.counts.tolist() if everything and self.free else [asks]
+        if everything and self.free:
+            counts = self.counts.tolist()
+        else:
+            counts = [asks]
         means = np.empty(len(points))
         rows = max(1, ROWS_AT_ONCE // asks)
         for start in range(0, len(points), rows):
@@ -178,7 +193,11 @@ class Neighbours:
         return means
 
     def _numbered(
-        self, start: int, size: int, draws: int, seed: int
+        self,
+        start: int,
+        size: int,
+        draws: int,
+        seed: int,
     ) -> list[NDArray[np.intp]]:
         """Return the random choices of `size` rows from number `start` on.
 
@@ -356,7 +375,10 @@ def walk(
         )
     means = np.empty(most)
     crew = _Crew(_Means(neighbours, draws, seed), cost, workers)
-    stop = StopReason.QUERIES if most < len(order) else None
+    if most < len(order):
+        stop = StopReason.QUERIES
+    else:
+        stop = None
     done = 0
     try:
         while done < most:
@@ -387,7 +409,10 @@ class _Crew:
         self._seen = view.subject.seen[view.name]
         self._workers = workers
         # Expensive subjects run processes or requests of their own side by side.
-        self._width = 1 if self._subject.adapter.expensive else workers.width
+        if self._subject.adapter.expensive:
+            self._width = 1
+        else:
+            self._width = workers.width
         self._most = max(1, ROWS_AT_ONCE // cost)
         self._next = max(1, FIRST_WAVE // cost)
         self._seconds: float | None = None
@@ -415,7 +440,10 @@ class _Crew:
     def ask(self, first: int, points: Points, left: int) -> NDArray[np.float64]:
         """Return the mean of each row, of which the first has this number."""
         began = time.perf_counter()
-        parts = min(self._width, len(points)) if self._pays(left) else 1
+        if self._pays(left):
+            parts = min(self._width, len(points))
+        else:
+            parts = 1
         edges = np.linspace(0, len(points), parts + 1).astype(int).tolist()
         tasks = []
         for start, stop in pairwise(edges):

@@ -130,7 +130,13 @@ class Outcome:
 
 
 def sample(
-    plan: Plan, count: Count, *, cost: int, meter: Meter, workers: Workers, task: str
+    plan: Plan,
+    count: Count,
+    *,
+    cost: int,
+    meter: Meter,
+    workers: Workers,
+    task: str,
 ) -> Outcome:
     """Draw and count until the plan stops, or the budget is spent.
 
@@ -143,7 +149,10 @@ def sample(
     cost
         How many inputs each draw asks for, at most; budgets are in inputs.
     """
-    most = None if math.isinf(meter.left) else int(meter.left // cost)
+    if math.isinf(meter.left):
+        most = None
+    else:
+        most = int(meter.left // cost)
     if most == 0:
         raise UsageError(
             f"budget: {int(meter.left):,} queries are left, but one draw takes {cost:,}; raise"
@@ -218,7 +227,7 @@ def check_deterministic(draws: Draws, subject: Subject, meter: Meter) -> list[st
 def prepared(draws: Draws, subject: Subject, meter: Meter) -> list[str]:
     """Check that the software is deterministic, and settle when its outcomes differ.
 
-    What is known of the form of its inputs is returned too.
+    The notes are on that check, and on the form of inputs that the software takes.
     """
     notes = check_deterministic(draws, subject, meter)
     settle_differs(subject, meter)
@@ -283,12 +292,18 @@ class _Hits:
         if self._asked is not None:
             self._asked_before += int(self._asked[-1])
         costs = [part.costs for part in parts if part.costs is not None]
-        self._asked = np.cumsum(np.concatenate(costs)) if costs else None
+        if costs:
+            self._asked = np.cumsum(np.concatenate(costs))
+        else:
+            self._asked = None
         self._start = self.n
         hits = np.concatenate([part.hits for part in parts])
         # The sums go on from those before, one number at a time: scores then add up to the same
         # digits however many are asked at once, which follows the clock.
-        going_on = np.concatenate([before, hits]) if len(before) else hits
+        if len(before):
+            going_on = np.concatenate([before, hits])
+        else:
+            going_on = hits
         sums = np.cumsum(going_on, axis=0, dtype=np.float64)
         self._sums = sums[len(before) :]
         self.n += len(self._sums)
@@ -321,7 +336,9 @@ class _Pace:
         if not self.expensive:
             ahead = int(min(start + self._ahead, NEARLY * self._end))
             stop = max(look, ahead)
-        return stop if most is None else min(stop, most)
+        if most is None:
+            return stop
+        return min(stop, most)
 
     def expect(self, end: float) -> None:
         """Note where the run is likely to end: what is asked beyond that is asked in vain."""
@@ -345,7 +362,11 @@ class _Pace:
 
 
 def _wave(
-    count: Count, start: int, stop: int, workers: Workers, pace: _Pace
+    count: Count,
+    start: int,
+    stop: int,
+    workers: Workers,
+    pace: _Pace,
 ) -> list[Counted]:
     began = time.perf_counter()
     if pace.spread(stop - start):

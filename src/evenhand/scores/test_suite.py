@@ -137,7 +137,10 @@ def write_suite(path: str | PathLike[str], space: Space, parts: Sequence[Tests])
     ...     read_suite(Path(folder, "sex.csv"), space)[0].outcomes.tolist()
     ['no', 'yes']
     """
-    outputs = parts[0].outcomes.dtype.names or () if parts else ()
+    if parts:
+        outputs = parts[0].outcomes.dtype.names or ()
+    else:
+        outputs = ()
     file = check_suite(path, space, outputs)
     longest: dict[tuple[str, tuple[str, ...]], Tests] = {}
     for tests in parts:
@@ -155,7 +158,10 @@ def _columns_of(outputs: Sequence[str]) -> list[str]:
 
 
 def _columns(
-    space: Space, parts: Sequence[Tests], outputs: Sequence[str], suffix: str
+    space: Space,
+    parts: Sequence[Tests],
+    outputs: Sequence[str],
+    suffix: str,
 ) -> dict[str, Column]:
     """Return all parts as the columns of a file."""
     # An empty part first: there may be no other.
@@ -181,7 +187,9 @@ def _columns(
 
 def _gap(suffix: str) -> str | None:
     """Return what a file holds for a missing value: nothing, which CSV has as an empty text."""
-    return None if suffix == ".parquet" else ""
+    if suffix == ".parquet":
+        return None
+    return ""
 
 
 def _inputs(feature: Feature, column: NDArray[np.float64], suffix: str) -> Column:
@@ -205,7 +213,10 @@ def _outcomes(arrays: Sequence[NDArray[Any]], suffix: str) -> Column:
     """Return the outcomes of all parts: numbers as they are, truth values and texts coded."""
     import pandas as pd
 
-    values = np.concatenate(arrays) if arrays else np.zeros(0)
+    if arrays:
+        values = np.concatenate(arrays)
+    else:
+        values = np.zeros(0)
     if values.dtype.kind in "OU":
         are_texts = {isinstance(value, str) for value in values.tolist()}
         if are_texts == {True, False}:
@@ -335,8 +346,9 @@ def _points(file: Path, space: Space, columns: Mapping[str, Column], suffix: str
                 levels = [*levels, _gap(suffix)]
             points[:, position] = _matched(file, feature.name, column, levels)
         elif isinstance(column, Coded):
-            values = [None if value == "" else value for value in column.values]
-            texts = np.array(values, dtype=object)[column.codes]
+            values = np.array(column.values, dtype=object)
+            values[values == ""] = None
+            texts = values[column.codes]
             points[:, position] = encode_column(feature, texts, where=f"'{file}'")
         else:
             points[:, position] = encode_column(feature, column, where=f"'{file}'")
@@ -344,16 +356,19 @@ def _points(file: Path, space: Space, columns: Mapping[str, Column], suffix: str
 
 
 def _matched(
-    file: Path, name: str, column: Column, choices: Sequence[Any]
+    file: Path,
+    name: str,
+    column: Column,
+    choices: Sequence[Any],
 ) -> NDArray[np.intp]:
     """Return which of the choices each row has."""
     if not isinstance(column, Coded):
         values, codes = np.unique(column, return_inverse=True)
         column = Coded(codes, values.tolist())
     # True and 1 are equal as keys, and are two choices.
-    places = {
-        (isinstance(choice, bool), choice): place for place, choice in enumerate(choices)
-    }
+    places = {}
+    for place, choice in enumerate(choices):
+        places[(isinstance(choice, bool), choice)] = place
     matches = [places.get((isinstance(value, bool), value), -1) for value in column.values]
     found: NDArray[np.intp] = np.array(matches, dtype=np.intp)[column.codes]
     unknown = found < 0

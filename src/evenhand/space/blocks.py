@@ -95,7 +95,9 @@ class Block:
     @property
     def size(self) -> int | float:
         """Number of valid combinations; before constraints where they cannot be listed."""
-        return self.combinations if self._listed is None else len(self._listed)
+        if self._listed is None:
+            return self.combinations
+        return len(self._listed)
 
     def table(self) -> Points:
         """Return every valid combination."""

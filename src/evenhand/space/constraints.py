@@ -163,7 +163,11 @@ class Constraint:
         )
 
     def _compare(
-        self, op: ast.cmpop, left: ast.expr, right: ast.expr, points: Points
+        self,
+        op: ast.cmpop,
+        left: ast.expr,
+        right: ast.expr,
+        points: Points,
     ) -> Mask:
         if isinstance(op, ast.In | ast.NotIn):
             negate = isinstance(op, ast.NotIn)
@@ -213,7 +217,12 @@ class Constraint:
                 )
 
     def _member(
-        self, left: ast.expr, right: ast.expr, points: Points, *, negate: bool
+        self,
+        left: ast.expr,
+        right: ast.expr,
+        points: Points,
+        *,
+        negate: bool,
     ) -> Mask:
         if not isinstance(right, ast.List | ast.Tuple | ast.Set):
             raise self._fail("what follows 'in' must be a list of constants")

@@ -143,7 +143,10 @@ def declared_fields(
     """Return a declaration in the form the dataclass holds it, its kind included."""
     check_keys(name, table)
     kind = kind_of(name, table, base)
-    fields = {key: plain(value) for key, value in table.items() if key != "name"}
+    fields = {}
+    for key, value in table.items():
+        if key != "name":
+            fields[key] = plain(value)
     fields["kind"] = kind
     if "levels" in fields:
         fields["levels"] = listed_levels(name, fields["levels"])
@@ -229,10 +232,15 @@ def _implied_kind(table: Mapping[str, Any], base: Feature | None) -> Kind | None
         return "category"
     if any(dates.day_of(table.get(key)) is not None for key in ("low", "high")):
         return "date"
-    numbers = [table[key] for key in ("low", "high", "step") if key in table]
+    numbers = []
+    for key in ("low", "high", "step"):
+        if key in table:
+            numbers.append(table[key])
     # Whole ends do not turn a column of decimals into whole numbers.
     if not numbers or (base is not None and base.kind in ("real", "date")):
-        return None if base is None else base.kind
+        if base is None:
+            return None
+        return base.kind
     if all(isinstance(number, int | np.integer) for number in numbers):
         return "integer"
     return "real"

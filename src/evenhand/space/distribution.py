@@ -404,14 +404,18 @@ class Distribution:
         """Return which groups have any weight."""
         table = np.ones(groups.shape, dtype=np.bool_)
         for part in self.parts:
-            touched = [
-                at for at, column in enumerate(groups.columns) if column in part.columns
-            ]
+            touched = []
+            for at, column in enumerate(groups.columns):
+                if column in part.columns:
+                    touched.append(at)
             if touched:
                 # Axes of features outside this part have length 1, and broadcast.
-                shape = [
-                    cells if at in touched else 1 for at, cells in enumerate(groups.shape)
-                ]
+                shape = []
+                for at, cells in enumerate(groups.shape):
+                    if at in touched:
+                        shape.append(cells)
+                    else:
+                        shape.append(1)
                 table &= self._reached_by(part, groups, touched).reshape(shape)
         reached = table.ravel()
         if self._constrains(groups):

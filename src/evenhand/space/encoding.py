@@ -77,7 +77,10 @@ def missing_values(values: NDArray[Any]) -> Flags:
 
 
 def _encoded(
-    feature: Feature, values: NDArray[Any], where: str, rows: NDArray[np.intp]
+    feature: Feature,
+    values: NDArray[Any],
+    where: str,
+    rows: NDArray[np.intp],
 ) -> Floats:
     """Encode values of which none is missing; `rows` are their places in the frame."""
     if feature.kind == "category":
@@ -103,7 +106,10 @@ def _encoded(
 
 
 def _numbers(
-    feature: Feature, values: NDArray[Any], where: str, rows: NDArray[np.intp]
+    feature: Feature,
+    values: NDArray[Any],
+    where: str,
+    rows: NDArray[np.intp],
 ) -> Floats:
     """Return values of any type as floats."""
     given = values.tolist()
@@ -116,7 +122,10 @@ def _numbers(
 
 
 def _days(
-    feature: Feature, values: NDArray[Any], where: str, rows: NDArray[np.intp]
+    feature: Feature,
+    values: NDArray[Any],
+    where: str,
+    rows: NDArray[np.intp],
 ) -> Floats:
     """Return dates of any type as days."""
     days = days_of(values.tolist())
@@ -131,7 +140,10 @@ def _days(
 
 
 def _codes(
-    feature: Feature, objects: NDArray[Any], where: str, rows: NDArray[np.intp]
+    feature: Feature,
+    objects: NDArray[Any],
+    where: str,
+    rows: NDArray[np.intp],
 ) -> Floats:
     """Return the place of each value among the levels of a category."""
     import pandas as pd

@@ -122,7 +122,10 @@ class Rule:
         >>> print(Rule.from_dict({"conditions": [{"feature": "age", "low": 18, "high": 25}]}))
         age 18 to 25
         """
-        entries = table.get("conditions") if isinstance(table, Mapping) else None
+        if isinstance(table, Mapping):
+            entries = table.get("conditions")
+        else:
+            entries = None
         if not isinstance(entries, list):
             raise UsageError(
                 f"a rule is a table with a list of conditions, not {clip(repr(table))}"
@@ -300,8 +303,14 @@ def _canonical_range(condition: Condition, feature: Feature) -> Condition | None
     whole = Part.known(0, feature)
     first = float(whole.low[0, 0])
     last = float(whole.high[0, 0])
-    low = first if condition.low is None else max(condition.low, first)
-    high = last if condition.high is None else min(condition.high, last)
+    if condition.low is None:
+        low = first
+    else:
+        low = max(condition.low, first)
+    if condition.high is None:
+        high = last
+    else:
+        high = min(condition.high, last)
     if feature.step is not None and low <= high:
         low, high = _values_between(low, high, feature, feature.step)
     if low > high:
@@ -322,7 +331,10 @@ def _canonical_range(condition: Condition, feature: Feature) -> Condition | None
 
 
 def _values_between(
-    low: float, high: float, feature: Feature, step: float
+    low: float,
+    high: float,
+    feature: Feature,
+    step: float,
 ) -> tuple[float, float]:
     """Return the first and the last value on the grid of a feature between two ends."""
     first = math.ceil((low - feature.low) / step - _SLACK)
@@ -353,8 +365,14 @@ def _part(position: int, feature: Feature, condition: Condition | None) -> Part:
     greatest = condition.high
     if greatest is None and condition.below is not None:
         greatest = _largest_under(condition.below, feature)
-    low = whole.low if least is None else np.full((1, 1), float(least))
-    high = whole.high if greatest is None else np.full((1, 1), float(greatest))
+    if least is None:
+        low = whole.low
+    else:
+        low = np.full((1, 1), float(least))
+    if greatest is None:
+        high = whole.high
+    else:
+        high = np.full((1, 1), float(greatest))
     part = replace(whole, low=low, high=high)
     if not condition.missing:
         return part

@@ -159,7 +159,9 @@ class Space(WithRows):
         changed = [feature for feature in inferred if feature.name in declared]
         layout = layout_of(table).fitted(changed)
         space = cls(inferred, protected, constraints, layout.typed(words, inferred))
-        return space.remembering(table, learn=learn) if remember else space
+        if remember:
+            return space.remembering(table, learn=learn)
+        return space
 
     @classmethod
     def from_toml(cls, path: str | PathLike[str]) -> Space:
@@ -333,7 +335,9 @@ class Space(WithRows):
 
     def weights(self, points: Points) -> NDArray[np.float64] | None:
         """Return how likely uniform draws take each of some inputs, None where all are alike."""
-        return None if self.even else weights_of(self.features, points)
+        if self.even:
+            return None
+        return weights_of(self.features, points)
 
     def draw(self, n: int, rng: np.random.Generator) -> Points:
         """Draw `n` encoded inputs, uniform over all valid ones, independent, with replacement.
@@ -352,11 +356,17 @@ class Space(WithRows):
 
         `features` may stand for the space's own, to hold some of them still.
         """
-        blocks = self._blocks if features is None else self.blocks(features)
+        if features is None:
+            blocks = self._blocks
+        else:
+            blocks = self.blocks(features)
         size = combinations(block.size for block in blocks)
         if size > most:
             is_bound = any(block.uncounted for block in blocks)
-            number = f"up to {count(size)}" if is_bound else count(size)
+            if is_bound:
+                number = f"up to {count(size)}"
+            else:
+                number = count(size)
             raise SpaceError(
                 f"the space has {number} inputs, over the {most:,} that are enumerated at once"
             )

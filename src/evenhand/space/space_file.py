@@ -124,7 +124,10 @@ def read_toml(path: str | PathLike[str]) -> dict[str, Any]:
     if file.name != "pyproject.toml":
         return table
     tools = table.get("tool", {})
-    ours = tools.get("evenhand", {}) if isinstance(tools, dict) else {}
+    if isinstance(tools, dict):
+        ours = tools.get("evenhand", {})
+    else:
+        ours = {}
     if not isinstance(ours, dict):
         raise ConfigError(
             f"{file}: tool.evenhand = {clip(repr(ours))} must be a table, [tool.evenhand]"
@@ -197,7 +200,10 @@ def _inferred(table: Mapping[str, Any], file: Path, declared: dict[str, Any]) ->
     frame = read_frame(file.parent / table["from"])
     # A feature that only the table knows is one the data lack; it comes last.
     columns = list(frame.columns)
-    known = {name: entry for name, entry in declared.items() if name in columns}
+    known = {}
+    for name, entry in declared.items():
+        if name in columns:
+            known[name] = entry
     base = Space.from_frame(
         frame,
         target=table.get("target"),
@@ -205,9 +211,14 @@ def _inferred(table: Mapping[str, Any], file: Path, declared: dict[str, Any]) ->
         features=known,
         remember=False,
     )
-    new = {name: entry for name, entry in declared.items() if name not in columns}
+    new = {}
+    for name, entry in declared.items():
+        if name not in columns:
+            new[name] = entry
     tables, words = split_dtypes(new)
-    added = [_added(name, entry, columns) for name, entry in tables.items()]
+    added = []
+    for name, entry in tables.items():
+        added.append(_added(name, entry, columns))
     space = Space(
         [*base.features, *added],
         table.get("protected", ()),

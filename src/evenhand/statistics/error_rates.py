@@ -187,4 +187,6 @@ def reported(judged: tuple[str, ...], *, truth: bool) -> tuple[str, ...]:
     >>> reported(("base_rate",), truth=True)[-1], reported(("selection_rate",), truth=False)
     ('base_rate', ('selection_rate',))
     """
-    return tuple(dict.fromkeys((*USUAL, *judged))) if truth else judged
+    if truth:
+        return tuple(dict.fromkeys((*USUAL, *judged)))
+    return judged

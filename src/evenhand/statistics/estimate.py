@@ -171,14 +171,20 @@ class Estimate:
         if least:
             if self.high < limit:
                 return Verdict.FAIL
-            return Verdict.PASS if self.low >= limit else Verdict.UNDECIDED
+            if self.low >= limit:
+                return Verdict.PASS
+            return Verdict.UNDECIDED
         if limit == 0:
             if self.low > 0:
                 return Verdict.FAIL
-            return Verdict.PASS if self.high <= 0 else Verdict.UNDECIDED
+            if self.high <= 0:
+                return Verdict.PASS
+            return Verdict.UNDECIDED
         if self.low >= limit:
             return Verdict.FAIL
-        return Verdict.PASS if self.high < limit else Verdict.UNDECIDED
+        if self.high < limit:
+            return Verdict.PASS
+        return Verdict.UNDECIDED
 
     def _check_limit(self, limit: float) -> None:
         """Refuse a limit that cannot be one of this estimate."""
@@ -225,9 +231,8 @@ class Estimate:
             )
         if found["low"] is None or found["high"] is None:
             raise UsageError("an estimate of a rate lacks an end of its interval")
-        value = math.nan if found["value"] is None else float(found["value"])
         return cls(
-            value,
+            float(_number(found["value"], math.nan)),
             float(found["low"]),
             float(found["high"]),
             int(found["n"]),
@@ -273,7 +278,10 @@ class Estimate:
 
     def _text(self, basis: list[str]) -> str:
         """Return the estimate as people read it; `basis` says what it rests on."""
-        facts = basis if self.level == 1 else [self.interval_text, self.level_text, *basis]
+        if self.level == 1:
+            facts = basis
+        else:
+            facts = [self.interval_text, self.level_text, *basis]
         if self.population:
             facts = [*facts, f"population: {self.population}"]
         return f"{self.value_text} ({', '.join(facts)})"
@@ -333,7 +341,9 @@ class Witnesses(Estimate):
         """
         if self.value > limit:
             return Verdict.FAIL
-        return Verdict.PASS if self.high <= limit else Verdict.UNDECIDED
+        if self.high <= limit:
+            return Verdict.PASS
+        return Verdict.UNDECIDED
 
     def to_dict(self) -> dict[str, Any]:
         """Return the count as JSON-ready values; an unknown upper bound is None."""
@@ -400,13 +410,10 @@ class Amount(Estimate):
     @classmethod
     def read(cls, found: Mapping[str, Any]) -> Amount:
         """Return the amount that `to_dict` wrote."""
-        value = math.nan if found["value"] is None else found["value"]
-        low = -math.inf if found["low"] is None else found["low"]
-        high = math.inf if found["high"] is None else found["high"]
         return cls(
-            value,
-            low,
-            high,
+            _number(found["value"], math.nan),
+            _number(found["low"], -math.inf),
+            _number(found["high"], math.inf),
             found["n"],
             found["level"],
             found["method"],
@@ -472,6 +479,13 @@ def check_amount(limit: Any, name: str = "limit") -> float:
     return float(limit)
 
 
+def _number(written: float | None, otherwise: float) -> float:
+    """Return a number as it was written, or what is not finite, which JSON has as null."""
+    if written is None:
+        return otherwise
+    return written
+
+
 def _finite(number: float) -> float | None:
     return number if math.isfinite(number) else None
 
@@ -479,4 +493,6 @@ def _finite(number: float) -> float | None:
 def _end_text(number: float, beside: float | None) -> str:
     if math.isfinite(number):
         return number_text.amount(number, limit=beside)
-    return "any smaller number" if number < 0 else "any larger number"
+    if number < 0:
+        return "any smaller number"
+    return "any larger number"

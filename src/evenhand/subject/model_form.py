@@ -92,10 +92,12 @@ class ModelForm:
             space = _passing(space, taken)
         for column, feature in self._passed(space, self.categories):
             known = self.categories[column]
-            closed = column in self.closed
-            _check_levels(feature, known, name, closed=closed)
+            is_closed = column in self.closed
+            _check_levels(feature, known, name, closed=is_closed)
         layout = self._layout(space, name)
-        return space if layout is space.layout else replace(space, layout=layout)
+        if layout is space.layout:
+            return space
+        return replace(space, layout=layout)
 
     def notes(self, space: Space, name: str) -> list[str]:
         """Return sentences on levels that the model does not know, and yet takes.
@@ -118,12 +120,12 @@ class ModelForm:
         """
         sentences = []
         for column, feature in self._passed(space, self.categories):
-            unseen = _unseen(feature, self.categories[column])
+            known = self.categories[column]
+            unseen = _unseen(feature, known)
             if unseen:
-                noun = "level" if len(unseen) == 1 else "levels"
                 sentences.append(
-                    f"{name} has never seen the {noun} {_listed(unseen)} of {feature.name}, and"
-                    " takes such a value for unknown"
+                    f"{name} has never seen the {_levels_text(unseen)} of {feature.name}, and takes"
+                    " such a value for unknown"
                 )
         return sentences
 
@@ -148,15 +150,15 @@ class ModelForm:
         """
         if self.columns is None:
             return self
-        words = {}
+        new_names = {}
         for column in self.columns:
-            words[column] = _written(column, names) or column
-        closed = [words[column] for column in self.closed]
+            new_names[column] = _name_in(names, column) or column
+        closed = [new_names[column] for column in self.closed]
         return replace(
             self,
-            columns=tuple(words.values()),
-            dtypes=_with_keys(self.dtypes, words),
-            categories=_with_keys(self.categories, words),
+            columns=tuple(new_names.values()),
+            dtypes=_with_keys(self.dtypes, new_names),
+            categories=_with_keys(self.categories, new_names),
             closed=frozenset(closed),
         )
 
@@ -213,7 +215,6 @@ class ModelForm:
                 dtypes[feature.name] = self._category(column, feature, own)
             else:
                 _check_kind(feature, word, name)
-        changed = dtypes != layout.dtypes
         if self.library in _PANDAS_ONLY and layout.engine != "pandas":
             # Dtypes of another engine say nothing in pandas; those of the model are pandas'.
             kept = {}
@@ -221,7 +222,9 @@ class ModelForm:
                 if word_of(dtype) == "category":
                     kept[key] = dtype
             return replace(layout, engine="pandas", dtypes=kept)
-        return replace(layout, dtypes=dtypes) if changed else layout
+        if dtypes == layout.dtypes:
+            return layout
+        return replace(layout, dtypes=dtypes)
 
     def _category(self, column: str, feature: Feature, own: Any) -> Any:
         """Return the categorical dtype of a column: the model's categories in the model's order."""
@@ -230,7 +233,8 @@ class ModelForm:
             return category_dtype(list(known))
         if word_of(own) == "category":
             return own
-        return category_dtype(feature.labels(feature.values()))
+        levels = feature.labels(feature.values())
+        return category_dtype(levels)
 
 
 _PANDAS_ONLY = ("xgboost", "lightgbm", "catboost")
@@ -240,19 +244,21 @@ _NUMBERS = ("int64", "float64")
 
 def _named(space: Space, column: str) -> Feature | None:
     """Return the feature of a column of the model."""
-    name = _written(column, space.names)
-    return None if name is None else space.feature(name)
+    name = _name_in(space.names, column)
+    if name is None:
+        return None
+    return space.feature(name)
 
 
-def _with_keys(table: Mapping[str, Any], words: Mapping[str, str]) -> dict[str, Any]:
-    """Return a table with other words for its keys."""
-    return {words[key]: value for key, value in table.items()}
+def _with_keys(table: Mapping[str, Any], new_keys: Mapping[str, str]) -> dict[str, Any]:
+    """Return a table with other keys."""
+    return {new_keys[key]: value for key, value in table.items()}
 
 
-def _written(column: str, names: Sequence[str]) -> str | None:
-    """Return how the data write a column of the model, None where they lack it.
+def _name_in(names: Sequence[str], column: str) -> str | None:
+    """Return the name that the data have for a column of the model, None where they lack it.
 
-    >>> _written("hours_a_week", ["sex", "hours a week"])
+    >>> _name_in(["sex", "hours a week"], "hours_a_week")
     'hours a week'
     """
     if column in names:
@@ -267,7 +273,8 @@ def _passing(space: Space, taken: Sequence[str]) -> Space:
     """Return a space that passes these features only."""
     features = []
     for feature in space.features:
-        if feature.passed and feature.name not in taken:
+        is_taken = feature.name in taken
+        if feature.passed and not is_taken:
             feature = replace(feature, passed=False)
         features.append(feature)
     if tuple(features) == tuple(space.features):
@@ -275,7 +282,12 @@ def _passing(space: Space, taken: Sequence[str]) -> Space:
     return replace(space, features=features)
 
 
-def _lacks(lacking: Sequence[str], columns: Sequence[str], space: Space, name: str) -> str:
+def _lacks(
+    lacking: Sequence[str],
+    columns: Sequence[str],
+    space: Space,
+    name: str,
+) -> str:
     """Return what to say of columns that the space does not give the model."""
     for column in lacking:
         if column in space.names:
@@ -284,7 +296,7 @@ def _lacks(lacking: Sequence[str], columns: Sequence[str], space: Space, name: s
                 f" out passed = false of {column!r}"
             )
     offered = [space.names[position] for position in space.passed]
-    known = [_written(column, space.names) for column in columns]
+    known = [_name_in(space.names, column) for column in columns]
     extra = [feature for feature in offered if feature not in known]
     noun = "column" if len(lacking) == 1 else "columns"
     sentence = (
@@ -307,8 +319,22 @@ def _listed(names: Iterable[Any]) -> str:
     return ", ".join(shown)
 
 
+def _levels_text(levels: Sequence[Any]) -> str:
+    """Return levels for a sentence.
+
+    >>> _levels_text(["a", "b"])
+    "levels 'a', 'b'"
+    """
+    noun = "level" if len(levels) == 1 else "levels"
+    return f"{noun} {_listed(levels)}"
+
+
 def _check_levels(
-    feature: Feature, known: Sequence[Any], name: str, *, closed: bool
+    feature: Feature,
+    known: Sequence[Any],
+    name: str,
+    *,
+    closed: bool,
 ) -> None:
     """Refuse a level that the model has never seen and would refuse.
 
@@ -316,20 +342,24 @@ def _check_levels(
     trained with other words for the same things.
     """
     unseen = _unseen(feature, known)
-    if not unseen or (len(unseen) < feature.size and not closed):
+    if not unseen:
+        return
+    knows_some = len(unseen) < feature.size
+    if knows_some and not closed:
         return
     values = feature.labels(feature.values())
-    noun = "level" if len(unseen) == 1 else "levels"
-    kept = [value for value in values if value in known] or list(known)
+    kept = [value for value in values if value in known]
+    advice = clip(str(kept or list(known)))
     raise UsageError(
-        f"feature {feature.name!r} has the {noun} {_listed(unseen)}, which {name} has never seen;"
-        f" it knows {_listed(known)}: write levels = {clip(str(kept))}, or train it with all levels"
+        f"feature {feature.name!r} has the {_levels_text(unseen)}, which {name} has never seen; it"
+        f" knows {_listed(known)}: write levels = {advice}, or train it with all levels"
     )
 
 
 def _unseen(feature: Feature, known: Sequence[Any]) -> list[Any]:
     """Return the values of a feature that are none of a model's categories."""
-    if feature.kind != "category" and not feature.size <= _MOST_VALUES:
+    is_listed = feature.kind == "category" or feature.size <= _MOST_VALUES
+    if not is_listed:
         return []
     values = feature.labels(feature.values())
     return [value for value in values if value not in known]
@@ -342,7 +372,8 @@ def without_missing(space: Space, names: Sequence[str]) -> Space:
         if feature.name in names:
             feature = replace(feature, missing=False, twins_missing=False)
         features.append(feature)
-    layout = replace(space.layout, complete=space.layout.complete | set(names))
+    complete = space.layout.complete | set(names)
+    layout = replace(space.layout, complete=complete)
     return replace(space, features=features, layout=layout)
 
 
@@ -352,13 +383,15 @@ def gaps_note(names: Sequence[str], name: str) -> str:
     >>> gaps_note(["age"], "LogisticRegression")
     'LogisticRegression refuses missing values of age, so that it is asked about none'
     """
-    return f"{name} refuses missing values of {', '.join(names)}, so that it is asked about none"
+    features = ", ".join(names)
+    return f"{name} refuses missing values of {features}, so that it is asked about none"
 
 
 def _check_dtype(feature: Feature, chosen: str, word: str, name: str) -> None:
     """Refuse a dtype that contradicts what the model was trained on."""
-    fits = (chosen == "category") == (word == "category")
-    if not fits:
+    chosen_category = chosen == "category"
+    trained_category = word == "category"
+    if chosen_category != trained_category:
         raise UsageError(
             f"feature {feature.name!r} has dtype = {chosen!r}, and {name} was trained with"
             f" {word!r}; write dtype = {word!r}, or leave it out"

@@ -163,19 +163,26 @@ class Meaning:
     @property
     def about(self) -> str:
         """The output in a few words, for messages."""
-        return f"output {self.name!r} of {self.software}" if self.name else self.software
+        if self.name:
+            return f"output {self.name!r} of {self.software}"
+        return self.software
 
     @property
     def values(self) -> tuple[Any, ...]:
         """The favourable outcomes, where they are named one by one."""
         if self.positive is None or callable(self.positive):
             return ()
-        return self.positive if isinstance(self.positive, tuple) else (self.positive,)
+        if isinstance(self.positive, tuple):
+            return self.positive
+        return (self.positive,)
 
     @property
     def classes(self) -> tuple[Any, ...] | None:
         """The known labels; None for scores, and for truth values, of which true is favourable."""
-        found = self.known if self.labels is None else self.labels
+        if self.labels is None:
+            found = self.known
+        else:
+            found = self.labels
         if self.scores or not found or set(found) <= {False, True}:
             return None
         return found
@@ -240,7 +247,10 @@ class Meaning:
         if known.intersection(self.values):
             return
         option = f"positive[{self.name!r}]" if self.name else "positive"
-        value = self.positive if len(self.values) > 1 else self.values[0]
+        if len(self.values) > 1:
+            value = self.positive
+        else:
+            value = self.values[0]
         shown = clip(repr(value))
         choices = nearest(self.values[0], answers)
         raise UsageError(
@@ -292,7 +302,10 @@ def _checked_positive(positive: Any, option: str) -> Any:
     if positive is None or callable(positive):
         return positive
     several = isinstance(positive, list | tuple | set | frozenset | np.ndarray)
-    values = tuple(map(plain, positive)) if several else (plain(positive),)
+    if several:
+        values = tuple(map(plain, positive))
+    else:
+        values = (plain(positive),)
     are_outcomes = all(isinstance(value, str | int | float) for value in values)
     if not values or not are_outcomes:
         raise UsageError(
@@ -305,4 +318,6 @@ def _checked_positive(positive: Any, option: str) -> Any:
             f"{option} = {clip(repr(positive))} has texts beside numbers; an outcome is one or the"
             " other"
         )
-    return values if several else positive
+    if several:
+        return values
+    return positive

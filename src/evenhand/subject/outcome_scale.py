@@ -137,7 +137,9 @@ def details_of(subject: Subject) -> dict[str, Any]:
     for name, meaning in subject.meanings.items():
         if meaning.scale is not None:
             scales[name] = meaning.scale.to_dict()
-    return {"differs": scales} if scales else {}
+    if scales:
+        return {"differs": scales}
+    return {}
 
 
 def take_over(subject: Subject, details: Mapping[str, Any]) -> None:

@@ -151,7 +151,9 @@ class Subject(SubjectConstructors):
         self.executed = 0
         self.answered: dict[str, str] = {}
         self.seen = {name: AnswersSeen() for name in self.meanings}
-        answers = {name: Answers.of(meaning) for name, meaning in self.meanings.items()}
+        answers = {}
+        for name, meaning in self.meanings.items():
+            answers[name] = Answers.of(meaning)
         self._answers = Records(answers) if self.outputs else answers[""]
         self._memo = Memo(wanted=memo, expensive=adapter.expensive)
         self._recent = Recent() if len(self.outputs) > 1 else None
@@ -191,7 +193,10 @@ class Subject(SubjectConstructors):
         """
         points = self._encoded(inputs)
         self.asked += len(points)
-        outcomes = None if self._recent is None else self._recent.get(points)
+        if self._recent is None:
+            outcomes = None
+        else:
+            outcomes = self._recent.get(points)
         if outcomes is None:
             outcomes = self._decided(points)
             if self._recent is not None:
@@ -234,7 +239,9 @@ class Subject(SubjectConstructors):
         return self._memo.on or self._ledger is not None
 
     def _decided(self, points: Points) -> Outcomes:
-        return self._recall(points) if self.remembers else self._ask_all(points)
+        if self.remembers:
+            return self._recall(points)
+        return self._ask_all(points)
 
     def _encoded(self, inputs: Any) -> Points:
         if (
@@ -261,7 +268,9 @@ class Subject(SubjectConstructors):
         if not parts:
             return packed([], self.outputs)
         self._memo.observe(time.perf_counter() - start, len(points))
-        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+        if len(parts) == 1:
+            return parts[0]
+        return np.concatenate(parts)
 
     def _ask(self, points: Points) -> Outcomes:
         """Ask the software once for each point, and return its outcomes in their order."""
@@ -374,7 +383,10 @@ class Subject(SubjectConstructors):
         """
         points = self._encoded(inputs)
         first = self.decide(points)
-        second = self._ask(points) if self._ledger is None else self._recall(points, AGAIN)
+        if self._ledger is None:
+            second = self._ask(points)
+        else:
+            second = self._recall(points, AGAIN)
         self.asked += len(points)
         for name in self.meanings:
             before = first[name] if name else first

@@ -57,7 +57,9 @@ class View:
             outcome = " or ".join(map(str, positive))
         else:
             outcome = f"{positive}"
-        return f"{self.name} {outcome}" if self.name else outcome
+        if self.name:
+            return f"{self.name} {outcome}"
+        return outcome
 
     @property
     def names_outcome(self) -> bool:
@@ -68,7 +70,9 @@ class View:
     def meaning(self) -> Meaning:
         """What the outcomes of this output mean."""
         found = self.subject.meanings[self.name]
-        return found if self.target is None else replace(found, positive=self.target)
+        if self.target is None:
+            return found
+        return replace(found, positive=self.target)
 
     @property
     def differs(self) -> Differs:
@@ -110,7 +114,9 @@ class View:
     def decide(self, inputs: Any) -> NDArray[Any]:
         """Return this output's outcome of each input."""
         outcomes = self.subject.decide(inputs)
-        return np.ascontiguousarray(outcomes[self.name]) if self.name else outcomes
+        if self.name:
+            return np.ascontiguousarray(outcomes[self.name])
+        return outcomes
 
     @property
     def answers(self) -> tuple[Any, ...]:
@@ -128,7 +134,9 @@ class View:
             favoured = not 1 < len(answers) < MOST
         if not favoured:
             self.meaning.refuse_never_given(answers)
-        return answers[0] if len(answers) == 1 else None
+        if len(answers) == 1:
+            return answers[0]
+        return None
 
     def distance(self, a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
         """Return how far apart outcomes are."""

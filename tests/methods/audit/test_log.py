@@ -128,7 +128,9 @@ def test_columns_that_are_cut_are_compared_too():
     assert isinstance(rates, eh.Result)
     assert {finding.about for finding in rates.findings} == {("sex",), ("age",)}
     tables = rates.details["rates"]
-    labels = [group["about"]["age"] for group in tables[1]["groups"]]
+    labels = []
+    for group in tables[1]["groups"]:
+        labels.append(group["about"]["age"])
     assert labels == ["under 25", "25 to 39", "40 and over"]
     judged = {finding.score for finding in rates.findings if finding.limit is not None}
     assert judged == {
@@ -137,7 +139,13 @@ def test_columns_that_are_cut_are_compared_too():
         "false positive rate difference",
     }
     chosen = [{"job": "measure_log", "over": ["sex"], "metric": "tpr", "limit": 0.1}]
-    by_sex = eh.audit_log(BIASED, over="sex", bins={"age": [25]}, checks=chosen, **options)
+    by_sex = eh.audit_log(
+        BIASED,
+        over="sex",
+        bins={"age": [25]},
+        checks=chosen,
+        **options,
+    )
     assert [finding.about for finding in by_sex.findings] == [("sex",)] * 10
     assert by_sex.verdict == "fail"
 

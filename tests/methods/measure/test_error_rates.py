@@ -56,7 +56,10 @@ def test_only_the_rates_that_are_named_are_judged():
     assert worse.verdict == "fail"
     assert worse.worst.score == "true positive rate difference"
     fair = eh.measure_log(
-        LOG, metric=["tpr", "fpr"], limit=0.1, **{**HOW, "outcome": "fair"}
+        LOG,
+        metric=["tpr", "fpr"],
+        limit=0.1,
+        **{**HOW, "outcome": "fair"},
     )
     assert fair.verdict == "pass"
 
@@ -159,7 +162,10 @@ def test_impact_tells_error_rates_too():
     log = eh.measure_log(LOG, **HOW).details["rates"][0]
     for mine, other in zip(table["groups"], log["groups"], strict=True):
         assert mine["counts"] == other["counts"]
-    without = {key: value for key, value in HOW.items() if "truth" not in key}
+    without = {}
+    for key, value in HOW.items():
+        if "truth" not in key:
+            without[key] = value
     plain = eh.impact(LOG, **without)
     wider = finding_of(result, "impact ratio").estimate
     narrower = plain.findings[0].estimate
@@ -170,7 +176,11 @@ def test_impact_tells_error_rates_too():
 
 def test_impact_cuts_numbers():
     result = eh.impact(
-        LOG, outcome="ok", positive="yes", over="age", bins={"age": [25, 40]}
+        LOG,
+        outcome="ok",
+        positive="yes",
+        over="age",
+        bins={"age": [25, 40]},
     )
     (table,) = result.details["impact"]
     labels = [category["about"]["age"] for category in table["categories"]]
@@ -179,7 +189,13 @@ def test_impact_cuts_numbers():
         eh.impact(LOG, outcome="ok", positive="yes", over="age")
     scored = LOG.assign(points=DRAW)
     with pytest.raises(UsageError, match="scored"):
-        eh.impact(scored, outcome="points", scored=True, over="sex", truth="paid")
+        eh.impact(
+            scored,
+            outcome="points",
+            scored=True,
+            over="sex",
+            truth="paid",
+        )
 
 
 # Software
@@ -191,7 +207,11 @@ def lend(people: pd.DataFrame) -> Any:
 
 
 SPACE = eh.Space(
-    [eh.category("sex", ["F", "M"]), eh.integer("age", 18, 90)], protected=["sex"]
+    [
+        eh.category("sex", ["F", "M"]),
+        eh.integer("age", 18, 90),
+    ],
+    protected=["sex"],
 )
 SUBJECT_OPTIONS: dict[str, Any] = {
     "kind": "group",
@@ -213,13 +233,16 @@ def test_software_is_asked_about_rows_with_a_truth():
     assert result.spent.queries == ROWS
     decided = lend(LOG) == "yes"
     worthy = LOG["paid"] == "paid"
-    rates = {sex: decided[worthy & (LOG["sex"] == sex)].mean() for sex in ("F", "M")}
+    rates = {}
+    for sex in ("F", "M"):
+        rates[sex] = decided[worthy & (LOG["sex"] == sex)].mean()
     found = finding_of(result, "true positive rate difference")
     assert found.estimate.value == pytest.approx(rates["M"] - rates["F"])
     assert found.estimate.low < found.estimate.value < found.estimate.high
     recorded = eh.measure_log(LOG.assign(ok=lend(LOG)), **HOW)
     same = finding_of(recorded, "true positive rate difference").estimate
-    assert (found.estimate.low, found.estimate.high) == (same.low, same.high)
+    assert found.estimate.low == same.low
+    assert found.estimate.high == same.high
 
 
 def test_given_rows_are_a_whole_population():

@@ -33,7 +33,10 @@ class Kind:
     @property
     def lacking(self) -> str:
         """What is not installed here, empty where nothing lacks."""
-        lacking = [name for name in self.needs if importlib.util.find_spec(name) is None]
+        lacking = []
+        for name in self.needs:
+            if importlib.util.find_spec(name) is None:
+                lacking.append(name)
         lacking += [name for name in self.programs if shutil.which(name) is None]
         lacking += [file.name for file in self.files if not file.exists()]
         return ", ".join(lacking)

@@ -78,7 +78,9 @@ def histogram_boosting(folder: Path, biased: bool) -> list[str]:
     granted = approved(frame, biased=biased)
     inputs = written(folder, frame, granted.astype(int), "granted")
     model = HistGradientBoostingClassifier(
-        categorical_features="from_dtype", max_iter=40, random_state=0
+        categorical_features="from_dtype",
+        max_iter=40,
+        random_state=0,
     )
     model.fit(with_categories(inputs), granted.astype(int))
     joblib.dump(model, folder / "model.pkl")
@@ -181,13 +183,17 @@ def adult(folder: Path, biased: bool) -> list[str]:
     """
     frame = adult_people()
     hours = frame["hours-per-week"] + 3 * frame["education-num"]
-    penalty = np.where(frame["sex"] == "Female", 12, 0) if biased else 0
-    high = hours - penalty > 72
-    frame.assign(income=np.where(high, ">50K", "<=50K")).to_csv(folder / DATA, index=False)
+    if biased:
+        hours -= np.where(frame["sex"] == "Female", 12, 0)
+    high = hours > 72
+    income = np.where(high, ">50K", "<=50K")
+    frame.assign(income=income).to_csv(folder / DATA, index=False)
     inputs = pd.read_csv(folder / DATA).drop(columns="income")
     texts = inputs.select_dtypes(exclude="number").columns
     model = HistGradientBoostingClassifier(
-        categorical_features="from_dtype", max_iter=40, random_state=0
+        categorical_features="from_dtype",
+        max_iter=40,
+        random_state=0,
     )
     model.fit(inputs.astype(dict.fromkeys(texts, "category")), high.astype(int))
     joblib.dump(model, folder / "model.joblib")

@@ -45,8 +45,10 @@ def worth(frame: pd.DataFrame, *, biased: bool) -> Any:
     """Return how much each person is worth to the lender; with a bias, women are worth less."""
     income = frame["income"].fillna(50)
     school = np.where(frame["education"] == "school", 10, 0)
-    penalty = np.where(frame["sex"] == "female", PENALTY, 0) if biased else 0
-    return np.asarray(income - school - penalty, dtype=float)
+    worth = income - school
+    if biased:
+        worth -= np.where(frame["sex"] == "female", PENALTY, 0)
+    return np.asarray(worth, dtype=float)
 
 
 def approved(frame: pd.DataFrame, *, biased: bool) -> Any:

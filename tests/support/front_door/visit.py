@@ -65,7 +65,10 @@ def visit(kind: Kind, folder: Path, *, biased: bool) -> Visit:
             return Visit(first, None, {})
         second = _evenhand(folder, "audit", "--json", REPORT)
     report = folder / REPORT
-    text = report.read_text(encoding="utf-8") if report.exists() else "{}"
+    if report.exists():
+        text = report.read_text(encoding="utf-8")
+    else:
+        text = "{}"
     return Visit(first, second, json.loads(text))
 
 

@@ -80,7 +80,8 @@ def test_a_saved_model_is_asked_and_then_audited(capsys):
     assert jobs == ["measure", "search", "impact", "mine"]
     code = main(["audit", "--queries", "2000", "--json", "audit.json"])
     found = eh.Audit.from_json("audit.json")
-    assert (code, found.exit_code) == (1, 1)
+    assert code == 1
+    assert found.exit_code == 1
     assert [check.job for check in found.checks] == jobs
     assert found["impact"].found is not None
 
@@ -171,7 +172,10 @@ def test_columns_that_the_model_does_not_take_are_not_passed(capsys):
     save_model(model, "model.skops")
     assert init("model.skops") == 0
     space = written()["space"]
-    assert space["features"] == {"sex": {"passed": False}, "race": {"passed": False}}
+    assert space["features"] == {
+        "sex": {"passed": False},
+        "race": {"passed": False},
+    }
     assert space["drop"] == ["number", "town"]
     output = capsys.readouterr().out
     assert "not passed: sex, race, no input of the model" in output

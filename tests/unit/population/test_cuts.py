@@ -15,7 +15,12 @@ from evenhand.population.cuts import Cuts, cut_columns
 from evenhand.population.recorded import count_cells, labels_of, table_of
 from evenhand.runtime.errors import DataError, UsageError
 
-AGES = pd.DataFrame({"age": [18, 24, 25, 39, 40, 75], "ok": [0, 1, 0, 1, 0, 1]})
+AGES = pd.DataFrame(
+    {
+        "age": [18, 24, 25, 39, 40, 75],
+        "ok": [0, 1, 0, 1, 0, 1],
+    }
+)
 DAYS = ["2019-12-31", "2020-01-01", "2020-02-29", "2021-07-04", None]
 DATES = pd.DataFrame({"day": DAYS, "ok": [0, 1, 0, 1, 1]})
 
@@ -33,7 +38,10 @@ def groups_of(frame: Any, column: str, bins: Any) -> dict[str | None, int]:
 
 @pytest.mark.parametrize("engine", [pd.DataFrame, pl.from_pandas, pl.LazyFrame, pa.table])
 def test_numbers_are_cut_alike_by_every_engine(engine):
-    frame = engine(AGES) if engine is not pl.LazyFrame else pl.from_pandas(AGES).lazy()
+    if engine is not pl.LazyFrame:
+        frame = engine(AGES)
+    else:
+        frame = pl.from_pandas(AGES).lazy()
     expected = {"under 25": 2, "25 to 39": 2, "40 to 59": 1, "60 and over": 1}
     assert list(groups_of(frame, "age", [25, 40, 60]).items()) == list(expected.items())
 

@@ -17,7 +17,11 @@ from evenhand.population.samplers import Uniform, checked_sampler
 @pytest.fixture
 def people():
     return pd.DataFrame(
-        {"sex": ["F", "M", "F", "M"], "age": [20, 30, 40, 60], "paid": [0, 1, 1, 0]}
+        {
+            "sex": ["F", "M", "F", "M"],
+            "age": [20, 30, 40, 60],
+            "paid": [0, 1, 1, 0],
+        }
     )
 
 
@@ -88,7 +92,9 @@ def test_later_changes_of_the_frame_are_not_seen(people):
 def test_rows_that_are_no_inputs_are_left_out(people):
     bounds = {"age": {"low": 25, "high": 60}}
     space = eh.Space.from_frame(
-        people, features=bounds, constraints=["not (sex == 'M' and age > 50)"]
+        people,
+        features=bounds,
+        constraints=["not (sex == 'M' and age > 50)"],
     )
     words = "the 2 of 4 remembered rows that are inputs of the space"
     inputs = remembered(space)
@@ -118,7 +124,13 @@ def test_the_file_names_the_population(people, tmp_path):
 def test_workers_draw_from_the_rows(people):
     space = eh.Space.from_frame(people, protected=["sex"], target="paid")
     one = eh.measure(old_men, space, exact=False, seed=3)
-    two = eh.measure(old_men, space, exact=False, seed=3, n_jobs=2)
+    two = eh.measure(
+        old_men,
+        space,
+        exact=False,
+        seed=3,
+        n_jobs=2,
+    )
     assert one.worst.estimate == two.worst.estimate
     assert one.worst.estimate.population == "the 4 remembered rows"
 

@@ -14,7 +14,13 @@ import evenhand as eh
 from evenhand.runtime import progress
 from evenhand.runtime.progress import Progress, ProgressBoard, ProgressScreen, progress_bar
 
-SPACE = eh.Space([eh.category("sex", ["F", "M"]), eh.integer("age", 18, 90)], ["sex"])
+SPACE = eh.Space(
+    [
+        eh.category("sex", ["F", "M"]),
+        eh.integer("age", 18, 90),
+    ],
+    ["sex"],
+)
 
 
 class RecordingScreen(ProgressScreen):
@@ -204,7 +210,9 @@ def test_marimo_shows_its_own_bar(monkeypatch):
         hook(Progress("audit", 0.25))
         hook(Progress("audit", 0.75))
     (bar,) = bars
-    assert (bar.title, bar.done / bar.total, bar.closed) == ("audit", 0.75, True)
+    assert bar.title == "audit"
+    assert bar.done / bar.total == 0.75
+    assert bar.closed is True
 
 
 def test_a_verb_shows_its_progress_by_itself(screens, monkeypatch):

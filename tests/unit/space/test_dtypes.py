@@ -76,7 +76,12 @@ def test_a_number_of_too_many_values_has_no_categories():
 
 
 def test_dtypes_in_a_configuration(tmp_path):
-    data = pd.DataFrame({"sex": ["F", "M"], "age": [20, 30]})
+    data = pd.DataFrame(
+        {
+            "sex": ["F", "M"],
+            "age": [20, 30],
+        }
+    )
     data.to_csv(tmp_path / "people.csv", index=False)
     file = tmp_path / "evenhand.toml"
     file.write_text(

@@ -82,12 +82,17 @@ def test_pandas_texts(dtype, beside):
 
 
 @pytest.mark.parametrize(
-    "dtype", ["bool", "boolean", object, "category", pd.ArrowDtype(pa.bool_())], ids=str
+    "dtype",
+    ["bool", "boolean", object, "category", pd.ArrowDtype(pa.bool_())],
+    ids=str,
 )
 def test_pandas_truth_values(dtype):
     space = round_trip(
         pd.DataFrame(
-            {"x": pd.Series([True, False, True], dtype=dtype), "t": ["a", "b", "c"]}
+            {
+                "x": pd.Series([True, False, True], dtype=dtype),
+                "t": ["a", "b", "c"],
+            }
         )
     )
     assert space.features[0].levels == (False, True)
@@ -113,7 +118,12 @@ def test_pandas_whole_numbers(dtype, beside):
 )
 def test_numbers_written_with_few_decimals_keep_their_step(dtype):
     space = round_trip(
-        pd.DataFrame({"x": pd.Series([0.1, 0.7, 0.3], dtype=dtype), "t": ["a", "b", "c"]})
+        pd.DataFrame(
+            {
+                "x": pd.Series([0.1, 0.7, 0.3], dtype=dtype),
+                "t": ["a", "b", "c"],
+            }
+        )
     )
     feature = space.features[0]
     assert (feature.kind, feature.low, feature.high, feature.step) == (
@@ -274,7 +284,10 @@ def test_the_same_data_are_the_same_space_in_every_engine():
 
 
 def test_a_frame_can_be_encoded_in_another_engine_than_it_came_from():
-    plain = {"sex": ["F", "M"], "age": [20, 30]}
+    plain = {
+        "sex": ["F", "M"],
+        "age": [20, 30],
+    }
     space = Space.from_frame(pd.DataFrame(plain))
     for frame in (
         pl.DataFrame(plain),
@@ -292,13 +305,33 @@ def test_the_index_of_a_frame_does_not_matter():
 
 
 def test_other_columns_and_their_order_are_ignored_on_the_way_in():
-    space = Space.from_frame(pd.DataFrame({"a": [1, 2], "b": ["x", "y"]}))
-    frame = pd.DataFrame({"extra": [None], "b": ["y"], "a": [2]})
+    space = Space.from_frame(
+        pd.DataFrame(
+            {
+                "a": [1, 2],
+                "b": ["x", "y"],
+            }
+        )
+    )
+    frame = pd.DataFrame(
+        {
+            "extra": [None],
+            "b": ["y"],
+            "a": [2],
+        }
+    )
     assert space.encode(frame).tolist() == [[2.0, 1.0]]
 
 
 def test_what_is_decoded_may_be_written_to_and_leaves_the_points_alone():
-    space = Space.from_frame(pd.DataFrame({"a": [0.5, 0.25], "b": [0.1, 0.7]}))
+    space = Space.from_frame(
+        pd.DataFrame(
+            {
+                "a": [0.5, 0.25],
+                "b": [0.1, 0.7],
+            }
+        )
+    )
     points = space.draw(5, np.random.default_rng(0))
     before = points.copy()
     for frame in (space.decode(points), space.native(points)):
@@ -349,7 +382,16 @@ def test_what_is_decoded_may_be_written_to_and_leaves_the_points_alone():
             ["('a', 'b')"],
         ),
         (pd.DataFrame([[1, 2]], columns=["a", "a"]), ["'a'", "rename"]),
-        (pa.table([pa.array([1]), pa.array([2])], names=["a", "a"]), ["'a'", "rename"]),
+        (
+            pa.table(
+                [
+                    pa.array([1]),
+                    pa.array([2]),
+                ],
+                names=["a", "a"],
+            ),
+            ["'a'", "rename"],
+        ),
         (pd.Series([1]), ["Series", "not a dataframe"]),
         (np.zeros((3, 2)), ["ndarray", "not a dataframe"]),
         ("people.csv", ["str", "not a dataframe"]),
@@ -375,7 +417,12 @@ def test_frames_of_which_no_space_can_be_made(frame, words):
 
 
 PEOPLE = pd.DataFrame(
-    {"sex": ["F", "M"], "age": [18, 90], "rate": [0.25, 0.5], "y": [0, 1]}
+    {
+        "sex": ["F", "M"],
+        "age": [18, 90],
+        "rate": [0.25, 0.5],
+        "y": [0, 1],
+    }
 )
 
 
@@ -410,7 +457,11 @@ def test_target_overrides_and_columns_that_are_not_passed():
 
 def test_numbers_as_categories():
     space = Space.from_frame(
-        PEOPLE, features={"age": {"kind": "category"}, "y": {"levels": [0, 1, 2]}}
+        PEOPLE,
+        features={
+            "age": {"kind": "category"},
+            "y": {"levels": [0, 1, 2]},
+        },
     )
     assert space.feature("age").levels == (18, 90)
     same(PEOPLE, space.decode(space.encode(PEOPLE)))
@@ -562,5 +613,13 @@ def test_a_declared_space_decodes_to_the_dtypes_pandas_would_choose():
             eh.real("r", 0, 1),
         ]
     )
-    plain = pd.DataFrame({"t": ["a"], "b": [True], "n": [1], "i": [0], "r": [0.5]})
+    plain = pd.DataFrame(
+        {
+            "t": ["a"],
+            "b": [True],
+            "n": [1],
+            "i": [0],
+            "r": [0.5],
+        }
+    )
     same(plain, space.decode(np.array([[0, 0, 0, 0, 0.5]])))

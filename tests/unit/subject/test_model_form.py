@@ -38,6 +38,10 @@ def one_hot(**options):
     )
 
 
+def hidden_in(subject: eh.Subject) -> list[str]:
+    return [feature.name for feature in subject.space.features if not feature.passed]
+
+
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_data_read_as_text_are_given_in_the_categories_of_the_model(library):
     model = fitted(library, FRAME, BIASED)
@@ -59,7 +63,8 @@ def test_a_fair_twin_passes(library):
 @pytest.mark.parametrize("library", ["xgboost", "lightgbm", "sklearn"])
 def test_categories_keep_the_order_of_the_model(library):
     # A frame with other codes for the same words: what is passed has those of the training.
-    other = CSV.assign(race=pd.Categorical(CSV["race"], categories=["A", "B", "W"]))
+    race = pd.Categorical(CSV["race"], categories=["A", "B", "W"])
+    other = CSV.assign(race=race)
     space = eh.Space.from_frame(other, protected=["sex"])
     model = fitted(library, FRAME, BIASED)
     subject = eh.Subject(model, space)
@@ -85,8 +90,9 @@ def test_data_of_another_engine_are_given_in_pandas(library):
 def test_columns_that_the_model_does_not_take_are_not_passed(library):
     model = fitted(library, FRAME, BIASED)
     wider = CSV.assign(zip=np.arange(len(CSV)) % 7)
-    subject = eh.Subject(model, eh.Space.from_frame(wider, protected=["sex"]))
-    assert [one.name for one in subject.space.features if not one.passed] == ["zip"]
+    space = eh.Space.from_frame(wider, protected=["sex"])
+    subject = eh.Subject(model, space)
+    assert hidden_in(subject) == ["zip"]
     assert np.array_equal(subject.decide(wider), model.predict(FRAME))
     # The space as it was given is taken for the subject's own.
     assert eh.measure(subject, subject.declared, over="sex").findings
@@ -130,10 +136,12 @@ def test_a_level_that_the_model_takes_for_missing_is_passed_so(library):
     model = fitted(library, FRAME, BIASED)
     subject = eh.Subject(model, space)
     unknown = CSV.assign(race="Z")
-    missing = FRAME.assign(race=pd.Categorical([None] * len(FRAME), ["W", "B", "A"]))
+    no_race = pd.Categorical([None] * len(FRAME), ["W", "B", "A"])
+    missing = FRAME.assign(race=no_race)
     assert np.array_equal(subject.decide(unknown), model.predict(missing))
     # Other words for everything would be missing throughout, and no difference would be found.
-    words = CSV.assign(sex=CSV["sex"].replace({"M": "male", "F": "female"}))
+    sex = CSV["sex"].replace({"M": "male", "F": "female"})
+    words = CSV.assign(sex=sex)
     refused(
         UsageError,
         lambda: eh.Subject(model, eh.Space.from_frame(words)),
@@ -157,7 +165,10 @@ def test_texts_where_the_model_takes_numbers_are_refused():
     numbers = FRAME.assign(sex=(FRAME["sex"] == "M").astype(int))
     model = fitted("xgboost", numbers, BIASED)
     refused(
-        UsageError, lambda: eh.Subject(model, SPACE), "'sex' has the level 'F'", "numbers"
+        UsageError,
+        lambda: eh.Subject(model, SPACE),
+        "'sex' has the level 'F'",
+        "numbers",
     )
 
 
@@ -170,7 +181,7 @@ def test_a_pipeline_needs_only_the_columns_that_it_uses():
     assert form.columns == ("hours a week", "sex", "race")
     assert form.classes == (0, 1)
     subject = eh.Subject(model, SPACE)
-    assert [one.name for one in subject.space.features if not one.passed] == ["gain"]
+    assert hidden_in(subject) == ["gain"]
     assert np.array_equal(subject.decide(CSV), model.predict(FRAME))
 
 
@@ -185,14 +196,23 @@ def test_a_pipeline_needs_only_the_columns_that_it_uses():
 )
 def test_the_categories_of_encoders(encoder, closed):
     model = encoded((encoder, ["sex", "race"]), (StandardScaler(), ["gain"]))
-    form = form_of(model.fit(CSV.astype({"sex": object, "race": object}), BIASED))
-    assert form.categories == {"sex": ("F", "M"), "race": ("A", "B", "W")}
+    frame = CSV.astype({"sex": object, "race": object})
+    form = form_of(model.fit(frame, BIASED))
+    assert form.categories == {
+        "sex": ("F", "M"),
+        "race": ("A", "B", "W"),
+    }
     assert form.closed == ({"sex", "race"} if closed else frozenset())
     assert form.dtypes == {}  # an encoder does not ask for a dtype
 
 
 def test_numbers_that_an_encoder_has_never_seen_are_named():
-    frame = pd.DataFrame({"rooms": [1, 2, 5] * 20, "age": range(60)})
+    frame = pd.DataFrame(
+        {
+            "rooms": [1, 2, 5] * 20,
+            "age": range(60),
+        }
+    )
     model = encoded((OneHotEncoder(), ["rooms"]), (StandardScaler(), ["age"]))
     model.fit(frame, frame["rooms"] > 2)
     refused(
@@ -225,24 +245,28 @@ def test_of_other_software_nothing_is_known():
             return rows
 
     form = form_of(Nothing())
-    assert (form.columns, form.classes, form.takes_missing) == (None, None, None)
+    assert form.columns is None
+    assert form.classes is None
+    assert form.takes_missing is None
     assert Adapter.form(object()) == ModelForm()  # type: ignore[arg-type]
 
 
 # Missing values
 
 
+ROW = np.arange(len(FRAME))
 GAPPY = FRAME.assign(
-    gain=FRAME["gain"].mask(np.arange(len(FRAME)) % 7 == 0),
-    race=FRAME["race"].mask(np.arange(len(FRAME)) % 11 == 0),
+    gain=FRAME["gain"].mask(ROW % 7 == 0),
+    race=FRAME["race"].mask(ROW % 11 == 0),
 )
 GAPPY_CSV = as_csv(GAPPY)
 GAPPY_SPACE = eh.Space.from_frame(GAPPY_CSV, protected=["sex"])
-WHOLE_ROWS = int(GAPPY[["gain", "race"]].notna().all(axis=1).sum())
+IS_WHOLE = GAPPY_CSV[["gain", "race"]].notna().all(axis=1).to_numpy()
+"""Which rows lack nothing."""
 
 
 def missing_in(subject):
-    return [one.name for one in subject.space.features if one.missing]
+    return [feature.name for feature in subject.space.features if feature.missing]
 
 
 @pytest.mark.parametrize("library", ["xgboost", "lightgbm", "sklearn"])
@@ -260,16 +284,18 @@ def test_a_model_that_takes_gaps_is_given_them_and_its_bias_is_found(library):
 def refusing(gaps):
     """A pipeline that refuses gaps in one column or in both."""
     words = (OneHotEncoder(), ["sex", "race"])
+    hours = (StandardScaler(), ["hours a week"])
     # A scaler hands gaps on, which the regression refuses.
-    gain = StandardScaler() if "gain" in gaps else SimpleImputer()
-    return encoded(words, (StandardScaler(), ["hours a week"]), (gain, ["gain"]))
+    scaler = StandardScaler() if "gain" in gaps else SimpleImputer()
+    return encoded(words, hours, (scaler, ["gain"]))
 
 
 @pytest.mark.parametrize("gaps", [["race"], ["gain", "race"]])
 def test_a_model_that_refuses_gaps_gets_none_and_rows_with_some_are_left_out(gaps):
     model = refusing(gaps).fit(FRAME, BIASED)
     subject = eh.Subject(model, GAPPY_SPACE, positive=1)
-    assert missing_in(subject) == [name for name in ["gain", "race"] if name not in gaps]
+    left = [name for name in ["gain", "race"] if name not in gaps]
+    assert missing_in(subject) == left
     expected = int(GAPPY[gaps].notna().all(axis=1).sum())
     found = eh.measure(subject, over="sex", limit=0.05)
     assert found.verdict == "fail"
@@ -280,28 +306,34 @@ def test_a_model_that_refuses_gaps_gets_none_and_rows_with_some_are_left_out(gap
     assert f"the {expected:,} of 1,500 given rows without missing" in str(given)
     uniform = eh.measure(subject, over="sex", sampler=eh.uniform(), limit=0.05)
     assert uniform.verdict == "fail"
-    found = eh.search(subject, over="sex", start=GAPPY_CSV, budget=eh.Budget(queries=500))
+    budget = eh.Budget(queries=500)
+    found = eh.search(subject, over="sex", start=GAPPY_CSV, budget=budget)
     assert len(found.to_frame())
 
 
 def test_weights_and_records_are_left_out_with_their_rows():
-    subject = eh.Subject(refusing(["gain", "race"]).fit(FRAME, BIASED), GAPPY_SPACE)
-    whole = eh.rows(GAPPY_CSV, weights=np.arange(len(GAPPY_CSV)))
-    kept = whole.complete(subject.space)
-    assert len(kept) == WHOLE_ROWS
+    model = refusing(["gain", "race"]).fit(FRAME, BIASED)
+    subject = eh.Subject(model, GAPPY_SPACE)
+    weighted = eh.rows(GAPPY_CSV, weights=ROW)
+    kept = weighted.complete(subject.space)
+    assert len(kept) == IS_WHOLE.sum()
     assert kept.weights is not None
-    is_whole = GAPPY_CSV[["gain", "race"]].notna().all(axis=1).to_numpy()
-    shares = np.flatnonzero(is_whole) / np.flatnonzero(is_whole).sum()
-    assert np.allclose(kept.weights / kept.weights.sum(), shares)
+    weights = ROW[IS_WHOLE]
+    shares = kept.weights / kept.weights.sum()
+    assert np.allclose(shares, weights / weights.sum())
     records = GAPPY_CSV.head(20).to_dict("records")
-    assert len(eh.rows(records).complete(subject.space)) == int(is_whole[:20].sum())
+    complete = eh.rows(records).complete(subject.space)
+    assert len(complete) == IS_WHOLE[:20].sum()
 
 
 def test_all_rows_left_out_is_an_error():
-    subject = eh.Subject(refusing(["gain", "race"]).fit(FRAME, BIASED), GAPPY_SPACE)
+    model = refusing(["gain", "race"]).fit(FRAME, BIASED)
+    subject = eh.Subject(model, GAPPY_SPACE)
     gaps = GAPPY_CSV[GAPPY_CSV["gain"].isna()]
     refused(
-        DataError, lambda: eh.measure(subject, sampler=eh.rows(gaps)), "refuses missing"
+        DataError,
+        lambda: eh.measure(subject, sampler=eh.rows(gaps)),
+        "refuses missing",
     )
 
 

@@ -21,7 +21,11 @@ from evenhand.subject.outcome_scale import (
 )
 
 SPACE = eh.Space(
-    [eh.category("sex", ["F", "M"]), eh.real("rate", 0, 1), eh.integer("age", 18, 90)],
+    [
+        eh.category("sex", ["F", "M"]),
+        eh.real("rate", 0, 1),
+        eh.integer("age", 18, 90),
+    ],
     protected=["sex"],
 )
 
@@ -94,7 +98,10 @@ def test_what_the_user_says_stands(options):
 def people_and_pay() -> tuple[pd.DataFrame, Any]:
     rng = np.random.default_rng(0)
     people = pd.DataFrame(
-        {"sex": rng.integers(0, 2, 500), "age": rng.integers(18, 90, 500)}
+        {
+            "sex": rng.integers(0, 2, 500),
+            "age": rng.integers(18, 90, 500),
+        }
     )
     return people, 100.0 * people["age"]
 
@@ -122,7 +129,10 @@ def test_scores_are_on_a_scale():
 
 def test_each_output_has_its_own_scale():
     def loan(people):
-        return {"granted": people["age"] > 30, "pay": salary(people)}
+        return {
+            "granted": people["age"] > 30,
+            "pay": salary(people),
+        }
 
     subject = eh.Subject(loan, SPACE, outputs=["granted", "pay"])
     notes = settle_differs(subject)
@@ -207,7 +217,12 @@ def test_a_replay_asks_by_the_threshold_of_the_result(tmp_path):
 
 def test_the_spread_is_that_of_the_rows_which_a_space_remembers():
     rng = np.random.default_rng(1)
-    people = pd.DataFrame({"sex": rng.choice(["F", "M"], 4000), "rate": rng.random(4000)})
+    people = pd.DataFrame(
+        {
+            "sex": rng.choice(["F", "M"], 4000),
+            "rate": rng.random(4000),
+        }
+    )
     # All but a few rows are close together, as uniform inputs are not.
     people.loc[people.index > 20, "rate"] = 0.5 + people["rate"] / 100
     space = eh.Space.from_frame(people, protected=["sex"])

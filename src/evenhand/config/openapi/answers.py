@@ -18,7 +18,11 @@ DEEPEST = 6
 
 
 def outcome_of(
-    operation: Operation, description: Description, names: Sequence[str], *, many: bool
+    operation: Operation,
+    description: Description,
+    names: Sequence[str],
+    *,
+    many: bool,
 ) -> str:
     """Return the likeliest path of the outcome, nothing where the description does not tell.
 
@@ -28,7 +32,9 @@ def outcome_of(
     for schema in _answers(operation, description):
         answer = _example(schema, description, DEEPEST)
         paths = outcome_paths(answer, INPUTS if many else None, names)
-        return paths[0] if paths else ""
+        if paths:
+            return paths[0]
+        return ""
     return ""
 
 
@@ -57,4 +63,6 @@ def _example(schema: Any, description: Description, depth: int) -> Any:
     if whole.get("type") == "array":
         item = _example(whole.get("items", {}), description, depth - 1)
         return [item] * INPUTS
-    return None if whole.get("type") == "object" else "text"
+    if whole.get("type") == "object":
+        return None
+    return "text"

@@ -96,15 +96,22 @@ class Description:
             )
         method = (with_body or asked)[0]
         own = item[method].get("parameters", [])
-        parameters = [self.followed(one) for one in [*item.get("parameters", []), *own]]
+        parameters = []
+        for one in [*item.get("parameters", []), *own]:
+            parameters.append(self.followed(one))
         return Operation(wanted, method, item[method], tuple(parameters))
 
     def followed(self, value: Any) -> Table:
         """Return what a reference stands for, anything else as it is."""
         for _ in range(DEEPEST):
             if not isinstance(value, dict) or "$ref" not in value:
-                return value if isinstance(value, dict) else {}
-            siblings = {key: inner for key, inner in value.items() if key != "$ref"}
+                if isinstance(value, dict):
+                    return value
+                return {}
+            siblings = {}
+            for key, inner in value.items():
+                if key != "$ref":
+                    siblings[key] = inner
             value = {**self._at(str(value["$ref"])), **siblings}
         raise ConfigError(f"{self.source}: a reference leads in a circle")
 
@@ -122,7 +129,9 @@ class Description:
                     f"{self.source}: the reference {clip(repr(reference))} leads nowhere"
                 )
             value = value[key]
-        return value if isinstance(value, dict) else {}
+        if isinstance(value, dict):
+            return value
+        return {}
 
     def schema(self, value: Any) -> tuple[Table, bool]:
         """Return a schema with its parts put together, and whether it also takes null."""
@@ -196,7 +205,9 @@ def _widest(kinds: list[str]) -> str:
     known = [kind for kind in kinds if kind != "null"]
     if "number" in known:
         return "number"
-    return known[0] if known else "null"
+    if known:
+        return known[0]
+    return "null"
 
 
 def _is_address(source: str) -> bool:

@@ -33,7 +33,9 @@ class Field:
     @property
     def key(self) -> str:
         """The last key on its path."""
-        return self.path[-1] if self.path else "value"
+        if self.path:
+            return self.path[-1]
+        return "value"
 
 
 @dataclass
@@ -106,7 +108,12 @@ class Fields:
         return found
 
     def _constant(
-        self, schema: Table, path: tuple[str, ...], why: str, *, required: bool
+        self,
+        schema: Table,
+        path: tuple[str, ...],
+        why: str,
+        *,
+        required: bool,
     ) -> Any:
         """Return what stands for a value that is no feature."""
         name = ".".join(path) or "the body"
@@ -168,8 +175,10 @@ def _number(schema: Table, path: tuple[str, ...], *, required: bool) -> Field:
     for key, end in ends.items():
         if end is None:
             lacks = "range"
+        elif is_whole:
+            declared[key] = int(end)
         else:
-            declared[key] = int(end) if is_whole else float(end)
+            declared[key] = float(end)
     step = schema.get("multipleOf", 1)
     if step != 1:
         declared["step"] = step
@@ -192,4 +201,6 @@ def _end(schema: Table, key: str, exclusive_key: str, sign: int) -> float | None
     inside: float = outside + sign * gap
     if end is None:
         return inside
-    return max(end, inside) if sign > 0 else min(end, inside)
+    if sign > 0:
+        return max(end, inside)
+    return min(end, inside)

@@ -120,7 +120,9 @@ class ServiceForm:
     ) -> Space:
         """Return the space of some declarations."""
         try:
-            features = [Feature.from_dict(name, table) for name, table in tables.items()]
+            features = []
+            for name, table in tables.items():
+                features.append(Feature.from_dict(name, table))
             return Space(features, list(protected))
         except EvenhandError as error:
             raise ConfigError(f"{self.source}: {self.operation}: {error}") from None
@@ -275,7 +277,10 @@ def _names(fields: Sequence[Field]) -> dict[tuple[str, ...], str]:
     names = {}
     for one in fields:
         is_unique = last[one.key] == 1
-        names[one.path] = one.key if is_unique else ".".join(one.path)
+        if is_unique:
+            names[one.path] = one.key
+        else:
+            names[one.path] = ".".join(one.path)
     return names
 
 

@@ -76,7 +76,10 @@ class _ApiDraft:
 def start(request: ApiRequest, talk: Dialogue) -> Started:
     """Write the configuration of a service that OpenAPI describes, and ask it one input."""
     form = read_form(request.source, request.path, server=request.server)
-    frame = None if request.data is None else read_frame(request.data)
+    if request.data is None:
+        frame = None
+    else:
+        frame = read_frame(request.data)
     draft = _drafted(request, form, frame, talk)
     table = _space_table(request, draft, frame)
     space = space_from_table(table, request.file)
@@ -95,7 +98,10 @@ def start(request: ApiRequest, talk: Dialogue) -> Started:
 
 
 def _drafted(
-    request: ApiRequest, form: ServiceForm, frame: pd.DataFrame | None, talk: Dialogue
+    request: ApiRequest,
+    form: ServiceForm,
+    frame: pd.DataFrame | None,
+    talk: Dialogue,
 ) -> _ApiDraft:
     """Return what the description, the user and the data say."""
     values = _given_values(request.values)
@@ -137,7 +143,10 @@ def _given_values(given: Sequence[str]) -> dict[str, str]:
 
 
 def _protected(
-    request: ApiRequest, form: ServiceForm, names: Sequence[str], talk: Dialogue
+    request: ApiRequest,
+    form: ServiceForm,
+    names: Sequence[str],
+    talk: Dialogue,
 ) -> list[str]:
     """Return the protected features: those that the user names, or a guess by their names."""
     if request.protected is not None:
@@ -176,9 +185,10 @@ def _space_table(
         table["from"] = relative(request.data, request.file)
         if request.target is not None:
             table["target"] = request.target
-        others = [
-            name for name in columns if name not in draft.tables and name != request.target
-        ]
+        others = []
+        for name in columns:
+            if name not in draft.tables and name != request.target:
+                others.append(name)
         if others:
             table["drop"] = others
     table["protected"] = draft.protected
@@ -197,24 +207,32 @@ def _learn(
     import time
 
     points, truths = _inputs(request, space, table)
-    options = {key: value for key, value in draft.subject.items() if key != "http"}
+    options = _options_of(draft.subject)
     if "response" not in options:
         found = discovered(draft.form.url, space, points, options)
         draft.subject = {**draft.subject, **found.options}
-        others = f", beside {', '.join(found.others)}" if found.others else ""
+        others = ""
+        if found.others:
+            others = f", beside {', '.join(found.others)}"
         draft.path_note = f"found in an answer{others}"
         talk.say(f"outcome: {found.field or 'the answer itself'}{others}")
-        options = {key: value for key, value in draft.subject.items() if key != "http"}
+        options = _options_of(draft.subject)
     else:
         draft.path_note = "as the description has it"
         talk.say(f"outcome: {options['response']['outcome']}, as the description has it")
     with Subject.of("http", draft.form.url, space, **options) as subject:
         begin = time.perf_counter()
         given = subject.decide(points)
-        seconds = (time.perf_counter() - begin) / max(len(points), 1)
+        elapsed = time.perf_counter() - begin
+    seconds = elapsed / max(len(points), 1)
     tried = TryOut(SeenAnswers(given, truths), seconds, expensive=True)
     say_cost(tried, draft, talk)
     favour(draft, tried.answers, request.positive, talk)
+
+
+def _options_of(subject: Table) -> Table:
+    """Return the options of a subject, without the address that it is built from."""
+    return {key: value for key, value in subject.items() if key != "http"}
 
 
 def _inputs(
@@ -225,7 +243,10 @@ def _inputs(
     if rows is None:
         return space.draw(FEW_ROWS, np.random.default_rng(0)), None
     some = sample(rows, request.target, FEW_ROWS)
-    truths = None if request.target is None else list(some[request.target])
+    if request.target is None:
+        truths = None
+    else:
+        truths = list(some[request.target])
     return space.encode(some), truths
 
 
@@ -235,7 +256,8 @@ def _write(request: ApiRequest, draft: _ApiDraft, table: Table, space: Space) ->
     if not has_rates:
         checks = [check for check in checks if check["job"] != "mine"]
     for check in checks:
-        if draft.queries is not None and "queries" in VERBS[check["job"]].bounds:
+        bounds = VERBS[check["job"]].bounds
+        if draft.queries is not None and "queries" in bounds:
             check["queries"] = draft.queries
     text = filled(
         TEMPLATE,

@@ -128,7 +128,9 @@ def audit(
             tested.space, checks, bounds, real=data is not None, rates=has_rates
         )
         found = run_all(tested, source, plans, **common)
-    return found if old is None else found.against(old, name=old_name)
+    if old is None:
+        return found
+    return found.against(old, name=old_name)
 
 
 def older_audit(baseline: Any) -> tuple[Audit | None, str]:
@@ -261,10 +263,16 @@ def _progress(name: str, number: int, plans: int) -> Progress:
 
 
 def _result_of(
-    plan: CheckPlan, name: str, run: Callable[[], Evidence], *, first: bool
+    plan: CheckPlan,
+    name: str,
+    run: Callable[[], Evidence],
+    *,
+    first: bool,
 ) -> CheckResult:
     """Return what came of a check; an error of the first one is raised, as nothing is lost."""
-    settings = {key: _json_value(value) for key, value in plan.settings.items()}
+    settings = {}
+    for key, value in plan.settings.items():
+        settings[key] = _json_value(value)
     try:
         return CheckResult(name, plan.job, settings, run())
     except EvenhandError as error:

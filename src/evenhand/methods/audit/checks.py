@@ -61,8 +61,13 @@ class CheckPlan:
             sets = [] if among is None else [among]
         about = "; ".join(_set_text(names) for names in sets)
         kind = self.settings.get("kind")
-        job = f"{kind} {self.job}" if kind else self.job
-        return f"{job} {clip(about, 80)}" if about else job
+        if kind:
+            job = f"{kind} {self.job}"
+        else:
+            job = self.job
+        if about:
+            return f"{job} {clip(about, 80)}"
+        return job
 
     def run(
         self,
@@ -75,7 +80,10 @@ class CheckPlan:
     ) -> Evidence:
         """Run the check, as the verb of its name would."""
         verb = verb_for(self.job, texts=not isinstance(subject, Subject))
-        settings = {key: value for key, value in self.settings.items() if key not in BUDGET}
+        settings = {}
+        for key, value in self.settings.items():
+            if key not in BUDGET:
+                settings[key] = value
         common: dict[str, Any] = {"seed": seed}
         if verb.bounds:
             bounds = {key: self.settings.get(key) for key in BUDGET}
@@ -92,7 +100,9 @@ class CheckPlan:
 
 
 def _set_text(names: str | Sequence[str]) -> str:
-    return names if isinstance(names, str) else " and ".join(names)
+    if isinstance(names, str):
+        return names
+    return " and ".join(names)
 
 
 def jobs() -> list[str]:
@@ -145,7 +155,9 @@ def checked_list(checks: Any) -> Any:
 def verb_for(job: str, *, texts: bool) -> Verb:
     """Return the verb that does a job, of tables or of texts."""
     verb = VERBS[job]
-    return VERBS[verb.for_texts] if texts and verb.for_texts else verb
+    if texts and verb.for_texts:
+        return VERBS[verb.for_texts]
+    return verb
 
 
 def parsed(
@@ -168,7 +180,10 @@ def parsed(
     """
     job = _job_of(number, check, where, log=log, written=written)
     place = f"{where}check {number} ({job})"
-    options = log_options(job) if log else verb_for(job, texts=texts).checks
+    if log:
+        options = log_options(job)
+    else:
+        options = verb_for(job, texts=texts).checks
     for key, value in check.items():
         if key == "job":
             continue

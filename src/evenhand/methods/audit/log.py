@@ -75,7 +75,10 @@ class DecisionLog:
         if job not in ERROR_RATES and not with_truth:
             described["truth"] = None
             described["truth_positive"] = None
-        known = {key: value for key, value in described.items() if value is not None}
+        known = {}
+        for key, value in described.items():
+            if value is not None:
+                known[key] = value
         return {key: value for key, value in known.items() if key in taken}
 
     def sets(self, job: str) -> list[tuple[str, ...]]:
@@ -174,7 +177,11 @@ def plans_of_log(
 
 
 def audited(
-    log: DecisionLog, plans: Sequence[CheckPlan], *, seed: int = 0, **common: Any
+    log: DecisionLog,
+    plans: Sequence[CheckPlan],
+    *,
+    seed: int = 0,
+    **common: Any,
 ) -> Audit:
     """Run the checks of a log; `common` goes to `run_all`."""
     notes = (log.note(),)
@@ -256,7 +263,9 @@ def audit_log(
     log = DecisionLog(frame, outcome, names, positive, truth, truth_positive, cuts)
     plans = plans_of_log(log, checked_list(checks))
     found = audited(log, plans, seed=seed, progress=progress)
-    return found if old is None else found.against(old, name=old_name)
+    if old is None:
+        return found
+    return found.against(old, name=old_name)
 
 
 def _checked_bins(bins: Any) -> dict[str, Any]:

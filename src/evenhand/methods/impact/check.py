@@ -174,4 +174,6 @@ def _different(sets: Iterable[Iterable[str]]) -> list[str]:
 
 def _unused(name: str, taken: Any) -> str:
     """Return a name that no column has yet."""
-    return name if name not in set(taken) else _unused(f"{name}_", taken)
+    if name not in set(taken):
+        return name
+    return _unused(f"{name}_", taken)

@@ -268,8 +268,13 @@ def _favourable_labels(decisions: DecisionColumns, *, scored: bool) -> dict[str,
 def _error_rates(rates: Iterable[CategoryRates]) -> dict[str, Any]:
     """Return the error rates of all sets as details hold them."""
     tables = [of_set.error_rates for of_set in rates]
-    found = [table.to_dict() for table in tables if table is not None]
-    return {"rates": found} if found else {}
+    found = []
+    for table in tables:
+        if table is not None:
+            found.append(table.to_dict())
+    if found:
+        return {"rates": found}
+    return {}
 
 
 def _rows_without_truth(cells: Any, decisions: DecisionColumns) -> list[str]:

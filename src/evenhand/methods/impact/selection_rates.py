@@ -319,7 +319,10 @@ def _unknown_rows(table: Mapping[str, Any], names: str) -> str:
     features = " or ".join(table["over"])
     labels = []
     for entry in table["unknown_as"]:
-        label = "missing" if entry["label"] is None else entry["label"]
+        if entry["label"] is None:
+            label = "missing"
+        else:
+            label = entry["label"]
         labels.append(f"{label} {number_text.count(entry['n'])}")
     if not labels:
         return messages.UNKNOWN_ROWS.format(
@@ -417,7 +420,10 @@ def frame(result: Result) -> Any:
     column_of: dict[str, str] = {}
     for table in tables_of(result):
         for name in table["over"]:
-            column_of[name] = f"by.{name}" if name in COLUMNS else name
+            if name in COLUMNS:
+                column_of[name] = f"by.{name}"
+            else:
+                column_of[name] = name
     rows = []
     for table in tables_of(result):
         for category in table["categories"]:

@@ -168,9 +168,10 @@ def _counted(
         rows = int(size)
         counts.total += rows
         labels = zip(over, category, known, strict=True)
-        absent = [
-            (name, label) for name, label, of_column in labels if label not in of_column
-        ]
+        absent = []
+        for name, label, of_column in labels:
+            if label not in of_column:
+                absent.append((name, label))
         # A row that lacks two characteristics counts for each of them.
         for key in absent:
             counts.unknown[key] += rows

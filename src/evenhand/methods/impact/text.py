@@ -150,7 +150,9 @@ def _note(table: Mapping[str, Any], category: Mapping[str, Any]) -> str:
         return "highest"
     if category["left_out"]:
         return str(category["left_out"])
-    return "" if category["n"] else NO_DATA
+    if category["n"]:
+        return ""
+    return NO_DATA
 
 
 def listed(table: Mapping[str, Any], most: int) -> list[Mapping[str, Any]]:
@@ -166,7 +168,9 @@ def _ratio(category: Mapping[str, Any]) -> float:
     ratio = category["ratio"]
     if ratio is not None and ratio["value"] is not None:
         return float(ratio["value"])
-    return 2.0 if category["n"] else 3.0
+    if category["n"]:
+        return 2.0
+    return 3.0
 
 
 def _score(score: Mapping[str, Any]) -> tuple[str, str]:

@@ -97,7 +97,12 @@ def number_errors(
 
 
 def _assurance(
-    terms: ErrorTerms, sampler: Rows, groups: NumberGroups, view: View, *, findings: int
+    terms: ErrorTerms,
+    sampler: Rows,
+    groups: NumberGroups,
+    view: View,
+    *,
+    findings: int,
 ) -> Assurance:
     exact = sampler.sample_of is None
     population = sampler.population(view.subject.space)
@@ -120,7 +125,10 @@ def _grouped(
     inside = (ids >= 0) & np.isfinite(truth)
     members, group = np.unique(ids[inside], return_inverse=True)
     is_whole = sampler.sample_of is None and sampler.weights is not None
-    weights = sampler.weights[inside] if is_whole and sampler.weights is not None else None
+    if is_whole and sampler.weights is not None:
+        weights = sampler.weights[inside]
+    else:
+        weights = None
     return NumberGroups(
         names,
         [groups.label(member) for member in members.tolist()],

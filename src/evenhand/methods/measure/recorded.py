@@ -181,7 +181,8 @@ def measure_log(
     check_groups(groups or {}, bins or {}, names)
     table, cuts = cut_columns(table, bins or {}, names)
     check_variety(table, _unbinned_numbers([*names, outcome], cuts, schema))
-    counted = [count_cells(table, keys, outcome, cuts) for keys in with_truth(sets, truth)]
+    counted_sets = with_truth(sets, truth)
+    counted = [count_cells(table, keys, outcome, cuts) for keys in counted_sets]
     favourable = favourable_of(counted[0], outcome, positive)
     decisions = DecisionColumns.of(counted[0], outcome, favourable, truth, truth_positive)
     space = Space(_features(sets, counted, groups or {}), protected=names)
@@ -208,7 +209,11 @@ def measure_log(
 
 
 def _check_rates(
-    level: float, limit: float | None, least: float | None, support: float, units: str
+    level: float,
+    limit: float | None,
+    least: float | None,
+    support: float,
+    units: str,
 ) -> None:
     """Refuse thresholds that no rate can be held against."""
     check_units(units)
@@ -260,7 +265,10 @@ def _features(
 
 def _category(cells: Any, name: str, declared: Sequence[Label]) -> Feature:
     """Return the groups of a column: those declared, those of its dtype, and those of its rows."""
-    given = category(name, declared).levels if len(declared) else ()
+    if len(declared):
+        given = category(name, declared).levels
+    else:
+        given = ()
     values = (*given, *declared_levels(cells[name]), *seen(cells, name))
     levels = dict.fromkeys(label_of(value) for value in values)
     if not levels:

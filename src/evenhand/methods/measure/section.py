@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 
 
 def section(
-    result: Result, statements: Sequence[Statement], name: str, room: int
+    result: Result,
+    statements: Sequence[Statement],
+    name: str,
+    room: int,
 ) -> Iterator[str]:
     """Return the findings as cards; of error rates those with a limit, and all in tables."""
     if not metric_tables(result):

@@ -62,7 +62,10 @@ class ErrorTerms:
 
 
 def error_rates(
-    tested: Subject, sets: Sequence[tuple[str, ...]], sampler: Sampler, terms: ErrorTerms
+    tested: Subject,
+    sets: Sequence[tuple[str, ...]],
+    sampler: Sampler,
+    terms: ErrorTerms,
 ) -> Result:
     """Return the error rates of the software among given rows, one table for each set."""
     check_level(terms.level)
@@ -121,7 +124,10 @@ def error_rates(
 
 
 def _findings(
-    table: MetricTable, judged: Sequence[str], limit: float | None, output: str
+    table: MetricTable,
+    judged: Sequence[str],
+    limit: float | None,
+    output: str,
 ) -> list[Finding]:
     found = []
     for metric in table.metrics:
@@ -135,7 +141,9 @@ def _findings(
 
 
 def _name(truth: Any) -> str:
-    return truth if isinstance(truth, str) else "truth"
+    if isinstance(truth, str):
+        return truth
+    return "truth"
 
 
 def truth_values(sampler: Rows, truth: Any) -> list[Any]:
@@ -160,7 +168,10 @@ def _column(frame: Any, name: str) -> list[Any]:
     else:
         table = eager(frame)
         columns = table.columns
-        values = table[name].to_list() if name in columns else []
+        if name in columns:
+            values = table[name].to_list()
+        else:
+            values = []
     if name not in columns:
         raise DataError(
             messages.TRUTH_NOT_A_COLUMN.format(

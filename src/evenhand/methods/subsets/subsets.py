@@ -249,7 +249,10 @@ def _findings(searches: Sequence[Search], kind: str) -> list[Finding]:
     for search in searches:
         answers = search.view.answers
         # The rates of all groups are compared, so that one of them rests on the favourable outcome.
-        favoured = len(answers) >= MOST if kind == "group" else None
+        if kind == "group":
+            favoured = len(answers) >= MOST
+        else:
+            favoured = None
         only_answer = search.view.only_answer(answers, favoured=favoured)
         for finding in search.findings():
             findings.append(replace(finding, only_answer=only_answer))

@@ -54,7 +54,9 @@ def _values(feature: Feature) -> str:
     """Return what values a feature has, in a few words."""
     if feature.kind != "category":
         return feature.domain
-    shown = [clip(str(level), 40) for level in feature.levels[:MOST_LEVELS]]
+    shown = []
+    for level in feature.levels[:MOST_LEVELS]:
+        shown.append(clip(str(level), 40))
     left_out = len(feature.levels) - len(shown)
     if left_out > 0:
         shown.append(f"… {number_text.count(left_out)} more")
@@ -115,7 +117,9 @@ def _pair(case: Case, name: str) -> tuple[str, str]:
 
 def _shown(person: Mapping[str, Any], name: str) -> str:
     value = person.get(name)
-    return "unknown" if value is None else str(value)
+    if value is None:
+        return "unknown"
+    return str(value)
 
 
 def _strong(value: object) -> Any:

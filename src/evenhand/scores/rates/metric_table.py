@@ -91,19 +91,34 @@ class MetricTable:
             return Estimate(math.nan, 0.0, 1.0, 0, 1.0, "enumerated", self.population)
         return Estimate(value, value, value, int(n), 1.0, "enumerated", self.population)
 
+    @property
+    def _people(self) -> Floats:
+        """How many people each cell has, whatever they weigh."""
+        if self.rows is None:
+            return self.counts
+        return self.rows
+
     @cached_property
     def _sizes(self) -> dict[str, Floats]:
         """How many people each rate of each group rests on."""
-        counts = self.counts if self.rows is None else self.rows
-        return {metric: RATES[metric].counted(counts)[1] for metric in self.metrics}
+        sizes = {}
+        for metric in self.metrics:
+            _, size = RATES[metric].counted(self._people)
+            sizes[metric] = size
+        return sizes
 
     def rates(self, metric: str) -> list[Estimate]:
         """Return the rate of each group, also of those that are not compared."""
         contrast = self._contrast(metric, np.arange(len(self.about)))
         if self.level < 1:
             return contrast.rates()
-        pairs = zip(contrast.shares.tolist(), self._sizes[metric].tolist(), strict=True)
-        return [self._exact(share, n) for share, n in pairs]
+        return self._all_exact(contrast.shares, self._sizes[metric])
+
+    def _all_exact(self, shares: Floats, sizes: Floats) -> list[Estimate]:
+        estimates = []
+        for share, n in zip(shares.tolist(), sizes.tolist(), strict=True):
+            estimates.append(self._exact(share, n))
+        return estimates
 
     def difference(self, metric: str) -> Estimate:
         """Return the highest rate minus the lowest."""
@@ -114,7 +129,7 @@ class MetricTable:
         if contrast.comparable:
             lowest, highest = _extremes(contrast)
             value = float(highest - lowest)
-        return self._exact(value, self._sizes[metric][self._compared].sum())
+        return self._exact(value, self._compared_size(metric))
 
     def ratio(self, metric: str) -> Estimate:
         """Return the lowest rate divided by the highest."""
@@ -125,17 +140,24 @@ class MetricTable:
         if contrast.comparable and contrast.hits.any():
             lowest, highest = _extremes(contrast)
             value = float(lowest / highest)
-        return self._exact(value, self._sizes[metric][self._compared].sum())
+        return self._exact(value, self._compared_size(metric))
+
+    def _compared_size(self, metric: str) -> float:
+        """Return how many people a rate of the groups that are compared rests on."""
+        sizes = self._sizes[metric]
+        return float(sizes[self._compared].sum())
 
     def to_best(self, metric: str) -> list[Estimate]:
         """Return the rate of each group that is compared, divided by the highest."""
         contrast = self._contrast(metric, self._compared)
         if self.level < 1:
-            return self._with_nobody(metric).to_best()[: len(self._compared)]
-        highest = np.nanmax(contrast.shares) if contrast.hits.any() else math.nan
-        sizes = self._sizes[metric][self._compared]
-        pairs = zip((contrast.shares / highest).tolist(), sizes.tolist(), strict=True)
-        return [self._exact(share, n) for share, n in pairs]
+            ratios = self._with_nobody(metric).to_best()
+            return ratios[: len(self._compared)]
+        highest = math.nan
+        if contrast.hits.any():
+            highest = float(np.nanmax(contrast.shares))
+        sizes = self._sizes[metric]
+        return self._all_exact(contrast.shares / highest, sizes[self._compared])
 
     def difference_finding(self, metric: str, limit: float | None) -> Finding:
         """Return what is found of the difference of a rate, with the rate of each group."""
@@ -198,24 +220,29 @@ class MetricTable:
         compared = set(self._compared.tolist())
         groups = []
         for place, about in enumerate(self.about):
-            estimates = {name: column[place].to_dict() for name, column in rates.items()}
-            counts = self.counts if self.rows is None else self.rows
+            estimates = {}
+            for name, column in rates.items():
+                estimates[name] = column[place].to_dict()
+            cells = self._people[place]
             group = {
                 "about": dict(about),
-                "n": int(counts[place].sum()),
+                "n": int(cells.sum()),
                 "compared": place in compared,
-                "counts": _counts(counts[place]),
+                "counts": _counts(cells),
                 "rates": estimates,
             }
             groups.append(group)
+        differences = {}
+        ratios = {}
+        for metric in self.metrics:
+            differences[metric] = self.difference(metric).to_dict()
+            ratios[metric] = self.ratio(metric).to_dict()
         return {
             "over": list(self.over),
             "metrics": list(self.metrics),
             "groups": groups,
-            "difference": {
-                metric: self.difference(metric).to_dict() for metric in self.metrics
-            },
-            "ratio": {metric: self.ratio(metric).to_dict() for metric in self.metrics},
+            "difference": differences,
+            "ratio": ratios,
         }
 
 
@@ -224,12 +251,15 @@ def _extremes(contrast: Contrast) -> tuple[Fraction, Fraction]:
 
     A score that equals a limit must not slip to its other side.
     """
-    found = []
-    for place in (np.nanargmin(contrast.shares), np.nanargmax(contrast.shares)):
-        hits = Fraction(float(contrast.hits[place]))
-        found.append(hits / Fraction(float(contrast.size[place])))
-    lowest, highest = found
+    lowest = _share(contrast, int(np.nanargmin(contrast.shares)))
+    highest = _share(contrast, int(np.nanargmax(contrast.shares)))
     return lowest, highest
+
+
+def _share(contrast: Contrast, place: int) -> Fraction:
+    hits = Fraction(float(contrast.hits[place]))
+    size = Fraction(float(contrast.size[place]))
+    return hits / size
 
 
 def _counts(cells: Floats) -> dict[str, int]:

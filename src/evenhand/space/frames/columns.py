@@ -23,7 +23,8 @@ def number_dtype(feature: Feature, dtype: Any) -> Any:
     if feature.kind in ("category", "date"):
         return None
     if dtype is None:
-        dtype = np.dtype(np.int64 if feature.kind == "integer" else np.float64)
+        is_whole = feature.kind == "integer"
+        dtype = np.dtype(np.int64 if is_whole else np.float64)
     if not isinstance(dtype, np.dtype):
         return None
     if feature.missing and dtype.kind in "iub":
@@ -81,10 +82,15 @@ def _pandas_dates(feature: Feature, column: Floats, dtype: Any, gap: Any) -> Any
     zone = getattr(dtype, "tz", None)
     kind = getattr(dtype, "kind", "O")
     if kind == "M":
-        unit = dtype.unit if zone is not None else np.datetime_data(dtype)[0]
+        if zone is not None:
+            unit = dtype.unit
+        else:
+            unit = np.datetime_data(dtype)[0]
         days[missing] = np.datetime64("NaT")
         values = pd.Series(days.astype(f"datetime64[{unit}]"))
-        return values.array if zone is None else values.dt.tz_localize(zone).array
+        if zone is not None:
+            values = values.dt.tz_localize(zone)
+        return values.array
     texts = iso_texts(column).astype(object)
     texts[missing] = gap
     if isinstance(dtype, np.dtype):
@@ -120,7 +126,9 @@ def _with_gaps(dtype: np.dtype[Any]) -> np.dtype[Any]:
     """Return the dtype that pandas gives such a column as soon as a value is missing."""
     if dtype.kind in "iu":
         return np.dtype(np.float64)
-    return np.dtype(object) if dtype.kind == "b" else dtype
+    if dtype.kind == "b":
+        return np.dtype(object)
+    return dtype
 
 
 def polars_column(feature: Feature, column: Floats, dtype: Any) -> Any:
@@ -131,17 +139,21 @@ def polars_column(feature: Feature, column: Floats, dtype: Any) -> Any:
     if feature.kind == "category":
         levels = pl.Series(feature.name, list(feature.levels), dtype=dtype)
         codes = pl.Series(column.astype(np.uint32))
-        return levels.gather(_polars_gaps(codes, missing))
+        codes = _polars_gaps(codes, missing)
+        return levels.gather(codes)
     if feature.kind == "date":
-        days = pl.Series(feature.name, column.astype(np.int32)).cast(pl.Date)
-        days = _polars_gaps(days, missing)
+        numbers = pl.Series(feature.name, column.astype(np.int32))
+        days = _polars_gaps(numbers.cast(pl.Date), missing)
         if dtype == pl.String:
             return days.dt.to_string("%Y-%m-%d")
-        return days if dtype is None else days.cast(dtype)
+        if dtype is None:
+            return days
+        return days.cast(dtype)
     known = np.where(missing, feature.low, column)
     numbers = np.ascontiguousarray(feature.numbers(known))
     series = pl.Series(feature.name, numbers)
-    series = series if dtype is None else series.cast(dtype)
+    if dtype is not None:
+        series = series.cast(dtype)
     return _polars_gaps(series, missing)
 
 
@@ -162,11 +174,16 @@ def pyarrow_column(feature: Feature, column: Floats, dtype: Any) -> Any:
         codes = pa.array(column.astype(np.int32), mask=missing)
         return _pyarrow_levels(feature.levels, codes, dtype)
     if feature.kind == "date":
-        days = pa.array(column.astype(np.int32), mask=missing).cast(pa.date32())
-        return days if dtype is None else days.cast(dtype)
+        numbers = pa.array(column.astype(np.int32), mask=missing)
+        days = numbers.cast(pa.date32())
+        if dtype is None:
+            return days
+        return days.cast(dtype)
     known = np.where(missing, feature.low, column)
     numbers = pa.array(feature.numbers(known), mask=missing)
-    return numbers if dtype is None else numbers.cast(dtype)
+    if dtype is None:
+        return numbers
+    return numbers.cast(dtype)
 
 
 def _pyarrow_levels(levels: tuple[Label, ...], codes: Any, dtype: Any) -> Any:
@@ -174,7 +191,10 @@ def _pyarrow_levels(levels: tuple[Label, ...], codes: Any, dtype: Any) -> Any:
 
     if dtype is not None and pa.types.is_dictionary(dtype):
         dictionary = pa.array(list(levels), type=dtype.value_type)
-        return pa.DictionaryArray.from_arrays(codes, dictionary).cast(dtype)
+        values = pa.DictionaryArray.from_arrays(codes, dictionary)
+        return values.cast(dtype)
     if "view" in str(dtype):  # which pyarrow cannot take from
-        return pa.array(list(levels)).take(codes).cast(dtype)
-    return pa.array(list(levels), type=dtype).take(codes)
+        values = pa.array(list(levels)).take(codes)
+        return values.cast(dtype)
+    typed_levels = pa.array(list(levels), type=dtype)
+    return typed_levels.take(codes)

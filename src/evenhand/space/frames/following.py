@@ -56,7 +56,10 @@ def _may_follow(feature: Feature, declared: Mapping[str, Any]) -> bool:
 
 
 def _following(
-    at: int, features: Sequence[Feature], dates: Sequence[int], points: Points
+    at: int,
+    features: Sequence[Feature],
+    dates: Sequence[int],
+    points: Points,
 ) -> Feature:
     """Return a feature with the first that it follows from, or as it is."""
     for text in _texts([features[date].name for date in dates]):
@@ -75,7 +78,12 @@ def _following(
 
 def _texts(dates: Sequence[str]) -> Iterator[str]:
     """Return all that could be made of dates."""
-    quoted = [f"`{date}`" if not date.isidentifier() else date for date in dates]
+    quoted = []
+    for date in dates:
+        if not date.isidentifier():
+            quoted.append(f"`{date}`")
+        else:
+            quoted.append(date)
     for name, (wanted, _) in FUNCTIONS.items():
         for chosen in itertools.permutations(quoted, wanted):
             yield f"{name}({', '.join(chosen)})"

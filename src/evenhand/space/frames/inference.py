@@ -53,9 +53,15 @@ def infer(
         if len(missing) and missing.all():
             features.append(_declared_only(name, table, len(missing)))
             continue
-        wanted = table.get("kind") if isinstance(table, Mapping) else None
+        if isinstance(table, Mapping):
+            wanted = table.get("kind")
+        else:
+            wanted = None
         rows = np.flatnonzero(~missing)
-        column = frame[name].filter((~missing).tolist()) if missing.any() else frame[name]
+        if missing.any():
+            column = frame[name].filter((~missing).tolist())
+        else:
+            column = frame[name]
         inferred = _infer_column(name, column, wanted, rows)
         if missing.any():
             inferred = replace(inferred, missing=float(missing.mean()))
@@ -77,7 +83,10 @@ def _declared_only(name: str, table: Any, rows: int) -> Feature:
 
 
 def _infer_column(
-    name: str, column: Any, wanted: str | None, rows: NDArray[np.intp]
+    name: str,
+    column: Any,
+    wanted: str | None,
+    rows: NDArray[np.intp],
 ) -> Feature:
     """Infer a feature from the values that are there; `rows` are their places in the frame."""
     import narwhals as nw

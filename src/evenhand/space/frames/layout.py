@@ -185,7 +185,9 @@ def _samples(feature: Feature) -> Floats:
     step = feature.step or (feature.high - feature.low) / 3
     numbers = np.array([feature.low, feature.high, feature.low + step])
     samples = feature.snap(np.minimum(numbers, feature.high))
-    return np.append(samples, feature.missing_code) if feature.missing else samples
+    if feature.missing:
+        return np.append(samples, feature.missing_code)
+    return samples
 
 
 def layout_of(frame: Any) -> Layout:

@@ -41,7 +41,10 @@ def is_date_column(name: str, values: Sequence[Any], rows: NDArray[np.intp]) -> 
 
 
 def check_dates(
-    name: str, values: Sequence[Any], days: Floats, rows: NDArray[np.intp]
+    name: str,
+    values: Sequence[Any],
+    days: Floats,
+    rows: NDArray[np.intp],
 ) -> None:
     """Refuse a value that is not a date."""
     wrong = np.isnan(days)
@@ -75,7 +78,10 @@ def _check_texts(name: str, values: Sequence[str], rows: NDArray[np.intp]) -> No
 
 
 def _refuse(
-    name: str, values: Sequence[Any], rows: NDArray[np.intp], few: NDArray[np.bool_]
+    name: str,
+    values: Sequence[Any],
+    rows: NDArray[np.intp],
+    few: NDArray[np.bool_],
 ) -> None:
     at = int(few.argmax())
     raise DataError(

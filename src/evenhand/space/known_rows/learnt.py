@@ -156,7 +156,9 @@ def _follows(source: _SeenValues, target: _SeenValues) -> Learnt | None:
     )
 
 
-def _implied(source: _SeenValues, target: _SeenValues, pairs: int) -> list[tuple[float, Learnt]]:
+def _implied(
+    source: _SeenValues, target: _SeenValues, pairs: int
+) -> list[tuple[float, Learnt]]:
     """Return what single values imply, each with how many exceptions chance would give."""
     if max(len(source.values), len(target.values)) > FEW_VALUES:
         return []

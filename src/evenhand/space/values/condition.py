@@ -170,7 +170,9 @@ class Condition:
             met &= column <= self.high
         elif self.below is not None:
             met &= column < self.below
-        return met | gaps if self.missing else met
+        if self.missing:
+            return met | gaps
+        return met
 
     def to_dict(self) -> dict[str, Any]:
         """Return the condition as JSON holds it, without what is open; dates are ISO texts."""
@@ -178,7 +180,10 @@ class Condition:
         for key in _ENDS:
             end = getattr(self, key)
             if end is not None:
-                table[key] = dates.iso_text(end) if self.dated else end
+                if self.dated:
+                    table[key] = dates.iso_text(end)
+                else:
+                    table[key] = end
         for key in ("levels", "without"):
             levels = getattr(self, key)
             if levels:
@@ -192,7 +197,10 @@ def condition_of(entry: Mapping[str, Any]) -> Condition:
     """Return a condition from its entry in JSON, where tuples are lists."""
     fields: dict[str, Any] = {}
     for key, value in entry.items():
-        fields[key] = tuple(value) if isinstance(value, list) else value
+        if isinstance(value, list):
+            fields[key] = tuple(value)
+        else:
+            fields[key] = value
     return Condition(**fields)
 
 

@@ -29,7 +29,9 @@ def day_of(value: Any) -> int | None:
     (30, 1, None)
     """
     if isinstance(value, np.datetime64):
-        return None if np.isnat(value) else int(value.astype("datetime64[D]").astype(int))
+        if np.isnat(value):
+            return None
+        return int(value.astype("datetime64[D]").astype(int))
     if isinstance(value, datetime.datetime):  # a pandas Timestamp is one too
         # Pandas' NaT is one as well, and differs from itself.
         value = value.date() if value == value else None

@@ -95,44 +95,50 @@ class Derivation:
         if len(names) != wanted:
             raise SpaceError(f"{what}: {name} takes {wanted} dates, not {len(names)}")
         sources = tuple(_source(source, features, what) for source in names)
-        of_sources = tuple(features[source] for source in sources)
-        if any(source.missing for source in of_sources) and not feature.missing:
+        dates = tuple(features[source] for source in sources)
+        may_lack_date = any(date.missing for date in dates)
+        if may_lack_date and not feature.missing:
             raise SpaceError(
                 f"{what}: {', '.join(names)} may be missing, and then it is, too; say missing ="
                 " true of it"
             )
-        return cls(text, target, sources, feature, of_sources, function)
+        return cls(text, target, sources, feature, dates, function)
 
     def values(self, points: Points) -> Floats:
         """Return the encoded value that follows for each point; NaN where it is no level."""
         columns = [points[:, source] for source in self.sources]
-        values = np.asarray(self.function(*columns), dtype=np.float64)
+        values = np.array(self.function(*columns), dtype=np.float64)
         if self.feature.kind == "category":
             values = self._codes(values)
-        for column, source in zip(columns, self.dates, strict=True):
-            values = np.where(source.is_missing(column), self.feature.missing_code, values)
+        for column, date in zip(columns, self.dates, strict=True):
+            values[date.is_missing(column)] = self.feature.missing_code
         return values
 
     def _codes(self, values: Floats) -> Floats:
         """Return the codes of levels that are numbers, NaN for what is none of them."""
         found, inverse = np.unique(values, return_inverse=True)
         levels = list(self.feature.levels)
-        codes = [levels.index(value) if value in levels else np.nan for value in found]
-        return np.array(codes, dtype=np.float64)[inverse.reshape(-1)]
+        codes = np.full(len(found), np.nan)
+        for place, value in enumerate(found):
+            if value in levels:
+                codes[place] = levels.index(value)
+        return codes[inverse.reshape(-1)]
 
     def holds(self, points: Points) -> Flags:
         """Return in which points the feature is what follows from the others."""
         column = points[:, self.target]
-        return np.asarray((self.values(points) == column) & self.feature.inside(column))
+        follows = self.values(points) == column
+        return np.asarray(follows & self.feature.inside(column))
 
 
 def _source(name: str, features: Sequence[Feature], what: str) -> int:
+    names = [feature.name for feature in features]
     dates = [feature.name for feature in features if feature.kind == "date"]
     if name not in dates:
         raise SpaceError(
             f"{what}: {name!r} is no date of the space; {nearest(name, dates)}"
         )
-    return [feature.name for feature in features].index(name)
+    return names.index(name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +174,8 @@ class Derivations:
 
     def within(self, columns: Iterable[int]) -> Derivations:
         """Return those of some columns, which hold all that these follow from."""
-        kept = [each for each in self.all if each.target in set(columns)]
+        chosen = set(columns)
+        kept = [derivation for derivation in self.all if derivation.target in chosen]
         return Derivations(tuple(kept))
 
     def fill(self, points: Points) -> Points:

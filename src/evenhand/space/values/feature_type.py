@@ -99,7 +99,9 @@ class Feature:
         if self.kind == "category":
             return len(self.levels)
         if self.step is None:
-            return 1 if self.low == self.high else math.inf
+            if self.low == self.high:
+                return 1
+            return math.inf
         if self.kind in WHOLE:
             return int(self.high - self.low) // int(self.step) + 1
         steps = (self.high - self.low) / self.step
@@ -144,7 +146,9 @@ class Feature:
         if isinstance(self.bins, int):
             edges = np.linspace(self.low, self.high, self.bins + 1)
             # A date begins a day, where there are days enough.
-            return np.round(edges) if self._has_days_for(self.bins) else edges
+            if self._has_days_for(self.bins):
+                return np.round(edges)
+            return edges
         return np.asarray(self.bins, dtype=np.float64)
 
     def _has_days_for(self, bins: int) -> bool:
@@ -182,7 +186,9 @@ class Feature:
         """How often the value is missing in uniform draws."""
         if self.missing is not True:
             return float(self.missing)
-        return _MISSING_SHARE if math.isinf(self.size) else 1 / (self.size + 1)
+        if math.isinf(self.size):
+            return _MISSING_SHARE
+        return 1 / (self.size + 1)
 
     @property
     def even(self) -> bool:
@@ -197,12 +203,16 @@ class Feature:
     @property
     def missing_word(self) -> str:
         """What people read for a missing value; a level of that name would be somebody else."""
-        return "missing" if "unknown" in self.levels else "unknown"
+        if "unknown" in self.levels:
+            return "missing"
+        return "unknown"
 
     @property
     def first_value(self) -> float:
         """The code of the first known value."""
-        return 0.0 if self.kind == "category" else float(self.low)
+        if self.kind == "category":
+            return 0.0
+        return float(self.low)
 
     @property
     def size_with_missing(self) -> int | float:
@@ -217,7 +227,9 @@ class Feature:
 
     def twin_values(self) -> Floats:
         """Return the values that a twin may have: known ones, unless missing ones are asked for."""
-        return self.values_with_missing() if self.twins_missing else self.values()
+        if self.twins_missing:
+            return self.values_with_missing()
+        return self.values()
 
     def draw(self, n: int, rng: np.random.Generator, out: Floats) -> None:
         """Fill `out` with `n` encoded values: uniform, and missing as often as it is declared."""

@@ -198,7 +198,9 @@ class EstimatorAdapter(Adapter):
         if found is None or not len(found) or len(self.outputs) > 1:
             return None
         labels = np.asarray(found).tolist()
-        return [labels] if self.outputs else list(labels)
+        if self.outputs:
+            return [labels]
+        return list(labels)
 
     @property
     def numbers(self) -> bool:
@@ -258,7 +260,9 @@ class EstimatorAdapter(Adapter):
             labels = np.asarray(self.model.predict(inputs))
             # CatBoost gives several classes as one column.
             is_column = labels.ndim == 2 and labels.shape[1] == 1
-            return labels[:, 0] if is_column and not self.outputs else labels
+            if is_column and not self.outputs:
+                return labels[:, 0]
+            return labels
         scores = self._scores(inputs)
         if self.output == "score":
             return scores
@@ -279,7 +283,9 @@ class EstimatorAdapter(Adapter):
             return np.asarray(probabilities[:, column], dtype=np.float64)
         # A decision function is positive for the last of two classes.
         scores = np.asarray(self.model.decision_function(inputs), dtype=np.float64)
-        return scores if column == 1 else -scores
+        if column == 1:
+            return scores
+        return -scores
 
     def _classes(self) -> list[Any]:
         return self.classes or []
@@ -323,11 +329,9 @@ class EstimatorAdapter(Adapter):
         if all_passed and all(_is_number(feature) for feature in space.features):
             return points.copy(order="K")  # since some models work in place
         frame = space.native(points)
-        return (
-            frame.to_numpy()
-            if hasattr(frame, "to_numpy")
-            else np.column_stack(frame.columns)
-        )
+        if hasattr(frame, "to_numpy"):
+            return frame.to_numpy()
+        return np.column_stack(frame.columns)
 
 
 def _is_number(feature: Feature) -> bool:

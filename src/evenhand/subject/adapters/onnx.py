@@ -147,7 +147,10 @@ class OnnxAdapter(Adapter):
             batch = points[start : start + size]
             missing = size - len(batch)
             # A model with a fixed batch size takes no less: the last point fills the batch up.
-            full = np.pad(batch, ((0, missing), (0, 0)), mode="edge") if missing else batch
+            if missing:
+                full = np.pad(batch, ((0, missing), (0, 0)), mode="edge")
+            else:
+                full = batch
             answers = self._answer(session, full, space)
             yield np.arange(start, start + len(batch)), answers[: len(batch)]
 
@@ -178,7 +181,8 @@ class OnnxAdapter(Adapter):
         names = [output.name for output in session.get_outputs()]
         if self.outputs:
             tensors = names if len(names) == 1 else self.outputs
-            return self._records(self._run(session, tensors, feed), len(points))
+            answers = self._run(session, tensors, feed)
+            return self._records(answers, len(points))
         # skl2onnx calls the tensor of labels so; other exporters put it first.
         label = "output_label" if "output_label" in names else names[0]
         outcomes: NDArray[np.generic]
@@ -322,11 +326,16 @@ def _fixed_batch(session: Any) -> int:
     """Return the batch size that a model was exported with, 0 where it takes any."""
     shape = session.get_inputs()[0].shape
     first = shape[0] if shape else None
-    return first if isinstance(first, int) and first > 0 else 0
+    if isinstance(first, int) and first > 0:
+        return first
+    return 0
 
 
 def _feed(
-    inputs: Sequence[Any], points: NDArray[np.float64], space: Space, path: Path
+    inputs: Sequence[Any],
+    points: NDArray[np.float64],
+    space: Space,
+    path: Path,
 ) -> dict[str, NDArray[Any]]:
     """Return the tensors that a model takes, by name."""
     passed: dict[str, int] = {}
@@ -354,12 +363,18 @@ def _feed(
     for tensor in inputs:
         position = passed[tensor.name]
         column = _column(space.features[position], points[:, position], tensor, path)
-        feed[tensor.name] = column if len(tensor.shape) == 1 else column.reshape(-1, 1)
+        if len(tensor.shape) == 1:
+            feed[tensor.name] = column
+        else:
+            feed[tensor.name] = column.reshape(-1, 1)
     return feed
 
 
 def _matrix(
-    tensor: Any, points: NDArray[np.float64], space: Space, path: Path
+    tensor: Any,
+    points: NDArray[np.float64],
+    space: Space,
+    path: Path,
 ) -> NDArray[Any]:
     """Return one tensor with a column for each feature that is passed."""
     positions = [at for at, feature in enumerate(space.features) if feature.passed]
@@ -377,7 +392,10 @@ def _matrix(
 
 
 def _column(
-    feature: Feature, codes: NDArray[np.float64], tensor: Any, path: Path
+    feature: Feature,
+    codes: NDArray[np.float64],
+    tensor: Any,
+    path: Path,
 ) -> NDArray[Any]:
     """Return the values of one feature in the type of a tensor."""
     textual = [isinstance(level, str) for level in feature.levels]

@@ -285,7 +285,9 @@ def _from_pickle(file: Path) -> Any:
 
 
 def _reason(error: Exception) -> str:
-    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    if str(error):
+        return f"{type(error).__name__}: {error}"
+    return type(error).__name__
 
 
 def _checked(model: Any, file: Path) -> Any:

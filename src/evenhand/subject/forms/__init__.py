@@ -12,7 +12,9 @@ if TYPE_CHECKING:
 
 def form_of(model: Any) -> ModelForm:
     """Return what a fitted model says of its inputs; of an unknown one, that nothing is known."""
-    libraries = [family.__module__.partition(".")[0] for family in type(model).__mro__]
+    libraries = []
+    for family in type(model).__mro__:
+        libraries.append(family.__module__.partition(".")[0])
     if hasattr(model, "booster_"):  # as LightGBM's estimators have, and ours of its files
         libraries.append("lightgbm")
     for library in libraries:

@@ -79,7 +79,10 @@ def _encoders(model: Any, names: Sequence[str]) -> Iterator[tuple[Any, list[str]
     """Yield what encodes columns as they come, with the names of these columns."""
     # HistGradientBoosting keeps its own encoder inside.
     own = getattr(model, "_preprocessor", None)
-    steps = _steps(model) if own is None else [own]
+    if own is None:
+        steps = _steps(model)
+    else:
+        steps = [own]
     for step in steps:
         if hasattr(step, "transformers_"):
             for inner, columns in _branches(step, names):

@@ -17,7 +17,10 @@ def xgboost_form(model: Any) -> ModelForm:
     booster = model.get_booster() if hasattr(model, "get_booster") else model
     names = booster.feature_names
     classes = getattr(model, "classes_", None)
-    labels = None if classes is None else tuple(np.asarray(classes).tolist())
+    if classes is None:
+        labels = None
+    else:
+        labels = tuple(np.asarray(classes).tolist())
     if not names:
         return ModelForm(classes=labels, takes_missing=True, library="xgboost")
     types = booster.feature_types or []

@@ -205,7 +205,13 @@ def test_parameters_of_the_path_and_the_query(read):
 
 def read_form_of(table, read, path):
     """Return the subject of another path."""
-    table = {**table, "paths": {"/score": table["paths"][path], **table["paths"]}}
+    table = {
+        **table,
+        "paths": {
+            "/score": table["paths"][path],
+            **table["paths"],
+        },
+    }
     _, subject = read(table)
     subject["http"] = subject["http"].replace("/score", path)
     return subject
@@ -268,9 +274,19 @@ def test_ranges_come_from_the_user_or_from_data(read):
         real("pay", 0.5, 9),
     ]
     assert list(space.features) == expected
-    data = pd.DataFrame({"age": [20, 70], "town": ["b", "a"], "pay": [1.5, 2.5]})
+    data = pd.DataFrame(
+        {
+            "age": [20, 70],
+            "town": ["b", "a"],
+            "pay": [1.5, 2.5],
+        }
+    )
     space, _ = read(table, data=data)
-    expected = [integer("age", 20, 70), category("town", ["a", "b"]), real("pay", 1.5, 2.5)]
+    expected = [
+        integer("age", 20, 70),
+        category("town", ["a", "b"]),
+        real("pay", 1.5, 2.5),
+    ]
     assert list(space.features) == expected
 
 

@@ -118,7 +118,9 @@ def test_a_drawing_that_the_notebook_shows_itself_is_not_shown_twice(found, monk
     mpl.use("Agg")
     display = found.plot()
     monkeypatch.setattr(
-        mpl, "get_backend", lambda: "module://matplotlib_inline.backend_inline"
+        mpl,
+        "get_backend",
+        lambda: "module://matplotlib_inline.backend_inline",
     )
     assert "<img" not in display._repr_html_()
     pyplot.close(display.figure_)

@@ -75,7 +75,10 @@ def regressor(library: str) -> Any:
     if library == "lightgbm":
         return module.LGBMRegressor(n_estimators=5, verbose=-1)
     return module.CatBoostRegressor(
-        iterations=5, verbose=0, allow_writing_files=False, cat_features=["sex", "race"]
+        iterations=5,
+        verbose=0,
+        allow_writing_files=False,
+        cat_features=["sex", "race"],
     )
 
 

@@ -34,11 +34,19 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 NUMERIC = Space(
-    [category("sex", [0, 1]), integer("age", 18, 90), real("rate", 0, 1, step=0.25)],
+    [
+        category("sex", [0, 1]),
+        integer("age", 18, 90),
+        real("rate", 0, 1, step=0.25),
+    ],
     protected=["sex"],
 )
 NAMED = Space(
-    [category("sex", ["F", "M"]), integer("age", 18, 90), real("rate", 0, 1, step=0.25)],
+    [
+        category("sex", ["F", "M"]),
+        integer("age", 18, 90),
+        real("rate", 0, 1, step=0.25),
+    ],
     protected=["sex"],
 )
 NAMED_TYPES = [
@@ -138,7 +146,12 @@ def test_features_that_are_not_passed_are_not_sent(tree, tree_file):
 
 
 def test_numeric_levels_are_sent_as_their_numbers(tmp_path):
-    space = Space([category("grade", [10, 30, 20]), integer("age", 18, 90)])
+    space = Space(
+        [
+            category("grade", [10, 30, 20]),
+            integer("age", 18, 90),
+        ]
+    )
     points = drawn(space)
     native = frame(space, points).to_numpy(float)
     labels = native[:, 0] + native[:, 1] > 70
@@ -294,7 +307,9 @@ def test_a_model_that_gives_no_label_says_so(tmp_path):
         [helper.make_tensor_value_info("Y", TensorProto.FLOAT, [None, 3])],
     )
     model = helper.make_model(
-        graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8
+        graph,
+        opset_imports=[helper.make_opsetid("", 17)],
+        ir_version=8,
     )
     path = tmp_path / "logits.onnx"
     path.write_bytes(model.SerializeToString())
@@ -313,7 +328,9 @@ def test_a_model_that_fails_is_a_crashed_subject(tmp_path):
         [table],
     )
     model = helper.make_model(
-        graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8
+        graph,
+        opset_imports=[helper.make_opsetid("", 17)],
+        ir_version=8,
     )
     path = tmp_path / "table.onnx"
     path.write_bytes(model.SerializeToString())
@@ -357,13 +374,18 @@ def test_gaps_are_nan_or_an_empty_text_and_whole_numbers_have_none(pipeline_file
     adapter = OnnxAdapter(pipeline_file)
     fed = _feed(adapter._session().get_inputs(), gaps, subject.space, pipeline_file)
     assert fed["sex"].ravel().tolist() == ["", "F"]
-    assert np.isnan(fed["rate"][0]) and fed["rate"][1] == 0.5
+    assert np.isnan(fed["rate"][0])
+    assert fed["rate"][1] == 0.5
     assert fed["age"].ravel().tolist() == [40, 40]
 
 
 def test_a_planted_bias_is_found_among_people_with_gaps(tmp_path):
     space = Space(
-        [category("sex", [0, 1]), integer("age", 18, 90, missing=0.2)], protected=["sex"]
+        [
+            category("sex", [0, 1]),
+            integer("age", 18, 90, missing=0.2),
+        ],
+        protected=["sex"],
     )
     points = space.draw(2000, np.random.default_rng(0))
     model = DecisionTreeClassifier(random_state=0, max_depth=5)
@@ -377,12 +399,14 @@ def test_a_planted_bias_is_found_among_people_with_gaps(tmp_path):
 
 
 def test_dates_are_texts(tmp_path):
-    inputs = [helper.make_tensor_value_info(name, 8, [None, 1]) for name in ("day", "sex")]
+    inputs = []
+    for name in ("day", "sex"):
+        inputs.append(helper.make_tensor_value_info(name, 8, [None, 1]))
     same = helper.make_node("Identity", ["day"], ["label"])
     unused = helper.make_node("Identity", ["sex"], ["other"])
-    outputs = [
-        helper.make_tensor_value_info(name, 8, [None, 1]) for name in ("label", "other")
-    ]
+    outputs = []
+    for name in ("label", "other"):
+        outputs.append(helper.make_tensor_value_info(name, 8, [None, 1]))
     graph = helper.make_graph([same, unused], "same", inputs, outputs)
     opset = [helper.make_opsetid("", 17)]
     path = tmp_path / "same.onnx"
@@ -390,7 +414,10 @@ def test_dates_are_texts(tmp_path):
         helper.make_model(graph, opset_imports=opset, ir_version=8).SerializeToString()
     )
     space = Space(
-        [date("day", "2020-01-01", "2020-12-31"), category("sex", ["F", "M"])],
+        [
+            date("day", "2020-01-01", "2020-12-31"),
+            category("sex", ["F", "M"]),
+        ],
         protected=["sex"],
     )
     subject = Subject.onnx(path, space)

@@ -139,7 +139,9 @@ def test_both_versions_of_a_pickle_are_named(tmp_path):
         load_model(path, allow_pickle=True)
     assert len(given) == 1  # and not one for each part
     sentence = str(given[0].message)
-    assert other in sentence and current in sentence and "m.pkl" in sentence
+    assert other in sentence
+    assert current in sentence
+    assert "m.pkl" in sentence
     broken = pickled.replace(b"sklearn.pipeline", b"sklearn.pipelino")
     path.write_bytes(broken.replace(current.encode(), other.encode()))
     message = refusal(path, allow_pickle=True)
@@ -220,7 +222,10 @@ def test_a_saved_model_is_known_to_a_ledger_by_its_file(tmp_path):
     file = tmp_path / "model.pkl"
     joblib.dump(LogisticRegression().fit([[0], [1]], [0, 1]), file)
     subject = Subject.saved(
-        file, Space([integer("x", 0, 1)]), allow_pickle=True, ledger=tmp_path / "a.ledger"
+        file,
+        Space([integer("x", 0, 1)]),
+        allow_pickle=True,
+        ledger=tmp_path / "a.ledger",
     )
     assert subject.adapter.identity.startswith(identity_of(file))
     assert subject.decide([{"x": 0}, {"x": 1}]).tolist() == [0, 1]
@@ -233,7 +238,10 @@ def evened(model: Any, **options: Any) -> Any:
     from evenhand.space.space import Space
 
     space = Space(
-        [category("sex", [False, True]), integer("age", 0, 9)],
+        [
+            category("sex", [False, True]),
+            integer("age", 0, 9),
+        ],
         ["sex"],
         ["age < 9 or not sex"],
     )
@@ -298,7 +306,9 @@ def test_what_skops_cannot_keep_is_offered_as_joblib(tmp_path):
     save_model(even, tmp_path / "m.joblib")
     assert load_model(tmp_path / "m.joblib", allow_pickle=True).space == even.space
     message = refused(
-        UsageError, lambda: save_model(model, tmp_path / "m.pkl"), "cannot be pickled"
+        UsageError,
+        lambda: save_model(model, tmp_path / "m.pkl"),
+        "cannot be pickled",
     )
     assert "m.pkl" in message
     assert sorted(file.name for file in tmp_path.iterdir()) == ["m.joblib", "n.skops"]
@@ -312,7 +322,9 @@ def test_what_cannot_be_saved_is_refused_in_one_sentence(model, tmp_path):
         "did you mean '.skops'?",
     )
     refused(
-        UsageError, lambda: save_model(model, tmp_path / "m.onnx"), "unknown suffix '.onnx'"
+        UsageError,
+        lambda: save_model(model, tmp_path / "m.onnx"),
+        "unknown suffix '.onnx'",
     )
     refused(
         UsageError,
@@ -327,7 +339,9 @@ def test_what_cannot_be_saved_is_refused_in_one_sentence(model, tmp_path):
     )
     (tmp_path / "folder.pkl").mkdir()
     refused(
-        UsageError, lambda: save_model(model, tmp_path / "folder.pkl"), "Is a directory"
+        UsageError,
+        lambda: save_model(model, tmp_path / "folder.pkl"),
+        "Is a directory",
     )
 
 

@@ -59,7 +59,10 @@ def check_readable(file: Path, suffixes: tuple[str, ...]) -> None:
 
 
 def not_a_model(
-    file: Path, library: str, error: Exception, written: str = ""
+    file: Path,
+    library: str,
+    error: Exception,
+    written: str = "",
 ) -> UsageError:
     """Return the error for a file that a library cannot read, with both versions if known."""
     reason = clip(str(error) or type(error).__name__)

@@ -46,7 +46,9 @@ class LightgbmAdapter(BoosterAdapter):
     @classmethod
     def wrap(cls, model: Any) -> Any:
         """Return a Booster as an estimator."""
-        return lightgbm_model(model) if cls.accepts(model) else model
+        if cls.accepts(model):
+            return lightgbm_model(model)
+        return model
 
 
 class LightgbmRegressor:
@@ -117,4 +119,6 @@ def lightgbm_model(booster: Any) -> LightgbmRegressor:
     found = _OBJECTIVE.search(booster.model_to_string(num_iteration=1))
     objective = found.group(1) if found else ""
     classifies = objective in ("binary", "multiclass", "multiclassova")
-    return LightgbmClassifier(booster) if classifies else LightgbmRegressor(booster)
+    if classifies:
+        return LightgbmClassifier(booster)
+    return LightgbmRegressor(booster)

@@ -192,4 +192,6 @@ class Exchange:
 
 
 def _attempts(attempt: int) -> str:
-    return f" ({attempt} attempts)" if attempt > 1 else ""
+    if attempt > 1:
+        return f" ({attempt} attempts)"
+    return ""

@@ -108,7 +108,9 @@ class OutcomePath:
 
 def _step(match: re.Match[str]) -> Step:
     if match["index"] is not None:
-        return int(match["index"]) if match["index"].isdigit() else EACH
+        if match["index"].isdigit():
+            return int(match["index"])
+        return EACH
     if match["quoted"] is not None:
         text = match["quoted"]
         return str(json.loads(f'"{text}"'))
@@ -147,7 +149,10 @@ def _without(step: str, value: Any, place: str) -> str:
     inside = f" in {place!r}" if place else ""
     if not isinstance(value, dict):
         return f"{seen(value)} instead of an object with {step!r}{inside}"
-    close = f" ({nearest(step, value)})" if value else ""
+    if value:
+        close = f" ({nearest(step, value)})"
+    else:
+        close = ""
     return f"an object without {step!r}{inside}{close}"
 
 
@@ -173,8 +178,13 @@ def joined(place: str, key: str) -> str:
     >>> joined("results[]", "odd key")
     'results[]."odd key"'
     """
-    written = key if _PLAIN_KEY.fullmatch(key) else json.dumps(key)
-    return f"{place}.{written}" if place else written
+    if _PLAIN_KEY.fullmatch(key):
+        written = key
+    else:
+        written = json.dumps(key)
+    if place:
+        return f"{place}.{written}"
+    return written
 
 
 def outcome_paths(answer: Any, count: int | None, names: Collection[str] = ()) -> list[str]:
@@ -211,7 +221,10 @@ def _leaves(value: Any, place: str, count: int | None, depth: int) -> Iterator[s
 
 
 def _leaves_of_list(
-    items: list[Any], place: str, count: int | None, depth: int
+    items: list[Any],
+    place: str,
+    count: int | None,
+    depth: int,
 ) -> Iterator[str]:
     if not depth:
         return
@@ -225,7 +238,10 @@ def _leaves_of_list(
 
 def _unlikeliness(path: str, names: Collection[str]) -> tuple[bool, bool, int, int]:
     """Return how unlikely a path is that of the outcome, to sort by."""
-    keys = [step for step in OutcomePath.of(path, "").steps if isinstance(step, str)]
+    keys = []
+    for step in OutcomePath.of(path, "").steps:
+        if isinstance(step, str):
+            keys.append(step)
     last = keys[-1].lower() if keys else ""
     rank = len(_USUAL)
     for place, word in enumerate(_USUAL):

@@ -183,9 +183,9 @@ class RequestTemplate:
         if isinstance(value, str):
             return self._text_filler(value, where, many=many)
         if isinstance(value, Mapping):
-            fields = {
-                key: self._filler(inner, where, many=many) for key, inner in value.items()
-            }
+            fields = {}
+            for key, inner in value.items():
+                fields[key] = self._filler(inner, where, many=many)
             return lambda records: {key: fill(records) for key, fill in fields.items()}
         if isinstance(value, list | tuple):
             is_pattern = many and len(value) == 1 and _is_of_one_input(value[0])
@@ -387,7 +387,9 @@ def text_of(value: Any) -> str:
     """
     if value is None:
         return ""
-    return value if isinstance(value, str) else json.dumps(value)
+    if isinstance(value, str):
+        return value
+    return json.dumps(value)
 
 
 def is_latin(text: str) -> bool:

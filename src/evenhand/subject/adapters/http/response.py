@@ -68,7 +68,9 @@ class ResponseReader:
         Raises a ValueError that says what there is instead.
         """
         if self._paths:
-            columns = [self._at(self._paths[name], answer, count) for name in outputs]
+            columns = []
+            for name in outputs:
+                columns.append(self._at(self._paths[name], answer, count))
             return [list(row) for row in zip(*columns, strict=True)]
         if self._path is not None:
             return self._at(self._path, answer, count)

@@ -158,7 +158,10 @@ def discovered(
     names = [feature.name for feature in space.features if feature.passed]
     tried: list[Mapping[str, Any]] = []
     given = options.get("request")
-    forms = _forms(service) if given is None else iter([given])
+    if given is None:
+        forms = _forms(service)
+    else:
+        forms = iter([given])
     for request in forms:
         if request in tried:
             continue
@@ -195,10 +198,19 @@ def _missed(service: _Service) -> Iterator[dict[str, Any]]:
     """Yield forms with the fields that the service says it misses, as FastAPI does."""
     missing: list[str] = []
     query: list[str] = []
-    content = service.last.content if service.last is not None else None
-    details = content.get("detail") if isinstance(content, dict) else None
+    if service.last is not None:
+        content = service.last.content
+    else:
+        content = None
+    if isinstance(content, dict):
+        details = content.get("detail")
+    else:
+        details = None
     for detail in details if isinstance(details, list) else []:
-        place = detail.get("loc") if isinstance(detail, dict) else None
+        if isinstance(detail, dict):
+            place = detail.get("loc")
+        else:
+            place = None
         if not isinstance(place, list) or len(place) < 2:
             continue
         if place[0] == "query":
@@ -219,7 +231,10 @@ def _missed(service: _Service) -> Iterator[dict[str, Any]]:
 
 
 def _found(
-    request: Mapping[str, Any], answer: Any, count: int | None, names: Sequence[str]
+    request: Mapping[str, Any],
+    answer: Any,
+    count: int | None,
+    names: Sequence[str],
 ) -> FoundForm | None:
     """Return the form of a request that was answered with outcomes."""
     paths = outcome_paths(answer, count, names)
@@ -244,7 +259,10 @@ def _no_form(service: _Service) -> SubjectCrashed:
     """Return the sentence about a service that takes no form that was tried."""
     last = service.last
     assert last is not None
-    keys = seen(last.content) if last.is_json and isinstance(last.content, dict) else None
+    if last.is_json and isinstance(last.content, dict):
+        keys = seen(last.content)
+    else:
+        keys = None
     text = clip(service.shown) or "nothing"
     answer = f"{keys}, {text}" if keys else text
     return SubjectCrashed(

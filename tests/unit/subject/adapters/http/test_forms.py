@@ -154,7 +154,13 @@ def test_a_secret_is_in_no_message_identity_or_pickle(service, monkeypatch):
 
 def test_a_secret_is_in_no_result_and_no_ledger(service, monkeypatch, tmp_path):
     monkeypatch.setenv("SCORE_TOKEN", "open sesame")
-    space = eh.Space([eh.category("sex", ["F", "M"]), eh.integer("age", 0, 9)], ["sex"])
+    space = eh.Space(
+        [
+            eh.category("sex", ["F", "M"]),
+            eh.integer("age", 0, 9),
+        ],
+        ["sex"],
+    )
     adapter = secret_adapter(service, request={"query": {"key": "${SCORE_TOKEN}"}})
     with eh.Subject(adapter, space, ledger=tmp_path / "a.db") as subject:
         found = eh.measure(subject, limit=0.05)

@@ -15,7 +15,13 @@ from tests.support.helpers import sentence
 
 URL = "http://127.0.0.1:8000/score"
 RECORDS: list[Any] = [{"sex": "F", "age": 30}, {"sex": "M", "age": 41}]
-SPACE = Space([category("sex", ["F", "M"]), integer("age", 18, 90)], protected=["sex"])
+SPACE = Space(
+    [
+        category("sex", ["F", "M"]),
+        integer("age", 18, 90),
+    ],
+    protected=["sex"],
+)
 
 
 def sent(request, records=RECORDS, url=URL, **options):
@@ -23,7 +29,9 @@ def sent(request, records=RECORDS, url=URL, **options):
     template = RequestTemplate(url, request, **options)
     count = 1 if template.per_record else len(records)
     wire = template.filled(records[:count])
-    return None if wire.body is None else json.loads(wire.body)
+    if wire.body is None:
+        return None
+    return json.loads(wire.body)
 
 
 def refused(request, *words, url=URL, **options):

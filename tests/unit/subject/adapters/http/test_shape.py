@@ -12,13 +12,21 @@ from evenhand.subject.adapters.http.shape import discovered
 from evenhand.subject.subject import Subject
 from tests.support.helpers import sentence
 
-SPACE = Space([category("sex", ["F", "M"]), integer("age", 18, 90)], protected=["sex"])
+SPACE = Space(
+    [
+        category("sex", ["F", "M"]),
+        integer("age", 18, 90),
+    ],
+    protected=["sex"],
+)
 POINTS = np.array([[0, 30], [1, 50], [0, 60], [1, 20]], dtype=np.float64)
 TRUTH = ["no", "yes", "yes", "no"]
 
 
 def decision(person):
-    return "yes" if person["age"] > 40 else "no"
+    if person["age"] > 40:
+        return "yes"
+    return "no"
 
 
 def decisions(people):
@@ -36,7 +44,11 @@ def bare_list(body, path):
 
 
 def one_alone(body, path):
-    return {"age": body["age"], "verdict": decision(body), "ms": 3}
+    return {
+        "age": body["age"],
+        "verdict": decision(body),
+        "ms": 3,
+    }
 
 
 def named_batch(body, path):
