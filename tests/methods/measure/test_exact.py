@@ -234,7 +234,7 @@ def test_exact_scores_of_several_labels(world, data):
     if None not in scores:
         some_labels = st.lists(st.sampled_from(LABELS), min_size=1, max_size=2, unique=True)
         wanted = data.draw(some_labels)
-        found = exact(world, over, "group", positive=wanted)
+        found = exact(world, over, "group", positive=wanted, labels=LABELS)
         check(found, world.group(over, wanted.__contains__))
         each = exact(world, over, "group", labels=LABELS)
         # One finding for each label, the largest first.

@@ -454,6 +454,8 @@ def test_the_time_budget_ends_a_run():
 WATCHED = """
     import time
     import evenhand as eh
+    from evenhand.runtime import progress
+    progress.PATIENCE = 0.0
     space = eh.Space([eh.category("sex", ["F", "M"]), eh.integer("age", 18, 90)], protected=["sex"])
     def slow(people):
         time.sleep(0.05)

@@ -1384,11 +1384,11 @@ class TestRefused:
             return eh.repair(pipeline(), rare[1:], GRANTED[1:], **given)
 
         words = [
-            "unknown categories ['rare']",
+            "'race' has the level 'rare'",
             "no training row has race = 'rare'",
             "handle_unknown='ignore'",
         ]
-        refused(SubjectCrashed, mended, *words)
+        refused(UsageError, mended, *words)
 
     def test_a_model_that_is_not_deterministic(self):
         class Coin:

@@ -520,13 +520,24 @@ def test_a_wrong_setting_of_a_check_exits_with_2(run, project):
     assert "limit" in run("search", expect=2)
 
 
+AT_ONCE = """
+import sys
+from evenhand.cli.main import main
+from evenhand.runtime import progress
+
+progress.PATIENCE = 0.0
+sys.exit(main(sys.argv[1:]))
+"""
+"""The command line, whose progress shows from the beginning."""
+
+
 def test_a_terminal_sees_how_the_search_goes(project):
     folder = project(FUNCTION, space=WIDE)
     ours, theirs = pty.openpty()
     command = [
         sys.executable,
-        "-m",
-        "evenhand.cli.main",
+        "-c",
+        AT_ONCE,
         "search",
         "--queries",
         "20000",

@@ -494,7 +494,7 @@ def test_names_of_outcomes_are_json_where_the_program_prints_json(tmp_path):
         ]
     with Subject.stream(argv, SPACE, outputs=BOTH, positive={"decision": 1}) as subject:
         refused(
-            BadOutcome, lambda: subject.decide(POINTS), "output 'decision'", "positive = 1"
+            UsageError, lambda: subject.decide(POINTS), "output 'decision'", "positive = 1"
         )
     refused(
         UsageError,
@@ -818,7 +818,7 @@ def test_favourable_numbers_and_their_types():
     several = Subject(lambda frame: frame["age"], SPACE, positive=[3, np.int64(4)])
     assert np.flatnonzero(several.favourable(several.decide(POINTS))).tolist() == [3, 4]
     refused(
-        BadOutcome,
+        UsageError,
         lambda: Subject(lambda f: f["sex"], SPACE, positive=[3, 4]).decide(POINTS),
         "positive = 3",
     )

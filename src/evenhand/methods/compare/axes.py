@@ -6,6 +6,7 @@ Either is given by name or as a function; a bias may also have been measured els
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -364,13 +365,16 @@ def _estimates(name: str, value: Any, runs: int) -> list[Estimate]:
         )
         raise UsageError(message)
     try:
-        return [_exact(float(number)) for number in numbers]
+        biases = [float(number) for number in numbers]
     except (TypeError, ValueError):
+        biases = [math.nan]
+    if any(math.isnan(bias) for bias in biases):
         message = messages.MEASURED_BIAS_NOT_A_NUMBER.format(
             name=repr(name),
             value=clip(repr(value)),
         )
-        raise UsageError(message) from None
+        raise UsageError(message)
+    return [_exact(bias) for bias in biases]
 
 
 def _values(estimates: Sequence[Estimate]) -> list[float]:

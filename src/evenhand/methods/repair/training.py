@@ -155,12 +155,13 @@ def unseen_levels_explained(train: LabelledRows) -> Iterator[None]:
     """Explain a failure over a level that no training row has: encoders refuse unseen levels."""
     try:
         yield
-    except SubjectCrashed as error:
+    except (SubjectCrashed, UsageError) as error:
         for name, level in train.unseen_levels:
-            if str(level) in str(error):
+            if repr(level) in str(error):
                 value = f"{name} = {level!r}"
                 message = messages.UNSEEN_LEVEL.format(error=error, value=value)
-                raise SubjectCrashed(message) from error
+                # A model that tells its levels is refused before it is asked.
+                raise type(error)(message) from error
         raise
 
 

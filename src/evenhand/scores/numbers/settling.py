@@ -54,7 +54,7 @@ def _may_be_numbers(subject: Subject, name: str) -> bool:
         return True
     if name not in subject.answered:
         subject.decide(scale_points(subject.space, 1)[0])
-    return subject.answered[name] == "f"
+    return subject.answered.get(name) == "f"
 
 
 def _settle(subject: Subject, names: list[str], meter: Meter | None) -> None:
