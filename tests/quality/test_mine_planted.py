@@ -14,6 +14,7 @@ from evenhand.methods.mine.claims.words import OutcomeWords
 from evenhand.methods.mine.findings import MiningPart, rank, write_findings
 from evenhand.methods.mine.ranking import Ranking
 from evenhand.methods.mine.rule_sets import Mining, RuleSetOptions, Treated
+from evenhand.scores.numbers.unit_scale import UnitLimit
 from evenhand.space.rule import Rule
 from tests.support.simulation import plausible, slow
 
@@ -149,8 +150,9 @@ def mined(
     treated = Treated(CELLS[cell], values, "people", "rows")
     mining = Mining.of(SMALL, SMALL.names, treated, RuleSetOptions(support=0.2))
     part = MiningPart(mining, OutcomeWords("yes"))
-    (ranked,) = rank([part], level=0.95, limit=limit, top=top)
-    findings, (entry,) = write_findings([ranked], [[()] * len(ranked.stories)], [None])
+    (ranked,) = rank([part], level=0.95, limits=UnitLimit(limit), top=top)
+    no_cases = [()] * len(ranked.stories)
+    findings, (entry,) = write_findings([ranked], [no_cases], [None])
     return Mined(findings, entry, mining)
 
 

@@ -30,8 +30,9 @@ def sides(inside: np.ndarray, outside: np.ndarray) -> tuple[np.ndarray, ...]:
 )
 def test_limits_hold_their_level(shape, runs):
     rng = np.random.default_rng(1)
-    first = rng.beta(*shape, size=(runs, 60))
-    second = rng.beta(*shape, size=(runs, 300))
+    a, b = shape
+    first = rng.beta(a, b, size=(runs, 60))
+    second = rng.beta(a, b, size=(runs, 300))
     means = SimultaneousMeans(0.9)
     low, high = means.difference_of(sides(first, second))
     misses = int(((low > 0) | (high < 0)).sum())
