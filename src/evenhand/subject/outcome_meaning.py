@@ -197,6 +197,12 @@ class Meaning:
         return not self.known and not self.values
 
     @property
+    def has_threshold(self) -> bool:
+        """Whether the user says how far apart outcomes must be, which may be any numbers."""
+        is_open = self.labels is None and self.known is None and self.positive is None
+        return is_open and isinstance(self.differs, float)
+
+    @property
     def measured(self) -> bool:
         """Whether outcomes are amounts with no favourable one, whose means are compared."""
         is_amount = self.numbers or self.scale is not None

@@ -198,3 +198,12 @@ def test_infinite_outcomes_have_no_mean():
         return np.where(people["skill"] > 0.99, np.inf, salary(people))
 
     refused(UsageError, lambda: eh.measure(broken, SPACE, kind="group"), "inf", "no mean")
+
+
+def test_a_threshold_of_the_user_says_that_outcomes_are_numbers():
+    subject = eh.Subject(salary, SPACE, differs=500.0)
+    found = eh.measure(subject, kind="group", limit=0.2)
+    assert [finding.unit for finding in found.findings] == ["amount", "amount"]
+    assert found.verdict == "fail"
+    assert found.worst.limit > 0
+    assert "differs" not in found.details

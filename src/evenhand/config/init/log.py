@@ -15,6 +15,7 @@ from evenhand.methods.audit.log import usual_of_log
 from evenhand.population.recorded import number_of_rows, table_of
 from evenhand.runtime.errors import DataError, UsageError, nearest
 from evenhand.runtime.number_text import count, percent_of
+from evenhand.scores.numbers.recorded import are_numbers
 from evenhand.space.feature import plain
 from evenhand.verbs import VERBS
 
@@ -60,14 +61,14 @@ def start_log(request: LogRequest, talk: Dialogue) -> None:
         talk.say(f"protected: {', '.join(protected)}, by their names (--protected a,b)")
     draft = LogDraft({"from": relative(request.data, request.file)})
     draft.table["outcome"] = request.outcome
-    favourable = _favourable(data, request.positive, talk)
-    draft.table["positive"] = favourable.value
-    if favourable.guessed:
-        values = [plain(value) for value in data.targets]
-        draft.notes["positive"] = f"a guess, of {outcomes.listed(values)}"
+    of_numbers = request.positive is None and _holds_numbers(data)
+    if of_numbers:
+        talk.say(f"{request.outcome} holds numbers: their means and medians are compared")
+    else:
+        _add_positive(draft, data, request.positive, talk)
     draft.table["over"] = protected
     if request.truth is not None:
-        _add_truth(draft, data, request.truth, talk)
+        _add_truth(draft, data, request.truth, talk, of_numbers=of_numbers)
     bins = {}
     for name in protected:
         cuts = _cuts(data.frame[name])
@@ -82,6 +83,22 @@ def start_log(request: LogRequest, talk: Dialogue) -> None:
     template.save(text, request.file)
     rows = number_of_rows(table_of(log.frame))
     talk.say(f"wrote {request.file}: {count(rows)} recorded decisions")
+
+
+def _holds_numbers(data: Data) -> bool:
+    """Return whether outcomes are numbers on a scale, and no decisions."""
+    table = table_of(data.frame)
+    target = str(data.target)
+    return are_numbers(table, target, table.collect_schema()[target])
+
+
+def _add_positive(draft: LogDraft, data: Data, wanted: str | None, talk: Dialogue) -> None:
+    """Say which decision is favourable."""
+    favourable = _favourable(data, wanted, talk)
+    draft.table["positive"] = favourable.value
+    if favourable.guessed:
+        values = [plain(value) for value in data.targets]
+        draft.notes["positive"] = f"a guess, of {outcomes.listed(values)}"
 
 
 def _favourable(data: Data, wanted: str | None, talk: Dialogue) -> Favourable:
@@ -124,12 +141,18 @@ def _named(data: Data, text: str, known: outcomes.SeenAnswers) -> Favourable:
     )
 
 
-def _add_truth(draft: LogDraft, data: Data, truth: str, talk: Dialogue) -> None:
+def _add_truth(
+    draft: LogDraft, data: Data, truth: str, talk: Dialogue, *, of_numbers: bool
+) -> None:
     """Say which column has what decisions should have been, and which value of it is favourable."""
     if truth not in data.columns:
         raise DataError(
             f"{data.file}: --truth {truth!r} is not a column; {nearest(truth, data.columns)}"
         )
+    if of_numbers:
+        draft.table["truth"] = truth
+        talk.say(f"truth: {truth}")
+        return
     both = data.frame[[data.target, truth]].dropna()
     true_outcomes = np.array(both[truth].tolist(), dtype=object)
     seen = outcomes.SeenAnswers(true_outcomes, both[data.target].tolist())

@@ -18,6 +18,7 @@ from evenhand.methods.audit.checks import (
 from evenhand.population.recorded import columns_of_sets, number_of_rows, table_of
 from evenhand.runtime import number_text
 from evenhand.runtime.errors import DataError, UsageError, clip
+from evenhand.scores.numbers.recorded import are_numbers
 from evenhand.space.feature_sets import sets_of
 from evenhand.verbs import VERBS
 
@@ -38,6 +39,8 @@ intervals of everything that is told get wider with it.
 """
 JUDGED = ("selection_rate", "true_positive_rate", "false_positive_rate")
 """The rates that the usual limit is for, where it is known what decisions should have been."""
+JUDGED_NUMBERS = ("mean", "median", "mean_error")
+"""The same of outcomes that are numbers."""
 
 
 @dataclass(frozen=True)
@@ -87,9 +90,29 @@ class DecisionLog:
             return [self.over]
         return [(name,) for name in self.over]
 
+    @property
+    def of_numbers(self) -> bool:
+        """Whether outcomes are numbers on a scale, of which none is favourable."""
+        table = table_of(self.frame)
+        schema = table.collect_schema()
+        if self.positive is not None or self.outcome not in schema:
+            return False
+        return are_numbers(table, self.outcome, schema[self.outcome])
+
+    @property
+    def judged(self) -> tuple[str, ...]:
+        """What the usual limit is for, where it is known what decisions should have been."""
+        return JUDGED_NUMBERS if self.of_numbers else JUDGED
+
     def note(self) -> str:
         """Return what was audited, as a sentence."""
-        rows = number_text.count(number_of_rows(table_of(self.frame)))
+        table = table_of(self.frame)
+        rows = number_text.count(number_of_rows(table))
+        if self.of_numbers:
+            numbers = messages.LOG_OF_NUMBERS.format(rows=rows, outcome=self.outcome)
+            if self.truth is None:
+                return numbers
+            return numbers + messages.LOG_TRUE_NUMBERS.format(truth=self.truth)
         favourable = 1 if self.positive is None else self.positive
         decisions = messages.LOG.format(
             rows=rows, outcome=self.outcome, favourable=clip(str(favourable))
@@ -153,7 +176,7 @@ def usual_of_log(log: DecisionLog) -> list[dict[str, Any]]:
     """
     rates: dict[str, Any] = {"job": "measure_log", "limit": GAP}
     if log.truth is not None:
-        rates["metric"] = list(JUDGED)
+        rates["metric"] = list(log.judged)
     return [{"job": "impact"}, rates, {"job": "mine_log", "limit": GAP}]
 
 

@@ -88,6 +88,8 @@ SEEDS_DIFFER = "the seeds differ: {seeds}"
 BASELINE_WITH_DIGEST = "{name}, digest {digest}"
 
 RECORDED_DECISIONS = "recorded decisions"
+LOG_OF_NUMBERS = "{rows} recorded outcomes: {outcome}, which are numbers"
+LOG_TRUE_NUMBERS = "; what they should have been: {truth}"
 LOG = "{rows} recorded decisions: {outcome}, of which {favourable} is favourable"
 LOG_TRUTH = "; what they should have been: {truth}, of which {favourable} is favourable"
 

@@ -22,7 +22,7 @@ from evenhand.scores.numbers.groups import (
 from evenhand.scores.numbers.recorded import judged_of
 from evenhand.statistics.estimate import StopReason
 from evenhand.statistics.intervals import check_level
-from evenhand.subject.outcome_scale import details_of
+from evenhand.subject.outcome_scale import details_of, spread_of
 from evenhand.subject.view import views_of
 
 if TYPE_CHECKING:
@@ -71,11 +71,11 @@ def number_errors(
     findings: list[Finding] = []
     views = views_of(tested)
     for view in views:
+        outcomes = np.asarray(view.decide(points), dtype=np.float64)
         scale = view.meaning.scale
-        spread = 0.0 if scale is None else scale.spread
+        spread = spread_of(outcomes) if scale is None else scale.spread
         limit = limit_in_units(terms.limit, units, spread)
         notes += limit_note(terms.limit, units, spread)
-        outcomes = np.asarray(view.decide(points), dtype=np.float64)
         for names in sets:
             groups = _grouped(view, names, sampler, points, outcomes, truth)
             assurance = _assurance(

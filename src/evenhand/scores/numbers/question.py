@@ -140,7 +140,8 @@ class NumberQuestion(GroupQuestion):
             part = 0.5 ** min(number + 1, LOOKS - 1)
             assurance = Assurance(terms.level, terms.among, population, look=part)
             found, notes = self._findings(drawn.numbers(), terms, assurance)
-            if all(self._settled(finding, terms) for finding in found):
+            spread = self._spread_among(drawn.numbers())
+            if all(self._settled(finding, terms, spread) for finding in found):
                 stop = StopReason.MARGIN if terms.limit is None else StopReason.DECIDED
                 break
             meter.report(self.task, None, f"{drawn.size:,} draws of each group")
@@ -174,24 +175,24 @@ class NumberQuestion(GroupQuestion):
         affordable = [size for size in sizes if size < most]
         return [*affordable, most][:LOOKS]
 
-    def _settled(self, finding: Finding, terms: Terms) -> bool:
+    def _settled(self, finding: Finding, terms: Terms, spread: float) -> bool:
         """Return whether a finding is decided, or without a limit precise enough."""
         estimate = finding.estimate
         if finding.limit is not None:
             return finding.verdict is not None and finding.verdict.value != "undecided"
-        margin = (terms.margin or 0.0) * self._spread
+        margin = (terms.margin or 0.0) * spread
         reach = max(estimate.high - estimate.value, estimate.value - estimate.low)
         return reach <= margin
 
-    @property
-    def _spread(self) -> float:
+    def _spread_among(self, numbers: NumberGroups) -> float:
+        """Return the spread of outcomes: as it was settled, or else that of these numbers."""
         scale = self.view.meaning.scale
-        return 0.0 if scale is None else scale.spread
+        return spread_of(numbers.numbers) if scale is None else scale.spread
 
     def _findings(
         self, numbers: NumberGroups, terms: Terms, assurance: Assurance
     ) -> tuple[list[Finding], list[str]]:
-        spread = self._spread or spread_of(numbers.numbers)
+        spread = self._spread_among(numbers)
         limit = limit_in_units(terms.limit, terms.units, spread)
         notes = limit_note(terms.limit, terms.units, spread)
         only_answer = self.view.only_answer(different(numbers.numbers))

@@ -6,6 +6,7 @@ every run takes the same threshold for the same software.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -35,6 +36,7 @@ def settle_differs(subject: Subject, meter: Meter | None = None) -> list[str]:
     Software that answers with labels is not asked anything for it, if it has answered before. What
     is asked counts as spent.
     """
+    _note_numbers(subject)
     open_outputs = [name for name, found in subject.meanings.items() if found.open_scale]
     affordable = meter is None or meter.left >= LEAST_BUDGET
     if open_outputs and affordable and not subject.settled:
@@ -46,6 +48,13 @@ def settle_differs(subject: Subject, meter: Meter | None = None) -> list[str]:
         if meter is not None:
             meter.queries += subject.asked - asked_before
     return notes_of(subject)
+
+
+def _note_numbers(subject: Subject) -> None:
+    """Take fractions for numbers where the user says how far apart they must be to differ."""
+    for name, meaning in subject.meanings.items():
+        if meaning.has_threshold and subject.answered.get(name) == "f":
+            subject.meanings[name] = replace(meaning, numbers=True)
 
 
 def _may_be_numbers(subject: Subject, name: str) -> bool:

@@ -63,4 +63,6 @@ def test_words_and_columns_that_are_wrong(log):
     refused(UsageError, lambda: written(log, positive="later"), "'later'", "'approve'")
     refused(DataError, lambda: written(log, outcome="decison"), "--outcome", "'decision'")
     refused(DataError, lambda: written(log, truth="paid"), "--truth", "'paid_back'")
-    refused(DataError, lambda: written(log, outcome="age"), "60 different values")
+    refused(
+        DataError, lambda: written(log, outcome="age", positive="30"), "60 different values"
+    )
