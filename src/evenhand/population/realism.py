@@ -196,7 +196,10 @@ class Scale:
             values, counts = np.unique(column, return_counts=True)
             frequent = np.argsort(-counts, kind="stable")[:MOST_LEVELS]
             return cls(np.sort(values[frequent]), 0.0, 1.0, math.nan)
-        unknown = float(feature.missing_code) if feature.missing else math.nan
+        if feature.missing:
+            unknown = float(feature.missing_code)
+        else:
+            unknown = math.nan
         known = column[column != unknown]
         if not len(known):
             return cls(None, 0.0, 1.0, unknown)

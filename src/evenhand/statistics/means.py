@@ -57,13 +57,19 @@ class Moments:
         n = np.bincount(group, minlength=groups).astype(np.float64)
         safe_n = np.maximum(n, 1.0)
         # Around a number in their midst, sums of large numbers keep their digits.
-        middle = float(np.median(values)) if len(values) else 0.0
+        if len(values):
+            middle = float(np.median(values))
+        else:
+            middle = 0.0
         near = values - middle
         mean = np.bincount(group, near, minlength=groups) / safe_n
         apart = near - mean[group]
         squares = np.bincount(group, apart**2, minlength=groups)
         cubes = np.bincount(group, apart**3, minlength=groups)
-        on_the_whole = float(np.mean((near - near.mean()) ** 2)) if len(near) else 0.0
+        if len(near):
+            on_the_whole = float(np.mean((near - near.mean()) ** 2))
+        else:
+            on_the_whole = 0.0
         own = squares / np.maximum(n - 1, 1.0)
         variance = np.maximum(own, (squares + on_the_whole) / safe_n)
         return cls(n, np.where(n > 0, mean + middle, np.nan), variance, cubes / safe_n)
@@ -110,7 +116,11 @@ def difference_limits(first: Moments, second: Moments, tail: float) -> Limits:
 
 
 def _corrected(
-    value: Floats, variance: Floats, third: Floats, freedom: Floats, tail: float
+    value: Floats,
+    variance: Floats,
+    third: Floats,
+    freedom: Floats,
+    tail: float,
 ) -> Limits:
     """Return the limits of Student's t and those corrected for skewness, the wider of each."""
     from scipy.special import stdtrit

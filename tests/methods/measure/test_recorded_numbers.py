@@ -16,7 +16,10 @@ from tests.support.helpers import refused
 RNG = np.random.default_rng(0)
 ROWS = 3000
 STAFF = pd.DataFrame(
-    {"sex": RNG.choice(["F", "M"], ROWS), "age": RNG.integers(18, 70, ROWS)}
+    {
+        "sex": RNG.choice(["F", "M"], ROWS),
+        "age": RNG.integers(18, 70, ROWS),
+    }
 )
 STAFF["due"] = RNG.lognormal(10, 0.3, ROWS)
 STAFF["pay"] = STAFF["due"] * np.where(STAFF["sex"] == "F", 0.8, 1.0)
@@ -70,7 +73,11 @@ def test_errors_against_a_truth():
 @pytest.mark.parametrize("engine", ["polars", "lazy", "arrow"])
 def test_any_engine_gives_the_same(engine):
     frame = pl.from_pandas(STAFF)
-    other = {"polars": frame, "lazy": frame.lazy(), "arrow": frame.to_arrow()}[engine]
+    other = {
+        "polars": frame,
+        "lazy": frame.lazy(),
+        "arrow": frame.to_arrow(),
+    }[engine]
     options = {
         "over": [("sex",), ("sex", "age")],
         "bins": {"age": [30, 50]},

@@ -21,7 +21,9 @@ def households():
     coin = rng.choice(["F", "M"], PEOPLE)
     sex = np.where(role == "Husband", "M", np.where(role == "Wife", "F", coin))
     age = np.where(
-        role == "Child", rng.integers(0, 18, PEOPLE), rng.integers(18, 80, PEOPLE)
+        role == "Child",
+        rng.integers(0, 18, PEOPLE),
+        rng.integers(18, 80, PEOPLE),
     )
     income = np.where(role == "Child", 0, rng.integers(10, 100, PEOPLE))
     sex[np.flatnonzero(role == "Husband")[-1]] = "F"
@@ -72,7 +74,9 @@ def test_pairs_that_chance_leaves_out_are_possible():
     rng = np.random.default_rng(0)
     columns = [rng.integers(0, 30, 300), rng.integers(0, 30, 300)]
     rows = np.stack(columns, axis=1).astype(np.float64)
-    features = [eh.category(name, list(range(30))) for name in ("first", "second")]
+    features = []
+    for name in ("first", "second"):
+        features.append(eh.category(name, list(range(30))))
     assert Pairs.of(rows, eh.Space(features)).never == {}
 
 

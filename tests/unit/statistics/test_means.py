@@ -36,7 +36,9 @@ def test_of_two_samples_it_is_the_interval_of_welch():
     second = 3 * normal(1000, seed=1)
     both = moments(first, second)
     low, high = means.difference_limits(
-        both.at(np.array([0])), both.at(np.array([1])), TAIL
+        both.at(np.array([0])),
+        both.at(np.array([1])),
+        TAIL,
     )
     welch = stats.ttest_ind(first, second, equal_var=False).confidence_interval()
     np.testing.assert_allclose([low[0], high[0]], [welch.low, welch.high], rtol=0.01)
@@ -82,7 +84,10 @@ def test_a_group_without_numbers_has_no_mean():
 def test_limits_of_a_median_pass_over_as_many_numbers_as_the_tail_allows(n):
     values = np.random.default_rng(n).permutation(np.arange(1.0, n + 1))
     (low,), (high,) = means.median_limits([values], TAIL)
-    below = 0 if np.isinf(low) else int(low)
+    if np.isinf(low):
+        below = 0
+    else:
+        below = int(low)
     # The median is below the k-th of n numbers with the chance of fewer than k heads in n throws.
     assert stats.binom.cdf(below - 1, n, 0.5) <= TAIL
     assert stats.binom.cdf(below, n, 0.5) > TAIL

@@ -111,7 +111,10 @@ class Data:
 
     def with_target(self, target: str) -> Data:
         """Return the data with another target, which is no feature then."""
-        others = {name: why for name, why in self.no_inputs.items() if name != target}
+        others = {}
+        for name, why in self.no_inputs.items():
+            if name != target:
+                others[name] = why
         return replace(self, target=target, no_inputs=others)
 
     def _columns_without_use(self) -> dict[str, str]:
@@ -156,7 +159,10 @@ def _why_no_input(name: str, column: pd.Series[Any]) -> str:
 
 
 def _need_columns(
-    file: Path, columns: Sequence[str], flag: str, names: Sequence[str]
+    file: Path,
+    columns: Sequence[str],
+    flag: str,
+    names: Sequence[str],
 ) -> None:
     """Refuse names that no column has."""
     for name in names:

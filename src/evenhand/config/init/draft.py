@@ -48,7 +48,9 @@ class Draft:
         """Declare a feature otherwise than the data have it."""
         self.features.setdefault(name, {}).update(keys)
         known = self.notes.get(name)
-        self.notes[name] = why if not known else f"{known}; {why}"
+        if known:
+            why = f"{known}; {why}"
+        self.notes[name] = why
 
     @property
     def space(self) -> dict[str, Any]:

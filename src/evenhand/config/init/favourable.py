@@ -20,7 +20,10 @@ UNKNOWN = "positive = …  # the favourable answer, or a list of those, of {labe
 
 
 def favour(
-    draft: OutcomeDraft, answers: SeenAnswers, wanted: str | None, talk: Dialogue
+    draft: OutcomeDraft,
+    answers: SeenAnswers,
+    wanted: str | None,
+    talk: Dialogue,
 ) -> None:
     """Find out which answer is favourable, and say so."""
     if answers.are_numbers:
@@ -45,7 +48,10 @@ def favour(
 
 
 def _scale(
-    draft: OutcomeDraft, answers: SeenAnswers, wanted: str | None, talk: Dialogue
+    draft: OutcomeDraft,
+    answers: SeenAnswers,
+    wanted: str | None,
+    talk: Dialogue,
 ) -> None:
     """Say how far apart numbers must be to differ, since none of them is favourable."""
     scale = OutcomeScale.of(answers.given.astype(float), "the rows that were asked")
@@ -66,7 +72,10 @@ def _chosen(answers: SeenAnswers, wanted: str | None, talk: Dialogue) -> Favoura
     if wanted is not None:
         return outcomes.named(wanted, answers)
     found = outcomes.guessed(answers)
-    default = "" if found.value is None else str(found.value)
+    if found.value is None:
+        default = ""
+    else:
+        default = str(found.value)
     question = f"Which answer is favourable, of {outcomes.listed(answers.labels)}?"
     while True:
         reply = talk.ask(question, default)

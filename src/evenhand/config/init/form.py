@@ -152,7 +152,10 @@ def without_gaps(ask: Callable[[], T], draft: Draft, talk: Dialogue) -> T:
 def say_dropped(draft: Draft, talk: Dialogue) -> None:
     """Say which columns are left out, in a line for each reason."""
     for reason in dict.fromkeys(draft.dropped.values()):
-        names = [name for name, why in draft.dropped.items() if why == reason]
+        names = []
+        for name, why in draft.dropped.items():
+            if why == reason:
+                names.append(name)
         talk.say(f"left out: {_listed(names)}: {reason} (drop)")
 
 

@@ -44,9 +44,15 @@ def find_request(draft: Draft, talk: Dialogue) -> None:
     found = discovered(software.value, config.space, points, software.options)
     draft.software = software.having(**found.options)
     request = found.options.get("request", {})
-    body = toml(request["body"]) if "body" in request else "as usual"
+    if "body" in request:
+        body = toml(request["body"])
+    else:
+        body = "as usual"
     place = f"as {found.field}" if found.field else "by itself"
-    others = f"; it might also be {', '.join(found.others[:3])}" if found.others else ""
+    if found.others:
+        others = f"; it might also be {', '.join(found.others[:3])}"
+    else:
+        others = ""
     talk.say(f"service: the request is {body}, and the outcome is found {place}{others}")
 
 
@@ -65,7 +71,9 @@ class TryOut:
         if not self.expensive:
             return None
         affordable = MOST_SECONDS / max(self.seconds, 1e-6)
-        return None if affordable >= MANY_QUERIES else _round(max(affordable, 500.0))
+        if affordable >= MANY_QUERIES:
+            return None
+        return _round(max(affordable, 500.0))
 
 
 def _round(number: float) -> int:

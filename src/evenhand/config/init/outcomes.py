@@ -178,7 +178,10 @@ def named(text: str, answers: SeenAnswers) -> Favourable:
     if whole is not None:
         return whole
     parts = [part.strip() for part in text.split(",")]
-    found = [one_named(part, answers) for part in parts] if len(parts) > 1 else []
+    if len(parts) > 1:
+        found = [one_named(part, answers) for part in parts]
+    else:
+        found = []
     values = [one.value for one in found if one is not None]
     if values and len(values) == len(parts):
         return Favourable(values)
@@ -249,7 +252,9 @@ def _by_tone(target: Any, labels: Sequence[Any]) -> Any:
     """Return the only answer that is as good or bad as an outcome."""
     tone = tone_of(target)
     alike = [label for label in labels if tone and tone_of(label) == tone]
-    return alike[0] if len(alike) == 1 else None
+    if len(alike) == 1:
+        return alike[0]
+    return None
 
 
 def _by_order(target: Any, labels: Sequence[Any], targets: Sequence[Any]) -> Any:
@@ -337,9 +342,14 @@ def same(first: Any, second: Any) -> bool:
 
 def _word(label: Any) -> str:
     """Return a label as words are compared: truth values and numbers of one value are the same."""
-    value = parse_outcome(label) if isinstance(label, str) else plain(label)
+    if isinstance(label, str):
+        value = parse_outcome(label)
+    else:
+        value = plain(label)
     if isinstance(value, bool):
-        return "true" if value else "false"
+        if value:
+            return "true"
+        return "false"
     if isinstance(value, int | float):
         return f"{value:g}"
     return str(value).strip().rstrip(".").lower().replace("_", " ")

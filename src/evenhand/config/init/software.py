@@ -87,7 +87,9 @@ def _program(path: Path, file: Path) -> str:
             " name a model file"
         )
     program = relative(path, file)
-    return program if "/" in program else f"./{program}"
+    if "/" in program:
+        return program
+    return f"./{program}"
 
 
 def relative(path: Path, file: Path) -> str:
@@ -116,7 +118,11 @@ def suffixes() -> tuple[str, ...]:
 
 
 def trusted(
-    software: Named, talk: Dialogue, *, allow_pickle: bool, types: Sequence[str]
+    software: Named,
+    talk: Dialogue,
+    *,
+    allow_pickle: bool,
+    types: Sequence[str],
 ) -> tuple[Named, EvenhandError | None]:
     """Return the software with what the user trusts, and why it may not be loaded, if so.
 
@@ -134,7 +140,11 @@ def trusted(
 
 
 def _trusted_pickle(
-    software: Named, path: Path, talk: Dialogue, *, allow_pickle: bool
+    software: Named,
+    path: Path,
+    talk: Dialogue,
+    *,
+    allow_pickle: bool,
 ) -> tuple[Named, EvenhandError | None]:
     question = f"{path} is a pickle: {RISK}. Do you trust it?"
     if allow_pickle or talk.confirm(question):
@@ -147,7 +157,10 @@ def _trusted_pickle(
 
 
 def _trusted_types(
-    software: Named, path: Path, talk: Dialogue, types: Sequence[str]
+    software: Named,
+    path: Path,
+    talk: Dialogue,
+    types: Sequence[str],
 ) -> tuple[Named, EvenhandError | None]:
     from evenhand.subject.adapters.saved import untrusted_types
 

@@ -69,8 +69,14 @@ def start(request: Request, talk: Dialogue) -> Started:
     else:
         problem = _learnt(draft, request, talk)
     of_texts = draft.data.text is not None
-    space = None if of_texts else space_from_table(draft.space, draft.file)
-    draft.checks = usual_of_texts(draft) if space is None else _checks(draft, space)
+    if of_texts:
+        space = None
+    else:
+        space = space_from_table(draft.space, draft.file)
+    if space is None:
+        draft.checks = usual_of_texts(draft)
+    else:
+        draft.checks = _checks(draft, space)
     template.write(draft, space)
     _say_written(request.file, draft, space, talk)
     if problem is None and draft.software is not None:
@@ -90,7 +96,10 @@ def _say_written(file: Path, draft: Draft, space: Space | None, talk: Dialogue) 
 
 def _drafted(request: Request, talk: Dialogue) -> Draft:
     """Return the draft that the data tell."""
-    software = None if request.model is None else software_of(request.model, request.file)
+    if request.model is None:
+        software = None
+    else:
+        software = software_of(request.model, request.file)
     if software is not None and request.headers:
         if software.kind != "http":
             raise UsageError("--header is for an http address; leave it out")

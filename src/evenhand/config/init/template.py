@@ -103,7 +103,10 @@ def _dropped_lines(draft: Draft) -> list[str]:
     """Return the columns that are left out, those of one reason in a line."""
     lines = []
     for reason in dict.fromkeys(draft.dropped.values()):
-        names = [name for name, why in draft.dropped.items() if why == reason]
+        names = []
+        for name, why in draft.dropped.items():
+            if why == reason:
+                names.append(name)
         listed = ", ".join(toml(name) for name in names)
         lines.append(f"{listed},{_comment(reason)}")
     return lines
@@ -127,7 +130,10 @@ def shortly(feature: Feature) -> str:
     >>> shortly(category("town", [f"a town of number {n}" for n in range(50)]))
     '{ kind = "category", levels = ["a town of number 0", "a town of number 1", … 50 in all] }'
     """
-    table = {key: value for key, value in feature.to_dict().items() if key != "name"}
+    table = {}
+    for key, value in feature.to_dict().items():
+        if key != "name":
+            table[key] = value
     if isinstance(table.get("missing"), float):
         table["missing"] = round(table["missing"], 4)
     whole = toml(table)
@@ -141,7 +147,10 @@ def shortly(feature: Feature) -> str:
         shown += 1
     first = [toml(level) for level in levels[: max(shown, 1)]]
     short = ", ".join([*first, f"… {len(levels):,} in all"])
-    others = {key: value for key, value in table.items() if key not in ("kind", "levels")}
+    others = {}
+    for key, value in table.items():
+        if key not in ("kind", "levels"):
+            others[key] = value
     rest = "".join(f", {key} = {toml(value)}" for key, value in others.items())
     return f'{{ kind = "category", levels = [{short}]{rest} }}'
 
@@ -170,8 +179,12 @@ def toml(value: Any) -> str:
     '{ low = 1, "my name" = { a = "b" } }'
     """
     if isinstance(value, dict):
-        pairs = [f"{_key(str(key))} = {toml(item)}" for key, item in value.items()]
-        return f"{{ {', '.join(pairs)} }}" if pairs else "{}"
+        pairs = []
+        for key, item in value.items():
+            pairs.append(f"{_key(str(key))} = {toml(item)}")
+        if pairs:
+            return f"{{ {', '.join(pairs)} }}"
+        return "{}"
     if isinstance(value, list | tuple):
         items = ", ".join(toml(item) for item in value)
         return f"[{items}]"

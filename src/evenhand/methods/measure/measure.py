@@ -329,7 +329,12 @@ def _terms(given: Terms) -> Terms:
 
 
 def _answer(
-    question: Question, terms: Terms, meter: Meter, workers: Workers, *, keep: bool
+    question: Question,
+    terms: Terms,
+    meter: Meter,
+    workers: Workers,
+    *,
+    keep: bool,
 ) -> Answer:
     """Answer a question; of one that is interrupted before its first look, nothing is known."""
     try:

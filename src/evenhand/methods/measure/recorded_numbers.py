@@ -72,7 +72,10 @@ def measure_numbers(table: Any, log: NumberLog, terms: RecordedTerms, seed: int)
     check_truth(log.truth, None, log.outcome, names, list(schema))
     check_groups(log.groups, log.bins, names)
     table, cuts = cut_columns(table, log.bins, names)
-    uncut = [name for name in names if name not in cuts and schema[name].is_numeric()]
+    uncut = []
+    for name in names:
+        if name not in cuts and schema[name].is_numeric():
+            uncut.append(name)
     check_variety(table, uncut)
     columns = read_columns(
         table, names, log.outcome, truth=log.truth, cuts=cuts, declared=log.groups

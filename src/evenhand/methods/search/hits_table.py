@@ -122,7 +122,10 @@ def _packed_outcomes(outcomes: Outcomes) -> dict[str, Any]:
     flat = outcomes.ravel().tolist()
     # A truth value is a number for NumPy, so that the types are looked at.
     only_numbers = set(map(type, flat)) <= {int, float}
-    numbers = as_outcomes(flat) if only_numbers else np.array([])
+    if only_numbers:
+        numbers = as_outcomes(flat)
+    else:
+        numbers = np.array([])
     if len(numbers) and numbers.dtype.kind in "if":
         first, second = numbers.reshape(outcomes.shape)
         return {

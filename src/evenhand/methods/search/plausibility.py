@@ -75,7 +75,10 @@ def most_plausible_first(probe: Probe, realism: Realism, tried: Tried) -> Tried:
 
 
 def plausible_classes(
-    probe: Probe, realism: Realism, points: Points, pairs: Indices
+    probe: Probe,
+    realism: Realism,
+    points: Points,
+    pairs: Indices,
 ) -> Flags:
     """Return which classes have a plausible member among the two that are compared."""
     first = realism.plausible(probe.member(points, pairs[:, 0]))

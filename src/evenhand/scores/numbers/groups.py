@@ -65,7 +65,9 @@ class Assurance:
         if self.exact:
             return "enumerated"
         name = METHODS.get(statistic, WELCH)
-        return f"{name}, simultaneous over {self.among}" if self.among > 1 else name
+        if self.among > 1:
+            return f"{name}, simultaneous over {self.among}"
+        return name
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,7 +99,9 @@ class NumberGroups:
     @property
     def statistics(self) -> tuple[str, ...]:
         """What is compared."""
-        return OF_OUTCOMES if self.errors is None else (*OF_OUTCOMES, *OF_ERRORS)
+        if self.errors is None:
+            return OF_OUTCOMES
+        return (*OF_OUTCOMES, *OF_ERRORS)
 
     @cached_property
     def sizes(self) -> NDArray[np.intp]:
@@ -228,7 +232,9 @@ class NumberGroups:
             return self.numbers
         if statistic == BIAS:
             return self.errors
-        return np.abs(self.errors) if statistic == ABSOLUTE else self.errors**2
+        if statistic == ABSOLUTE:
+            return np.abs(self.errors)
+        return self.errors**2
 
     def _value(self, statistic: str, part: tuple[Floats, Floats | None]) -> float:
         numbers, weights = part
@@ -237,7 +243,9 @@ class NumberGroups:
         if statistic == MEDIAN:
             return _median(numbers, weights)
         mean = _mean(numbers, weights)
-        return math.sqrt(mean) if statistic == ROOT else mean
+        if statistic == ROOT:
+            return math.sqrt(mean)
+        return mean
 
     def _limits(self, statistic: str, tail: float, places: NDArray[np.intp]) -> Limits:
         """Return the limits of the statistic of some groups, each with this error."""

@@ -75,7 +75,10 @@ def judged_of(metric: Any, *, truth: bool) -> tuple[str, ...]:
     >>> judged_of("selection_rate", truth=False), judged_of("mean_error", truth=True)
     (('mean', 'median'), ('mean error',))
     """
-    names = (metric,) if isinstance(metric, str) else tuple(metric)
+    if isinstance(metric, str):
+        names = (metric,)
+    else:
+        names = tuple(metric)
     if names == (DEFAULT_METRIC,):
         return OF_OUTCOMES
     found = []
@@ -109,7 +112,9 @@ class NumberColumns:
     @property
     def space(self) -> Space:
         """The groups of all columns, as a space."""
-        features = [category(name, list(levels)) for name, levels in self.levels.items()]
+        features = []
+        for name, levels in self.levels.items():
+            features.append(category(name, list(levels)))
         return Space(features, protected=list(self.levels))
 
     @property
@@ -134,7 +139,10 @@ def read_columns(
     cut_of = cuts or {}
     taken = []
     for name in names:
-        column = cut_of[name].code().alias(name) if name in cut_of else nw.col(name)
+        if name in cut_of:
+            column = cut_of[name].code().alias(name)
+        else:
+            column = nw.col(name)
         taken.append(column)
     # Under names of their own, since the truth may be a column that is also compared.
     taken.append(nw.col(outcome).cast(nw.Float64).alias(_OUTCOME))
@@ -209,7 +217,10 @@ def _codes(
     places, uniques = pd.factorize(objects)
     labels: list[Label | None] = []
     for value in uniques:
-        label = label_of(value) if cut is None else cut.label(int(value))
+        if cut is None:
+            label = label_of(value)
+        else:
+            label = cut.label(int(value))
         unknown = is_unknown is not None and is_unknown(label)
         labels.append(None if unknown else label)
     present = [label for label in labels if label is not None]
@@ -323,7 +334,10 @@ class RecordedNumbers:
         about = [groups.label(group) for group in listed.tolist()]
         is_small = sizes[listed] < self.terms.support * len(columns.numbers)
         self._note_groups(names, about, sizes[listed], is_small)
-        errors = None if columns.errors is None else columns.errors[inside]
+        if columns.errors is None:
+            errors = None
+        else:
+            errors = columns.errors[inside]
         return NumberGroups(
             names,
             about,
@@ -350,7 +364,9 @@ class RecordedNumbers:
             self.notes.append(
                 f"under {share} of rows, left out of the comparison and undecided: {shown}"
             )
-        empty = [texts[at] for at in np.flatnonzero(~is_small & (sizes == 0))]
+        empty = []
+        for at in np.flatnonzero(~is_small & (sizes == 0)):
+            empty.append(texts[at])
         if empty:
             shown = clip("; ".join(empty), 400)
             self.notes.append(

@@ -78,7 +78,9 @@ class _SeenValues:
     def word(self, code: int) -> str:
         """Return a value as people read it."""
         label = self.feature.labels(self.values[code : code + 1])[0]
-        return "unknown" if label is None else str(shown(label))
+        if label is None:
+            return "unknown"
+        return str(shown(label))
 
 
 def learn(points: Points, space: Space) -> tuple[Learnt, ...]:

@@ -56,7 +56,10 @@ class RowMemory:
         key = ("learnt", space.digest)
         if key not in self.made:
             _, points = fitting_rows(self.frame, space)
-            self.made[key] = learn(points, space) if len(points) else ()
+            if len(points):
+                self.made[key] = learn(points, space)
+            else:
+                self.made[key] = ()
         known: tuple[Learnt, ...] = self.made[key]
         return tuple(rule for rule in known if rule.text not in self.dropped)
 

@@ -46,12 +46,16 @@ class WithRows:
     @property
     def rows(self) -> Any:
         """The real rows that the space was inferred from, as a frame; None where it has none."""
-        return None if self.memory is None else self.memory.frame
+        if self.memory is None:
+            return None
+        return self.memory.frame
 
     @property
     def learnt(self) -> tuple[Learnt, ...]:
         """The joint constraints that were learnt from the rows: they mark who could not exist."""
-        return () if self.memory is None else self.memory.learnt(cast("Space", self))
+        if self.memory is None:
+            return ()
+        return self.memory.learnt(cast("Space", self))
 
     def dropping(self, *constraints: str) -> Self:
         """Return the same space without some learnt constraints, named by their text.

@@ -70,7 +70,12 @@ def test_words_of_names_suggest_protected_columns_and_parts_of_words_do_not():
 
 @pytest.mark.parametrize("most", [10, 1000])
 def test_a_sample_has_as_many_of_each_outcome(most):
-    frame = pd.DataFrame({"x": range(900), "y": ["rare"] * 9 + ["usual"] * 891})
+    frame = pd.DataFrame(
+        {
+            "x": range(900),
+            "y": ["rare"] * 9 + ["usual"] * 891,
+        }
+    )
     taken = sample(frame, "y", most)
     counts = taken["y"].value_counts()
     assert counts["rare"] == (5 if most == 10 else 9)

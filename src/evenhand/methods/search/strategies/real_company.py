@@ -76,7 +76,11 @@ class RealCompany:
         return np.asarray(first | second)
 
     def welcome(
-        self, points: Points, pairs: Indices, origins: Indices, places: Indices
+        self,
+        points: Points,
+        pairs: Indices,
+        origins: Indices,
+        places: Indices,
     ) -> Numbers:
         """Return how welcome classes are; -inf for what is not to be asked about.
 
