@@ -64,6 +64,17 @@ def test_the_kind_of_software_is_recognised_by_its_name(folder):
         refused(UsageError, lambda: software_of("notes.md", here), "notes.md", ".skops")
 
 
+def test_protected_groups_in_other_words_than_the_models_are_refused(capsys):
+    encode = make_column_transformer((OneHotEncoder(), ["sex"]), remainder="passthrough")
+    model = make_pipeline(encode, LogisticRegression(max_iter=1000))
+    words = PEOPLE["sex"].replace({"F": "woman"})
+    model.fit(PEOPLE[["income"]].assign(sex=words), PEOPLE["granted"])
+    save_model(model, "model.skops")
+    assert init("model.skops", "--protected", "sex") == 2
+    error = capsys.readouterr().err
+    assert "sex has 'F', which the model has never seen; it knows 'M', 'woman'" in error
+
+
 def test_a_saved_model_is_asked_and_then_audited(capsys):
     encode = make_column_transformer((OneHotEncoder(), ["sex"]), remainder="passthrough")
     model = make_pipeline(encode, LogisticRegression(max_iter=1000))

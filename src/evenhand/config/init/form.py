@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from evenhand.config.file import Config
-from evenhand.runtime.errors import ConfigError, SubjectError
+from evenhand.runtime.errors import ConfigError, DataError, SubjectError
 from evenhand.runtime.number_text import many
 from evenhand.space.frames.dtypes import word_of
 from evenhand.subject.adapters import ADAPTERS
@@ -96,9 +96,23 @@ def _fit_levels(draft: Draft, form: ModelForm, space: Space, talk: Dialogue) -> 
         kept = [level for level in levels if level in known]
         unknown = [level for level in levels if level not in known]
         if kept and unknown:
+            if name in draft.data.protected and len(kept) < 2:
+                _refuse_words(draft, name, unknown, known)
             draft.override(name, "the model knows no others", levels=kept)
             shown = _listed([str(level) for level in unknown])
             talk.say(f"levels: {name} without {shown}, which the model has never seen")
+
+
+def _refuse_words(
+    draft: Draft, name: str, unknown: Sequence[object], known: Sequence[object]
+) -> None:
+    """Refuse data with other words for protected groups: nobody would be left to compare with."""
+    missing = _listed([repr(level) for level in unknown])
+    words = _listed([repr(level) for level in known])
+    raise DataError(
+        f"{draft.data.file}: {name} has {missing}, which the model has never seen; it knows"
+        f" {words}: write the values of the column in the model's words"
+    )
 
 
 def _fit_dtypes(draft: Draft, form: ModelForm, space: Space, talk: Dialogue) -> None:
