@@ -230,6 +230,10 @@ WITHOUT_LIMIT = "The checks report scores without comparing them with a limit."
 NOTHING_TO_TELL = "There is nothing to report."
 STATEMENTS = "{checks} made {statements}: {verdicts}."
 NO_STATEMENTS = "{checks} made {statements}."
+INPUTS_ASKED_AGAIN = (
+    "The software was asked {inputs} and run {executed} times, since what a search finds is asked"
+    " again."
+)
 INPUTS_ASKED = "The software was asked {inputs}, of which {executed} were run this time."
 NOTHING_DRAWN = "Nothing here depends on which inputs happened to be drawn."
 TOO_MANY_FOR_ONE_LEVEL = (

@@ -174,7 +174,10 @@ def _cost(audit: Audit) -> str:
     if not spent.queries:
         return ""
     inputs = _count_text(spent.queries, "input")
-    return messages.INPUTS_ASKED.format(inputs=inputs, executed=f"{spent.executed:,}")
+    executed = f"{spent.executed:,}"
+    if spent.executed > spent.queries:
+        return messages.INPUTS_ASKED_AGAIN.format(inputs=inputs, executed=executed)
+    return messages.INPUTS_ASKED.format(inputs=inputs, executed=executed)
 
 
 def _count_text(number: int, noun: str) -> str:
