@@ -19,7 +19,7 @@ PLANTED = 0.2
 """What the biased model adds to the crime rate of places with many black people."""
 
 
-class Planted:
+class PlantedCrime:
     """A model that adds something for places with many black people."""
 
     def __init__(self, model: Any, extra: float) -> None:
@@ -66,23 +66,23 @@ CHECKS = [
 
 @pytest.mark.parametrize(("extra", "expected"), [(PLANTED, "fail"), (0.0, "pass")])
 def test_a_planted_bias_is_found_and_a_fair_twin_passes(model, space, extra, expected):
-    audit = eh.audit(Planted(model, extra), space, checks=CHECKS)
+    audit = eh.audit(PlantedCrime(model, extra), space, checks=CHECKS)
     verdicts = {check.name: check.verdict for check in audit.checks}
     assert set(verdicts.values()) == {expected}, verdicts
 
 
 def test_a_search_finds_places_and_none_of_the_fair_twin(model, space):
     budget = eh.Budget(queries=4000)
-    biased = eh.search(Planted(model, PLANTED), space, budget=budget, limit=0)
+    biased = eh.search(PlantedCrime(model, PLANTED), space, budget=budget, limit=0)
     assert biased.verdict == "fail"
     gaps = [abs(case.outcomes[0] - case.outcomes[1]) for case in biased.worst.cases]
     assert gaps == pytest.approx([PLANTED] * len(gaps))
-    fair = eh.search(Planted(model, 0.0), space, budget=budget, limit=0)
+    fair = eh.search(PlantedCrime(model, 0.0), space, budget=budget, limit=0)
     assert fair.worst.estimate.value == 0
 
 
 def test_errors_of_the_model_by_group(model, places):
-    log = places.assign(predicted=Planted(model, PLANTED)(places))
+    log = places.assign(predicted=PlantedCrime(model, PLANTED)(places))
     options = {"outcome": "predicted", "truth": "ViolentCrimesPerPop", "over": "black"}
     found = eh.measure_log(
         log, metric="mean_error", limit=PLANTED / 2, units="outcome", **options
@@ -90,7 +90,7 @@ def test_errors_of_the_model_by_group(model, places):
     bias = next(finding for finding in found.findings if finding.limit is not None)
     assert bias.verdict == "fail"
     assert bias.estimate.low < PLANTED < bias.estimate.high
-    fair = log.assign(predicted=Planted(model, 0.0)(places))
+    fair = log.assign(predicted=PlantedCrime(model, 0.0)(places))
     passed = eh.measure_log(
         fair, metric="mean_error", limit=PLANTED / 2, units="outcome", **options
     )
