@@ -25,6 +25,7 @@ NEAR = 60
 _BY_CONSTRUCTION = (
     "so by construction, and no evidence: the software does not see {features}"
 )
+_UNIFORM = "for comparison, without a limit: {estimate}"
 _ONE_ANSWER = "one answer only: every outcome was {answer}"
 
 
@@ -219,6 +220,9 @@ class Finding:
     only_answer
         The one answer that the software gave to every input behind the estimate, where it gave no
         other.
+    uniform
+        The same score over all inputs, uniformly, where the estimate is about real rows. No limit
+        is held against it, and its interval does not hold together with that of the estimate.
 
     Notes
     -----
@@ -250,6 +254,7 @@ class Finding:
     """What distinguishes this finding from the others of a run, and is the same in the next run."""
     by_construction: bool = False
     only_answer: Label | None = None
+    uniform: Estimate | None = None
 
     def __post_init__(self) -> None:
         # Beside its limit, an estimate is written in as many digits as show the verdict.
@@ -282,6 +287,8 @@ class Finding:
             remarks.append(_BY_CONSTRUCTION.format(features=_features_text(self.about)))
         if self.only_answer is not None:
             remarks.append(_ONE_ANSWER.format(answer=_around(self.only_answer)))
+        if self.uniform is not None:
+            remarks.append(_UNIFORM.format(estimate=self.uniform))
         return tuple(remarks)
 
     def to_dict(self) -> dict[str, Any]:
@@ -310,6 +317,8 @@ class Finding:
             table["by_construction"] = True
         if self.only_answer is not None:
             table["only_answer"] = _json(self.only_answer)
+        if self.uniform is not None:
+            table["uniform"] = self.uniform.to_dict()
         if self.detail is not None:
             table["detail"] = _detail(self.detail)
         return table
@@ -337,6 +346,7 @@ class Finding:
             judged = Verdict(table["verdict"])
         else:
             judged = None
+        uniform = table.get("uniform")
         return cls(
             claim=table["claim"],
             about=_read_about(table["about"]),
@@ -352,6 +362,7 @@ class Finding:
             key=table["key"],
             by_construction=table.get("by_construction", False),
             only_answer=table.get("only_answer"),
+            uniform=None if uniform is None else Estimate.from_dict(uniform),
         )
 
     def _repr_html_(self) -> str:

@@ -78,6 +78,7 @@ class FindingFields(TypedDict):
     judged: NotRequired[bool]
     by_construction: NotRequired[bool]
     only_answer: NotRequired[JsonLabel]
+    uniform: NotRequired[EstimateFields]
     detail: NotRequired[dict[str, Any]]
 
 

@@ -147,3 +147,21 @@ def test_an_audit_uses_the_rows(people):
     assert measured_population(found) == "the 4 remembered rows"
     given = eh.audit(old_men, space, checks=[{"job": "measure"}], data=people[:3])
     assert measured_population(given) == "the 3 given rows"
+
+
+def test_the_score_of_all_inputs_stands_beside(people):
+    space = eh.Space.from_frame(people, protected=["sex"], target="paid")
+    found = eh.measure(old_men, space)
+    named = eh.measure(old_men, space, sampler=eh.uniform())
+    assert found.worst.uniform == named.worst.estimate
+    assert named.worst.uniform is None
+    assert "for comparison, without a limit: 51.2 %" in str(found)
+    again = eh.Result.from_dict(found.to_dict())
+    assert again.worst.uniform == found.worst.uniform
+
+
+@pytest.mark.parametrize("bound", [{"queries": 1000}, {"seconds": 60.0}])
+def test_a_budget_is_not_spent_on_comparisons(people, bound):
+    space = eh.Space.from_frame(people, protected=["sex"], target="paid")
+    found = eh.measure(old_men, space, budget=eh.Budget(**bound))
+    assert found.worst.uniform is None

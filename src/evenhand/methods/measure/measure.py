@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from evenhand.methods.measure import MEASURE, PREVALENCE, messages
 from evenhand.methods.measure.number_truth import gives_numbers, number_errors
 from evenhand.methods.measure.truth import ErrorTerms, error_rates
+from evenhand.methods.measure.uniform_beside import is_cheap, with_uniform
 from evenhand.population.samplers import Draws, Uniform, checked_sampler
 from evenhand.results.evidence import Finding
 from evenhand.results.result import Result
@@ -184,7 +185,9 @@ def measure(
             answers.append(answer)
             if answer.stop is StopReason.INTERRUPTED:
                 break
-    findings = _found(answers, questions, terms)
+        findings = _found(answers, questions, terms)
+        if is_cheap(tested, sampler, terms, budget) and len(answers) == len(questions):
+            findings = with_uniform(findings, questions, terms, meter, workers)
     notes += _notes(answers, notes)
     notes += _causal_notes(tested, sets) if kind == "causal" else []
     return Result(
