@@ -32,7 +32,7 @@ SEARCH = Verb(
         Option(
             "prefer",
             TEXT,
-            "which inputs are wanted: many, diverse or realistic",
+            "which inputs are wanted: realistic (default with real rows), many or diverse",
             metavar="NAME",
         ),
         Option(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evenhand.methods.search.plausibility import plausible_classes
+from evenhand.methods.search.plausibility import OTHERS, plausible_classes
 from evenhand.methods.search.probe import Probe
 from evenhand.space.grid import GridCells
 from evenhand.space.row_keys import Seen
@@ -44,6 +44,10 @@ class Found:
     def full(self) -> bool:
         """Whether as many were found as are wanted."""
         return self.most is not None and len(self) >= self.most
+
+    def lacks(self, tried: Tried) -> Flags:
+        """Return which classes were not found before."""
+        return self._seen.fresh(tried.keys)
 
     def add(self, tried: Tried) -> int:
         """Add the hits that are new, as many as are wanted, and return how many there were."""
@@ -124,22 +128,43 @@ class Watched(Probe):
     found: Found = field(kw_only=True)
     classes: Counter[str] = field(default_factory=Counter, kw_only=True)
     """How many classes were asked about."""
+    balance: Counter[str] = field(default_factory=Counter, kw_only=True)
+    """How many of those found are plausible, and how many are not."""
     realism: Realism | None = field(default=None, kw_only=True)
-    """Of hits, those are kept that are plausible, where only these are wanted."""
+    """Where plausible inputs are wanted, hits that are not are kept as far as these outweigh them.
+    """
 
     def ask(self, points: Points, pairs: Indices | None = None) -> Tried:
         """Ask the members of each point's class, and keep the hits."""
         tried = super().ask(points, pairs)
         kept = tried
         if self.realism is not None:
-            kept = tried.take(self._plausible_hits(tried))
+            kept = tried.take(self._welcome_hits(tried, self.realism))
         self.found.add(kept)
         self.classes["tried"] += len(tried)
         return tried
 
-    def _plausible_hits(self, tried: Tried) -> Indices:
-        assert self.realism is not None
+    def _welcome_hits(self, tried: Tried, realism: Realism) -> Indices:
+        """Return the new hits that are plausible, and as many others as these outweigh."""
         hits = np.flatnonzero(tried.hits)
-        found = tried.take(hits)
-        pairs = np.stack([found.first, found.second], axis=1)
-        return hits[plausible_classes(self, self.realism, found.points, pairs)]
+        hits = hits[self.found.lacks(tried.take(hits))]
+        if not len(hits):
+            return hits
+        if not self.balance:
+            known = self.found
+            plausible = plausible_classes(self, realism, known.points, known.pairs)
+            self._weigh(plausible)
+        new = tried.take(hits)
+        pairs = np.stack([new.first, new.second], axis=1)
+        plausible = plausible_classes(self, realism, new.points, pairs)
+        others = np.flatnonzero(~plausible)
+        most = int(max(0, OTHERS * self.balance["plausible"] - self.balance["others"]))
+        welcome = plausible.copy()
+        welcome[others[:most]] = True
+        self._weigh(plausible[welcome])
+        return hits[welcome]
+
+    def _weigh(self, plausible: Flags) -> None:
+        real = int(plausible.sum())
+        self.balance["plausible"] += real
+        self.balance["others"] += len(plausible) - real

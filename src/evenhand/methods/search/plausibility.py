@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from evenhand.population.realism import Realism
     from evenhand.space.feature import Points
 
+OTHERS = 0.95
+"""How many inputs that are not plausible may be found for each that is."""
+
 
 @dataclass(frozen=True, slots=True)
 class Plausibility:

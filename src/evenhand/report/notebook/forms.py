@@ -46,6 +46,7 @@ def space_html(space: Space) -> str:
         headings=["feature", "kind", "values", ""],
         rows=rows,
         constraints=[str(rule) for rule in space.constraints],
+        learnt=[rule.text for rule in space.learnt],
         more=number_text.count(left_out) if left_out > 0 else "",
     )
 

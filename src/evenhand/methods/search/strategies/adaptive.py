@@ -317,7 +317,7 @@ class Adaptive(Strategy):
         """Learn from what was tried."""
         wave = self._wave
         assert wave is not None
-        self._seen.add(tried.keys)
+        is_new = self._seen.add(tried.keys)
         self._left -= int(tried.asked.sum())
         # The budget may have ended within the wave.
         children = min(len(wave.parents), len(tried))
@@ -333,7 +333,9 @@ class Adaptive(Strategy):
                 source.witness_with(tried, origins)
             else:
                 source.witness(tried)
-        self._keep_hits(tried, parents, origins, owners)
+        if self._company is None:
+            is_new[:] = True
+        self._keep_hits(tried, parents, origins, owners, is_new)
         return len(tried)
 
     def _learn_flood(self, tried: Tried, wave: Wave, children: int) -> None:
@@ -394,9 +396,10 @@ class Adaptive(Strategy):
         parents: Indices,
         origins: Indices,
         owners: Indices,
+        is_new: Flags,
     ) -> None:
         """Add hits to the archive; a source is paid for each that lies in a new cell."""
-        hits = np.flatnonzero(tried.hits)
+        hits = np.flatnonzero(tried.hits & is_new)
         if not len(hits):
             return
         records = HitRecords(

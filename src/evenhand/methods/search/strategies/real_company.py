@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from evenhand.methods.search.plausibility import OTHERS
 from evenhand.methods.search.strategies.start_points import (
     FADING,
     NEAR,
@@ -32,10 +33,8 @@ MOST_ASSIGNMENTS = 4096
 """With more assignments than this, which one a row has itself is not looked for."""
 UNUSUAL_TWIN = 4.0
 """How much less welcome an input is whose twin holds values that are never seen together."""
-UNREAL = 2.0
+UNREAL = 1.5
 """How much less welcome an input is that is not plausible."""
-OTHERS = 0.9
-"""How many of them may be found for each plausible one."""
 
 
 @dataclass(frozen=True)
