@@ -880,7 +880,7 @@ def measure_inferred_space(folder: Path) -> Any:
     """A space that is inferred from polars."""
     polars = need("polars")
     frame = polars.from_pandas(people())
-    domain = eh.Space.from_frame(frame, protected=["sex", "race"])
+    domain = eh.Space.from_frame(frame, protected=["sex", "race"], remember=False)
     return eh.measure(polars_loan, domain, over="race", limit=0.05)
 
 
@@ -2060,7 +2060,7 @@ def adapter_estimator_of_arrays(folder: Path) -> Any:
     model = DecisionTreeClassifier(max_depth=6, random_state=0).fit(
         frame.to_numpy(), paid(frame)
     )
-    domain = eh.Space.from_frame(frame, protected=["sex"])
+    domain = eh.Space.from_frame(frame, protected=["sex"], remember=False)
     with eh.Subject(model, domain) as subject:
         return asked(subject)
 
@@ -2072,7 +2072,7 @@ def adapter_estimator_outputs(folder: Path) -> Any:
     truth = pd.DataFrame({"paid": paid(frame), "rich": (frame["income"] > 80).astype(int)})
     tree = DecisionTreeClassifier(max_depth=6, random_state=0)
     model = MultiOutputClassifier(tree).fit(frame, truth)
-    domain = eh.Space.from_frame(frame, protected=["sex"])
+    domain = eh.Space.from_frame(frame, protected=["sex"], remember=False)
     with eh.Subject(model, domain, outputs=["paid", "rich"]) as subject:
         return asked(subject)
 
@@ -2191,7 +2191,7 @@ def adapter_onnx(folder: Path) -> Any:
     path = folder / "model.onnx"
     converted = skl2onnx.convert_sklearn(model, initial_types=inputs)
     path.write_bytes(converted.SerializeToString())
-    domain = eh.Space.from_frame(frame, protected=["sex"])
+    domain = eh.Space.from_frame(frame, protected=["sex"], remember=False)
     with eh.Subject.onnx(path, domain, positive=1) as subject:
         return asked(subject)
 
@@ -2201,7 +2201,7 @@ def adapter_torch(folder: Path) -> Any:
     """A torch module with weights of our own."""
     torch = need("torch")
     frame = workers()
-    domain = eh.Space.from_frame(frame, protected=["sex"])
+    domain = eh.Space.from_frame(frame, protected=["sex"], remember=False)
     network = torch.nn.Linear(4, 1)
     with torch.no_grad():
         network.weight.copy_(torch.tensor([[8.0, 1.0, -1.0, 1.0]]))

@@ -252,7 +252,7 @@ def run_all(
     about = {
         "subject": _subject_text(subject),
         "space": subject.space.to_dict() if isinstance(subject, Subject) else {},
-        "notes": _notes_of_missed(plans[len(done) :]),
+        "notes": _notes_of_learnt(subject) + _notes_of_missed(plans[len(done) :]),
     }
     return Audit(tuple(done), seed, spent, **{**about, **details})
 
@@ -285,6 +285,14 @@ def _result_of(
             raise
         reason = messages.INTERRUPTED
         return CheckResult(name, plan.job, settings, error=reason, code=INTERRUPTED)
+
+
+def _notes_of_learnt(subject: Subject | TextSubject) -> tuple[str, ...]:
+    """Return the note on what was learnt from the rows of the space."""
+    if not isinstance(subject, Subject) or not subject.space.learnt:
+        return ()
+    texts = "; ".join(constraint.text for constraint in subject.space.learnt)
+    return (messages.LEARNT.format(constraints=texts),)
 
 
 def _notes_of_missed(plans: Sequence[CheckPlan]) -> tuple[str, ...]:

@@ -78,6 +78,7 @@ SUMMARY_NOT_WRITTEN = "GITHUB_STEP_SUMMARY: cannot write the summary to {file}: 
 # ------------------------------------------------------------------------------------------------
 
 PROGRESS = "check {number} of {all}: {name}"
+LEARNT = "learnt from the rows, to mark people who could not exist: {constraints}"
 INTERRUPTED_BEFORE = "interrupted before: {checks}"
 OTHER_SPACE = (
     "the baseline is of another space of inputs, so its scores may be of other inputs"
