@@ -75,7 +75,10 @@ def test_a_search_finds_places_and_none_of_the_fair_twin(model, space):
     budget = eh.Budget(queries=4000)
     biased = eh.search(PlantedCrime(model, PLANTED), space, budget=budget, limit=0)
     assert biased.verdict == "fail"
-    gaps = [abs(case.outcomes[0] - case.outcomes[1]) for case in biased.worst.cases]
+    gaps = []
+    for case in biased.worst.cases:
+        own, twin = case.outcomes
+        gaps.append(abs(own - twin))
     assert gaps == pytest.approx([PLANTED] * len(gaps))
     fair = eh.search(PlantedCrime(model, 0.0), space, budget=budget, limit=0)
     assert fair.worst.estimate.value == 0
@@ -83,15 +86,18 @@ def test_a_search_finds_places_and_none_of_the_fair_twin(model, space):
 
 def test_errors_of_the_model_by_group(model, places):
     log = places.assign(predicted=PlantedCrime(model, PLANTED)(places))
-    options = {"outcome": "predicted", "truth": "ViolentCrimesPerPop", "over": "black"}
-    found = eh.measure_log(
-        log, metric="mean_error", limit=PLANTED / 2, units="outcome", **options
-    )
+    options: dict[str, Any] = {
+        "outcome": "predicted",
+        "truth": "ViolentCrimesPerPop",
+        "over": "black",
+        "metric": "mean_error",
+        "limit": PLANTED / 2,
+        "units": "outcome",
+    }
+    found = eh.measure_log(log, **options)
     bias = next(finding for finding in found.findings if finding.limit is not None)
     assert bias.verdict == "fail"
     assert bias.estimate.low < PLANTED < bias.estimate.high
     fair = log.assign(predicted=PlantedCrime(model, 0.0)(places))
-    passed = eh.measure_log(
-        fair, metric="mean_error", limit=PLANTED / 2, units="outcome", **options
-    )
+    passed = eh.measure_log(fair, **options)
     assert passed.verdict == "pass"

@@ -14,7 +14,11 @@ from evenhand.runtime.errors import UsageError
 from tests.support.helpers import refused
 
 SPACE = eh.Space(
-    [eh.category("sex", ["F", "M"]), eh.integer("age", 18, 65), eh.real("skill", 0, 1)],
+    [
+        eh.category("sex", ["F", "M"]),
+        eh.integer("age", 18, 65),
+        eh.real("skill", 0, 1),
+    ],
     protected=["sex"],
 )
 PEOPLE = pd.DataFrame(
@@ -205,5 +209,6 @@ def test_a_threshold_of_the_user_says_that_outcomes_are_numbers():
     found = eh.measure(subject, kind="group", limit=0.2)
     assert [finding.unit for finding in found.findings] == ["amount", "amount"]
     assert found.verdict == "fail"
+    assert found.worst.limit is not None
     assert found.worst.limit > 0
     assert "differs" not in found.details

@@ -22,7 +22,8 @@ STAFF = pd.DataFrame(
     }
 )
 STAFF["due"] = RNG.lognormal(10, 0.3, ROWS)
-STAFF["pay"] = STAFF["due"] * np.where(STAFF["sex"] == "F", 0.8, 1.0)
+SHARE = np.where(STAFF["sex"] == "F", 0.8, 1.0)
+STAFF["pay"] = STAFF["due"] * SHARE
 
 
 def log(frame: Any = STAFF, **options: Any) -> eh.Result:
@@ -66,7 +67,8 @@ def test_errors_against_a_truth():
     absolute = of_score(found, "mean absolute error difference")
     assert absolute.estimate.value == pytest.approx(of_women.abs().mean())
     root = of_score(found, "root mean squared error difference")
-    assert root.estimate.value == pytest.approx(np.sqrt((of_women**2).mean()))
+    mean_square = (of_women**2).mean()
+    assert root.estimate.value == pytest.approx(np.sqrt(mean_square))
     assert {finding.limit for finding in (absolute, root)} == {None}
 
 
@@ -183,11 +185,13 @@ def test_impact_of_numbers_is_the_ratio_of_means():
 
 
 def test_impact_of_numbers_leaves_unknown_categories_out():
-    asked = STAFF.assign(sex=STAFF["sex"].where(STAFF.index > 99, "prefer not to say"))
+    sex = STAFF["sex"].where(STAFF.index > 99, "prefer not to say")
+    asked = STAFF.assign(sex=sex)
     found = eh.impact(asked, outcome="pay", over="sex")
     groups = of_score(found, "mean difference").groups
     assert [group.about["sex"] for group in groups] == ["F", "M"]
-    negative = eh.impact(STAFF.assign(pay=-STAFF["pay"]), outcome="pay", over="sex")
+    debts = STAFF.assign(pay=-STAFF["pay"])
+    negative = eh.impact(debts, outcome="pay", over="sex")
     ratio = of_score(negative, "mean ratio")
     assert np.isnan(ratio.estimate.value)
     assert "undefined" in ratio.claim

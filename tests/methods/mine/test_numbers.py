@@ -74,7 +74,11 @@ def test_exact_over_rows_that_are_all_there_are():
 def test_a_log_of_numbers():
     log = PEOPLE.assign(pay=biased(PEOPLE))
     found = eh.mine_log(
-        log, outcome="pay", over=["sex", "age"], limit=1500, units="outcome"
+        log,
+        outcome="pay",
+        over=["sex", "age"],
+        limit=1500,
+        units="outcome",
     )
     assert found.worst.verdict == "fail"
     assert "sex F" in str(found.worst.about)

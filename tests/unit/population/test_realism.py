@@ -19,7 +19,9 @@ def households():
     rng = np.random.default_rng(0)
     role = rng.choice(["Husband", "Wife", "Child"], PEOPLE)
     coin = rng.choice(["F", "M"], PEOPLE)
-    sex = np.where(role == "Husband", "M", np.where(role == "Wife", "F", coin))
+    sex = coin.copy()
+    sex[role == "Husband"] = "M"
+    sex[role == "Wife"] = "F"
     age = np.where(
         role == "Child",
         rng.integers(0, 18, PEOPLE),
@@ -44,7 +46,10 @@ def realism(space):
 
 def points(space, *people):
     names = ("role", "sex", "age", "income")
-    return space.encode([dict(zip(names, person, strict=True)) for person in people])
+    records = []
+    for person in people:
+        records.append(dict(zip(names, person, strict=True)))
+    return space.encode(records)
 
 
 def test_who_could_exist(space, realism):
@@ -88,7 +93,8 @@ def test_the_distance_is_that_of_a_plain_computation(space, realism, households)
     for point in some:
         gaps = (rows - point) / widths
         gaps[:, :2] = gaps[:, :2] != 0
-        expected.append(np.sqrt((gaps**2).sum(axis=1)).min())
+        distances = np.sqrt((gaps**2).sum(axis=1))
+        expected.append(distances.min())
     np.testing.assert_allclose(realism.distances(some), expected, atol=2e-3)
     nearest, near = realism.nearest(some)
     apart = realism.apart(some, rows[nearest])
@@ -123,7 +129,8 @@ def test_missing_values_are_compared_like_levels():
     rng = np.random.default_rng(0)
     income = rng.integers(10, 100, 400).astype(float)
     income[:200] = np.nan
-    frame = pd.DataFrame({"income": income, "job": ["none"] * 200 + ["some"] * 200})
+    job = ["none"] * 200 + ["some"] * 200
+    frame = pd.DataFrame({"income": income, "job": job})
     space = eh.Space.from_frame(frame)
     realism = realism_of(space)
     assert realism is not None
