@@ -212,3 +212,17 @@ def test_a_threshold_of_the_user_says_that_outcomes_are_numbers():
     assert found.worst.limit is not None
     assert found.worst.limit > 0
     assert "differs" not in found.details
+
+
+def test_a_suite_of_numbers_is_replayed(tmp_path):
+    suite = tmp_path / "pay.csv"
+    measured = eh.measure(salary, SPACE, kind="group", limit=0.2, keep_tests=True)
+    measured.to_suite(suite)
+    again = eh.replay(suite, eh.Subject(salary, SPACE), limit=0.2)
+    assert again.verdict == "fail"
+    assert again.worst.estimate.value == pytest.approx(measured.findings[0].estimate.value)
+    assert again.details["changed"] == 0
+    mended = eh.replay(suite, eh.Subject(fair, SPACE), limit=0.2)
+    assert mended.verdict == "pass"
+    assert "0 " not in mended.worst.claim.split("; ")[1]
+    assert mended.worst.unit == "amount"

@@ -10,6 +10,7 @@ import numpy as np
 
 from evenhand.methods.replay import REPLAY, messages
 from evenhand.methods.replay.rescore import CausalTests, GroupTests
+from evenhand.methods.replay.rescore_numbers import NumberTests
 from evenhand.population.samplers import Uniform
 from evenhand.results.evidence import Finding
 from evenhand.results.reading import evidence_of
@@ -199,18 +200,18 @@ def _replay_suite(
     """Ask every test of a suite again."""
     parts = read_suite(file, subject.space)
     _check_outputs(file, subject, parts[0])
-    questions = [questions_of(subject, part.kind, [part.over]) for part in parts]
-    number_of_questions = sum(len(of_part) for of_part in questions)
-    terms = Terms(Uniform(), level, limit=limit, among=number_of_questions)
     points = np.asfortranarray(np.concatenate([part.points for part in parts]))
     meter = Meter(Budget())
     executed_before = subject.executed
     # A causal score compares single answers; rates of groups may vary a little from run to run.
     if any(part.kind == "causal" for part in parts):
         _check_deterministic(subject, points, meter)
-        settle_differs(subject, meter)
     answers = subject.decide(points)
     meter.queries += len(points)
+    settle_differs(subject, meter)
+    questions = [questions_of(subject, part.kind, [part.over]) for part in parts]
+    number_of_questions = sum(len(of_part) for of_part in questions)
+    terms = Terms(Uniform(), level, limit=limit, among=number_of_questions)
     ends = np.cumsum([len(part.points) for part in parts])
     replayed: list[ReplayedPart] = []
     for part, of_part, outcomes in zip(
@@ -254,7 +255,11 @@ def _rescored(
     part: Tests,
     outcomes: NDArray[Any],
 ) -> Replayed:
-    kind = CausalTests if part.kind == "causal" else GroupTests
+    kind: type[Replayed] = GroupTests
+    if part.kind == "causal":
+        kind = CausalTests
+    elif question.of_numbers:
+        kind = NumberTests
     return kind(file.name, question, part, outcomes)
 
 

@@ -347,7 +347,10 @@ class GroupTests(Replayed):
 
     def notes(self) -> list[str]:
         """Return a note on groups that are not in the suite."""
-        missing = len(self.groups) - len(self._tally(self.new).members)
+        return self.missing_notes(len(self.groups) - len(self._tally(self.new).members))
+
+    def missing_notes(self, missing: int) -> list[str]:
+        """Return a note on so many groups that are not in the suite, none where all are."""
         if not missing:
             return []
         note = messages.GROUPS_NOT_IN_SUITE.format(
