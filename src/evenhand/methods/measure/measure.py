@@ -173,8 +173,7 @@ def measure(
     answers: list[Answer] = []
     with Workers(n_jobs) as workers, progress_bar(show=progress) as hook:
         meter = Meter(checked_budget(budget), hook)
-        draws = Draws(population, tested.space, seed, "measure", kind, *sets[0])
-        notes = prepared(draws, tested, meter)
+        notes = prepared(_first_draws(terms, tested, kind, sets), tested, meter)
         questions = questions_of(tested, kind, sets)
         terms = _shared(terms, questions)
         for question in questions:
@@ -188,8 +187,7 @@ def measure(
         findings = _found(answers, questions, terms)
         if is_cheap(tested, sampler, terms, budget) and len(answers) == len(questions):
             findings = with_uniform(findings, questions, terms, meter, workers)
-    notes += _notes(answers, notes)
-    notes += _causal_notes(tested, sets) if kind == "causal" else []
+    notes += _notes(answers, notes) + _causal_notes(tested, sets, kind)
     return Result(
         "measure",
         marked(findings, tested.space),
@@ -365,8 +363,17 @@ def _found(
     return findings + [_unmeasured(question, terms) for question in missed]
 
 
-def _causal_notes(tested: Subject, sets: Sequence[tuple[str, ...]]) -> list[str]:
-    """Return when outcomes differ, and which features the software does not see."""
+def _first_draws(
+    terms: Terms, tested: Subject, kind: str, sets: Sequence[tuple[str, ...]]
+) -> Draws:
+    """Return the draws that the first set begins with."""
+    return Draws(terms.sampler, tested.space, terms.seed, "measure", kind, *sets[0])
+
+
+def _causal_notes(tested: Subject, sets: Sequence[tuple[str, ...]], kind: str) -> list[str]:
+    """Return of a causal score when outcomes differ, and which features are not seen."""
+    if kind != "causal":
+        return []
     return notes_of(tested) + unseen_notes(tested.space, sets)
 
 
