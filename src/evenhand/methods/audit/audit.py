@@ -287,7 +287,7 @@ def _result_of(
         return CheckResult(name, plan.job, settings, error=reason, code=INTERRUPTED)
 
 
-def _notes_of_learnt(subject: Subject | TextSubject) -> tuple[str, ...]:
+def _notes_of_learnt(subject: Subject | TextSubject | DecisionLog) -> tuple[str, ...]:
     """Return the note on what was learnt from the rows of the space."""
     if not isinstance(subject, Subject) or not subject.space.learnt:
         return ()
