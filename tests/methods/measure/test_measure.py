@@ -474,6 +474,7 @@ def test_progress_is_a_bar_on_a_terminal_and_silence_elsewhere(tmp_path):
 
     master, slave = pty.openpty()
     environment = {**os.environ, "TERM": "xterm"}
+    environment.pop("CI", None)  # where nobody looks at a terminal
     with subprocess.Popen(
         [sys.executable, str(script)], stdout=subprocess.PIPE, stderr=slave, env=environment
     ) as run:

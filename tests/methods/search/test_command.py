@@ -544,6 +544,7 @@ def test_a_terminal_sees_how_the_search_goes(project):
         "--no-explain",
     ]
     environment = os.environ | {"TERM": "xterm", "COLUMNS": "160"}
+    environment.pop("CI", None)  # where nobody looks at a terminal
     with subprocess.Popen(
         command,
         cwd=folder,

@@ -390,6 +390,7 @@ RULE_SETS_TABLE = (
     "Rule sets: how much their people's rate differs from that of everyone else."
     " Population: {population}."
 )
-COLUMN_THEIR_RATE = "their rate, or mean"
+COLUMN_THEIR_RATE = "their rate"
+COLUMN_THEIR_MEAN = "their mean"
 COLUMN_RULES_IN_IT = "rules in it"
 COLUMN_CHANGED_WITH_IT = "changed with it"

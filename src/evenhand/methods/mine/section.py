@@ -10,6 +10,7 @@ from evenhand.methods.mine.table import entries_of
 from evenhand.report.html_page import drawn, headed
 from evenhand.report.html_section import cards
 from evenhand.report.html_tables import Column, long_sheet
+from evenhand.statistics.estimate import Amount
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -48,7 +49,6 @@ HEADINGS = {
     "about": "terms of",
     "value": "difference",
     "difference": "signed",
-    "rate": messages.COLUMN_THEIR_RATE,
     "other": messages.EVERYONE_ELSE,
     "support": "share",
     "rules": messages.COLUMN_RULES_IN_IT,
@@ -78,18 +78,27 @@ def section(
 def _rule_sets(result: Result, name: str, room: int) -> str:
     """Return the table of all findings."""
     frame = result.to_frame()
+    headings = {**HEADINGS, "rate": _rate_heading(result)}
     columns = []
     for key in SHOWN:
         if key not in frame:
             continue
         values = [_rounded(value) for value in frame[key]]
         if any(value not in (None, "") for value in values):
-            columns.append(Column(HEADINGS.get(key, key), values))
+            columns.append(Column(headings.get(key, key), values))
     populations = [str(entry["population"]) for entry in entries_of(result)]
     distinct = "; ".join(dict.fromkeys(populations))
     caption = messages.RULE_SETS_TABLE.format(population=distinct)
     sheet = long_sheet(f"{name}-rules", caption, columns, room=room)
     return headed("Rule sets", sheet)
+
+
+def _rate_heading(result: Result) -> str:
+    """Return the heading of what rule sets are compared by; rates beside means are called rates."""
+    units = {finding.estimate.unit for finding in result.findings}
+    if units == {Amount.unit}:
+        return messages.COLUMN_THEIR_MEAN
+    return messages.COLUMN_THEIR_RATE
 
 
 def _rounded(value: Any) -> Any:
