@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand.methods.measure import messages
-from evenhand.methods.measure.truth import truth_values
+from evenhand.methods.measure.truth import affordable_points, truth_values
 from evenhand.population.samplers import is_rows
 from evenhand.results.result import Result
 from evenhand.runtime.budget import Meter, Spent, checked_budget
@@ -57,13 +57,7 @@ def number_errors(
         raise UsageError(messages.TRUTH_NEEDS_ROWS)
     executed_before = tested.executed
     meter = Meter(checked_budget(terms.budget), None)
-    points = sampler.points(tested.space)
-    if len(points) > meter.left:
-        raise UsageError(
-            messages.TOO_FEW_QUERIES.format(
-                rows=f"{len(points):,}", left=f"{int(meter.left):,}"
-            )
-        )
+    points = affordable_points(sampler, tested.space, meter)
     truth = _numbers(truth_values(sampler, terms.truth))
     known = np.isfinite(truth)
     notes = _unknown_notes(int((~known).sum()), len(points), terms.truth)

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from evenhand.population.samplers import Sampler
     from evenhand.results.evidence import Finding
     from evenhand.runtime.budget import Budget
+    from evenhand.space.feature import Points
+    from evenhand.space.space import Space
     from evenhand.subject.subject import Subject
     from evenhand.subject.view import View
 
@@ -61,6 +63,18 @@ class ErrorTerms:
         return self.truth is not None
 
 
+def affordable_points(sampler: Rows, space: Space, meter: Meter) -> Points:
+    """Return given rows as points; refuse more of them than the budget has queries left."""
+    points = sampler.points(space)
+    if len(points) > meter.left:
+        raise UsageError(
+            messages.TOO_FEW_QUERIES.format(
+                rows=f"{len(points):,}", left=f"{int(meter.left):,}"
+            )
+        )
+    return points
+
+
 def error_rates(
     tested: Subject,
     sets: Sequence[tuple[str, ...]],
@@ -76,13 +90,7 @@ def error_rates(
         raise UsageError(messages.TRUTH_NEEDS_ROWS)
     executed_before = tested.executed
     meter = Meter(checked_budget(terms.budget), None)
-    points = sampler.points(tested.space)
-    if len(points) > meter.left:
-        raise UsageError(
-            messages.TOO_FEW_QUERIES.format(
-                rows=f"{len(points):,}", left=f"{int(meter.left):,}"
-            )
-        )
+    points = affordable_points(sampler, tested.space, meter)
     values = truth_values(sampler, terms.truth)
     views = views_for(tested, "group")
     metrics = reported(judged, truth=True)
