@@ -126,7 +126,8 @@ def stop_states(plan: Plan, max_n: int | None = None) -> States:
 
 def last_look(plan: Plan) -> int:
     """Return a size at which a plan with a margin has certainly stopped."""
-    calm = replace(plan, limit=None)
+    # With a limit less of the error is left for the margin.
+    calm = replace(plan, limit=None, level=1 - plan.error_margin / 2)
     shares = np.array(0.5)
     if isinstance(plan, SpreadPlan):
         shares = 0.5 + np.linspace(-1, 1, plan.groups) * min(plan.margin or 0.5, 0.5)

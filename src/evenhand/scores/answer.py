@@ -1,11 +1,15 @@
 """Answer a question: which of its ways is taken, and what is told of it.
 
 A question is answered exactly where its whole population can be asked, from all rows where these
-are a sample, and otherwise by drawing until the plan stops.
+are a sample, and otherwise by drawing until the plan stops. Every input is asked where that takes
+no more of them than drawing does at the least, and drawing ends where it has taken as many as there
+are. Which way is taken follows from numbers that are known beforehand and from whether an answer
+costs a process or a request, never from the clock.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -15,7 +19,8 @@ from evenhand.population.samplers import Uniform, is_rows
 from evenhand.results.evidence import Finding
 from evenhand.runtime.errors import UsageError
 from evenhand.runtime.random_streams import stream
-from evenhand.scores.enumeration import SMALL, SMALL_EXPENSIVE, part, whole
+from evenhand.scores.enumeration import EXHAUSTIBLE, IN_MEMORY, SMALL, part_size, whole
+from evenhand.scores.question import ENOUGH
 from evenhand.space.feature_sets import unseen
 from evenhand.space.variants import MOST_ASSIGNMENTS
 from evenhand.statistics.estimate import StopReason
@@ -56,7 +61,7 @@ def ask(
     """Answer the question within a budget; `keep` the tests."""
     score = _whole(question, terms, meter, keep=keep)
     if score is None:
-        score = question.sampled(terms, meter, workers, keep=keep)
+        score = _drawn(question, terms, meter, workers, keep=keep)
     if score.findings:
         return Answer(score.findings, score.stop, score.notes, score.tests)
     estimate = terms.shared(score.estimate)
@@ -88,6 +93,39 @@ def _by_construction(question: Question, terms: Terms) -> bool:
     return question.kind == "causal" or terms.sampler.separate(space, names)
 
 
+def _drawn(
+    question: Question, terms: Terms, meter: Meter, workers: Workers, *, keep: bool
+) -> Score:
+    """Answer by drawing; where that takes as many inputs as there are, by asking each of them."""
+    inputs = math.inf
+    if _may_enumerate(terms):
+        inputs = part_size(question.space, question.names, question.view.subject.unread)
+    bounded = replace(terms, enough=_enough(question, terms, inputs))
+    score = question.sampled(bounded, meter, workers, keep=keep)
+    if score.stop is not StopReason.TOO_CLOSE or inputs > meter.left:
+        return score
+    if inputs <= IN_MEMORY:
+        return _enumerated(question, terms, meter, int(inputs), keep=keep)
+    if keep or inputs > EXHAUSTIBLE or question.view.subject.adapter.expensive:
+        return score
+    return question.exhausted(terms, meter)
+
+
+def _enough(question: Question, terms: Terms, inputs: int | float) -> float:
+    """Return how many inputs are worth drawing; more than there are never are."""
+    if question.view.subject.adapter.expensive or terms.limit is None:
+        return inputs
+    # To draw some inputs first costs little where all of them can be asked afterwards.
+    return min(inputs, ENOUGH)
+
+
+def _may_enumerate(terms: Terms) -> bool:
+    """Return whether every input there is may be asked instead of some that are drawn."""
+    if not isinstance(terms.sampler, Uniform):
+        return False
+    return terms.exact is None and terms.interval is None
+
+
 def _whole(question: Question, terms: Terms, meter: Meter, *, keep: bool) -> Score | None:
     """Answer from the whole population, or all rows of a sample; None where it is not worth it."""
     sampler = terms.sampler
@@ -100,25 +138,34 @@ def _whole(question: Question, terms: Terms, meter: Meter, *, keep: bool) -> Sco
                 " exact"
             )
         return None
-    if terms.exact is False or (terms.exact is None and terms.interval is not None):
+    if terms.exact:
+        return _enumerated(question, terms, meter, MOST_ASSIGNMENTS, keep=keep)
+    if not _may_enumerate(terms):
         return None
     if question.view.subject.adapter.expensive:
-        small = SMALL_EXPENSIVE
+        small = question.fewest(terms)
     else:
         small = SMALL
-    points = part(question.space, question.names, int(min(small, meter.left)))
-    if points is None and terms.exact:
-        points = whole(question.space, question.names, MOST_ASSIGNMENTS)
-        if len(points) > meter.left:
-            raise UsageError(
-                f"exact: {len(points):,} inputs are to be asked, but {int(meter.left):,} queries"
-                " are left"
-            )
-    if points is None:
+    inputs = part_size(question.space, question.names, question.view.subject.unread)
+    if inputs > min(small, meter.left):
         return None
+    return _enumerated(question, terms, meter, small, keep=keep)
+
+
+def _enumerated(
+    question: Question, terms: Terms, meter: Meter, most: int, *, keep: bool
+) -> Score:
+    """Answer from every input there is; SpaceError where there are more than `most`."""
+    unread = question.view.subject.unread
+    points = whole(question.space, question.names, most, unread)
+    if len(points) > meter.left:
+        raise UsageError(
+            f"exact: {len(points):,} inputs are to be asked, but {int(meter.left):,} queries"
+            " are left"
+        )
     meter.report(question.task, None, f"all {len(points):,} inputs")
     meter.queries += len(points)
-    population = sampler.population(question.space)
+    population = terms.sampler.population(question.space)
     return question.enumerated(terms, points, population, meter, keep=keep)
 
 

@@ -5,14 +5,17 @@ The score is that of Themis (Definition 3.7).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand.population.samplers import Draws
+from evenhand.population.census import MOST_SHUFFLED, Census, CensusDraws
+from evenhand.population.samplers import Draws, Uniform
 from evenhand.runtime import number_text
 from evenhand.runtime.errors import UsageError
+from evenhand.scores.enumeration import AT_ONCE, EXHAUSTIBLE, SMALL, whole
 from evenhand.scores.enumeration import causal as exact_causal
 from evenhand.scores.question import Question, Score, tests_of
 from evenhand.scores.sampling_loop import CASES, sample
@@ -139,16 +142,33 @@ class CausalQuestion(Question):
         highest = max(float(high), value)
         return Estimate(value, lowest, highest, n, terms.share, method, population)
 
+    @cached_property
+    def census(self) -> Census | None:
+        """Everybody there is, where one answer for all who differ only in these features will do.
+
+        It will where outcomes differ or not: a person whose outcome changes with these features is
+        then changed whatever they are to begin with.
+        """
+        if self.view.differs is not None:
+            return None
+        return Census.of(self.space, self.names, self.view.subject.unread)
+
     def sampled(self, terms: Terms, meter: Meter, workers: Workers, *, keep: bool) -> Score:
         """Answer by drawing until the plan stops."""
-        population = terms.sampler.population(self.space)
-        plan = Plan(
-            terms.share, terms.margin, terms.limit, self._interval(terms), population
-        )
-        draws = Draws(terms.sampler, self.space, terms.seed, *self.stream)
+        plan = self._plan(terms)
+        if plan.size is None:
+            draws = Draws(terms.sampler, self.space, terms.seed, *self.stream)
+        else:
+            draws = CensusDraws(self.census, terms.seed, *self.stream)
         count = self._count(draws, whole=keep)
         found = sample(
-            plan, count, cost=count.cost, meter=meter, workers=workers, task=self.task
+            plan,
+            count,
+            cost=count.cost,
+            meter=meter,
+            workers=workers,
+            task=self.task,
+            enough=terms.enough_draws(count.cost),
         )
         if keep:
             tests = [self._kept(draws.take(0, found.draws))]
@@ -157,6 +177,63 @@ class CausalQuestion(Question):
         return Score(
             found.estimate, found.stop, found.cases, tests=tests, answers=found.answers
         )
+
+    def fewest(self, terms: Terms) -> int:
+        """Return the fewest inputs that drawing takes: those of software that treats all alike."""
+        plan = replace(self._plan(terms), size=None)
+        draws = next(n for n in plan.looks(SMALL) if plan.judge(0, n, last=n == SMALL).stop)
+        return draws * self.cost
+
+    def exhausted(self, terms: Terms, meter: Meter) -> Score:
+        """Answer from every input there is, some at a time, where they are too many to list."""
+        if self.census is None:
+            points = whole(self.space, self.names, EXHAUSTIBLE, self.view.subject.unread)
+            meter.queries += len(points)
+            population = terms.sampler.population(self.space)
+            return self.enumerated(terms, points, population, meter, keep=False)
+        draws = CensusDraws(self.census, terms.seed, *self.stream, shuffled=False)
+        count = self._count(draws)
+        size = int(self.census.size)
+        hits = 0
+        cases: list[Case] = []
+        seen = AnswersSeen()
+        for start in range(0, size, AT_ONCE):
+            part = count((start, min(start + AT_ONCE, size)))
+            hits += int(part.hits.sum())
+            cases += [case for _, case in part.witnesses]
+            seen.merge(answer for _, answer in part.answers)
+            meter.queries += part.asked
+        population = terms.sampler.population(self.space)
+        estimate = Estimate.exact(hits, size, population=population)
+        return Score(estimate, StopReason.ENUMERATED, cases[:CASES], answers=seen.answers)
+
+    def _plan(self, terms: Terms) -> Plan:
+        """Return when to stop: as soon as it is decided, or where answers are cheap, precise."""
+        expensive = self.view.subject.adapter.expensive
+        interval = self._interval(terms)
+        margins = terms.margins(expensive=expensive)
+        size = self._size(terms, interval)
+        # With a limit of 0 only every input there is can pass, so that no margin ends it.
+        only_all = terms.limit == 0 and size is not None and size * self.cost <= SMALL
+        return Plan(
+            terms.share,
+            None if only_all else margins.wanted,
+            terms.limit,
+            interval,
+            terms.sampler.population(self.space),
+            size,
+            precise=not expensive and interval in (None, "exact", "anytime"),
+            finest=None if size is not None else margins.finest,
+        )
+
+    def _size(self, terms: Terms, interval: str | None) -> int | None:
+        """Return how many there are to draw from, where nobody is drawn twice."""
+        by_default = terms.exact is None and interval is None
+        if not isinstance(terms.sampler, Uniform) or not by_default:
+            return None
+        if self.census is None or self.census.size > MOST_SHUFFLED:
+            return None
+        return int(self.census.size)
 
     def _interval(self, terms: Terms) -> str | None:
         if not self.view.graded:

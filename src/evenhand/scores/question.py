@@ -5,6 +5,7 @@ Which way is taken is decided in `evenhand.scores.answer`.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -27,18 +28,41 @@ if TYPE_CHECKING:
     from evenhand.subject.view import View
 
 
+MARGIN = 0.05
+"""How precisely a score is known by default."""
+COARSE = 5
+"""Expensive software is asked until the margin is this share of the limit, decided or not."""
+FINE = 50
+"""The same for cheap software: a finer margin is of no use to anybody."""
+FINE_AT_ZERO = 0.001
+"""The margin that replaces it where the limit is 0."""
+ENOUGH = 1 << 20
+"""The most inputs of cheap software that are drawn where a limit is not decided."""
+
+
+@dataclass(frozen=True, slots=True)
+class Margins:
+    """How precisely a score is to be known, and how precisely at the most."""
+
+    wanted: float
+    finest: float | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class Terms:
     """How a question is to be answered; `among` is how many questions share the level."""
 
     sampler: Sampler
     level: float = 0.95
-    margin: float | None = 0.05
+    margin: float | None = None
+    """How precisely the score is to be known; None for what suits the limit and the software."""
     limit: float | None = None
     interval: str | None = None
     exact: bool | None = None
     seed: int = 0
     among: int = 1
+    enough: float = math.inf
+    """The most inputs that are worth drawing where nothing else ends it."""
     units: str = "spread"
     """What limits of numbers are in: shares of their spread, or the unit of the outcomes."""
 
@@ -46,6 +70,32 @@ class Terms:
     def share(self) -> float:
         """The level of each question by itself, so that all hold together at the level."""
         return 1 - (1 - self.level) / self.among
+
+    def margins(self, *, expensive: bool) -> Margins:
+        """Return how precisely the score is to be known.
+
+        Cheap software is asked until it is decided, down to the finest margin.
+
+        >>> terms = Terms(None, limit=0.1)
+        >>> terms.margins(expensive=True), terms.margins(expensive=False)
+        (Margins(wanted=0.02, finest=None), Margins(wanted=0.05, finest=0.002))
+        """
+        wanted = MARGIN if self.margin is None else self.margin
+        limit = self.limit if self.units == "spread" else None
+        if limit is None:
+            return Margins(wanted)
+        if expensive:
+            if self.margin is None and limit:
+                wanted = min(wanted, limit / COARSE)
+            return Margins(wanted)
+        finest = limit / FINE if limit else FINE_AT_ZERO
+        return Margins(wanted, min(wanted, finest))
+
+    def enough_draws(self, cost: int) -> int | None:
+        """Return how many draws of a cost are worth it, None for any number."""
+        if math.isinf(self.enough):
+            return None
+        return max(1, int(self.enough) // cost)
 
     def shared(self, estimate: Estimate) -> Estimate:
         """Return an estimate at the level that all questions share."""
@@ -134,6 +184,14 @@ class Question(ABC):
     @abstractmethod
     def sampled(self, terms: Terms, meter: Meter, workers: Workers, *, keep: bool) -> Score:
         """Answer by drawing until the plan stops."""
+
+    @abstractmethod
+    def fewest(self, terms: Terms) -> int:
+        """Return the fewest inputs that drawing takes: those of software that treats all alike."""
+
+    @abstractmethod
+    def exhausted(self, terms: Terms, meter: Meter) -> Score:
+        """Answer from every input there is, some at a time, where they are too many to list."""
 
     @abstractmethod
     def claim(self, estimate: Estimate, groups: tuple[Group, ...]) -> str:

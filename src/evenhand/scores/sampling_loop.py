@@ -1,9 +1,8 @@
 """Sample until decided: the loop between a sampler and an estimate.
 
-Its outcome is the same for any batch size and number of workers. Draws are numbered, and the plan
-looks at them at fixed numbers. Cheap subjects are asked ahead in large batches, expensive ones
-exactly up to the next look; either way the estimate rests on the draws up to the look that stopped
-it.
+Its outcome is the same for any number of workers. Draws are numbered, and the plan looks at them at
+fixed numbers. The software is asked exactly up to the next look, so that every answer is used;
+looks at cheap software are far apart, since a call costs more than what is asked in it.
 """
 
 from __future__ import annotations
@@ -21,6 +20,7 @@ import numpy as np
 from evenhand.runtime.errors import UsageError
 from evenhand.scores.numbers.settling import settle_differs
 from evenhand.statistics.estimate import StopReason
+from evenhand.statistics.stopping import CHEAP_LOOK_RATIO
 from evenhand.subject.answers_seen import MOST, first_answers
 
 if TYPE_CHECKING:
@@ -41,17 +41,13 @@ CASES = 3
 CHECKED = 32
 """Inputs that are asked twice to see whether the subject is deterministic."""
 WAVE_SECONDS = 0.2
-"""How much work is always worth asking ahead of the next look, in seconds per worker."""
-MOST_AHEAD = 131_072
-"""The most draws that are asked ahead, per worker."""
+"""How much work is worth sharing among workers, in seconds."""
 FIRST_WAVE = 256
-"""Draws asked at once to begin with."""
-NEARLY = 1.02
-"""How far beyond its likely end a run is asked ahead."""
+"""Draws of cheap software that are asked at once to begin with."""
 GROWTH = 8
-"""How many times as large a wave may be as the one before it.
+"""How many times as large a batch may be as the one before it.
 
-Early ones tell little of what a draw costs.
+Early ones tell little of what an input costs.
 """
 
 
@@ -112,6 +108,41 @@ class Count(Protocol):
         """Count among the draws from the first to before the second bound."""
         ...
 
+    def totals(self) -> Totals:
+        """Return what adds up the hits."""
+        ...
+
+    def after(self, hits: Any) -> Count:
+        """Return what counts among the draws to come, given the hits so far."""
+        ...
+
+
+class Totals(Protocol):
+    """Adds up hits over draws."""
+
+    def add(self, hits: NDArray[Any], places: list[int]) -> list[Any]:
+        """Add the hits of the next draws, and return the totals after each of some numbers."""
+        ...
+
+
+class RunningSums:
+    """The sum of the hits, of each group where there are several."""
+
+    def __init__(self) -> None:
+        self._last: NDArray[np.float64] | None = None
+
+    def add(self, hits: NDArray[Any], places: list[int]) -> list[Any]:
+        """Add the hits of the next draws, and return the sums after each of some numbers."""
+        # The sums go on from those before, one number at a time: scores then add up to the same
+        # digits whatever is asked at once.
+        going_on = hits
+        if self._last is not None:
+            going_on = np.concatenate([self._last, hits])
+        sums = np.cumsum(going_on, axis=0, dtype=np.float64)
+        before = len(going_on) - len(hits)
+        self._last = sums[-1:]
+        return [sums[before + place - 1] for place in places]
+
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
@@ -137,6 +168,7 @@ def sample(
     meter: Meter,
     workers: Workers,
     task: str,
+    enough: int | None = None,
 ) -> Outcome:
     """Draw and count until the plan stops, or the budget is spent.
 
@@ -148,40 +180,40 @@ def sample(
         Counts hits among draws.
     cost
         How many inputs each draw asks for, at most; budgets are in inputs.
+    enough
+        The most draws that are worth asking where the plan does not stop.
     """
-    if math.isinf(meter.left):
-        most = None
-    else:
-        most = int(meter.left // cost)
-    if most == 0:
-        raise UsageError(
-            f"budget: {int(meter.left):,} queries are left, but one draw takes {cost:,}; raise"
-            " queries"
-        )
-    hits = _Hits()
+    most = _most_draws(meter, cost)
+    ends_in_vain = enough is not None and (most is None or enough < most)
+    if ends_in_vain:
+        most = enough
+    if plan.size is not None:
+        most = min(plan.size, most or plan.size)
+    hits = _Hits(count.totals())
     looks = _Looks(plan.looks(most))
     pace = _Pace(expensive=count.subject.adapter.expensive, width=workers.width)
     seen: _Look | None = None
     try:
         while True:
             stop = pace.until(hits.n, looks.next, most)
-            hits.add(_wave(count, hits.n, stop, workers, pace))
-            seen = _first_stop(plan, hits, looks.upto(hits.n), cost)
-            judgement = plan.judge(seen.hits, seen.n, last=seen.n == most)
-            reason = judgement.stop
+            parts = _wave(count, hits.n, stop, workers, pace)
+            sizes = looks.upto(stop)
+            seen = _first_stop(plan, sizes, hits.add(parts, sizes), hits, cost)
+            reason = plan.reason(seen.hits, seen.n)
+            if reason is None and seen.n == most:
+                reason = StopReason.TOO_CLOSE if ends_in_vain else StopReason.QUERIES
             if reason is None and meter.late:
-                judgement = plan.judge(seen.hits, seen.n, last=True)
                 reason = StopReason.SECONDS
-            share = _share(plan, judgement.estimate, seen.n, most)
+            share = _share(plan, seen, most)
             meter.report(task, share, f"{seen.asked:,} inputs")
-            pace.expect(seen.n / share if share else math.inf)
             if reason is not None:
                 break
+            count = count.after(seen.hits)
     except KeyboardInterrupt:
         if seen is None:
             raise
-        judgement = plan.judge(seen.hits, seen.n, last=True)
         reason = StopReason.INTERRUPTED
+    judgement = plan.judge(seen.hits, seen.n, last=reason is not StopReason.DECIDED)
     meter.queries += seen.asked
     return Outcome(
         judgement.estimate,
@@ -191,6 +223,19 @@ def sample(
         seen.hits,
         hits.answers(seen.n),
     )
+
+
+def _most_draws(meter: Meter, cost: int) -> int | None:
+    """Return how many draws the budget allows, None where it sets no bound."""
+    if math.isinf(meter.left):
+        return None
+    most = int(meter.left // cost)
+    if most == 0:
+        raise UsageError(
+            f"budget: {int(meter.left):,} queries are left, but one draw takes {cost:,}; raise"
+            " queries"
+        )
+    return most
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,12 +248,16 @@ class _Look:
     """How many inputs they asked for."""
 
 
-def _first_stop(plan: Plan, hits: _Hits, sizes: list[int], cost: int) -> _Look:
+def _first_stop(
+    plan: Plan, sizes: list[int], totals: list[Any], hits: _Hits, cost: int
+) -> _Look:
     """Return the first of some looks at which the plan stops, or else the last."""
-    counts = hits.at(sizes)
-    number = min(int(plan.first_stop(counts, sizes)), len(sizes) - 1)
+    number = 0
+    if len(sizes) > 1:
+        first = int(plan.first_stop(np.stack(totals), sizes))
+        number = min(first, len(sizes) - 1)
     n = sizes[number]
-    return _Look(n, counts[number], hits.cost(n, cost))
+    return _Look(n, totals[number], hits.cost(n, cost))
 
 
 def check_deterministic(draws: Draws, subject: Subject, meter: Meter) -> list[str]:
@@ -251,15 +300,15 @@ class _Looks:
 
 
 class _Hits:
-    """The running sums up to each draw of the last wave.
+    """What was found up to each look of the last wave.
 
     Earlier waves have been looked at and are not needed again.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, totals: Totals) -> None:
         self.n = 0
         self._start = 0
-        self._sums: NDArray[np.float64] = np.zeros(0)
+        self._totals = totals
         self._witnesses: list[tuple[int, Case]] = []
         self._answers: dict[Any, int] = {}
         self._asked_before = 0
@@ -271,11 +320,6 @@ class _Hits:
             return n * each
         return self._asked_before + int(self._asked[n - self._start - 1])
 
-    def at(self, sizes: list[int]) -> NDArray[np.float64]:
-        """Return the hits so far at each of these sizes, all within the last wave."""
-        places = np.asarray(sizes) - self._start - 1
-        return np.asarray(self._sums[places])
-
     def cases(self, n: int) -> tuple[Case, ...]:
         """Return the first cases among the first n draws."""
         cases = [case for number, case in self._witnesses if number < n]
@@ -286,63 +330,46 @@ class _Hits:
         first_draw = sorted(self._answers.items(), key=itemgetter(1))
         return tuple(answer for answer, number in first_draw if number < n)
 
-    def add(self, parts: list[Counted]) -> None:
-        """Put a new wave in the place of the last one."""
-        before = self._sums[-1:]
+    def add(self, parts: list[Counted], sizes: list[int]) -> list[Any]:
+        """Put a new wave in the place of the last one, and return the hits at each size."""
         if self._asked is not None:
             self._asked_before += int(self._asked[-1])
         costs = [part.costs for part in parts if part.costs is not None]
-        if costs:
-            self._asked = np.cumsum(np.concatenate(costs))
-        else:
-            self._asked = None
+        self._asked = np.cumsum(np.concatenate(costs)) if costs else None
         self._start = self.n
         hits = np.concatenate([part.hits for part in parts])
-        # The sums go on from those before, one number at a time: scores then add up to the same
-        # digits however many are asked at once, which follows the clock.
-        if len(before):
-            going_on = np.concatenate([before, hits])
-        else:
-            going_on = hits
-        sums = np.cumsum(going_on, axis=0, dtype=np.float64)
-        self._sums = sums[len(before) :]
-        self.n += len(self._sums)
+        self.n += len(hits)
         for part in parts:
             if len(self._witnesses) < CASES:
                 self._witnesses += part.witnesses
             for number, answer in part.answers:
                 if len(self._answers) < MOST:
                     self._answers.setdefault(answer, number)
+        return self._totals.add(hits, [size - self._start for size in sizes])
 
 
 class _Pace:
-    """How far to ask ahead.
+    """How much to ask at once, and whether to share it among workers.
 
-    It follows the clock, which may change what a run costs but never what it finds.
+    The clock decides where a wave is asked, and never how large it is.
     """
 
     def __init__(self, *, expensive: bool, width: int) -> None:
         self.expensive = expensive
         # Expensive subjects run processes or requests of their own side by side.
         self.width = 1 if expensive else width
-        self._began = time.perf_counter()
         self._seconds: float | None = None
-        self._ahead = 0 if expensive else FIRST_WAVE
-        self._end = math.inf
 
     def until(self, start: int, look: int, most: int | None) -> int:
-        """Return the draw up to which to ask next: at least to the next look."""
+        """Return the draw up to which to ask next: at least to the next look.
+
+        The paper's rule looks after every draw; cheap software is asked more than one at a time.
+        """
         stop = look
         if not self.expensive:
-            ahead = int(min(start + self._ahead, NEARLY * self._end))
+            ahead = max(FIRST_WAVE, math.ceil(start * CHEAP_LOOK_RATIO))
             stop = max(look, ahead)
-        if most is None:
-            return stop
-        return min(stop, most)
-
-    def expect(self, end: float) -> None:
-        """Note where the run is likely to end: what is asked beyond that is asked in vain."""
-        self._end = end if end > 0 else math.inf
+        return stop if most is None else min(stop, most)
 
     def spread(self, draws: int) -> bool:
         """Return whether a wave is enough work to share it."""
@@ -353,12 +380,6 @@ class _Pace:
     def learn(self, draws: int, seconds: float, *, width: int) -> None:
         """Note how long a wave took."""
         self._seconds = seconds * width / draws
-        # A wave may take a tenth of what the run has taken so far: that bounds what is asked in
-        # vain.
-        allowed = max(WAVE_SECONDS, (time.perf_counter() - self._began) / 10)
-        affordable = int(allowed / max(self._seconds, 1e-9))
-        wanted = min(affordable, MOST_AHEAD) * self.width
-        self._ahead = min(wanted, GROWTH * draws)
 
 
 def _wave(
@@ -380,10 +401,11 @@ def _wave(
     return parts
 
 
-def _share(plan: Plan, estimate: Estimate, look: int, most: int | None) -> float | None:
-    """Return how far a run is, as the larger of the shares of its margin and of its budget."""
-    shares = [look / most] if most else []
+def _share(plan: Plan, look: _Look, most: int | None) -> float | None:
+    """Return about how far a run is, as the larger of the shares of its margin and its budget."""
+    shares = [look.n / most] if most else []
     if plan.margin is not None:
-        reached = max(estimate.high - estimate.value, estimate.value - estimate.low)
-        shares.append(min(1.0, (plan.margin / max(reached, 1e-12)) ** 2))
+        value = plan.value(look.hits, look.n)
+        variance = max(value * (1 - value), 1 / look.n)
+        shares.append(min(1.0, look.n * (plan.margin / 2) ** 2 / variance))
     return max(shares, default=None)

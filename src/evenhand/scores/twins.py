@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from evenhand.results.evidence import Case
-from evenhand.scores.sampling_loop import CASES, Counted, CountedTwins
+from evenhand.scores.sampling_loop import CASES, Counted, CountedTwins, RunningSums
 from evenhand.space.feature import plain
 
 if TYPE_CHECKING:
@@ -113,6 +113,14 @@ class Causal:
     def space(self) -> Space:
         """What an input can be."""
         return self.subject.space
+
+    def totals(self) -> RunningSums:
+        """Return what adds up the hits."""
+        return RunningSums()
+
+    def after(self, hits: Any) -> Causal:
+        """Return what counts among the draws to come: the same."""
+        return self
 
     @cached_property
     def _assignments(self) -> Points:

@@ -197,14 +197,17 @@ class Block:
 
 def every_combination(blocks: Sequence[Block], width: int) -> Points:
     """Return every valid combination of all blocks; the last block changes fastest."""
-    tables = [block.table() for block in blocks]
-    total = math.prod(len(table) for table in tables)
-    out = empty_points(total, width)
-    every_row = np.arange(total)
-    repeat = total
-    for block, table in zip(blocks, tables, strict=True):
-        repeat //= len(table)
-        rows = (every_row // repeat) % len(table)
+    total = math.prod(len(block.table()) for block in blocks)
+    return some_combinations(blocks, width, 0, total)
+
+
+def some_combinations(blocks: Sequence[Block], width: int, start: int, stop: int) -> Points:
+    """Return the combinations with the numbers `start` to before `stop`, of all that are valid."""
+    out = empty_points(stop - start, width)
+    left = np.arange(start, stop)
+    for block in reversed(blocks):
+        table = block.table()
+        left, rows = np.divmod(left, len(table))
         out[:, list(block.columns)] = table[rows]
     return out
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from evenhand.statistics.finite import log_likelihood
 from evenhand.statistics.intervals import (
     TINY,
     check_level,
@@ -35,30 +36,39 @@ _ALMOST_ONE = 1 - 1e-9
 """A pull beyond it is as good as infinite: the upper limit of the difference is then 1."""
 
 
-def log_mixture(k: ArrayLike, n: ArrayLike, p: ArrayLike) -> Floats:
+def log_mixture(
+    k: ArrayLike, n: ArrayLike, p: ArrayLike, *, size: int | None = None
+) -> Floats:
     """Return the log of the beta-binomial mixture martingale against the mean `p`.
+
+    Where draws are without replacement, from `size` in all, the mixture is the same (Pólya's urn),
+    and the mean has the probability of such draws.
 
     >>> bool(log_mixture(30, 30, 0.5) > 17)
     True
     """
     from scipy.special import betaln, xlog1py, xlogy
 
-    hits, size = checked(k, n)
-    misses = size - hits
+    hits, drawn = checked(k, n)
+    misses = drawn - hits
     rate = np.asarray(p, dtype=float)
     # What the mixture over all rates makes of the hits, over what the rate p makes of them.
-    log_marginal = betaln(PRIOR + hits, PRIOR + size - hits) - betaln(PRIOR, PRIOR)
+    log_marginal = betaln(PRIOR + hits, PRIOR + misses) - betaln(PRIOR, PRIOR)
+    if size is not None:
+        return np.asarray(log_marginal - log_likelihood(hits, drawn, rate * size, size))
     return np.asarray(log_marginal - xlogy(hits, rate) - xlog1py(misses, -rate))
 
 
-def mixture(k: ArrayLike, n: ArrayLike, level: float) -> Limits:
+def mixture(
+    k: ArrayLike, n: ArrayLike, level: float, *, total: int | None = None
+) -> Limits:
     """Return the confidence sequence of the beta-binomial mixture martingale M.
 
     It is {p : M_n(p) < 1/(1 - level)}. By Ville's inequality the intervals of all n hold together
     with probability `level`, so it is valid under any stopping rule. It stays valid for independent
     graded outcomes x in [0, 1] (`k` is then their sum): given a mixing value θ, each factor
     (θ/p)^x·((1-θ)/(1-p))^(1-x) is convex in x, so its mean is at most that of a yes/no outcome of
-    the same mean p, which is 1.
+    the same mean p, which is 1. With `total`, draws are without replacement, from so many in all.
 
     >>> low, high = mixture(3, 40, 0.95)
     >>> f"{low:.4f} {high:.4f}"
@@ -69,7 +79,7 @@ def mixture(k: ArrayLike, n: ArrayLike, level: float) -> Limits:
     share = share_of(hits, size, 0.5)
 
     def outside(p: Floats) -> NDArray[np.bool_]:
-        return np.asarray(log_mixture(hits, size, p) >= bound)
+        return np.asarray(log_mixture(hits, size, p, size=total) >= bound)
 
     low = np.zeros_like(share)
     high = np.ones_like(share)

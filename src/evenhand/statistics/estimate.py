@@ -42,6 +42,7 @@ class StopReason(StrEnum):
 
     DECIDED = "the limit was excluded"
     MARGIN = "the margin was reached"
+    TOO_CLOSE = "the score is too close to the limit to tell on which side of it it lies"
     QUERIES = "the query budget was spent"
     SECONDS = "the time budget was spent"
     FINDINGS = "enough findings were collected"
@@ -49,6 +50,10 @@ class StopReason(StrEnum):
     EXHAUSTED = "there was nothing left to try"
     INTERRUPTED = "the run was interrupted"
     COMPLETED = "all there was to do was done"
+
+
+JUST_UNDER = 1e-6
+"""An end that is below a limit by less than this share of it is shown as "under" the limit."""
 
 
 def check_limit(limit: float) -> float:
@@ -258,7 +263,15 @@ class Estimate:
     @property
     def ends_text(self) -> tuple[str, str]:
         """Both ends of the interval as people read them."""
-        return self._percent(self.low), self._percent(self.high)
+        return self._percent(self.low), self._high_text
+
+    @property
+    def _high_text(self) -> str:
+        """The upper end; a test may show no more than that a score is under its limit."""
+        limit = self.beside
+        if limit and 0 <= limit - self.high < JUST_UNDER * limit and self.high < limit:
+            return f"under {self._percent(limit)}"
+        return self._percent(self.high)
 
     @property
     def level_text(self) -> str:

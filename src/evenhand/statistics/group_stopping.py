@@ -14,7 +14,7 @@ import numpy as np
 from evenhand.runtime.errors import UsageError
 from evenhand.statistics import confidence_sequences as always
 from evenhand.statistics import intervals
-from evenhand.statistics.stopping import SLACK, Plan
+from evenhand.statistics.stopping import SLACK, Plan, calibration
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -39,6 +39,7 @@ class SpreadPlan(Plan):
 
     groups: int = 2
 
+    _decide_share: ClassVar[float] = 0.25
     _group_axes: ClassVar[int] = 1
     # Each look costs an integral, in time and in memory.
     _block: ClassVar[int] = 1 << 10
@@ -63,7 +64,7 @@ class SpreadPlan(Plan):
     def _value(self, counts: Floats, sizes: Floats) -> Floats:
         return np.asarray(np.ptp(counts, axis=-1) / sizes)
 
-    def _total(self, n: int) -> int:
+    def _total(self, counts: Floats, n: int) -> int:
         return n * self.groups
 
     def _interval(self, counts: Floats, sizes: Floats, level: float, method: str) -> Limits:
@@ -88,26 +89,49 @@ class SpreadPlan(Plan):
         variance = top * (1 - top) + bottom * (1 - bottom)
         return np.asarray(np.sqrt(variance / sizes))
 
-    def _reached(self, counts: Floats, sizes: Floats) -> Flags:
-        deviation = self._deviation(counts, sizes)
+    @property
+    def error_decide(self) -> float:
+        """The error of the interval that excludes the limit, which is the one reported."""
+        alpha = 1 - self.level
+        if self.limit is None or self.method == "wald":
+            return 0.0
+        if self.margin is None or self.method == "anytime":
+            return alpha
+        return alpha * self._decide_share
+
+    @property
+    def error_report(self) -> float:
+        """The error of the interval that is reported where a run ends before the margin."""
+        return self.error_decide or 1 - self.level
+
+    @property
+    def error_margin(self) -> float:
+        """The error of the interval that is reported at the margin or when the budget is spent."""
+        if self.method != "exact" or (self.margin is None and self.limit is None):
+            return 1 - self.level
         if self.margin is None:
+            return 0.0
+        alpha = 1 - self.level - self.error_decide
+        return alpha * calibration(alpha)
+
+    def _reached(self, counts: Floats, sizes: Floats, margin: float | None) -> Flags:
+        deviation = self._deviation(counts, sizes)
+        if margin is None:
             return np.zeros(deviation.shape, dtype=bool)
         # A look too wide even for Wald's formula is not worth the integral; the rule stays a
         # function of the hits.
-        near = np.asarray(
-            intervals.z_score(1 - self.error_margin) * deviation < self.margin
-        )
+        near = np.asarray(intervals.z_score(1 - self.error_margin) * deviation < margin)
         if self.method == "wald" or not near.any():
             return near
         hits = counts[near]
         size = np.broadcast_to(sizes, near.shape)[near]
         value = np.ptp(hits, axis=-1) / size
-        low_is_near = self._is_over(hits, size, value - self.margin)
+        low_is_near = self._is_over(hits, size, value - margin)
         stop = near.copy()
         stop[near] = low_is_near
         # Only where the lower limit is near enough is the upper one worth an integral.
         high_is_near = self._is_under(
-            hits[low_is_near], size[low_is_near], value[low_is_near] + self.margin
+            hits[low_is_near], size[low_is_near], value[low_is_near] + margin
         )
         stop[stop] = high_is_near
         return stop

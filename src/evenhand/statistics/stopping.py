@@ -1,19 +1,23 @@
 """When to stop sampling, with an interval that keeps its level under that very rule.
 
-Looks are at sizes fixed in advance. A run ends at the first look where the limit is excluded or the
-margin is reached, or when the budget is spent. The error 1 - level is split between the two ways to
-end, so their union keeps the level:
+Looks are at sizes fixed in advance. Where an answer is expensive, a run ends at the first look
+where the limit is excluded or the margin is reached, or when the budget is spent. Where it is cheap
+(`precise`), a run ends where both hold, and goes on beyond the margin while the limit is not
+excluded, down to the `finest` margin. The error 1 - level is split between two things that can be
+wrong:
 
-- The limit is excluded by an anytime-valid mixture interval, which is then the one reported. It
-  gets `DECIDE_SHARE`.
+- The limit is excluded by tests that hold at all sizes at once (`limit_tests`), which get
+  `DECIDE_SHARE`. What is reported is then on one side of the limit.
 - The margin is reached by an exact interval whose error is scaled by `calibration`, which makes up
   for stopping when it first became narrow enough (after Frey, 2010, fixed-width sequential
-  intervals). An exact dynamic programme over the looks (`benchmarks/coverage.py`) shows it to hold
-  at the worst p for levels 0.9 to 0.99, margins 0.02 to 0.2, with and without a limit and a budget;
-  finer margins are simulated or extrapolated. A budget must not depend on the hits.
+  intervals). A run that ends before it reports an interval that holds at all sizes.
 
-For graded outcomes, or where the end depends on the hits, use `interval="anytime"`: the mixture
-throughout.
+An exact dynamic programme over the looks (`benchmarks/coverage.py`) shows the whole to hold at the
+worst p for levels 0.9 to 0.99, margins 0.02 to 0.2, with and without a limit and a budget; finer
+margins are simulated or extrapolated. A budget must not depend on the hits.
+
+For graded outcomes, or where the end depends on the hits, use `interval="anytime"`: intervals that
+hold at all sizes throughout.
 """
 
 from __future__ import annotations
@@ -27,8 +31,9 @@ import numpy as np
 
 from evenhand.runtime.errors import UsageError, nearest
 from evenhand.statistics import confidence_sequences as always
-from evenhand.statistics import intervals
+from evenhand.statistics import finite, intervals
 from evenhand.statistics.estimate import Estimate, StopReason, check_limit
+from evenhand.statistics.limit_tests import first_over, log_e_above, log_e_below
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,11 +44,21 @@ if TYPE_CHECKING:
 
     Flags = NDArray[np.bool_]
 
-FIRST_LOOK = 16
+FIRST_LOOK = 4
 LOOK_RATIO = 1.05
+FIRST_CHEAP_LOOK = 256
+CHEAP_LOOK_RATIO = 1.25
+"""Cheap software is asked in large batches, and every answer is used: a look is at its end."""
 # The paper's "sampling_threshold" has no stated value; checks begin above it, after every draw.
 WALD_FIRST_LOOK = 31
-DECIDE_SHARE = 0.25
+DECIDE_SHARE = 0.6
+"""The share of the error that goes to the tests against the limit."""
+REPORT_SHARE = 0.5
+"""The share that goes to the interval beside them.
+
+Both tests together never use up theirs: at the worst rate the dynamic programme finds that 0.7 to
+0.8 of the whole error is used.
+"""
 METHODS = ("exact", "anytime", "wilson", "wald")
 SLACK = 1e-6
 """Excluding by a hair more than needed keeps rounding from reporting an interval that touches the
@@ -66,16 +81,18 @@ def calibration(alpha: float) -> float:
     return 0.5
 
 
-def look_sizes(max_n: int | None = None) -> Iterator[int]:
+def look_sizes(
+    max_n: int | None = None, first: int = FIRST_LOOK, ratio: float = LOOK_RATIO
+) -> Iterator[int]:
     """Yield the increasing sizes at which to look, the last of them `max_n`.
 
-    >>> list(look_sizes(20))
-    [16, 17, 18, 19, 20]
+    >>> list(look_sizes(8))
+    [4, 5, 6, 7, 8]
     """
-    n = FIRST_LOOK
+    n = first
     while max_n is None or n < max_n:
         yield n
-        n = max(n + 1, math.ceil(n * LOOK_RATIO))
+        n = max(n + 1, math.ceil(n * ratio))
     yield max_n
 
 
@@ -107,6 +124,13 @@ class Plan:
         two-sided z (its code: one-sided).
     population : str
         Which inputs the rate is about, copied to the estimate.
+    size : int, optional
+        How many inputs there are, where they are drawn without replacement.
+    precise : bool
+        Whether a run with a limit goes on to the margin after the limit is excluded, and beyond the
+        margin until it is.
+    finest : float, optional
+        The margin at which a precise run gives up; None for never.
 
     >>> plan = Plan(margin=0.05)
     >>> judged = plan.judge(0, 100)
@@ -119,11 +143,18 @@ class Plan:
     limit: float | None = None
     interval: str | None = None
     population: str = ""
+    size: int | None = None
+    precise: bool = False
+    finest: float | None = None
+
+    _decide_share: ClassVar[float] = DECIDE_SHARE
+    _report_share: ClassVar[float] = REPORT_SHARE
 
     def __post_init__(self) -> None:
         intervals.check_level(self.level)
-        if self.margin is not None:
-            _check_margin(self.margin)
+        for margin in (self.margin, self.finest):
+            if margin is not None:
+                _check_margin(margin)
         if self.limit is not None:
             check_limit(self.limit)
         if self.interval is not None and self.interval not in METHODS:
@@ -137,26 +168,28 @@ class Plan:
         return self.interval or "exact"
 
     @property
+    def error_decide(self) -> float:
+        """The error of each test against the limit; whatever the rate is, one of them can err."""
+        if self.limit is None or self.method in ("wilson", "wald"):
+            return 0.0
+        return (1 - self.level) * self._decide_share
+
+    @property
+    def error_report(self) -> float:
+        """The error of the interval that is reported where a run ends before the margin."""
+        alpha = 1 - self.level
+        return alpha * self._report_share if self.error_decide else alpha
+
+    @property
     def error_margin(self) -> float:
         """The error of the interval that is reported at the margin or when the budget is spent."""
-        alpha = 1 - self.level
+        alpha = self.error_report
         never_stops_early = self.margin is None and self.limit is None
         if self.method != "exact" or never_stops_early:
             return alpha
         if self.margin is None:
             return 0.0
-        share = 1.0 if self.limit is None else 1 - DECIDE_SHARE
-        return alpha * share * calibration(alpha * share)
-
-    @property
-    def error_decide(self) -> float:
-        """The error left to the anytime-valid interval that excludes the limit."""
-        alpha = 1 - self.level
-        if self.limit is None or self.method in ("wilson", "wald"):
-            return 0.0
-        if self.margin is None or self.method == "anytime":
-            return alpha
-        return alpha * DECIDE_SHARE
+        return alpha * calibration(alpha)
 
     def looks(self, max_n: int | None = None) -> Iterator[int]:
         """Yield the sizes at which to look; the last is `max_n`, the budget.
@@ -167,15 +200,19 @@ class Plan:
         if max_n is not None and max_n < 1:
             raise UsageError(f"the budget allows {max_n} inputs; it must allow 1 or more")
         limit_ends = self.limit is not None and 0 < self.limit < 1
+        if self.size is not None:
+            max_n = min(self.size, max_n or self.size)
         if max_n is None and self.margin is None and not limit_ends:
             raise UsageError(
                 "nothing ends this sampling; give a margin, a limit between 0 and 1, or a budget"
             )
-        if self.method != "wald":
-            return look_sizes(max_n)
-        first = min(WALD_FIRST_LOOK, max_n or WALD_FIRST_LOOK)
-        last = max_n or _ENDLESS
-        return iter(range(first, last + 1))
+        if self.method == "wald":
+            first = min(WALD_FIRST_LOOK, max_n or WALD_FIRST_LOOK)
+            last = max_n or _ENDLESS
+            return iter(range(first, last + 1))
+        if self.precise:
+            return look_sizes(max_n, FIRST_CHEAP_LOOK, CHEAP_LOOK_RATIO)
+        return look_sizes(max_n)
 
     def judge(self, hits: ArrayLike, n: int, *, last: bool = False) -> Judgement:
         """Return the estimate after n inputs, and why to stop there.
@@ -186,6 +223,9 @@ class Plan:
         'the limit was excluded'
         """
         counts = self._counts(hits)
+        if self.size is not None and n >= self.size:
+            estimate = Estimate.exact(float(counts), n, population=self.population)
+            return Judgement(estimate, StopReason.ENUMERATED)
         size = np.asarray(float(n))
         low, high, anytime = self.report(counts, size, last=last)
         method = "anytime" if bool(anytime) else self.method
@@ -194,16 +234,53 @@ class Plan:
             value,
             float(low),
             float(high),
-            self._total(n),
+            self._total(counts, n),
             self.level,
             method,
             self.population,
         )
-        if n and bool(self._excluded(counts, size)):
-            return Judgement(estimate, StopReason.DECIDED)
-        if n and bool(self._reached(counts, size)):
-            return Judgement(estimate, StopReason.MARGIN)
-        return Judgement(estimate, StopReason.QUERIES if last else None)
+        reason = self.reason(hits, n)
+        if reason is None and last:
+            reason = StopReason.QUERIES
+        return Judgement(estimate, reason)
+
+    def reason(self, hits: ArrayLike, n: int) -> StopReason | None:
+        """Return why to stop after n inputs, None to go on.
+
+        >>> Plan(limit=0.1).reason(2, 20) is None
+        True
+        """
+        counts = self._counts(hits)
+        size = np.asarray(float(n))
+        if self.size is not None and n >= self.size:
+            return StopReason.ENUMERATED
+        if not n or not bool(self._stops(counts, size)):
+            return None
+        if bool(self._excluded(counts, size)):
+            return StopReason.DECIDED
+        return StopReason.TOO_CLOSE if self._goes_on else StopReason.MARGIN
+
+    def value(self, hits: ArrayLike, n: int) -> float:
+        """Return the share of hits, or the spread of those of groups.
+
+        >>> Plan().value(3, 12)
+        0.25
+        """
+        return float(self._value(self._counts(hits), np.asarray(float(n))))
+
+    @property
+    def _goes_on(self) -> bool:
+        """Whether neither the limit nor the margin alone ends a run."""
+        return self.precise and self.error_decide > 0
+
+    def _stops(self, counts: Floats, sizes: Floats) -> Flags:
+        """Return where a run ends."""
+        excluded = self._excluded(counts, sizes)
+        reached = self._reached(counts, sizes, self.margin)
+        if not self._goes_on:
+            return np.asarray(excluded | reached)
+        gives_up = self._reached(counts, sizes, self.finest)
+        return np.asarray((excluded & reached) | gives_up)
 
     def report(
         self, hits: ArrayLike, n: ArrayLike, *, last: bool = False
@@ -222,18 +299,16 @@ class Plan:
         safe_sizes = np.maximum(sizes, 1)
         low = np.zeros(runs)
         high = np.ones(runs)
+        excluded = self._excluded(counts, safe_sizes)
         anytime = np.full(runs, self.error_margin == 0.0)
         if self.error_margin > 0:
             limits = self._interval(counts, sizes, 1 - self.error_margin, self.method)
             low = np.array(limits[0])
             high = np.array(limits[1])
-            excluded = self._excluded(counts, safe_sizes)
-            # Both ways to end hold together, so either may be reported: the exact one where it
-            # settles the matter.
-            ended = self._reached(counts, safe_sizes) | last
-            anytime = excluded & ~(ended & self._settled(low, high))
+            ended = self._reached(counts, safe_sizes, self.margin) | last
+            anytime = excluded & ~ended
         if bool(anytime.any()):
-            level = 1 - self.error_decide
+            level = 1 - self.error_report
             limits = self._interval(counts[anytime], sizes[anytime], level, "anytime")
             low[anytime], high[anytime] = limits
         # The limits are found to within rounding, and must not exclude the value itself.
@@ -241,15 +316,27 @@ class Plan:
         seen = sizes > 0
         low = np.where(seen, np.minimum(low, value), low)
         high = np.where(seen, np.maximum(high, value), high)
+        low, high = self._on_one_side(low, high, value, excluded & seen)
         return low, high, anytime
 
-    def _settled(self, low: Floats, high: Floats) -> Flags:
-        """Return where an interval lies on one side of the limit."""
-        if self.limit is None:
-            return np.zeros(low.shape, dtype=bool)
-        if self.limit == 0:
-            return np.asarray(low > 0)
-        return np.asarray((low >= self.limit) | (high < self.limit))
+    def _on_one_side(
+        self, low: Floats, high: Floats, value: Floats, excluded: Flags
+    ) -> Limits:
+        """Return limits that do not reach beyond the limit where it is excluded."""
+        if self.limit is None or self.limit == 0 or not excluded.any():
+            return low, high
+        under = value < self.limit
+        low = np.where(excluded & ~under, np.maximum(low, self.limit), low)
+        high = np.where(excluded & under, np.minimum(high, self._just_under), high)
+        return low, high
+
+    @property
+    def _just_under(self) -> float:
+        """The largest rate under the limit."""
+        assert self.limit is not None
+        if self.size is None:
+            return math.nextafter(self.limit, 0.0)
+        return (first_over(self.limit, self.size) - 1) / self.size
 
     def first_stop(self, cum_hits: ArrayLike, looks: ArrayLike) -> NDArray[np.int64]:
         """Return, for each run, the index of the first look that stops.
@@ -273,7 +360,7 @@ class Plan:
         while start < sizes.size and active.size:
             block = slice(start, start + max(1, self._block // active.size))
             hits = runs[active, block]
-            stops = self._reached(hits, sizes[block]) | self._excluded(hits, sizes[block])
+            stops = self._stops(hits, sizes[block])
             done = stops.any(axis=1)
             first[active[done]] = start + stops[done].argmax(axis=1)
             active = active[~done]
@@ -289,67 +376,82 @@ class Plan:
     def _value(self, counts: Floats, sizes: Floats) -> Floats:
         return np.asarray(counts / sizes)
 
-    def _total(self, n: int) -> int:
+    def _total(self, counts: Floats, n: int) -> int:
         return n
 
     def _interval(self, counts: Floats, sizes: Floats, level: float, method: str) -> Limits:
+        if method == "anytime":
+            return always.mixture(counts, sizes, level, total=self.size)
+        if method == "exact" and self.size is not None:
+            return finite.exact(counts, sizes, level, self.size)
         by_name = {
             "exact": intervals.clopper_pearson,
-            "anytime": always.mixture,
             "wilson": intervals.wilson,
             "wald": intervals.wald,
         }
         interval = by_name[method]
         return interval(counts, sizes, level)
 
-    def _reached(self, counts: Floats, sizes: Floats) -> Flags:
-        """Return where the interval is within the margin.
+    def _reached(self, counts: Floats, sizes: Floats, margin: float | None) -> Flags:
+        """Return where the interval is within a margin.
 
         It is found without inverting, as many looks are asked at once: the ends of the margin must
         be excluded.
         """
-        if self.margin is None:
+        if margin is None:
             return np.zeros(np.broadcast_shapes(counts.shape, sizes.shape), dtype=bool)
         share = counts / sizes
-        under = np.maximum(share - self.margin, 0.0)
-        over = np.minimum(share + self.margin, 1.0)
+        under = np.maximum(share - margin, 0.0)
+        over = np.minimum(share + margin, 1.0)
         if self.method == "wald":
             half = intervals.z_score(self.level) * np.sqrt(share * (1 - share) / sizes)
-            return np.asarray(half < self.margin)
+            return np.asarray(half < margin)
         if self.method == "wilson":
             low, high = intervals.wilson(counts, sizes, self.level)
             return np.asarray((low >= under) & (high <= over))
         if self.method == "anytime":
-            bound = -math.log(1 - self.level) + SLACK
-            low_ok = always.log_mixture(counts, sizes, under) >= bound
-            high_ok = always.log_mixture(counts, sizes, over) >= bound
+            bound = -math.log(self.error_report) + SLACK
+            low_ok = always.log_mixture(counts, sizes, under, size=self.size) >= bound
+            high_ok = always.log_mixture(counts, sizes, over, size=self.size) >= bound
             return np.asarray((low_ok | (under <= 0)) & (high_ok | (over >= 1)))
-        return self._excludes_both(counts, sizes, under, over)
+        low_ok, high_ok = self._chances(counts, sizes, under, over)
+        return np.asarray((low_ok | (under <= 0)) & (high_ok | (over >= 1)))
 
-    def _excludes_both(
+    def _chances(
         self, counts: Floats, sizes: Floats, under: Floats, over: Floats
-    ) -> Flags:
-        """Return where the interval of Clopper and Pearson lies between two rates."""
+    ) -> tuple[Flags, Flags]:
+        """Return where the exact interval excludes one rate below it, and one above."""
+        half_error = self.error_margin / 2
+        if self.size is not None:
+            fewer = np.ceil(under * self.size) - 1
+            more = np.floor(over * self.size) + 1
+            of_more = finite.chance_of_more(counts, sizes, fewer, self.size)
+            of_fewer = finite.chance_of_fewer(counts, sizes, more, self.size)
+            return of_more <= half_error, of_fewer <= half_error
         from scipy.special import betainc, betaincc
 
         misses = sizes - counts
-        half_error = self.error_margin / 2
-        chance_of_more = betainc(np.maximum(counts, intervals.TINY), misses + 1, under)
-        chance_of_fewer = betaincc(counts + 1, np.maximum(misses, intervals.TINY), over)
-        low_ok = (under <= 0) | (chance_of_more <= half_error)
-        high_ok = (over >= 1) | (chance_of_fewer <= half_error)
-        return np.asarray(low_ok & high_ok)
+        of_more = betainc(np.maximum(counts, intervals.TINY), misses + 1, under)
+        of_fewer = betaincc(counts + 1, np.maximum(misses, intervals.TINY), over)
+        return np.asarray(of_more <= half_error), np.asarray(of_fewer <= half_error)
 
     def _excluded(self, counts: Floats, sizes: Floats) -> Flags:
-        """Return where the anytime-valid interval excludes the limit."""
+        """Return where the limit is excluded on one side."""
         shape = np.broadcast_shapes(counts.shape, sizes.shape)
         if self.limit is None or self.error_decide == 0.0:
             return np.zeros(shape, dtype=bool)
         if self.limit == 0:
             # One hit is proof.
             return np.broadcast_to(counts > 0, shape)
+        if self.limit == 1:
+            # Every rate but 1 itself is under it, and one miss is proof.
+            return np.broadcast_to(counts < sizes, shape)
         bound = -math.log(self.error_decide) + SLACK
-        return np.asarray(always.log_mixture(counts, sizes, self.limit) >= bound)
+        share = counts / sizes
+        below = log_e_below(counts, sizes, self.limit, size=self.size) >= bound
+        above = log_e_above(counts, sizes, self.limit, size=self.size) >= bound
+        # The capital may have been larger on the way, and is looked at where it is.
+        return np.asarray((below & (share < self.limit)) | (above & (share >= self.limit)))
 
 
 def _check_margin(margin: float) -> None:

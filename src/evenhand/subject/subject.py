@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -327,6 +328,11 @@ class Subject(SubjectConstructors):
         row_type = np.dtype((np.void, seen.shape[1] * seen.itemsize))
         rows = seen.view(row_type).ravel()
         return cast("list[bytes]", rows.tolist())
+
+    @cached_property
+    def unread(self) -> frozenset[str]:
+        """The features that the software is proven not to read, by its structure."""
+        return self.adapter.unread(self.space)
 
     @property
     def name(self) -> str:

@@ -210,12 +210,21 @@ def test_the_reason_given_is_the_one_that_leaves_most_open():
     def at_the_limit(people):
         return (people["rate"] < 0.505) & (people["sex"] == "M")  # 51 of 101 rates
 
-    result = eh.measure(
-        at_the_limit, SPACE, over=[("race",), ("sex",)], limit=0.5, margin=0.1
-    )
+    sampled = partial(eh.measure, at_the_limit, SPACE, limit=0.5, exact=False)
+    result = sampled(over=[("race",), ("sex",)], budget=eh.Budget(queries=20_000))
     verdicts = {finding.about: finding.verdict for finding in result.findings}
     assert verdicts == {("race",): "pass", ("sex",): "undecided"}
-    assert result.stop is eh.StopReason.MARGIN
+    assert result.stop is eh.StopReason.QUERIES
+
+
+def test_cheap_software_is_asked_until_it_is_decided():
+    def over_the_limit(people):
+        return (people["rate"] < 0.505) & (people["sex"] == "M")  # 51 of 101 rates
+
+    result = eh.measure(over_the_limit, SPACE, over="sex", limit=0.5)
+    assert result.verdict == "fail"
+    assert result.stop is eh.StopReason.ENUMERATED
+    assert result.worst.estimate.value == pytest.approx(51 / 101)
 
 
 def test_cases_replay_and_change_only_what_is_at_issue():

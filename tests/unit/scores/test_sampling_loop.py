@@ -5,20 +5,20 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from evenhand.scores.sampling_loop import Counted, _Hits
+from evenhand.scores.sampling_loop import RunningSums
 
 
 def sums(hits: np.ndarray, waves: list[int]) -> list[float]:
     """Return the sum at the end of each of the sizes that every split has."""
-    found = _Hits()
+    totals = RunningSums()
     start = 0
     sizes = [1000, 2000, len(hits)]
     seen = {}
     for stop in [*waves, len(hits)]:
-        found.add([Counted(hits[start:stop], [], stop - start, stop - start)])
-        for size in sizes:
-            if start < size <= stop:
-                seen[size] = found.at([size])[0].tolist()
+        within = [size for size in sizes if start < size <= stop]
+        found = totals.add(hits[start:stop], [size - start for size in within])
+        for size, total in zip(within, found, strict=True):
+            seen[size] = total.tolist()
         start = stop
     return [seen[size] for size in sizes]
 

@@ -55,13 +55,12 @@ LIMITING = (
     StopReason.INTERRUPTED,
     StopReason.SECONDS,
     StopReason.QUERIES,
+    StopReason.TOO_CLOSE,
     StopReason.MARGIN,
     StopReason.DECIDED,
     StopReason.ENUMERATED,
 )
 """Why sampling of a set may end, from what leaves most open to what leaves nothing open."""
-MARGIN = 0.05
-"""How precisely a score is known by default."""
 RARE_MARGIN = 0.01
 """The same for a prevalence, as discriminatory inputs may be rare."""
 
@@ -168,7 +167,9 @@ def measure(
     asked = ErrorTerms(truth, truth_positive, metric, limit, level, budget, seed)
     if asked.has_truth(kind):
         return _with_truth(tested, sets, population, asked, units)
-    terms = _terms(Terms(population, level, margin, limit, interval, exact, seed, 1, units))
+    terms = _checked(
+        Terms(population, level, margin, limit, interval, exact, seed, 1, units)
+    )
     executed_before = tested.executed
     answers: list[Answer] = []
     with Workers(n_jobs) as workers, progress_bar(show=progress) as hook:
@@ -310,23 +311,21 @@ def prevalence(
     return replace(found, job="prevalence")
 
 
-def _terms(given: Terms) -> Terms:
-    """Return checked terms, with a margin that suits the limit where none is given."""
+def _checked(given: Terms) -> Terms:
+    """Return the terms where they are valid."""
     check_level(given.level)
     check_units(given.units)
     # A limit in the unit of the outcomes is not a share.
     limit = given.limit
-    if given.units == "outcome" and limit is not None:
+    if limit is not None and given.units == "outcome":
         check_amount(limit)
         limit = None
-    margin = given.margin
-    if margin is None:
-        margin = MARGIN
-        if limit:
-            margin = min(MARGIN, check_limit(limit) / 5)
+    elif limit is not None:
+        check_limit(limit)
+    margins = given.margins(expensive=True)
     # A plan refuses what is wrong, before anything is asked.
-    Plan(given.level, margin, limit, given.interval)
-    return replace(given, margin=margin)
+    Plan(given.level, margins.wanted, limit, given.interval)
+    return given
 
 
 def _answer(

@@ -27,8 +27,10 @@ from evenhand.scores.sampling_loop import CASES
 from evenhand.scores.twins import ROWS, case_of
 from evenhand.space.distribution import numbered
 from evenhand.space.feature_sets import unseen
+from evenhand.space.row_keys import classes
 from evenhand.statistics import confidence_sequences
 from evenhand.statistics.estimate import Estimate, StopReason
+from evenhand.statistics.paired_groups import MOST_GROUPS, PairedPlan, pair_counts
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -335,9 +337,42 @@ class GroupTests(Replayed):
             estimate = tally.exact(population, len(self.part.points))
             groups = tally.listed(1.0, population, method="enumerated")
         else:
-            estimate = tally.sampled(terms.share, self.source, graded=True)
+            estimate = self._sampled(tally, terms)
             groups = tally.listed(terms.share, self.source, method="anytime")
         return Score(estimate, StopReason.ENUMERATED, (), groups)
+
+    def _sampled(self, tally: Tally, terms: Terms) -> Estimate:
+        """Return the score of draws; by pairs where each draw is one person in every group."""
+        amounts = self._by_draw(tally.members)
+        if amounts is None:
+            return tally.sampled(terms.share, self.source, graded=True)
+        plan = PairedPlan(
+            terms.share, margin=None, population=self.source, groups=len(tally.members)
+        )
+        return plan.judge(pair_counts(amounts), len(amounts), last=True).estimate
+
+    def _by_draw(self, members: tuple[int, ...]) -> NDArray[np.float64] | None:
+        """Return a row for each draw and a column for each group, None where draws differ in more.
+
+        Draws of people who are each asked as a member of every group differ in nothing else.
+        """
+        points = self.part.points
+        numbers, draw = np.unique(self.part.draw, return_inverse=True)
+        group = np.searchsorted(members, self.groups.of(points))
+        if not 2 <= len(members) <= MOST_GROUPS or len(points) != len(numbers) * len(
+            members
+        ):
+            return None
+        cells = draw * len(members) + group
+        person = classes(points, self.question.space, self.part.over)
+        first = np.empty(len(numbers), dtype=np.intp)
+        first[draw] = person
+        is_same = first[draw] == person
+        if len(np.unique(cells)) < len(cells) or not is_same.all():
+            return None
+        amounts = np.empty(len(cells))
+        amounts[cells] = self.view.amount(self.new)
+        return amounts.reshape(len(numbers), len(members))
 
     def score_text(self, score: Score) -> str:
         """Return a sentence on what the score is now."""

@@ -15,6 +15,7 @@ import numpy as np
 from evenhand.population.samplers import Uniform
 from evenhand.runtime import number_text
 from evenhand.runtime.errors import UsageError
+from evenhand.scores.enumeration import EXHAUSTIBLE, whole
 from evenhand.scores.numbers.groups import (
     MOST_GROUPS,
     OF_OUTCOMES,
@@ -160,6 +161,17 @@ class NumberQuestion(GroupQuestion):
             findings=_with_cases(found, cases),
         )
 
+    def fewest(self, terms: Terms) -> int:
+        """Return the fewest inputs that drawing takes: those of the first look."""
+        return FIRST_EXPENSIVE * len(self.groups)
+
+    def exhausted(self, terms: Terms, meter: Meter) -> Score:
+        """Answer from every input there is."""
+        points = whole(self.space, self.names, EXHAUSTIBLE, self.view.subject.unread)
+        meter.queries += len(points)
+        population = terms.sampler.population(self.space)
+        return self.enumerated(terms, points, population, meter, keep=False)
+
     def _looks(self, groups: int, meter: Meter) -> list[int]:
         """Return how many draws of each group there are at each look."""
         first = FIRST_EXPENSIVE if self.view.subject.adapter.expensive else FIRST
@@ -180,7 +192,8 @@ class NumberQuestion(GroupQuestion):
         estimate = finding.estimate
         if finding.limit is not None:
             return finding.verdict is not None and finding.verdict.value != "undecided"
-        margin = (terms.margin or 0.0) * spread
+        expensive = self.view.subject.adapter.expensive
+        margin = terms.margins(expensive=expensive).wanted * spread
         reach = max(estimate.high - estimate.value, estimate.value - estimate.low)
         return reach <= margin
 

@@ -14,7 +14,7 @@ import numpy as np
 from evenhand.population.samplers import Draws, Within
 from evenhand.results.evidence import Group
 from evenhand.runtime.errors import UsageError
-from evenhand.scores.sampling_loop import CASES, Counted
+from evenhand.scores.sampling_loop import CASES, Counted, RunningSums
 from evenhand.scores.twins import ROWS, case_of
 from evenhand.space.row_keys import classes
 from evenhand.statistics import confidence_sequences, intervals
@@ -71,6 +71,14 @@ class GroupCount:
     def cost(self) -> int:
         """Inputs asked per draw: one from each group."""
         return len(self.draws)
+
+    def totals(self) -> RunningSums:
+        """Return what adds up the hits."""
+        return RunningSums()
+
+    def after(self, hits: Any) -> GroupCount:
+        """Return what counts among the draws to come: the same."""
+        return self
 
     def __call__(self, bounds: tuple[int, int]) -> Counted:
         """Return for each draw and group whether the outcome is favourable, or how favourable."""
@@ -191,6 +199,23 @@ class Tally:
             hits=np.asarray(hits[members], dtype=np.float64),
             sizes=np.asarray(sizes[members], dtype=np.float64),
             rows=np.asarray(rows[members], dtype=np.float64),
+        )
+
+    @classmethod
+    def joined(cls, tallies: Sequence[Tally]) -> Tally:
+        """Add up tallies of different points by the same groups."""
+        groups = tallies[0].groups
+        hits = np.zeros(len(groups))
+        sizes = np.zeros(len(groups))
+        rows = np.zeros(len(groups))
+        for tally in tallies:
+            members = list(tally.members)
+            hits[members] += tally.hits
+            sizes[members] += tally.sizes
+            rows[members] += tally.sizes if tally.rows is None else tally.rows
+        present = np.flatnonzero(sizes > 0)
+        return cls(
+            groups, tuple(present.tolist()), hits[present], sizes[present], rows[present]
         )
 
     @property

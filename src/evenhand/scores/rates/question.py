@@ -14,6 +14,7 @@ import numpy as np
 from evenhand.population.samplers import Uniform
 from evenhand.runtime import number_text
 from evenhand.runtime.errors import UsageError, clip
+from evenhand.scores.enumeration import SMALL, parts
 from evenhand.scores.groups import Groups
 from evenhand.scores.question import Question, Score, tests_of
 from evenhand.scores.rates.groups import (
@@ -24,10 +25,13 @@ from evenhand.scores.rates.groups import (
     moved,
     paired,
 )
+from evenhand.scores.rates.paired import PairedCount
 from evenhand.scores.sampling_loop import sample
 from evenhand.statistics.estimate import StopReason
 from evenhand.statistics.group_stopping import SpreadPlan
-from evenhand.statistics.stopping import Plan
+from evenhand.statistics.paired_groups import MOST_GROUPS as MOST_PAIRED
+from evenhand.statistics.paired_groups import PairedPlan
+from evenhand.statistics.stopping import FIRST_LOOK, Plan
 from evenhand.subject.answers_seen import AnswersSeen, different
 
 if TYPE_CHECKING:
@@ -40,6 +44,7 @@ if TYPE_CHECKING:
     from evenhand.runtime.budget import Meter
     from evenhand.runtime.workers import Workers
     from evenhand.scores.question import Terms
+    from evenhand.scores.sampling_loop import Outcome
     from evenhand.scores.test_suite import Tests
     from evenhand.space.feature import Points
     from evenhand.statistics.estimate import Estimate
@@ -171,33 +176,146 @@ class GroupQuestion(Question):
         count = GroupCount.of(self.view, self.groups, members, terms.sampler, terms.seed)
         if terms.interval == "wald":
             return self._paper(terms, count, meter, workers, keep=keep)
-        population = terms.sampler.population(self.space)
-        interval = terms.interval if self.view.counts or terms.interval else "anytime"
-        plan = SpreadPlan(
-            terms.share,
-            terms.margin,
-            terms.limit,
-            interval,
-            population,
-            groups=len(members),
-        )
+        plan = self._plan(terms, len(members))
+        if isinstance(plan, PairedPlan):
+            return self._of_the_same(terms, plan, members, meter, workers, keep=keep)
         outcome = sample(
-            plan, count, cost=count.cost, meter=meter, workers=workers, task=self.task
+            plan,
+            count,
+            cost=count.cost,
+            meter=meter,
+            workers=workers,
+            task=self.task,
+            enough=terms.enough_draws(count.cost),
         )
         hits = np.asarray(outcome.hits, dtype=float)
         sizes = np.full(len(members), outcome.draws)
         tally = Tally(self.groups, members, hits, sizes.astype(float))
+        tests = self._drawn(count, sizes, keep=keep)
+        return self._score(terms, outcome, tally, count, tests, meter)
+
+    def _plan(self, terms: Terms, members: int) -> SpreadPlan | PairedPlan:
+        """Return when to stop; groups are asked about the same people where that is fair."""
+        expensive = self.view.subject.adapter.expensive
+        margins = terms.margins(expensive=expensive)
+        interval = terms.interval if self.view.counts or terms.interval else "anytime"
+        separate = terms.sampler.separate(self.space, self.names)
+        pairs = separate and terms.interval in (None, "anytime") and members <= MOST_PAIRED
+        kind = PairedPlan if pairs else SpreadPlan
+        return kind(
+            terms.share,
+            margins.wanted,
+            terms.limit,
+            interval,
+            terms.sampler.population(self.space),
+            precise=not expensive,
+            finest=margins.finest,
+            groups=members,
+        )
+
+    def fewest(self, terms: Terms) -> int:
+        """Return the fewest inputs that drawing takes: those of software that treats all alike."""
+        members = inhabited(self.groups, terms.sampler.empty(self.groups))
+        plan = self._plan(terms, len(members))
+        if not isinstance(plan, PairedPlan):
+            return FIRST_LOOK * len(members)
+        alike = np.zeros((2, len(members), len(members)))
+        for n in plan.looks(SMALL):
+            alike[1] = n
+            if plan.judge(alike, n, last=n == SMALL).stop is not None:
+                return n * len(members)
+        return SMALL
+
+    def exhausted(self, terms: Terms, meter: Meter) -> Score:
+        """Answer from every input there is, some at a time, where they are too many to list."""
+        tallies = []
+        seen = AnswersSeen()
+        some: Points | None = None
+        for points in parts(self.space, self.names, self.view.subject.unread):
+            answers = self.view.decide(points)
+            seen.merge(different(answers))
+            weights = self.space.weights(points)
+            amounts = self.view.amount(answers)
+            tallies.append(Tally.of(self.groups, points, amounts, weights))
+            meter.queries += len(points)
+            some = points if some is None else some
+        assert some is not None
+        tally = Tally.joined(tallies)
+        population = terms.sampler.population(self.space)
+        unseen = sorted(set(range(len(self.groups))) - set(tally.members))
+        return Score(
+            tally.exact(population, int(tally.sizes.sum())),
+            StopReason.ENUMERATED,
+            self._lost(tally, some, self.view.decide(some), meter),
+            tally.listed(1.0, population, method="enumerated"),
+            notes=self._unseen(unseen, "the score says nothing of them"),
+            answers=seen.answers,
+        )
+
+    def _of_the_same(
+        self,
+        terms: Terms,
+        plan: PairedPlan,
+        members: tuple[int, ...],
+        meter: Meter,
+        workers: Workers,
+        *,
+        keep: bool,
+    ) -> Score:
+        """Answer by asking every group about the same people until the plan stops."""
+        count = PairedCount.of(
+            self.view, self.groups, members, plan, terms.sampler, terms.seed
+        )
+        outcome = sample(
+            plan,
+            count,
+            cost=count.cost,
+            meter=meter,
+            workers=workers,
+            task=self.task,
+            enough=terms.enough_draws(count.cost),
+        )
+        wins, draws = np.asarray(outcome.hits, dtype=float)
+        sizes = np.diagonal(draws).copy()
+        tally = Tally(self.groups, members, np.diagonal(wins).copy(), sizes)
+        tests = []
+        if keep:
+            tests = self._asked_alike(count, sizes.astype(int))
+        return self._score(terms, outcome, tally, count, tests, meter)
+
+    def _asked_alike(self, count: PairedCount, sizes: NDArray[Any]) -> list[Tests]:
+        """Return the inputs of people who were asked as members of every group."""
+        points = []
+        numbers = []
+        for number, size in enumerate(sizes.tolist()):
+            points.append(count.inputs(number, size))
+            numbers.append(np.arange(size))
+        inputs = np.asfortranarray(np.concatenate(points))
+        own = np.ones(len(inputs), dtype=np.bool_)
+        return [tests_of(self, inputs, np.concatenate(numbers), own)]
+
+    def _score(
+        self,
+        terms: Terms,
+        outcome: Outcome,
+        tally: Tally,
+        count: GroupCount | PairedCount,
+        tests: list[Tests],
+        meter: Meter,
+    ) -> Score:
+        """Return what was found among draws, with cases that show it."""
         cases: list[Case] = []
         if meter.left >= 2 * TRIED:
             cases, asked = count.cases(tally.rates)
             meter.queries += asked
-        unseen = sorted(set(range(len(self.groups))) - set(members))
+        unseen = sorted(set(range(len(self.groups))) - set(tally.members))
+        population = terms.sampler.population(self.space)
         return Score(
             outcome.estimate,
             outcome.stop,
             cases,
             tally.listed(terms.level, population, method="anytime"),
-            self._drawn(count, sizes, keep=keep),
+            tests,
             self._unseen(unseen, "the score says nothing of them"),
             outcome.answers,
         )
@@ -207,7 +325,8 @@ class GroupQuestion(Question):
     ) -> Score:
         """Follow Algorithm 1 of Themis: each group by itself until Wald's formula is narrow."""
         population = terms.sampler.population(self.space)
-        plan = Plan(terms.share, terms.margin, None, "wald", population)
+        margins = terms.margins(expensive=False)
+        plan = Plan(terms.share, margins.wanted, None, "wald", population)
         counts = []
         for member, draws in zip(count.members, count.draws, strict=True):
             counts.append(replace(count, members=(member,), draws=(draws,)))

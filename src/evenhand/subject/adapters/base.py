@@ -191,6 +191,25 @@ class Adapter(ABC):
 
         return ModelForm()
 
+    def unread(self, space: Space) -> frozenset[str]:
+        """Return the features that the software is proven not to read, by its structure.
+
+        Parameters
+        ----------
+        space
+            What an input can be.
+
+        Returns
+        -------
+        frozenset of str
+            Names of features; by default none, since nothing is known.
+
+        Notes
+        -----
+        See docs/how-to/subjects.md.
+        """
+        return frozenset()
+
     def check(self, space: Space) -> None:  # noqa: B027
         """Refuse a space that does not fit the software, before anything is run.
 
