@@ -212,6 +212,20 @@ class EstimatorAdapter(Adapter):
         except (AttributeError, TypeError):  # of models that are not of scikit-learn
             return False
 
+    def unread(self, space: Space) -> frozenset[str]:
+        """Return the features that no split and no coefficient of the model is about."""
+        from evenhand.subject.forms.read_columns import columns_read
+
+        read = columns_read(self.model)
+        names = self.form().taken(space, self.name)
+        if names is None:
+            names = [space.features[column].name for column in space.passed]
+        if read is None or len(read) != len(names):
+            return frozenset()
+        return frozenset(
+            name for name, is_read in zip(names, read, strict=True) if not is_read
+        )
+
     def run(
         self, points: Points, space: Space
     ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.generic]]]:
