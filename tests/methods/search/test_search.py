@@ -1462,3 +1462,29 @@ def test_prevalence_holds_the_truth():
         assert estimate.high - estimate.low <= 0.021
         holding += estimate.low <= 0.03 <= estimate.high
     assert holding >= 17
+
+
+def lends_by_number(people):
+    return people["number"] > 5
+
+
+def lends_one_man(people):
+    return (people["number"] == 77) & (people["sex"] == "M")
+
+
+@pytest.mark.parametrize(
+    ("decide", "verdict"), [(lends_by_number, "pass"), (lends_one_man, "fail")]
+)
+def test_every_input_is_tried_where_only_that_can_pass(decide, verdict):
+    space = eh.Space(
+        [eh.category("sex", ["F", "M"]), eh.integer("number", 1, 60_000)], protected=["sex"]
+    )
+    options: dict[str, Any] = {"limit": 0, "explain": False}
+    found = eh.search(decide, space, **options)
+    assert found.verdict == verdict
+    assert found.stop is eh.StopReason.ENUMERATED
+    # Without a limit nothing is open, and a budget that was given is kept.
+    unlimited = eh.search(decide, space, explain=False)
+    assert unlimited.spent.queries <= 100_000
+    bounded = eh.search(decide, space, budget=eh.Budget(queries=1_000), **options)
+    assert bounded.spent.queries <= 1_000

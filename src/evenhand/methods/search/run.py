@@ -26,6 +26,7 @@ from evenhand.methods.search.strategies.base import Setting
 from evenhand.methods.search.strategies.exhaustive import Everything
 from evenhand.results.evidence import Finding
 from evenhand.runtime import number_text
+from evenhand.runtime.budget import Budget
 from evenhand.runtime.errors import NotDeterministic
 from evenhand.runtime.random_streams import stream
 from evenhand.scores.twins import case_of
@@ -81,6 +82,8 @@ class SearchTerms:
     seed: int
     limit: int | None
     explain: bool
+    exhausts: bool = False
+    """Whether every input is tried where only that can pass, whatever it takes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,6 +265,27 @@ _NO_EXPLANATION: dict[str, Any] = {"regions": [], "drivers": [], "map": None}
 
 
 def _searched(probe: Probe, terms: SearchTerms, meter: Meter) -> _Searched:
+    """Return what the strategy found; where that leaves a limit open, what every input shows."""
+    searched = _by_strategy(probe, terms, meter)
+    run = searched.run
+    is_open = terms.limit is not None and len(run.found) <= terms.limit
+    ended = run.stop in (StopReason.QUERIES, StopReason.EXHAUSTED)
+    if searched.complete or not is_open or not ended or not terms.exhausts:
+        return searched
+    everything = Everything.of(probe, math.inf)
+    if everything is None:
+        return searched
+    unbounded = replace(meter, budget=Budget(), queries=0)
+    task = f"search {', '.join(probe.names)}"
+    every = run_strategy(everything, probe, unbounded, task=task)
+    if not everything.done or every.stop is StopReason.INTERRUPTED:
+        return searched
+    queries = run.queries + every.queries
+    run = replace(every, queries=queries, stop=StopReason.ENUMERATED)
+    return _Searched(run, complete=True, plan=searched.plan)
+
+
+def _by_strategy(probe: Probe, terms: SearchTerms, meter: Meter) -> _Searched:
     """Return what the strategy found, or what trying every input did where that is affordable."""
     plan = _Allowance.of(meter, terms)
     begun = meter.seconds

@@ -101,7 +101,8 @@ def search(
         the space.
     limit
         The most discriminatory inputs that are tolerated, usually 0. Not to find more is undecided,
-        unless every input was tried.
+        unless every input was tried; without a budget, and where an answer is cheap, all of up to
+        a million inputs are tried then.
     explain
         Ask where discriminatory inputs lie, and which features drive them.
     seed
@@ -154,6 +155,7 @@ def search(
     if prefer is None:
         prefer = "many" if realism is None else "realistic"
     check_prefer(prefer, start_rows)
+    given = checked_budget(budget)
     terms = SearchTerms(
         strategy=chosen,
         prefer=prefer,
@@ -162,8 +164,10 @@ def search(
         seed=seed,
         limit=_checked_limit(limit),
         explain=explain,
+        # A budget that nobody gave, of software that is cheap to ask, is no bound.
+        exhausts=given == Budget() and not tested.adapter.expensive,
     )
-    allowed = _bounded(checked_budget(budget), expensive=tested.adapter.expensive)
+    allowed = _bounded(given, expensive=tested.adapter.expensive)
     executed_before = tested.executed
     tested.begin()
     with Workers(n_jobs) as workers, progress_bar(show=progress) as hook:
