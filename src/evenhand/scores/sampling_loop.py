@@ -20,7 +20,7 @@ import numpy as np
 from evenhand.runtime.errors import UsageError
 from evenhand.scores.numbers.settling import settle_differs
 from evenhand.statistics.estimate import StopReason
-from evenhand.statistics.stopping import CHEAP_LOOK_RATIO
+from evenhand.statistics.stopping import CHEAP_LOOK_RATIO, FIRST_CHEAP_LOOK
 from evenhand.subject.answers_seen import MOST, first_answers
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ CHECKED = 32
 WAVE_SECONDS = 0.2
 """How much work is worth sharing among workers, in seconds."""
 FIRST_WAVE = 256
-"""Draws of cheap software that are asked at once to begin with."""
+"""Inputs of cheap software that are asked at once to begin with."""
 GROWTH = 8
 """How many times as large a batch may be as the one before it.
 
@@ -367,7 +367,7 @@ class _Pace:
         """
         stop = look
         if not self.expensive:
-            ahead = max(FIRST_WAVE, math.ceil(start * CHEAP_LOOK_RATIO))
+            ahead = max(FIRST_CHEAP_LOOK, math.ceil(start * CHEAP_LOOK_RATIO))
             stop = max(look, ahead)
         return stop if most is None else min(stop, most)
 

@@ -44,6 +44,10 @@ PEAK = 0.7
 """Rates that are over the limit by this share of it have the largest weight."""
 FALL_NEAR, FALL_FAR = 0.3, 0.7
 """How the weight falls where that distance is halved, and where it is doubled."""
+PAIRED_RATIO, PAIRED_STAKES, PAIRED_FALL = 2**0.5, 20, 0.8
+"""The same for differences, whose best stakes may be small: two rates may vary much while their
+difference is small.
+"""
 NEAREST = 0.01
 """The smallest distance to the limit in the grid, as a share of the limit."""
 _ALMOST_ALL = 1 - 1e-12
@@ -202,14 +206,12 @@ def _finite(hits: Floats, n: Floats, grid: Grid, null: int, size: int) -> Floats
 @lru_cache(maxsize=2)
 def _stakes(*, paired: bool) -> Grid:
     """Return shares of the largest stake, and their weights."""
-    places = np.arange(STAKES)
-    stakes = RATIO**-places
-    weights = LARGE_STAKES**places
-    weights = weights / weights.sum()
+    ratio, count, fall = RATIO, STAKES, LARGE_STAKES
     if paired:
-        # Two rates may vary much while their difference is small: small stakes are best then.
-        weights = weights / 2 + 0.5 / STAKES
-    return stakes, weights
+        ratio, count, fall = PAIRED_RATIO, PAIRED_STAKES, PAIRED_FALL
+    places = np.arange(count)
+    weights = fall**places
+    return ratio**-places, weights / weights.sum()
 
 
 @lru_cache(maxsize=64)

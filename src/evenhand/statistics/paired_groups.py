@@ -7,10 +7,11 @@ difference of any two groups (Themis, Definition 3.6), so that
 
 - it is below a value if every pair of groups is; this needs no correction, since it is wrong only
   if the one pair that has the spread is wrongly said to be below;
-- it is above a value if the mean of the evidence of all ordered pairs says so.
+- it is above a value if a gambler gets rich who puts half of the capital on all ordered pairs, and
+  the other half on the pair that looked most apart before each draw, whichever that was.
 
-All limits hold at all sizes at once, so a run may end as it likes, and each pair may have been
-asked a number of times of its own.
+All limits hold at all sizes at once, so a run may end as it likes, each pair may have been asked a
+number of times of its own, and a pair that was once shown to be below the limit stays so.
 """
 
 from __future__ import annotations
@@ -32,6 +33,11 @@ if TYPE_CHECKING:
     from evenhand.statistics.intervals import Floats, Limits
     from evenhand.statistics.stopping import Flags
 
+MATRICES = 4
+"""How many matrices hold what was counted."""
+WINS, DRAWS, CLEARED, BETS = range(MATRICES)
+FEW_DRAWS = 8
+"""Draws without a difference that are added to those of each pair, to choose one."""
 MOST_GROUPS = 128
 """The most groups whose pairs are all looked at."""
 _HALVINGS = 24
@@ -42,15 +48,20 @@ _ALMOST_ONE = 1 - 1e-9
 class PairedPlan(Plan):
     """When to stop estimating max p - min p over `groups` that are asked about the same people.
 
-    What was counted is an array of two matrices for each look: in how many draws the group of a row
-    got the favourable outcome and that of a column did not, and in how many draws both were asked.
-    On the diagonals stand the favourable outcomes of a group, and its draws.
+    What was counted is an array of four matrices for each look, which `counted` returns:
 
-    >>> wins = [[40, 22], [2, 20]]
-    >>> draws = [[100, 100], [100, 100]]
-    >>> judged = PairedPlan(limit=0.1, groups=2).judge([wins, draws], 100)
+    0. in how many draws the group of a row got the favourable outcome and that of a column did not;
+       on the diagonal, how often a group got it;
+    1. in how many draws both were asked; on the diagonal, how often a group was;
+    2. the most evidence there ever was that a row is not above a column by the limit;
+    3. in the first three places, the draws on which the pair that looked most apart was bet: those
+       that were won, those that were lost, and all.
+
+    >>> plan = PairedPlan(limit=0.1, groups=2)
+    >>> amounts = np.tile([[1.0, 0.0], [1.0, 1.0], [0.0, 0.0]], (40, 1))
+    >>> judged = plan.judge(plan.counted(amounts), 120)
     >>> judged.stop.value, round(judged.estimate.value, 2)
-    ('the margin was reached', 0.2)
+    ('the limit was excluded', 0.33)
     """
 
     groups: int = 2
@@ -74,7 +85,7 @@ class PairedPlan(Plan):
 
     def _counts(self, hits: ArrayLike) -> Floats:
         counts = np.asarray(hits, dtype=float)
-        wanted = (2, self.groups, self.groups)
+        wanted = (MATRICES, self.groups, self.groups)
         if counts.shape[-3:] != wanted:
             raise UsageError(f"hits has shape {counts.shape}; it must end in {wanted}")
         return counts
@@ -85,7 +96,7 @@ class PairedPlan(Plan):
         return np.asarray(np.maximum((ups - downs) / seen, 0.0).max(axis=-1))
 
     def _total(self, counts: Floats, n: int) -> int:
-        draws = np.diagonal(counts[..., 1, :, :], axis1=-2, axis2=-1)
+        draws = np.diagonal(counts[..., DRAWS, :, :], axis1=-2, axis2=-1)
         return int(draws.sum())
 
     def _interval(self, counts: Floats, sizes: Floats, level: float, method: str) -> Limits:
@@ -127,20 +138,24 @@ class PairedPlan(Plan):
             return self._is_over(counts, np.zeros_like(value), self.error_decide)
         limit = np.full_like(value, min(self.limit, _ALMOST_ONE))
         over = self._is_over(counts, limit, self.error_decide) & (value >= self.limit)
-        under = self._is_under(counts, limit, self.error_decide) & (value < self.limit)
+        one, other = _places(self.groups)
+        cleared = counts[..., CLEARED, one, other].min(axis=-1)
+        under = (cleared >= SLACK - math.log(self.error_decide)) & (value < self.limit)
         return np.asarray(over | under)
 
     def _is_over(self, counts: Floats, bar: Floats, error: float) -> Flags:
         """Return where the spread is shown to be over a bar."""
         ups, downs, draws = _pairs(counts)
-        evidence = np.empty(ups.shape)
+        bets = counts[..., BETS, :, :].reshape(*counts.shape[:-3], -1)
+        evidence = np.empty(bar.shape)
         for place in np.ndindex(bar.shape):
-            evidence[place] = log_e_above(
-                ups[place], draws[place], float(bar[place]), downs=downs[place]
-            )
-        largest = evidence.max(axis=-1)
-        mean = np.exp(evidence - largest[..., None]).mean(axis=-1)
-        return np.asarray(largest + np.log(mean) >= SLACK - math.log(error))
+            level = float(bar[place])
+            pairs = log_e_above(ups[place], draws[place], level, downs=downs[place])
+            won, lost, all_bets = bets[place][:3]
+            bet = log_e_above(won, all_bets, level, downs=lost)
+            of_all = np.logaddexp.reduce(pairs) - math.log(len(pairs))
+            evidence[place] = np.logaddexp(of_all, bet) - math.log(2)
+        return np.asarray(evidence >= SLACK - math.log(error))
 
     def _is_under(self, counts: Floats, bar: Floats, error: float) -> Flags:
         """Return where the spread is shown to be under a bar: all pairs are."""
@@ -156,23 +171,48 @@ class PairedPlan(Plan):
         """Return which pairs of groups are known to differ by less than the limit.
 
         >>> plan = PairedPlan(limit=0.1, groups=2)
-        >>> counts = np.array([[[50, 0], [0, 50]], [[100, 100], [100, 100]]])
-        >>> plan.alike(counts).all()
+        >>> plan.alike(plan.counted(np.tile([[1.0, 1.0], [0.0, 0.0]], (50, 1)))).all()
         np.True_
         """
-        below = np.ones((self.groups, self.groups), dtype=np.bool_)
-        if self.limit is None or not 0 < self.limit < 1:
-            return ~below
-        table = self._counts(counts)
-        ups, downs, draws = _pairs(table)
-        evidence = log_e_below(ups, draws, self.limit, downs=downs)
-        one, other = _places(self.groups)
-        below[one, other] = evidence >= SLACK - math.log(self.error_decide)
-        return below & below.T
+        cleared = np.asarray(counts)[CLEARED] >= SLACK - math.log(self.error_decide)
+        cleared = cleared | np.eye(self.groups, dtype=np.bool_)
+        return cleared & cleared.T
+
+    def counted(self, amounts: Floats, before: Floats | None = None) -> Floats:
+        """Return what was counted, with the next draws added to what there was before.
+
+        Parameters
+        ----------
+        amounts
+            A row for each draw and a column for each group, in [0, 1]; NaN stands for a group that
+            was not asked.
+        before
+            What was counted before.
+        """
+        counts = np.zeros((MATRICES, self.groups, self.groups))
+        if before is not None:
+            counts[:] = before
+        new = pair_counts(amounts)
+        one, other = most_apart(counts)
+        # Nothing is bet before any pair looks apart.
+        if counts[WINS, one, other] > counts[WINS, other, one]:
+            counts[BETS].flat[:3] += (
+                new[WINS, one, other],
+                new[WINS, other, one],
+                new[DRAWS, one, other],
+            )
+        counts[[WINS, DRAWS]] += new
+        if self.limit is not None and 0 < self.limit < 1:
+            rows, columns = _places(self.groups)
+            ups, downs, draws = _pairs(counts)
+            evidence = log_e_below(ups, draws, self.limit, downs=downs)
+            most = np.maximum(counts[CLEARED, rows, columns], evidence)
+            counts[CLEARED, rows, columns] = most
+        return counts
 
 
 def pair_counts(amounts: Floats) -> Floats:
-    """Return what `PairedPlan` counts, of draws with an amount in [0, 1] for each group.
+    """Return how often groups got the better of each other, and how often they were asked together.
 
     NaN stands for a group that was not asked.
 
@@ -197,6 +237,22 @@ def _places(groups: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
 def _pairs(counts: Floats) -> tuple[Floats, Floats, Floats]:
     """Return ups, downs and draws of all ordered pairs, on the last axis."""
     one, other = _places(counts.shape[-1])
-    wins = counts[..., 0, :, :]
-    draws = counts[..., 1, :, :]
+    wins = counts[..., WINS, :, :]
+    draws = counts[..., DRAWS, :, :]
     return wins[..., one, other], wins[..., other, one], draws[..., one, other]
+
+
+def most_apart(counts: Floats) -> tuple[int, int]:
+    """Return the pair of groups that looks most apart, the better one first.
+
+    Pairs that were asked together a few times only count for less, and of pairs that look alike the
+    outermost is taken: the ends of a range differ most.
+    """
+    wins = counts[WINS]
+    apart = (wins - wins.T) / (counts[DRAWS] + FEW_DRAWS)
+    number = np.arange(len(wins))
+    distance = np.abs(number[:, None] - number[None, :])
+    np.fill_diagonal(apart, -np.inf)
+    order = np.lexsort((-distance.ravel(), -apart.ravel()))
+    better, worse = np.unravel_index(order[0], apart.shape)
+    return int(better), int(worse)

@@ -46,8 +46,8 @@ if TYPE_CHECKING:
 
 FIRST_LOOK = 4
 LOOK_RATIO = 1.05
-FIRST_CHEAP_LOOK = 256
-CHEAP_LOOK_RATIO = 1.25
+FIRST_CHEAP_LOOK = 128
+CHEAP_LOOK_RATIO = 1.1
 """Cheap software is asked in large batches, and every answer is used: a look is at its end."""
 # The paper's "sampling_threshold" has no stated value; checks begin above it, after every draw.
 WALD_FIRST_LOOK = 31

@@ -30,7 +30,7 @@ from evenhand.space.feature_sets import unseen
 from evenhand.space.row_keys import classes
 from evenhand.statistics import confidence_sequences
 from evenhand.statistics.estimate import Estimate, StopReason
-from evenhand.statistics.paired_groups import MOST_GROUPS, PairedPlan, pair_counts
+from evenhand.statistics.paired_groups import MOST_GROUPS, PairedPlan
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -349,7 +349,7 @@ class GroupTests(Replayed):
         plan = PairedPlan(
             terms.share, margin=None, population=self.source, groups=len(tally.members)
         )
-        return plan.judge(pair_counts(amounts), len(amounts), last=True).estimate
+        return plan.judge(plan.counted(amounts), len(amounts), last=True).estimate
 
     def _by_draw(self, members: tuple[int, ...]) -> NDArray[np.float64] | None:
         """Return a row for each draw and a column for each group, None where draws differ in more.

@@ -17,7 +17,7 @@ from evenhand.population.samplers import Draws, Within
 from evenhand.scores.rates.groups import TRIED, moved
 from evenhand.scores.sampling_loop import Counted
 from evenhand.scores.twins import ROWS
-from evenhand.statistics.paired_groups import pair_counts
+from evenhand.statistics.paired_groups import DRAWS, WINS, most_apart
 from evenhand.subject.answers_seen import first_answers
 
 if TYPE_CHECKING:
@@ -34,16 +34,15 @@ if TYPE_CHECKING:
     from evenhand.subject.subject import Subject
     from evenhand.subject.view import View
 
-FOCUS_AFTER = 8
+FOCUS_AFTER = 6
 """Draws of every group after which only those that seem to be treated best and worst are asked."""
-FOCUSED = 2
-"""How many of the best and of the worst."""
 
 
 class PairTotals:
     """Adds up what pairs of groups got."""
 
-    def __init__(self) -> None:
+    def __init__(self, plan: PairedPlan) -> None:
+        self._plan = plan
         self._last: Floats | None = None
 
     def add(self, hits: NDArray[Any], places: list[int]) -> list[Any]:
@@ -51,13 +50,9 @@ class PairTotals:
         totals = []
         start = 0
         for place in places:
-            counts = pair_counts(hits[start:place])
-            self._last = counts if self._last is None else self._last + counts
+            self._last = self._plan.counted(hits[start:place], self._last)
             totals.append(self._last)
             start = place
-        if start < len(hits):
-            rest = pair_counts(hits[start:])
-            self._last = rest if self._last is None else self._last + rest
         return totals
 
 
@@ -113,7 +108,7 @@ class PairedCount:
 
     def totals(self) -> PairTotals:
         """Return what adds up the hits."""
-        return PairTotals()
+        return PairTotals(self.plan)
 
     def after(self, hits: Any) -> PairedCount:
         """Return what counts among the draws to come.
@@ -194,16 +189,14 @@ def worth_asking(plan: PairedPlan, counts: Floats) -> tuple[bool, ...]:
     A group is not if it is known to differ from each other one by less than the limit. While the
     extremes seem to differ by more than the limit, only they are: one such pair decides.
     """
-    wins, draws = counts
-    sizes = np.diagonal(draws)
-    rates = np.diagonal(wins) / np.maximum(sizes, 1)
     is_open = ~plan.alike(counts).all(axis=1)
-    over = plan.limit is not None and float(np.ptp(rates)) >= plan.limit
-    if over and int(sizes.min()) >= FOCUS_AFTER:
-        order = np.argsort(rates, kind="stable")
-        is_open = np.zeros(len(rates), dtype=np.bool_)
-        is_open[order[:FOCUSED]] = True
-        is_open[order[-FOCUSED:]] = True
+    better, worse = most_apart(counts)
+    draws = float(counts[DRAWS, better, worse])
+    net = float(counts[WINS, better, worse] - counts[WINS, worse, better])
+    over = plan.limit is not None and net >= plan.limit * draws
+    if over and float(counts[DRAWS].min()) >= FOCUS_AFTER:
+        is_open = np.zeros(len(is_open), dtype=np.bool_)
+        is_open[[better, worse]] = True
     if not is_open.any():
         is_open[:] = True
     return tuple(is_open.tolist())

@@ -29,8 +29,8 @@ from evenhand.scores.rates.paired import PairedCount
 from evenhand.scores.sampling_loop import sample
 from evenhand.statistics.estimate import StopReason
 from evenhand.statistics.group_stopping import SpreadPlan
+from evenhand.statistics.paired_groups import DRAWS, WINS, PairedPlan
 from evenhand.statistics.paired_groups import MOST_GROUPS as MOST_PAIRED
-from evenhand.statistics.paired_groups import PairedPlan
 from evenhand.statistics.stopping import FIRST_LOOK, Plan
 from evenhand.subject.answers_seen import AnswersSeen, different
 
@@ -219,11 +219,13 @@ class GroupQuestion(Question):
         plan = self._plan(terms, len(members))
         if not isinstance(plan, PairedPlan):
             return FIRST_LOOK * len(members)
-        alike = np.zeros((2, len(members), len(members)))
+        before = 0
+        alike = None
         for n in plan.looks(SMALL):
-            alike[1] = n
-            if plan.judge(alike, n, last=n == SMALL).stop is not None:
+            alike = plan.counted(np.zeros((n - before, len(members))), alike)
+            if plan.reason(alike, n) is not None:
                 return n * len(members)
+            before = n
         return SMALL
 
     def exhausted(self, terms: Terms, meter: Meter) -> Score:
@@ -275,9 +277,9 @@ class GroupQuestion(Question):
             task=self.task,
             enough=terms.enough_draws(count.cost),
         )
-        wins, draws = np.asarray(outcome.hits, dtype=float)
-        sizes = np.diagonal(draws).copy()
-        tally = Tally(self.groups, members, np.diagonal(wins).copy(), sizes)
+        sizes = np.diagonal(outcome.hits[DRAWS]).copy()
+        hits = np.diagonal(outcome.hits[WINS]).copy()
+        tally = Tally(self.groups, members, hits, sizes)
         tests = []
         if keep:
             tests = self._asked_alike(count, sizes.astype(int))
