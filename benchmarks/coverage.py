@@ -19,9 +19,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.special import betainc, gammaln, xlog1py, xlogy
+from scipy.stats import hypergeom
 
 from evenhand.statistics import intervals
 from evenhand.statistics.group_stopping import SpreadPlan
+from evenhand.statistics.paired_groups import PairedPlan
 from evenhand.statistics.stopping import Plan, look_sizes
 
 if TYPE_CHECKING:
@@ -319,6 +321,144 @@ def exact_cells() -> list[dict[str, Any]]:
     return rows
 
 
+PRECISE = (
+    (0.95, 0.05, 0.05, 0.01),
+    (0.95, 0.05, 0.1, 0.02),
+    (0.95, 0.05, 0.5, 0.02),
+    (0.99, 0.05, 0.1, 0.02),
+    (0.9, 0.1, 0.02, 0.01),
+)
+"""Level, margin, limit and finest margin of runs that go on until both are reached."""
+
+
+def precise_cells() -> list[dict[str, Any]]:
+    """Find the lowest coverage of cheap software's rule exactly, with and without a budget."""
+    rows: list[dict[str, Any]] = []
+    for level, margin, limit, finest in PRECISE:
+        for budget in (None, 400):
+            plan = Plan(level, margin, limit, precise=True, finest=finest)
+            coverage, p = stop_states(plan, budget).worst(200)
+            rows.append(
+                {
+                    "kind": "precise",
+                    "level": level,
+                    "margin": margin,
+                    "limit": limit,
+                    "finest": finest,
+                    "budget": budget,
+                    "p": p,
+                    "coverage": coverage,
+                    "p_value": float(coverage >= level),
+                }
+            )
+    return rows
+
+
+def worst_of_numbers(states: States, size: int) -> tuple[float, float]:
+    """Return the lowest coverage over all numbers of hits in a population, and their share."""
+    worst = (2.0, 0.0)
+    for number in range(size + 1):
+        mass = states.weight * hypergeom.pmf(states.hits, size, number, states.n)
+        share = number / size
+        held = (states.low <= share + 1e-12) & (share <= states.high + 1e-12)
+        # Whoever has asked everybody reports the share itself.
+        held |= states.n >= size
+        worst = min(worst, (float(mass[held].sum() / mass.sum()), share))
+    return worst
+
+
+def finite_cells() -> list[dict[str, Any]]:
+    """Find the lowest coverage of draws without replacement exactly, over all populations."""
+    rows: list[dict[str, Any]] = []
+    for size in (60, 300, 900):
+        for limit in (None, 0.05, 0.1):
+            for precise in (False, True):
+                margin = 0.05 if precise or limit is None else limit / 5
+                plan = Plan(0.95, margin, limit, size=size, precise=precise)
+                coverage, share = worst_of_numbers(stop_states(plan), size)
+                rows.append(
+                    {
+                        "kind": "finite",
+                        "size": size,
+                        "margin": margin,
+                        "limit": limit,
+                        "precise": precise,
+                        "p": share,
+                        "coverage": coverage,
+                        "p_value": float(coverage >= 0.95),
+                    }
+                )
+    return rows
+
+
+PAIRED: tuple[tuple[tuple[float, ...], float, float, bool], ...] = (
+    ((0.3, 0.3), 0.9, 0.05, False),
+    ((0.3, 0.35), 0.9, 0.05, False),
+    ((0.3, 0.4), 0.7, 0.1, True),
+    ((0.2, 0.25, 0.5), 0.7, 0.25, True),
+    ((0.5,) * 5, 0.9, 0.1, True),
+    ((0.3, 0.3, 0.35, 0.4), 0.9, 0.1, False),
+)
+"""Rates, the share of people whose group does not matter, the limit, and whether it is cheap."""
+
+
+def paired_cells(runs: int, seed: int = 4) -> list[dict[str, Any]]:
+    """Simulate groups that are asked about the same people."""
+    rng, rows = np.random.default_rng(seed), []
+    for rates, shared, limit, precise in PAIRED:
+        truth = max(rates) - min(rates)
+        plan = PairedPlan(
+            0.95,
+            0.05 if precise else limit / 5,
+            limit,
+            groups=len(rates),
+            precise=precise,
+            finest=limit / 10 if precise else None,
+        )
+        held = wrong = total = 0
+        for _ in range(runs):
+            low, high, n = paired_run(plan, rates, shared, rng)
+            held += low <= truth + 1e-12 and truth <= high + 1e-12
+            wrong += high < limit if truth >= limit else low >= limit
+            total += n
+        rows.append(
+            {
+                "kind": "paired",
+                "p": list(rates),
+                "shared": shared,
+                "limit": limit,
+                "precise": precise,
+                "runs": runs,
+                "coverage": held / runs,
+                "wrong": wrong / runs,
+                "mean_n": total / runs,
+                "p_value": below(held, runs, 0.95),
+            }
+        )
+    return rows
+
+
+def paired_run(
+    plan: PairedPlan, rates: ArrayLike, shared: float, rng: np.random.Generator
+) -> tuple[float, float, int]:
+    """Return the limits that a run reports, and its draws; at most 20,000."""
+    counts: Floats | None = None
+    before = 0
+    bars = np.asarray(rates)
+    for n in plan.looks(20_000):
+        same = rng.random((n - before, 1)) < shared
+        place = np.where(
+            same, rng.random((n - before, 1)), rng.random((n - before, len(bars)))
+        )
+        counts = plan.counted((place < bars).astype(float), counts)
+        before = n
+        if plan.reason(counts, n) is not None:
+            break
+    assert counts is not None
+    estimate = plan.judge(counts, before, last=before == 20_000).estimate
+    return estimate.low, estimate.high, before
+
+
 def table(rows: list[dict[str, Any]], *, markdown: bool) -> str:
     """Return the rows as aligned or Markdown text."""
     names = [
@@ -362,6 +502,11 @@ def main() -> int:
     makers: dict[str, Callable[[], list[dict[str, Any]]]] = {
         "One rate, simulated": lambda: single_cells(options.runs),
         "One rate, worst p by exact dynamic programme": exact_cells,
+        "The same for cheap software, which is asked until decided and precise": precise_cells,
+        "The same for draws without replacement": finite_cells,
+        "Groups asked about the same people, simulated": lambda: paired_cells(
+            options.runs // 2
+        ),
         "Spread of groups, simulated (mean_n is per group)": lambda: spread_cells(
             options.runs // 2
         ),

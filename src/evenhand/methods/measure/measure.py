@@ -103,13 +103,14 @@ def measure(
         3.7). ``"group"``: the largest difference between groups in how often they get the
         favourable outcome (Def. 3.6); of outcomes that are numbers, in their mean and median.
     limit, units
-        An engineering threshold; sampling ends as soon as the score is known to be on one side of
-        it. For means and medians it is a share of the spread of outcomes, or with
-        ``units="outcome"`` a number in their own unit.
+        An engineering threshold. Expensive software is asked until the score is known to be on one
+        side of it, cheap software until it is also known to within the margin. For means and
+        medians it is a share of the spread of outcomes, or with ``units="outcome"`` a number in
+        their own unit.
     margin, level
-        Otherwise sampling ends when the score is known to within the margin, at this level of
-        confidence. By default 0.05; with a limit a fifth of it where that is finer, so that only a
-        score next to the limit stays undecided.
+        How precisely the score is to be known, at this level of confidence: 0.05 by default. Where
+        a limit is not excluded by then, cheap software is asked on, to a fiftieth of the limit;
+        expensive software from the beginning to a fifth of it.
     interval
         ``"wald"`` reproduces the paper's stopping rule and interval, which do not hold their
         coverage.
@@ -117,8 +118,9 @@ def measure(
         The population that the score describes. By default the rows that the space remembers, and
         all inputs where it has none; `uniform`, `rows` and `profile` (Def. 3.8) name another.
     exact
-        Enumerate instead of sampling; by default where there are no more than 10,000 inputs (256
-        where each costs a process or a request), and no interval is asked for by name.
+        Enumerate instead of sampling; by default where there are no more than 10,000 inputs, or
+        where each costs a process or a request, no more than a decision takes at the least; and no
+        interval is asked for by name.
     keep_tests
         Keep every test, inputs with outcomes, so that ``result.to_suite(path)`` can write them for
         `replay`. Software whose answers are not remembered is asked once more for it.
