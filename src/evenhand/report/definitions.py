@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from evenhand.runtime import number_text
+
+if TYPE_CHECKING:
+    from evenhand.statistics.spending import Spending
+
 LIMITS = (
     (
         "A verdict is about the limit that was given, an engineering threshold that somebody chose."
@@ -36,9 +43,37 @@ LIMITS = (
 )
 """What bounds every claim."""
 TOGETHER = (
-    "Each check holds at its own level; all that is said here holds together with {level}."
+    "Each check holds at its own level; all that is said here holds together with {level}, but for"
+    " what is descriptive."
 )
 NO_CLAIM = (
     "these are numbers that rules on audits ask for, with intervals that such rules do not ask for;"
     " they are no claim of compliance with any rule"
 )
+ONE_LIMIT = (
+    "the finding with a limit holds at {level}; all other intervals are descriptive: each finding"
+    " and each table of groups holds by itself at {level}, and gives no verdict"
+)
+SEVERAL_LIMITS = (
+    "the {limits} findings with a limit hold together at {level}; all other intervals are"
+    " descriptive: each finding and each table of groups holds by itself at {level}, and gives no"
+    " verdict"
+)
+
+
+def spending_notes(spending: Spending, level: float) -> list[str]:
+    """Return what holds together and what is descriptive, nothing where nothing has a limit.
+
+    >>> from evenhand.statistics.spending import Spending
+    >>> spending_notes(Spending(0, 6), 0.95)
+    []
+    >>> spending_notes(Spending(2, 6), 0.95)[0].partition(";")[0]
+    'the 2 findings with a limit hold together at 95 %'
+    """
+    if not spending.asked:
+        return []
+    shown = number_text.percent_level(level)
+    if spending.limits == 1:
+        return [ONE_LIMIT.format(level=shown)]
+    limits = number_text.count(spending.limits)
+    return [SEVERAL_LIMITS.format(limits=limits, level=shown)]

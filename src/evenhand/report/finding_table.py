@@ -31,6 +31,10 @@ _CELL = 17
 """About how many columns of a terminal a rate takes with its interval."""
 _LABEL = 26
 """The same for a group with its number of people."""
+_DESCRIPTIVE = (
+    "Intervals are descriptive, but for those of findings with a limit: each holds by itself, and"
+    " gives no verdict."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +72,12 @@ def _row(finding: Finding) -> dict[str, Any]:
 def metric_tables(result: Result) -> list[Mapping[str, Any]]:
     """Return the metric tables of a result, none where it has no error rates."""
     return list(result.details.get("rates", ()))
+
+
+def limits_in(table: Mapping[str, Any]) -> bool:
+    """Return whether some findings of a metric table have a limit, and all else is descriptive."""
+    first, *_ = table["groups"]
+    return any(rate.get("descriptive") for rate in first["rates"].values())
 
 
 def metric_lines(table: Mapping[str, Any], width: int | None) -> Iterator[str]:
@@ -141,6 +151,8 @@ def metric_sheets(result: Result, anchor: str) -> Iterator[str]:
             f"By {over}: rates of each group, each with its interval, then the highest minus the"
             " lowest, and the lowest divided by the highest."
         )
+        if limits_in(table):
+            caption = f"{caption} {_DESCRIPTIVE}"
         headings = ["group", "n"]
         for metric in table["metrics"]:
             headings += [RATES[metric].title, "interval"]
@@ -197,6 +209,7 @@ def metric_group_tables(result: Result, most: int) -> list[GroupTable]:
             f"{'; '.join(meanings)}.",
             (", ".join(table["over"]), "n", *titles),
             rows,
+            (_DESCRIPTIVE,) if limits_in(table) else (),
             left_out=max(0, len(table["groups"]) - most),
             numbers=range(1, 2 + len(metrics)),
         )

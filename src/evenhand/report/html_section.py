@@ -39,6 +39,7 @@ _RATIOS_CAPTION = (
     "The groups that are compared, and how much of the highest rate the rate of each is."
 )
 _NUMBERS_CAPTION = "The groups that are compared, in the unit of the outcomes."
+_DESCRIPTIVE = "Descriptive: the interval holds by itself, and gives no verdict."
 
 
 @dataclass(frozen=True)
@@ -173,9 +174,10 @@ def sure(estimate: Estimate) -> str:
         )
     level = number_text.percent_level(estimate.level)
     low, high = estimate.ends_text
+    alone = f" {_DESCRIPTIVE}" if estimate.descriptive else ""
     return (
         f"{value}; with {level} confidence between {low} and {high}, from {inputs} inputs"
-        f" ({estimate.method}).{population}"
+        f" ({estimate.method}).{alone}{population}"
     )
 
 
@@ -203,7 +205,10 @@ def _groups(finding: Finding, name: str) -> Markup:
             rows.append([text(group), "", "", ""])
         else:
             rows.append(_group_row(group))
-    headings = ("group", rate_heading(finding), "interval", "n")
+    interval = "interval"
+    if all(group.estimate.descriptive for group in finding.groups):
+        interval = "interval (descriptive)"
+    headings = ("group", rate_heading(finding), interval, "n")
     caption = _RATIOS_CAPTION if finding.least else _RATES_CAPTION
     if finding.unit == "amount":
         caption = _NUMBERS_CAPTION

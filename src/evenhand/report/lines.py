@@ -263,7 +263,10 @@ def _interval_heading(estimates: Sequence[Estimate]) -> str:
     (level,) = levels
     if level == 1:
         return "interval"
-    return f"{number_text.percent_level(level)} interval"
+    heading = f"{number_text.percent_level(level)} interval"
+    if all(estimate.descriptive for estimate in estimates):
+        return f"{heading}, descriptive"
+    return heading
 
 
 def table_of(

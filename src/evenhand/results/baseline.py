@@ -93,6 +93,9 @@ def held(finding: Finding, old: Finding | None) -> BaselineComparison:
         return _judged(finding, old)
     now = finding.estimate
     before = str(old.estimate)
+    if finding.descriptive:
+        # Its interval does not hold together with others, so that no verdict comes of it.
+        return BaselineComparison(claim, SAME, None, before)
     if now.n and not old.estimate.n:
         return BaselineComparison(claim, NEW, finding.verdict, before)
     if old.estimate.n and not now.n:

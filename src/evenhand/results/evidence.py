@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from evenhand.runtime import number_text
+from evenhand.runtime.errors import UsageError
 from evenhand.runtime.label_text import shown
 from evenhand.statistics.estimate import Estimate, Verdict
 
@@ -27,6 +28,9 @@ _BY_CONSTRUCTION = (
 )
 _UNIFORM = "for comparison, without a limit: {estimate}"
 _ONE_ANSWER = "one answer only: every outcome was {answer}"
+_LIMIT_OF_DESCRIPTION = (
+    "{key}: a descriptive interval gives no verdict; its limit of {limit:g} must be left out"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,6 +266,13 @@ class Finding:
         object.__setattr__(self, "estimate", shown)
         if not self.key:
             object.__setattr__(self, "key", key_of(self.score, self.about, self.output))
+        if self.descriptive and self.limit is not None:
+            raise UsageError(_LIMIT_OF_DESCRIPTION.format(key=self.key, limit=self.limit))
+
+    @property
+    def descriptive(self) -> bool:
+        """Whether the interval holds by itself alone, and gives no verdict."""
+        return self.estimate.descriptive
 
     @property
     def unit(self) -> str:

@@ -41,6 +41,7 @@ class EstimateFields(TypedDict):
     level: float
     method: str
     population: NotRequired[str]
+    descriptive: NotRequired[bool]
     unit: NotRequired[str]
 
 

@@ -104,8 +104,14 @@ class Result(Evidence):
 
     @property
     def level(self) -> float:
-        """The level at which all findings hold together; 1 where every input was asked."""
-        levels = [finding.estimate.level for finding in self.findings]
+        """The level at which all findings hold together; 1 where every input was asked.
+
+        Descriptive ones hold by themselves, and do not count.
+        """
+        levels = []
+        for finding in self.findings:
+            if not finding.descriptive:
+                levels.append(finding.estimate.level)
         return min(levels, default=1.0)
 
     @property

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 _OLD_UNITS = {"inputs found": "count", "the score's own": "amount"}
 """What the first format of JSON calls the units."""
+_SOME_HAVE = {"population", "unit", "descriptive"}
+"""The keys that not every estimate has in JSON."""
 
 
 class Verdict(StrEnum):
@@ -90,6 +92,9 @@ class Estimate:
     beside : float
         The limit that the estimate is shown beside: its text has as many digits as show on which
         side of the limit it lies.
+    descriptive : bool
+        Whether the interval holds its level by itself, outside of those that give verdicts and hold
+        together; it gives no verdict.
 
     Notes
     -----
@@ -117,6 +122,7 @@ class Estimate:
     method: str
     population: str = ""
     beside: float | None = field(default=None, compare=False, repr=False, kw_only=True)
+    descriptive: bool = field(default=False, repr=False, kw_only=True)
 
     def __post_init__(self) -> None:
         if self.n < 0:
@@ -209,7 +215,16 @@ class Estimate:
             "level": self.level,
             "method": self.method,
         }
-        return found | ({"population": self.population} if self.population else {})
+        return found | self._more()
+
+    def _more(self) -> dict[str, Any]:
+        """Return what only some estimates have, as JSON-ready values."""
+        more: dict[str, Any] = {}
+        if self.population:
+            more["population"] = self.population
+        if self.descriptive:
+            more["descriptive"] = True
+        return more
 
     @classmethod
     def from_dict(cls, found: Mapping[str, Any]) -> Estimate:
@@ -229,7 +244,7 @@ class Estimate:
                 f"an estimate has the unit {clip(word)!r}; it must be rate, count or amount"
             )
         keys = {"value", "low", "high", "n", "level", "method"}
-        if wrong := keys - set(found) | set(found) - keys - {"population", "unit"}:
+        if wrong := keys - set(found) | set(found) - keys - _SOME_HAVE:
             raise UsageError(
                 f"an estimate has the keys {', '.join(sorted(keys))}; check"
                 f" {', '.join(sorted(wrong))}"
@@ -244,6 +259,7 @@ class Estimate:
             float(found["level"]),
             str(found["method"]),
             str(found.get("population", "")),
+            descriptive=bool(found.get("descriptive", False)),
         )
 
     @property
@@ -295,6 +311,8 @@ class Estimate:
             facts = basis
         else:
             facts = [self.interval_text, self.level_text, *basis]
+        if self.descriptive:
+            facts = [*facts, "descriptive"]
         if self.population:
             facts = [*facts, f"population: {self.population}"]
         return f"{self.value_text} ({', '.join(facts)})"
@@ -431,6 +449,7 @@ class Amount(Estimate):
             found["level"],
             found["method"],
             found.get("population", ""),
+            descriptive=found.get("descriptive", False),
         )
 
     def _check_limit(self, limit: float) -> None:
@@ -447,7 +466,7 @@ class Amount(Estimate):
             "method": self.method,
             "unit": self.unit,
         }
-        return found | ({"population": self.population} if self.population else {})
+        return found | self._more()
 
     @property
     def value_text(self) -> str:

@@ -237,6 +237,8 @@ class Contrast:
     population: str = ""
     together: str = ""
     """What the intervals hold together over, in words; by default these groups and contrasts."""
+    descriptive: bool = False
+    """Whether the intervals are outside of those that give verdicts."""
 
     @property
     def shares(self) -> Floats:
@@ -323,13 +325,21 @@ class Contrast:
     ) -> Estimate:
         method = f"{method}, simultaneous over {self.together or self._family()}"
         if math.isnan(value):
-            return Estimate(math.nan, 0.0, 1.0, 0, self.level, method, self.population)
-        # Limits are found to a few parts in a million, which must not put them on the wrong side of
-        # the value.
-        low = min(float(low), float(value))
-        high = max(float(high), float(value))
+            low, high, n = 0.0, 1.0, 0
+        else:
+            # Limits are found to a few parts in a million, which must not put them on the wrong
+            # side of the value.
+            low = min(float(low), float(value))
+            high = max(float(high), float(value))
         return Estimate(
-            float(value), low, high, int(n), self.level, method, self.population
+            float(value),
+            low,
+            high,
+            int(n),
+            self.level,
+            method,
+            self.population,
+            descriptive=self.descriptive,
         )
 
     def _family(self) -> str:

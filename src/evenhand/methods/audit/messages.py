@@ -153,7 +153,9 @@ NO_INTERVAL_NEEDED = (
 EACH_OWN_LEVEL = (
     "Each interval holds its own level; nothing is known of all of them together."
 )
-INTERVALS_TOGETHER = "All intervals hold together at a level of at least {level}."
+INTERVALS_TOGETHER = (
+    "All intervals that are not descriptive hold together at a level of at least {level}."
+)
 RUN_IT_AGAIN = "### Run it again"
 NOT_CLAIMED = "### What is not claimed"
 SEED = "Seed {seed}."
@@ -188,8 +190,8 @@ CARD_RANGE_IN_STEPS = "{low} to {high} in steps of {step}"
 CARD_MORE_LEVELS = "{levels}, … {count} more"
 CARD_READING = (
     "Each value stands with an interval, the number n that it rests on and the level at which the"
-    " intervals of its check hold together. Limits are engineering thresholds, chosen by those who"
-    " ran the audit."
+    " intervals of its check hold together; what is descriptive holds by itself, and gives no"
+    " verdict. Limits are engineering thresholds, chosen by those who ran the audit."
 )
 CARD_CHOSEN_INPUTS = "inputs chosen by a {job}, which are not a population"
 CARD_DECLARED_POPULATION = "as the check declares it"

@@ -35,12 +35,13 @@ from evenhand.population.recorded import (
     table_of,
     with_truth,
 )
-from evenhand.report.definitions import NO_CLAIM
+from evenhand.report.definitions import NO_CLAIM, spending_notes
 from evenhand.results.result import Result
 from evenhand.runtime import number_text
 from evenhand.runtime.budget import Spent
 from evenhand.runtime.errors import DataError, UsageError, clip
 from evenhand.scores.numbers.recorded import DEFAULT_METRIC, RecordedTerms
+from evenhand.scores.rates.metric_table import RateLimits
 from evenhand.space.feature import category
 from evenhand.space.space import Space
 from evenhand.statistics.error_rates import rates_of, reported
@@ -176,7 +177,8 @@ def impact(
     _check_favourable(counted[0], outcome, favourable, median)
     decisions = DecisionColumns.of(counted[0], outcome, favourable, truth, truth_positive)
     kind = "scoring" if scored else "selection"
-    terms = (float(support), level, len(sets), kind, population, metrics)
+    limits = RateLimits(judged, ratio=least_ratio)
+    terms = (float(support), level, len(sets), kind, population, metrics, limits)
     tallies = _tallies(sets, counted, decisions, _unknown(unknown))
     rates = [CategoryRates(tally, *terms) for tally in tallies]
     notes += _rows_without_outcome(lost, rows, outcome)
@@ -187,7 +189,8 @@ def impact(
     details |= {"missing_outcomes": lost, "support": float(support)}
     details[TABLE_NOTES] = [0, len(table_notes)]
     details |= _favourable_labels(decisions, scored=scored) | _error_rates(rates)
-    findings = _findings(rates, least_ratio, judged)
+    notes += spending_notes(rates[0].spending, level)
+    findings = _findings(rates)
     spent = Spent(0, 0, time.monotonic() - start)
     found = ("impact", findings, seed, spent, StopReason.ENUMERATED, _space(rates, columns))
     return Result(*found, [*table_notes, *notes, NO_CLAIM], details=details)
@@ -240,18 +243,16 @@ def of_numbers(
         Spent(0, 0, time.monotonic() - start),
         StopReason.ENUMERATED,
         numbers.columns.space.to_dict(),
-        [*numbers.recorded.notes, NO_CLAIM],
+        [*numbers.recorded.notes, *spending_notes(numbers.spending, level), NO_CLAIM],
         details={**numbers.recorded.details, "outcome": outcome, TABLE_NOTES: [0, 0]},
     )
 
 
-def _findings(
-    rates: Iterable[CategoryRates], least_ratio: float | None, judged: Sequence[str]
-) -> list[Finding]:
+def _findings(rates: Iterable[CategoryRates]) -> list[Finding]:
     """Return the findings of all sets."""
     findings: list[Finding] = []
     for of_set in rates:
-        findings += of_set.findings(least_ratio, judged)
+        findings += of_set.findings()
     return findings
 
 

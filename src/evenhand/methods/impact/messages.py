@@ -145,6 +145,8 @@ UNLISTED = "{number} more categories of {names} have no rows; nothing is decided
 
 SCORE_WITH_LIMIT = "{score}; limit {limit}"
 ROWS_AND_SECONDS = "{rows} rows, {seconds}"
+INTERVAL_COLUMN = "{level}\ninterval"
+DESCRIPTIVE_COLUMN = "descriptive\n{level} interval"
 MORE_CATEGORIES = "… {number} more categories"
 LEFT_OUT_CELL = "left out"
 SELECTION_RATE = "selection rate: the share of a category that has the favourable outcome."
@@ -160,6 +162,7 @@ LEGEND_RATIO = "impact ratio"
 THRESHOLD = "engineering threshold {limit} (at least)"
 SELECTION_AXIS = "selection rate divided by the highest, intervals at {level}"
 SCORING_AXIS = "scoring rate divided by the highest, intervals at {level}"
+DESCRIPTIVE_AXIS = "{axis}, descriptive"
 ROWS_OF_PANEL = "{rows} rows, {unknown} unknown"
 LEFT_OUT_BAR = "left out: {reason}"
 BAR = "{category}, n = {rows}"
@@ -178,7 +181,9 @@ SCORING_CAPTION = (
 SELECTION_RATE_HEADING = "selection rate"
 SCORING_RATE_HEADING = "scoring rate"
 RATIO_HEADING = "impact ratio"
+INTERVAL_HEADING = "interval"
 RATIO_INTERVAL_HEADING = "interval of the ratio"
+DESCRIPTIVE_HEADING = "{heading} (descriptive)"
 
 # Words of the data that are read, rather than written
 

@@ -16,7 +16,7 @@ from evenhand.methods.impact import messages
 from evenhand.methods.impact.tally import normalised
 from evenhand.results.evidence import Finding
 from evenhand.runtime import number_text
-from evenhand.scores.numbers.groups import MEAN, WELCH, Assurance
+from evenhand.scores.numbers.groups import MEAN, Assurance
 from evenhand.scores.numbers.recorded import RecordedNumbers, are_numbers, read_columns
 from evenhand.statistics.estimate import Estimate
 
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from evenhand.scores.numbers.groups import NumberGroups
     from evenhand.scores.numbers.recorded import NumberColumns, RecordedTerms
     from evenhand.statistics.estimate import Amount
+    from evenhand.statistics.spending import Spending
 
 
 def has_numbers(table: Any, outcome: str, positive: Any, *, scored: bool) -> bool:
@@ -75,13 +76,21 @@ class NumberImpact:
         """The rows that are compared."""
         return self.recorded.columns
 
+    @property
+    def spending(self) -> Spending:
+        """Where the error goes: to the ratios where they have a limit, else to everything."""
+        sets = len(self.recorded.sets)
+        limits = 0 if self.least_ratio is None else sets
+        return self.recorded.spending(besides=sets, limits_besides=limits)
+
     def findings(self) -> list[Finding]:
         """Return the ratio of means of each set, then all differences."""
         sets = self.recorded.sets
-        differences = self.recorded.findings(besides=len(sets))
         terms = self.recorded.terms
-        among = len(differences) + len(sets)
-        assurance = Assurance(terms.level, among, terms.population)
+        differences = self.recorded.findings(self.spending)
+        assurance = Assurance(
+            terms.level, population=terms.population, spending=self.spending
+        )
         notes = list(self.recorded.notes)
         ratios = []
         for names in sets:
@@ -93,6 +102,7 @@ class NumberImpact:
     def _ratio(self, groups: NumberGroups, assurance: Assurance) -> Finding:
         """Return the lowest mean divided by the highest."""
         places = groups.compared_places
+        assurance = assurance.of(limited=self.least_ratio is not None)
         tail_level = 1 - assurance.error
         means = groups.estimates(MEAN, Assurance(tail_level, 1, assurance.population))
         compared = [means[at] for at in places]
@@ -116,7 +126,7 @@ class NumberImpact:
 
 def _lowest_ratio(means: Sequence[Amount], assurance: Assurance) -> Estimate:
     """Return the lowest of some means over the highest, where all of them are over 0."""
-    method = f"{WELCH}, simultaneous over {assurance.among}"
+    method = assurance.method(MEAN)
     known = [mean for mean in means if mean.n]
     if len(known) < 2 or min(mean.value for mean in known) <= 0:
         nothing = (math.nan, 0.0, 1.0, 0)

@@ -7,7 +7,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from evenhand.methods.impact import messages
-from evenhand.methods.impact.selection_rates import ratio_findings, tables_of
+from evenhand.methods.impact.selection_rates import (
+    is_descriptive,
+    ratio_findings,
+    tables_of,
+)
 from evenhand.methods.impact.text import listed
 from evenhand.report.canvas import (
     BLUE,
@@ -125,6 +129,8 @@ def _axis_label(table: Mapping[str, Any], finding: Finding) -> str:
         ratio_line = messages.SCORING_AXIS.format(level=level)
     else:
         ratio_line = messages.SELECTION_AXIS.format(level=level)
+    if is_descriptive(table):
+        ratio_line = messages.DESCRIPTIVE_AXIS.format(axis=ratio_line)
     rows_line = messages.ROWS_OF_PANEL.format(
         rows=number_text.count(table["rows"]),
         unknown=number_text.count(table["unknown"]),
@@ -142,7 +148,9 @@ def _bar(category: Mapping[str, Any], limit: float | None) -> ImpactBar:
     if not category["n"] or category["ratio"]["value"] is None:
         return ImpactBar(label, instead=NO_DATA)
     ratio = Estimate.from_dict(category["ratio"])
-    verdict = None if limit is None else ratio.verdict(limit, least=True)
+    verdict = None
+    if limit is not None and not ratio.descriptive:
+        verdict = ratio.verdict(limit, least=True)
     return ImpactBar(label, ratio, verdict)
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from evenhand.methods.impact import messages
 from evenhand.methods.impact.plot import display_of
-from evenhand.methods.impact.selection_rates import IMPACT_RATIO
+from evenhand.methods.impact.selection_rates import IMPACT_RATIO, is_descriptive
 from evenhand.report.finding_table import metric_sheets
 from evenhand.report.finding_text import NO_DATA
 from evenhand.report.html_page import boxed, drawn, headed, text
@@ -59,14 +59,19 @@ def _set_of_categories(table: Mapping[str, Any], anchor: str) -> str:
     else:
         rate_heading = messages.SELECTION_RATE_HEADING
         caption = messages.SELECTION_CAPTION.format(over=over, unknown=unknown)
+    interval = messages.INTERVAL_HEADING
+    ratio_interval = messages.RATIO_INTERVAL_HEADING
+    if is_descriptive(table):
+        interval = messages.DESCRIPTIVE_HEADING.format(heading=interval)
+        ratio_interval = messages.DESCRIPTIVE_HEADING.format(heading=ratio_interval)
     headings = (
         "category",
         "n",
         "share",
         rate_heading,
-        "interval",
+        interval,
         messages.RATIO_HEADING,
-        messages.RATIO_INTERVAL_HEADING,
+        ratio_interval,
         "note",
     )
     rows = [_row(category) for category in table["categories"]]

@@ -1,7 +1,8 @@
 """Selection rates and impact ratios by category, as audits of recorded decisions list them.
 
 Each set of categories has three families of intervals: of its rates, of its ratios to the highest
-rate, and of the lowest ratio. All of them, of all sets, share the error 1 - level, so that
+rate, and of the lowest ratio. With a limit, the lowest ratios that have one share the error 1 -
+level, and all else is descriptive. Without any limit, all families of all sets share it, so that
 everything in the tables holds together.
 """
 
@@ -19,8 +20,9 @@ from evenhand.methods.impact.tally import category_text
 from evenhand.results.evidence import Finding, Group
 from evenhand.runtime import number_text
 from evenhand.runtime.errors import UsageError
-from evenhand.scores.rates.metric_table import MetricTable
+from evenhand.scores.rates.metric_table import NO_LIMITS, MetricTable, RateLimits
 from evenhand.statistics.ratios import Contrast
+from evenhand.statistics.spending import Spending
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -60,6 +62,14 @@ class CategoryRates:
     """Whom the rates describe, where that is not what was recorded."""
     metrics: tuple[str, ...] = ("selection_rate",)
     """The rates that are told; each has as many families of intervals."""
+    limits: RateLimits = NO_LIMITS
+    """The least ratio, and the rates that it is for."""
+
+    @property
+    def spending(self) -> Spending:
+        """Where the error of all sets goes."""
+        families = FAMILIES * self.sets * len(self.metrics)
+        return Spending(self.sets * self.limits.number, families)
 
     @cached_property
     def compared(self) -> NDArray[np.bool_]:
@@ -103,12 +113,21 @@ class CategoryRates:
         size = np.append(self.tally.size[self.compared], nobody)
         return self._contrast(hits, size)
 
-    def _contrast(self, hits: Floats, size: Floats) -> Contrast:
-        together = messages.RATES_AND_RATIOS
-        if self.sets > 1:
-            together = messages.RATES_AND_RATIOS_OF_SETS.format(number=self.sets)
-        families = FAMILIES * self.sets * len(self.metrics)
-        return Contrast(hits, size, self.level, families, self.population, together)
+    def _contrast(self, hits: Floats, size: Floats, *, limited: bool = False) -> Contrast:
+        together = ""  # the groups and the findings with a limit
+        if not self.spending.asked:
+            together = messages.RATES_AND_RATIOS
+            if self.sets > 1:
+                together = messages.RATES_AND_RATIOS_OF_SETS.format(number=self.sets)
+        return Contrast(
+            hits,
+            size,
+            self.level,
+            self.spending.among(limited=limited),
+            self.population,
+            together,
+            descriptive=self.spending.describes(limited=limited),
+        )
 
     @cached_property
     def error_rates(self) -> MetricTable | None:
@@ -121,20 +140,25 @@ class CategoryRates:
             self.tally.counts,
             self.metrics,
             self.level,
-            FAMILIES * self.sets * len(self.metrics),
+            self.spending,
+            self.limits,
             self.population,
             np.flatnonzero(self.compared),
             self.tally.unlisted if self.support == 0 else 0,
         )
 
-    def findings(self, limit: float | None, judged: Sequence[str]) -> list[Finding]:
-        """Return the lowest ratio of each rate; the limit is for those that are `judged`."""
-        found = [self.finding(limit if "selection_rate" in judged else None)]
+    @property
+    def limit(self) -> float | None:
+        """The least ratio of selection rates, None where it has no limit."""
+        return self.limits.of_ratio("selection_rate")
+
+    def findings(self) -> list[Finding]:
+        """Return the lowest ratio of each rate."""
+        found = [self.finding()]
         table = self.error_rates
         for metric in self.metrics:
             if table is not None and metric != "selection_rate":
-                least = limit if metric in judged else None
-                found.append(table.ratio_finding(metric, least))
+                found.append(table.ratio_finding(metric))
         return found
 
     @cached_property
@@ -149,8 +173,10 @@ class CategoryRates:
     @cached_property
     def lowest(self) -> Estimate:
         """The lowest rate divided by the highest, of those compared."""
-        lowest = self.contrast.ratio()
-        if math.isnan(lowest.value):
+        contrast = self.contrast
+        limited = self.limit is not None
+        lowest = self._contrast(contrast.hits, contrast.size, limited=limited).ratio()
+        if math.isnan(lowest.value) or self.spending.asked:
             return lowest
         # No ratio is lower than the lowest, and all intervals hold together, so that each may
         # narrow the others.
@@ -170,8 +196,11 @@ class CategoryRates:
         return found
 
     def _raised(self, ratio: Estimate) -> Estimate:
-        """Return a ratio whose interval does not begin below that of the lowest."""
-        if math.isnan(ratio.value):
+        """Return a ratio whose interval does not begin below that of the lowest.
+
+        Descriptive intervals hold by themselves, so that none narrows another.
+        """
+        if math.isnan(ratio.value) or self.spending.asked:
             return ratio
         return replace(ratio, low=max(ratio.low, self.lowest.low))
 
@@ -192,7 +221,7 @@ class CategoryRates:
         shares = np.where(has_rate, [rate.value for rate in self.rates], -1.0)
         return int(np.argmax(shares))
 
-    def finding(self, limit: float | None) -> Finding:
+    def finding(self) -> Finding:
         """Return the finding of the set: its lowest ratio, with the ratio of each category."""
         groups = []
         for about, ratio in zip(self.abouts(), self.ratios, strict=True):
@@ -202,7 +231,7 @@ class CategoryRates:
             self._claim(),
             self.tally.over,
             self.lowest,
-            limit,
+            self.limit,
             groups=tuple(groups),
             least=True,
             score=IMPACT_RATIO,
@@ -280,6 +309,11 @@ def ratio_findings(result: Result) -> dict[Any, Finding]:
 def tables_of(result: Result) -> list[Mapping[str, Any]]:
     """Return the tables of a result of `impact`, none of any other."""
     return list(result.details.get("impact", ()))
+
+
+def is_descriptive(table: Mapping[str, Any]) -> bool:
+    """Return whether the intervals of a table hold by themselves, beside findings with a limit."""
+    return any(category["rate"].get("descriptive") for category in table["categories"])
 
 
 def remarks(table: Mapping[str, Any]) -> list[str]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from evenhand.methods.impact import messages
 from evenhand.methods.impact.selection_rates import (
     IMPACT_RATIO,
+    is_descriptive,
     other_notes,
     ratio_findings,
     remarks,
@@ -109,7 +110,9 @@ def columns(table: Mapping[str, Any]) -> tuple[str, ...]:
     ('sex', 'n', 'share', 'scoring\\nrate', '95 %\\ninterval')
     """
     level = number_text.percent_level(table["categories"][0]["rate"]["level"])
-    interval = f"{level}\ninterval"
+    interval = messages.INTERVAL_COLUMN.format(level=level)
+    if is_descriptive(table):
+        interval = messages.DESCRIPTIVE_COLUMN.format(level=level)
     return (
         ", ".join(table["over"]),
         "n",

@@ -112,6 +112,11 @@ TOO_MANY_TO_LIST = "too many to list"
 
 RECORDED_DECISIONS = "the recorded decisions"
 SPENT_ON_RECORDS = "{rows} recorded decisions, {seconds}"
+DESCRIPTIVE_INTERVALS_BELOW = (
+    "below each rate its interval; findings with a limit hold together at {level}, and all other"
+    " intervals are descriptive; the difference is the highest minus the lowest, the ratio the"
+    " lowest divided by the highest"
+)
 INTERVALS_BELOW = (
     "below each rate its interval; all of them hold together at {level}; the difference is the"
     " highest minus the lowest, the ratio the lowest divided by the highest"

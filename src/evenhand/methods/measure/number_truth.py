@@ -9,11 +9,14 @@ import numpy as np
 from evenhand.methods.measure import messages
 from evenhand.methods.measure.truth import affordable_points, truth_values
 from evenhand.population.samplers import is_rows
+from evenhand.report.definitions import spending_notes
 from evenhand.results.result import Result
 from evenhand.runtime.budget import Meter, Spent, checked_budget
 from evenhand.runtime.errors import DataError, UsageError, clip
 from evenhand.scores.groups import Groups
 from evenhand.scores.numbers.groups import (
+    OF_ERRORS,
+    OF_OUTCOMES,
     Assurance,
     NumberGroups,
     limit_in_units,
@@ -22,6 +25,7 @@ from evenhand.scores.numbers.groups import (
 from evenhand.scores.numbers.recorded import judged_of
 from evenhand.statistics.estimate import StopReason
 from evenhand.statistics.intervals import check_level
+from evenhand.statistics.spending import Spending
 from evenhand.subject.outcome_scale import details_of, spread_of
 from evenhand.subject.view import views_of
 
@@ -64,6 +68,7 @@ def number_errors(
     meter.queries += len(points)
     findings: list[Finding] = []
     views = views_of(tested)
+    spending = _spending(terms, len(sets) * len(views), len(judged))
     for view in views:
         outcomes = np.asarray(view.decide(points), dtype=np.float64)
         scale = view.meaning.scale
@@ -72,12 +77,12 @@ def number_errors(
         notes += limit_note(terms.limit, units, spread)
         for names in sets:
             groups = _grouped(view, names, sampler, points, outcomes, truth)
-            assurance = _assurance(
-                terms, sampler, groups, view, findings=len(sets) * len(views)
-            )
+            assurance = _assurance(terms, sampler, view, spending)
             for statistic in groups.statistics:
                 held = limit if statistic in judged else None
                 findings.append(groups.finding(statistic, assurance, held))
+    if sampler.sample_of is not None:
+        notes += spending_notes(spending, terms.level)
     return Result(
         "measure",
         findings,
@@ -90,19 +95,22 @@ def number_errors(
     )
 
 
+def _spending(terms: ErrorTerms, sets: int, judged: int) -> Spending:
+    """Return where the error goes: to the statistics with a limit, else to all of them."""
+    limits = 0 if terms.limit is None else sets * judged
+    return Spending(limits, sets * len((*OF_OUTCOMES, *OF_ERRORS)))
+
+
 def _assurance(
     terms: ErrorTerms,
     sampler: Rows,
-    groups: NumberGroups,
     view: View,
-    *,
-    findings: int,
+    spending: Spending,
 ) -> Assurance:
     exact = sampler.sample_of is None
     population = sampler.population(view.subject.space)
     level = 1.0 if exact else terms.level
-    among = findings * len(groups.statistics)
-    return Assurance(level, among, population, exact=exact)
+    return Assurance(level, population=population, exact=exact, spending=spending)
 
 
 def _grouped(

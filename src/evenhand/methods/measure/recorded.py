@@ -43,6 +43,7 @@ from evenhand.population.recorded import (
     table_of,
     with_truth,
 )
+from evenhand.report.definitions import spending_notes
 from evenhand.results.result import Result
 from evenhand.runtime import number_text
 from evenhand.runtime.budget import Spent
@@ -50,11 +51,13 @@ from evenhand.runtime.errors import DataError, UsageError
 from evenhand.scores.groups import Groups
 from evenhand.scores.numbers.groups import check_units
 from evenhand.scores.numbers.recorded import RecordedTerms
+from evenhand.scores.rates.metric_table import RateLimits
 from evenhand.space.feature import category
 from evenhand.space.frames.reading import declared_levels
 from evenhand.space.space import Space
 from evenhand.statistics.error_rates import rates_of, reported
 from evenhand.statistics.estimate import StopReason
+from evenhand.statistics.spending import Spending
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -189,15 +192,17 @@ def measure_log(
     details, notes = _missing(counted, sets, decisions, space)
     findings: list[Finding] = []
     tables = []
-    # Each set has two findings for each rate, and all their intervals hold together.
-    among = 2 * len(sets) * len(metrics)
+    limits = RateLimits(judged, limit, least_ratio)
+    # Each set has two findings for each rate, which hold together where none has a limit.
+    spending = Spending(len(sets) * limits.number, 2 * len(sets) * len(metrics))
     for columns, cells in zip(sets, counted, strict=True):
         counts = count_groups(cells, Groups(space, columns), decisions)
         recorded = recorded_groups(counts, support)
-        rates = recorded.table(metrics, level, among)
-        findings += recorded.findings(rates, judged, limit, least_ratio)
+        rates = recorded.table(metrics, level, spending, limits)
+        findings += recorded.findings(rates)
         notes += recorded.notes
         tables.append(rates)
+    notes += spending_notes(spending, level)
     details |= _error_rates(tables, decisions)
     findings = _with_only_answer(findings, seen(counted[0], outcome))
     spent = Spent(0, 0, time.monotonic() - start)

@@ -28,8 +28,10 @@ if TYPE_CHECKING:
 
     from evenhand.population.recorded import DecisionColumns
     from evenhand.results.evidence import Finding
+    from evenhand.scores.rates.metric_table import RateLimits
     from evenhand.space.feature import Label
     from evenhand.statistics.intervals import Floats
+    from evenhand.statistics.spending import Spending
 
 MOST_COMPARED = 200
 """The most groups with rows that are compared, pair by pair."""
@@ -51,36 +53,33 @@ class RecordedGroups:
     """How many groups without rows there are, where they are too many to list."""
     notes: Sequence[str]
 
-    def table(self, metrics: tuple[str, ...], level: float, among: int) -> MetricTable:
-        """Return the rates of the groups; `among` families of intervals hold together."""
+    def table(
+        self,
+        metrics: tuple[str, ...],
+        level: float,
+        spending: Spending,
+        limits: RateLimits,
+    ) -> MetricTable:
+        """Return the rates of the groups, with what has a limit."""
         return MetricTable(
             self.names,
             self.about,
             self.counts,
             metrics,
             level,
-            among,
+            spending,
+            limits,
             messages.RECORDED_DECISIONS,
             self.compared,
             self.unlisted,
         )
 
-    def findings(
-        self,
-        table: MetricTable,
-        judged: Sequence[str],
-        limit: float | None,
-        least: float | None,
-    ) -> list[Finding]:
-        """Return what is found of the difference and the ratio of each rate, with its groups.
-
-        Only those of the rates that are `judged` are held against a limit.
-        """
+    def findings(self, table: MetricTable) -> list[Finding]:
+        """Return what is found of the difference and the ratio of each rate, with its groups."""
         found = []
         for metric in table.metrics:
-            is_judged = metric in judged
-            difference = table.difference_finding(metric, limit if is_judged else None)
-            ratio = table.ratio_finding(metric, least if is_judged else None)
+            difference = table.difference_finding(metric)
+            ratio = table.ratio_finding(metric)
             if metric == "selection_rate":
                 difference = self._favoured(difference)
                 ratio = self._favoured_ratio(ratio)

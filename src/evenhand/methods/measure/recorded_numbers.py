@@ -16,6 +16,7 @@ from evenhand.population.recorded import (
     column_sets,
     columns_of_sets,
 )
+from evenhand.report.definitions import spending_notes
 from evenhand.results.result import Result
 from evenhand.runtime.budget import Spent
 from evenhand.runtime.errors import UsageError, clip
@@ -90,6 +91,6 @@ def measure_numbers(table: Any, log: NumberLog, terms: RecordedTerms, seed: int)
         Spent(0, 0, time.monotonic() - start),
         StopReason.ENUMERATED,
         columns.space.to_dict(),
-        recorded.notes,
+        [*recorded.notes, *spending_notes(recorded.spending(), terms.level)],
         details=recorded.details,
     )

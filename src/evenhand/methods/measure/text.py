@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from evenhand.methods.measure import messages
-from evenhand.report.finding_table import metric_lines, metric_tables
+from evenhand.report.finding_table import limits_in, metric_lines, metric_tables
 from evenhand.report.lines import Line
 from evenhand.report.terminal import all_findings, closing, finding_lines
 from evenhand.runtime import number_text
@@ -52,5 +52,8 @@ def _rates(result: Result, cases: int, width: int | None) -> Iterator[Line]:
         yield Line("")
     first, *_ = result.findings
     level = number_text.percent_level(first.estimate.level)
+    below = messages.INTERVALS_BELOW
+    if any(map(limits_in, metric_tables(result))):
+        below = messages.DESCRIPTIVE_INTERVALS_BELOW
     if first.estimate.level < 1:
-        yield Line(messages.INTERVALS_BELOW.format(level=level))
+        yield Line(below.format(level=level))

@@ -9,15 +9,22 @@ import numpy as np
 
 from evenhand.methods.measure import messages
 from evenhand.population.samplers import Uniform, is_rows
+from evenhand.report.definitions import spending_notes
 from evenhand.results.result import Result
 from evenhand.runtime.budget import Meter, Spent, checked_budget
 from evenhand.runtime.errors import DataError, UsageError, clip, nearest
 from evenhand.scores.groups import Groups
-from evenhand.scores.rates.metric_table import MetricTable, counts_by, true_outcomes
+from evenhand.scores.rates.metric_table import (
+    MetricTable,
+    RateLimits,
+    counts_by,
+    true_outcomes,
+)
 from evenhand.space.frames.reading import eager
 from evenhand.statistics.error_rates import rates_of, reported
 from evenhand.statistics.estimate import StopReason, check_limit
 from evenhand.statistics.intervals import check_level
+from evenhand.statistics.spending import Spending
 from evenhand.subject.answers_seen import different
 from evenhand.subject.view import views_for
 
@@ -95,7 +102,10 @@ def error_rates(
     views = views_for(tested, "group")
     metrics = reported(judged, truth=True)
     exact = sampler.sample_of is None
-    among = 2 * len(sets) * len(metrics) * len(views)
+    tables_of_rates = len(sets) * len(views)
+    limits = RateLimits(judged, terms.limit)
+    families = 2 * tables_of_rates * len(metrics)
+    spending = Spending(tables_of_rates * limits.number, families)
     findings: list[Finding] = []
     tables = []
     notes: list[str] = []
@@ -107,9 +117,10 @@ def error_rates(
             groups = Groups(tested.space, names)
             table = _table(groups, points, truths, decided, sampler, metrics)
             level = 1.0 if exact else terms.level
-            table = replace(table, level=level, among=among)
-            found = _findings(table, judged, terms.limit, view.title)
-            findings += [replace(finding, only_answer=only_answer) for finding in found]
+            table = replace(table, level=level, spending=spending, limits=limits)
+            for finding in table.findings():
+                named = replace(finding, output=view.title, key="")
+                findings.append(replace(named, only_answer=only_answer))
             tables.append({**table.to_dict(), "output": view.title})
     unknown = int((truths == 2).sum())
     if unknown:
@@ -118,6 +129,8 @@ def error_rates(
                 lost=f"{unknown:,}", rows=f"{len(points):,}", truth=_name(terms.truth)
             )
         )
+    if not exact:
+        notes += spending_notes(spending, terms.level)
     executed = tested.executed - executed_before
     return Result(
         "measure",
@@ -129,23 +142,6 @@ def error_rates(
         notes,
         details={"rates": tables, "rows": len(points)},
     )
-
-
-def _findings(
-    table: MetricTable,
-    judged: Sequence[str],
-    limit: float | None,
-    output: str,
-) -> list[Finding]:
-    found = []
-    for metric in table.metrics:
-        held = limit if metric in judged else None
-        for finding in (
-            table.difference_finding(metric, held),
-            table.ratio_finding(metric, None),
-        ):
-            found.append(replace(finding, output=output, key=""))
-    return found
 
 
 def _name(truth: Any) -> str:

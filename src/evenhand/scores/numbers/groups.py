@@ -1,14 +1,14 @@
 """Numbers by group: means, medians and errors of outcomes on a scale, and how far apart they are.
 
 Each statistic of each set of features is a finding: the highest value of a group minus the lowest,
-in the unit of the outcomes. All of them hold together at the level, and so do the intervals of the
-groups of each.
+in the unit of the outcomes. Those with a limit hold together at the level, all of them where none
+has one, and so do the intervals of the groups of each.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from evenhand.space.feature import Label
     from evenhand.statistics.intervals import Floats, Limits
+    from evenhand.statistics.spending import Spending
 
 UNITS = ("spread", "outcome")
 """What a limit of numbers is in: shares of the spread of outcomes, or their own unit."""
@@ -54,6 +55,20 @@ class Assurance:
     """Whether the numbers are all there are, so that nothing has an interval."""
     look: float = 1.0
     """The part of the error that is left to this look at the numbers."""
+    spending: Spending | None = None
+    """Where the error goes, which sets `among`; None where `among` findings share it."""
+
+    def of(self, *, limited: bool) -> Assurance:
+        """Return how sure a finding with or without a limit is to be."""
+        if self.spending is None:
+            return self
+        return replace(self, among=self.spending.among(limited=limited))
+
+    def describes(self, *, limited: bool) -> bool:
+        """Return whether an interval with or without a limit is descriptive."""
+        if self.spending is None or self.exact:
+            return False
+        return self.spending.describes(limited=limited)
 
     @property
     def error(self) -> float:
@@ -126,11 +141,13 @@ class NumberGroups:
 
     def finding(self, statistic: str, assurance: Assurance, limit: float | None) -> Finding:
         """Return how far apart groups are in a statistic, with the value of each group."""
+        limited = limit is not None
         groups = self.estimates(statistic, assurance)
+        apart = self.spread(statistic, assurance.of(limited=limited))
         return Finding(
             self._claim(statistic, groups),
             self.names,
-            self.spread(statistic, assurance),
+            replace(apart, descriptive=assurance.describes(limited=limited)),
             limit,
             groups=tuple(map(Group, self.about, groups)),
             output=self.output,
@@ -189,6 +206,7 @@ class NumberGroups:
         level = 1.0 if assurance.exact else assurance.level
         groups = len(values)
         method = assurance.method(statistic)
+        descriptive = assurance.describes(limited=False)
         if not assurance.exact:
             tail = assurance.look * (1 - assurance.level) / (2 * groups)
             lows, highs = self._limits(statistic, tail, np.arange(groups))
@@ -198,7 +216,15 @@ class NumberGroups:
         for value, low, high, n in zip(values, lows, highs, self.sizes, strict=True):
             if not n:
                 ends = (math.nan, -math.inf, math.inf, 0)
-                found.append(Amount(*ends, assurance.level, method, assurance.population))
+                found.append(
+                    Amount(
+                        *ends,
+                        assurance.level,
+                        method,
+                        assurance.population,
+                        descriptive=descriptive,
+                    )
+                )
                 continue
             lowest = min(float(low), float(value))
             highest = max(float(high), float(value))
@@ -211,6 +237,7 @@ class NumberGroups:
                     level,
                     method,
                     assurance.population,
+                    descriptive=descriptive,
                 )
             )
         return found

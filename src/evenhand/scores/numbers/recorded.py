@@ -27,6 +27,7 @@ from evenhand.scores.rates.metric_table import group_text
 from evenhand.space.feature import category
 from evenhand.space.frames.reading import declared_levels
 from evenhand.space.space import Space
+from evenhand.statistics.spending import Spending
 from evenhand.subject.outcome_scale import LEAST_VALUES, spread_of
 
 if TYPE_CHECKING:
@@ -277,14 +278,28 @@ class RecordedNumbers:
             "spread": self.spread,
         }
 
-    def findings(self, besides: int = 0) -> list[Finding]:
+    @property
+    def judged(self) -> tuple[str, ...]:
+        """The statistics that the limit is for."""
+        return judged_of(self.terms.metric, truth=self.columns.errors is not None)
+
+    def spending(self, besides: int = 0, limits_besides: int = 0) -> Spending:
+        """Return where the error goes, with so many findings and limits `besides`."""
+        statistics = len(OF_OUTCOMES)
+        if self.columns.errors is not None:
+            statistics += len(OF_ERRORS)
+        limits = 0
+        if self.terms.limit is not None:
+            limits = len(self.sets) * len(self.judged)
+        return Spending(limits + limits_besides, besides + len(self.sets) * statistics)
+
+    def findings(self, spending: Spending | None = None) -> list[Finding]:
         """Return how far apart groups are, for each set and statistic.
 
-        They hold together with each other, and with so many findings `besides`.
+        The error goes to them alone, or where `spending` says.
         """
         terms = self.terms
-        has_truth = self.columns.errors is not None
-        judged = judged_of(terms.metric, truth=has_truth)
+        judged = self.judged
         limit = limit_in_units(terms.limit, terms.units, self.spread)
         self.notes += [
             *self.columns.notes,
@@ -292,8 +307,11 @@ class RecordedNumbers:
             *limit_note(terms.limit, terms.units, self.spread),
         ]
         grouped = [self.grouped(names) for names in self.sets]
-        among = besides + sum(len(groups.statistics) for groups in grouped)
-        assurance = Assurance(terms.level, among, terms.population)
+        assurance = Assurance(
+            terms.level,
+            population=terms.population,
+            spending=spending or self.spending(),
+        )
         findings = []
         for groups in grouped:
             for statistic in groups.statistics:

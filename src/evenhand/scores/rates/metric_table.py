@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -18,6 +18,7 @@ from evenhand.statistics.error_rates import RATES
 from evenhand.statistics.estimate import Estimate
 from evenhand.statistics.intervals import share_of
 from evenhand.statistics.ratios import Contrast
+from evenhand.statistics.spending import ALONE, Spending
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -40,12 +41,44 @@ COUNTED = (
 
 
 @dataclass(frozen=True)
+class RateLimits:
+    """The limits of some rates: the most that their difference, the least that their ratio may be.
+
+    >>> limits = RateLimits(("precision", "accuracy"), ratio=0.8)
+    >>> limits.number, limits.of_ratio("accuracy"), limits.of_ratio("selection_rate")
+    (2, 0.8, None)
+    """
+
+    judged: tuple[str, ...] = ()
+    """The rates that the limits are for."""
+    difference: float | None = None
+    ratio: float | None = None
+
+    @property
+    def number(self) -> int:
+        """How many findings of one set have a limit."""
+        given = (self.difference is not None) + (self.ratio is not None)
+        return given * len(self.judged)
+
+    def of_difference(self, metric: str) -> float | None:
+        """Return the limit of the difference of a rate, None where there is none."""
+        return self.difference if metric in self.judged else None
+
+    def of_ratio(self, metric: str) -> float | None:
+        """Return the least ratio of a rate, None where there is none."""
+        return self.ratio if metric in self.judged else None
+
+
+NO_LIMITS = RateLimits()
+
+
+@dataclass(frozen=True)
 class MetricTable:
     """The rates of groups: each with its interval, their difference, and their ratio.
 
-    `counts` is a table of counts as `statistics.error_rates` describes it. All intervals hold
-    together at the level, `among` families of them. With a level of 1 the groups are the whole
-    population, and nothing has an interval.
+    `counts` is a table of counts as `statistics.error_rates` describes it. `spending` says which
+    intervals hold together at the level, and which are descriptive beside those that have limits.
+    With a level of 1 the groups are the whole population, and nothing has an interval.
     """
 
     over: tuple[str, ...]
@@ -53,7 +86,8 @@ class MetricTable:
     counts: Floats
     metrics: tuple[str, ...]
     level: float
-    among: int = 1
+    spending: Spending = ALONE
+    limits: RateLimits = NO_LIMITS
     population: str = ""
     compared: NDArray[np.intp] | None = None
     """Positions of the groups that are compared; by default all of them."""
@@ -72,19 +106,28 @@ class MetricTable:
             return np.arange(len(self.about))
         return self.compared
 
-    def _contrast(self, metric: str, positions: NDArray[np.intp]) -> Contrast:
+    def _contrast(
+        self, metric: str, positions: NDArray[np.intp], *, limited: bool = False
+    ) -> Contrast:
         hits, size = RATES[metric].counted(self.counts[positions])
         # Of a whole population nothing but the shares is taken, which have no level.
-        return Contrast(hits, size, self.level, self.among, self.population)
+        return Contrast(
+            hits,
+            size,
+            self.level,
+            self.spending.among(limited=limited),
+            self.population,
+            descriptive=self.spending.describes(limited=limited),
+        )
 
-    def _with_nobody(self, metric: str) -> Contrast:
+    def _with_nobody(self, metric: str, *, limited: bool = False) -> Contrast:
         """Return the groups that are compared; one without rows stands for all not listed."""
-        contrast = self._contrast(metric, self._compared)
+        contrast = self._contrast(metric, self._compared, limited=limited)
         if not self.unlisted:
             return contrast
         hits = np.append(contrast.hits, 0.0)
         size = np.append(contrast.size, 0.0)
-        return Contrast(hits, size, self.level, self.among, self.population)
+        return replace(contrast, hits=hits, size=size)
 
     def _exact(self, value: float, n: float) -> Estimate:
         if math.isnan(value):
@@ -122,7 +165,8 @@ class MetricTable:
 
     def difference(self, metric: str) -> Estimate:
         """Return the highest rate minus the lowest."""
-        contrast = self._with_nobody(metric)
+        limited = self.limits.of_difference(metric) is not None
+        contrast = self._with_nobody(metric, limited=limited)
         if self.level < 1:
             return contrast.difference()
         value = math.nan
@@ -133,7 +177,8 @@ class MetricTable:
 
     def ratio(self, metric: str) -> Estimate:
         """Return the lowest rate divided by the highest."""
-        contrast = self._with_nobody(metric)
+        limited = self.limits.of_ratio(metric) is not None
+        contrast = self._with_nobody(metric, limited=limited)
         if self.level < 1:
             return contrast.ratio()
         value = math.nan
@@ -159,25 +204,32 @@ class MetricTable:
         sizes = self._sizes[metric]
         return self._all_exact(contrast.shares / highest, sizes[self._compared])
 
-    def difference_finding(self, metric: str, limit: float | None) -> Finding:
+    def findings(self) -> list[Finding]:
+        """Return the difference and the ratio of each rate, with their limits."""
+        found = []
+        for metric in self.metrics:
+            found += [self.difference_finding(metric), self.ratio_finding(metric)]
+        return found
+
+    def difference_finding(self, metric: str) -> Finding:
         """Return what is found of the difference of a rate, with the rate of each group."""
         return Finding(
             self._difference_claim(metric),
             self.over,
             self.difference(metric),
-            limit,
+            self.limits.of_difference(metric),
             groups=tuple(map(Group, self.about, self.rates(metric))),
             score=f"{RATES[metric].title} difference",
         )
 
-    def ratio_finding(self, metric: str, least: float | None) -> Finding:
+    def ratio_finding(self, metric: str) -> Finding:
         """Return what is found of the ratio of a rate, with the ratio of each group."""
         compared = [self.about[at] for at in self._compared]
         return Finding(
             self._ratio_claim(metric),
             self.over,
             self.ratio(metric),
-            least,
+            self.limits.of_ratio(metric),
             groups=tuple(map(Group, compared, self.to_best(metric))),
             least=True,
             score=f"{RATES[metric].title} ratio",
