@@ -29,6 +29,12 @@ if TYPE_CHECKING:
 
 MOST_VALUES = 50
 """The most distinct numbers of a column that are groups by themselves."""
+SUPPORT = 0.02
+"""The least share of the rows of a group that is compared, where nothing else is said.
+
+Smaller groups are shown and left out, by every verb alike. Rules on audits of hiring tools name the
+same share.
+"""
 UNKNOWN = -1
 """The code of a row that lacks a value."""
 _TINY = 1e-12

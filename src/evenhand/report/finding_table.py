@@ -63,6 +63,7 @@ def _row(finding: Finding) -> dict[str, Any]:
     return {
         "about": about_text(finding),
         **finding.estimate.to_dict(),
+        "descriptive": finding.descriptive,
         "limit": finding.limit,
         "verdict": finding.verdict,
         "claim": finding.claim,

@@ -9,10 +9,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from evenhand.population.recorded import label_of
 from evenhand.runtime.errors import NoInputs, SpaceError, clip
 from evenhand.space.feature import combinations, count, integer
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from numpy.typing import NDArray
 
     from evenhand.space.blocks import Block
@@ -277,3 +280,23 @@ def _inhabited(block: Block) -> bool:
     except NoInputs:
         # A constraint that cannot be evaluated is an error: it says nothing of who is in the group.
         return False
+
+
+def declared_groups(
+    groups: Groups, declared: Mapping[str, Sequence[Label]]
+) -> NDArray[np.bool_]:
+    """Return which groups were declared: those all of whose labels were, column by column.
+
+    >>> from evenhand.space.feature import category
+    >>> from evenhand.space.space import Space
+    >>> sexes = Groups(Space([category("sex", ["F", "M", "X"])], ["sex"]), ("sex",))
+    >>> declared_groups(sexes, {"sex": ["X"]}).tolist()
+    [False, False, True]
+    """
+    found = np.ones((), dtype=np.bool_)
+    for name in groups.names:
+        named = {label_of(label) for label in declared.get(name, ())}
+        levels = groups.space.feature(name).levels
+        is_named = np.array([level in named for level in levels], dtype=np.bool_)
+        found = np.logical_and.outer(found, is_named)
+    return np.asarray(found.ravel())

@@ -153,6 +153,8 @@ NO_INTERVAL_NEEDED = (
 EACH_OWN_LEVEL = (
     "Each interval holds its own level; nothing is known of all of them together."
 )
+DESCRIPTIVE_INTERVAL = "{interval} (descriptive)"
+DESCRIPTIVE_LEVEL = "{level}, descriptive"
 INTERVALS_TOGETHER = (
     "All intervals that are not descriptive hold together at a level of at least {level}."
 )

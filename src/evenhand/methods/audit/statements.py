@@ -65,6 +65,7 @@ def _row(statement: Statement) -> dict[str, Any]:
     }
     for key in SCORE:
         row[key] = score.get(key)
+    row["descriptive"] = estimate is not None and estimate.descriptive
     row["limit"] = statement.limit
     row["claim"] = statement.claim
     if statement.held is not None:

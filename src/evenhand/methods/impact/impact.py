@@ -20,6 +20,7 @@ from evenhand.methods.impact.selection_rates import TABLE_NOTES, CategoryRates, 
 from evenhand.methods.impact.tally import tallied
 from evenhand.population.cuts import cut_columns
 from evenhand.population.recorded import (
+    SUPPORT,
     DecisionColumns,
     check_shares,
     check_truth,
@@ -68,7 +69,7 @@ def impact(
     over: Over | None = None,
     positive: Any = None,
     scored: bool = False,
-    support: float = 0.02,
+    support: float = SUPPORT,
     unknown: Iterable[Any] = UNKNOWN_LABELS,
     intersections: bool = True,
     least_ratio: float | None = None,
@@ -83,9 +84,10 @@ def impact(
     """Compute the selection rate and the impact ratio of each category.
 
     They are those that rules on audits of hiring tools ask for. The impact ratio of a category is
-    its rate divided by the highest rate of a category. The highest is chosen by the data, so the
-    intervals of all rates and ratios, of all sets, hold together at this level. The tables are
-    numbers, and no claim of compliance with any rule.
+    its rate divided by the highest rate of a category. The highest is chosen by the data, which the
+    intervals allow for. With a limit, the lowest ratios of all sets hold together at this level,
+    and all else is descriptive; without one, all rates and ratios of all sets hold together. The
+    tables are numbers, and no claim of compliance with any rule.
 
     Parameters
     ----------
@@ -118,7 +120,7 @@ def impact(
     population
         Whom the rates describe, in words; by default what was recorded.
     level
-        The confidence level that all intervals hold together.
+        The confidence level.
     seed
         Kept with the result, so that all verbs take it alike; nothing is drawn here.
 
@@ -201,7 +203,7 @@ def of_numbers(
     *,
     outcome: str,
     over: Any,
-    support: float = 0.02,
+    support: float = SUPPORT,
     unknown: Iterable[Any] = UNKNOWN_LABELS,
     intersections: bool = True,
     least_ratio: float | None = None,

@@ -92,11 +92,13 @@ class NumberImpact:
             terms.level, population=terms.population, spending=self.spending
         )
         notes = list(self.recorded.notes)
+        left_out = list(self.recorded.left_out)
         ratios = []
         for names in sets:
             ratios.append(self._ratio(self.recorded.grouped(names), assurance))
         # Groups were noted with the differences already.
         self.recorded.notes[:] = notes
+        self.recorded.left_out[:] = left_out
         return [*ratios, *differences]
 
     def _ratio(self, groups: NumberGroups, assurance: Assurance) -> Finding:

@@ -140,7 +140,11 @@ MEASURE_LOG = Verb(
         Option("limit", NUMBER, "the engineering threshold for the difference of rates"),
         _UNITS,
         Option("least_ratio", NUMBER, "the engineering threshold for the ratio of rates"),
-        Option("support", NUMBER, "leave out groups with a smaller share of the rows"),
+        Option(
+            "support",
+            NUMBER,
+            "leave out groups with a smaller share of the rows (default: 0.02)",
+        ),
         _LEVEL,
         *TRUTH,
         Option("groups", TABLE, "categories to merge, by column", command=False),

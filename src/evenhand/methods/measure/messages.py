@@ -70,6 +70,10 @@ TOO_MANY_GROUPS = (
     "{features} make {groups} groups with rows, but at most {most} are compared; choose"
     " fewer columns, give bins, or leave small groups out with support=0.01"
 )
+TOO_MANY_GROUPS_TO_LIST = (
+    "{features} make {groups} groups with rows, over the {most} that are listed; choose fewer"
+    " columns, or give bins"
+)
 
 # Claims
 
@@ -100,7 +104,10 @@ ROWS_WITHOUT_VALUE = (
 ROWS_WITHOUT_TRUTH = (
     "{lost} of {rows} rows have no {truth}; they are left out of the error rates"
 )
-SMALL_GROUPS = "under {share} of rows, left out of the comparison and undecided: {groups}"
+SMALL_GROUPS = (
+    "under {share} of the rows, shown and left out of the comparison, and nothing is decided of"
+    " them: {groups}"
+)
 EMPTY_GROUPS = (
     "{empty} of {all} groups of {features} have no rows and could have any rate, so the"
     " comparison cannot pass: {groups}"

@@ -25,6 +25,7 @@ from evenhand.methods.measure.recorded_numbers import (
 )
 from evenhand.population.cuts import cut_columns
 from evenhand.population.recorded import (
+    SUPPORT,
     UNKNOWN,
     DecisionColumns,
     check_shares,
@@ -87,7 +88,7 @@ def measure_log(
     units: str = "spread",
     least_ratio: float | None = None,
     level: float = 0.95,
-    support: float = 0.0,
+    support: float = SUPPORT,
     groups: Mapping[str, Sequence[Label]] | None = None,
     bins: Mapping[str, Sequence[Any] | str] | None = None,
     truth: str | None = None,
@@ -100,8 +101,9 @@ def measure_log(
     It is how far apart the rates are at which groups get the favourable outcome. Each set of
     features gets two findings: the highest rate minus the lowest, and the lowest divided by the
     highest. With a column of truth, so do the true positive rate, the false positive rate,
-    precision and accuracy. The intervals of all findings hold together at this level, and so do
-    those of all their groups.
+    precision and accuracy. The findings with a limit hold together at this level; beside them all
+    else is descriptive, and holds by itself. Without a limit all findings hold together, and so do
+    the intervals of all their groups.
 
     Parameters
     ----------
@@ -119,10 +121,11 @@ def measure_log(
         Where outcomes are numbers, means and medians are compared, and their errors with a truth;
         the limit is then a share of the spread of outcomes, or with ``"outcome"`` in their unit.
     support
-        Leave groups with a smaller share of the rows out of the comparison; nothing is then decided
-        about them.
+        Groups with a smaller share of the rows are listed, but left out of the comparison; nothing
+        is decided of them. With 0 every group is compared.
     groups
-        Groups that there are besides those in the rows, by column.
+        Groups that there are besides those in the rows, by column; they are compared however few
+        rows they have.
     bins
         Where columns of numbers or dates are cut into groups: ``{"age": [25, 40]}`` makes under 25,
         25 to 39, and 40 and over; dates are cut at dates, or by ``"year"`` or ``"month"``.
@@ -192,17 +195,20 @@ def measure_log(
     details, notes = _missing(counted, sets, decisions, space)
     findings: list[Finding] = []
     tables = []
+    left_out: list[dict[str, Any]] = []
     limits = RateLimits(judged, limit, least_ratio)
     # Each set has two findings for each rate, which hold together where none has a limit.
     spending = Spending(len(sets) * limits.number, 2 * len(sets) * len(metrics))
     for columns, cells in zip(sets, counted, strict=True):
         counts = count_groups(cells, Groups(space, columns), decisions)
-        recorded = recorded_groups(counts, support)
+        recorded = recorded_groups(counts, support, groups or {})
+        left_out += recorded.left_out
         rates = recorded.table(metrics, level, spending, limits)
         findings += recorded.findings(rates)
         notes += recorded.notes
         tables.append(rates)
     notes += spending_notes(spending, level)
+    details |= {"support": float(support), "left_out": left_out}
     details |= _error_rates(tables, decisions)
     findings = _with_only_answer(findings, seen(counted[0], outcome))
     spent = Spent(0, 0, time.monotonic() - start)

@@ -17,7 +17,7 @@ from evenhand.population.recorded import (
 )
 from evenhand.runtime import number_text
 from evenhand.runtime.errors import UsageError, clip, nearest
-from evenhand.scores.groups import Groups
+from evenhand.scores.groups import Groups, declared_groups
 from evenhand.scores.rates.metric_table import MetricTable, counts_by, group_text
 from evenhand.scores.rates.metric_table import shares as shares_of
 
@@ -37,6 +37,8 @@ MOST_COMPARED = 200
 """The most groups with rows that are compared, pair by pair."""
 MOST_EMPTY = 20
 """The most groups without rows that are listed one by one."""
+MOST_LISTED = 1000
+"""The most groups with rows that are listed, compared or not."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +54,18 @@ class RecordedGroups:
     unlisted: int
     """How many groups without rows there are, where they are too many to list."""
     notes: Sequence[str]
+    small: NDArray[np.intp]
+    """Positions of the groups that are too small to be compared."""
+
+    @property
+    def left_out(self) -> list[dict[str, Any]]:
+        """The groups that are too small to be compared, as details hold them."""
+        sizes = self.counts.sum(axis=(1, 2))
+        found = []
+        for at in self.small.tolist():
+            about = dict(self.about[at])
+            found.append({"over": list(self.names), "about": about, "n": int(sizes[at])})
+        return found
 
     def table(
         self,
@@ -172,29 +186,28 @@ def count_groups(cells: Any, groups: Groups, columns: DecisionColumns) -> GroupC
     return GroupCounts(groups, by_group, kinds[:, others], by_kind[others], rows.sum())
 
 
-def recorded_groups(counts: GroupCounts, support: float) -> RecordedGroups:
-    """Return the groups that are listed, and which of them are compared."""
+def recorded_groups(
+    counts: GroupCounts,
+    support: float,
+    declared: Mapping[str, Sequence[Label]],
+) -> RecordedGroups:
+    """Return the groups that are listed, and which of them are compared.
+
+    Groups under the support are not, unless they were declared.
+    """
     groups = counts.groups
     sizes = counts.by_group.sum(axis=(1, 2))
-    is_small = sizes < support * counts.rows
+    is_small = (sizes < support * counts.rows) & ~declared_groups(groups, declared)
     is_empty = sizes == 0
-    with_rows = int((~is_small & ~is_empty).sum())
-    if with_rows > MOST_COMPARED:
-        raise UsageError(
-            messages.TOO_MANY_GROUPS.format(
-                features=" and ".join(groups.names),
-                groups=number_text.count(with_rows),
-                most=MOST_COMPARED,
-            )
-        )
+    _check_number(groups, int((~is_small & ~is_empty).sum()), int((~is_empty).sum()))
     empty_are_listed = is_empty.sum() <= MOST_EMPTY
     listed = np.flatnonzero(~is_empty | empty_are_listed)
     about = [groups.label(group) for group in listed.tolist()]
     about += [_label_of_kind(groups, codes) for codes in counts.kinds.T.tolist()]
     of_listed = np.concatenate([counts.by_group[listed], counts.by_kind])
     notes = []
+    small = np.flatnonzero(is_small[listed])
     if is_small.any():
-        small = np.flatnonzero(is_small[listed])
         notes.append(_small_note(about, of_listed.sum(axis=(1, 2)), small, support))
     # Support already leaves small groups out, and those without rows are the smallest.
     empty_and_compared = is_empty & ~is_small
@@ -210,7 +223,28 @@ def recorded_groups(counts: GroupCounts, support: float) -> RecordedGroups:
         compared=np.flatnonzero(~is_small[listed]),
         unlisted=0 if empty_are_listed else empty,
         notes=notes,
+        small=small,
     )
+
+
+def _check_number(groups: Groups, compared: int, with_rows: int) -> None:
+    """Refuse more groups with rows than can be compared, or listed."""
+    features = " and ".join(groups.names)
+    if compared > MOST_COMPARED:
+        shown = number_text.count(compared)
+        raise UsageError(
+            messages.TOO_MANY_GROUPS.format(
+                features=features, groups=shown, most=MOST_COMPARED
+            )
+        )
+    if with_rows > MOST_LISTED:
+        shown = number_text.count(with_rows)
+        most = number_text.count(MOST_LISTED)
+        raise UsageError(
+            messages.TOO_MANY_GROUPS_TO_LIST.format(
+                features=features, groups=shown, most=most
+            )
+        )
 
 
 def _small_note(

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand.population.recorded import MOST_VALUES, label_of
+from evenhand.population.recorded import MOST_VALUES, SUPPORT, label_of
 from evenhand.runtime import number_text
 from evenhand.runtime.errors import DataError, UsageError, clip, nearest
-from evenhand.scores.groups import Groups
+from evenhand.scores.groups import Groups, declared_groups
 from evenhand.scores.numbers.groups import (
     MOST_GROUPS,
     OF_ERRORS,
@@ -109,6 +109,8 @@ class NumberColumns:
     rows: int
     """How many rows there are in all."""
     notes: Sequence[str] = ()
+    declared: Mapping[str, Sequence[Label]] = field(default_factory=dict)
+    """Groups that are compared however few rows they have, by column."""
 
     @property
     def space(self) -> Space:
@@ -174,7 +176,9 @@ def read_columns(
         levels[name] = found[1]
         if not levels[name]:
             raise DataError(f"column {name!r} has no value; there are no groups to compare")
-    return NumberColumns(outcome, numbers[known], errors, codes, levels, rows, notes)
+    return NumberColumns(
+        outcome, numbers[known], errors, codes, levels, rows, notes, declared or {}
+    )
 
 
 def _truth_column(table: Any, truth: str) -> Any:
@@ -248,7 +252,7 @@ class RecordedTerms:
     level: float
     limit: float | None = None
     units: str = "spread"
-    support: float = 0.0
+    support: float = SUPPORT
     metric: Any = DEFAULT_METRIC
     population: str = ""
 
@@ -261,6 +265,8 @@ class RecordedNumbers:
     sets: Sequence[tuple[str, ...]]
     terms: RecordedTerms
     notes: list[str] = field(default_factory=list)
+    left_out: list[dict[str, Any]] = field(default_factory=list)
+    """The groups that are too small to be compared, as details hold them."""
 
     @property
     def spread(self) -> float:
@@ -276,6 +282,8 @@ class RecordedNumbers:
             "unknown": columns.unknown,
             "missing_outcomes": columns.rows - len(columns.numbers),
             "spread": self.spread,
+            "support": float(self.terms.support),
+            "left_out": self.left_out,
         }
 
     @property
@@ -350,8 +358,13 @@ class RecordedNumbers:
         place_of = np.full(len(groups), -1)
         place_of[listed] = np.arange(len(listed))
         about = [groups.label(group) for group in listed.tolist()]
-        is_small = sizes[listed] < self.terms.support * len(columns.numbers)
+        is_small = sizes < self.terms.support * len(columns.numbers)
+        is_small &= ~declared_groups(groups, columns.declared)
+        is_small = is_small[listed]
         self._note_groups(names, about, sizes[listed], is_small)
+        for at in np.flatnonzero(is_small).tolist():
+            size = int(sizes[listed][at])
+            self.left_out.append({"over": list(names), "about": about[at], "n": size})
         if columns.errors is None:
             errors = None
         else:
@@ -380,7 +393,8 @@ class RecordedNumbers:
             share = number_text.percent_plain(self.terms.support)
             shown = clip("; ".join(small[:MOST_LISTED]), 400)
             self.notes.append(
-                f"under {share} of rows, left out of the comparison and undecided: {shown}"
+                f"under {share} of the rows, shown and left out of the comparison, and nothing is"
+                f" decided of them: {shown}"
             )
         empty = []
         for at in np.flatnonzero(~is_small & (sizes == 0)):

@@ -265,6 +265,8 @@ def _score(statement: Statement) -> list[Cell]:
     if not score.n:
         return [Cell(NO_DATA, number=True), empty, Cell("0", number=True), limit]
     interval = score.interval_text
+    if score.descriptive:
+        interval = messages.DESCRIPTIVE_INTERVAL.format(interval=interval)
     return [
         Cell(score.value_text, scale * score.value, number=True),
         Cell(interval, scale * score.low if interval else None, number=True),

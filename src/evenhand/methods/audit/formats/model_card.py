@@ -252,6 +252,8 @@ def _score(estimate: Estimate | None) -> tuple[str, str, str, str]:
     level = estimate.method
     if estimate.level < 1:
         level = number_text.percent_level(estimate.level)
+    if estimate.descriptive:
+        level = messages.DESCRIPTIVE_LEVEL.format(level=level)
     if math.isnan(estimate.value):
         return "unknown", "", "", n
     return estimate.value_text, estimate.interval_text, level, n
