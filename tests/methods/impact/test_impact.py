@@ -118,7 +118,31 @@ def test_a_finding_is_the_lowest_ratio_of_a_set(result):
     assert finding.estimate.n == 1000
 
 
-def test_intervals_share_the_error_over_three_families_of_each_set(result):
+def test_the_error_goes_to_the_lowest_ratio_of_each_set(result):
+    lowest = finding_about(result, "sex").estimate
+    expected = ratios.impact_ratio([105, 241], [450, 550], 1 - 0.05 / 3)
+    assert (lowest.low, lowest.high) == pytest.approx(expected)
+    assert lowest.method == "melded, simultaneous over 2 groups and 3 findings"
+    assert not lowest.descriptive
+    alone = hired_by("sex", least_ratio=0.8).worst.estimate
+    expected = ratios.impact_ratio([105, 241], [450, 550], 0.95)
+    assert (alone.low, alone.high) == pytest.approx(expected)
+
+
+def test_rates_and_ratios_beside_a_limit_are_descriptive(result):
+    women = category(result, sex="F")
+    low, high = ratios.ratios_to_best([105, 241], [450, 550], 0.95)
+    assert women["ratio"]["low"] == pytest.approx(low[0])
+    assert women["ratio"]["high"] == pytest.approx(high[0])
+    assert women["ratio"]["descriptive"] is True
+    assert women["rate"]["descriptive"] is True
+    assert is_noted(result, "the 3 findings with a limit hold together at 95 %")
+    assert "descriptive" in text(result)
+    assert "descriptive" not in text(hired_by("sex"))
+
+
+def test_without_a_limit_three_families_of_each_set_share_the_error():
+    result = hired_by(BOTH)
     women = category(result, sex="F")
     ratio = women["ratio"]
     shared_level = 1 - 0.05 / 9
@@ -595,7 +619,9 @@ def test_the_display_has_ratios_lowest_first_and_what_is_left_out_last(result, a
     race = display.panels[1]
     labels = [bar.label.partition(",")[0] for bar in race.bars]
     assert labels == ["purple", "green", "teal"]
-    assert race.bars[0].verdict == "undecided"
+    # Its interval is descriptive beside the limit, which is for the lowest ratio.
+    assert race.bars[0].verdict is None
+    assert race.axis.startswith("selection rate divided by the highest, intervals at 95 %, desc")
     assert race.bars[2].instead == "left out: under 2 % of the rows"
     assert race.limit == 0.8
     with warnings.catch_warnings():

@@ -7,13 +7,14 @@ from dataclasses import replace
 import pytest
 
 from evenhand.formats import FORMATS
+from evenhand.methods.impact.impact import impact
 from evenhand.methods.impact.selection_rates import (
     other_notes,
     remarks,
     tables_of,
     with_notes_before,
 )
-from tests.support.evidence import made
+from tests.support.evidence import made, recorded
 
 NAMES = ["impact", "impact, scored"]
 
@@ -66,9 +67,9 @@ def test_more_notes_come_first_and_are_shown_as_notes():
 
 
 def test_the_method_of_an_interval_names_what_it_holds_together_with():
-    (scored,) = made("impact, scored").findings
+    (scored,) = impact(recorded(), outcome="income", over="sex", scored=True).findings
     assert scored.estimate.method == "melded, simultaneous over all rates and ratios"
-    found = made("impact")
+    found = impact(recorded(), outcome="granted", over=[("sex",), ("race",)])
     for finding in found.findings:
         method = finding.estimate.method
         assert method == "melded, simultaneous over all rates and ratios of 3 sets"
@@ -77,3 +78,13 @@ def test_the_method_of_an_interval_names_what_it_holds_together_with():
         for category in table["categories"]:
             method = category["rate"]["method"]
             assert method == "exact, simultaneous over all rates and ratios of 3 sets"
+
+
+def test_beside_a_limit_it_names_the_groups_and_the_findings_with_one():
+    found = impact(recorded(), outcome="granted", over=[("sex",), ("race",)], least_ratio=0.8)
+    for finding in found.findings:
+        groups = len(finding.groups)
+        own = f"melded, simultaneous over {groups} groups and 3 findings"
+        assert finding.estimate.method == own
+        methods = {group.estimate.method for group in finding.groups}
+        assert methods == {f"melded, simultaneous over {groups} groups"}

@@ -72,12 +72,72 @@ def test_it_says_how_far_apart_and_in_what_ratio():
     assert result.job == "measure_log"
     assert result.spent.queries == 0
     assert result.stop is eh.StopReason.ENUMERATED
-    assert result.details == {"rows": 1000, "unknown": {"race": 0}, "missing_outcomes": 0}
+    assert result.details == {
+        "rows": 1000,
+        "unknown": {"race": 0},
+        "missing_outcomes": 0,
+        "support": 0.02,
+        "left_out": [],
+    }
+
+
+def test_one_limit_gets_all_of_the_error():
+    by_ratio = measure_log(LOANS, outcome="ok", over="race", least_ratio=0.8)
+    impact_ratio = ratios.impact_ratio([115, 325], 500, 0.95)
+    assert ends(ratio(by_ratio)) == pytest.approx(impact_ratio)
+    assert not ratio(by_ratio).descriptive
+    apart = difference(by_ratio)
+    assert apart.descriptive
+    assert apart.verdict is None
+    assert ends(apart) == pytest.approx(intervals.spread([115, 325], 500, 0.95))
+    by_difference = measure_log(LOANS, outcome="ok", over="race", limit=0.1)
+    assert not difference(by_difference).descriptive
+    assert ratio(by_difference).descriptive
+    # Rates of groups have no limit of their own.
+    groups = (*apart.groups, *difference(by_difference).groups)
+    assert all(group.estimate.descriptive for group in groups)
+
+
+def test_what_is_descriptive_says_so_wherever_it_is_shown(tmp_path):
+    result = measure_log(LOANS, outcome="ok", over="race", least_ratio=0.8)
+    assert "the finding with a limit holds at 95 %" in result.notes[-1]
+    assert "2 groups, descriptive, population" in str(difference(result).estimate)
+    assert "descriptive" not in str(ratio(result).estimate)
+    assert "95 % interval, descriptive" in result.to_text()
+    page = tmp_path / "page.html"
+    result.to_html(page)
+    html = page.read_text(encoding="utf-8")
+    assert "Descriptive: the interval holds by itself, and gives no verdict." in html
+    assert "interval (descriptive)" in html
+    file = tmp_path / "found.json"
+    result.to_json(file)
+    back = eh.Result.from_json(file)
+    assert difference(back).descriptive
+    assert not ratio(back).descriptive
+    frame = result.to_frame().set_index("claim")
+    assert frame.loc[difference(result).claim, "descriptive"]
+    assert not frame.loc[ratio(result).claim, "descriptive"]
+    nothing_asked = measure_log(LOANS, outcome="ok", over="race")
+    assert not any("descriptive" in note for note in nothing_asked.notes)
+    assert "descriptive" not in nothing_asked.to_text()
+
+
+def test_a_limit_of_what_is_descriptive_is_refused():
+    result = measure_log(LOANS, outcome="ok", over="race", least_ratio=0.8)
+    described = difference(result).estimate
+    words = ("rate difference of race", "gives no verdict", "0.1")
+    about = {"about": ("race",), "score": "rate difference"}
+    refused(
+        UsageError,
+        lambda: eh.Finding("a claim", estimate=described, limit=0.1, **about),
+        *words,
+    )
 
 
 def test_it_lists_the_rate_of_each_group_and_its_ratio_to_the_highest():
     result = measure_log(LOANS, outcome="ok", over="race", limit=0.1, least_ratio=0.8)
-    low, high = intervals.by_group([115, 325], 500, 0.975)
+    # They are descriptive beside the two limits: the groups of each finding hold together.
+    low, high = intervals.by_group([115, 325], 500, 0.95)
     rates = by_name(difference(result))
     assert rates["race green"].low == pytest.approx(low[0])
     assert rates["race purple"].high == pytest.approx(high[1])
@@ -236,7 +296,9 @@ def test_what_is_missing_is_noted_and_left_out():
         "3 of 1,013 rows have no ok; they are left out of everything",
         "12 of 1,010 rows have no race; they are counted as unknown and left out of the comparison",
     )
-    assert result.details == {"rows": 1013, "unknown": {"race": 12}, "missing_outcomes": 3}
+    assert result.details["rows"] == 1013
+    assert result.details["unknown"] == {"race": 12}
+    assert result.details["missing_outcomes"] == 3
     apart = difference(result)
     unknown = apart.groups[-1]
     assert unknown.about == {"race": "unknown"}
@@ -293,6 +355,7 @@ def test_an_empty_group_never_reads_as_fair(how):
         over="race",
         limit=0.5,
         least_ratio=0.5,
+        support=0,
         **options,
     )
     assert result.verdict == "undecided"
@@ -308,7 +371,9 @@ def test_an_empty_group_never_reads_as_fair(how):
     assert "race red" in result.notes[0]
     # What is certain without it stays so.
     frame, options = declare(LOANS)
-    result = measure_log(frame, outcome="ok", over="race", limit=0.1, **options)
+    result = measure_log(
+        frame, outcome="ok", over="race", limit=0.1, support=0, **options
+    )
     assert result.verdict == "fail"
 
 
@@ -320,13 +385,14 @@ def test_combinations_that_no_row_has_are_empty_groups():
             "ok": [1, 0, 1] * 200,
         }
     )
-    result = measure_log(frame, outcome="ok", over=["a", "b"], limit=0.9)
+    compare = partial(measure_log, outcome="ok", over=["a", "b"], support=0)
+    result = compare(frame, limit=0.9)
     assert by_name(difference(result))["a y, b t"].n == 0
     assert difference(result).estimate.high == 1
     six = list(range(6)) * 50
     ok = [0, 1] * 150
     many = pd.DataFrame({"a": six, "b": six, "ok": ok})
-    result = measure_log(many, outcome="ok", over=["a", "b"])
+    result = compare(many)
     assert len(difference(result).groups) == 6
     assert len(ratio(result).groups) == 6
     assert difference(result).estimate.high == 1.0
@@ -336,26 +402,34 @@ def test_combinations_that_no_row_has_are_empty_groups():
 
 def test_small_groups_are_listed_and_left_out():
     frame = log(green=(500, 1000), purple=(500, 1000), amber=(0, 7))
-    every = measure_log(frame, outcome="ok", over="race", limit=0.2)
+    frame = frame.astype({"race": pd.CategoricalDtype(["red", *frame["race"].unique()])})
+    every = measure_log(frame, outcome="ok", over="race", limit=0.2, support=0)
     assert difference(every).estimate.value == 0.5
-    result = measure_log(
-        frame,
-        outcome="ok",
-        over="race",
-        limit=0.2,
-        support=0.02,
-        groups={"race": ["red"]},
-    )
+    result = measure_log(frame, outcome="ok", over="race", limit=0.2)
     assert result.verdict == "pass"
     assert difference(result).estimate.n == 2000
     assert by_name(difference(result))["race amber"].n == 7
     assert set(by_name(ratio(result))) == {"race green", "race purple"}
-    assert result.notes == (
-        (
-            "under 2 % of rows, left out of the comparison and undecided: race red (0 rows); race"
-            " amber (7 rows)"
-        ),
+    assert result.notes[0] == (
+        "under 2 % of the rows, shown and left out of the comparison, and nothing is decided of"
+        " them: race red (0 rows); race amber (7 rows)"
     )
+    assert result.details["left_out"] == [
+        {"over": ["race"], "about": {"race": "red"}, "n": 0},
+        {"over": ["race"], "about": {"race": "amber"}, "n": 7},
+    ]
+
+
+def test_groups_that_are_declared_are_compared_however_small():
+    frame = log(green=(500, 1000), purple=(500, 1000), amber=(0, 7))
+    compare = partial(measure_log, frame, outcome="ok", over="race", limit=0.2)
+    assert compare().verdict == "pass"
+    with_nobody = compare(groups={"race": ["red"]})
+    assert with_nobody.verdict == "undecided"
+    assert "race red" in with_nobody.notes[-2]
+    with_few = compare(groups={"race": ["amber"]})
+    assert difference(with_few).estimate.value == 0.5
+    assert with_few.details["left_out"] == []
 
 
 def test_one_group_is_nothing_to_compare():
@@ -506,7 +580,7 @@ def test_any_counts_give_a_valid_result(counts):
             {"over": "age", "bins": {"age": [0, 9]}, "groups": {"age": [1]}},
             ["both name 'age'"],
         ),
-        (UsageError, {"over": "name"}, ["1,000 groups", "support=0.01"]),
+        (UsageError, {"over": "name", "support": 0}, ["1,000 groups", "support=0.01"]),
         (DataError, {"over": "none"}, ["'none' is missing in every row"]),
         (DataError, {"outcome": "none"}, ["'none' is missing in all 1,000 rows"]),
         (UsageError, {"limt": 0.1}, ["did you mean 'limit'"]),
@@ -557,6 +631,7 @@ def test_recorded_incomes(adult):
         positive=adult.positive,
         over=[("sex",), ("race",), ("sex", "race")],
         limit=0.1,
+        support=0,
     )
     assert result.verdict == "fail"
     for finding in result.findings:

@@ -104,10 +104,12 @@ def test_rows_with_gaps_are_left_out():
 
 def test_small_and_empty_groups_are_not_fair():
     few = pd.concat([STAFF, STAFF.head(3).assign(sex="X")])
-    undecided = log(few, limit=0.9)
+    undecided = log(few, limit=0.9, support=0)
     assert undecided.verdict == "undecided"
-    left_out = log(few, limit=0.9, support=0.01)
+    left_out = log(few, limit=0.9)
     assert left_out.verdict == "pass"
+    small = {"over": ["sex"], "about": {"sex": "X"}, "n": 3}
+    assert left_out.details["left_out"] == [small]
     assert any("left out" in note and "sex X" in note for note in left_out.notes)
     empty = log(STAFF, limit=0.9, groups={"sex": ["F", "M", "X"]})
     assert empty.verdict == "undecided"
@@ -116,7 +118,7 @@ def test_small_and_empty_groups_are_not_fair():
 
 def test_json_keeps_what_is_unbounded(tmp_path):
     few = pd.concat([STAFF, STAFF.head(3).assign(sex="X")])
-    found = log(few, limit=0.9)
+    found = log(few, limit=0.9, support=0)
     file = tmp_path / "found.json"
     found.to_json(file)
     assert "Infinity" not in file.read_text(encoding="utf-8")

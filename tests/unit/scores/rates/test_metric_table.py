@@ -7,9 +7,17 @@ import math
 import numpy as np
 import pytest
 
-from evenhand.scores.rates.metric_table import MetricTable, counts_by
+from evenhand.scores.rates.metric_table import (
+    NO_LIMITS,
+    MetricTable,
+    RateLimits,
+    counts_by,
+)
 from evenhand.statistics.error_rates import RATES, USUAL
 from evenhand.statistics.estimate import Verdict
+from evenhand.statistics.intervals import spread
+from evenhand.statistics.ratios import impact_ratio
+from evenhand.statistics.spending import Spending
 
 NAMES = ("a", "b", "c")
 
@@ -24,10 +32,15 @@ def drawn(seed: int, n: int = 900) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return group, truth, rng.random(n) < chance
 
 
-def table_of(counts: np.ndarray, level: float = 0.95, among: int = 10) -> MetricTable:
+def table_of(
+    counts: np.ndarray, level: float = 0.95, limits: RateLimits = NO_LIMITS
+) -> MetricTable:
     """Return the table of three groups."""
     about = [{"group": name} for name in NAMES[: len(counts)]]
-    return MetricTable(("group",), about, counts, USUAL, level, among, "people")
+    spending = Spending(limits.number, families=10)
+    return MetricTable(
+        ("group",), about, counts, USUAL, level, spending, limits, "people"
+    )
 
 
 @pytest.mark.parametrize("level", [0.95, 1.0])
@@ -80,10 +93,45 @@ def test_a_group_that_nobody_of_should_be_favoured_leaves_it_undecided():
     counts = np.zeros((3, 3, 2))
     counts[:, 0] = [400, 100]
     counts[:2, 1] = [100, 400]
-    finding = table_of(counts).difference_finding("true_positive_rate", 0.2)
+    limits = RateLimits(("true_positive_rate", "accuracy"), difference=0.5)
+    table = table_of(counts, limits=limits)
+    finding = table.difference_finding("true_positive_rate")
     assert finding.verdict is Verdict.UNDECIDED
     assert finding.groups[2].estimate.n == 0
-    assert table_of(counts).difference_finding("accuracy", 0.5).verdict is Verdict.PASS
+    assert table.difference_finding("accuracy").verdict is Verdict.PASS
+
+
+def test_the_error_goes_to_what_has_a_limit_and_the_rest_is_descriptive():
+    group, truth, decided = drawn(4)
+    counts = counts_by(group, 3, truth, decided)
+    hits, size = RATES["precision"].counted(counts)
+    table = table_of(counts, limits=RateLimits(("precision",), ratio=0.8))
+    judged = table.ratio("precision")
+    assert not judged.descriptive
+    assert (judged.low, judged.high) == pytest.approx(impact_ratio(hits, size, 0.95))
+    assert judged.method == "melded, simultaneous over 3 groups"
+    beside = table.difference("precision")
+    assert beside.descriptive
+    assert (beside.low, beside.high) == pytest.approx(spread(hits, size, 0.95))
+    for estimate in (*table.rates("precision"), *table.to_best("precision")):
+        assert estimate.descriptive
+    for finding in table.findings():
+        asked = finding.key == "precision ratio of group"
+        assert finding.descriptive is not asked
+        assert (finding.verdict is None) is not asked
+    document = table.to_dict()
+    assert "descriptive" not in document["ratio"]["precision"]
+    assert document["difference"]["precision"]["descriptive"] is True
+
+
+def test_without_a_limit_everything_shares_the_level():
+    group, truth, decided = drawn(4)
+    counts = counts_by(group, 3, truth, decided)
+    hits, size = RATES["precision"].counted(counts)
+    table = table_of(counts)
+    found = table.ratio("precision")
+    assert (found.low, found.high) == pytest.approx(impact_ratio(hits, size, 0.995))
+    assert not any(finding.descriptive for finding in table.findings())
 
 
 def test_fewer_than_two_groups_are_not_compared():
@@ -91,9 +139,9 @@ def test_fewer_than_two_groups_are_not_compared():
     counts[0, 1] = [10, 40]
     table = table_of(counts)
     assert math.isnan(table.difference("true_positive_rate").value)
-    claim = table.difference_finding("true_positive_rate", None).claim
+    claim = table.difference_finding("true_positive_rate").claim
     assert claim == "fewer than two groups of group have a true positive rate to compare"
-    assert "undefined" in table.ratio_finding("true_positive_rate", None).claim
+    assert "undefined" in table.ratio_finding("true_positive_rate").claim
 
 
 def test_weights_count():
