@@ -84,6 +84,14 @@ class DecisionLog:
                 known[key] = value
         return {key: value for key, value in known.items() if key in taken}
 
+    def settings_of_twins(self, settings: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what a comparison of twins is told: the truth is nothing that the software saw."""
+        kept = {key: value for key, value in settings.items() if "truth" not in key}
+        known_later = (self.outcome, self.truth)
+        columns = table_of(self.frame).collect_schema()
+        kept["features"] = [name for name in columns if name not in known_later]
+        return kept
+
     def sets(self, job: str) -> list[tuple[str, ...]]:
         """Return the sets of columns that a job looks at where its check names none."""
         if job in TOGETHER:
@@ -140,7 +148,10 @@ class LogPlan(CheckPlan):
         """Run the check, as the verb of its name would."""
         log: DecisionLog = subject
         with_truth = any(key in self.settings for key in ("metric", "score", "truth"))
-        settings = {**log.settings(self.job, with_truth=with_truth), **self.settings}
+        described = log.settings(self.job, with_truth=with_truth)
+        if self.settings.get("kind") == "causal":
+            described = log.settings_of_twins(described)
+        settings = {**described, **self.settings}
         if "bins" in settings and "bins" not in self.settings:
             compared = columns_of_sets(self.settings["over"])
             settings["bins"] = _only(log.bins, compared)

@@ -74,11 +74,34 @@ TOO_MANY_GROUPS_TO_LIST = (
     "{features} make {groups} groups with rows, over the {most} that are listed; choose fewer"
     " columns, or give bins"
 )
+OPTION_OF_GROUPS = (
+    "{option} = {value} is for the scores of groups, and cannot be combined with kind = 'causal';"
+    " leave it out"
+)
+FEATURES_OF_GROUPS = (
+    "features = {features} are those in which twins are equal, and need kind = 'causal'; leave one"
+    " of them out"
+)
+FEATURE_NOT_A_COLUMN = (
+    "features names {feature}, which is not a column besides the outcome; {choices}"
+)
+NO_TWINS = (
+    "no row has a twin, which differs in {features} and is equal in all other columns; name the"
+    " columns that must be equal with features"
+)
+NO_TWINS_BECAUSE = (
+    "no row has a twin, which differs in {features} and is equal in all other columns, since every"
+    " row has another value of {columns}; name the columns that must be equal with features"
+)
 
 # Claims
 
 NOT_MEASURED = "{features} was not measured"
 NOT_MEASURED_FOR_OUTPUT = "{features} was not measured for {output}"
+TWINS_DIFFER = (
+    "of rows with a twin that differs in {features} alone, {share} have another {outcome} than one"
+    " of their twins"
+)
 RATES_DIFFER = "{best} is favoured in {high} of recorded decisions, {worst} in {low}"
 RATES_EQUAL = "every group of {features} is favoured in {rate} of recorded decisions"
 RATIO = "by {features}, the lowest rate is {ratio} of the highest"
@@ -112,11 +135,21 @@ EMPTY_GROUPS = (
     "{empty} of {all} groups of {features} have no rows and could have any rate, so the"
     " comparison cannot pass: {groups}"
 )
+ROWS_HAVE_TWINS = (
+    "{twins} of {rows} rows have a twin among the rows, which differs in {features} and is equal in"
+    " {equal}; the score is exact for these rows, and says nothing of the others"
+)
+EQUAL_ROWS_DIFFER = (
+    "{rows} rows have another outcome than rows that are equal to them, {features} included, so that"
+    " twins may differ by chance or by what was not recorded"
+)
+NOTHING_ELSE = "nothing else"
 GROUP_WITH_ROWS = "{group} ({rows} rows)"
 TOO_MANY_TO_LIST = "too many to list"
 
 # What is measured, and how
 
+ROWS_WITH_A_TWIN = "the recorded rows that have a twin"
 RECORDED_DECISIONS = "the recorded decisions"
 SPENT_ON_RECORDS = "{rows} recorded decisions, {seconds}"
 DESCRIPTIVE_INTERVALS_BELOW = (

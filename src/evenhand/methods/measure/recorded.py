@@ -23,6 +23,7 @@ from evenhand.methods.measure.recorded_numbers import (
     holds_numbers,
     measure_numbers,
 )
+from evenhand.methods.measure.recorded_twins import TwinLog, measure_twins
 from evenhand.population.cuts import cut_columns
 from evenhand.population.recorded import (
     SUPPORT,
@@ -48,7 +49,7 @@ from evenhand.report.definitions import spending_notes
 from evenhand.results.result import Result
 from evenhand.runtime import number_text
 from evenhand.runtime.budget import Spent
-from evenhand.runtime.errors import DataError, UsageError
+from evenhand.runtime.errors import DataError, UsageError, clip, nearest
 from evenhand.scores.groups import Groups
 from evenhand.scores.numbers.groups import check_units
 from evenhand.scores.numbers.recorded import RecordedTerms
@@ -75,6 +76,7 @@ ALLOWED = {
     "support": messages.ALLOWED_SUPPORT,
 }
 OPTIONAL = ("limit", "least_ratio")
+KINDS = ("group", "causal")
 
 
 @MEASURE_LOG.options.checked
@@ -84,6 +86,8 @@ def measure_log(
     outcome: str,
     over: Over | None = None,
     positive: Any = None,
+    kind: str = "group",
+    features: Sequence[str] | str | None = None,
     limit: float | None = None,
     units: str = "spread",
     least_ratio: float | None = None,
@@ -114,6 +118,12 @@ def measure_log(
     over
         As for `measure`: ``["sex", "race"]`` is one set taken together, ``[("sex",), ("race",)]``
         are two.
+    kind, features
+        With ``"causal"``, rows that are twins of each other are a recorded test suite: equal in
+        `features` (by default in all columns but the outcome) and different in `over`. The score is
+        the share of rows with a twin whose outcome differs from that of one of their twins, exact
+        for these rows. A missing value equals another missing one. Options that compare groups
+        cannot be combined with it.
     limit, least_ratio
         Engineering thresholds: the difference fails at or over the limit, the ratio below the least
         ratio.
@@ -172,6 +182,12 @@ def measure_log(
     """
     start = time.monotonic()
     table = table_of(frame)
+    if is_causal(kind, features):
+        of_groups = {"units": units, "least_ratio": least_ratio, "support": support}
+        of_groups |= {"groups": groups, "truth": truth, "metric": metric}
+        of_groups["truth_positive"] = truth_positive
+        twin_log = TwinLog(outcome, over, positive, limit, bins or {}, features)
+        return measure_twins(table, twin_log, of_groups, seed)
     if holds_numbers(table, outcome, positive):
         truths = (truth, truth_positive)
         log = NumberLog(outcome, over, *truths, groups or {}, bins or {}, least_ratio)
@@ -217,6 +233,18 @@ def measure_log(
     return Result(
         "measure_log", findings, seed, spent, stop, described, notes, details=details
     )
+
+
+def is_causal(kind: Any, features: Any) -> bool:
+    """Return whether twins are compared; refuse features of twins for groups."""
+    if kind not in KINDS:
+        choices = nearest(kind, KINDS)
+        shown = clip(repr(kind))
+        raise UsageError(messages.UNKNOWN_KIND.format(kind=shown, choices=choices))
+    if kind == "group" and features is not None:
+        shown = clip(repr(features))
+        raise UsageError(messages.FEATURES_OF_GROUPS.format(features=shown))
+    return bool(kind == "causal")
 
 
 def _check_rates(
