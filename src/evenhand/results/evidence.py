@@ -29,7 +29,8 @@ _BY_CONSTRUCTION = (
 _UNIFORM = "for comparison, without a limit: {estimate}"
 _ONE_ANSWER = "one answer only: every outcome was {answer}"
 _LIMIT_OF_DESCRIPTION = (
-    "{key}: a descriptive interval gives no verdict; its limit of {limit:g} must be left out"
+    "{key}: a descriptive interval gives no verdict; its limit of {limit:g} must be left"
+    " out"
 )
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from evenhand.runtime import number_text
 from evenhand.runtime.errors import UsageError, clip
+from evenhand.statistics.stop_reason import StopReason as StopReason
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -32,26 +33,6 @@ class Verdict(StrEnum):
     PASS = "pass"  # noqa: S105
     FAIL = "fail"
     UNDECIDED = "undecided"
-
-
-class StopReason(StrEnum):
-    """Why sampling ended, as the sentence that users read.
-
-    Notes
-    -----
-    See docs/how-to/measure.md and docs/explanation/intervals.md.
-    """
-
-    DECIDED = "the limit was excluded"
-    MARGIN = "the margin was reached"
-    TOO_CLOSE = "the score is too close to the limit to tell on which side of it it lies"
-    QUERIES = "the query budget was spent"
-    SECONDS = "the time budget was spent"
-    FINDINGS = "enough findings were collected"
-    ENUMERATED = "every input was enumerated"
-    EXHAUSTED = "there was nothing left to try"
-    INTERRUPTED = "the run was interrupted"
-    COMPLETED = "all there was to do was done"
 
 
 JUST_UNDER = 1e-6
@@ -219,12 +200,8 @@ class Estimate:
 
     def _more(self) -> dict[str, Any]:
         """Return what only some estimates have, as JSON-ready values."""
-        more: dict[str, Any] = {}
-        if self.population:
-            more["population"] = self.population
-        if self.descriptive:
-            more["descriptive"] = True
-        return more
+        more = {"population": self.population, "descriptive": self.descriptive}
+        return {key: value for key, value in more.items() if value}
 
     @classmethod
     def from_dict(cls, found: Mapping[str, Any]) -> Estimate:

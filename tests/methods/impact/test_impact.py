@@ -621,7 +621,9 @@ def test_the_display_has_ratios_lowest_first_and_what_is_left_out_last(result, a
     assert labels == ["purple", "green", "teal"]
     # Its interval is descriptive beside the limit, which is for the lowest ratio.
     assert race.bars[0].verdict is None
-    assert race.axis.startswith("selection rate divided by the highest, intervals at 95 %, desc")
+    assert race.axis.startswith(
+        "selection rate divided by the highest, intervals at 95 %, desc"
+    )
     assert race.bars[2].instead == "left out: under 2 % of the rows"
     assert race.limit == 0.8
     with warnings.catch_warnings():

@@ -81,7 +81,9 @@ def test_the_method_of_an_interval_names_what_it_holds_together_with():
 
 
 def test_beside_a_limit_it_names_the_groups_and_the_findings_with_one():
-    found = impact(recorded(), outcome="granted", over=[("sex",), ("race",)], least_ratio=0.8)
+    found = impact(
+        recorded(), outcome="granted", over=[("sex",), ("race",)], least_ratio=0.8
+    )
     for finding in found.findings:
         groups = len(finding.groups)
         own = f"melded, simultaneous over {groups} groups and 3 findings"

@@ -240,9 +240,7 @@ def test_software_is_asked_about_rows_with_a_truth():
     found = finding_of(result, "true positive rate difference")
     assert found.estimate.value == pytest.approx(rates["M"] - rates["F"])
     assert found.estimate.low < found.estimate.value < found.estimate.high
-    recorded = eh.measure_log(
-        LOG.assign(ok=lend(LOG)), metric="tpr", limit=0.2, **HOW
-    )
+    recorded = eh.measure_log(LOG.assign(ok=lend(LOG)), metric="tpr", limit=0.2, **HOW)
     same = finding_of(recorded, "true positive rate difference").estimate
     assert found.estimate.low == same.low
     assert found.estimate.high == same.high

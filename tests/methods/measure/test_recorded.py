@@ -371,9 +371,7 @@ def test_an_empty_group_never_reads_as_fair(how):
     assert "race red" in result.notes[0]
     # What is certain without it stays so.
     frame, options = declare(LOANS)
-    result = measure_log(
-        frame, outcome="ok", over="race", limit=0.1, support=0, **options
-    )
+    result = measure_log(frame, outcome="ok", over="race", limit=0.1, support=0, **options)
     assert result.verdict == "fail"
 
 

@@ -45,7 +45,7 @@ from evenhand.scores.numbers.recorded import DEFAULT_METRIC, RecordedTerms
 from evenhand.scores.rates.metric_table import RateLimits
 from evenhand.space.feature import category
 from evenhand.space.space import Space
-from evenhand.statistics.error_rates import rates_of, reported
+from evenhand.statistics.error_rates import rates_of
 from evenhand.statistics.estimate import StopReason
 
 if TYPE_CHECKING:
@@ -168,8 +168,6 @@ def impact(
     check_truth(truth, truth_positive, outcome, columns, list(schema))
     table, cuts = cut_columns(table, bins or {}, columns)
     check_variety(table, _uncut_numbers(columns, cuts, schema))
-    judged = rates_of(metric, truth=truth is not None)
-    metrics = reported(judged, truth=truth is not None)
     _check_scored(positive, truth, scored=scored)
     table, median, notes = _decided(table, outcome, schema[outcome], scored=scored)
     keys = with_truth(sets, truth)
@@ -179,8 +177,8 @@ def impact(
     _check_favourable(counted[0], outcome, favourable, median)
     decisions = DecisionColumns.of(counted[0], outcome, favourable, truth, truth_positive)
     kind = "scoring" if scored else "selection"
-    limits = RateLimits(judged, ratio=least_ratio)
-    terms = (float(support), level, len(sets), kind, population, metrics, limits)
+    limits = RateLimits(rates_of(metric, truth=truth is not None), ratio=least_ratio)
+    terms = (float(support), level, len(sets), kind, population, limits)
     tallies = _tallies(sets, counted, decisions, _unknown(unknown))
     rates = [CategoryRates(tally, *terms) for tally in tallies]
     notes += _rows_without_outcome(lost, rows, outcome)
@@ -191,11 +189,10 @@ def impact(
     details |= {"missing_outcomes": lost, "support": float(support)}
     details[TABLE_NOTES] = [0, len(table_notes)]
     details |= _favourable_labels(decisions, scored=scored) | _error_rates(rates)
-    notes += spending_notes(rates[0].spending, level)
-    findings = _findings(rates)
     spent = Spent(0, 0, time.monotonic() - start)
-    found = ("impact", findings, seed, spent, StopReason.ENUMERATED, _space(rates, columns))
-    return Result(*found, [*table_notes, *notes, NO_CLAIM], details=details)
+    found = ("impact", _findings(rates), seed, spent, StopReason.ENUMERATED)
+    notes = [*table_notes, *notes, *spending_notes(rates[0].spending, level), NO_CLAIM]
+    return Result(*found, _space(rates, columns), notes, details=details)
 
 
 def of_numbers(
@@ -327,12 +324,11 @@ def _rows_without_outcome(lost: int, rows: int, outcome: str) -> list[str]:
     """Return a note on the rows that lack the outcome, none where all have it."""
     if not lost:
         return []
-    note = messages.ROWS_WITHOUT_OUTCOME.format(
-        lost=number_text.count(lost),
-        rows=number_text.count(rows),
-        outcome=outcome,
-    )
-    return [note]
+    lost_rows = number_text.count(lost)
+    all_rows = number_text.count(rows)
+    return [
+        messages.ROWS_WITHOUT_OUTCOME.format(lost=lost_rows, rows=all_rows, outcome=outcome)
+    ]
 
 
 def _tallies(
@@ -473,11 +469,7 @@ def _missing(cells: Any, outcome: str) -> tuple[int, int]:
     sizes = sizes_of(cells)
     if not decided.any():
         rows = f"{sizes.sum():,.0f}"
-        message = messages.OUTCOME_MISSING.format(
-            outcome=repr(outcome),
-            rows=rows,
-        )
-        raise DataError(message)
+        raise DataError(messages.OUTCOME_MISSING.format(outcome=repr(outcome), rows=rows))
     return int(sizes[~decided].sum()), int(sizes.sum())
 
 

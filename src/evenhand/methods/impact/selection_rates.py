@@ -21,6 +21,7 @@ from evenhand.results.evidence import Finding, Group
 from evenhand.runtime import number_text
 from evenhand.runtime.errors import UsageError
 from evenhand.scores.rates.metric_table import NO_LIMITS, MetricTable, RateLimits
+from evenhand.statistics.error_rates import reported
 from evenhand.statistics.ratios import Contrast
 from evenhand.statistics.spending import Spending
 
@@ -60,10 +61,14 @@ class CategoryRates:
     """Of which rates: "selection", or "scoring" where favourable is a score above the median."""
     declared_population: str = ""
     """Whom the rates describe, where that is not what was recorded."""
-    metrics: tuple[str, ...] = ("selection_rate",)
-    """The rates that are told; each has as many families of intervals."""
     limits: RateLimits = NO_LIMITS
     """The least ratio, and the rates that it is for."""
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """The rates that are told; each has as many families of intervals."""
+        judged = self.limits.judged or ("selection_rate",)
+        return reported(judged, truth=self.tally.counts is not None)
 
     @property
     def spending(self) -> Spending:

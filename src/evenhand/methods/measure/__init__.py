@@ -133,9 +133,10 @@ MEASURE_LOG = Verb(
         " the decisions should have been, error rates are compared in the same way: the true"
         " positive rate is the share of those who should be favoured that is, the false positive"
         " rate that of those who should not, precision the share of those favoured who should be,"
-        " and accuracy the share of decisions that are right. The causal score of recorded decisions"
-        " is the share of rows with a twin, equal in all but the named features, that were decided"
-        " otherwise than a twin (Definitions 3.7 and 3.8). Nothing was asked of the software."
+        " and accuracy the share of decisions that are right. The causal score of recorded"
+        " decisions is the share of rows with a twin, equal in all but the named features, that"
+        " were decided otherwise than a twin (Definitions 3.7 and 3.8). Nothing was asked of the"
+        " software."
     ),
     function=Deferred("evenhand.methods.measure.recorded:measure_log"),
     options=Options.of(

@@ -140,8 +140,8 @@ ROWS_HAVE_TWINS = (
     " {equal}; the score is exact for these rows, and says nothing of the others"
 )
 EQUAL_ROWS_DIFFER = (
-    "{rows} rows have another outcome than rows that are equal to them, {features} included, so that"
-    " twins may differ by chance or by what was not recorded"
+    "{rows} rows have another outcome than rows that are equal to them, {features} included, so"
+    " that twins may differ by chance or by what was not recorded"
 )
 NOTHING_ELSE = "nothing else"
 GROUP_WITH_ROWS = "{group} ({rows} rows)"

@@ -7,7 +7,7 @@ counts alone.
 from __future__ import annotations
 
 import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -195,7 +195,6 @@ def measure_log(
         return measure_numbers(table, log, terms, seed)
     _check_rates(level, limit, least_ratio, support, units)
     judged = rates_of(metric, truth=truth is not None)
-    metrics = reported(judged, truth=truth is not None)
     schema = table.collect_schema()
     sets = column_sets(over, outcome, list(schema))
     names = list(columns_of_sets(sets))
@@ -208,31 +207,62 @@ def measure_log(
     favourable = favourable_of(counted[0], outcome, positive)
     decisions = DecisionColumns.of(counted[0], outcome, favourable, truth, truth_positive)
     space = Space(_features(sets, counted, groups or {}), protected=names)
-    details, notes = _missing(counted, sets, decisions, space)
-    findings: list[Finding] = []
-    tables = []
-    left_out: list[dict[str, Any]] = []
     limits = RateLimits(judged, limit, least_ratio)
-    # Each set has two findings for each rate, which hold together where none has a limit.
-    spending = Spending(len(sets) * limits.number, 2 * len(sets) * len(metrics))
-    for columns, cells in zip(sets, counted, strict=True):
-        counts = count_groups(cells, Groups(space, columns), decisions)
-        recorded = recorded_groups(counts, support, groups or {})
-        left_out += recorded.left_out
-        rates = recorded.table(metrics, level, spending, limits)
-        findings += recorded.findings(rates)
-        notes += recorded.notes
-        tables.append(rates)
-    notes += spending_notes(spending, level)
-    details |= {"support": float(support), "left_out": left_out}
-    details |= _error_rates(tables, decisions)
-    findings = _with_only_answer(findings, seen(counted[0], outcome))
+    log = _RateLog(sets, counted, decisions, space, limits, level, support, groups or {})
+    findings, details, notes = log.measured()
     spent = Spent(0, 0, time.monotonic() - start)
     stop = StopReason.ENUMERATED
     described = space.to_dict()
     return Result(
         "measure_log", findings, seed, spent, stop, described, notes, details=details
     )
+
+
+@dataclass(frozen=True, eq=False)
+class _RateLog:
+    """The counts of recorded decisions, and how their rates are compared."""
+
+    sets: Sequence[tuple[str, ...]]
+    counted: Sequence[Any]
+    """The counts of each set."""
+    decisions: DecisionColumns
+    space: Space
+    limits: RateLimits
+    level: float
+    support: float
+    groups: Mapping[str, Sequence[Label]]
+    """Groups that are compared however few rows they have."""
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """The rates that are told."""
+        return reported(self.limits.judged, truth=self.decisions.truth is not None)
+
+    @property
+    def spending(self) -> Spending:
+        """Where the error goes; without a limit, to the two findings of each rate of each set."""
+        sets = len(self.sets)
+        return Spending(sets * self.limits.number, 2 * sets * len(self.metrics))
+
+    def measured(self) -> tuple[list[Finding], dict[str, Any], list[str]]:
+        """Return the findings, the details and the notes of all sets."""
+        details, notes = _missing(self.counted, self.sets, self.decisions, self.space)
+        findings: list[Finding] = []
+        tables = []
+        left_out: list[dict[str, Any]] = []
+        for columns, cells in zip(self.sets, self.counted, strict=True):
+            counts = count_groups(cells, Groups(self.space, columns), self.decisions)
+            recorded = recorded_groups(counts, self.support, self.groups)
+            rates = recorded.table(self.metrics, self.level, self.spending, self.limits)
+            findings += recorded.findings(rates)
+            left_out += recorded.left_out
+            notes += recorded.notes
+            tables.append(rates)
+        notes += spending_notes(self.spending, self.level)
+        details |= {"support": float(self.support), "left_out": left_out}
+        details |= _error_rates(tables, self.decisions)
+        outcomes = seen(self.counted[0], self.decisions.outcome)
+        return _with_only_answer(findings, outcomes), details, notes
 
 
 def is_causal(kind: Any, features: Any) -> bool:

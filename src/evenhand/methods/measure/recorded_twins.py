@@ -8,7 +8,7 @@ rows that have a twin, the share that was decided otherwise than one of its twin
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -42,10 +42,9 @@ from evenhand.subject.outcome_scale import OutcomeScale
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from numpy.typing import NDArray
-
     from evenhand.population.cuts import Cuts
-    from evenhand.space.feature import Label
+    from evenhand.space.distribution import Positions
+    from evenhand.space.feature import Flags, Label
     from evenhand.statistics.intervals import Floats
 
 OF_GROUPS = {
@@ -107,7 +106,7 @@ class CodedColumn:
     The labels are in order, so that codes do not depend on the engine or the order of rows.
     """
 
-    codes: NDArray[np.intp]
+    codes: Positions
     labels: Sequence[Label]
 
     @classmethod
@@ -119,20 +118,26 @@ class CodedColumn:
         objects = np.fromiter(values, dtype=object, count=len(values))
         places, distinct = pd.factorize(objects)
         found = [label_of(value) for value in distinct]
-        labels = sorted(set(found), key=lambda label: (isinstance(label, str), label))
+        labels = sorted(set(found), key=_numbers_first)
         place_of = {label: place for place, label in enumerate(labels)}
+        code_of = [place_of[label] for label in found]
         # The last element stands for what is missing, which has the place -1.
-        code_of = np.array([*(place_of[label] for label in found), -1], dtype=np.intp)
-        return cls(code_of[places], labels)
+        code_of.append(-1)
+        codes = np.array(code_of, dtype=np.intp)
+        return cls(codes[places], labels)
 
     def label(self, row: int) -> Label:
         """Return the value of a row."""
         code = self.codes[row]
         return MISSING if code < 0 else self.labels[code]
 
-    def at(self, rows: NDArray[np.intp]) -> CodedColumn:
+    def at(self, rows: Positions) -> CodedColumn:
         """Return the column of some rows."""
         return CodedColumn(self.codes[rows], self.labels)
+
+
+def _numbers_first(label: Label) -> tuple[bool, Label]:
+    return isinstance(label, str), label
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,27 +158,27 @@ class RecordedTwins:
     50.0 % (n = 8, enumerated, population: rows with a twin)
     """
 
-    alike: NDArray[np.intp]
-    value: NDArray[np.intp]
-    outcome: NDArray[np.intp]
+    alike: Positions
+    value: Positions
+    outcome: Positions
     sizes: Floats
     numbers: Floats | None = None
     """Outcomes on a scale, which differ where they are further apart than `least`."""
     least: float = 0.0
 
     @cached_property
-    def _same(self) -> NDArray[np.intp]:
+    def _same(self) -> Positions:
         """A number for each row, shared by those that are equal in everything but the outcome."""
         return _pairs(self.alike, self.value)
 
     @cached_property
-    def has_twin(self) -> NDArray[np.bool_]:
+    def has_twin(self) -> Flags:
         """Which rows have a twin."""
         values_of = _distinct_by(self.alike, self.value)
         return np.asarray(values_of[self.alike] > 1)
 
     @cached_property
-    def differs(self) -> NDArray[np.bool_]:
+    def differs(self) -> Flags:
         """Which rows have a twin with another outcome."""
         if self.numbers is not None:
             return self._further_apart(self.numbers)
@@ -186,18 +191,17 @@ class RecordedTwins:
         with_outcome = _distinct_by(alike_and_outcome, self.value)[alike_and_outcome]
         return np.asarray(of_alike - with_value - with_outcome + 1 > 0)
 
-    def _further_apart(self, numbers: Floats) -> NDArray[np.bool_]:
+    def _further_apart(self, numbers: Floats) -> Flags:
         highest = self._highest_of_twins(numbers)
         lowest = -self._highest_of_twins(-numbers)
         return (highest - numbers > self.least) | (numbers - lowest > self.least)
 
     def _highest_of_twins(self, numbers: Floats) -> Floats:
         """Return the highest number of the twins of each row, -inf where it has none."""
-        order = np.lexsort((numbers, self.alike))
-        group = self.alike[order]
-        is_last = np.append(group[1:] != group[:-1], True)
-        top = np.empty(int(self.alike.max(initial=-1)) + 1, dtype=np.intp)
-        top[group[is_last]] = order[is_last]
+        rising = np.argsort(numbers, kind="stable")
+        top = np.zeros(_number_of(self.alike), dtype=np.intp)
+        # Of those alike the last one stays, which has the highest number.
+        top[self.alike[rising]] = rising
         best = top[self.alike]
         # Rows with the value of the highest row look at the highest row with another value.
         others = np.full(len(top), -np.inf)
@@ -228,36 +232,43 @@ class RecordedTwins:
     def pairs(self, most: int) -> list[tuple[int, int]]:
         """Return some rows, each with a twin that has another outcome, of different people."""
         rows = np.flatnonzero(self.differs)
-        _, first = np.unique(self.alike[rows], return_index=True)
+        _, places = np.unique(self.alike[rows], return_index=True)
+        first = np.sort(places)[:most]
         found = []
-        for row in rows[np.sort(first)[:most]].tolist():
-            twins = (self.alike == self.alike[row]) & (self.value != self.value[row])
-            others = np.flatnonzero(twins & self._apart_from(row))
-            found.append((row, int(others[0])))
+        for row in rows[first].tolist():
+            is_alike = self.alike == self.alike[row]
+            is_other = self.value != self.value[row]
+            twins = np.flatnonzero(is_alike & is_other & self._apart_from(row))
+            found.append((row, int(twins[0])))
         return found
 
-    def _apart_from(self, row: int) -> NDArray[np.bool_]:
+    def _apart_from(self, row: int) -> Flags:
         if self.numbers is None:
             return self.outcome != self.outcome[row]
         return np.asarray(np.abs(self.numbers - self.numbers[row]) > self.least)
 
 
-def _pairs(first: NDArray[np.intp], second: NDArray[np.intp]) -> NDArray[np.intp]:
+def _number_of(group: Positions) -> int:
+    """Return how many groups there are, whose numbers begin with 0."""
+    return int(group.max(initial=-1)) + 1
+
+
+def _pairs(first: Positions, second: Positions) -> Positions:
     """Return a number for each row, shared by those with the same two numbers."""
-    combined = first * (second.max(initial=0) + 1) + second
-    return np.unique(combined, return_inverse=True)[1].astype(np.intp)
+    combined = first * _number_of(second) + second
+    _, number = np.unique(combined, return_inverse=True)
+    return number.astype(np.intp)
 
 
-def _distinct_by(group: NDArray[np.intp], value: NDArray[np.intp]) -> NDArray[np.intp]:
+def _distinct_by(group: Positions, value: Positions) -> Positions:
     """Return how many different values the rows of each group have."""
-    span = value.max(initial=0) + 1
-    seen = np.unique(group * span + value)
-    return np.bincount(seen // span, minlength=int(group.max(initial=-1)) + 1)
+    span = _number_of(value)
+    combined = group * span + value
+    group_of_seen = np.unique(combined) // span
+    return np.bincount(group_of_seen, minlength=_number_of(group))
 
 
-def measure_twins(
-    table: Any, log: TwinLog, given: Mapping[str, Any], seed: int
-) -> Result:
+def measure_twins(table: Any, log: TwinLog, given: Mapping[str, Any], seed: int) -> Result:
     """Return the causal score of a recorded suite, for each set of features."""
     start = time.monotonic()
     log.refuse_groups(given)
@@ -266,7 +277,7 @@ def measure_twins(
     names = list(columns_of_sets(sets))
     table, cuts = cut_columns(table, log.bins, names)
     columns = list(dict.fromkeys((*log.equal_columns(list(schema)), *names)))
-    suite = _Suite.of(table, columns, log, cuts)
+    suite = RecordedSuite.of(table, columns, log, cuts)
     findings = []
     tables = []
     for features in sets:
@@ -287,7 +298,7 @@ def measure_twins(
 
 
 @dataclass(frozen=True, eq=False)
-class _Suite:
+class RecordedSuite:
     """The rows of a log by their values and outcomes; equal ones are counted once."""
 
     outcome: str
@@ -302,45 +313,39 @@ class _Suite:
     @classmethod
     def of(
         cls, table: Any, names: Sequence[str], log: TwinLog, cuts: Mapping[str, Cuts]
-    ) -> _Suite:
+    ) -> RecordedSuite:
         """Count the rows by all columns; those without an outcome count for nothing."""
-        schema = table.collect_schema()
-        on_scale = log.positive is None and are_numbers(
-            table, log.outcome, schema[log.outcome]
-        )
         cells = count_cells(table, names, log.outcome, cuts)
         if log.positive is not None:
             favourable_of(cells, log.outcome, log.positive)  # refuses what is no outcome
-        outcomes = CodedColumn.of(cells[log.outcome])
         sizes = sizes_of(cells)
-        rows = int(sizes.sum())
+        outcomes = CodedColumn.of(cells[log.outcome])
         columns = {name: CodedColumn.of(cells[name]) for name in names}
         known = np.flatnonzero(outcomes.codes >= 0)
+        rows = int(sizes.sum())
         if not len(known):
-            raise DataError(
-                messages.NO_DECISIONS.format(
-                    column=repr(log.outcome), rows=number_text.count(rows)
-                )
-            )
+            column = repr(log.outcome)
+            shown = number_text.count(rows)
+            raise DataError(messages.NO_DECISIONS.format(column=column, rows=shown))
         # In the order of the labels, whatever the order of the rows and of the engine.
         keys = [outcomes.codes[known]]
-        keys += [columns[name].codes[known] for name in reversed(names)]
+        for name in reversed(names):
+            keys.append(columns[name].codes[known])
         known = known[np.lexsort(keys)]
-        outcomes = outcomes.at(known)
-        numbers = scale = None
-        if on_scale:
-            numbers = np.array(outcomes.labels, dtype=np.float64)[outcomes.codes]
-            every = np.repeat(numbers, sizes[known].astype(np.intp))
-            scale = OutcomeScale.of(every, messages.RECORDED_DECISIONS)
-        return cls(
-            log.outcome,
-            {name: column.at(known) for name, column in columns.items()},
-            outcomes,
-            sizes[known],
-            rows,
-            numbers,
-            scale,
-        )
+        kept = {name: column.at(known) for name, column in columns.items()}
+        counted = cls(log.outcome, kept, outcomes.at(known), sizes[known], rows)
+        dtype = table.collect_schema()[log.outcome]
+        if log.positive is None and are_numbers(table, log.outcome, dtype):
+            return counted.on_scale()
+        return counted
+
+    def on_scale(self) -> RecordedSuite:
+        """Return the same rows, with outcomes that differ by a share of their spread."""
+        values = np.array(self.outcomes.labels, dtype=np.float64)
+        numbers = values[self.outcomes.codes]
+        of_every_row = np.repeat(numbers, self.sizes.astype(np.intp))
+        scale = OutcomeScale.of(of_every_row, messages.RECORDED_DECISIONS)
+        return replace(self, numbers=numbers, scale=scale)
 
     @property
     def details(self) -> dict[str, Any]:
@@ -356,7 +361,7 @@ class _Suite:
         """Return the columns in which twins of a set of features are equal."""
         return [name for name in self.columns if name not in features]
 
-    def _known(self, features: tuple[str, ...]) -> NDArray[np.bool_]:
+    def _known(self, features: tuple[str, ...]) -> Flags:
         """Return the rows whose features at issue are known."""
         codes = np.array([self.columns[name].codes for name in features])
         return np.asarray((codes >= 0).all(axis=0))
@@ -364,18 +369,19 @@ class _Suite:
     def twins(self, features: tuple[str, ...]) -> RecordedTwins:
         """Return who is whose twin by a set of features; rows that lack one of them have none."""
         known = self._known(features)
-        total = int(known.sum())
-        equal = self.equal_in(features)
-        alike = numbered([self.columns[name].codes[known] for name in equal], total)
-        value = numbered([self.columns[name].codes[known] for name in features], total)
-        return RecordedTwins(
-            alike,
-            value,
-            self.outcomes.codes[known],
-            self.sizes[known],
-            None if self.numbers is None else self.numbers[known],
-            0.0 if self.scale is None else self.scale.differs,
-        )
+        alike = self._numbered(self.equal_in(features), known)
+        value = self._numbered(features, known)
+        outcome = self.outcomes.codes[known]
+        sizes = self.sizes[known]
+        if self.numbers is None or self.scale is None:
+            return RecordedTwins(alike, value, outcome, sizes)
+        numbers = self.numbers[known]
+        return RecordedTwins(alike, value, outcome, sizes, numbers, self.scale.differs)
+
+    def _numbered(self, names: Sequence[str], rows: Flags) -> Positions:
+        """Return a number for each of some rows, shared by those that are equal in all columns."""
+        columns = [self.columns[name].codes[rows] for name in names]
+        return numbered(columns, int(rows.sum()))
 
     def need_twins(self, twins: RecordedTwins, features: tuple[str, ...]) -> None:
         """Raise DataError where no row has a twin, and name what keeps rows apart."""
@@ -384,13 +390,12 @@ class _Suite:
         names = " and ".join(features)
         apart = []
         for name in self.equal_in(features):
-            if len(np.unique(self.columns[name].codes)) == len(self.sizes) > 1:
+            distinct = len(np.unique(self.columns[name].codes))
+            if distinct == len(self.sizes) > 1:
                 apart.append(name)
         if apart:
             shown = clip(", ".join(map(repr, apart)))
-            raise DataError(
-                messages.NO_TWINS_BECAUSE.format(features=names, columns=shown)
-            )
+            raise DataError(messages.NO_TWINS_BECAUSE.format(features=names, columns=shown))
         raise DataError(messages.NO_TWINS.format(features=names))
 
     def finding(
@@ -427,9 +432,7 @@ class _Suite:
     def _labels(self, row: int) -> dict[str, Label]:
         return {name: column.label(row) for name, column in self.columns.items()}
 
-    def described(
-        self, twins: RecordedTwins, features: tuple[str, ...]
-    ) -> dict[str, Any]:
+    def described(self, twins: RecordedTwins, features: tuple[str, ...]) -> dict[str, Any]:
         """Return how many rows have a twin, as the details of a result hold it."""
         unknown = self.sizes[~self._known(features)].sum()
         return {

@@ -38,9 +38,7 @@ def table_of(
     """Return the table of three groups."""
     about = [{"group": name} for name in NAMES[: len(counts)]]
     spending = Spending(limits.number, families=10)
-    return MetricTable(
-        ("group",), about, counts, USUAL, level, spending, limits, "people"
-    )
+    return MetricTable(("group",), about, counts, USUAL, level, spending, limits, "people")
 
 
 @pytest.mark.parametrize("level", [0.95, 1.0])
