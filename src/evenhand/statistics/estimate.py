@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
 from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from evenhand.runtime import number_text
 from evenhand.runtime.errors import UsageError, clip
-from evenhand.statistics.stop_reason import StopReason as StopReason
+from evenhand.statistics.verdict import StopReason as StopReason
+from evenhand.statistics.verdict import Verdict as Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,19 +20,6 @@ _OLD_UNITS = {"inputs found": "count", "the score's own": "amount"}
 """What the first format of JSON calls the units."""
 _SOME_HAVE = {"population", "unit", "descriptive"}
 """The keys that not every estimate has in JSON."""
-
-
-class Verdict(StrEnum):
-    """What an estimate says about a limit; UNDECIDED is not a pass.
-
-    Notes
-    -----
-    See docs/how-to/ci.md for what each means for an exit code.
-    """
-
-    PASS = "pass"  # noqa: S105
-    FAIL = "fail"
-    UNDECIDED = "undecided"
 
 
 JUST_UNDER = 1e-6

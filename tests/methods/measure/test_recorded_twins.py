@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from functools import partial
 from itertools import product
 from typing import Any
@@ -133,10 +134,8 @@ def test_numbers_differ_by_a_share_of_their_spread(rows):
     frame = pd.DataFrame([*rows, *others], columns=["sex", "age", "ok"])
     with_twin = different = 0
     found = {}
-    try:
+    with suppress(DataError):
         found = twins(frame).details
-    except DataError:
-        pass
     for sex, age, ok in rows:
         numbers = [row[2] for row in rows if row[1] == age and row[0] != sex]
         with_twin += bool(numbers)
@@ -200,7 +199,11 @@ def test_every_engine_and_order_of_rows_gives_the_same_bytes(engine):
 
 def test_all_inputs_as_a_log_give_the_score_of_the_software():
     space = eh.Space(
-        [eh.category("sex", ["F", "M"]), eh.integer("age", 18, 40), eh.integer("debt", 0, 9)],
+        [
+            eh.category("sex", ["F", "M"]),
+            eh.integer("age", 18, 40),
+            eh.integer("debt", 0, 9),
+        ],
         ["sex"],
     )
 

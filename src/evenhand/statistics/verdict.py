@@ -1,8 +1,21 @@
-"""StopReason: why a run ended."""
+"""Verdict and StopReason: what an estimate says about a limit, and why a run ended."""
 
 from __future__ import annotations
 
 from enum import StrEnum
+
+
+class Verdict(StrEnum):
+    """What an estimate says about a limit; UNDECIDED is not a pass.
+
+    Notes
+    -----
+    See docs/how-to/ci.md for what each means for an exit code.
+    """
+
+    PASS = "pass"  # noqa: S105
+    FAIL = "fail"
+    UNDECIDED = "undecided"
 
 
 class StopReason(StrEnum):
