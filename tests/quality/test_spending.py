@@ -5,6 +5,8 @@ Two groups of a fixed size are computed exactly, over all outcomes; several sets
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -12,102 +14,138 @@ from scipy.stats import binom
 
 import evenhand as eh
 from evenhand.statistics.ratios import impact_ratio
-from tests.support.simulation import plausible, slow
+from tests.support.simulation import covers, plausible, slow
 
 LEAST = 0.8
 LIMIT = 0.1
+SLACK = 1e-4
+"""Limits are found to a few parts in a million."""
 EACH = 300
 """The people of each of two groups."""
 HIGH = 0.5
 """The selection rate of the group that is favoured."""
+LOW = 0.66 * HIGH
+"""The rate of the other group, of which a test should tell that it is too low."""
 
 
-def most_hits_that_fail(hits: np.ndarray, n: int, level: float) -> np.ndarray:
-    """Return the most hits of a group that fail beside those of the other, -1 where none do.
+def fails(hits: np.ndarray, others: np.ndarray, n: int, level: float) -> np.ndarray:
+    """Return whether the ratio of two groups is surely below the limit."""
+    counts = np.stack([hits, others], axis=-1)
+    sizes = np.full(counts.shape, n)
+    _, high = impact_ratio(counts, sizes, level)
+    return np.asarray(high < LEAST)
+
+
+@cache
+def most_hits_that_fail(n: int, level: float) -> np.ndarray:
+    """Return the most hits of a group that fail beside any of the other, -1 where none do.
 
     More hits make a higher ratio, so that halving finds them.
     """
-    fails = np.full(hits.shape, -1)
-    passes = hits.copy()
-    while (passes - fails > 1).any():
-        middle = (fails + passes) // 2
-        pairs = np.stack([np.maximum(middle, 0), hits], axis=-1)
-        _, high = impact_ratio(pairs, np.full(pairs.shape, n), level)
-        fail = (high < LEAST) & (middle >= 0) & (hits > 0)
-        fails = np.where(fail, middle, fails)
-        passes = np.where(fail, passes, middle)
-    return fails
+    others = np.arange(n + 1)
+    below = np.full(others.shape, -1)
+    above = others.copy()
+    while True:
+        is_open = above - below > 1
+        if not is_open.any():
+            return below
+        middle = (below + above) // 2
+        tried = np.maximum(middle, 0)
+        is_below = fails(tried, others, n, level)
+        is_below &= is_open
+        below = np.where(is_below, middle, below)
+        is_above = is_open & ~is_below
+        above = np.where(is_above, middle, above)
 
 
 def chance_to_fail(low: float, high: float, n: int, level: float = 0.95) -> float:
     """Return P(FAIL) of two groups of n people with these rates, over all outcomes."""
     hits = np.arange(n + 1)
-    most = most_hits_that_fail(hits, n, level)
-    first_is_higher = binom.pmf(hits, n, high) @ binom.cdf(most, n, low)
-    second_is_higher = binom.pmf(hits, n, low) @ binom.cdf(most, n, high)
-    return float(first_is_higher + second_is_higher)
+    most = most_hits_that_fail(n, level)
+    chances = 0.0
+    # Either group may be the one that is seen to be favoured.
+    for rate, other in ((low, high), (high, low)):
+        of_others = binom.pmf(hits, n, other)
+        of_fewer = binom.cdf(most, n, rate)
+        chances += float(of_others @ of_fewer)
+    return chances
 
 
 @pytest.mark.parametrize("rate", [0.3, HIGH, 0.9])
 def test_a_ratio_at_its_limit_fails_no_more_often_than_the_level_allows(rate):
     # A ratio at the limit passes; it is the nearest truth to those that fail.
-    assert chance_to_fail(LEAST * rate, rate, EACH) <= 0.05 / 2 + 1e-9
+    chance = chance_to_fail(LEAST * rate, rate, EACH)
+    assert chance <= 0.025
 
 
 def test_the_power_is_that_of_one_limit():
-    whole = chance_to_fail(0.66 * HIGH, HIGH, EACH)
-    assert whole >= 0.44
-    # This is what is given away where nine families share the error.
-    ninth = chance_to_fail(0.66 * HIGH, HIGH, EACH, 1 - 0.05 / 9)
-    assert ninth < 0.2
+    assert chance_to_fail(LOW, HIGH, EACH) >= 0.44
 
 
-def people(rng: np.random.Generator, low: float) -> pd.DataFrame:
+def test_where_nine_families_share_the_error_the_power_is_given_away():
+    shared = 1 - 0.05 / 9
+    assert chance_to_fail(LOW, HIGH, EACH, shared) < 0.2
+
+
+def people(rng: np.random.Generator) -> pd.DataFrame:
     """Return decisions on two groups of people."""
     sex = np.repeat(["F", "M"], EACH)
-    chance = np.where(sex == "F", low, HIGH)
-    return pd.DataFrame({"sex": sex, "ok": (rng.random(2 * EACH) < chance).astype(int)})
+    rate = np.repeat([LOW, HIGH], EACH)
+    granted = rng.random(2 * EACH) < rate
+    return pd.DataFrame({"sex": sex, "ok": granted})
 
 
 @pytest.mark.parametrize("runs", [60, slow(2000)])
 @pytest.mark.parametrize("verb", [eh.measure_log, eh.impact])
 def test_the_verbs_fail_as_often_as_the_exact_chance_says(verb, runs):
     rng = np.random.default_rng(11)
-    expected = chance_to_fail(0.66 * HIGH, HIGH, EACH)
     failed = 0
     for _ in range(runs):
-        frame = people(rng, 0.66 * HIGH)
-        found = verb(frame, outcome="ok", over="sex", least_ratio=LEAST)
+        found = verb(
+            people(rng),
+            outcome="ok",
+            over="sex",
+            least_ratio=LEAST,
+        )
         failed += found.verdict == "fail"
-    low, high = binom.interval(0.9999, runs, expected)
-    assert low <= failed <= high
+    chance = chance_to_fail(LOW, HIGH, EACH)
+    fewest, most = binom.interval(0.9999, runs, chance)
+    assert fewest <= failed <= most
 
 
-RATES = {"a": 0.5, "b": 0.46, "c": LEAST * 0.5}
-"""The lowest rate is at the least ratio, and at the limit of the difference: both may pass."""
+RACES = ["a", "b", "c"]
+RATES = [0.5, 0.46, LEAST * 0.5]
+"""The lowest rate is at the least ratio, and at the limit of the difference."""
+APART = max(RATES) - min(RATES)
+SCORES = {
+    "rate difference of race": APART,
+    "rate ratio of race": LEAST,
+    "rate difference of sex": 0.0,
+    "rate ratio of sex": 1.0,
+}
+"""What is true of each finding."""
+LEVEL = 0.8
 
 
 def several(rng: np.random.Generator) -> pd.DataFrame:
     """Return decisions by three races, among whom sexes are treated alike."""
-    race = np.repeat(list(RATES), 150)
-    chance = np.repeat(list(RATES.values()), 150)
-    decided = rng.random(len(race)) < chance
-    sex = rng.choice(["F", "M"], len(race))
-    return pd.DataFrame({"race": race, "sex": sex, "ok": decided.astype(int)})
+    each = 150
+    race = np.repeat(RACES, each)
+    rate = np.repeat(RATES, each)
+    n = len(race)
+    columns = {
+        "race": race,
+        "sex": rng.choice(["F", "M"], n),
+        "ok": rng.random(n) < rate,
+    }
+    return pd.DataFrame(columns)
 
 
 @pytest.mark.parametrize("runs", [60, slow(2000)])
-def test_verdicts_hold_together_over_all_limits(runs):
-    """A score at its limit may fail by the definition of a difference, and must not of a ratio.
-
-    Whatever is false in any finding with a limit counts, in either direction.
-    """
+def test_all_that_has_a_limit_holds_together(runs):
+    """Where all intervals hold, no verdict is false, neither a pass nor a fail."""
     rng = np.random.default_rng(12)
-    level = 0.8
-    true_difference = max(RATES.values()) - min(RATES.values())
-    truths = {("race", False): true_difference, ("race", True): LEAST}
-    truths |= {("sex", False): 0.0, ("sex", True): 1.0}
-    wrong = 0
+    missed = 0
     for _ in range(runs):
         found = eh.measure_log(
             several(rng),
@@ -115,39 +153,36 @@ def test_verdicts_hold_together_over_all_limits(runs):
             over=[("race",), ("sex",)],
             limit=LIMIT,
             least_ratio=LEAST,
-            level=level,
+            level=LEVEL,
         )
-        missed = False
+        held = []
         for finding in found.findings:
-            truth = truths[finding.about[0], finding.least]
-            inside = finding.estimate.low - 1e-4 <= truth <= finding.estimate.high + 1e-4
-            missed |= not inside
-        wrong += missed
-    assert plausible(wrong, runs, level), wrong
+            truth = SCORES[finding.key]
+            held.append(covers(finding.estimate, truth, SLACK))
+        assert len(held) == 4
+        missed += not all(held)
+    assert plausible(missed, runs, LEVEL), missed
 
 
 @pytest.mark.parametrize("runs", [60, slow(2000)])
-def test_what_is_descriptive_holds_one_by_one(runs):
+def test_what_is_descriptive_holds_by_itself(runs):
     rng = np.random.default_rng(13)
-    level = 0.8
-    truth = max(RATES.values()) - min(RATES.values())
-    missed_apart = missed_groups = 0
+    missed_difference = 0
+    missed_rates = 0
     for _ in range(runs):
-        found = eh.impact(
-            several(rng), outcome="ok", over="race", least_ratio=LEAST, level=level
+        found = eh.measure_log(
+            several(rng),
+            outcome="ok",
+            over="race",
+            least_ratio=LEAST,
+            level=LEVEL,
         )
-        (table,) = found.details["impact"]
-        rates = [category["rate"] for category in table["categories"]]
-        assert all(rate["descriptive"] for rate in rates)
-        inside = [
-            rate["low"] <= true <= rate["high"]
-            for rate, true in zip(rates, RATES.values(), strict=True)
-        ]
-        missed_groups += not all(inside)
-        log = eh.measure_log(
-            several(rng), outcome="ok", over="race", least_ratio=LEAST, level=level
-        )
-        (apart,) = [finding for finding in log.findings if finding.descriptive]
-        missed_apart += not apart.estimate.low <= truth <= apart.estimate.high
-    assert plausible(missed_groups, runs, level), missed_groups
-    assert plausible(missed_apart, runs, level), missed_apart
+        (apart,) = [finding for finding in found.findings if finding.descriptive]
+        missed_difference += not covers(apart.estimate, APART, SLACK)
+        held = []
+        for group, rate in zip(apart.groups, RATES, strict=True):
+            assert group.estimate.descriptive
+            held.append(covers(group.estimate, rate, SLACK))
+        missed_rates += not all(held)
+    assert plausible(missed_difference, runs, LEVEL), missed_difference
+    assert plausible(missed_rates, runs, LEVEL), missed_rates

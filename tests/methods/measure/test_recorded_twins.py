@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from contextlib import suppress
 from functools import partial
 from itertools import product
 from typing import Any
@@ -95,14 +94,24 @@ def by_a_plain_loop(rows: list[tuple[Any, ...]]) -> tuple[int, int]:
     """Return how many rows have a twin, and how many have one with another outcome."""
     with_twin = 0
     different = 0
-    for sex, age, ok in rows:
-        outcomes = []
-        for other_sex, other_age, other_ok in rows:
-            if other_age == age and other_sex != sex:
-                outcomes.append(other_ok)
-        with_twin += bool(outcomes)
-        different += any(other != ok for other in outcomes)
+    for row in rows:
+        outcomes = outcomes_of_twins(row, rows)
+        if outcomes:
+            with_twin += 1
+        _, _, ok = row
+        if set(outcomes) - {ok}:
+            different += 1
     return with_twin, different
+
+
+def outcomes_of_twins(row: tuple[Any, ...], rows: list[tuple[Any, ...]]) -> list[Any]:
+    """Return the outcomes of those of the same age and another sex."""
+    sex, age, _ = row
+    outcomes = []
+    for other_sex, other_age, other_ok in rows:
+        if other_age == age and other_sex != sex:
+            outcomes.append(other_ok)
+    return outcomes
 
 
 ROW = st.tuples(st.sampled_from("FMX"), st.integers(0, 2), st.sampled_from("abc"))
@@ -132,20 +141,22 @@ def test_numbers_differ_by_a_share_of_their_spread(rows):
     # So many other values that the outcomes are on a scale; nobody of them has a twin.
     others = [("F", 9, number + 0.5) for number in range(60)]
     frame = pd.DataFrame([*rows, *others], columns=["sex", "age", "ok"])
-    with_twin = different = 0
-    found = {}
-    with suppress(DataError):
-        found = twins(frame).details
-    for sex, age, ok in rows:
-        numbers = [row[2] for row in rows if row[1] == age and row[0] != sex]
-        with_twin += bool(numbers)
-        least = found["differs"]["value"] if found else 0.0
-        different += any(abs(number - ok) > least for number in numbers)
+    with_twin, _ = by_a_plain_loop(rows)
     if not with_twin:
-        assert not found
+        refused(DataError, lambda: twins(frame), "no row has a twin")
         return
-    (table,) = found["twins"]
-    assert (table["with_twin"], table["different"]) == (with_twin, different)
+    details = twins(frame).details
+    least = details["differs"]["value"]
+    different = 0
+    for row in rows:
+        _, _, ok = row
+        numbers = outcomes_of_twins(row, rows)
+        apart = [abs(number - ok) for number in numbers]
+        if max(apart, default=0) > least:
+            different += 1
+    (table,) = details["twins"]
+    assert table["with_twin"] == with_twin
+    assert table["different"] == different
 
 
 def test_equal_rows_that_differ_are_noted():
@@ -300,12 +311,22 @@ def test_twins_among_real_people(adult):
         (name,) = finding.about
         others = [column for column in columns if column != name]
         alike = frame.groupby(others, dropna=False, observed=True)
-        with_twin = frame[alike[name].transform("nunique") > 1]
+        number_of_values = alike[name].transform("nunique")
+        with_twin = frame[number_of_values > 1]
         assert finding.estimate.n == len(with_twin)
-        counted = 0
+        different = 0
         for _, people in with_twin.groupby(others, dropna=False, observed=True):
-            for value, same in people.groupby(name, observed=True):
-                outcomes = set(people.loc[people[name] != value, "income"])
-                counted += sum(bool(outcomes - {income}) for income in same["income"])
-        assert finding.estimate.value == pytest.approx(counted / len(with_twin))
+            different += differing(people, name)
+        assert finding.estimate.value == pytest.approx(different / len(with_twin))
         assert finding.cases
+
+
+def differing(people: pd.DataFrame, name: str) -> int:
+    """Return how many of some people have another income than somebody of another kind."""
+    found = 0
+    for value, income in zip(people[name], people["income"], strict=True):
+        is_twin = people[name] != value
+        incomes = set(people.loc[is_twin, "income"])
+        if incomes - {income}:
+            found += 1
+    return found

@@ -76,10 +76,12 @@ class TwinLog:
     def refuse_groups(self, given: Mapping[str, Any]) -> None:
         """Refuse options that are for groups alone, and limits that are none."""
         for name, usual in OF_GROUPS.items():
-            if given[name] != usual:
-                value = clip(repr(given[name]))
-                raise UsageError(messages.OPTION_OF_GROUPS.format(option=name, value=value))
-        check_shares({"limit": messages.ALLOWED_LIMIT}, ("limit",), limit=self.limit)
+            value = given[name]
+            if value != usual:
+                shown = clip(repr(value))
+                raise UsageError(messages.OPTION_OF_GROUPS.format(option=name, value=shown))
+        allowed = {"limit": messages.ALLOWED_LIMIT}
+        check_shares(allowed, optional=("limit",), limit=self.limit)
 
     def equal_columns(self, columns: Sequence[str]) -> list[str]:
         """Return the columns in which twins are equal, but for those at issue."""
@@ -90,12 +92,13 @@ class TwinLog:
         if isinstance(given, str):
             given = [given]
         for name in given:
-            if name not in others:
-                raise UsageError(
-                    messages.FEATURE_NOT_A_COLUMN.format(
-                        feature=clip(repr(name)), choices=nearest(name, others)
-                    )
-                )
+            if name in others:
+                continue
+            shown = clip(repr(name))
+            choices = nearest(name, others)
+            raise UsageError(
+                messages.FEATURE_NOT_A_COLUMN.format(feature=shown, choices=choices)
+            )
         return list(given)
 
 
@@ -175,7 +178,8 @@ class RecordedTwins:
     def has_twin(self) -> Flags:
         """Which rows have a twin."""
         values_of = _distinct_by(self.alike, self.value)
-        return np.asarray(values_of[self.alike] > 1)
+        number_of_values = values_of[self.alike]
+        return number_of_values > 1
 
     @cached_property
     def differs(self) -> Flags:
@@ -184,46 +188,58 @@ class RecordedTwins:
             return self._further_apart(self.numbers)
         # Of all that is seen of those alike, what has another value and another outcome is left
         # when what shares one of them is taken away; what shares both is taken away twice.
-        combined = _pairs(self.value, self.outcome)
-        of_alike = _distinct_by(self.alike, combined)[self.alike]
-        with_value = _distinct_by(self._same, self.outcome)[self._same]
-        alike_and_outcome = _pairs(self.alike, self.outcome)
-        with_outcome = _distinct_by(alike_and_outcome, self.value)[alike_and_outcome]
-        return np.asarray(of_alike - with_value - with_outcome + 1 > 0)
+        seen = _pairs(self.value, self.outcome)
+        same_outcome = _pairs(self.alike, self.outcome)
+        of_alike = _distinct_by(self.alike, seen)
+        of_same = _distinct_by(self._same, self.outcome)
+        of_same_outcome = _distinct_by(same_outcome, self.value)
+        others = of_alike[self.alike] + 1
+        others -= of_same[self._same]
+        others -= of_same_outcome[same_outcome]
+        return others > 0
 
     def _further_apart(self, numbers: Floats) -> Flags:
+        """Return which rows have a twin that is further apart than the least that counts."""
         highest = self._highest_of_twins(numbers)
         lowest = -self._highest_of_twins(-numbers)
-        return (highest - numbers > self.least) | (numbers - lowest > self.least)
+        furthest = np.maximum(highest - numbers, numbers - lowest)
+        return furthest > self.least
 
     def _highest_of_twins(self, numbers: Floats) -> Floats:
         """Return the highest number of the twins of each row, -inf where it has none."""
-        rising = np.argsort(numbers, kind="stable")
-        top = np.zeros(_number_of(self.alike), dtype=np.intp)
-        # Of those alike the last one stays, which has the highest number.
-        top[self.alike[rising]] = rising
+        rising = np.lexsort((numbers, self.alike))
+        number_of_alike = np.bincount(self.alike)
+        last_of_alike = np.cumsum(number_of_alike) - 1
+        top = rising[last_of_alike]
         best = top[self.alike]
-        # Rows with the value of the highest row look at the highest row with another value.
-        others = np.full(len(top), -np.inf)
-        has_other_value = self.value != self.value[best]
-        np.maximum.at(others, self.alike[has_other_value], numbers[has_other_value])
-        return np.where(has_other_value, numbers[best], others[self.alike])
+        is_other = self.value != self.value[best]
+        # Rows with the value of the best one look at the best one of those with another value.
+        second = np.full(len(top), -np.inf)
+        alike_of_others = self.alike[is_other]
+        np.maximum.at(second, alike_of_others, numbers[is_other])
+        return np.where(is_other, numbers[best], second[self.alike])
+
+    def _rows(self, which: Flags) -> int:
+        """Return how many rows there are of some."""
+        sizes = self.sizes[which]
+        return int(sizes.sum())
 
     @property
     def unsteady(self) -> int:
         """How many rows have an equal with another outcome."""
         outcomes_of = _distinct_by(self._same, self.outcome)
-        return int(self.sizes[outcomes_of[self._same] > 1].sum())
+        number_of_outcomes = outcomes_of[self._same]
+        return self._rows(number_of_outcomes > 1)
 
     @property
     def number(self) -> int:
         """How many rows have a twin."""
-        return int(self.sizes[self.has_twin].sum())
+        return self._rows(self.has_twin)
 
     @property
     def different(self) -> int:
         """How many rows have a twin with another outcome."""
-        return int(self.sizes[self.differs].sum())
+        return self._rows(self.differs)
 
     def estimate(self, population: str) -> Estimate:
         """Return the share of rows with a twin that have one with another outcome."""
@@ -236,16 +252,19 @@ class RecordedTwins:
         first = np.sort(places)[:most]
         found = []
         for row in rows[first].tolist():
-            is_alike = self.alike == self.alike[row]
-            is_other = self.value != self.value[row]
-            twins = np.flatnonzero(is_alike & is_other & self._apart_from(row))
+            is_twin = self.alike == self.alike[row]
+            is_twin &= self.value != self.value[row]
+            is_twin &= self._apart_from(row)
+            twins = np.flatnonzero(is_twin)
             found.append((row, int(twins[0])))
         return found
 
     def _apart_from(self, row: int) -> Flags:
+        """Return which rows have another outcome than a row."""
         if self.numbers is None:
             return self.outcome != self.outcome[row]
-        return np.asarray(np.abs(self.numbers - self.numbers[row]) > self.least)
+        apart = np.abs(self.numbers - self.numbers[row])
+        return apart > self.least
 
 
 def _number_of(group: Positions) -> int:
