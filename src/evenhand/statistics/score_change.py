@@ -1,0 +1,216 @@
+"""ScoreChange: how a score changed from one version of the software to the next, with limits.
+
+There are three ways to know, and the first that can be had is taken:
+
+- Paired: both versions were asked the same inputs, as many as were fixed before any answer. Inputs
+  that both treat alike say nothing of a change, so that software that did not change is known not
+  to have changed after few of them.
+- Independent: as many inputs as were fixed before of the one version, and a rate of the other that
+  was sampled to a margin. The limits are those of the difference of two rates.
+- Apart: of any two estimates, the ends of the one interval minus those of the other. This holds
+  whatever the estimates are of, whatever rule ended them, and however they depend on each other.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evenhand.statistics.confidence_sequences import mixture_spread
+from evenhand.statistics.intervals import difference, spread
+from evenhand.statistics.paired_limits import are_counts, rise_limits
+from evenhand.statistics.stopping import calibration
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from evenhand.statistics.estimate import Estimate
+    from evenhand.statistics.intervals import Floats
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreChange:
+    """The new score minus the old one, and between what it lies with probability `level`.
+
+    Parameters
+    ----------
+    value, low, high
+        The change and its limits; positive where the score rose.
+    level
+        The probability with which the limits hold, for all findings of a check together; 1 where
+        both scores are exact.
+    n
+        How many inputs or rows of the new version it rests on.
+    method
+        How the limits were made: "paired", "independent" or "apart".
+
+    Examples
+    --------
+    >>> ScoreChange(0.2, 0.1, 0.3, 0.95, 500, "paired").paired
+    True
+    """
+
+    value: float
+    low: float
+    high: float
+    level: float
+    n: int
+    method: str
+
+    @property
+    def paired(self) -> bool:
+        """Whether both versions were asked the same inputs."""
+        return self.method == "paired"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the change as JSON holds it; an end that nothing bounds is None."""
+        return {
+            "value": _finite(self.value),
+            "low": _finite(self.low),
+            "high": _finite(self.high),
+            "level": self.level,
+            "n": self.n,
+            "paired": self.paired,
+            "method": self.method,
+        }
+
+    @classmethod
+    def from_dict(cls, table: Mapping[str, Any]) -> ScoreChange:
+        """Rebuild a change from `to_dict`."""
+        return cls(
+            _number(table["value"], math.nan),
+            _number(table["low"], -math.inf),
+            _number(table["high"], math.inf),
+            table["level"],
+            table["n"],
+            table["method"],
+        )
+
+
+def _finite(number: float) -> float | None:
+    return number if math.isfinite(number) else None
+
+
+def _number(number: float | None, otherwise: float) -> float:
+    return otherwise if number is None else float(number)
+
+
+def apart(new: Estimate, old: Estimate) -> ScoreChange:
+    """Return the change between any two estimates: what their intervals allow together.
+
+    Each of the two limits misses only where an end of either interval does, which for two-sided
+    intervals happens with half of the error of each.
+
+    >>> from evenhand.statistics.estimate import Estimate
+    >>> new = Estimate(0.3, 0.25, 0.35, 900, 0.95, "exact")
+    >>> change = apart(new, Estimate(0.1, 0.08, 0.12, 900, 0.95, "exact"))
+    >>> f"{change.value:.2f} ({change.low:.2f} to {change.high:.2f})"
+    '0.20 (0.13 to 0.27)'
+    """
+    return ScoreChange(
+        value=new.value - old.value,
+        low=new.low - old.high,
+        high=new.high - old.low,
+        level=min(new.level, old.level),
+        n=new.n,
+        method="apart",
+    )
+
+
+def independent(new: Floats, old: Estimate, *, level: float, among: int = 1) -> ScoreChange:
+    """Return the change of a rate from independent inputs, as many of them as were fixed before.
+
+    Parameters
+    ----------
+    new
+        Whether the new version hits each of them.
+    old
+        The old rate, which was sampled to a margin (its method is "exact").
+    level, among
+        The probability with which the limits of so many findings hold together.
+
+    >>> from evenhand.statistics.estimate import Estimate
+    >>> old = Estimate(0.1, 0.08, 0.12, 900, 0.95, "exact")
+    >>> change = independent(np.arange(1000) % 5 == 0, old, level=0.95)
+    >>> f"{change.value:.2f} ({change.low:.3f} to {change.high:.3f})"
+    '0.10 (0.066 to 0.134)'
+    """
+    n = len(new)
+    hits = float(new.sum())
+    error = (1 - level) / among
+    # The old run ended when its interval became narrow, which costs as much as it does there.
+    error *= calibration(error)
+    old_hits = round(old.value * old.n)
+    low, high = difference(hits, n, old_hits, old.n, 1 - error)
+    value = hits / n - old.value
+    return ScoreChange(
+        value,
+        min(float(low), value),
+        max(float(high), value),
+        level,
+        n,
+        "independent",
+    )
+
+
+def paired(new: Floats, old: Floats, *, level: float, among: int = 1) -> ScoreChange:
+    """Return the change of a score from the same inputs, as many of them as were fixed before.
+
+    Parameters
+    ----------
+    new, old
+        What either version did with each input, from 0 to 1: a column where the score is the mean,
+        and a column for each group where it is how far apart the means of groups are.
+    level, among
+        The probability with which the limits of so many findings hold together.
+
+    >>> old = np.arange(2000) % 10 == 0
+    >>> same = paired(old, old, level=0.95)
+    >>> f"{same.value:.1f} ({same.low:.4f} to {same.high:.4f})"
+    '0.0 (-0.0018 to 0.0018)'
+    """
+    error = (1 - level) / among
+    before = np.asarray(old, dtype=np.float64)
+    after = np.asarray(new, dtype=np.float64)
+    if before.ndim == 1:
+        value = float(after.mean() - before.mean())
+        low, high = rise_limits(before, after, error / 2)
+    else:
+        value = float(np.ptp(after.mean(axis=0)) - np.ptp(before.mean(axis=0)))
+        low, high = _spread_limits(before, after, error)
+    return ScoreChange(
+        value, min(low, value), max(high, value), level, len(after), "paired"
+    )
+
+
+def _spread_limits(before: Floats, after: Floats, error: float) -> tuple[float, float]:
+    """Return limits of how much further apart the means of groups are.
+
+    They are no further apart than before by more than any two groups moved away from each other,
+    and no further than the limits of both distances allow. Each gets half of the error.
+    """
+    groups = before.shape[1]
+    new_low, new_high = _distance(after, error / 4)
+    old_low, old_high = _distance(before, error / 4)
+    tail = error / 4 / groups
+    moves = [rise_limits(before[:, at], after[:, at], tail) for at in range(groups)]
+    lows = np.array([low for low, _ in moves])
+    highs = np.array([high for _, high in moves])
+    # How far the first of two groups moved away from the second.
+    most = highs[:, None] - lows[None, :]
+    least = lows[:, None] - highs[None, :]
+    others = ~np.eye(groups, dtype=np.bool_)
+    low = max(new_low - old_high, float(least[others].min()))
+    high = min(new_high - old_low, float(most[others].max()))
+    return low, high
+
+
+def _distance(column: Floats, error: float) -> tuple[float, float]:
+    """Return limits of how far apart the means of the groups are."""
+    interval = spread if are_counts(column) else mixture_spread
+    sizes = np.full(column.shape[1], len(column))
+    low, high = interval(column.sum(axis=0), sizes, 1 - error)
+    return float(low), float(high)
