@@ -1,12 +1,13 @@
 """ScoreChange: how a score changed from one version of the software to the next, with limits.
 
-There are three ways to know, and the first that can be had is taken:
+There are four ways to know, and the first that can be had is taken:
 
 - Paired: both versions were asked the same inputs, as many as were fixed before any answer. Inputs
   that both treat alike say nothing of a change, so that software that did not change is known not
   to have changed after few of them.
 - Independent: as many inputs as were fixed before of the one version, and a rate of the other that
   was sampled to a margin. The limits are those of the difference of two rates.
+- Unchanged: of given rows that both versions were asked, the same score to the last digit.
 - Apart: of any two estimates, the ends of the one interval minus those of the other. This holds
   whatever the estimates are of, whatever rule ended them, and however they depend on each other.
 """
@@ -15,10 +16,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evenhand.runtime.errors import UsageError
 from evenhand.statistics.confidence_sequences import mixture_spread
 from evenhand.statistics.intervals import difference, spread
 from evenhand.statistics.paired_limits import are_counts, rise_limits
@@ -45,7 +48,9 @@ class ScoreChange:
     n
         How many inputs or rows of the new version it rests on.
     method
-        How the limits were made: "paired", "independent" or "apart".
+        How the limits were made: "paired", "independent", "unchanged" or "apart".
+    unit
+        What the numbers are: a difference of rates, or an amount.
 
     Examples
     --------
@@ -59,11 +64,12 @@ class ScoreChange:
     level: float
     n: int
     method: str
+    unit: str = "rate"
 
     @property
     def paired(self) -> bool:
         """Whether both versions were asked the same inputs."""
-        return self.method == "paired"
+        return self.method in ("paired", "unchanged")
 
     def to_dict(self) -> dict[str, Any]:
         """Return the change as JSON holds it; an end that nothing bounds is None."""
@@ -75,6 +81,7 @@ class ScoreChange:
             "n": self.n,
             "paired": self.paired,
             "method": self.method,
+            "unit": self.unit,
         }
 
     @classmethod
@@ -87,7 +94,21 @@ class ScoreChange:
             table["level"],
             table["n"],
             table["method"],
+            table["unit"],
         )
+
+
+def check_tolerance(tolerance: float) -> float:
+    """Return how much worse a score may be, if it lies in [0, 1].
+
+    >>> check_tolerance(0.01)
+    0.01
+    """
+    if not isinstance(tolerance, Real) or not 0 <= tolerance <= 1:
+        raise UsageError(
+            f"tolerance is {tolerance!r}; it must lie between 0 and 1, for example 0.01"
+        )
+    return float(tolerance)
 
 
 def _finite(number: float) -> float | None:
@@ -96,6 +117,16 @@ def _finite(number: float) -> float | None:
 
 def _number(number: float | None, otherwise: float) -> float:
     return otherwise if number is None else float(number)
+
+
+def unchanged(score: Estimate) -> ScoreChange:
+    """Return that a score of given rows is what it was of the same rows.
+
+    >>> from evenhand.statistics.estimate import Estimate
+    >>> unchanged(Estimate(0.1, 0.08, 0.12, 900, 0.95, "exact")).value
+    0.0
+    """
+    return ScoreChange(0.0, 0.0, 0.0, 1.0, score.n, "unchanged", score.unit)
 
 
 def apart(new: Estimate, old: Estimate) -> ScoreChange:
@@ -117,6 +148,7 @@ def apart(new: Estimate, old: Estimate) -> ScoreChange:
         level=min(new.level, old.level),
         n=new.n,
         method="apart",
+        unit=new.unit,
     )
 
 

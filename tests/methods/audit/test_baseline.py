@@ -20,10 +20,12 @@ from evenhand.methods.compare.comparison import Baseline, Comparison, Standing
 from evenhand.methods.compare.regions import REGIONS
 from evenhand.results.baseline import (
     BETTER,
+    CROSSED,
     NEW,
     ROSE,
     SAME,
     STATES,
+    UNSURE,
     WORSE,
     BaselineComparison,
     held,
@@ -104,14 +106,20 @@ def bound(
         ((0.0, 0.01), None, NEW, "pass"),
         ((0.31, 0.4), (0.2, 0.3), WORSE, "fail"),
         ((0.03, 0.3), (0.0, 0.02), WORSE, "fail"),  # undecided by itself, and clearly worse
-        ((0.3, 0.4), (0.2, 0.3), SAME, "pass"),  # the intervals touch
+        ((0.3, 0.4), (0.2, 0.3), UNSURE, "undecided"),  # the intervals touch
+        ((0.3, 0.305), (0.299, 0.3), SAME, "pass"),  # worse by a fifth of the limit at most
+        ((0.301, 0.305), (0.299, 0.3), SAME, "pass"),
+        ((0.301, 0.312), (0.299, 0.3), UNSURE, "undecided"),  # worse, and perhaps too much
         ((0.02, 0.04), (0.0, 0.01), ROSE, "pass"),
         ((0.2, 0.3), (0.31, 0.4), BETTER, "pass"),
         ((0.0, 0.01), (0.31, 0.4), BETTER, "pass"),
-        ((0.06, 0.1), (0.0, 0.3), SAME, "pass"),  # it was undecided, and is decided now
-        ((0.03, 0.1), (0.06, 0.3), SAME, "pass"),
-        ((0.03, 0.1), (0.0, 0.049), SAME, "undecided"),
+        # It was undecided, which excuses nothing.
+        ((0.06, 0.1), (0.0, 0.3), CROSSED, "fail"),
+        ((0.051, 0.052), (0.045, 0.052), SAME, "undecided"),
+        ((0.03, 0.1), (0.06, 0.3), UNSURE, "undecided"),
+        ((0.03, 0.1), (0.0, 0.049), UNSURE, "undecided"),
         ((0.05, 0.1), (0.0, 0.049), WORSE, "fail"),
+        ((0.0505, 0.051), (0.049, 0.0495), CROSSED, "fail"),  # by little, but over the limit
     ],
 )
 def test_a_score_is_held_against_the_one_before(now, before, state, verdict):
