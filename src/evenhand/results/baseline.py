@@ -11,7 +11,6 @@ A score is held against the old one by the limits of its change (`statistics/sco
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -81,20 +80,15 @@ class BaselineComparison:
         change = self.change
         if change is None:
             return ""
-        is_rate = change.unit == Estimate.unit
-        unit = "points" if is_rate else change.unit
-        if math.isfinite(change.high - change.low):
-            size = number_text.spread(change.value, change.low, change.high, unit, sign="+")
-        else:
-            size = number_text.amount(change.value, sign="+")
-        text = f"change {size}"
+        text = f"change {_size(change)}"
         if change.paired:
             text = f"{text}, on the same inputs"
         if self.tolerance is None:
             return text
-        tolerance = number_text.amount(self.tolerance)
-        if is_rate:
+        if change.unit == Estimate.unit:
             tolerance = number_text.points_plain(self.tolerance)
+        else:
+            tolerance = number_text.amount(self.tolerance)
         return f"{text}; tolerance {tolerance}"
 
     @property
@@ -128,6 +122,15 @@ class BaselineComparison:
             change=None if change is None else ScoreChange.from_dict(change),
             tolerance=table.get("tolerance"),
         )
+
+
+def _size(change: ScoreChange) -> str:
+    """Return a change with its limits: of rates in points, of amounts in their own unit."""
+    ends = (change.low, change.high)
+    if change.unit == Estimate.unit:
+        return number_text.spread(change.value, *ends, "points", sign="+")
+    size = number_text.amount(change.value, sign="+")
+    return f"{size} ({number_text.amount_between(*ends, sign='+')})"
 
 
 def hold(

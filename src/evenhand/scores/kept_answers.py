@@ -21,7 +21,7 @@ import numpy as np
 from evenhand.population.samplers import Draws, Uniform, Within, is_rows
 from evenhand.scores.groups import Groups
 from evenhand.scores.twins import hits
-from evenhand.statistics.score_change import independent, paired
+from evenhand.statistics.score_change import apart, independent, paired, sampled
 from evenhand.subject.view import views_for
 
 if TYPE_CHECKING:
@@ -53,6 +53,8 @@ MOST_ASKED = 400_000
 """The most inputs that are asked for one score in order to keep the answers."""
 MOST_GROUPS = 64
 """The most groups of a score whose answers are kept."""
+_BLOCK = 2_000
+"""Draws of one group that are made at once."""
 MOST_SCORES = 32
 """The most scores of a check whose answers are kept."""
 
@@ -117,6 +119,11 @@ class KeptAnswers:
             answers = np.unpackbits(bits, count=math.prod(shape)).astype(np.bool_)
         return cls(table["key"], table["seed"], table["digest"], answers.reshape(shape))
 
+    @property
+    def counted(self) -> bool:
+        """Whether they are hits, whose share is the score."""
+        return self.answers.ndim == 1 and self.answers.dtype == np.bool_
+
     def same_inputs(self, other: KeptAnswers) -> bool:
         """Return whether both are the answers to the same inputs."""
         return self.digest == other.digest and self.answers.shape == other.answers.shape
@@ -133,19 +140,20 @@ def change_of(
 ) -> ScoreChange | None:
     """Return how a score changed, as far as answers that were kept tell it; None where they do not.
 
-    Where both versions answered the same inputs, they are paired. Otherwise what was kept of the
-    new version is an independent sample beside an old rate that was sampled to a margin.
+    Where both versions answered the same inputs, they are paired. Otherwise each was asked inputs
+    of its own: those of another space or seed are another stream. Where the old version kept
+    nothing, its estimate stands beside the sample of the new one.
     """
     if kept is None or level == 1 or old.key != finding.key:
         return None
-    if old_kept is not None and kept.same_inputs(old_kept):
+    if old_kept is None:
+        return apart(sampled(kept.answers, level=level, among=among), old.estimate)
+    if kept.same_inputs(old_kept):
         return paired(kept.answers, old_kept.answers, level=level, among=among)
-    is_count = kept.answers.ndim == 1 and kept.answers.dtype == np.bool_
-    to_a_margin = old.estimate.method.startswith("exact") and old.estimate.n > 0
-    same_population = old.estimate.population == finding.estimate.population
-    if is_count and to_a_margin and same_population:
-        return independent(kept.answers, old.estimate, level=level, among=among)
-    return None
+    if kept.counted and old_kept.counted:
+        return independent(kept.answers, old_kept.answers, level=level, among=among)
+    new_score = sampled(kept.answers, level=level, among=among)
+    return apart(new_score, sampled(old_kept.answers, level=level, among=among))
 
 
 @dataclass(frozen=True)
@@ -208,7 +216,7 @@ class Keeping:
             asked=draws * question.cost,
         )
 
-    def _question(self, finding: Finding) -> _Question | None:
+    def _question(self, finding: Finding) -> _NumberedDraws | None:
         """Return how to ask what a finding is about; None where no draws can tell it."""
         is_sampled = finding.unit == "rate" and finding.estimate.level < 1
         if not is_sampled or finding.score not in KINDS or not finding.about:
@@ -217,7 +225,7 @@ class Keeping:
         view = self._view(finding)
         if sampler is None or view is None:
             return None
-        question = _Question(view, sampler, finding.score, tuple(finding.about))
+        question = _NumberedDraws(view, sampler, finding.score, tuple(finding.about))
         return question if question.cost else None
 
     def _population(self, finding: Finding) -> Sampler | None:
@@ -252,7 +260,7 @@ class Keeping:
 
 
 @dataclass(frozen=True)
-class _Question:
+class _NumberedDraws:
     """What is asked of each draw: twins for a causal score, else somebody of each group."""
 
     view: View
@@ -279,14 +287,15 @@ class _Question:
     def points(self, seed: int, draws: int) -> Points:
         """Return the inputs that are drawn, those of one group after those of another."""
         space = self.view.subject.space
-        name = ("kept", self.kind, *self.names)
+        # Draws from another space are others, and not those of this one in other words.
+        name = ("kept", space.digest, self.kind, *self.names)
         if self.kind == "causal":
             return Draws(self.sampler, space, seed, *name).take(0, draws)
         groups = Groups(space, self.names)
         parts = []
         for group in self._members():
             inside = Within(self.sampler, groups, group)
-            of_group = Draws(inside, space, seed, *name, group, block=draws)
+            of_group = Draws(inside, space, seed, *name, group, block=_BLOCK)
             parts.append(of_group.take(0, draws))
         return np.asfortranarray(np.concatenate(parts))
 
@@ -300,7 +309,7 @@ class _Question:
         return by_group.astype(np.bool_ if self.view.counts else np.float32)
 
 
-def _digest(question: _Question, points: Points) -> str:
+def _digest(question: _NumberedDraws, points: Points) -> str:
     """Return the digest of inputs: whom they stand for, and not only by which codes."""
     space = question.view.subject.space
     content = hashlib.sha256(space.digest.encode())

@@ -5,8 +5,8 @@ There are four ways to know, and the first that can be had is taken:
 - Paired: both versions were asked the same inputs, as many as were fixed before any answer. Inputs
   that both treat alike say nothing of a change, so that software that did not change is known not
   to have changed after few of them.
-- Independent: as many inputs as were fixed before of the one version, and a rate of the other that
-  was sampled to a margin. The limits are those of the difference of two rates.
+- Independent: each version was asked inputs of its own, as many as were fixed before. The limits
+  are those of the difference of two rates.
 - Unchanged: of given rows that both versions were asked, the same score to the last digit.
 - Apart: of any two estimates, the ends of the one interval minus those of the other. This holds
   whatever the estimates are of, whatever rule ended them, and however they depend on each other.
@@ -22,15 +22,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand.runtime.errors import UsageError
+from evenhand.statistics.betting import bet
 from evenhand.statistics.confidence_sequences import mixture_spread
-from evenhand.statistics.intervals import difference, spread
+from evenhand.statistics.estimate import Estimate
+from evenhand.statistics.intervals import clopper_pearson, difference, spread
 from evenhand.statistics.paired_limits import are_counts, rise_limits
-from evenhand.statistics.stopping import calibration
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from evenhand.statistics.estimate import Estimate
     from evenhand.statistics.intervals import Floats
 
 
@@ -122,7 +122,6 @@ def _number(number: float | None, otherwise: float) -> float:
 def unchanged(score: Estimate) -> ScoreChange:
     """Return that a score of given rows is what it was of the same rows.
 
-    >>> from evenhand.statistics.estimate import Estimate
     >>> unchanged(Estimate(0.1, 0.08, 0.12, 900, 0.95, "exact")).value
     0.0
     """
@@ -135,7 +134,6 @@ def apart(new: Estimate, old: Estimate) -> ScoreChange:
     Each of the two limits misses only where an end of either interval does, which for two-sided
     intervals happens with half of the error of each.
 
-    >>> from evenhand.statistics.estimate import Estimate
     >>> new = Estimate(0.3, 0.25, 0.35, 900, 0.95, "exact")
     >>> change = apart(new, Estimate(0.1, 0.08, 0.12, 900, 0.95, "exact"))
     >>> f"{change.value:.2f} ({change.low:.2f} to {change.high:.2f})"
@@ -152,40 +150,62 @@ def apart(new: Estimate, old: Estimate) -> ScoreChange:
     )
 
 
-def independent(new: Floats, old: Estimate, *, level: float, among: int = 1) -> ScoreChange:
-    """Return the change of a rate from independent inputs, as many of them as were fixed before.
+def independent(new: Floats, old: Floats, *, level: float, among: int = 1) -> ScoreChange:
+    """Return the change of a rate from two samples, of sizes that were fixed before.
 
     Parameters
     ----------
-    new
-        Whether the new version hits each of them.
-    old
-        The old rate, which was sampled to a margin (its method is "exact").
+    new, old
+        Whether either version hits each of its inputs.
     level, among
         The probability with which the limits of so many findings hold together.
 
-    >>> from evenhand.statistics.estimate import Estimate
-    >>> old = Estimate(0.1, 0.08, 0.12, 900, 0.95, "exact")
-    >>> change = independent(np.arange(1000) % 5 == 0, old, level=0.95)
+    >>> numbers = np.arange(1000)
+    >>> change = independent(numbers % 5 == 0, numbers % 10 == 0, level=0.95)
     >>> f"{change.value:.2f} ({change.low:.3f} to {change.high:.3f})"
-    '0.10 (0.066 to 0.134)'
+    '0.10 (0.068 to 0.132)'
     """
-    n = len(new)
-    hits = float(new.sum())
     error = (1 - level) / among
-    # The old run ended when its interval became narrow, which costs as much as it does there.
-    error *= calibration(error)
-    old_hits = round(old.value * old.n)
-    low, high = difference(hits, n, old_hits, old.n, 1 - error)
-    value = hits / n - old.value
+    hits, old_hits = float(new.sum()), float(old.sum())
+    value = hits / len(new) - old_hits / len(old)
+    low, high = difference(hits, len(new), old_hits, len(old), 1 - error)
     return ScoreChange(
         value,
         min(float(low), value),
         max(float(high), value),
         level,
-        n,
+        len(new),
         "independent",
     )
+
+
+def sampled(answers: Floats, *, level: float, among: int = 1) -> Estimate:
+    """Return the score of a sample whose size was fixed before: a mean, or a distance of means.
+
+    Parameters
+    ----------
+    answers
+        As for `paired`.
+    level, among
+        The probability with which the intervals of so many findings hold together.
+
+    >>> print(sampled(np.arange(1000) % 5 == 0, level=0.95))
+    20.0 % (17.6 % to 22.6 %, 95 % level, n = 1,000, fixed size)
+    """
+    column = np.asarray(answers, dtype=np.float64)
+    error = (1 - level) / among
+    if column.ndim == 2:
+        value = float(np.ptp(column.mean(axis=0)))
+        low, high = _distance(column, error)
+    elif are_counts(column):
+        value = float(column.mean())
+        low, high = map(float, clopper_pearson(column.sum(), len(column), 1 - error))
+    else:
+        value = float(column.mean())
+        low, high = (float(end[0]) for end in bet(column, error / 2))
+    low = min(low, value)
+    high = max(high, value)
+    return Estimate(value, low, high, len(column), level, "fixed size")
 
 
 def paired(new: Floats, old: Floats, *, level: float, among: int = 1) -> ScoreChange:
