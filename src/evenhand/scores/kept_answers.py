@@ -1,8 +1,8 @@
 """KeptAnswers: how software answered numbered draws, so that its next version is asked the same.
 
 The inputs need not be kept: draw i of a named stream is the same input in every run, so that their
-number, the seed and a digest are enough. What is kept is one bit for each draw (and group): 2,000
-draws take 336 characters of JSON.
+number, the seed and a digest are enough. What is kept is one bit for each draw (and group): 10,000
+draws take 1,668 characters of JSON.
 
 How many draws there are is fixed before any answer is known, and their stream is one that no score
 is measured on.
@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand.population.samplers import Draws, Uniform, Within, is_rows
+from evenhand.results.baseline import tolerance_of
 from evenhand.scores.groups import Groups
 from evenhand.scores.twins import hits
 from evenhand.statistics.score_change import apart, independent, paired, sampled
@@ -38,14 +39,15 @@ if TYPE_CHECKING:
 
 KINDS = ("causal", "group")
 """The scores whose answers can be kept."""
-DRAWS = 2_000
-"""The fewest draws that are kept of cheap software."""
+DRAWS, DRAWS_EXPENSIVE = 2_000, 100
+"""The fewest draws whose answers are kept; fewer where an answer is expensive."""
 MOST_DRAWS = 20_000
-TOLERANCES, TOLERANCES_EXPENSIVE = 20, 5
+TOLERANCES, TOLERANCES_EXPENSIVE = 100, 5
 """So many draws, divided by the tolerance, are kept.
 
 Software that did not change is known not to be worse by more than the tolerance after
-log(2 / error) / tolerance draws, 3.7 / tolerance at a level of 95 %.
+log(2 / error) / tolerance draws, 3.7 / tolerance at a level of 95 %. Where other inputs are
+discriminated against than before, it takes more.
 """
 FEWEST_DRAWS = 100
 """With fewer draws nothing is kept, as they could not tell anything."""
@@ -156,6 +158,20 @@ def change_of(
     return apart(new_score, sampled(old_kept.answers, level=level, among=among))
 
 
+def draws_for(tolerance: float | None, *, expensive: bool = False) -> int:
+    """Return how many draws are asked in order to keep the answers, if that is not too many.
+
+    >>> draws_for(0.01), draws_for(0.01, expensive=True), draws_for(None)
+    (10000, 500, 2000)
+    """
+    fewest, wanted = DRAWS, TOLERANCES
+    if expensive:
+        fewest, wanted = DRAWS_EXPENSIVE, TOLERANCES_EXPENSIVE
+    if not tolerance:
+        return fewest
+    return min(max(fewest, math.ceil(wanted / tolerance)), MOST_DRAWS)
+
+
 @dataclass(frozen=True)
 class Keeping:
     """Which draws are asked in order to keep the answers.
@@ -246,16 +262,8 @@ class Keeping:
 
     def _draws(self, finding: Finding, cost: int, left: float) -> int:
         """Return how many draws to ask, from the tolerance and the cost alone."""
-        tolerance = self.tolerance
-        if tolerance is None and finding.limit is not None:
-            tolerance = finding.limit / 5
-        if self.subject.adapter.expensive:
-            fewest, wanted = FEWEST_DRAWS, TOLERANCES_EXPENSIVE
-        else:
-            fewest, wanted = DRAWS, TOLERANCES
-        draws = DRAWS
-        if tolerance:
-            draws = min(max(fewest, math.ceil(wanted / tolerance)), MOST_DRAWS)
+        tolerance = tolerance_of(finding, self.tolerance)
+        draws = draws_for(tolerance, expensive=self.subject.adapter.expensive)
         return int(min(draws, MOST_ASKED // cost, left // cost))
 
 

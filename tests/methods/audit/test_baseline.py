@@ -120,7 +120,12 @@ def bound(
         ((0.03, 0.1), (0.06, 0.3), UNSURE, "undecided"),
         ((0.03, 0.1), (0.0, 0.049), UNSURE, "undecided"),
         ((0.05, 0.1), (0.0, 0.049), WORSE, "fail"),
-        ((0.0505, 0.051), (0.049, 0.0495), CROSSED, "fail"),  # by little, but over the limit
+        (
+            (0.0505, 0.051),
+            (0.049, 0.0495),
+            CROSSED,
+            "fail",
+        ),  # by little, but over the limit
     ],
 )
 def test_a_score_is_held_against_the_one_before(now, before, state, verdict):
@@ -164,7 +169,9 @@ def test_the_change_and_the_tolerance_are_fields():
     table = worse_now.to_dict()
     assert table["change"]["paired"] is False
     assert table["tolerance"] == 0.01
-    assert worse_now.text == "worse; change +20.0 points (+16.0 to +24.0); tolerance 1 point"
+    assert (
+        worse_now.text == "worse; change +20.0 points (+16.0 to +24.0); tolerance 1 point"
+    )
     # Documents of before had no such fields.
     del table["change"], table["tolerance"]
     assert BaselineComparison.from_dict(table).change is None
@@ -195,7 +202,9 @@ def test_a_tolerance_of_rates_is_not_one_of_amounts():
 def test_a_tolerance_is_a_share(tolerance):
     old = result(finding(0.1, 0.2))
     refused(UsageError, lambda: hold(old, old, tolerance=tolerance), "tolerance")
-    refused(UsageError, lambda: eh.audit(biased(5), SPACE, tolerance=tolerance), "tolerance")
+    refused(
+        UsageError, lambda: eh.audit(biased(5), SPACE, tolerance=tolerance), "tolerance"
+    )
 
 
 def test_what_has_no_limit_fails_only_where_it_is_surely_worse():

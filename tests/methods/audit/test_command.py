@@ -310,7 +310,8 @@ def test_a_baseline_may_be_written_over(run, project):
     done = run("audit", "--baseline", "old.json", "--json", "old.json", expect=0)
     assert done.audit("old.json").exit_code == 0
     assert (
-        run("audit", "--baseline", "old.json", expect=0).out.count("baseline: not worse") == 1
+        run("audit", "--baseline", "old.json", expect=0).out.count("baseline: not worse")
+        == 1
     )
 
 
