@@ -165,9 +165,9 @@ class CheckResult:
             table["found"] = self.found.to_dict() if whole else self.found.digest
         if self.held:
             table["held"] = [comparison.to_dict() for comparison in self.held]
-        if self.kept and whole:
+        if self.kept:
             table["kept"] = [answers.to_dict() for answers in self.kept]
-        if self.rows and whole:
+        if self.rows:
             table["rows"] = self.rows
         return table
 
