@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 import pytest
-from benchmarks.baseline import WAYS, Audits, Versions, verdicts
 
 import evenhand as eh
 from evenhand.results.baseline import NEW, WORSE, hold
 from evenhand.statistics.estimate import Verdict
 from evenhand.statistics.score_change import paired
+from tests.support.benchmarks import benchmark
 from tests.support.simulation import covers, plausible, slow
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from evenhand.results.result import Result
 
+simulated = benchmark("baseline")
 LEVEL = 0.8
 """A low level, so that a share that is too high shows in few runs."""
 LARGE = slow(25)
@@ -166,31 +167,31 @@ def test_unchanged_software_is_called_worse_no_more_often_than_the_level_allows(
 
 
 UNCHANGED = (
-    Versions(0.08, 0.08),
-    Versions(0.08, 0.08, stay=0.5),
-    Versions(0.08, 0.08, stay=0.0),
-    Versions(0.3, 0.3, stay=0.5),
+    simulated.Versions(0.08, 0.08),
+    simulated.Versions(0.08, 0.08, stay=0.5),
+    simulated.Versions(0.08, 0.08, stay=0.0),
+    simulated.Versions(0.3, 0.3, stay=0.5),
 )
 """Software that is the same, or that was trained anew and discriminates as much."""
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", simulated.WAYS)
 @pytest.mark.parametrize("versions", UNCHANGED)
 @pytest.mark.parametrize("runs", [25, slow(2000)])
 def test_unchanged_scores_fail_no_more_often_than_the_level_allows(way, versions, runs):
     for limit in (0.05, 0.1):
-        counts = verdicts(Audits(limit, LEVEL), versions, way, runs)
+        counts = simulated.verdicts(simulated.Audits(limit, LEVEL), versions, way, runs)
         assert plausible(counts[Verdict.FAIL], runs, LEVEL), counts
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", simulated.WAYS)
 @pytest.mark.parametrize("runs", [25, slow(2000)])
 def test_a_score_that_rises_by_the_tolerance_passes_no_more_often_than_the_level_allows(
     way, runs
 ):
     """Both are over the limit, so that nothing but the change can let them pass."""
-    versions = Versions(0.3, 0.311, stay=0.9)
-    counts = verdicts(Audits(0.05, LEVEL), versions, way, runs)
+    versions = simulated.Versions(0.3, 0.311, stay=0.9)
+    counts = simulated.verdicts(simulated.Audits(0.05, LEVEL), versions, way, runs)
     assert plausible(counts[Verdict.PASS], runs, LEVEL), counts
 
 
@@ -198,19 +199,21 @@ def test_a_score_that_rises_by_the_tolerance_passes_no_more_often_than_the_level
 @pytest.mark.parametrize("stay", [1.0, 0.5])
 @pytest.mark.parametrize("runs", [25, slow(2000)])
 def test_a_rise_from_8_to_30_per_cent_fails(limit, stay, runs):
-    versions = Versions(0.08, 0.3, stay)
+    versions = simulated.Versions(0.08, 0.3, stay)
     for way in ("same inputs", "other inputs", "one sample"):
-        counts = verdicts(Audits(limit), versions, way, runs)
+        counts = simulated.verdicts(simulated.Audits(limit), versions, way, runs)
         assert counts[Verdict.FAIL] >= 0.95 * runs, (way, counts)
     # Runs that stopped early may not tell, but nothing passes.
-    counts = verdicts(Audits(limit), versions, "estimates", runs)
+    counts = simulated.verdicts(simulated.Audits(limit), versions, "estimates", runs)
     assert not counts[Verdict.PASS]
 
 
 @pytest.mark.parametrize("runs", [25, slow(2000)])
 def test_software_that_did_not_change_passes_where_its_answers_were_kept(runs):
     for score in (0.08, 0.3):
-        counts = verdicts(Audits(0.05), Versions(score, score), "same inputs", runs)
+        counts = simulated.verdicts(
+            simulated.Audits(0.05), simulated.Versions(score, score), "same inputs", runs
+        )
         assert counts[Verdict.PASS] >= 0.99 * runs, counts
 
 

@@ -31,7 +31,11 @@ from evenhand.statistics.paired_limits import are_counts, rise_limits
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from numpy.typing import NDArray
+
     from evenhand.statistics.intervals import Floats
+
+    Column = NDArray[np.bool_] | NDArray[np.floating[Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +154,7 @@ def apart(new: Estimate, old: Estimate) -> ScoreChange:
     )
 
 
-def independent(new: Floats, old: Floats, *, level: float, among: int = 1) -> ScoreChange:
+def independent(new: Column, old: Column, *, level: float, among: int = 1) -> ScoreChange:
     """Return the change of a rate from two samples, of sizes that were fixed before.
 
     Parameters
@@ -179,7 +183,7 @@ def independent(new: Floats, old: Floats, *, level: float, among: int = 1) -> Sc
     )
 
 
-def sampled(answers: Floats, *, level: float, among: int = 1) -> Estimate:
+def sampled(answers: Column, *, level: float, among: int = 1) -> Estimate:
     """Return the score of a sample whose size was fixed before: a mean, or a distance of means.
 
     Parameters
@@ -208,7 +212,7 @@ def sampled(answers: Floats, *, level: float, among: int = 1) -> Estimate:
     return Estimate(value, low, high, len(column), level, "fixed size")
 
 
-def paired(new: Floats, old: Floats, *, level: float, among: int = 1) -> ScoreChange:
+def paired(new: Column, old: Column, *, level: float, among: int = 1) -> ScoreChange:
     """Return the change of a score from the same inputs, as many of them as were fixed before.
 
     Parameters
