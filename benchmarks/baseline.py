@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from evenhand.results.baseline import BaselineComparison
+    from evenhand.results.score_change import ScoreChange
     from evenhand.statistics.estimate import Estimate
-    from evenhand.statistics.score_change import ScoreChange
 
 WAYS = ("same inputs", "other inputs", "one sample", "estimates")
 """What is known of both versions: their answers to the same inputs or to others, those of the new

@@ -10,8 +10,8 @@ import pytest
 
 import evenhand as eh
 from evenhand.results.baseline import NEW, WORSE, hold
+from evenhand.results.score_change import paired
 from evenhand.statistics.estimate import Verdict
-from evenhand.statistics.score_change import paired
 from tests.support.benchmarks import benchmark
 from tests.support.simulation import covers, plausible, slow
 

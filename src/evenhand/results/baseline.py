@@ -1,6 +1,6 @@
 """BaselineComparison: a finding against that of a baseline, so that only what got worse fails.
 
-A score is held against the old one by the limits of its change (`statistics/score_change.py`):
+A score is held against the old one by the limits of its change (`results/score_change.py`):
 
 - It is clearly worse where the lower limit of the change is over 0, and the change itself over a
   stated tolerance. Where nothing has changed, this happens with at most the probability that the
@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 from evenhand.results.document import RANK
 from evenhand.results.evidence import Finding, key_of
+from evenhand.results.score_change import ScoreChange, apart, check_tolerance
 from evenhand.runtime import number_text
 from evenhand.space.rule import Rule
 from evenhand.statistics.estimate import Estimate, Verdict, Witnesses
-from evenhand.statistics.score_change import ScoreChange, apart, check_tolerance
 from evenhand.verbs import verb_of
 
 if TYPE_CHECKING:

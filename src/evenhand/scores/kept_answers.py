@@ -20,9 +20,9 @@ import numpy as np
 
 from evenhand.population.samplers import Draws, Uniform, Within, is_rows
 from evenhand.results.baseline import tolerance_of
+from evenhand.results.score_change import apart, independent, paired, sampled
 from evenhand.scores.groups import Groups
 from evenhand.scores.twins import hits
-from evenhand.statistics.score_change import apart, independent, paired, sampled
 from evenhand.subject.view import views_for
 
 if TYPE_CHECKING:
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
     from evenhand.population.samplers import Sampler
     from evenhand.results.evidence import Finding
+    from evenhand.results.score_change import ScoreChange
     from evenhand.space.feature import Points
-    from evenhand.statistics.score_change import ScoreChange
     from evenhand.subject.subject import Subject
     from evenhand.subject.view import View
 

@@ -78,11 +78,11 @@ def test_two_documents_are_held_against_each_other_without_the_software():
 def test_what_a_check_may_spend_bounds_what_is_kept():
     assert audit(20_000, {**CHECK, "queries": 100}).checks[0].kept == ()
     assert audit(20_000, {**CHECK, "seconds": 60.0}).checks[0].kept == ()
-    told = audit(20_000, {**CHECK, "seconds": 60.0}, keep_answers=True)
-    assert told.checks[0].kept[0].draws == 10_000
+    demanded = audit(20_000, {**CHECK, "seconds": 60.0}, keep_answers=True)
+    assert demanded.checks[0].kept[0].draws == 10_000
 
 
-def test_expensive_software_is_asked_only_where_it_is_told_to():
+def test_expensive_software_is_asked_for_them_on_demand():
     class Dear(eh.Adapter):
         kind = "dear"
         expensive = True

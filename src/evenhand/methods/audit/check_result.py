@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from evenhand.results.baseline import BaselineComparison
     from evenhand.results.evidence import Finding
     from evenhand.results.protocol import Evidence
+    from evenhand.results.score_change import ScoreChange
     from evenhand.scores.kept_answers import KeptAnswers
-    from evenhand.statistics.score_change import ScoreChange
 
 
 @dataclass(frozen=True)
@@ -102,8 +102,8 @@ class CheckResult:
     def against(self, old: CheckResult | None, *, tolerance: float | None) -> CheckResult:
         """Return the check with how each finding stands to that of the same check before."""
         from evenhand.results.baseline import hold  # imported where there is a baseline
+        from evenhand.results.score_change import unchanged
         from evenhand.scores.kept_answers import change_of
-        from evenhand.statistics.score_change import unchanged
 
         if self.found is None:
             return replace(self, held=())

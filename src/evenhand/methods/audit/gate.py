@@ -16,10 +16,10 @@ from evenhand.methods.audit.audit_result import Audit
 from evenhand.population.rows import Rows
 from evenhand.population.source import as_pandas
 from evenhand.results.result import Result
+from evenhand.results.score_change import check_tolerance
 from evenhand.runtime.errors import EvenhandError, UsageError, clip, one_line
 from evenhand.scores.kept_answers import Keeping
 from evenhand.statistics.estimate import StopReason
-from evenhand.statistics.score_change import check_tolerance
 from evenhand.subject.subject import Subject
 
 if TYPE_CHECKING:

@@ -10,9 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evenhand.runtime.errors import UsageError
-from evenhand.statistics.estimate import Amount, Estimate
-from evenhand.statistics.score_change import (
+from evenhand.results.score_change import (
     ScoreChange,
     apart,
     check_tolerance,
@@ -20,6 +18,8 @@ from evenhand.statistics.score_change import (
     paired,
     sampled,
 )
+from evenhand.runtime.errors import UsageError
+from evenhand.statistics.estimate import Amount, Estimate
 from tests.support.helpers import examples, refused
 
 
