@@ -170,17 +170,16 @@ def independent(new: Column, old: Column, *, level: float, among: int = 1) -> Sc
     '0.10 (0.068 to 0.132)'
     """
     error = (1 - level) / among
-    hits, old_hits = float(new.sum()), float(old.sum())
-    value = hits / len(new) - old_hits / len(old)
-    low, high = difference(hits, len(new), old_hits, len(old), 1 - error)
-    return ScoreChange(
-        value,
-        min(float(low), value),
-        max(float(high), value),
-        level,
+    value = float(new.mean() - old.mean())
+    low, high = difference(
+        new.sum(),
         len(new),
-        "independent",
+        old.sum(),
+        len(old),
+        1 - error,
     )
+    ends = _around(value, low, high)
+    return ScoreChange(value, *ends, level, len(new), "independent")
 
 
 def sampled(answers: Column, *, level: float, among: int = 1) -> Estimate:
@@ -198,18 +197,17 @@ def sampled(answers: Column, *, level: float, among: int = 1) -> Estimate:
     """
     column = np.asarray(answers, dtype=np.float64)
     error = (1 - level) / among
+    n = len(column)
+    value = _score(column)
     if column.ndim == 2:
-        value = float(np.ptp(column.mean(axis=0)))
-        low, high = _distance(column, error)
+        limits = _distance(column, error)
     elif are_counts(column):
-        value = float(column.mean())
-        low, high = map(float, clopper_pearson(column.sum(), len(column), 1 - error))
+        limits = clopper_pearson(column.sum(), n, 1 - error)
     else:
-        value = float(column.mean())
-        low, high = (float(end[0]) for end in bet(column, error / 2))
-    low = min(low, value)
-    high = max(high, value)
-    return Estimate(value, low, high, len(column), level, "fixed size")
+        lows, highs = bet(column, error / 2)
+        limits = (lows[0], highs[0])
+    ends = _around(value, *limits)
+    return Estimate(value, *ends, n, level, "fixed size")
 
 
 def paired(new: Column, old: Column, *, level: float, among: int = 1) -> ScoreChange:
@@ -231,15 +229,26 @@ def paired(new: Column, old: Column, *, level: float, among: int = 1) -> ScoreCh
     error = (1 - level) / among
     before = np.asarray(old, dtype=np.float64)
     after = np.asarray(new, dtype=np.float64)
+    value = _score(after) - _score(before)
     if before.ndim == 1:
-        value = float(after.mean() - before.mean())
-        low, high = rise_limits(before, after, error / 2)
+        limits = rise_limits(before, after, error / 2)
     else:
-        value = float(np.ptp(after.mean(axis=0)) - np.ptp(before.mean(axis=0)))
-        low, high = _spread_limits(before, after, error)
-    return ScoreChange(
-        value, min(low, value), max(high, value), level, len(after), "paired"
-    )
+        limits = _spread_limits(before, after, error)
+    ends = _around(value, *limits)
+    return ScoreChange(value, *ends, level, len(after), "paired")
+
+
+def _score(column: Floats) -> float:
+    """Return the mean, or how far apart the means of groups are."""
+    means = column.mean(axis=0)
+    return float(means if column.ndim == 1 else np.ptp(means))
+
+
+def _around(value: float, low: Any, high: Any) -> tuple[float, float]:
+    """Return limits that hold the value, which rounding may have put outside."""
+    lowest = min(float(low), value)
+    highest = max(float(high), value)
+    return lowest, highest
 
 
 def _spread_limits(before: Floats, after: Floats, error: float) -> tuple[float, float]:
@@ -251,17 +260,21 @@ def _spread_limits(before: Floats, after: Floats, error: float) -> tuple[float, 
     groups = before.shape[1]
     new_low, new_high = _distance(after, error / 4)
     old_low, old_high = _distance(before, error / 4)
+    # Two limits of the move of each group.
     tail = error / 4 / groups
-    moves = [rise_limits(before[:, at], after[:, at], tail) for at in range(groups)]
-    lows = np.array([low for low, _ in moves])
-    highs = np.array([high for _, high in moves])
+    moves = []
+    for group in range(groups):
+        old_column = before[:, group]
+        new_column = after[:, group]
+        moves.append(rise_limits(old_column, new_column, tail))
+    lows, highs = np.array(moves).T
     # How far the first of two groups moved away from the second.
-    most = highs[:, None] - lows[None, :]
-    least = lows[:, None] - highs[None, :]
     others = ~np.eye(groups, dtype=np.bool_)
-    low = max(new_low - old_high, float(least[others].min()))
-    high = min(new_high - old_low, float(most[others].max()))
-    return low, high
+    most = np.subtract.outer(highs, lows)[others]
+    least = np.subtract.outer(lows, highs)[others]
+    low = max(new_low - old_high, least.min())
+    high = min(new_high - old_low, most.max())
+    return float(low), float(high)
 
 
 def _distance(column: Floats, error: float) -> tuple[float, float]:
