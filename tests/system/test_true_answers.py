@@ -512,7 +512,7 @@ def test_minings_over_several_sets_have_keys_of_their_own():
     assert len(keys) == len(set(keys))
     assert all(" among " in key for key in keys)
     held = hold(found, found)
-    assert {comparison.state for comparison in held} == {"not surely worse"}
+    assert {comparison.state for comparison in held} <= {"not worse", "unsure"}
     alone = eh.mine(_biased, WHOLE, PEOPLE, over=["sex", "race"])
     assert not any(" among " in finding.key for finding in alone.findings)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from evenhand.methods.audit import LOG
+from evenhand.methods.audit import GATE, LOG
 from evenhand.runtime.options import (
     FEATURES,
     FILE,
@@ -106,6 +106,7 @@ MORE = {
             "an older --json file: only what clearly got worse fails",
             metavar="FILE",
         ),
+        *GATE,
         *SPENT_EACH,
         SEED,
         N_JOBS,

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 from evenhand.cli import broken_formats, formats
 from evenhand.cli.output import given, need_folder
 from evenhand.methods.audit import LOG
-from evenhand.methods.audit.audit_result import Audit, gathered
+from evenhand.methods.audit.audit_result import gathered
 from evenhand.methods.audit.formats import github
+from evenhand.methods.audit.gate import Gate
 from evenhand.methods.audit.text import MEANING, render_audit
 from evenhand.runtime import json_file
 from evenhand.runtime.errors import UsageError, printable
@@ -22,21 +23,26 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from evenhand.formats import Format
+    from evenhand.methods.audit.audit_result import Audit
     from evenhand.methods.audit.check_result import CheckResult
 
 
 def run_audit(options: Namespace) -> int:
     """Run every check of a configuration, print the verdicts, and write what was asked for."""
     _check_files(options)
-    if options.baseline is None:
-        old = None
-    else:
-        old = Audit.from_json(options.baseline)
+    gate = Gate.of(
+        options.baseline,
+        tolerance=options.tolerance,
+        keep_answers=options.keep_answers,
+    )
     on_check = None if options.quiet else _progress_printer()
-    common = {"seed": options.seed, "n_jobs": options.n_jobs, "each": on_check}
-    found = _found(options, common)
-    if old is not None:
-        found = found.against(old, name=Path(options.baseline).name)
+    common = {
+        "seed": options.seed,
+        "n_jobs": options.n_jobs,
+        "each": on_check,
+        "gate": gate,
+    }
+    found = gate.held(_found(options, common))
     return _finish(found, options, quiet=options.quiet)
 
 

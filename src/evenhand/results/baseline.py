@@ -1,10 +1,12 @@
 """BaselineComparison: a finding against that of a baseline, so that only what got worse fails.
 
-The test uses the intervals alone, whatever rule ended the sampling: a score is clearly worse where
-its interval lies wholly beyond that of the baseline. Where nothing has changed, one of two
-two-sided intervals would have to miss on its own side, which happens with at most the probability
-that a single interval misses at all. Intervals of one check hold together, so that this is the
-probability for all of its findings, not for each.
+A score is held against the old one by the limits of its change (`results/score_change.py`):
+
+- It is clearly worse where the lower limit of the change is over 0, and the change itself over a
+  stated tolerance. Where nothing has changed, this happens with at most the probability that the
+  limits miss, for all findings of a check together.
+- It is not worse where the upper limit is within the tolerance: non-inferiority.
+- Otherwise it is undecided, which is not a pass. What was undecided before excuses no failure.
 """
 
 from __future__ import annotations
@@ -14,34 +16,87 @@ from typing import TYPE_CHECKING, Any
 
 from evenhand.results.document import RANK
 from evenhand.results.evidence import Finding, key_of
+from evenhand.results.score_change import ScoreChange, apart, check_tolerance
+from evenhand.runtime import number_text
 from evenhand.space.rule import Rule
 from evenhand.statistics.estimate import Estimate, Verdict, Witnesses
 from evenhand.verbs import verb_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from evenhand.results.protocol import Evidence
 
+    ChangeOf = Callable[[Finding, Finding], ScoreChange | None]
+
 NEW = "new"
 WORSE = "worse"
-BETTER = "better"
-SAME = "not surely worse"
+CROSSED = "newly over the limit"
 ROSE = "worse, within the limit"
-STATES = (NEW, WORSE, BETTER, SAME, ROSE)
+BETTER = "better"
+SAME = "not worse"
+UNSURE = "unsure"
+STATES = (NEW, WORSE, CROSSED, ROSE, BETTER, SAME, UNSURE)
 EVERY = Rule(())
 """What a bound on all rules without a finding of their own is about."""
+SHARE_OF_LIMIT = 5
+"""The tolerance is the limit divided by this, where none is given."""
+ROUNDING = 1e-12
+"""Changes that are no larger than this are of the last digits of exact scores."""
 
 
 @dataclass(frozen=True, slots=True)
 class BaselineComparison:
-    """A claim, how it stands to the baseline, and the verdict that follows."""
+    """A claim, how it stands to the baseline, and the verdict that follows.
+
+    Parameters
+    ----------
+    claim, state, verdict
+        The claim of the finding; one of `STATES`; the verdict that the baseline leaves.
+    before
+        The score of the baseline as text, where it has one.
+    change
+        The new score minus the old one, with its limits; None of what has no score to compare, such
+        as a search.
+    tolerance
+        How much worse the score may be; None where there is neither a limit nor a tolerance.
+    """
 
     claim: str
     state: str
     verdict: Verdict | None
     before: str = ""
-    """The score of the baseline as text, where it has one."""
+    change: ScoreChange | None = None
+    tolerance: float | None = None
+
+    @property
+    def change_text(self) -> str:
+        """The change as people read it, empty where there is none.
+
+        >>> change = ScoreChange(0.22, 0.19, 0.25, 0.95, 2000, "paired")
+        >>> BaselineComparison("sex matters", WORSE, Verdict.FAIL, "", change, 0.01).change_text
+        'change +22.0 points (+19.0 to +25.0), on the same inputs; tolerance 1 point'
+        """
+        change = self.change
+        if change is None:
+            return ""
+        text = f"change {_size(change)}"
+        if change.paired:
+            text = f"{text}, on the same inputs"
+        if self.tolerance is None:
+            return text
+        if change.unit == Estimate.unit:
+            tolerance = number_text.points_plain(self.tolerance)
+        else:
+            tolerance = number_text.amount(self.tolerance)
+        return f"{text}; tolerance {tolerance}"
+
+    @property
+    def text(self) -> str:
+        """How it stands to the baseline, with the change where there is one."""
+        if self.change is None:
+            return self.state
+        return f"{self.state}; {self.change_text}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return this as JSON holds it."""
@@ -50,22 +105,52 @@ class BaselineComparison:
             "state": self.state,
             "verdict": self.verdict,
             "before": self.before,
+            "change": None if self.change is None else self.change.to_dict(),
+            "tolerance": self.tolerance,
         }
 
     @classmethod
     def from_dict(cls, table: Mapping[str, Any]) -> BaselineComparison:
         """Rebuild this from `to_dict`."""
         verdict = None if table["verdict"] is None else Verdict(table["verdict"])
+        change = table.get("change")
         return cls(
             claim=table["claim"],
             state=table["state"],
             verdict=verdict,
             before=table["before"],
+            change=None if change is None else ScoreChange.from_dict(change),
+            tolerance=table.get("tolerance"),
         )
 
 
-def hold(found: Evidence, old: Evidence | None) -> list[BaselineComparison]:
+def _size(change: ScoreChange) -> str:
+    """Return a change with its limits: of rates in points, of amounts in their own unit."""
+    ends = (change.low, change.high)
+    if change.unit == Estimate.unit:
+        return number_text.spread(change.value, *ends, "points", sign="+")
+    size = number_text.amount(change.value, sign="+")
+    return f"{size} ({number_text.amount_between(*ends, sign='+')})"
+
+
+def hold(
+    found: Evidence,
+    old: Evidence | None,
+    *,
+    tolerance: float | None = None,
+    change_of: ChangeOf | None = None,
+) -> list[BaselineComparison]:
     """Compare the findings of a check with those of its baseline; new findings count as they are.
+
+    Parameters
+    ----------
+    found, old
+        What was found now, and in the baseline.
+    tolerance
+        How much worse a rate may be; by default a fifth of the limit of each finding.
+    change_of
+        Returns the change from an old finding to a new one, where more is known than both
+        intervals.
 
     >>> from evenhand.results.result import Result
     >>> from evenhand.runtime.budget import Spent
@@ -77,20 +162,38 @@ def hold(found: Evidence, old: Evidence | None) -> list[BaselineComparison]:
     >>> for low in (0.2, 0.4):
     ...     (comparison,) = hold(result(low, low + 0.1), result(0.2, 0.3))
     ...     print(comparison.state, comparison.verdict.value)
-    not surely worse pass
+    unsure undecided
     worse fail
     """
+    if tolerance is not None:
+        check_tolerance(tolerance)
     baseline = _BaselineFindings.of(old)
-    return [held(finding, baseline.matching(finding)) for finding in found.findings]
+    held_findings = []
+    for finding in found.findings:
+        before = baseline.matching(finding)
+        change = None
+        if before is not None and change_of is not None:
+            change = change_of(finding, before)
+        held_findings.append(held(finding, before, tolerance=tolerance, change=change))
+    return held_findings
 
 
-def held(finding: Finding, old: Finding | None) -> BaselineComparison:
-    """Compare one finding with that of the baseline; it is new if the baseline observed nothing."""
+def held(
+    finding: Finding,
+    old: Finding | None,
+    *,
+    tolerance: float | None = None,
+    change: ScoreChange | None = None,
+) -> BaselineComparison:
+    """Compare one finding with that of the baseline; it is new if the baseline observed nothing.
+
+    The change follows from both intervals where none is given.
+    """
     claim = finding.claim
-    if old is None:
+    if old is None or old.unit != finding.unit:
         return BaselineComparison(claim, NEW, finding.verdict)
     if finding.judged is not None:
-        return _judged(finding, old)
+        return _by_verdict(finding, old, before=old.claim)
     now = finding.estimate
     before = str(old.estimate)
     if finding.descriptive:
@@ -98,20 +201,143 @@ def held(finding: Finding, old: Finding | None) -> BaselineComparison:
         return BaselineComparison(claim, SAME, None, before)
     if now.n and not old.estimate.n:
         return BaselineComparison(claim, NEW, finding.verdict, before)
-    if old.estimate.n and not now.n:
+    if not now.n:
         # A baseline does not excuse what is no longer observed.
-        return BaselineComparison(claim, SAME, finding.verdict, before)
-    if worse(now, old.estimate, least=finding.least):
+        return BaselineComparison(claim, UNSURE, finding.verdict, before)
+    if isinstance(now, Witnesses):
+        return _by_verdict(finding, old, before=before)
+    if change is None:
+        change = apart(now, old.estimate)
+    tolerated = tolerance_of(finding, tolerance)
+    state, verdict = _judged(finding, old, _Worsening.of(finding, change, tolerated))
+    return BaselineComparison(claim, state, verdict, before, change, tolerated)
+
+
+def tolerance_of(finding: Finding, given: float | None = None) -> float | None:
+    """Return how much worse a score may be: what is given for rates, or a fifth of the limit.
+
+    Where the limit is the least acceptable value, it is a fifth of what is left of 1.
+
+    >>> score = Estimate(0.1, 0.08, 0.12, 900, 0.95, "exact")
+    >>> tolerance_of(Finding("sex matters", ("sex",), score, 0.05))
+    0.01
+    """
+    if given is not None and finding.unit == Estimate.unit:
+        return given
+    if finding.limit is None:
+        return None
+    if finding.least:
+        return max(1 - finding.limit, 0.0) / SHARE_OF_LIMIT
+    return abs(finding.limit) / SHARE_OF_LIMIT
+
+
+@dataclass(frozen=True, slots=True)
+class _Worsening:
+    """What the limits of a change say, whichever direction is worse."""
+
+    rose: bool
+    """Whether it is surely worse, if only by a little."""
+    fell: bool
+    """Whether it is surely better."""
+    too_much: bool
+    """Whether it is surely worse, and by more than the tolerance as far as was observed."""
+    tolerated: bool
+    """Whether it is surely not worse by more than the tolerance."""
+
+    @classmethod
+    def of(
+        cls, finding: Finding, change: ScoreChange, tolerance: float | None
+    ) -> _Worsening:
+        value, low, high = change.value, change.low, change.high
+        if finding.least:
+            value, low, high = -value, -high, -low
+        rose = low > ROUNDING
+        return cls(
+            rose=rose,
+            fell=high < -ROUNDING,
+            too_much=rose and value > (tolerance or 0) + ROUNDING,
+            tolerated=tolerance is not None and high <= tolerance + ROUNDING,
+        )
+
+    @property
+    def state(self) -> str:
+        """How the score stands to the old one, whatever the limit is."""
+        if self.fell:
+            return BETTER
+        return SAME if self.tolerated else UNSURE
+
+
+def _judged(
+    finding: Finding, old: Finding, worsening: _Worsening
+) -> tuple[str, Verdict | None]:
+    """Return the state and the verdict of a score against its baseline: the rule of the gate."""
+    own = finding.verdict
+    if own is Verdict.PASS:
+        return (ROSE if worsening.rose else worsening.state), own
+    if worsening.too_much:
+        return WORSE, Verdict.FAIL
+    if own is None:
+        return worsening.state, None
+    if own is Verdict.FAIL:
+        then = _verdict_then(finding, old)
+        if then is Verdict.PASS:
+            return CROSSED, Verdict.FAIL
+        if then is Verdict.UNDECIDED:
+            # Nothing was accepted that could excuse it, nor did it get worse where that is known.
+            if worsening.tolerated:
+                return worsening.state, Verdict.UNDECIDED
+            return CROSSED, Verdict.FAIL
+    if worsening.tolerated:
+        return worsening.state, Verdict.PASS
+    return worsening.state, Verdict.UNDECIDED
+
+
+def _verdict_then(finding: Finding, old: Finding) -> Verdict | None:
+    """Return what the baseline says of the limit that the finding is held against now."""
+    if old.judged is not None or old.by_construction or finding.limit is None:
+        return old.verdict
+    return old.estimate.verdict(finding.limit, least=finding.least)
+
+
+def _by_verdict(finding: Finding, old: Finding, *, before: str) -> BaselineComparison:
+    """Compare by verdicts and counts, where there is no score whose change could be told.
+
+    The region of a mitigation is such a verdict. Of a search, more is known to be wrong only where
+    nothing was known before, and a search that finds more may only have searched longer.
+    """
+    own = finding.verdict
+    then = _verdict_then(finding, old)
+    if _is_worse(finding, old):
         if _within_limit(finding):
-            return BaselineComparison(claim, ROSE, finding.verdict, before)
-        return BaselineComparison(claim, WORSE, Verdict.FAIL, before)
-    is_better = worse(old.estimate, now, least=finding.least)
-    return BaselineComparison(
-        claim=claim,
-        state=BETTER if is_better else SAME,
-        verdict=_excused(finding.verdict, old.verdict),
-        before=before,
-    )
+            return BaselineComparison(finding.claim, ROSE, own, before)
+        return BaselineComparison(finding.claim, WORSE, Verdict.FAIL, before)
+    is_better = _is_better(finding, old)
+    state = BETTER if is_better else SAME
+    verdict = own
+    if own is Verdict.FAIL and then is not Verdict.FAIL:
+        state = CROSSED
+    elif own in (Verdict.FAIL, Verdict.UNDECIDED):
+        # What failed before cannot have become worse.
+        verdict = Verdict.PASS if then is Verdict.FAIL else Verdict.UNDECIDED
+        if verdict is Verdict.UNDECIDED and not is_better:
+            state = UNSURE
+    return BaselineComparison(finding.claim, state, verdict, before)
+
+
+def _is_worse(finding: Finding, old: Finding) -> bool:
+    """Return whether something is wrong that was not known to be."""
+    if isinstance(finding.estimate, Witnesses) and isinstance(old.estimate, Witnesses):
+        return worse(finding.estimate, old.estimate)
+    if finding.verdict is Verdict.FAIL:
+        return old.verdict is Verdict.PASS
+    return False
+
+
+def _is_better(finding: Finding, old: Finding) -> bool:
+    """Return whether nothing is known any more of what was wrong."""
+    if isinstance(finding.estimate, Witnesses) and isinstance(old.estimate, Witnesses):
+        return worse(old.estimate, finding.estimate)
+    return RANK[finding.verdict] > RANK[old.verdict]
 
 
 def _within_limit(finding: Finding) -> bool:
@@ -127,7 +353,7 @@ def _within_limit(finding: Finding) -> bool:
 
 
 def worse(new: Estimate, old: Estimate, *, least: bool = False) -> bool:
-    """Return whether a score is clearly worse than another.
+    """Return whether a score is clearly worse than another, by their intervals alone.
 
     A count of witnesses is clearly worse only where none were known before: a search finding more
     may only have searched longer.
@@ -145,30 +371,6 @@ def worse(new: Estimate, old: Estimate, *, least: bool = False) -> bool:
     if least:
         return new.high < old.low
     return new.low > old.high
-
-
-def _excused(now: Verdict | None, before: Verdict | None) -> Verdict | None:
-    """Return the verdict of what is not surely worse: a baseline that does no better excuses it."""
-    if now is None or now is Verdict.PASS:
-        return now
-    did_not_pass = before is not None and RANK[before] < RANK[Verdict.PASS]
-    return Verdict.PASS if did_not_pass else Verdict.UNDECIDED
-
-
-def _judged(finding: Finding, old: Finding) -> BaselineComparison:
-    """Compare by the verdicts alone, where a verdict is more than a score against a limit.
-
-    The region of a comparison is such a verdict.
-    """
-    if finding.verdict is Verdict.FAIL and old.verdict is Verdict.PASS:
-        return BaselineComparison(finding.claim, WORSE, Verdict.FAIL, old.claim)
-    is_better = RANK[finding.verdict] > RANK[old.verdict]
-    return BaselineComparison(
-        claim=finding.claim,
-        state=BETTER if is_better else SAME,
-        verdict=_excused(finding.verdict, old.verdict),
-        before=old.claim,
-    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -196,6 +196,35 @@ class Causal:
         return case_of(self.space, points[row], variants[twin], outcomes)
 
 
+def hits(view: View, names: tuple[str, ...], points: Points) -> NDArray[Any]:
+    """Return which points a model discriminates against over these features, or by how much.
+
+    A point is a hit if another assignment of these features alone gets it another outcome (Themis,
+    Definition 3.7).
+
+    >>> from evenhand.space.feature import category, integer
+    >>> from evenhand.space.space import Space
+    >>> from evenhand.subject.subject import Subject
+    >>> from evenhand.subject.view import View
+    >>> space = Space([category("sex", ["F", "M"]), integer("age", 18, 90)])
+    >>> loan = Subject(lambda people: (people["age"] > 30) & (people["sex"] == "M"), space)
+    >>> women = space.encode([{"sex": "F", "age": 20}, {"sex": "F", "age": 40}])
+    >>> hits(View(loan), ("sex",), women).tolist()
+    [False, True]
+    """
+    if not len(points):
+        return np.zeros(0, dtype=np.float64 if view.graded else np.bool_)
+    causal = Causal(view, None, names)  # type: ignore[arg-type]
+    # Every point is asked under all assignments, so fewer points fit into one batch.
+    rows = max(1, ROWS // causal.cost)
+    parts = []
+    for start in range(0, len(points), rows):
+        batch = points[start : start + rows]
+        counted = causal.count(batch, 0)
+        parts.append(counted.hits)
+    return np.concatenate(parts)
+
+
 def stages(
     points: Points,
     space: Space,

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand.statistics.betting import MOST_AT_STAKE
+from evenhand.statistics.betting import MOST_AT_STAKE, bet
 from evenhand.statistics.numerics import MOST_PROBIT, NODES, WEIGHTS
 
 if TYPE_CHECKING:
@@ -41,6 +41,48 @@ def fall_above(gone: int, come: int, n: int, tail: float) -> float:
         return (fall + share) / (1 - share)
 
     return _melded((gone, n - come - gone + 1), (come + 1, n - come), fall, rate, tail)
+
+
+def rise_limits(before: Floats, after: Floats, tail: float) -> tuple[float, float]:
+    """Return limits of how much higher the mean is after than before, on the same inputs.
+
+    Values lie from 0 to 1, and each limit misses with probability `tail` at most: of hits by their
+    counts, of grades by betting, for which the inputs must be in random order.
+
+    >>> before = np.repeat([1.0, 0.0, 0.0], [10, 40, 950])
+    >>> after = np.repeat([0.0, 1.0, 0.0], [10, 40, 950])
+    >>> low, high = rise_limits(before, after, 0.025)
+    >>> f"{low:.4f} {high:.4f}"
+    '0.0155 0.0453'
+    """
+    if not are_counts(before) or not are_counts(after):
+        low, high = bet(after - before, tail, low=-1.0)
+        return float(low[0]), float(high[0])
+    n = len(before)
+    gone, come = turned(before, after)
+    least_rise = fall_above(come, gone, n, tail)
+    least_fall = fall_above(gone, come, n, tail)
+    return least_rise, -least_fall
+
+
+def are_counts(values: Floats) -> bool:
+    """Return whether all values are 0 or 1, so that exact limits of counts apply.
+
+    >>> are_counts(np.array([0.0, 1.0])), are_counts(np.array([0.5]))
+    (True, False)
+    """
+    return bool(np.all((values == 0) | (values == 1)))
+
+
+def turned(before: Floats, after: Floats) -> tuple[int, int]:
+    """Return how many were hits before alone, and how many are after alone.
+
+    >>> turned(np.array([1.0, 1.0, 0.0]), np.array([1.0, 0.0, 0.0]))
+    (1, 0)
+    """
+    gone = int((before > after).sum())
+    come = int((after > before).sum())
+    return gone, come
 
 
 def hits_ratio_above(gone: int, come: int, both: int, tail: float) -> float:

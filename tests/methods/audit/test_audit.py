@@ -715,7 +715,9 @@ def test_a_frame_has_a_row_for_each_statement():
     assert frame["verdict"].tolist() == ["fail", "pass", "undecided"]
     assert frame["value"].isna().tolist() == [False, False, True]
     held = found.against(found).to_frame()
-    assert held["baseline"].tolist()[:2] == ["not surely worse"] * 2
+    assert held["baseline"].tolist()[:2] == ["not worse"] * 2
+    assert held["change_value"].tolist()[:2] == [0, 0]
+    assert held["tolerance"].tolist()[:2] == [0.01, 0.01]
 
 
 def test_a_notebook_shows_statements_with_their_limits_and_escapes_what_is_data():

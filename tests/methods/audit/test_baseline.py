@@ -20,10 +20,12 @@ from evenhand.methods.compare.comparison import Baseline, Comparison, Standing
 from evenhand.methods.compare.regions import REGIONS
 from evenhand.results.baseline import (
     BETTER,
+    CROSSED,
     NEW,
     ROSE,
     SAME,
     STATES,
+    UNSURE,
     WORSE,
     BaselineComparison,
     held,
@@ -104,14 +106,25 @@ def bound(
         ((0.0, 0.01), None, NEW, "pass"),
         ((0.31, 0.4), (0.2, 0.3), WORSE, "fail"),
         ((0.03, 0.3), (0.0, 0.02), WORSE, "fail"),  # undecided by itself, and clearly worse
-        ((0.3, 0.4), (0.2, 0.3), SAME, "pass"),  # the intervals touch
+        ((0.3, 0.4), (0.2, 0.3), UNSURE, "undecided"),  # the intervals touch
+        ((0.3, 0.305), (0.299, 0.3), SAME, "pass"),  # worse by a fifth of the limit at most
+        ((0.301, 0.305), (0.299, 0.3), SAME, "pass"),
+        ((0.301, 0.312), (0.299, 0.3), UNSURE, "undecided"),  # worse, and perhaps too much
         ((0.02, 0.04), (0.0, 0.01), ROSE, "pass"),
         ((0.2, 0.3), (0.31, 0.4), BETTER, "pass"),
         ((0.0, 0.01), (0.31, 0.4), BETTER, "pass"),
-        ((0.06, 0.1), (0.0, 0.3), SAME, "pass"),  # it was undecided, and is decided now
-        ((0.03, 0.1), (0.06, 0.3), SAME, "pass"),
-        ((0.03, 0.1), (0.0, 0.049), SAME, "undecided"),
+        # It was undecided, which excuses nothing.
+        ((0.06, 0.1), (0.0, 0.3), CROSSED, "fail"),
+        ((0.051, 0.052), (0.045, 0.052), SAME, "undecided"),
+        ((0.03, 0.1), (0.06, 0.3), UNSURE, "undecided"),
+        ((0.03, 0.1), (0.0, 0.049), UNSURE, "undecided"),
         ((0.05, 0.1), (0.0, 0.049), WORSE, "fail"),
+        (
+            (0.0505, 0.051),
+            (0.049, 0.0495),
+            CROSSED,
+            "fail",
+        ),  # by little, but over the limit
     ],
 )
 def test_a_score_is_held_against_the_one_before(now, before, state, verdict):
@@ -127,14 +140,67 @@ def test_of_a_ratio_a_lower_one_is_worse():
     def ratio(low: float, high: float) -> Finding:
         return finding(low, high, 0.8, least=True)
 
-    before = str(rate(0.7, 0.75))
     lower = held(ratio(0.5, 0.6), ratio(0.7, 0.75))
-    assert lower == BaselineComparison(CLAIM, WORSE, Verdict.FAIL, before)
+    assert (lower.state, lower.verdict) == (WORSE, Verdict.FAIL)
+    assert lower.before == str(rate(0.7, 0.75))
+    assert lower.change is not None
+    assert lower.change.high == pytest.approx(-0.1)
+    # A fifth of what the limit leaves of 1.
+    assert lower.tolerance == pytest.approx(0.04)
     assert held(ratio(0.7, 0.75), ratio(0.5, 0.6)).state == BETTER
-    before = str(rate(0.9, 0.95))
     still_above = held(ratio(0.81, 0.85), ratio(0.9, 0.95))
-    assert still_above == BaselineComparison(CLAIM, ROSE, Verdict.PASS, before)
-    assert held(ratio(0.5, 0.6), ratio(0.55, 0.7)).verdict == "pass"
+    assert (still_above.state, still_above.verdict) == (ROSE, Verdict.PASS)
+    assert held(ratio(0.5, 0.6), ratio(0.55, 0.7)).verdict == "undecided"
+    assert held(ratio(0.6, 0.61), ratio(0.62, 0.63)).verdict == "pass"
+
+
+def test_the_change_and_the_tolerance_are_fields():
+    worse_now = held(finding(0.3, 0.34), finding(0.1, 0.14))
+    assert worse_now.tolerance == 0.01
+    change = worse_now.change
+    assert change is not None
+    ends = (change.value, change.low, change.high)
+    assert ends == pytest.approx((0.2, 0.16, 0.24))
+    assert (change.level, change.n, change.method) == (0.95, 500, "apart")
+    table = worse_now.to_dict()
+    assert table["change"]["paired"] is False
+    assert table["tolerance"] == 0.01
+    assert (
+        worse_now.text == "worse; change +20.0 points (+16.0 to +24.0); tolerance 1 point"
+    )
+    # Documents of before had no such fields.
+    del table["change"], table["tolerance"]
+    assert BaselineComparison.from_dict(table).change is None
+
+
+@pytest.mark.parametrize(
+    ("tolerance", "state", "verdict"),
+    [(0.25, SAME, "pass"), (0.23, UNSURE, "undecided"), (0.19, WORSE, "fail")],
+)
+def test_a_tolerance_that_is_given_holds_for_rates(tolerance, state, verdict):
+    comparison = held(finding(0.3, 0.34), finding(0.1, 0.14), tolerance=tolerance)
+    assert (comparison.state, comparison.verdict) == (state, verdict)
+    assert comparison.tolerance == tolerance
+
+
+def test_a_tolerance_of_rates_is_not_one_of_amounts():
+    def pay(value: float) -> Finding:
+        amount = Amount(value, value - 1, value + 1, 500, 0.95, "welch")
+        return Finding("a gap", ("sex",), amount, 10.0)
+
+    comparison = held(pay(40), pay(30), tolerance=0.1)
+    assert comparison.tolerance == 2
+    assert comparison.verdict == "fail"
+    assert "change +10 (+8 to +12)" in comparison.text
+
+
+@pytest.mark.parametrize("tolerance", [-0.1, 2, "much"])
+def test_a_tolerance_is_a_share(tolerance):
+    old = result(finding(0.1, 0.2))
+    refused(UsageError, lambda: hold(old, old, tolerance=tolerance), "tolerance")
+    refused(
+        UsageError, lambda: eh.audit(biased(5), SPACE, tolerance=tolerance), "tolerance"
+    )
 
 
 def test_what_has_no_limit_fails_only_where_it_is_surely_worse():
@@ -143,8 +209,10 @@ def test_what_has_no_limit_fails_only_where_it_is_surely_worse():
     assert held(high, None) == BaselineComparison(CLAIM, NEW, None)
     assert held(high, low).verdict == "fail"
     assert held(high, high).verdict is None
-    # A limit that is new has nothing before it that was held against it.
+    # A limit that is new is held against the old score as well.
     assert held(finding(0.3, 0.4), high).verdict == "undecided"
+    assert held(finding(0.3, 0.4), low).verdict == "fail"
+    assert held(finding(0.3, 0.301), finding(0.3, 0.301, None)).verdict == "pass"
 
 
 @pytest.mark.parametrize(
@@ -155,7 +223,8 @@ def test_what_has_no_limit_fails_only_where_it_is_surely_worse():
         (3, 2, 0, SAME, "pass"),
         (3, 9, 0, SAME, "pass"),
         (0, 9, 0, BETTER, "pass"),
-        (0, 0, 0, SAME, "pass"),  # undecided as before
+        (0, 0, 0, UNSURE, "undecided"),  # as before, and that is not a pass
+        (6, 3, 5, CROSSED, "fail"),  # so many were tolerated
         (0, 9, None, BETTER, None),
         (3, 0, 5, ROSE, "undecided"),  # so many are tolerated
         (6, 0, 5, WORSE, "fail"),
@@ -175,7 +244,7 @@ def test_what_was_not_observed_before_is_new_and_what_is_not_any_more_is_not_exc
     before = str(unknown())
     assert held(something, nothing) == BaselineComparison(CLAIM, NEW, Verdict.FAIL, before)
     assert held(nothing, something).verdict == "undecided"
-    assert held(nothing, nothing).verdict == "pass"  # as it was accepted
+    assert held(nothing, nothing).verdict == "undecided"
     none = Finding("not searched", ("sex",), Witnesses.of(0, 0, "adaptive"))
     some = Finding("found", ("sex",), Witnesses.of(4, 100, "adaptive"))
     assert held(some, none) == BaselineComparison("found", NEW, None, str(none.estimate))
@@ -201,7 +270,7 @@ def test_features_are_matched_in_any_order_and_outputs_and_ratios_apart():
         states[key] = comparison.state
     assert states == {
         (("race", "sex"), "", False): WORSE,
-        (("sex",), "loan", False): SAME,
+        (("sex",), "loan", False): UNSURE,
         (("sex",), "card", False): BETTER,
         (("sex",), "", True): WORSE,
         (("sex",), "", False): NEW,
@@ -229,13 +298,16 @@ def test_a_rule_that_was_not_reported_is_among_those_that_were_bounded():
         bound(0, 0.05),
     )
     assert states(new, old) == {
-        "women": (SAME, "pass"),
+        "women": (UNSURE, "undecided"),
         "young": (WORSE, "fail"),
-        "none of the others": (SAME, "pass"),
+        "none of the others": (UNSURE, "pass"),
     }
     milder = mined(rule_finding("young", young, 0.11, 0.3))
     loosely_bounded = mined(bound(0.02, 0.2))
-    assert states(milder, loosely_bounded) == {"young": (SAME, "pass")}
+    # What was undecided excuses nothing.
+    assert states(milder, loosely_bounded) == {"young": (CROSSED, "fail")}
+    known_to_be_over = mined(bound(0.11, 0.2))
+    assert states(milder, known_to_be_over) == {"young": (UNSURE, "undecided")}
     without_bound = mined(rule_finding("women", women, 0.3, 0.4))
     assert states(milder, without_bound) == {"young": (NEW, "fail")}
 
@@ -244,7 +316,7 @@ def test_a_rule_that_was_reported_may_be_among_those_that_are_bounded_now():
     women = rule_finding("women", rule("sex", "F"), 0.3, 0.4)
     old = mined(women, bound(0.02, 0.08))
     within = mined(bound(0.2, 0.35))
-    assert states(within, old) == {"none of the others": (SAME, "pass")}
+    assert states(within, old) == {"none of the others": (UNSURE, "undecided")}
     beyond = mined(bound(0.41, 0.5))
     assert states(beyond, old) == {"none of the others": (WORSE, "fail")}
 
@@ -268,11 +340,11 @@ def test_scores_and_outputs_of_rules_are_held_apart():
     )
     state_of = {claim: state for claim, (state, _) in states(new, old).items()}
     assert state_of == {
-        f"{TPR}women": SAME,
+        f"{TPR}women": UNSURE,
         "women": WORSE,
-        f"{TPR}men": SAME,
+        f"{TPR}men": CROSSED,
         "men": WORSE,
-        "men of cards": SAME,
+        "men of cards": CROSSED,
     }
 
 
@@ -280,8 +352,9 @@ def test_of_several_bounds_the_loosest_counts():
     young = mined(rule_finding("young", rule("age", "young"), 0.2, 0.3))
     tight = bound(0.0, 0.05)
     loose = bound(0.0, 0.25)
-    assert states(young, mined(tight, loose)) == {"young": (SAME, "pass")}
-    assert states(young, mined(loose, tight)) == {"young": (SAME, "pass")}
+    assert states(young, mined(tight, loose)) == {"young": (CROSSED, "fail")}
+    assert states(young, mined(loose, tight)) == {"young": (CROSSED, "fail")}
+    assert states(young, mined(tight)) == {"young": (WORSE, "fail")}
 
 
 def test_what_follows_from_the_border_of_sets_was_known_before():
@@ -295,12 +368,13 @@ def test_what_follows_from_the_border_of_sets_was_known_before():
     part = finding(0.06, 0.1, about=("race",))  # it is part of one that was cleared
     other = finding(0.06, 0.1, about=("hours",))
     comparisons = hold(result(more, part, other, job="subsets"), old)
-    assert [comparison.state for comparison in comparisons] == [SAME, WORSE, NEW]
-    assert [comparison.verdict for comparison in comparisons] == ["pass", "fail", "fail"]
+    assert [comparison.state for comparison in comparisons] == [UNSURE, WORSE, NEW]
+    verdicts = [comparison.verdict for comparison in comparisons]
+    assert verdicts == ["undecided", "fail", "fail"]
     untested = Finding("3 of 7 sets were not tested", (), unknown(), 0.05)
     not_reached = result(untested, job="subsets")
-    (excused,) = hold(not_reached, not_reached)
-    assert excused.verdict == "pass"
+    (not_excused,) = hold(not_reached, not_reached)
+    assert not_excused.verdict == "undecided"
     # Of a measure, each of those was measured for itself.
     alone = result(more, job="measure")
     (measured,) = hold(alone, replace(old, job="measure"))
@@ -340,8 +414,9 @@ def test_a_mitigation_is_worse_where_it_surely_was_better_and_surely_is_not():
     cases = [
         (failing, passing, WORSE, "fail"),
         (failing, failing, SAME, "pass"),
-        (failing, either, SAME, "pass"),
-        (either, passing, SAME, "undecided"),
+        (failing, either, CROSSED, "fail"),  # what was undecided excuses nothing
+        (either, passing, UNSURE, "undecided"),
+        (either, either, UNSURE, "undecided"),
         (either, failing, BETTER, "pass"),
         (passing, failing, BETTER, "pass"),
     ]
@@ -427,7 +502,13 @@ def test_nothing_fails_that_is_not_new_or_surely_worse_and_no_pass_is_made_to_fa
         assert comparison.claim == part.claim
         assert comparison.state in STATES
         if comparison.verdict is Verdict.FAIL:
-            assert comparison.state in (NEW, WORSE)
+            assert comparison.state in (NEW, WORSE, CROSSED)
+        if comparison.state == WORSE:
+            assert comparison.verdict is Verdict.FAIL
+        excused = part.verdict is Verdict.FAIL and comparison.verdict is Verdict.PASS
+        if excused and comparison.change is not None:
+            assert comparison.tolerance is not None
+            assert comparison.state in (SAME, BETTER)
         if comparison.state == NEW:
             assert comparison.verdict == part.verdict
         if part.verdict is Verdict.PASS:
@@ -449,8 +530,7 @@ def test_an_audit_held_against_itself_never_fails(new):
     assert itself.exit_code != 1
     if len(keys) == len(set(keys)):
         states = {comparison.state for comparison in itself.checks[0].held}
-        assert states <= {SAME}
-        assert itself.verdict in (Verdict.PASS, None)
+        assert states <= {SAME, UNSURE}
 
 
 @given(now=rates, before=rates, least=st.booleans())
@@ -482,7 +562,7 @@ def test_what_is_held_reads_back_and_is_shown_statement_by_statement(new, old):
 
 
 def test_the_story_tells_what_does_not_pass_against_the_baseline_and_nothing_else():
-    by_sex = finding(0.2, 0.3, about=("sex",))
+    by_sex = finding(0.2, 0.2, about=("sex",))
     old = audited(by_sex, finding(0.0, 0.01, about=("race",)))
     new = audited(by_sex, finding(0.2, 0.3, about=("race",)))
     story = new.against(old).story()
@@ -501,7 +581,7 @@ def test_the_story_tells_what_does_not_pass_against_the_baseline_and_nothing_els
 
 
 def test_checks_that_are_gone_or_new_and_another_space_are_noted():
-    first = result(finding(0.2, 0.3))
+    first = result(finding(0.2, 0.2))
     second = result(finding(0.0, 0.01))
     old = audit(first, second, names=("kept", "gone"), space={"a": 1})
     new = audit(first, first, names=("kept", "added"), space={"a": 2})

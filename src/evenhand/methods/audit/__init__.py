@@ -2,10 +2,35 @@
 
 from __future__ import annotations
 
-from evenhand.runtime.options import ANY, FEATURES, FILE, LABEL, TEXT, Option, Options
+from dataclasses import replace
+
+from evenhand.runtime.options import (
+    ANY,
+    FEATURES,
+    FILE,
+    FLAG,
+    LABEL,
+    NUMBER,
+    TEXT,
+    Option,
+    Options,
+)
 from evenhand.runtime.registry import Deferred
 from evenhand.verbs import BINS, TRUTH, Command, Verb
 
+GATE = Options.of(
+    Option(
+        "tolerance",
+        NUMBER,
+        "how much worse a rate may be than in the baseline (default: a fifth of its limit)",
+    ),
+    Option(
+        "keep_answers",
+        FLAG,
+        "keep the answers to numbered inputs for the next audit (default: of cheap software)",
+    ),
+)
+"""What is said of a baseline besides its file."""
 LOG = Options.of(
     Option(
         "from",
@@ -26,7 +51,7 @@ LOG = Options.of(
     ),
     *TRUTH.only("truth", "truth_positive"),
     BINS,
-    given=("frame", "checks", "baseline", "seed", "progress"),
+    given=("frame", "checks", "baseline", "tolerance", "seed", "progress"),
 )
 """What is said of recorded decisions: the keys of a [log] table, the keywords of `audit_log`."""
 
@@ -47,6 +72,7 @@ AUDIT = Verb(
             toml=False,
             command=False,
         ),
+        *[replace(option, toml=False, command=False) for option in GATE],
         given=("subject", "space", "sampler", "budget", "seed", "n_jobs", "progress"),
     ),
     text=Deferred("evenhand.methods.audit.text:lines"),

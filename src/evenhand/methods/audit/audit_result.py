@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Mapping
     from os import PathLike
 
-    from evenhand.results.baseline import BaselineComparison
     from evenhand.results.evidence import Finding
 
 WORST = (INTERRUPTED, UsageError.exit_code, 1, SubjectError.exit_code, 3, 0)
@@ -152,8 +151,12 @@ class Audit(Evidence):
                 lines += check.story_lines()
         return lines
 
-    def against(self, old: Audit, *, name: str = "") -> Audit:
+    def against(
+        self, old: Audit, *, name: str = "", tolerance: float | None = None
+    ) -> Audit:
         """Return the audit compared with an older one: only what is clearly worse, or new, fails.
+
+        Where both kept their answers to the same inputs, the versions are compared on these.
 
         Parameters
         ----------
@@ -161,6 +164,8 @@ class Audit(Evidence):
             The older audit.
         name
             What reports call it, the name of its file for example.
+        tolerance
+            How much worse a rate may be; by default a fifth of the limit of each finding.
 
         Returns
         -------
@@ -172,19 +177,13 @@ class Audit(Evidence):
         UsageError
             Where `old` is not an audit.
         """
-        from evenhand.results.baseline import hold  # imported where there is a baseline
-
         if not isinstance(old, Audit):
             raise UsageError(messages.NOT_A_BASELINE.format(type=type(old).__name__))
         old_checks = {check.name: check for check in old.checks}
         checks = []
         for check in self.checks:
             old_check = old_checks.pop(check.name, None)
-            old_evidence = None if old_check is None else old_check.found
-            held: tuple[BaselineComparison, ...] = ()
-            if check.found is not None:
-                held = tuple(hold(check.found, old_evidence))
-            checks.append(replace(check, held=held))
+            checks.append(check.against(old_check, tolerance=tolerance))
         notes = list(self.notes)
         if old.space and self.space and old.space != self.space:
             notes.append(messages.OTHER_SPACE)

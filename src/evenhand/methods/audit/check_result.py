@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from evenhand.results.baseline import BaselineComparison
     from evenhand.results.evidence import Finding
     from evenhand.results.protocol import Evidence
+    from evenhand.results.score_change import ScoreChange
+    from evenhand.scores.kept_answers import KeptAnswers
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,12 @@ class CheckResult:
     """
     held: tuple[BaselineComparison, ...] = ()
     """How each finding stands to that of a baseline, where there is one."""
+    kept: tuple[KeptAnswers, ...] = ()
+    """How numbered draws were answered, which the next version is asked too."""
+    rows: str = ""
+    """The digest of the real rows that all were asked, in whatever order; empty where none were."""
+    not_kept: str = ""
+    """Why answers could not be kept, where they were to be."""
 
     @property
     def alone(self) -> Verdict | None:
@@ -52,6 +60,11 @@ class CheckResult:
         return worst_of(comparison.verdict for comparison in self.held)
 
     @property
+    def kept_by_key(self) -> dict[str, KeptAnswers]:
+        """The answers that were kept, by the key of the finding that they are about."""
+        return {answers.key: answers for answers in self.kept}
+
+    @property
     def interrupted(self) -> bool:
         """Whether someone stopped the run before it was through."""
         if self.found is None:
@@ -64,6 +77,12 @@ class CheckResult:
         if self.interrupted:
             return INTERRUPTED
         return self.code if self.found is None else EXIT_CODES[self.verdict]
+
+    @property
+    def queries(self) -> int:
+        """How many inputs were asked, those whose answers are kept among them."""
+        asked = sum(answers.asked for answers in self.kept)
+        return asked if self.found is None else asked + self.found.spent.queries
 
     @property
     def level(self) -> float:
@@ -79,6 +98,32 @@ class CheckResult:
             return tuple(self.found.findings)
         pairs = zip(self.found.findings, self.held, strict=True)
         return tuple(replace(finding, judged=held.verdict) for finding, held in pairs)
+
+    def against(self, old: CheckResult | None, *, tolerance: float | None) -> CheckResult:
+        """Return the check with how each finding stands to that of the same check before."""
+        from evenhand.results.baseline import hold  # imported where there is a baseline
+        from evenhand.results.score_change import unchanged
+        from evenhand.scores.kept_answers import change_of
+
+        if self.found is None:
+            return replace(self, held=())
+        kept = self.kept_by_key
+        old_kept = {} if old is None else old.kept_by_key
+        level = self.level
+        among = len(self.found.findings)
+        same_rows = old is not None and bool(self.rows) and self.rows == old.rows
+
+        def change(finding: Finding, before: Finding) -> ScoreChange | None:
+            key = finding.key
+            if same_rows and key == before.key and finding.estimate == before.estimate:
+                return unchanged(finding.estimate)
+            return change_of(
+                finding, before, kept.get(key), old_kept.get(key), level=level, among=among
+            )
+
+        before = None if old is None else old.found
+        held = hold(self.found, before, tolerance=tolerance, change_of=change)
+        return replace(self, held=tuple(held))
 
     def story(self) -> str:
         """Return what does not pass as text; what a baseline excuses is left out."""
@@ -100,7 +145,7 @@ class CheckResult:
             if held.verdict in (Verdict.FAIL, Verdict.UNDECIDED):
                 lines.append(
                     messages.FINDING_AGAINST_BASELINE.format(
-                        finding=finding, state=held.state
+                        finding=finding, state=held.text
                     )
                 )
                 lines += [f"    {case}" for case in finding.cases[:1]]
@@ -120,6 +165,10 @@ class CheckResult:
             table["found"] = self.found.to_dict() if whole else self.found.digest
         if self.held:
             table["held"] = [comparison.to_dict() for comparison in self.held]
+        if self.kept:
+            table["kept"] = [answers.to_dict() for answers in self.kept]
+        if self.rows:
+            table["rows"] = self.rows
         return table
 
     @classmethod
@@ -140,7 +189,16 @@ class CheckResult:
             table.get("error", ""),
             code,
             held,
+            _kept(table.get("kept", ())),
+            table.get("rows", ""),
         )
+
+
+def _kept(tables: Sequence[Mapping[str, Any]]) -> tuple[KeptAnswers, ...]:
+    # Imported where answers were kept.
+    from evenhand.scores.kept_answers import KeptAnswers
+
+    return tuple(KeptAnswers.from_dict(table) for table in tables)
 
 
 def _held(tables: Sequence[Mapping[str, Any]]) -> tuple[BaselineComparison, ...]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from evenhand.methods.audit import LOG, messages
-from evenhand.methods.audit.audit import older_audit, run_all
+from evenhand.methods.audit.audit import run_all
 from evenhand.methods.audit.checks import (
     GAP,
     CheckPlan,
@@ -15,6 +15,7 @@ from evenhand.methods.audit.checks import (
     joined,
     parsed,
 )
+from evenhand.methods.audit.gate import Gate
 from evenhand.population.recorded import columns_of_sets, number_of_rows, table_of
 from evenhand.runtime import number_text
 from evenhand.runtime.errors import DataError, UsageError, clip
@@ -234,6 +235,7 @@ def audit_log(
     bins: Mapping[str, Any] | None = None,
     checks: Sequence[Mapping[str, Any]] | None = None,
     baseline: Audit | str | PathLike[str] | None = None,
+    tolerance: float | None = None,
     seed: int = 0,
     progress: bool | None = None,
 ) -> Audit:
@@ -260,7 +262,10 @@ def audit_log(
         What to run instead, as ``[[checks]]`` of a configuration with a ``[log]`` table say it:
         ``{"job": "measure_log", "limit": 0.1}`` and so on.
     baseline
-        An older audit of the same checks: what is not surely worse than it was does not fail.
+        An older audit of the same checks: what is clearly worse than it was fails, and what is
+        surely not worse passes.
+    tolerance
+        How much higher a rate may be than in the baseline; by default a fifth of its limit.
     seed, progress
         Kept with the result, and whether to show progress; nothing is drawn here.
 
@@ -291,15 +296,13 @@ def audit_log(
     measure_log sex: fail
     mine_log sex: fail
     """
-    old, old_name = older_audit(baseline)
+    gate = Gate.of(baseline, tolerance=tolerance)
     cuts = _checked_bins(bins)
     names = protected_columns(columns_of_sets(_sets(over)), cuts)
     log = DecisionLog(frame, outcome, names, positive, truth, truth_positive, cuts)
     plans = plans_of_log(log, checked_list(checks))
     found = audited(log, plans, seed=seed, progress=progress)
-    if old is None:
-        return found
-    return found.against(old, name=old_name)
+    return gate.held(found)
 
 
 def _checked_bins(bins: Any) -> dict[str, Any]:

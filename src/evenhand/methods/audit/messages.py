@@ -84,6 +84,7 @@ OTHER_SPACE = (
     "the baseline is of another space of inputs, so its scores may be of other inputs"
 )
 CHECK_IS_GONE = "the baseline has a check that this audit has not: {name}"
+NOT_KEPT = "{name}: the answers were not kept for the next audit: {reason}"
 OLDER_AUDIT = "an older audit"
 SEEDS_DIFFER = "the seeds differ: {seeds}"
 BASELINE_WITH_DIGEST = "{name}, digest {digest}"
@@ -143,8 +144,8 @@ NOTHING_FOUND = "nothing was found"
 MARKDOWN_COUNTS = "{count} statements: {verdicts}. {confidence}"
 MARKDOWN_COUNTS_OF = "{count} statements of {subject}: {verdicts}. {confidence}"
 MARKDOWN_BASELINE = (
-    "Compared with a baseline: {baseline}. What is not surely worse than it was does not"
-    " fail."
+    "Compared with a baseline: {baseline}. What is clearly worse than it was fails; what is"
+    " surely not worse by more than the tolerance passes."
 )
 NOTHING_MEASURED = "Nothing was measured."
 NO_INTERVAL_NEEDED = (
@@ -248,7 +249,8 @@ TOO_MANY_FOR_ONE_LEVEL = (
 POPULATIONS = "Populations: {populations}."
 POPULATIONS_AND_OTHERS = "Populations: {populations} and others."
 HELD_AGAINST = (
-    "Compared with a baseline: {baseline}. Only what clearly got worse, or is new, fails."
+    "Compared with a baseline: {baseline}. What clearly got worse, or is new, fails; what is surely"
+    " not worse by more than the tolerance passes."
 )
 AGAINST_THE_BASELINE = "against the baseline"
 VERDICTS_CAPTION = (

@@ -10,6 +10,7 @@ from evenhand.statistics.estimate import Verdict
 if TYPE_CHECKING:
     from evenhand.methods.audit.audit_result import Audit
     from evenhand.methods.audit.check_result import CheckResult
+    from evenhand.results.baseline import BaselineComparison
 
 SCORE = ("value", "low", "high", "n", "level", "method", "population")
 """What a frame of statements tells of an estimate."""
@@ -70,4 +71,12 @@ def _row(statement: Statement) -> dict[str, Any]:
     row["claim"] = statement.claim
     if statement.held is not None:
         row["baseline"] = statement.held.state
+        row |= _change(statement.held)
     return row
+
+
+def _change(held: BaselineComparison) -> dict[str, Any]:
+    """Return how the score changed from that of the baseline, and how much it may."""
+    change = {} if held.change is None else held.change.to_dict()
+    row = {f"change_{key}": change.get(key) for key in ("value", "low", "high", "paired")}
+    return {**row, "tolerance": held.tolerance}

@@ -133,7 +133,7 @@ def _statement(statement: Statement) -> Iterator[Line]:
         yield Line(f"{statement.estimate}{limit}", indent=LEAD)
     yield from remark_lines(statement)
     if statement.held is not None:
-        state = messages.AGAINST_BASELINE.format(state=statement.held.state)
+        state = messages.AGAINST_BASELINE.format(state=statement.held.text)
         yield Line(state, indent=LEAD)
     if statement.case is not None and statement.verdict is not Verdict.PASS:
         example = messages.FOR_EXAMPLE.format(case=statement.case)

@@ -8,26 +8,30 @@ those that either does.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from evenhand.methods.repair import messages
 from evenhand.methods.repair.change import PairedChange
 from evenhand.runtime.errors import DataError
-from evenhand.scores.twins import ROWS, Causal
+from evenhand.scores.twins import hits as hits
 from evenhand.statistics.betting import bet
 from evenhand.statistics.estimate import Amount, Estimate
 from evenhand.statistics.intervals import check_level, clopper_pearson
-from evenhand.statistics.paired_limits import fall_above, hits_ratio_above, ratio_above
+from evenhand.statistics.paired_limits import (
+    are_counts,
+    hits_ratio_above,
+    ratio_above,
+    rise_limits,
+    turned,
+)
 from evenhand.statistics.simultaneous import SimultaneousIntervals, absolute
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from evenhand.space.feature import Points
     from evenhand.statistics.intervals import Floats
-    from evenhand.subject.view import View
 
     Ends = tuple[float, float]
 
@@ -126,35 +130,6 @@ def gap_change(
     return _change(sizes, len(old), limits, level, population, methods)
 
 
-def hits(view: View, names: tuple[str, ...], points: Points) -> NDArray[Any]:
-    """Return which points a model discriminates against over these features, or by how much.
-
-    A point is a hit if another assignment of these features alone gets it another outcome (Themis,
-    Definition 3.7).
-
-    >>> from evenhand.space.feature import category, integer
-    >>> from evenhand.space.space import Space
-    >>> from evenhand.subject.subject import Subject
-    >>> from evenhand.subject.view import View
-    >>> space = Space([category("sex", ["F", "M"]), integer("age", 18, 90)])
-    >>> loan = Subject(lambda people: (people["age"] > 30) & (people["sex"] == "M"), space)
-    >>> women = space.encode([{"sex": "F", "age": 20}, {"sex": "F", "age": 40}])
-    >>> hits(View(loan), ("sex",), women).tolist()
-    [False, True]
-    """
-    if not len(points):
-        return np.zeros(0, dtype=np.float64 if view.graded else np.bool_)
-    causal = Causal(view, None, names)  # type: ignore[arg-type]
-    # Every point is asked under all assignments, so fewer points fit into one batch.
-    rows = max(1, ROWS // causal.cost)
-    parts = []
-    for start in range(0, len(points), rows):
-        batch = points[start : start + rows]
-        counted = causal.count(batch, 0)
-        parts.append(counted.hits)
-    return np.concatenate(parts)
-
-
 def _columns(before: ArrayLike, after: ArrayLike) -> tuple[Floats, Floats]:
     """Return both columns as numbers from 0 to 1, as many of each."""
     old = np.asarray(before, dtype=np.float64)
@@ -175,8 +150,7 @@ def _all_shares(column: Floats) -> bool:
 
 def _yes_or_no(old: Floats, new: Floats) -> bool:
     """Return whether all values are 0 or 1, so that exact limits of counts apply."""
-    values = np.concatenate([old, new])
-    return bool(np.all((values == 0) | (values == 1)))
+    return are_counts(old) and are_counts(new)
 
 
 def _fewer(before: float, after: float) -> float:
@@ -260,24 +234,17 @@ def _change(
     )
 
 
-def _turned(old: Floats, new: Floats) -> tuple[int, int]:
-    """Return how many were hits before alone, and how many are after alone."""
-    gone = int((old > new).sum())
-    come = int((new > old).sum())
-    return gone, come
-
-
 def _hit_limits(old: Floats, new: Floats, tail: float) -> list[Ends]:
     """Return limits of the shares before and after, of the fall and of the part gone, from hits."""
     n = len(old)
-    gone, come = _turned(old, new)
+    gone, come = turned(old, new)
     both = int((old * new).sum())
     after_ratio = hits_ratio_above(gone, come, both, tail)
     before_ratio = hits_ratio_above(come, gone, both, tail)
     return [
         _share_limits(gone + both, n, tail),
         _share_limits(come + both, n, tail),
-        _fall_of_hits(gone, come, n, tail),
+        _fall(old, new, tail),
         _part_gone(after_ratio, before_ratio),
     ]
 
@@ -288,11 +255,9 @@ def _share_limits(count: int, n: int, tail: float) -> Ends:
     return float(low), float(high)
 
 
-def _fall_of_hits(gone: int, come: int, n: int, tail: float) -> Ends:
-    """Return limits of the fall; the upper one is the lower limit of the rise, with its sign."""
-    least_fall = fall_above(gone, come, n, tail)
-    least_rise = fall_above(come, gone, n, tail)
-    return least_fall, -least_rise
+def _fall(old: Floats, new: Floats, tail: float) -> Ends:
+    """Return limits of how much the mean fell."""
+    return rise_limits(new, old, tail)
 
 
 def _graded_limits(old: Floats, new: Floats, tail: float) -> list[Ends]:
@@ -300,16 +265,16 @@ def _graded_limits(old: Floats, new: Floats, tail: float) -> list[Ends]:
     after_ratio = ratio_above(new, old, tail)
     before_ratio = ratio_above(old, new, tail)
     return [
-        _mean_limits(old, tail, least=0.0),
-        _mean_limits(new, tail, least=0.0),
-        _mean_limits(old - new, tail, least=-1.0),
+        _mean_limits(old, tail),
+        _mean_limits(new, tail),
+        _fall(old, new, tail),
         _part_gone(after_ratio, before_ratio),
     ]
 
 
-def _mean_limits(column: Floats, tail: float, *, least: float) -> Ends:
-    """Return betting limits of a mean of values from `least` to 1."""
-    low, high = bet(column, tail, low=least)
+def _mean_limits(column: Floats, tail: float) -> Ends:
+    """Return betting limits of a mean of values from 0 to 1."""
+    low, high = bet(column, tail)
     return float(low[0]), float(high[0])
 
 
@@ -332,18 +297,8 @@ def _gap_limits(
     before_ends = _difference(intervals, column=old, group=group)
     after_ends = _difference(intervals, column=new, group=group)
     tail = (1 - level) / _LIMITS
-    inside_low, inside_high = _moved(
-        old[group],
-        new[group],
-        tail,
-        counts=counts,
-    )
-    outside_low, outside_high = _moved(
-        old[~group],
-        new[~group],
-        tail,
-        counts=counts,
-    )
+    inside_low, inside_high = _fall(old[group], new[group], tail)
+    outside_low, outside_high = _fall(old[~group], new[~group], tail)
     gap_before = _gap(old, group)
     gap_after = _gap(new, group)
     fall, fewer = _size_limits(
@@ -386,14 +341,6 @@ def _size(ends: Ends) -> Ends:
     low, high = ends
     least, most = absolute(np.array(low), np.array(high))
     return float(least), float(most)
-
-
-def _moved(old: Floats, new: Floats, tail: float, *, counts: bool) -> Ends:
-    """Return limits of the mean fall of some rows."""
-    if not counts:
-        return _mean_limits(old - new, tail, least=-1.0)
-    gone, come = _turned(old, new)
-    return _fall_of_hits(gone, come, len(old), tail)
 
 
 def _size_limits(

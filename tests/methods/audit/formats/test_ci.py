@@ -862,12 +862,12 @@ def test_levels_that_say_nothing_together_are_not_shown_as_a_level():
 
 
 def test_a_baseline_is_in_the_summary_and_in_each_row():
-    old = audit_of(score(0.2, 0.3))
-    new = audit_of(score(0.2, 0.3))
+    old = audit_of(score(0.2, 0.2))
+    new = audit_of(score(0.2, 0.204))
     text = to_markdown(new.against(old, name="old.json"))
     assert text.startswith("## evenhand: pass")
     assert f"Compared with a baseline: old.json, digest {old.digest}." in text
-    assert "(baseline: not surely worse)" in text
+    assert "(baseline: not worse; change +0.20 points (0 to +0.40); tolerance" in text
 
 
 def test_of_many_features_those_that_differ_are_shown_first():

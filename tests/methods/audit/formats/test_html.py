@@ -496,10 +496,11 @@ def test_a_check_held_against_a_baseline_says_how_it_stands(undrawn):
     bad = audit(0.3, 0.25, 0.35)
     found = whole(page(bad.against(mild, name="old.json")))
     assert "Compared with a baseline: old.json, digest" in found.text
-    assert "Only what clearly got worse, or is new, fails." in found.text
-    assert "Against the baseline: worse. It was: 10.0 % (8.0 % to 12.0 %" in found.text
+    assert "What clearly got worse, or is new, fails;" in found.text
+    change = "change +20.0 points (+13.0 to +27.0); tolerance 1 point"
+    assert f"Against the baseline: worse; {change}. It was: 10.0 %" in found.text
     row_that_fails = next(cells for cells in found.rows if cells[0] == "fail")
-    assert row_that_fails[-2:] == ["5 %", "worse"]
+    assert row_that_fails[-2:] == ["5 %", f"worse; {change}"]
 
 
 def test_how_sure_all_statements_are_is_in_words_that_fit(undrawn):

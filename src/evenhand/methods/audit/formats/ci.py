@@ -65,10 +65,10 @@ def sentences(statement: Statement) -> list[str]:
     if held is not None and held.before:
         before = cut(held.before)
         found.append(
-            messages.AGAINST_BASELINE_BEFORE.format(state=held.state, before=before)
+            messages.AGAINST_BASELINE_BEFORE.format(state=held.text, before=before)
         )
     elif held is not None:
-        found.append(messages.AGAINST_BASELINE.format(state=held.state))
+        found.append(messages.AGAINST_BASELINE.format(state=held.text))
     return found
 
 

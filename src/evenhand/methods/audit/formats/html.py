@@ -247,7 +247,7 @@ def _verdicts(audit: Audit, links: Sequence[CheckLink]) -> Markup:
                 *_score(statement),
             ]
             if audit.baseline:
-                row.append(Cell("" if statement.held is None else statement.held.state))
+                row.append(Cell("" if statement.held is None else statement.held.text))
             rows.append(row)
     return short_sheet("verdicts", messages.VERDICTS_CAPTION, headings, rows)
 

@@ -157,7 +157,7 @@ def _row(statement: Statement) -> str:
     score, n = _score(statement.estimate)
     claim = "; ".join(map(text_of, (statement.claim, *statement.remarks)))
     if statement.held is not None:
-        claim += f" (baseline: {statement.held.state})"
+        claim += f" (baseline: {statement.held.text})"
     cells = (
         f"**{statement.word}**",
         text_of(statement.check.name, _NAME),

@@ -15,7 +15,7 @@ from evenhand.methods.audit.formats.ci import NAME, Places, apart, cut, sentence
 from evenhand.methods.audit.formats.github import in_actions
 from evenhand.methods.audit.statements import all_statements
 from evenhand.report.lines import printable
-from evenhand.results.baseline import NEW, SAME
+from evenhand.results.baseline import NEW, SAME, UNSURE
 from evenhand.runtime import json_file
 from evenhand.statistics.estimate import StopReason, Verdict
 from evenhand.verbs import verb_of
@@ -173,7 +173,7 @@ def _result(
     # results share.
     result["partialFingerprints"] = {"primaryLocationLineHash": mark, "evenhand/v1": mark}
     if statement.held is not None:
-        states = {NEW: "new", SAME: "unchanged"}
+        states = {NEW: "new", SAME: "unchanged", UNSURE: "unchanged"}
         result["baselineState"] = states.get(statement.held.state, "updated")
     result["properties"] = _properties(statement)
     return result
@@ -233,6 +233,9 @@ def _properties(statement: Statement) -> dict[str, Any]:
         properties["by_construction"] = True
     if statement.held is not None:
         properties["baseline"] = statement.held.state
+        if statement.held.change is not None:
+            properties["change"] = statement.held.change.to_dict()
+            properties["tolerance"] = statement.held.tolerance
     return {key: _known(value) for key, value in properties.items()}
 
 
