@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand.methods.mine import MINE, messages
+from evenhand.methods.mine.claims.cases import TRIED, CaseFinder
 from evenhand.methods.mine.findings import MiningPart, rank, write_findings
 from evenhand.methods.mine.rule_sets import (
     BINS,
@@ -30,13 +31,11 @@ from evenhand.results.result import Result
 from evenhand.runtime.budget import Budget, Meter, Spent, checked_budget
 from evenhand.runtime.errors import DataError, UsageError, clip
 from evenhand.runtime.progress import progress_bar
-from evenhand.runtime.random_streams import stream
 from evenhand.runtime.workers import Workers
 from evenhand.scores.case_marks import marked
 from evenhand.scores.numbers.settling import settle_differs
 from evenhand.scores.numbers.unit_scale import UnitLimit
-from evenhand.scores.twins import case_of
-from evenhand.space.feature_sets import feature_sets, unseen
+from evenhand.space.feature_sets import feature_sets
 from evenhand.statistics.estimate import StopReason
 from evenhand.subject.subject import as_subject
 from evenhand.subject.view import views_for
@@ -48,12 +47,10 @@ if TYPE_CHECKING:
 
     from evenhand.methods.mine.claims.words import OutcomeWords
     from evenhand.methods.mine.findings import RankedStories
-    from evenhand.methods.mine.ranking import RuleSet
     from evenhand.methods.mine.rule_sets import Bins
     from evenhand.methods.mine.testsgd_score import PaperScores
     from evenhand.methods.mine.treatment import TreatedView
     from evenhand.results.evidence import Case
-    from evenhand.space.feature import Points
     from evenhand.space.feature_sets import Over
     from evenhand.space.space import Space
     from evenhand.subject.subject import Subject
@@ -62,10 +59,6 @@ if TYPE_CHECKING:
     Flags = NDArray[np.bool_]
 
 METHODS = ("neighbours", "drawn", "rows", "paper")
-TRIED, CASES = 32, 3
-"""People inside a rule set who are given its features as somebody outside has them, and cases that
-are shown.
-"""
 
 
 @MINE.options.checked
@@ -308,7 +301,8 @@ def _cases(
     """Return the cases of each story of each mining."""
     cases = []
     for job, stories in zip(jobs, ranked, strict=True):
-        cases.append([job.cases(seed, meter, lead) for lead in stories.leads])
+        finder = CaseFinder(job.view, job.mined, seed)
+        cases.append([finder.of(lead, meter) for lead in stories.leads])
     return cases
 
 
@@ -384,80 +378,3 @@ class _MiningJob:
         for block in self.mined.ranking.blocks:
             favoured |= bool(block.inside.any() or block.outside.any())
         return self.view.only_answer(self.view.answers, favoured=favoured)
-
-    def cases(self, seed: int, meter: Meter, rule_set: RuleSet) -> tuple[Case, ...]:
-        """Return people inside whose outcome changes with what the rule set is about.
-
-        Some people inside are given the features of the rule set of somebody outside, at random. No
-        other feature changes, sensitive or not: a case shows what its claim says.
-        """
-        if not self._has_cases(rule_set, meter):
-            return ()
-        own, twins = self._pairs(seed, rule_set)
-        if not len(own):
-            return ()
-        before = self.view.decide(own)
-        after = self.view.decide(twins)
-        meter.queries += 2 * len(own)
-        # A case must show what the rule set shows: who is worse off inside gains by the change.
-        gains = rule_set.inside < rule_set.outside
-        flipped = np.flatnonzero(self._shows(before, after, gains=gains))
-        changed = (own != twins).sum(axis=1)
-        # Those with the fewest changed features first, which are the easiest to read.
-        fewest = sorted(flipped.tolist(), key=lambda row: int(changed[row]))
-        space = self.view.subject.space
-        cases = []
-        for row in fewest[:CASES]:
-            outcomes = (before[row], after[row])
-            cases.append(case_of(space, own[row], twins[row], outcomes))
-        return tuple(cases)
-
-    def _shows(
-        self, before: NDArray[Any], after: NDArray[Any], *, gains: bool
-    ) -> NDArray[np.bool_]:
-        """Return which outcomes change as they must to show that somebody gains, or loses."""
-        if self.view.meaning.measured:
-            rises = np.asarray(after > before) == gains
-            return np.asarray(rises & (self.view.distance(before, after) > 0))
-        differs_before = self.view.favourable(before) != gains
-        agrees_after = self.view.favourable(after) == gains
-        return np.asarray(differs_before & agrees_after)
-
-    def _has_cases(self, rule_set: RuleSet, meter: Meter) -> bool:
-        """Return whether a change of outcome can be looked for.
-
-        It needs outcomes that are favourable or not, or numbers, a budget, and a feature of the
-        rule set that the software sees.
-        """
-        is_score = not self.view.counts and not self.view.meaning.measured
-        if is_score or meter.left < 2 * TRIED:
-            return False
-        space = self.view.subject.space
-        return not unseen(space, self._features(rule_set))
-
-    def _features(self, rule_set: RuleSet) -> list[str]:
-        """Return the features that a rule set is about."""
-        return [self.mined.names[position] for position in rule_set.family]
-
-    def _pairs(self, seed: int, rule_set: RuleSet) -> tuple[Points, Points]:
-        """Return people inside, and the same with its features as people outside have them."""
-        space = self.view.subject.space
-        names = self.mined.names
-        points = self.mined.treated.points
-        inside = self.mined.inside(rule_set)
-        title = self.view.title
-        rng = stream(
-            seed, "mine", "cases", title, *names, *rule_set.family, *rule_set.place
-        )
-        insiders = np.flatnonzero(inside)
-        outsiders = np.flatnonzero(~inside)
-        tried = min(TRIED, len(insiders))
-        chosen = rng.choice(insiders, tried, replace=False)
-        donors = rng.choice(outsiders, len(chosen))
-        own = points[chosen]
-        twins = points[chosen]
-        for name in self._features(rule_set):
-            column = space.index(name)
-            twins[:, column] = points[donors, column]
-        valid = space.valid(twins)
-        return np.asfortranarray(own[valid]), np.asfortranarray(twins[valid])
