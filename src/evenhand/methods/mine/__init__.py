@@ -7,6 +7,7 @@ from evenhand.runtime.options import (
     FEATURES,
     FILE,
     NUMBER,
+    STEPS,
     TEXT,
     TEXTS,
     WHOLE,
@@ -40,7 +41,9 @@ _SCORE = Option("score", TEXTS, "what is compared: rate, tpr or fpr, separated b
 _FORMING = (
     _SUPPORT,
     Option(
-        "complement", NUMBER, "the least share of rows that it leaves (default: as many)"
+        "complement",
+        NUMBER,
+        "the least share of rows that it leaves (default: by the support)",
     ),
     Option("bins", _BINS, "into how many bins numbers are cut"),
     Option(
@@ -92,6 +95,17 @@ MINE = Verb(
             "neighbours, drawn, rows or paper (default: by the cost)",
             metavar="NAME",
         ),
+        Option(
+            "move",
+            STEPS,
+            "by how much numbers are moved to make neighbours, as 5 or income=5; repeatable",
+            metavar="STEP",
+            repeat=True,
+        ),
+        Option(
+            "sample_thr", WHOLE, "of --treatment paper, the draws before its first look"
+        ),
+        Option("error_thr", NUMBER, "of --treatment paper, the margin at which it ends"),
         Option(
             "truth",
             TEXT,

@@ -311,6 +311,11 @@ class FindingWriter:
             return {}
         return {"unit": "amount", "from": scale.low, "to": scale.number(1.0)}
 
+    def _steps_entry(self) -> Entry:
+        """Return by how much features were moved, where users said so."""
+        steps = self.mining.treated.steps
+        return {"move": dict(steps)} if steps else {}
+
     def _mining_entry(self, stories: list[Entry], rest: Entry | None) -> Entry:
         """Return what the details of a result hold of this mining."""
         mining = self.mining
@@ -331,6 +336,7 @@ class FindingWriter:
             "score": self.words.score,
             **self._unit_entry(),
             "method": treated.method,
+            **self._steps_entry(),
             "rows": self._rows,
             "queries": queries,
             "population": treated.population,

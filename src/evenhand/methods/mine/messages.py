@@ -108,9 +108,24 @@ OVER_SET_TWICE = "over names the set {names} twice; name each set once"
 FRAME_EMPTY = "the frame has no rows; there is no decision to mine"
 NO_COMPLETE_ROW = "no row has all of {names}; there is no decision to mine"
 
+MOVE_WITHOUT_NEIGHBOURS = (
+    "move = {move} cannot be combined with treatment = 'rows', which asks about no neighbours;"
+    " leave one of them out"
+)
+
 # Errors: the paper's Algorithm 2.
 
-MARGIN_NOT_POSITIVE = "margin = {margin} must be over 0, for example 0.05"
+ERROR_THR_NOT_SHARE = (
+    "error_thr = {error_thr} must lie between 0 and 1, for example 0.05, as in the paper"
+)
+SAMPLE_THR_NOT_WHOLE = (
+    "sample_thr = {sample_thr} must be a whole number of 0 or more, for example 1000, as in the"
+    " paper"
+)
+NOT_FOR_ALGORITHM_2 = (
+    "{option} = {value} is for Algorithm 2 of the paper; add treatment='paper', or leave {option}"
+    " out"
+)
 NOBODY_OUTSIDE = "the rule set covers {covered} of {rows} rows; nobody is left to compare"
 PAPER_OVER_QUERIES = (
     "budget: {left} queries are left, but treatment = 'paper' may take {most} for"
@@ -232,6 +247,7 @@ CHANGES_OF_ALL = (
 PEOPLE_LIKE_ROWS = "people like the given rows"
 DECISIONS_LIKE_RECORDED = "decisions like the recorded ones"
 WITH_NEIGHBOURS = "{population}, and their one-step neighbours"
+WITH_STEPS = "{words} (a step: {steps})"
 TRULY_FAVOURABLE = "{population}, whose true outcome is favourable"
 TRULY_UNFAVOURABLE = "{population}, whose true outcome is not favourable"
 TEXTS_LIKE_GIVEN = "texts like the {count} given"

@@ -33,6 +33,7 @@ from evenhand.runtime.errors import DataError, UsageError, clip
 from evenhand.runtime.progress import progress_bar
 from evenhand.runtime.workers import Workers
 from evenhand.scores.case_marks import marked
+from evenhand.scores.neighbour_steps import checked_steps
 from evenhand.scores.numbers.settling import settle_differs
 from evenhand.scores.numbers.unit_scale import UnitLimit
 from evenhand.space.feature_sets import feature_sets
@@ -48,9 +49,10 @@ if TYPE_CHECKING:
     from evenhand.methods.mine.claims.words import OutcomeWords
     from evenhand.methods.mine.findings import RankedStories
     from evenhand.methods.mine.rule_sets import Bins
-    from evenhand.methods.mine.testsgd_score import PaperScores
+    from evenhand.methods.mine.testsgd_score import DrawingRule, PaperScores
     from evenhand.methods.mine.treatment import TreatedView
     from evenhand.results.evidence import Case
+    from evenhand.scores.neighbour_steps import Move
     from evenhand.space.feature_sets import Over
     from evenhand.space.space import Space
     from evenhand.subject.subject import Subject
@@ -78,6 +80,9 @@ def mine(
     units: str = "spread",
     level: float = 0.95,
     treatment: str | None = None,
+    move: Move | None = None,
+    sample_thr: int | None = None,
+    error_thr: float | None = None,
     truth: Any = None,
     score: str | Sequence[str] = "rate",
     top: int = 10,
@@ -108,7 +113,7 @@ def mine(
         by one.
     support, complement
         The least share of the rows that a rule set must cover, and that it must leave; by default
-        the same.
+        the same, or half of what a support over a third leaves.
     bins, binning
         How numbers are cut: a number of bins, edges, or either by feature; bins of equal
         ``"width"`` or ``"quantiles"``.
@@ -119,6 +124,12 @@ def mine(
         step in one feature that is not sensitive; over some of them that are ``"drawn"``; by
         ``"rows"`` as they are; or the paper's Algorithm 2, rule set by rule set (``"paper"``). By
         default neighbours, or drawn ones where that is too many.
+    move
+        By how much numbers are moved to make neighbours: a number for all of them, or a mapping by
+        feature. By default each by its own step, and by 0.01 where it has none (section 4.3).
+    sample_thr, error_thr
+        Of the paper's Algorithm 2, after how many draws it looks at the margin of error, and at
+        which margin it ends; by default 1000 and 0.05, as in the paper.
     truth, score
         The column of true outcomes in data, or a sequence. The score is then ``"rate"``, or the gap
         in true or false positive rates (``"tpr"``, ``"fpr"``), or a list of those; equalized odds
@@ -181,23 +192,27 @@ def mine(
     sets = _sets(tested.space, over)
     scores = scores_of(score, truth)
     treatment = _checked_treatment(treatment, scores)
+    drawing = _drawing_rule(treatment, sample_thr, error_thr)
     given = _given(data, tested.space)
     # Whatever is wrong is refused before anything is asked.
     points = given.points(tested.space)
     for names in sets:
         check_rules(tested.space, names, points, given.weights, options)
+    plan = _MiningPlan(tested.space, sets, scores, options)
+    steps = _steps(plan, treatment, move)
     views = _views(tested, treatment, scores)
     labels = None if scores == ("rate",) else _true_outcomes(truth, data, given)
     good = _truly_favourable(views, labels, scores, len(given))
-    plan = _MiningPlan(tested.space, sets, scores, options)
     before = tested.executed
     tested.begin()
     with Workers(n_jobs) as workers, progress_bar(show=progress) as hook:
         meter = Meter(checked_budget(budget), hook)
-        run = TreatmentRun(tested, given, treatment, seed, plan.sensitive, 2 * TRIED * top)
+        run = TreatmentRun(
+            tested, given, treatment, seed, plan.sensitive, 2 * TRIED * top, steps
+        )
         treated = run.treated_views(views, meter, workers)
         jobs = plan.jobs(treated, good, meter)
-        parts = _parts(jobs, run, level, meter)
+        parts = _parts(jobs, run, drawing, level, meter)
         only_answers = [job.only_answer for job in jobs]
         ranked = rank(parts, level=run.level(level), limits=limits, top=top)
         cases = _cases(jobs, ranked, seed, meter)
@@ -230,6 +245,31 @@ def _checked_treatment(treatment: str | None, scores: Sequence[str]) -> str | No
     if treatment is not None and treatment not in METHODS:
         raise unknown_option("treatment", treatment, METHODS)
     return treatment if scores == ("rate",) else _treatment_with_truth(treatment)
+
+
+def _drawing_rule(
+    treatment: str | None, sample_thr: int | None, error_thr: float | None
+) -> DrawingRule | None:
+    """Return when Algorithm 2 ends its drawing; None where it is not asked for."""
+    given: dict[str, Any] = {}
+    for option, value in (("sample_thr", sample_thr), ("error_thr", error_thr)):
+        if value is not None:
+            given[option] = value
+    if treatment == "paper":
+        from evenhand.methods.mine.testsgd_score import DrawingRule
+
+        return DrawingRule(**given)
+    for option, value in given.items():
+        shown = clip(repr(value))
+        raise UsageError(messages.NOT_FOR_ALGORITHM_2.format(option=option, value=shown))
+    return None
+
+
+def _steps(plan: _MiningPlan, treatment: str | None, move: Move | None) -> dict[str, float]:
+    """Return by how much features are moved that are moved by another step than their own."""
+    if move is not None and treatment == "rows":
+        raise UsageError(messages.MOVE_WITHOUT_NEIGHBOURS.format(move=clip(repr(move))))
+    return checked_steps(plan.space, plan.sensitive, move)
 
 
 def _sets(space: Space, over: Over | None) -> list[tuple[str, ...]]:
@@ -283,14 +323,18 @@ def _truly_favourable(
 
 
 def _parts(
-    jobs: Sequence[_MiningJob], run: TreatmentRun, level: float, meter: Meter
+    jobs: Sequence[_MiningJob],
+    run: TreatmentRun,
+    drawing: DrawingRule | None,
+    level: float,
+    meter: Meter,
 ) -> list[MiningPart]:
     """Return the minings to report, with the scores of Algorithm 2 where these are asked for."""
     parts = []
     for job in jobs:
         paper = None
-        if run.method == "paper":
-            paper = _paper_scores(job, run, level, meter)
+        if drawing is not None:
+            paper = _paper_scores(job, run, drawing, level, meter)
         parts.append(MiningPart(job.mined, job.words, paper))
     return parts
 
@@ -307,13 +351,15 @@ def _cases(
 
 
 def _paper_scores(
-    job: _MiningJob, run: TreatmentRun, level: float, meter: Meter
+    job: _MiningJob, run: TreatmentRun, drawing: DrawingRule, level: float, meter: Meter
 ) -> PaperScores:
     """Score every rule set by itself with the paper's Algorithm 2."""
     from evenhand.methods.mine.testsgd_score import score_all  # imported where it is used
 
     neighbours = run.neighbours(job.view)
-    return score_all(neighbours, job.mined, level=level, seed=run.seed, meter=meter)
+    return score_all(
+        neighbours, job.mined, level=level, rule=drawing, seed=run.seed, meter=meter
+    )
 
 
 def _notes(run: TreatmentRun, jobs: Sequence[_MiningJob]) -> list[str]:

@@ -74,9 +74,13 @@ class RuleSetOptions:
 
     @property
     def other(self) -> float:
-        """The share of people that a rule set must leave outside."""
+        """The share of people that a rule set must leave outside.
+
+        By default it is as large as the support, and half of what a large support leaves at most:
+        nothing could cover 60 % of the people and leave 60 %.
+        """
         if self.complement is None:
-            return self.support
+            return min(self.support, (1 - self.support) / 2)
         return self.complement
 
     def choices(self, space: Space, names: Sequence[str], points: Points) -> list[Choices]:
@@ -192,6 +196,8 @@ class Treated:
     """Inputs that were asked to know how they are treated."""
     scale: UnitScale | None = None
     """The range that values are shares of, where outcomes are numbers."""
+    steps: Mapping[str, float] = field(default_factory=dict)
+    """By how much features were moved to make neighbours, where that is not their own step."""
 
     @property
     def graded(self) -> bool:
@@ -210,6 +216,7 @@ class Treated:
             weights,
             self.queries,
             self.scale,
+            self.steps,
         )
 
     def truly(self, good: Flags, score: str) -> Treated:
@@ -366,7 +373,7 @@ def check_rules(
 
 def _none_frequent(names: Sequence[str], rows: int, options: RuleSetOptions) -> DataError:
     """Return the error where no rule set is frequent, with a support that may do."""
-    least = min(options.support, options.other or options.support)
+    least = min(options.support, options.complement or options.support)
     return DataError(
         messages.NO_FREQUENT_RULE_SET.format(
             features=clip(", ".join(names), 300),

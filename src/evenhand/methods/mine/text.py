@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from evenhand.methods.mine import messages
 from evenhand.methods.mine.claims.words import OTHER_TEXTS, among, outcome_text
 from evenhand.methods.mine.table import entries_of, in_units, mined_findings, scores
+from evenhand.methods.mine.treatment import with_steps
 from evenhand.report.lines import LEAD, Line, shown_cases, table_of
 from evenhand.report.terminal import closing, lines_of_findings, remark_lines, spent_text
 from evenhand.runtime import number_text
@@ -129,7 +130,7 @@ def _rows_head(entry: Mapping[str, Any]) -> Iterator[Line]:
             complement=complement,
         )
     yield Line(rule_sets)
-    treatment = METHODS[entry["method"]]
+    treatment = with_steps(METHODS[entry["method"]], entry.get("move", {}))
     if in_units(entry):
         outcome = entry["favoured"]
         compared = messages.PEOPLE_NUMBERS_COMPARED.format(
