@@ -224,6 +224,7 @@ class CausalQuestion(Question):
             size,
             precise=not expensive and interval in (None, "exact", "anytime"),
             finest=None if size is not None else margins.finest,
+            sampling_threshold=terms.sampling_threshold,
         )
 
     def _size(self, terms: Terms, interval: str | None) -> int | None:

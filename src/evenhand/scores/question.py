@@ -65,6 +65,8 @@ class Terms:
     """The most inputs that are worth drawing where nothing else ends it."""
     units: str = "spread"
     """What limits of numbers are in: shares of their spread, or the unit of the outcomes."""
+    sampling_threshold: int | None = None
+    """Of the paper's own rule, the number of draws above which it looks."""
 
     @property
     def share(self) -> float:

@@ -77,6 +77,7 @@ def measure(
     margin: float | None = None,
     level: float = 0.95,
     interval: str | None = None,
+    sampling_threshold: int | None = None,
     sampler: Sampler | None = None,
     exact: bool | None = None,
     keep_tests: bool = False,
@@ -114,6 +115,9 @@ def measure(
     interval
         ``"wald"`` reproduces the paper's stopping rule and interval, which do not hold their
         coverage.
+    sampling_threshold
+        For ``interval="wald"``, the number of draws above which it is looked at after every draw
+        (Algorithms 1 and 2); by default 30.
     sampler
         The population that the score describes. By default the rows that the space remembers, and
         all inputs where it has none; `uniform`, `rows` and `profile` (Def. 3.8) name another.
@@ -170,7 +174,17 @@ def measure(
     if asked.has_truth(kind):
         return _with_truth(tested, sets, population, asked, units)
     terms = _checked(
-        Terms(population, level, margin, limit, interval, exact, seed, 1, units)
+        Terms(
+            population,
+            level,
+            margin,
+            limit,
+            interval,
+            exact,
+            seed,
+            units=units,
+            sampling_threshold=sampling_threshold,
+        )
     )
     executed_before = tested.executed
     answers: list[Answer] = []
@@ -326,7 +340,8 @@ def _checked(given: Terms) -> Terms:
         check_limit(limit)
     margins = given.margins(expensive=True)
     # A plan refuses what is wrong, before anything is asked.
-    Plan(given.level, margins.wanted, limit, given.interval)
+    threshold = given.sampling_threshold
+    Plan(given.level, margins.wanted, limit, given.interval, sampling_threshold=threshold)
     return given
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from evenhand.runtime.options import FEATURES, FLAG, NUMBER, TEXT, WHOLE, Option, Options
 from evenhand.runtime.registry import Deferred
-from evenhand.verbs import RUN, Command, Verb
+from evenhand.verbs import RUN, SAMPLING_THRESHOLD, Command, Verb
 
 SUBSETS = Verb(
     "subsets",
@@ -26,6 +26,7 @@ SUBSETS = Verb(
         Option("margin", NUMBER, "otherwise, how precisely to know the score"),
         Option("level", NUMBER, "the confidence level (default: 0.95)"),
         Option("interval", TEXT, "wald for the paper's own procedure", metavar="NAME"),
+        SAMPLING_THRESHOLD,
         Option("exact", FLAG, "ask every input (default: where there are few)"),
         given=RUN,
     ),

@@ -47,6 +47,7 @@ class SearchOptions:
     exact: bool | None
     variants: int
     seed: int
+    sampling_threshold: int | None = None
 
 
 @dataclass
@@ -84,6 +85,7 @@ class Search:
             margin=judge.margin,
             interval="wald",
             seed=self.options.seed,
+            sampling_threshold=self.options.sampling_threshold,
         )
         search = PaperSearch(self.view, self.kind, self.lattice, judge, terms)
         return search.run(meter, workers, partial(self.report, meter))

@@ -58,6 +58,7 @@ def subsets(
     margin: float = 0.05,
     level: float = 0.95,
     interval: str | None = None,
+    sampling_threshold: int | None = None,
     sampler: Sampler | None = None,
     depth: int | None = None,
     variants: int = VARIANTS,
@@ -93,6 +94,8 @@ def subsets(
         ``"wald"`` follows the paper: every set by itself, from small to large, until Wald's formula
         is within the margin, leaving out only supersets of discriminating sets. Its level does not
         hold.
+    sampling_threshold
+        For ``interval="wald"``, as for `measure`.
     depth
         The largest size of a set.
     variants
@@ -136,7 +139,7 @@ def subsets(
     >>> [finding.about for finding in both.findings if finding.verdict == "fail"]
     [('sex', 'race')]
     """
-    _check_settings(limit, kind, margin, level, interval, variants)
+    _check_settings(limit, kind, margin, level, interval, variants, sampling_threshold)
     tested = as_subject(subject, space)
     names = _among(tested.space, among, kind)
     population = checked_sampler(sampler, tested.space)
@@ -154,7 +157,7 @@ def subsets(
         at_fault=most_at_fault(len(names), depth) * len(views),
         population=population.population(tested.space),
     )
-    options = SearchOptions(population, interval, exact, variants, seed)
+    options = SearchOptions(population, interval, exact, variants, seed, sampling_threshold)
     with Workers(n_jobs) as workers, progress_bar(show=progress) as hook:
         meter = Meter(allowed, hook)
         draws = Draws(population, tested.space, seed, "subsets")
@@ -193,6 +196,7 @@ def _check_settings(
     level: float,
     interval: str | None,
     variants: int,
+    sampling_threshold: int | None,
 ) -> None:
     """Refuse what is wrong before anything is asked."""
     if kind not in KINDS:
@@ -202,7 +206,8 @@ def _check_settings(
     if margin is None:
         raise UsageError(messages.NO_MARGIN)
     # The plan raises where these do not fit together.
-    Plan(level, margin, check_limit(limit), interval)
+    threshold = sampling_threshold
+    Plan(level, margin, check_limit(limit), interval, sampling_threshold=threshold)
     if interval not in (None, "anytime", "wald"):
         raise UsageError(messages.INTERVAL_NOT_FOR_A_SEARCH.format(interval=repr(interval)))
     is_whole = isinstance(variants, int) and not isinstance(variants, bool)

@@ -328,7 +328,14 @@ class GroupQuestion(Question):
         """Follow Algorithm 1 of Themis: each group by itself until Wald's formula is narrow."""
         population = terms.sampler.population(self.space)
         margins = terms.margins(expensive=False)
-        plan = Plan(terms.share, margins.wanted, None, "wald", population)
+        plan = Plan(
+            terms.share,
+            margins.wanted,
+            None,
+            "wald",
+            population,
+            sampling_threshold=terms.sampling_threshold,
+        )
         counts = []
         for member, draws in zip(count.members, count.draws, strict=True):
             counts.append(replace(count, members=(member,), draws=(draws,)))
