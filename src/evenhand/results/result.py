@@ -135,7 +135,7 @@ class Result(Evidence):
         """
         if self.tests is None:
             raise UsageError(
-                f"this {self.job} kept no tests; measure with keep_tests=True to write them to a"
+                f"this {self.job} kept no tests; run it with keep_tests=True to write them to a"
                 " suite"
             )
         self.tests.write(path)

@@ -17,16 +17,20 @@ if TYPE_CHECKING:
     from evenhand.subject.view import View
 
 
-def findings_of(lattice: Lattice, view: View, kind: str, judge: Judge) -> list[Finding]:
-    """Return the minimal discriminating sets, the largest cleared ones, and the open between."""
-    border = {
+def border_of(lattice: Lattice) -> dict[State, list[int]]:
+    """Return the sets that settle all others: the minimal discriminating ones first."""
+    return {
         State.ABOVE: lattice.minimal(),
         State.UNDECIDED: lattice.maximal(State.UNDECIDED),
         State.NOT_SHOWN: lattice.maximal(State.NOT_SHOWN),
         State.BELOW: lattice.maximal(State.BELOW),
     }
+
+
+def findings_of(lattice: Lattice, view: View, kind: str, judge: Judge) -> list[Finding]:
+    """Return the minimal discriminating sets, the largest cleared ones, and the open between."""
     findings = []
-    for state, masks in border.items():
+    for state, masks in border_of(lattice).items():
         findings += [_finding(lattice, mask, view, kind, judge, state) for mask in masks]
     untested = int(lattice.open.sum())
     if untested:

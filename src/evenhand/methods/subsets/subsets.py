@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from evenhand.population.samplers import Sampler
     from evenhand.results.evidence import Finding
     from evenhand.runtime.budget import Budget
+    from evenhand.scores.test_suite import Suite, Tests
     from evenhand.space.feature import Feature
     from evenhand.space.space import Space
     from evenhand.subject.view import View
@@ -63,6 +64,7 @@ def subsets(
     depth: int | None = None,
     variants: int = VARIANTS,
     exact: bool | None = None,
+    keep_tests: bool = False,
     budget: Budget | None = None,
     seed: int = 0,
     n_jobs: int = 1,
@@ -103,6 +105,9 @@ def subsets(
         only: if too few are found, it is "not shown to discriminate", never cleared.
     exact
         Ask every input instead of sampling; by default where there are few.
+    keep_tests
+        Keep the tests of every set that is a finding, so that ``result.to_suite(path)`` can write
+        them for `replay`. A draw of a set with many variants is kept with a twin that flips it.
     sampler
         The population that the scores describe. By default the rows that the space remembers, and
         all inputs where it has none; `uniform`, `rows` and `profile` (Def. 3.8) name another.
@@ -157,7 +162,9 @@ def subsets(
         at_fault=most_at_fault(len(names), depth) * len(views),
         population=population.population(tested.space),
     )
-    options = SearchOptions(population, interval, exact, variants, seed, sampling_threshold)
+    options = SearchOptions(
+        population, interval, exact, variants, seed, sampling_threshold, keep_tests
+    )
     with Workers(n_jobs) as workers, progress_bar(show=progress) as hook:
         meter = Meter(allowed, hook)
         draws = Draws(population, tested.space, seed, "subsets")
@@ -179,6 +186,7 @@ def subsets(
         tested.space.to_dict(),
         notes,
         details={"lattice": _tables(searches), **details_of(tested)},
+        tests=_suite(tested.space, searches) if keep_tests else None,
     )
 
 
@@ -262,6 +270,15 @@ def _findings(searches: Sequence[Search], kind: str) -> list[Finding]:
         for finding in search.findings():
             findings.append(replace(finding, only_answer=only_answer))
     return findings
+
+
+def _suite(space: Space, searches: Sequence[Search]) -> Suite:
+    from evenhand.scores.test_suite import Suite  # imported where it is used
+
+    tests: list[Tests] = []
+    for search in searches:
+        tests += search.tests
+    return Suite(space, tuple(tests))
 
 
 def _notes(searches: Sequence[Search], interval: str | None) -> list[str]:
