@@ -61,6 +61,8 @@ def _row(finding: Finding) -> dict[str, Any]:
         **finding.estimate.to_dict(),
         "limit": finding.limit,
         "verdict": finding.verdict,
+        "p_value": finding.p_value,
+        "e_value": finding.e_value,
         "claim": finding.claim,
     }
 

@@ -325,6 +325,17 @@ def _beside(number: float, limit: float, least: int, most: int, notation: str) -
 # Numbers of any kind
 
 
+def p_value(p: float) -> str:
+    """Return a p-value with two significant figures, and no smaller one than a ten-thousandth.
+
+    >>> p_value(0.0123), p_value(0.2), p_value(3e-9), p_value(1.0)
+    ('p = 0.012', 'p = 0.2', 'p < 0.0001', 'p = 1')
+    """
+    if p < 1e-4:
+        return "p < 0.0001"
+    return f"p = {p:.2g}"
+
+
 def decimal(value: float, digits: int = 3) -> str:
     """Return a number with a fixed number of decimals.
 

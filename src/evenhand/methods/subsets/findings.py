@@ -56,6 +56,9 @@ def _finding(
         groups, cases = tested.shown
     elif tested.shown:
         cases = tested.shown
+    against = None
+    if kind == "causal" and tested.estimate.method != "wald":
+        against = judge.against(tested)
     return Finding(
         _claim(lattice, mask, view, kind, state),
         lattice.members(mask),
@@ -65,6 +68,8 @@ def _finding(
         tuple(groups),
         output=view.title,
         score=kind,
+        p_value=None if against is None else against.p_value,
+        e_value=None if against is None else against.e_value,
     )
 
 

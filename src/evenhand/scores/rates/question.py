@@ -16,7 +16,7 @@ from evenhand.runtime import number_text
 from evenhand.runtime.errors import UsageError, clip
 from evenhand.scores.enumeration import SMALL, parts
 from evenhand.scores.groups import Groups
-from evenhand.scores.question import Question, Score, tests_of
+from evenhand.scores.question import Question, Score, spread_evidence, tests_of
 from evenhand.scores.rates.groups import (
     TRIED,
     GroupCount,
@@ -105,6 +105,9 @@ class GroupQuestion(Question):
                 unseen, "may be treated in any way, which leaves the score undecided"
             ),
             different(answers),
+            against=spread_evidence(
+                terms, tally.hits, tally.sizes, fixed=not graded, empty=len(unseen)
+            ),
         )
 
     def _exact(
@@ -320,6 +323,7 @@ class GroupQuestion(Question):
             tests,
             self._unseen(unseen, "the score says nothing of them"),
             outcome.answers,
+            against=spread_evidence(terms, tally.hits, tally.sizes),
         )
 
     def _paper(
