@@ -336,6 +336,15 @@ def p_value(p: float) -> str:
     return f"p = {p:.2g}"
 
 
+def p_bare(p: float) -> str:
+    """Return a p-value under a heading that says what it is.
+
+    >>> p_bare(0.0123), p_bare(3e-9)
+    ('0.012', '< 0.0001')
+    """
+    return p_value(p).removeprefix("p ").removeprefix("= ")
+
+
 def decimal(value: float, digits: int = 3) -> str:
     """Return a number with a fixed number of decimals.
 

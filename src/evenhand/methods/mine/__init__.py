@@ -36,6 +36,12 @@ _UNITS = Option(
     choices=("spread", "outcome"),
 )
 _LEVEL = Option("level", NUMBER, "the confidence level (default: 0.95)")
+_CONTROL = Option(
+    "control",
+    TEXT,
+    "what the level is of: all intervals together (default), or the false discovery rate",
+    choices=("family", "fdr"),
+)
 _TOP = Option("top", WHOLE, "the most rules to report (default: 10)")
 _SCORE = Option("score", TEXTS, "what is compared: rate, tpr or fpr, separated by commas")
 _FORMING = (
@@ -89,6 +95,7 @@ MINE = Verb(
         _LIMIT,
         _UNITS,
         _LEVEL,
+        _CONTROL,
         Option(
             "treatment",
             TEXT,
@@ -148,6 +155,7 @@ MINE_LOG = Verb(
         _LIMIT,
         _UNITS,
         _LEVEL,
+        _CONTROL,
         Option(
             "truth", TEXT, "the column of what decisions should have been", metavar="COLUMN"
         ),

@@ -10,11 +10,12 @@ import numpy as np
 
 from evenhand.methods.mine import MINE, messages
 from evenhand.methods.mine.claims.cases import TRIED, CaseFinder
-from evenhand.methods.mine.findings import MiningPart, rank, write_findings
+from evenhand.methods.mine.claims.reporting import MiningPart, rank, write_findings
 from evenhand.methods.mine.rule_sets import (
     BINS,
     Mining,
     RuleSetOptions,
+    check_control,
     check_rules,
     check_terms,
     scores_of,
@@ -79,6 +80,7 @@ def mine(
     limit: float | None = None,
     units: str = "spread",
     level: float = 0.95,
+    control: str = "family",
     treatment: str | None = None,
     move: Move | None = None,
     sample_thr: int | None = None,
@@ -137,6 +139,11 @@ def mine(
     limit, level
         The engineering threshold for the difference of rates, which gives each finding a verdict
         (the ξ of Definition 2.3), and the confidence level of all intervals together.
+    control
+        What the level is of: ``"family"``, all intervals together; or ``"fdr"``, that at most 1 -
+        level of the rule sets found are so by chance, on average (Benjamini and Yekutieli 2001),
+        with intervals at that false coverage rate. More is then found of many rule sets, and what
+        is not found is still bounded together.
     top
         The most rule sets to report.
     budget, seed, n_jobs, progress
@@ -192,6 +199,9 @@ def mine(
     sets = _sets(tested.space, over)
     scores = scores_of(score, truth)
     treatment = _checked_treatment(treatment, scores)
+    check_control(control)
+    if control == "fdr" and treatment == "paper":
+        raise UsageError(messages.CONTROL_WITH_PAPER)
     drawing = _drawing_rule(treatment, sample_thr, error_thr)
     given = _given(data, tested.space)
     # Whatever is wrong is refused before anything is asked.
@@ -214,7 +224,9 @@ def mine(
         jobs = plan.jobs(treated, good, meter)
         parts = _parts(jobs, run, drawing, level, meter)
         only_answers = [job.only_answer for job in jobs]
-        ranked = rank(parts, level=run.level(level), limits=limits, top=top)
+        ranked = rank(
+            parts, level=run.level(level), limits=limits, top=top, control=control
+        )
         cases = _cases(jobs, ranked, seed, meter)
         findings, entries = write_findings(ranked, cases, only_answers)
     spent = Spent(meter.queries, tested.executed - before, meter.seconds)

@@ -44,6 +44,8 @@ SCORES = ("rate", "tpr", "fpr")
 """What is compared: how often people are favoured, of all, of those who should be, and of those who
 should not.
 """
+CONTROLS = ("family", "fdr")
+"""What a level is of: all intervals together, or the share of false discoveries."""
 BINS = 10
 """The paper's number of bins (section 4.1)."""
 DEEP_RULES = 10_000_000
@@ -175,6 +177,15 @@ def check_terms(level: float, limit: float | UnitLimit | None, top: int) -> None
         check_limit(limit)
     if not is_whole(top, least=1):
         raise UsageError(messages.TOP_NOT_WHOLE.format(top=clip(repr(top))))
+
+
+def check_control(control: Any) -> None:
+    """Refuse an unknown kind of error that the level is to control.
+
+    >>> check_control("fdr")
+    """
+    if control not in CONTROLS:
+        raise unknown_option("control", control, CONTROLS)
 
 
 def _is_share(value: Any, *, least: float) -> bool:

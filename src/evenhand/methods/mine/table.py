@@ -202,6 +202,7 @@ def _terms(line: MinedFinding) -> dict[str, Any]:
         "population": estimate.population,
         "limit": finding.limit,
         "verdict": finding.verdict,
+        "p_value": finding.p_value,
         "output": finding.output,
     }
 
