@@ -388,7 +388,7 @@ class Finding:
         if self.limit is not None:
             text = f"{text} against a limit of {self.limit:g}: {self.verdict}"
         if self.p_value is not None:
-            text = f"{text} ({number_text.p_value(self.p_value)})"
+            text = f"{text} (p-value {number_text.p_value(self.p_value)})"
         return "; ".join([text, *self.remarks])
 
 

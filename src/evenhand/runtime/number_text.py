@@ -326,23 +326,8 @@ def _beside(number: float, limit: float, least: int, most: int, notation: str) -
 
 
 def p_value(p: float) -> str:
-    """Return a p-value with two significant figures, and no smaller one than a ten-thousandth.
-
-    >>> p_value(0.0123), p_value(0.2), p_value(3e-9), p_value(1.0)
-    ('p = 0.012', 'p = 0.2', 'p < 0.0001', 'p = 1')
-    """
-    if p < 1e-4:
-        return "p < 0.0001"
-    return f"p = {p:.2g}"
-
-
-def p_bare(p: float) -> str:
-    """Return a p-value under a heading that says what it is.
-
-    >>> p_bare(0.0123), p_bare(3e-9)
-    ('0.012', '< 0.0001')
-    """
-    return p_value(p).removeprefix("p ").removeprefix("= ")
+    """Return a p-value in two figures, as '0.012', or '< 0.0001' where it is smaller than that."""
+    return "< 0.0001" if p < 1e-4 else f"{p:.2g}"
 
 
 def decimal(value: float, digits: int = 3) -> str:

@@ -183,7 +183,7 @@ class CausalQuestion(Question):
             found.cases,
             tests=tests,
             answers=found.answers,
-            against=rate_evidence(terms, found.estimate),
+            against=rate_evidence(terms, found.estimate, size=plan.size),
         )
 
     def fewest(self, terms: Terms) -> int:

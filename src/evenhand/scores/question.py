@@ -19,6 +19,7 @@ from evenhand.statistics.discoveries import (
     rate_against,
     spread_against,
 )
+from evenhand.statistics.intervals import SAMPLING_THRESHOLD
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -75,7 +76,7 @@ class Terms:
     """The most inputs that are worth drawing where nothing else ends it."""
     units: str = "spread"
     """What limits of numbers are in: shares of their spread, or the unit of the outcomes."""
-    sampling_threshold: int | None = None
+    sampling_threshold: int = SAMPLING_THRESHOLD
     """Of the paper's own rule, the number of draws above which it looks."""
 
     @property
@@ -213,17 +214,21 @@ class Question(ABC):
 
 
 def rate_evidence(
-    terms: Terms, estimate: Estimate, *, fixed: bool = False
+    terms: Terms, estimate: Estimate, *, fixed: bool = False, size: int | None = None
 ) -> AgainstLimit | None:
     """Return what a rate says against the limit; of a sample that is `fixed` by an exact test.
 
-    None stands for a rate without a limit, or by a formula of the papers.
+    `size` is how many there are, where they are drawn without replacement. None stands for a rate
+    without a limit or an error, or by a formula of the papers.
     """
     if terms.limit is None or estimate.method in ("wald", "wilson"):
         return None
+    if estimate.level == 1:
+        return None
     hits = estimate.value * estimate.n
-    test = exact_rate_against if fixed else rate_against
-    return test(hits, estimate.n, terms.limit, among=terms.among)
+    if fixed:
+        return exact_rate_against(hits, estimate.n, terms.limit, among=terms.among)
+    return rate_against(hits, estimate.n, terms.limit, among=terms.among, size=size)
 
 
 def spread_evidence(

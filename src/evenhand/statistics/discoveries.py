@@ -20,6 +20,7 @@ import numpy as np
 
 from evenhand.statistics import confidence_sequences as always
 from evenhand.statistics.intervals import TINY, check_level, melded, ordered_pairs
+from evenhand.statistics.limit_tests import log_e_above, log_e_below
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -77,12 +78,11 @@ def _rounded(number: float) -> float:
 
 
 def rate_against(
-    hits: float, n: int, limit: float, *, among: int = 1
+    hits: float, n: int, limit: float, *, among: int = 1, size: int | None = None
 ) -> AgainstLimit | None:
     """Return what n draws say of a rate against a limit, whenever the drawing ended.
 
-    On the side that was seen, the mixture martingale at the limit is the least of those at all
-    rates beyond it, so that it is a fair bet against each of these.
+    `size` is how many there are in all, where they are drawn without replacement.
 
     >>> rate_against(30, 60, 0.1).p_value < 1e-9
     True
@@ -92,8 +92,11 @@ def rate_against(
     if limit == 0:
         # One hit is proof, and nothing shows that there is none.
         return AgainstLimit(0.0 if hits > 0 else 1.0)
-    log_e = float(always.log_mixture(min(hits, n), n, limit))
-    return AgainstLimit.of_bet(log_e, among=among)
+    if limit == 1:
+        return AgainstLimit(0.0 if hits < n else 1.0)
+    test = log_e_above if hits >= limit * n else log_e_below
+    log_e = test(np.array([float(hits)]), np.array([float(n)]), limit, size=size)
+    return AgainstLimit.of_bet(float(log_e[0]), among=among)
 
 
 def exact_rate_against(
@@ -147,6 +150,35 @@ def spread_against(
     if is_over.any():
         most = float(log_bets[is_over].max())
         return AgainstLimit.of_bet(most - math.log(math.comb(groups, 2)), among=among)
+    return AgainstLimit.of_bet(float(log_bets.min()), among=among)
+
+
+def paired_spread_against(
+    counts: ArrayLike, limit: float, *, among: int = 1
+) -> AgainstLimit | None:
+    """Return the same for groups that are asked about the same people.
+
+    The counts are those of `paired_groups.PairedPlan`, whose tests these are.
+
+    >>> wins = [[40, 38], [2, 4]]
+    >>> draws = [[100, 100], [100, 100]]
+    >>> paired_spread_against([wins, draws], 0.1).p_value < 0.001
+    True
+    """
+    wins, draws = np.asarray(counts, dtype=float)
+    one, other = np.nonzero(~np.eye(len(wins), dtype=np.bool_))
+    ups = wins[one, other]
+    downs = wins[other, one]
+    seen = draws[one, other]
+    if not (seen > 0).all() or limit >= 1:
+        return None
+    apart = (ups - downs) / seen
+    if apart.max() >= limit:
+        log_bets = log_e_above(ups, seen, limit, downs=downs)
+        largest = float(log_bets.max())
+        mean = float(np.exp(log_bets - largest).mean())
+        return AgainstLimit.of_bet(largest + math.log(mean), among=among)
+    log_bets = log_e_below(ups, seen, limit, downs=downs)
     return AgainstLimit.of_bet(float(log_bets.min()), among=among)
 
 

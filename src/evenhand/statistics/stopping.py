@@ -49,8 +49,6 @@ LOOK_RATIO = 1.05
 FIRST_CHEAP_LOOK = 128
 CHEAP_LOOK_RATIO = 1.1
 """Cheap software is asked in large batches, and every answer is used: a look is at its end."""
-SAMPLING_THRESHOLD = 30
-"""Themis has no stated value; Wald's formula is looked at above it, after every draw."""
 DECIDE_SHARE = 0.6
 """The share of the error that goes to the tests against the limit."""
 REPORT_SHARE = 0.5
@@ -131,9 +129,8 @@ class Plan:
         margin until it is.
     finest : float, optional
         The margin at which a precise run gives up; None for never.
-    sampling_threshold : int, optional
-        For "wald" alone, the number of draws above which it is looked at (Themis, Algorithms 1 and
-        2); by default 30.
+    sampling_threshold : int
+        The number of draws above which "wald" is looked at.
 
     >>> plan = Plan(margin=0.05)
     >>> judged = plan.judge(0, 100)
@@ -149,15 +146,13 @@ class Plan:
     size: int | None = None
     precise: bool = False
     finest: float | None = None
-    sampling_threshold: int | None = field(default=None, kw_only=True)
+    sampling_threshold: int = field(default=intervals.SAMPLING_THRESHOLD, kw_only=True)
 
     _decide_share: ClassVar[float] = DECIDE_SHARE
     _report_share: ClassVar[float] = REPORT_SHARE
 
     def __post_init__(self) -> None:
         intervals.check_level(self.level)
-        if self.sampling_threshold is not None:
-            _check_threshold(self.sampling_threshold, self.interval)
         for margin in (self.margin, self.finest):
             if margin is not None:
                 _check_margin(margin)
@@ -213,11 +208,8 @@ class Plan:
                 "nothing ends this sampling; give a margin, a limit between 0 and 1, or a budget"
             )
         if self.method == "wald":
-            threshold = self.sampling_threshold
-            first = 1 + (SAMPLING_THRESHOLD if threshold is None else threshold)
-            first = min(first, max_n or first)
-            last = max_n or _ENDLESS
-            return iter(range(first, last + 1))
+            first = min(self.sampling_threshold + 1, max_n or _ENDLESS)
+            return iter(range(first, (max_n or _ENDLESS) + 1))
         if self.precise:
             return look_sizes(max_n, FIRST_CHEAP_LOOK, CHEAP_LOOK_RATIO)
         return look_sizes(max_n)
@@ -460,20 +452,6 @@ class Plan:
         above = log_e_above(counts, sizes, self.limit, size=self.size) >= bound
         # The capital may have been larger on the way, and is looked at where it is.
         return np.asarray((below & (share < self.limit)) | (above & (share >= self.limit)))
-
-
-def _check_threshold(threshold: int, interval: str | None) -> None:
-    if interval != "wald":
-        raise UsageError(
-            f"sampling_threshold = {threshold!r} is for the paper's own rule; add"
-            " interval='wald', or leave it out"
-        )
-    is_whole = isinstance(threshold, int) and not isinstance(threshold, bool)
-    if not is_whole or threshold < 0:
-        raise UsageError(
-            f"sampling_threshold = {threshold!r} must be a whole number of 0 or more, for"
-            f" example {SAMPLING_THRESHOLD}"
-        )
 
 
 def _check_margin(margin: float) -> None:

@@ -17,6 +17,7 @@ from evenhand.statistics.discoveries import (
     rate_against,
     spread_against,
 )
+from evenhand.statistics.stopping import DECIDE_SHARE
 from tests.support.helpers import refused
 
 SPACE = eh.Space(
@@ -54,12 +55,19 @@ def test_a_causal_score_has_the_evidence_of_its_draws():
 
 
 def test_a_group_score_has_the_evidence_of_its_groups():
-    finding = measure(over="sex", kind="group", limit=0.05).worst
+    finding = measure(over="sex", kind="group", limit=0.05, interval="exact").worst
     sizes = [group.estimate.n for group in finding.groups]
     hits = [group.estimate.value * group.estimate.n for group in finding.groups]
     expected = spread_against(hits, sizes, 0.05)
     assert finding.p_value == pytest.approx(expected.p_value)
     assert finding.e_value == pytest.approx(expected.e_value)
+
+
+def test_groups_of_the_same_people_have_evidence_that_decides_them():
+    finding = measure(over="sex", kind="group", limit=0.05).worst
+    assert finding.verdict == "fail"
+    assert finding.p_value <= 0.05 * DECIDE_SHARE
+    assert finding.p_value == pytest.approx(1 / finding.e_value)
 
 
 def test_rows_of_a_sample_have_an_exact_p_value_and_no_bet():
@@ -100,7 +108,7 @@ def test_json_frames_and_text_have_them_and_older_files_do_without():
     assert result.to_frame()["p_value"].tolist() == [
         finding.p_value for finding in result.findings
     ]
-    assert "against a limit of 0.05: fail (p " in str(result.worst)
+    assert "against a limit of 0.05: fail (p-value " in str(result.worst)
 
 
 def test_discoveries_of_many_sets_are_found_by_their_bets():
@@ -115,7 +123,7 @@ def test_discoveries_of_many_sets_are_found_by_their_bets():
     result = eh.measure(decide, space, limit=0.1)
     found = {finding.about for finding in result.discoveries()}
     assert found == {("f0",), ("f1",)}
-    assert result.discoveries(1 - 1e-12) == []
+    assert eh.measure(decide, space, limit=0.9).discoveries() == []
 
 
 def test_enumerated_scores_are_discoveries_without_a_bet():

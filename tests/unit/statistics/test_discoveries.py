@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from evenhand.statistics import confidence_sequences, intervals
+from evenhand.statistics import intervals
 from evenhand.statistics.discoveries import (
     AgainstLimit,
     adjusted,
@@ -20,10 +20,15 @@ from evenhand.statistics.discoveries import (
     exact_rate_against,
     exact_spread_against,
     harmonic,
+    paired_spread_against,
     rate_against,
     share_of_one,
     spread_against,
 )
+from evenhand.statistics.estimate import StopReason
+from evenhand.statistics.limit_tests import log_e_above
+from evenhand.statistics.paired_groups import PairedPlan
+from evenhand.statistics.stopping import DECIDE_SHARE, Plan
 from tests.support.helpers import examples
 
 P_VALUES = st.lists(st.floats(0, 1), min_size=1, max_size=60)
@@ -100,15 +105,20 @@ def test_the_exact_p_value_is_the_error_at_which_the_interval_ends_at_the_limit(
 
 
 @pytest.mark.parametrize("limit", LIMITS)
-def test_the_anytime_p_value_is_the_error_at_which_its_interval_ends_at_the_limit(limit):
+def test_the_anytime_p_value_is_the_error_at_which_a_plan_excludes_the_limit(limit):
     for n, hits in [(20, 1), (40, 22), (100, 9), (100, 99)]:
         found = rate_against(hits, n, limit)
+        assert found.e_value is not None
         assert found.p_value == pytest.approx(min(1, 1 / found.e_value))
-        if not 1e-9 < found.p_value < 0.999:
-            continue
-        low, high = confidence_sequences.mixture(hits, n, 1 - found.p_value)
-        end = low if hits >= limit * n else high
-        assert end == pytest.approx(limit, abs=1e-6)
+        for error in (0.2, 0.05, 0.001):
+            decided = Plan(1 - error, limit=limit).reason(hits, n) == StopReason.DECIDED
+            assert decided == (found.p_value < error * DECIDE_SHARE)
+
+
+def test_people_who_are_drawn_once_say_more():
+    with_replacement = rate_against(0, 40, 0.1)
+    without = rate_against(0, 40, 0.1, size=60)
+    assert without.p_value < with_replacement.p_value
 
 
 @pytest.mark.parametrize("counts", [([30, 12], [40, 40]), ([30, 25, 9], [50, 40, 40])])
@@ -138,7 +148,18 @@ def test_at_the_ends_a_single_draw_is_proof(limit, hits, p_value):
     assert rate_against(hits, 10, limit).p_value == p_value
 
 
-def test_nothing_is_said_of_nothing():
+@pytest.mark.parametrize("wins", [[[60, 40], [2, 22]], [[30, 1], [2, 31]]])
+def test_the_p_value_of_people_asked_in_every_group_is_that_of_their_plan(wins):
+    counts = [wins, [[100, 100], [100, 100]]]
+    found = paired_spread_against(counts, 0.1)
+    assert found.p_value < 0.05
+    for error in (0.2, 0.05, 1e-4, 1e-6):
+        plan = PairedPlan(1 - error, limit=0.1, groups=2)
+        decided = bool(plan._excluded(np.array(counts, dtype=float), np.array(100.0)))
+        assert decided == (found.p_value < error * DECIDE_SHARE)
+
+
+def test_where_nobody_was_seen_there_is_no_evidence():
     assert rate_against(0, 0, 0.1) is None
     assert exact_rate_against(0, 0, 0.1) is None
     assert spread_against([1, 0], [2, 0], 0.1) is None
@@ -194,6 +215,6 @@ def test_the_bet_holds_for_whoever_stops_at_the_best_moment():
     limit, runs, n = 0.1, 2000, 400
     hits = np.cumsum(rng.random((runs, n)) < limit, axis=1)
     sizes = np.arange(1, n + 1)
-    log_bets = confidence_sequences.log_mixture(hits, sizes, limit)
-    ever = ((log_bets >= math.log(20)) & (hits >= limit * sizes)).any(axis=1)
+    log_bets = log_e_above(hits, sizes, limit)
+    ever = (log_bets >= math.log(20)).any(axis=1)
     assert ever.mean() <= 0.05

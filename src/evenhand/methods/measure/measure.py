@@ -35,7 +35,7 @@ from evenhand.statistics.estimate import (
     check_amount,
     check_limit,
 )
-from evenhand.statistics.intervals import check_level
+from evenhand.statistics.intervals import check_level, checked_threshold
 from evenhand.statistics.stopping import Plan
 from evenhand.subject.outcome_scale import details_of, notes_of
 from evenhand.subject.subject import as_subject
@@ -173,34 +173,16 @@ def measure(
     asked = ErrorTerms(truth, truth_positive, metric, limit, level, budget, seed)
     if asked.has_truth(kind):
         return _with_truth(tested, sets, population, asked, units)
-    terms = _checked(
-        Terms(
-            population,
-            level,
-            margin,
-            limit,
-            interval,
-            exact,
-            seed,
-            units=units,
-            sampling_threshold=sampling_threshold,
-        )
-    )
+    threshold = checked_threshold(sampling_threshold, interval)
+    given = Terms(population, level, margin, limit, interval, exact, seed)
+    terms = _checked(replace(given, units=units, sampling_threshold=threshold))
     executed_before = tested.executed
-    answers: list[Answer] = []
     with Workers(n_jobs) as workers, progress_bar(show=progress) as hook:
         meter = Meter(checked_budget(budget), hook)
         notes = prepared(_first_draws(terms, tested, kind, sets), tested, meter)
         questions = questions_of(tested, kind, sets)
         terms = _shared(terms, questions)
-        for question in questions:
-            # What a set leaves of its share of the budget is shared by those after it.
-            part = meter.share(len(questions) - len(answers))
-            answer = _answer(question, terms, part, workers, keep=keep_tests)
-            meter.queries += part.queries
-            answers.append(answer)
-            if answer.stop is StopReason.INTERRUPTED:
-                break
+        answers = _answers(questions, terms, meter, workers, keep=keep_tests)
         findings = _found(answers, questions, terms)
         if is_cheap(tested, sampler, terms, budget) and len(answers) == len(questions):
             findings = with_uniform(findings, questions, terms, meter, workers)
@@ -340,9 +322,29 @@ def _checked(given: Terms) -> Terms:
         check_limit(limit)
     margins = given.margins(expensive=True)
     # A plan refuses what is wrong, before anything is asked.
-    threshold = given.sampling_threshold
-    Plan(given.level, margins.wanted, limit, given.interval, sampling_threshold=threshold)
+    Plan(given.level, margins.wanted, limit, given.interval)
     return given
+
+
+def _answers(
+    questions: Sequence[Question],
+    terms: Terms,
+    meter: Meter,
+    workers: Workers,
+    *,
+    keep: bool,
+) -> list[Answer]:
+    """Answer questions one after the other, unless the run is interrupted."""
+    answers: list[Answer] = []
+    for question in questions:
+        # What a set leaves of its share of the budget is shared by those after it.
+        part = meter.share(len(questions) - len(answers))
+        answer = _answer(question, terms, part, workers, keep=keep)
+        meter.queries += part.queries
+        answers.append(answer)
+        if answer.stop is StopReason.INTERRUPTED:
+            break
+    return answers
 
 
 def _answer(

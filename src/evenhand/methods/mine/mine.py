@@ -48,11 +48,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from evenhand.methods.mine.claims.words import OutcomeWords
-    from evenhand.methods.mine.findings import RankedStories
     from evenhand.methods.mine.rule_sets import Bins
-    from evenhand.methods.mine.testsgd_score import DrawingRule, PaperScores
+    from evenhand.methods.mine.testsgd_score import DrawingRule
     from evenhand.methods.mine.treatment import TreatedView
-    from evenhand.results.evidence import Case
     from evenhand.scores.neighbour_steps import Move
     from evenhand.space.feature_sets import Over
     from evenhand.space.space import Space
@@ -196,46 +194,26 @@ def mine(
     options = RuleSetOptions(support, complement, bins, binning, levels, depth)
     limits = UnitLimit(limit, units)
     check_terms(level, limits, top)
-    sets = _sets(tested.space, over)
     scores = scores_of(score, truth)
     treatment = _checked_treatment(treatment, scores)
-    check_control(control)
-    if control == "fdr" and treatment == "paper":
-        raise UsageError(messages.CONTROL_WITH_PAPER)
+    _check_control(control, treatment)
     drawing = _drawing_rule(treatment, sample_thr, error_thr)
+    sets = _sets(tested.space, over)
+    terms = _ReportTerms(limits, level, control, top, seed, drawing)
+    plan = _MiningPlan(tested.space, sets, scores, options, terms)
     given = _given(data, tested.space)
     # Whatever is wrong is refused before anything is asked.
-    points = given.points(tested.space)
-    for names in sets:
-        check_rules(tested.space, names, points, given.weights, options)
-    plan = _MiningPlan(tested.space, sets, scores, options)
+    plan.check(given)
     steps = _steps(plan, treatment, move)
     views = _views(tested, treatment, scores)
     labels = None if scores == ("rate",) else _true_outcomes(truth, data, given)
     good = _truly_favourable(views, labels, scores, len(given))
-    before = tested.executed
+    kept = 2 * TRIED * top
+    run = TreatmentRun(tested, given, treatment, seed, plan.sensitive, kept, steps)
     tested.begin()
     with Workers(n_jobs) as workers, progress_bar(show=progress) as hook:
         meter = Meter(checked_budget(budget), hook)
-        run = TreatmentRun(
-            tested, given, treatment, seed, plan.sensitive, 2 * TRIED * top, steps
-        )
-        treated = run.treated_views(views, meter, workers)
-        jobs = plan.jobs(treated, good, meter)
-        parts = _parts(jobs, run, drawing, level, meter)
-        only_answers = [job.only_answer for job in jobs]
-        ranked = rank(
-            parts, level=run.level(level), limits=limits, top=top, control=control
-        )
-        cases = _cases(jobs, ranked, seed, meter)
-        findings, entries = write_findings(ranked, cases, only_answers)
-    spent = Spent(meter.queries, tested.executed - before, meter.seconds)
-    stop = run.stop or StopReason.ENUMERATED
-    notes = _notes(run, jobs) + limits.notes([job.mined.treated.scale for job in jobs])
-    space_entry = tested.space.to_dict()
-    details = {"mine": entries}
-    findings = marked(findings, tested.space)
-    return Result("mine", findings, seed, spent, stop, space_entry, notes, details=details)
+        return plan.mined(run, list(zip(views, good, strict=True)), meter, workers)
 
 
 def _views(tested: Subject, treatment: str | None, scores: Sequence[str]) -> list[View]:
@@ -257,6 +235,12 @@ def _checked_treatment(treatment: str | None, scores: Sequence[str]) -> str | No
     if treatment is not None and treatment not in METHODS:
         raise unknown_option("treatment", treatment, METHODS)
     return treatment if scores == ("rate",) else _treatment_with_truth(treatment)
+
+
+def _check_control(control: str, treatment: str | None) -> None:
+    check_control(control)
+    if control == "fdr" and treatment == "paper":
+        raise UsageError(messages.CONTROL_WITH_PAPER)
 
 
 def _drawing_rule(
@@ -334,46 +318,6 @@ def _truly_favourable(
     return good
 
 
-def _parts(
-    jobs: Sequence[_MiningJob],
-    run: TreatmentRun,
-    drawing: DrawingRule | None,
-    level: float,
-    meter: Meter,
-) -> list[MiningPart]:
-    """Return the minings to report, with the scores of Algorithm 2 where these are asked for."""
-    parts = []
-    for job in jobs:
-        paper = None
-        if drawing is not None:
-            paper = _paper_scores(job, run, drawing, level, meter)
-        parts.append(MiningPart(job.mined, job.words, paper))
-    return parts
-
-
-def _cases(
-    jobs: Sequence[_MiningJob], ranked: Sequence[RankedStories], seed: int, meter: Meter
-) -> list[list[tuple[Case, ...]]]:
-    """Return the cases of each story of each mining."""
-    cases = []
-    for job, stories in zip(jobs, ranked, strict=True):
-        finder = CaseFinder(job.view, job.mined, seed)
-        cases.append([finder.of(lead, meter) for lead in stories.leads])
-    return cases
-
-
-def _paper_scores(
-    job: _MiningJob, run: TreatmentRun, drawing: DrawingRule, level: float, meter: Meter
-) -> PaperScores:
-    """Score every rule set by itself with the paper's Algorithm 2."""
-    from evenhand.methods.mine.testsgd_score import score_all  # imported where it is used
-
-    neighbours = run.neighbours(job.view)
-    return score_all(
-        neighbours, job.mined, level=level, rule=drawing, seed=run.seed, meter=meter
-    )
-
-
 def _notes(run: TreatmentRun, jobs: Sequence[_MiningJob]) -> list[str]:
     """Return the notes of the run and of each mining, each once."""
     notes = list(run.notes)
@@ -387,6 +331,18 @@ def _report(meter: Meter, names: Sequence[str], share: float) -> None:
     meter.report(task, share, "")
 
 
+@dataclass(frozen=True, slots=True)
+class _ReportTerms:
+    """On which terms rule sets are reported, and how Algorithm 2 draws where it is asked for."""
+
+    limits: UnitLimit
+    level: float
+    control: str
+    top: int
+    seed: int
+    drawing: DrawingRule | None
+
+
 @dataclass(frozen=True, eq=False)
 class _MiningPlan:
     """What is mined: which sets of features, in which scores, by which rule sets."""
@@ -395,6 +351,7 @@ class _MiningPlan:
     sets: Sequence[tuple[str, ...]]
     scores: Sequence[str]
     options: RuleSetOptions
+    terms: _ReportTerms
 
     @property
     def sensitive(self) -> tuple[str, ...]:
@@ -403,6 +360,53 @@ class _MiningPlan:
         for several in self.sets:
             names += several
         return tuple(dict.fromkeys(names))
+
+    def check(self, given: Rows) -> None:
+        """Refuse features that the rows have no rule sets of."""
+        points = given.points(self.space)
+        for names in self.sets:
+            check_rules(self.space, names, points, given.weights, self.options)
+
+    def mined(
+        self,
+        run: TreatmentRun,
+        views: Sequence[tuple[View, Flags]],
+        meter: Meter,
+        workers: Workers,
+    ) -> Result:
+        """Ask how rows are treated, mine that, and report it.
+
+        Beside each view stands whose true outcome is good.
+        """
+        terms = self.terms
+        tested = run.subject
+        before = tested.executed
+        treated = run.treated_views([view for view, _ in views], meter, workers)
+        jobs = self.jobs(treated, [good for _, good in views], meter)
+        ranked = rank(
+            [job.part(run, terms, meter) for job in jobs],
+            level=run.level(terms.level),
+            limits=terms.limits,
+            top=terms.top,
+            control=terms.control,
+        )
+        cases = []
+        for job, stories in zip(jobs, ranked, strict=True):
+            finder = CaseFinder(job.view, job.mined, terms.seed)
+            cases.append([finder.of(lead, meter) for lead in stories.leads])
+        only_answers = [job.only_answer for job in jobs]
+        findings, entries = write_findings(ranked, cases, only_answers)
+        scales = [job.mined.treated.scale for job in jobs]
+        return Result(
+            "mine",
+            marked(findings, self.space),
+            terms.seed,
+            Spent(meter.queries, tested.executed - before, meter.seconds),
+            run.stop or StopReason.ENUMERATED,
+            self.space.to_dict(),
+            _notes(run, jobs) + terms.limits.notes(scales),
+            details={"mine": entries},
+        )
 
     def jobs(
         self, treated: Iterable[TreatedView], good: Iterable[Flags], meter: Meter
@@ -436,3 +440,21 @@ class _MiningJob:
         for block in self.mined.ranking.blocks:
             favoured |= bool(block.inside.any() or block.outside.any())
         return self.view.only_answer(self.view.answers, favoured=favoured)
+
+    def part(self, run: TreatmentRun, terms: _ReportTerms, meter: Meter) -> MiningPart:
+        """Return the mining to report, with the scores of Algorithm 2 where it is asked for."""
+        if terms.drawing is None:
+            return MiningPart(self.mined, self.words)
+        from evenhand.methods.mine.testsgd_score import (
+            score_all,  # imported where it is used
+        )
+
+        scores = score_all(
+            run.neighbours(self.view),
+            self.mined,
+            level=terms.level,
+            rule=terms.drawing,
+            seed=terms.seed,
+            meter=meter,
+        )
+        return MiningPart(self.mined, self.words, scores)

@@ -238,7 +238,7 @@ def _stories(entry: Mapping[str, Any], findings: Sequence[MinedFinding]) -> _Sto
         else:
             row.append(number_text.percent(story["support"]))
         if found:
-            row.append(number_text.p_bare(story["p_value"]))
+            row.append(number_text.p_value(story["p_value"]))
         if several:
             row.append(number_text.count(story["rules"]))
         rows.append(row)

@@ -193,7 +193,7 @@ class Judge:
             return None
         hits = estimate.value * estimate.n
         bet = rate_against(hits, estimate.n, self.limit, among=2 * self.sets)
-        if estimate.method.startswith("anytime"):
+        if tested.anytime:
             return bet
         # Half of the error is for decisions, each of which is one-sided.
         decisions = self.at_fault * len(self.looks)
@@ -303,7 +303,8 @@ class Judge:
             method=self._method(method, whole=whole),
             population=self.population,
         )
-        return Tested(state, estimate, because, lower_bound=not whole)
+        anytime = method == "anytime"
+        return Tested(state, estimate, because, lower_bound=not whole, anytime=anytime)
 
     def _method(self, method: str, *, whole: bool) -> str:
         """Return how an interval was made, in words."""

@@ -48,7 +48,7 @@ class SearchOptions:
     exact: bool | None
     variants: int
     seed: int
-    sampling_threshold: int | None = None
+    sampling_threshold: int
     keep: bool = False
     """Whether the tests behind the scores are kept."""
 

@@ -24,7 +24,7 @@ from evenhand.scores.kinds import KINDS
 from evenhand.scores.sampling_loop import prepared
 from evenhand.space.feature_sets import unseen_notes
 from evenhand.statistics.estimate import StopReason, check_limit
-from evenhand.statistics.intervals import check_level
+from evenhand.statistics.intervals import check_level, checked_threshold
 from evenhand.statistics.stopping import Plan
 from evenhand.subject.answers_seen import MOST
 from evenhand.subject.outcome_scale import details_of, notes_of
@@ -144,7 +144,8 @@ def subsets(
     >>> [finding.about for finding in both.findings if finding.verdict == "fail"]
     [('sex', 'race')]
     """
-    _check_settings(limit, kind, margin, level, interval, variants, sampling_threshold)
+    _check_settings(limit, kind, margin, level, interval, variants)
+    threshold = checked_threshold(sampling_threshold, interval)
     tested = as_subject(subject, space)
     names = _among(tested.space, among, kind)
     population = checked_sampler(sampler, tested.space)
@@ -153,17 +154,9 @@ def subsets(
     executed_before = tested.executed
     tested.begin()
     lattices = [Lattice(names, depth) for _ in views]
-    # The level holds for all outputs together, so all of their sets share the error.
-    judge = Judge(
-        limit,
-        margin,
-        level,
-        sets=lattices[0].total * len(views),
-        at_fault=most_at_fault(len(names), depth) * len(views),
-        population=population.population(tested.space),
-    )
+    judge = _judge((limit, margin, level), lattices, population.population(tested.space))
     options = SearchOptions(
-        population, interval, exact, variants, seed, sampling_threshold, keep_tests
+        population, interval, exact, variants, seed, threshold, keep_tests
     )
     with Workers(n_jobs) as workers, progress_bar(show=progress) as hook:
         meter = Meter(allowed, hook)
@@ -190,6 +183,24 @@ def subsets(
     )
 
 
+def _judge(
+    terms: tuple[float, float, float], lattices: Sequence[Lattice], population: str
+) -> Judge:
+    """Return what decides sets by limit, margin and level.
+
+    The level holds for all outputs together, so all of their sets share the error.
+    """
+    outputs = len(lattices)
+    first = lattices[0]
+    at_fault = most_at_fault(len(first.names), first.deepest)
+    return Judge(
+        *terms,
+        sets=first.total * outputs,
+        at_fault=at_fault * outputs,
+        population=population,
+    )
+
+
 def _counted(view: View, kind: str) -> View:
     """Return a view as it is; group scores of numbers, whose means are compared, are refused."""
     if kind == "group" and view.meaning.measured:
@@ -204,7 +215,6 @@ def _check_settings(
     level: float,
     interval: str | None,
     variants: int,
-    sampling_threshold: int | None,
 ) -> None:
     """Refuse what is wrong before anything is asked."""
     if kind not in KINDS:
@@ -214,8 +224,7 @@ def _check_settings(
     if margin is None:
         raise UsageError(messages.NO_MARGIN)
     # The plan raises where these do not fit together.
-    threshold = sampling_threshold
-    Plan(level, margin, check_limit(limit), interval, sampling_threshold=threshold)
+    Plan(level, margin, check_limit(limit), interval)
     if interval not in (None, "anytime", "wald"):
         raise UsageError(messages.INTERVAL_NOT_FOR_A_SEARCH.format(interval=repr(interval)))
     is_whole = isinstance(variants, int) and not isinstance(variants, bool)

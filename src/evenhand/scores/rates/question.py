@@ -27,6 +27,7 @@ from evenhand.scores.rates.groups import (
 )
 from evenhand.scores.rates.paired import PairedCount
 from evenhand.scores.sampling_loop import sample
+from evenhand.statistics.discoveries import paired_spread_against
 from evenhand.statistics.estimate import StopReason
 from evenhand.statistics.group_stopping import SpreadPlan
 from evenhand.statistics.paired_groups import DRAWS, WINS, PairedPlan
@@ -195,7 +196,8 @@ class GroupQuestion(Question):
         sizes = np.full(len(members), outcome.draws)
         tally = Tally(self.groups, members, hits, sizes.astype(float))
         tests = self._drawn(count, sizes, keep=keep)
-        return self._score(terms, outcome, tally, count, tests, meter)
+        score = self._score(terms, outcome, tally, count, tests, meter)
+        return replace(score, against=spread_evidence(terms, tally.hits, tally.sizes))
 
     def _plan(self, terms: Terms, members: int) -> SpreadPlan | PairedPlan:
         """Return when to stop; groups are asked about the same people where that is fair."""
@@ -286,7 +288,11 @@ class GroupQuestion(Question):
         tests = []
         if keep:
             tests = self._asked_alike(count, sizes.astype(int))
-        return self._score(terms, outcome, tally, count, tests, meter)
+        score = self._score(terms, outcome, tally, count, tests, meter)
+        if terms.limit is None:
+            return score
+        against = paired_spread_against(outcome.hits, terms.limit, among=terms.among)
+        return replace(score, against=against)
 
     def _asked_alike(self, count: PairedCount, sizes: NDArray[Any]) -> list[Tests]:
         """Return the inputs of people who were asked as members of every group."""
@@ -323,7 +329,6 @@ class GroupQuestion(Question):
             tests,
             self._unseen(unseen, "the score says nothing of them"),
             outcome.answers,
-            against=spread_evidence(terms, tally.hits, tally.sizes),
         )
 
     def _paper(

@@ -65,7 +65,7 @@ class Discoveries:
 
 
 @dataclass(frozen=True, eq=False)
-class Searched:
+class RuleSearch:
     """The rule sets of one mining, their intervals, and the limit that they are held against."""
 
     ranking: Ranking
@@ -74,14 +74,14 @@ class Searched:
     """As a share of the range of outcomes, where these are numbers."""
 
 
-def discover(searched: Sequence[Searched], level: float) -> int:
+def discover(searched: Sequence[RuleSearch], level: float) -> int:
     """Mark which rule sets of several minings are discoveries, and return how many are.
 
     Each block of rule sets gets its `rates`: the least false discovery rate at which each of them
     is found.
     """
     examined = sum(part.ranking.examined for part in searched)
-    blocks: list[tuple[Searched, FamilyRuleSets]] = []
+    blocks: list[tuple[RuleSearch, FamilyRuleSets]] = []
     for part in searched:
         blocks += [(part, block) for block in part.ranking.blocks]
     promises = [_promise(part, block) for part, block in blocks]
@@ -100,7 +100,7 @@ def discover(searched: Sequence[Searched], level: float) -> int:
     return discovered(every, level, among=examined)
 
 
-def _promise(part: Searched, block: FamilyRuleSets) -> Floats:
+def _promise(part: RuleSearch, block: FamilyRuleSets) -> Floats:
     """Return by about how many reaches of its interval each rule set is over the limit."""
     distance = np.abs(block.inside - block.outside)
     strength = part.intervals.strength_of(part.ranking.sides(block.counts()))
@@ -108,7 +108,7 @@ def _promise(part: Searched, block: FamilyRuleSets) -> Floats:
     return np.asarray((distance - part.limit) / error)
 
 
-def _least_promise(part: Searched) -> float:
+def _least_promise(part: RuleSearch) -> float:
     """Return a promise under which no rule set would be found were it the only one, by far."""
     tail = part.intervals.tail
     tail_alone = min(tail * part.intervals.among, 0.5)
@@ -123,7 +123,7 @@ def _likely(promises: Sequence[Floats], *, least: float) -> list[Rows]:
     return [np.flatnonzero(promise >= least) for promise in promises]
 
 
-def _errors(part: Searched, block: FamilyRuleSets, numbers: Rows) -> Floats:
+def _errors(part: RuleSearch, block: FamilyRuleSets, numbers: Rows) -> Floats:
     """Return the least error at which each of some rule sets is shown to be over the limit."""
     errors = np.ones(len(numbers))
     for start in range(0, len(numbers), AT_ONCE):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from evenhand.methods.mine.claims.discovered import Discoveries, Searched, discover
+from evenhand.methods.mine.claims.discovered import Discoveries, RuleSearch, discover
 from evenhand.methods.mine.findings import FindingWriter, share_limit
 from evenhand.statistics.simultaneous import SimultaneousIntervals
 from evenhand.statistics.simultaneous_means import SimultaneousMeans
@@ -56,7 +56,7 @@ def rank(
         if scale is not None:
             intervals = SimultaneousMeans(level, examined)
         limit = share_limit(limits.of(scale), scale)
-        searched.append(Searched(part.mining.ranking, intervals, limit))
+        searched.append(RuleSearch(part.mining.ranking, intervals, limit))
     found = None
     if control == "fdr" and level < 1:
         found = discover(searched, level)
