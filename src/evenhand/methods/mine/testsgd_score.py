@@ -75,7 +75,7 @@ class DrawingRule:
 
 
 def _is_between(share: Any) -> bool:
-    return isinstance(share, int | float | np.number) and 0 < share < 1
+    return isinstance(share, int | float | np.number) and bool(0 < share < 1)
 
 
 PAPER = DrawingRule()
