@@ -157,6 +157,13 @@ ASK = ("subject", "space", "budget", "seed", "n_jobs", "progress")
 RUN = (*ASK, "sampler")
 """The same, for a verb whose scores are about a population."""
 
+SAMPLING_THRESHOLD = Option(
+    "sampling_threshold",
+    WHOLE,
+    "of --interval wald, the draws before its first look (default: 30)",
+)
+"""Of the paper's own rule, the number of draws above which it looks."""
+
 TRUTH = Options.of(
     Option(
         "truth",

@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 
 import evenhand as eh
+from evenhand.methods.mine.claims.reporting import MiningPart, rank, write_findings
 from evenhand.methods.mine.claims.words import OutcomeWords
-from evenhand.methods.mine.findings import MiningPart, rank, write_findings
 from evenhand.methods.mine.ranking import Ranking
 from evenhand.methods.mine.rule_sets import Mining, RuleSetOptions, Treated
 from evenhand.scores.numbers.unit_scale import UnitLimit

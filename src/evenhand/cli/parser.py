@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import argparse
 import difflib
+import math
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from evenhand.cli import commands, options_for
 from evenhand.cli.overview import CODES, DESCRIPTION, overview
-from evenhand.runtime.options import CUTS, FEATURES, FLAG, NUMBER, TEXTS, WHOLE
+from evenhand.runtime.options import CUTS, FEATURES, FLAG, NUMBER, STEPS, TEXTS, WHOLE
 from evenhand.verbs import VERBS
 
 if TYPE_CHECKING:
@@ -106,6 +107,36 @@ class _CutsAction(argparse.Action):
                 f"argument {self.option_strings[0]}: {values!r} cannot be read; write a column and"
                 " where it is cut, such as age=25,40,60 or applied=year"
             )
+
+
+class _StepsAction(argparse.Action):
+    """Gathers by how much features are moved: a number for all, or a number by feature."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: Any,
+        values: Any,
+        *_: Any,
+    ) -> None:
+        """Read one value, and add it to those before it."""
+        feature, sign, step = str(values).rpartition("=")
+        before = getattr(namespace, self.dest)
+        try:
+            number = float(step)
+        except ValueError:
+            number = math.nan
+        if math.isnan(number) or (sign and not feature.strip()):
+            parser.error(
+                f"argument {self.option_strings[0]}: {values!r} cannot be read; write a step for"
+                " all numbers, such as 5, or for one feature, such as income=5"
+            )
+        if not sign:
+            setattr(namespace, self.dest, number)
+            return
+        merged = dict(before) if isinstance(before, dict) else {}
+        merged[feature.strip()] = number
+        setattr(namespace, self.dest, merged)
 
 
 def cuts_of(text: str) -> str | list[Any]:
@@ -220,6 +251,8 @@ def _value_settings(option: Option) -> dict[str, Any]:
     settings = _shown_value(option)
     if option.kind.name in (CUTS.name, "bins"):
         return {**settings, "action": _CutsAction}
+    if option.kind is STEPS:
+        return {**settings, "action": _StepsAction}
     if option.repeat:
         settings["action"] = "append"
     if option.kind is FEATURES or (option.kind is TEXTS and not option.repeat):

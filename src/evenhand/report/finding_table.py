@@ -66,6 +66,8 @@ def _row(finding: Finding) -> dict[str, Any]:
         "descriptive": finding.descriptive,
         "limit": finding.limit,
         "verdict": finding.verdict,
+        "p_value": finding.p_value,
+        "e_value": finding.e_value,
         "claim": finding.claim,
     }
 

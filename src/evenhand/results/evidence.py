@@ -228,6 +228,11 @@ class Finding:
     uniform
         The same score over all inputs, uniformly, where the estimate is about real rows. No limit
         is held against it, and its interval does not hold together with that of the estimate.
+    p_value
+        The least error 1 - level at which an interval of the same kind excludes the limit, on the
+        side that the score was seen on; corrected for all that the interval holds together with.
+    e_value
+        The same as a bet against the other side of the limit, by itself and whenever it ended.
 
     Notes
     -----
@@ -260,6 +265,8 @@ class Finding:
     by_construction: bool = False
     only_answer: Label | None = None
     uniform: Estimate | None = None
+    p_value: float | None = None
+    e_value: float | None = None
 
     def __post_init__(self) -> None:
         # Beside its limit, an estimate is written in as many digits as show the verdict.
@@ -331,6 +338,10 @@ class Finding:
             table["only_answer"] = _json(self.only_answer)
         if self.uniform is not None:
             table["uniform"] = self.uniform.to_dict()
+        if self.p_value is not None:
+            table["p_value"] = self.p_value
+        if self.e_value is not None:
+            table["e_value"] = self.e_value
         if self.detail is not None:
             table["detail"] = _detail(self.detail)
         return table
@@ -375,6 +386,8 @@ class Finding:
             by_construction=table.get("by_construction", False),
             only_answer=table.get("only_answer"),
             uniform=None if uniform is None else Estimate.from_dict(uniform),
+            p_value=table.get("p_value"),
+            e_value=table.get("e_value"),
         )
 
     def _repr_html_(self) -> str:
@@ -386,6 +399,8 @@ class Finding:
         text = f"{self.claim}: {self.estimate}"
         if self.limit is not None:
             text = f"{text} against a limit of {self.limit:g}: {self.verdict}"
+        if self.p_value is not None:
+            text = f"{text} (p-value {number_text.p_value(self.p_value)})"
         return "; ".join([text, *self.remarks])
 
 

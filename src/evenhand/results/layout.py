@@ -80,6 +80,8 @@ class FindingFields(TypedDict):
     by_construction: NotRequired[bool]
     only_answer: NotRequired[JsonLabel]
     uniform: NotRequired[EstimateFields]
+    p_value: NotRequired[float]
+    e_value: NotRequired[float]
     detail: NotRequired[dict[str, Any]]
 
 

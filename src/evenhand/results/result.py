@@ -49,6 +49,23 @@ def _strength(finding: Finding) -> tuple[bool, int, float, float]:
     return is_bound, RANK[finding.verdict], -certain, by_value
 
 
+def _bet(finding: Finding) -> float:
+    """Return the bet that a score is at or over its limit; 0 where it was seen below."""
+    estimate = finding.estimate
+    limit = float(finding.limit or 0)
+    is_over = estimate.value >= limit and (limit > 0 or estimate.value > 0)
+    if not is_over or finding.by_construction:
+        return 0.0
+    if estimate.level == 1 or limit == 0:
+        return math.inf
+    if finding.e_value is None:
+        raise UsageError(
+            f"{finding.key!r} has no e-value; only scores that were drawn one by one have, as"
+            " those of measure"
+        )
+    return finding.e_value
+
+
 def by_evidence(findings: Sequence[Finding]) -> list[Finding]:
     """Return findings with the best evidence first."""
     return sorted(findings, key=_strength)
@@ -127,6 +144,31 @@ class Result(Evidence):
             raise UsageError(f"this {self.job} has no findings")
         return self.findings[0]
 
+    def discoveries(self, level: float = 0.95) -> list[Finding]:
+        """Return findings over their limits, few of which are so by chance.
+
+        The false discovery rate, the expected share of wrong ones among them, is at most 1 - level
+        over all findings that have a limit, by e-BH (Wang and Ramdas 2022): however they depend on
+        each other, and whenever sampling ended. Verdicts hold together instead, which is more; of
+        many sets of features, more are found this way.
+
+        Raises
+        ------
+        UsageError
+            A finding with a limit has no e-value, since nothing was drawn one by one.
+
+        Notes
+        -----
+        See docs/explanation/intervals.md
+        """
+        from evenhand.statistics.discoveries import (
+            e_discovered,  # imported where it is used
+        )
+
+        judged = [finding for finding in self.findings if finding.limit is not None]
+        found = e_discovered([_bet(finding) for finding in judged], level)
+        return [judged[number] for number in found.nonzero()[0].tolist()]
+
     def to_suite(self, path: str | PathLike[str]) -> None:
         """Write every test behind the scores to a CSV or Parquet file, for `replay`.
 
@@ -141,7 +183,7 @@ class Result(Evidence):
         """
         if self.tests is None:
             raise UsageError(
-                f"this {self.job} kept no tests; measure with keep_tests=True to write them to a"
+                f"this {self.job} kept no tests; run it with keep_tests=True to write them to a"
                 " suite"
             )
         self.tests.write(path)

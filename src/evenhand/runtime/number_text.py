@@ -325,6 +325,11 @@ def _beside(number: float, limit: float, least: int, most: int, notation: str) -
 # Numbers of any kind
 
 
+def p_value(p: float) -> str:
+    """Return a p-value in two figures, as '0.012', or '< 0.0001' where it is smaller than that."""
+    return "< 0.0001" if p < 1e-4 else f"{p:.2g}"
+
+
 def decimal(value: float, digits: int = 3) -> str:
     """Return a number with a fixed number of decimals.
 

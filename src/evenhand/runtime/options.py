@@ -99,6 +99,14 @@ CUTS = Kind(
     items=(list, str),
 )
 """Where columns are cut into groups; the command line writes one as age=25,40."""
+STEPS = Kind(
+    "steps",
+    types=(int, float, dict),
+    wanted="a number, or a table of numbers by feature, such as { income = 5 }",
+    schema={"type": ["number", "object"], "additionalProperties": {"type": "number"}},
+    items=(int, float),
+)
+"""By how much features are moved; the command line writes 5 for all, or income=5."""
 ANY = Kind("any", (object, bool), "a value", {})
 
 

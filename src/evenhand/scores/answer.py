@@ -77,6 +77,8 @@ def ask(
         score=question.kind,
         by_construction=_by_construction(question, terms),
         only_answer=only_answer,
+        p_value=None if score.against is None else score.against.p_value,
+        e_value=None if score.against is None else score.against.e_value,
     )
     return Answer([finding], score.stop, score.notes, score.tests)
 

@@ -17,7 +17,7 @@ from evenhand.runtime import number_text
 from evenhand.runtime.errors import UsageError
 from evenhand.scores.enumeration import AT_ONCE, EXHAUSTIBLE, SMALL, whole
 from evenhand.scores.enumeration import causal as exact_causal
-from evenhand.scores.question import Question, Score, tests_of
+from evenhand.scores.question import Question, Score, rate_evidence, tests_of
 from evenhand.scores.sampling_loop import CASES, sample
 from evenhand.scores.twins import ROWS, Causal, twins_of
 from evenhand.statistics import confidence_sequences, intervals
@@ -115,10 +115,12 @@ class CausalQuestion(Question):
             seen.merge(answer for _, answer in part.answers)
             meter.queries += int(part.asked.sum())
         all_hits = np.concatenate(hits)
+        against = None
         if sampler.sample_of is None:
             estimate = _exactly(all_hits, sampler.weights, population)
         else:
             estimate = self._estimate(all_hits, terms, population)
+            against = rate_evidence(terms, estimate, fixed=not self.view.graded)
         tests = [self._kept(points)] if keep else []
         return Score(
             estimate,
@@ -126,6 +128,7 @@ class CausalQuestion(Question):
             cases[:CASES],
             tests=tests,
             answers=seen.answers,
+            against=against,
         )
 
     def _estimate(self, hits: NDArray[Any], terms: Terms, population: str) -> Estimate:
@@ -175,7 +178,12 @@ class CausalQuestion(Question):
         else:
             tests = []
         return Score(
-            found.estimate, found.stop, found.cases, tests=tests, answers=found.answers
+            found.estimate,
+            found.stop,
+            found.cases,
+            tests=tests,
+            answers=found.answers,
+            against=rate_evidence(terms, found.estimate, size=plan.size),
         )
 
     def fewest(self, terms: Terms) -> int:
@@ -224,6 +232,7 @@ class CausalQuestion(Question):
             size,
             precise=not expensive and interval in (None, "exact", "anytime"),
             finest=None if size is not None else margins.finest,
+            sampling_threshold=terms.sampling_threshold,
         )
 
     def _size(self, terms: Terms, interval: str | None) -> int | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -13,6 +13,7 @@ import numpy as np
 
 from evenhand.runtime.errors import UsageError, clip
 from evenhand.runtime.random_streams import stream
+from evenhand.scores.neighbour_steps import free_features
 from evenhand.scores.sampling_loop import FIRST_WAVE, GROWTH
 from evenhand.space.distribution import Part
 from evenhand.statistics.estimate import StopReason
@@ -20,7 +21,7 @@ from evenhand.subject.parallel_view import LONG
 from evenhand.subject.subject import ROWS_AT_ONCE
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -49,10 +50,10 @@ class Neighbours:
     """The one-feature neighbours of rows, and how favourably the software treats them.
 
     They are those of TestSGD, section 4.3. Neighbours differ from their row in one of the free
-    features: a number by one step up or down (a real one without a step by 0.01), and no further
-    than its ends; a category by its level. What would break a constraint, and a step over an end,
-    is the row itself. Every free feature counts the same, and so does each neighbour within a
-    feature.
+    features: a number by one step up or down (a real one without a step by 0.01, and any by a step
+    of the user's own), and no further than its ends; a category by its level. What would break a
+    constraint, and a step over an end, is the row itself. Every free feature counts the same, and
+    so does each neighbour within a feature.
 
     Parameters
     ----------
@@ -60,6 +61,8 @@ class Neighbours:
         The output that is asked about.
     free
         Positions of the features that are changed; without any, a row is its own neighbour.
+    steps
+        By how much features are moved that are moved by another step than their own.
 
     Examples
     --------
@@ -76,13 +79,15 @@ class Neighbours:
 
     view: View
     free: tuple[int, ...]
+    steps: Mapping[str, float] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, view: View, over: Sequence[str]) -> Neighbours:
+    def of(
+        cls, view: View, over: Sequence[str], *, steps: Mapping[str, float] | None = None
+    ) -> Neighbours:
         """Return the neighbours by features that are neither at issue nor protected."""
-        space = view.subject.space
-        kept = {*space.sets(over), *(space.index(name) for name in space.protected)}
-        return cls(view, space.derivations.movable(space.passed, kept))
+        free = free_features(view.subject.space, over)
+        return cls(view, free, steps or {})
 
     @cached_property
     def counts(self) -> NDArray[np.intp]:
@@ -243,7 +248,8 @@ class Neighbours:
         feature = self.view.subject.space.features[position]
         if feature.kind == "category":
             return (values + (1 + turns)) % len(feature.levels)
-        moved = values + (2 * turns - 1) * (feature.step or STEP)
+        step = self.steps.get(feature.name, feature.step or STEP)
+        moved = values + (2 * turns - 1) * step
         missing = feature.is_missing(values)
         # Ends first: a range may end between two steps, and the nearest of them may lie outside.
         highest = Part.uniform(position, feature).high[0, 0]

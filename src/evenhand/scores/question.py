@@ -10,10 +10,20 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from evenhand.statistics.discoveries import (
+    AgainstLimit,
+    exact_rate_against,
+    exact_spread_against,
+    rate_against,
+    spread_against,
+)
+from evenhand.statistics.intervals import SAMPLING_THRESHOLD
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from evenhand.population.rows import Rows
@@ -25,6 +35,7 @@ if TYPE_CHECKING:
     from evenhand.space.feature import Points
     from evenhand.space.space import Space
     from evenhand.statistics.estimate import Estimate, StopReason
+    from evenhand.statistics.intervals import Floats
     from evenhand.subject.view import View
 
 
@@ -65,6 +76,8 @@ class Terms:
     """The most inputs that are worth drawing where nothing else ends it."""
     units: str = "spread"
     """What limits of numbers are in: shares of their spread, or the unit of the outcomes."""
+    sampling_threshold: int = SAMPLING_THRESHOLD
+    """Of the paper's own rule, the number of draws above which it looks."""
 
     @property
     def share(self) -> float:
@@ -119,6 +132,8 @@ class Score:
     """The different answers that the estimate rests on, at most so many as are told apart."""
     findings: Sequence[Finding] = ()
     """What was found, where a question has more than one answer."""
+    against: AgainstLimit | None = None
+    """How strongly it speaks against the other side of the limit."""
 
     @property
     def favoured(self) -> bool | None:
@@ -196,6 +211,39 @@ class Question(ABC):
     @abstractmethod
     def claim(self, estimate: Estimate, groups: tuple[Group, ...]) -> str:
         """Return what was found, as a sentence."""
+
+
+def rate_evidence(
+    terms: Terms, estimate: Estimate, *, fixed: bool = False, size: int | None = None
+) -> AgainstLimit | None:
+    """Return what a rate says against the limit; of a sample that is `fixed` by an exact test.
+
+    `size` is how many there are, where they are drawn without replacement. None stands for a rate
+    without a limit or an error, or by a formula of the papers.
+    """
+    if terms.limit is None or estimate.method in ("wald", "wilson"):
+        return None
+    if estimate.level == 1:
+        return None
+    hits = estimate.value * estimate.n
+    if fixed:
+        return exact_rate_against(hits, estimate.n, terms.limit, among=terms.among)
+    return rate_against(hits, estimate.n, terms.limit, among=terms.among, size=size)
+
+
+def spread_evidence(
+    terms: Terms, hits: Floats, sizes: Floats, *, fixed: bool = False, empty: int = 0
+) -> AgainstLimit | None:
+    """Return the same for the largest difference between independent groups.
+
+    `empty` is how many groups nobody was seen of, which may be treated in any way.
+    """
+    if terms.limit is None:
+        return None
+    if empty and float(np.ptp(hits / sizes)) < terms.limit:
+        return AgainstLimit(1.0)
+    test = exact_spread_against if fixed else spread_against
+    return test(hits, sizes, terms.limit, among=terms.among)
 
 
 def tests_of(

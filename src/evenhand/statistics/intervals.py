@@ -27,6 +27,8 @@ Limits: TypeAlias = "tuple[Floats, Floats]"
 
 TINY = 1e-300
 """Stands for 0 where a parameter of the beta distribution must be positive."""
+SAMPLING_THRESHOLD = 30
+"""Themis has no stated value; Wald's formula is looked at above it, after every draw."""
 _STEPS = 16
 _FIRST_HALVINGS = 4
 """A chord is of no use before the bracket is within the nearly linear part."""
@@ -45,6 +47,30 @@ def check_level(level: float) -> float:
             f"level is {level!r}; it must lie between 0 and 1, for example 0.95"
         )
     return float(level)
+
+
+def checked_threshold(threshold: int | None, interval: str | None) -> int:
+    """Return the number of draws above which Wald's formula is looked at; None for the usual one.
+
+    Themis calls it sampling_threshold (Algorithms 1 and 2). No other interval has one.
+
+    >>> checked_threshold(None, None), checked_threshold(10, "wald")
+    (30, 10)
+    """
+    if threshold is None:
+        return SAMPLING_THRESHOLD
+    if interval != "wald":
+        raise UsageError(
+            f"sampling_threshold = {threshold!r} is for the paper's own rule; add"
+            " interval='wald', or leave it out"
+        )
+    is_whole = isinstance(threshold, int) and not isinstance(threshold, bool)
+    if not is_whole or threshold < 0:
+        raise UsageError(
+            f"sampling_threshold = {threshold!r} must be a whole number of 0 or more, for"
+            f" example {SAMPLING_THRESHOLD}"
+        )
+    return threshold
 
 
 def checked(k: ArrayLike, n: ArrayLike) -> Limits:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from evenhand.statistics.discoveries import melded_tail
 from evenhand.statistics.intervals import (
     checked,
     difference_above,
@@ -44,7 +45,7 @@ class SimultaneousIntervals:
     """
 
     level: float
-    among: int = 1
+    among: float = 1
     graded: bool = False
 
     @property
@@ -85,6 +86,37 @@ class SimultaneousIntervals:
         # Limits are found to within rounding, and must not exclude the value itself.
         value = share_of(hits1, size1, 0.5) - share_of(hits2, size2, 0.5)
         return np.minimum(low, value)[()], np.maximum(high, value)[()]
+
+    def error_of(
+        self, sides: tuple[Floats, ...], limit: float, *, below: bool = False
+    ) -> Floats:
+        """Return the least error at which two rates are shown to be apart by at least a limit.
+
+        With `below`, it is that at which they are shown to be nearer than the limit. It is the
+        error of one group by itself: where nothing else is looked at, an end of the absolute
+        `difference` is then at the limit.
+
+        >>> one = np.array([1.0])
+        >>> apart = SimultaneousIntervals(0.95).error_of((60 * one, 100 * one, one, 100 * one), 0.5)
+        >>> apart.round(3).tolist()
+        [0.157]
+        """
+        k1, n1, k2, n2 = sides
+        fewer1, more1 = self._whole(k1)
+        fewer2, more2 = self._whole(k2)
+        if below:
+            # Both ends must be nearer; an upper limit is minus the lower one of the reversed pair.
+            one = melded_tail(fewer2, n2, more1, n1, -limit)
+            other = melded_tail(fewer1, n1, more2, n2, -limit)
+            return self._error_of_tail(np.maximum(one, other))
+        one = melded_tail(fewer1, n1, more2, n2, limit)
+        other = melded_tail(fewer2, n2, more1, n1, limit)
+        return self._error_of_tail(np.minimum(one, other))
+
+    def _error_of_tail(self, tail: Floats) -> Floats:
+        """Return the error of which one group's limit of a difference gets such a tail."""
+        whole_error = 4 * tail * (math.e if self.graded else 1.0)
+        return np.minimum(whole_error, 1.0)
 
     def rate(self, hits: ArrayLike, size: ArrayLike) -> Limits:
         """Return the limits of a rate."""

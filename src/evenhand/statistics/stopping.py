@@ -23,7 +23,7 @@ hold at all sizes throughout.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from numbers import Real
 from typing import TYPE_CHECKING, ClassVar
 
@@ -49,8 +49,6 @@ LOOK_RATIO = 1.05
 FIRST_CHEAP_LOOK = 128
 CHEAP_LOOK_RATIO = 1.1
 """Cheap software is asked in large batches, and every answer is used: a look is at its end."""
-# The paper's "sampling_threshold" has no stated value; checks begin above it, after every draw.
-WALD_FIRST_LOOK = 31
 DECIDE_SHARE = 0.6
 """The share of the error that goes to the tests against the limit."""
 REPORT_SHARE = 0.5
@@ -131,6 +129,8 @@ class Plan:
         margin until it is.
     finest : float, optional
         The margin at which a precise run gives up; None for never.
+    sampling_threshold : int
+        The number of draws above which "wald" is looked at.
 
     >>> plan = Plan(margin=0.05)
     >>> judged = plan.judge(0, 100)
@@ -146,6 +146,7 @@ class Plan:
     size: int | None = None
     precise: bool = False
     finest: float | None = None
+    sampling_threshold: int = field(default=intervals.SAMPLING_THRESHOLD, kw_only=True)
 
     _decide_share: ClassVar[float] = DECIDE_SHARE
     _report_share: ClassVar[float] = REPORT_SHARE
@@ -207,9 +208,8 @@ class Plan:
                 "nothing ends this sampling; give a margin, a limit between 0 and 1, or a budget"
             )
         if self.method == "wald":
-            first = min(WALD_FIRST_LOOK, max_n or WALD_FIRST_LOOK)
-            last = max_n or _ENDLESS
-            return iter(range(first, last + 1))
+            first = min(self.sampling_threshold + 1, max_n or _ENDLESS)
+            return iter(range(first, (max_n or _ENDLESS) + 1))
         if self.precise:
             return look_sizes(max_n, FIRST_CHEAP_LOOK, CHEAP_LOOK_RATIO)
         return look_sizes(max_n)

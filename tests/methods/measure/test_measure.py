@@ -306,6 +306,19 @@ def test_wald_reproduces_the_paper_and_its_failure():
     assert sound.low <= 0.02 <= sound.high
 
 
+@pytest.mark.parametrize("kind", ["causal", "group"])
+def test_wald_is_first_looked_at_above_the_sampling_threshold(kind):
+    fair = partial(eh.measure, lambda people: people["age"] >= 0, SPACE, over="sex")
+    for threshold in (0, 10, 200):
+        found = fair(kind=kind, interval="wald", sampling_threshold=threshold).worst
+        groups = 2 if kind == "group" else 1
+        assert found.estimate.n == groups * (threshold + 1)
+        assert found.estimate.value == 0
+    usual = fair(kind=kind, interval="wald")
+    named = fair(kind=kind, interval="wald", sampling_threshold=30)
+    assert usual.digest == named.digest
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [
@@ -318,6 +331,7 @@ def test_wald_reproduces_the_paper_and_its_failure():
         ({"limit": 1.2}, "limit"),
         ({"level": 1.0}, "level"),
         ({"interval": "walt"}, "did you mean 'wald'"),
+        ({"sampling_threshold": 9}, "add interval='wald'"),
         ({"kind": "causl"}, "did you mean 'causal'"),
         ({"seed": -1}, "seed"),
         ({"seed": 1.5}, "seed"),

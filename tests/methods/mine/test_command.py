@@ -174,6 +174,28 @@ def test_mine_passes_its_options_on(fake):
     }
 
 
+@pytest.mark.parametrize(
+    ("words", "move"),
+    [
+        ("--move 5", 5.0),
+        ("--move income=5", {"income": 5.0}),
+        ("--move income=5 --move rate=.1", {"income": 5.0, "rate": 0.1}),
+        ("--move a=b=2", {"a=b": 2.0}),
+    ],
+)
+def test_steps_are_read_for_all_numbers_or_by_feature(fake, words, move):
+    config()
+    (call,) = fake("mine", *words.split())
+    assert call["move"] == move
+
+
+def test_thresholds_of_algorithm_2_are_passed_on(fake):
+    config()
+    command = "mine --treatment paper --sample-thr 50 --error-thr .2"
+    (call,) = fake(*command.split())
+    assert (call["sample_thr"], call["error_thr"]) == (50, 0.2)
+
+
 def test_mine_log_passes_its_options_on(fake):
     command = (
         "mine-log people.csv --outcome y --over sex --over sex,age --positive 1 --truth y --score"
@@ -509,8 +531,12 @@ def test_recorded_decisions(run):
     [
         ("mine --over sexx", "did you mean 'sex'"),
         ("mine --support 0", "support"),
-        ("mine --support 0.7", "no rule set over sex, age covers"),
+        ("mine --support 0.95", "no rule set over sex, age covers"),
         ("mine --complement 1", "complement"),
+        ("mine --move much", "'much' cannot be read"),
+        ("mine --move =5", "'=5' cannot be read"),
+        ("mine --move incme=5", "did you mean 'income'"),
+        ("mine --sample-thr 5", "treatment='paper'"),
         ("mine --bins 1", "bins"),
         ("mine --binning quantile", "did you mean 'quantiles'"),
         ("mine --levels 0", "levels"),

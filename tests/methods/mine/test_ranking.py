@@ -571,7 +571,7 @@ def test_depth_is_bounded_by_the_number_of_rule_sets(monkeypatch):
 @pytest.mark.parametrize(
     ("wrong", "kind", "sentence"),
     [
-        ({"support": 0.7}, DataError, "at least 70 % of the 100 rows"),
+        ({"support": 0.97}, DataError, "at least 97 % of the 100 rows"),
         ({"binning": "quantile"}, UsageError, "did you mean 'quantiles'"),
         ({"bins": {"rate": 4}}, UsageError, "bins names 'rate'"),
         ({"levels": 0}, UsageError, "levels = 0"),

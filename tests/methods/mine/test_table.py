@@ -40,7 +40,7 @@ COLUMNS = [
         "level",
         "method",
     ],
-    *["population", "limit", "verdict", "output", "score", "over", "claim"],
+    *["population", "limit", "verdict", "p_value", "output", "score", "over", "claim"],
 ]
 
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evenhand.methods.mine.testsgd_score import Perturbed, group_score
+from evenhand.methods.mine.testsgd_score import DrawingRule, Perturbed, group_score
 from evenhand.population.samplers import Draws
 from evenhand.runtime.errors import UsageError
 from evenhand.scores.neighbours import Neighbours
@@ -101,9 +101,9 @@ def test_blocks_give_exactly_what_a_check_after_every_draw_gives(
     shares, margin, least, level
 ):
     neighbours = neighbours_by(*shares)
-    options: dict[str, Any] = {"level": level, "margin": margin, "least": least}
-    score = score_of_women(neighbours, seed=7, **options)
-    expected = algorithm_2(neighbours, WOMEN, name=("F",), **options)
+    rule = DrawingRule(sample_thr=least, error_thr=margin)
+    score = score_of_women(neighbours, seed=7, level=level, rule=rule)
+    expected = algorithm_2(neighbours, WOMEN, level, margin, least, name=("F",))
     inside, outside, n, half = expected
     assert score.inside == inside
     assert score.outside == outside
@@ -122,7 +122,7 @@ def test_the_papers_defaults_stop_as_its_example_does():
 
 
 def test_a_rate_of_0_or_1_has_no_margin_however_few_draws():
-    score = score_of_women(neighbours_by(0, 1), least=3)
+    score = score_of_women(neighbours_by(0, 1), rule=DrawingRule(sample_thr=3))
     assert score.inside == 0
     assert score.outside == 1
     assert score.n == 4
@@ -148,7 +148,6 @@ NOBODY = np.zeros(400, dtype=np.bool_)
     [
         (NOBODY, {}, "covers 0 of 400"),
         (~NOBODY, {}, "covers 400 of 400"),
-        (WOMEN, {"margin": 0}, "margin = 0"),
         (WOMEN, {"level": 1}, "level is 1"),
     ],
 )
@@ -159,6 +158,26 @@ def test_what_cannot_be_scored_is_named(mask, options, sentence):
         lambda: group_score(neighbours, ROWS, mask, seed=0, name=(), **options),
         sentence,
     )
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"error_thr": 0}, "error_thr = 0 must lie between 0 and 1"),
+        ({"error_thr": True}, "error_thr = True must lie between 0 and 1"),
+        ({"error_thr": "x"}, "error_thr = 'x' must lie between 0 and 1"),
+        ({"sample_thr": -1}, "sample_thr = -1 must be a whole number"),
+        ({"sample_thr": 2.5}, "sample_thr = 2.5 must be a whole number"),
+    ],
+)
+def test_thresholds_that_end_no_drawing_are_named(options, sentence):
+    refused(UsageError, lambda: DrawingRule(**options), sentence)
+
+
+def test_a_finer_error_threshold_takes_as_many_draws_as_walds_formula():
+    score = score_of_women(neighbours_by(0.5, 0.5), rule=DrawingRule(error_thr=0.025))
+    assert score.half <= 0.025
+    assert 5_900 < score.n <= DrawingRule(error_thr=0.025).most(0.95) == 6_147
 
 
 def test_census():

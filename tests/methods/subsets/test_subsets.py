@@ -733,6 +733,16 @@ def test_xor_is_found_by_the_group_search_and_not_pruned_by_causal_hits(space, i
     assert entries(causal)[frozenset("a")]["value"] == 1
 
 
+def test_the_papers_search_takes_its_sampling_threshold():
+    search = partial(eh.subsets, xor, WIDE, among=NAMES, limit=0.75)
+    by_paper = search(interval="wald", sampling_threshold=7)
+    # Scores of 0 and 1 have no width, so that each set ends at the first look.
+    tested = [entry for entry in entries(by_paper).values() if entry["because"] == "tested"]
+    sizes = {entry["n"] for entry in tested}
+    assert sizes == {8}
+    refused(UsageError, lambda: search(sampling_threshold=7), "add interval='wald'")
+
+
 @pytest.mark.parametrize("exact", [None, False])
 @pytest.mark.parametrize("interval", [None, "wald"])
 def test_the_full_set_is_tested_too(exact, interval):

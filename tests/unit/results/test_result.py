@@ -355,7 +355,7 @@ def test_every_unit_goes_through_json_and_the_schema_keeps_them_apart(
 def test_only_what_kept_its_tests_writes_a_suite(tmp_path):
     made = result(finding(0.2, 0.3))
     again = Result.from_dict(json.loads(made.to_json()))
-    message = "this measure kept no tests; measure with keep_tests=True"
+    message = "this measure kept no tests; run it with keep_tests=True"
     for found in (made, again):
         with pytest.raises(UsageError, match=message):
             found.to_suite(tmp_path / "tests.csv")

@@ -61,6 +61,9 @@ def test_a_budget_below_the_first_look_is_the_only_look():
 def test_wald_looks_after_each_draw_from_31_on():
     looks = Plan(interval="wald").looks()
     assert list(itertools.islice(looks, 3)) == [31, 32, 33]
+    early = Plan(interval="wald", sampling_threshold=0).looks()
+    assert list(itertools.islice(early, 3)) == [1, 2, 3]
+    assert list(Plan(interval="wald", sampling_threshold=99).looks(50)) == [50]
 
 
 @pytest.mark.parametrize(
@@ -73,6 +76,10 @@ def test_wald_looks_after_each_draw_from_31_on():
         ({"level": 95}, "level is 95"),
         ({"limit": 1.1}, "limit is 1.1"),
         ({"interval": "wlad"}, "did you mean 'wald'"),
+        ({"sampling_threshold": 9}, "add interval='wald'"),
+        ({"sampling_threshold": 9, "interval": "wilson"}, "add interval='wald'"),
+        ({"sampling_threshold": -1, "interval": "wald"}, "whole number of 0 or more"),
+        ({"sampling_threshold": True, "interval": "wald"}, "whole number of 0 or more"),
     ],
 )
 def test_wrong_plans_are_refused_by_name(wrong, named):

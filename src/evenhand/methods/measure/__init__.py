@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from evenhand.runtime.options import FEATURES, FLAG, NUMBER, TABLE, TEXT, Option, Options
 from evenhand.runtime.registry import Deferred
-from evenhand.verbs import ASK, BINS, RUN, TRUTH, Command, FileOption, Verb
+from evenhand.verbs import (
+    ASK,
+    BINS,
+    RUN,
+    SAMPLING_THRESHOLD,
+    TRUTH,
+    Command,
+    FileOption,
+    Verb,
+)
 
 _OVER = Option(
     "over",
@@ -50,6 +59,7 @@ MEASURE = Verb(
             "exact, anytime, wilson or wald (default: by the task)",
             metavar="NAME",
         ),
+        SAMPLING_THRESHOLD,
         Option("exact", FLAG, "ask every input (default: where there are few)"),
         *TRUTH,
         given=(*RUN, "keep_tests"),

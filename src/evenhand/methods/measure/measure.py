@@ -35,7 +35,7 @@ from evenhand.statistics.estimate import (
     check_amount,
     check_limit,
 )
-from evenhand.statistics.intervals import check_level
+from evenhand.statistics.intervals import check_level, checked_threshold
 from evenhand.statistics.stopping import Plan
 from evenhand.subject.outcome_scale import details_of, notes_of
 from evenhand.subject.subject import as_subject
@@ -77,6 +77,7 @@ def measure(
     margin: float | None = None,
     level: float = 0.95,
     interval: str | None = None,
+    sampling_threshold: int | None = None,
     sampler: Sampler | None = None,
     exact: bool | None = None,
     keep_tests: bool = False,
@@ -114,6 +115,9 @@ def measure(
     interval
         ``"wald"`` reproduces the paper's stopping rule and interval, which do not hold their
         coverage.
+    sampling_threshold
+        For ``interval="wald"``, the number of draws above which it is looked at after every draw
+        (Algorithms 1 and 2); by default 30.
     sampler
         The population that the score describes. By default the rows that the space remembers, and
         all inputs where it has none; `uniform`, `rows` and `profile` (Def. 3.8) name another.
@@ -169,24 +173,16 @@ def measure(
     asked = ErrorTerms(truth, truth_positive, metric, limit, level, budget, seed)
     if asked.has_truth(kind):
         return _with_truth(tested, sets, population, asked, units)
-    terms = _checked(
-        Terms(population, level, margin, limit, interval, exact, seed, 1, units)
-    )
+    threshold = checked_threshold(sampling_threshold, interval)
+    given = Terms(population, level, margin, limit, interval, exact, seed)
+    terms = _checked(replace(given, units=units, sampling_threshold=threshold))
     executed_before = tested.executed
-    answers: list[Answer] = []
     with Workers(n_jobs) as workers, progress_bar(show=progress) as hook:
         meter = Meter(checked_budget(budget), hook)
         notes = prepared(_first_draws(terms, tested, kind, sets), tested, meter)
         questions = questions_of(tested, kind, sets)
         terms = _shared(terms, questions)
-        for question in questions:
-            # What a set leaves of its share of the budget is shared by those after it.
-            part = meter.share(len(questions) - len(answers))
-            answer = _answer(question, terms, part, workers, keep=keep_tests)
-            meter.queries += part.queries
-            answers.append(answer)
-            if answer.stop is StopReason.INTERRUPTED:
-                break
+        answers = _answers(questions, terms, meter, workers, keep=keep_tests)
         findings = _found(answers, questions, terms)
         if is_cheap(tested, sampler, terms, budget) and len(answers) == len(questions):
             findings = with_uniform(findings, questions, terms, meter, workers)
@@ -328,6 +324,27 @@ def _checked(given: Terms) -> Terms:
     # A plan refuses what is wrong, before anything is asked.
     Plan(given.level, margins.wanted, limit, given.interval)
     return given
+
+
+def _answers(
+    questions: Sequence[Question],
+    terms: Terms,
+    meter: Meter,
+    workers: Workers,
+    *,
+    keep: bool,
+) -> list[Answer]:
+    """Answer questions one after the other, unless the run is interrupted."""
+    answers: list[Answer] = []
+    for question in questions:
+        # What a set leaves of its share of the budget is shared by those after it.
+        part = meter.share(len(questions) - len(answers))
+        answer = _answer(question, terms, part, workers, keep=keep)
+        meter.queries += part.queries
+        answers.append(answer)
+        if answer.stop is StopReason.INTERRUPTED:
+            break
+    return answers
 
 
 def _answer(

@@ -7,6 +7,7 @@ from evenhand.runtime.options import (
     FEATURES,
     FILE,
     NUMBER,
+    STEPS,
     TEXT,
     TEXTS,
     WHOLE,
@@ -35,12 +36,20 @@ _UNITS = Option(
     choices=("spread", "outcome"),
 )
 _LEVEL = Option("level", NUMBER, "the confidence level (default: 0.95)")
+_CONTROL = Option(
+    "control",
+    TEXT,
+    "what the level is of: all intervals together (default), or the false discovery rate",
+    choices=("family", "fdr"),
+)
 _TOP = Option("top", WHOLE, "the most rules to report (default: 10)")
 _SCORE = Option("score", TEXTS, "what is compared: rate, tpr or fpr, separated by commas")
 _FORMING = (
     _SUPPORT,
     Option(
-        "complement", NUMBER, "the least share of rows that it leaves (default: as many)"
+        "complement",
+        NUMBER,
+        "the least share of rows that it leaves (default: by the support)",
     ),
     Option("bins", _BINS, "into how many bins numbers are cut"),
     Option(
@@ -86,12 +95,24 @@ MINE = Verb(
         _LIMIT,
         _UNITS,
         _LEVEL,
+        _CONTROL,
         Option(
             "treatment",
             TEXT,
             "neighbours, drawn, rows or paper (default: by the cost)",
             metavar="NAME",
         ),
+        Option(
+            "move",
+            STEPS,
+            "by how much numbers are moved to make neighbours, as 5 or income=5; repeatable",
+            metavar="STEP",
+            repeat=True,
+        ),
+        Option(
+            "sample_thr", WHOLE, "of --treatment paper, the draws before its first look"
+        ),
+        Option("error_thr", NUMBER, "of --treatment paper, the margin at which it ends"),
         Option(
             "truth",
             TEXT,
@@ -134,6 +155,7 @@ MINE_LOG = Verb(
         _LIMIT,
         _UNITS,
         _LEVEL,
+        _CONTROL,
         Option(
             "truth", TEXT, "the column of what decisions should have been", metavar="COLUMN"
         ),

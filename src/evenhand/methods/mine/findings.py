@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,19 +13,20 @@ from evenhand.results.evidence import Finding, Group, key_of
 from evenhand.runtime import number_text
 from evenhand.space.rule import Rule
 from evenhand.statistics.estimate import Amount, Estimate
-from evenhand.statistics.simultaneous import SimultaneousIntervals, absolute
-from evenhand.statistics.simultaneous_means import SimultaneousMeans
+from evenhand.statistics.simultaneous import absolute
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from evenhand.methods.mine.claims.discovered import Discoveries
     from evenhand.methods.mine.claims.words import OutcomeWords
     from evenhand.methods.mine.ranking import RuleSet, Story
     from evenhand.methods.mine.rule_sets import Mining
     from evenhand.methods.mine.testsgd_score import PaperScores
     from evenhand.results.evidence import Case
-    from evenhand.scores.numbers.unit_scale import UnitLimit, UnitScale
-    from evenhand.statistics.intervals import Limits
+    from evenhand.scores.numbers.unit_scale import UnitScale
+    from evenhand.statistics.intervals import Floats, Limits
+    from evenhand.statistics.simultaneous import SimultaneousIntervals
 
     Entry = dict[str, Any]
     Cases = tuple[Case, ...]
@@ -97,11 +98,15 @@ class FindingWriter:
     """Which mining of the result this is."""
     several: bool = False
     """Whether the result has minings over several sets of features."""
+    discoveries: Discoveries | None = None
+    """How many rule sets are found, where the false discovery rate is controlled."""
 
     def ranked(self, most: int) -> RankedStories:
         """Return the stories to report, best evidence first, with what is known of them."""
         ranking = self.mining.ranking
         ranking.rank(self.intervals)
+        if self.discoveries is not None and self.discoveries.found:
+            ranking.only_found(1 - self.intervals.level)
         stories = [
             RankedStory(story, self._story_entry(story)) for story in ranking.stories(most)
         ]
@@ -125,7 +130,7 @@ class FindingWriter:
 
     def _rest_entry(self, stories: Sequence[Entry]) -> Entry | None:
         """Return what is known of the rule sets that lead no story; None where there are none."""
-        rest = self.mining.ranking.rest(self.intervals)
+        rest = self.mining.ranking.rest(self._together)
         if rest is None:
             return None
         entry = asdict(rest)
@@ -133,11 +138,22 @@ class FindingWriter:
             entry = self._scale.distances(entry, ("value", "low", "high"))
         if self.paper is not None:
             return entry | self.paper.around(entry["value"])
+        if self.discoveries is not None:
+            # What is over the limit is found, and of the others no more is claimed than how far
+            # they are at most.
+            return entry | {"low": 0.0}
         # Stories are chosen by an approximation of their lower limits, so that a limit of the
         # others may come out higher; no more is claimed of them than of the best story.
         best_low = max(story["low"] for story in stories)
         entry["low"] = min(entry["low"], best_low)
         return entry
+
+    @property
+    def _together(self) -> SimultaneousIntervals:
+        """The intervals that hold for all rule sets together."""
+        if self.discoveries is None:
+            return self.intervals
+        return self.discoveries.simultaneous
 
     def _story_entry(self, story: Story) -> Entry:
         """Return what the details hold of a story."""
@@ -161,6 +177,7 @@ class FindingWriter:
             "other": compared.other.to_dict(),
             "ratio": ratio(compared.rate, compared.other),
             "rules": story.rules,
+            **self._p_value_entry(lead),
             "like": [self._like_entry(rule_set) for rule_set in story.like],
         }
         return entry if self._scale is None else self._scale.story(entry)
@@ -169,14 +186,34 @@ class FindingWriter:
     def _scale(self) -> UnitScale | None:
         return self.mining.treated.scale
 
-    def _compared(self, lead: RuleSet, rows: int) -> _ComparedRates:
-        """Return the limits of the difference and the rates of both sides (Definition 4.1)."""
+    def _sides(self, lead: RuleSet) -> tuple[Floats, ...]:
+        """Return the sums of a rule set and of everyone else."""
         sums = [lead.hits, lead.size]
         if self._scale is not None:
             sums.append(lead.squares)
-        sides = self.mining.ranking.sides(np.array(sums))
+        return self.mining.ranking.sides(np.array(sums))
+
+    def _p_value_entry(self, lead: RuleSet) -> Entry:
+        """Return the least error at which the limit is excluded, where there is one."""
+        if self.paper is not None or self.intervals.exact:
+            return {}
+        if self.limit is None and self.discoveries is None:
+            return {}
+        limit = share_limit(self.limit, self._scale)
+        below = abs(lead.inside - lead.outside) < limit
+        if lead.rate is not None and not below:
+            return {"p_value": lead.rate}
+        error = self.intervals.error_of(self._sides(lead), limit, below=below)
+        return {"p_value": min(1.0, float(error) * self.intervals.among)}
+
+    def _compared(self, lead: RuleSet, rows: int) -> _ComparedRates:
+        """Return the limits of the difference and the rates of both sides (Definition 4.1)."""
+        sides = self._sides(lead)
         lows, highs = self.intervals.difference_of(sides)
         low, high = absolute(np.asarray(lows), np.asarray(highs))
+        if self.discoveries is not None and self.limit is not None:
+            limit = share_limit(self.limit, self._scale)
+            low = np.asarray(self.discoveries.beside(float(low), limit))
         inside, outside = self.intervals.sides_of(sides)
         rate = self._rate(lead.inside, inside, rows)
         other = self._rate(lead.outside, outside, self._rows - rows)
@@ -215,14 +252,16 @@ class FindingWriter:
         """Return how intervals are made: those of numbers by one method for all."""
         return method if self._scale is None else messages.METHOD_OF_MEANS
 
-    def _apart(self, value: float, low: float, high: float, n: int) -> Estimate:
+    def _apart(
+        self, value: float, low: float, high: float, n: int, *, rest: bool = False
+    ) -> Estimate:
         """Return the estimate of a difference, of numbers in their unit."""
         method = self._method("melded")
         scale = self._scale
         if scale is None:
-            return self._estimate(value, low, high, n, method)
+            return self._estimate(value, low, high, n, method, rest=rest)
         ends = (value / scale.width, low / scale.width, high / scale.width)
-        shares = self._estimate(*ends, n, method)
+        shares = self._estimate(*ends, n, method, rest=rest)
         if not self.intervals.exact:
             # Exactly the numbers of the details, which shares may miss by rounding.
             terms = (n, shares.level, shares.method, shares.population)
@@ -230,7 +269,14 @@ class FindingWriter:
         return Amount(value, value, value, n, 1.0, shares.method, shares.population)
 
     def _estimate(
-        self, value: float, low: float, high: float, n: int, method: str
+        self,
+        value: float,
+        low: float,
+        high: float,
+        n: int,
+        method: str,
+        *,
+        rest: bool = False,
     ) -> Estimate:
         population = self.mining.treated.population
         if self.paper is not None:
@@ -239,8 +285,7 @@ class FindingWriter:
             return Estimate(value, low, high, n, level, "wald", population)
         if self.intervals.exact:
             return Estimate(value, value, value, n, 1.0, "enumerated", population)
-        examined = number_text.count(self.intervals.among)
-        simultaneous = messages.METHOD_OVER_RULE_SETS.format(method=method, count=examined)
+        simultaneous = self._method_over(method, rest=rest)
         level = self.intervals.level
         return Estimate(
             value,
@@ -250,6 +295,16 @@ class FindingWriter:
             level=level,
             method=simultaneous,
             population=population,
+        )
+
+    def _method_over(self, method: str, *, rest: bool) -> str:
+        """Return how intervals are made, and what they hold over."""
+        examined = number_text.count(int(self._together.among))
+        if rest or self.discoveries is None or not self.discoveries.found:
+            return messages.METHOD_OVER_RULE_SETS.format(method=method, count=examined)
+        found = number_text.count(self.discoveries.found)
+        return messages.METHOD_OF_DISCOVERIES.format(
+            method=method, found=found, count=examined
         )
 
     def _finding(self, ranked: RankedStory, place: Place, cases: Cases) -> Finding:
@@ -278,12 +333,13 @@ class FindingWriter:
             score=self.words.score,
             detail=place,
             key=self._key(self.mining.rule(lead)),
+            p_value=entry.get("p_value"),
         )
 
     def _finding_of_others(self, rest: Entry) -> Finding:
         """Return the finding that bounds all rule sets that lead no story."""
         value = rest["value"]
-        estimate = self._apart(value, rest["low"], rest["high"], self._rows)
+        estimate = self._apart(value, rest["low"], rest["high"], self._rows, rest=True)
         difference = points_apart(estimate.shown_beside(self.limit))
         return Finding(
             self.words.claim_of_others(rest["rules"], difference),
@@ -311,6 +367,18 @@ class FindingWriter:
             return {}
         return {"unit": "amount", "from": scale.low, "to": scale.number(1.0)}
 
+    def _control_entry(self) -> Entry:
+        """Return how many rule sets are found, where the false discovery rate is controlled."""
+        if self.discoveries is None:
+            return {}
+        found = self.mining.ranking.found(1 - self.intervals.level)
+        return {"control": "fdr", "discovered": found}
+
+    def _steps_entry(self) -> Entry:
+        """Return by how much features were moved, where users said so."""
+        steps = self.mining.treated.steps
+        return {"move": dict(steps)} if steps else {}
+
     def _mining_entry(self, stories: list[Entry], rest: Entry | None) -> Entry:
         """Return what the details of a result hold of this mining."""
         mining = self.mining
@@ -331,6 +399,7 @@ class FindingWriter:
             "score": self.words.score,
             **self._unit_entry(),
             "method": treated.method,
+            **self._steps_entry(),
             "rows": self._rows,
             "queries": queries,
             "population": treated.population,
@@ -340,6 +409,7 @@ class FindingWriter:
             "candidates": mining.candidates,
             "frequent": mining.frequent,
             "examined": mining.ranking.examined,
+            **self._control_entry(),
             "stories": stories,
             "rest": rest,
             "maps": maps,
@@ -351,76 +421,11 @@ def _evidence(ranked: RankedStory) -> tuple[float, float]:
     return -ranked.entry["low"], -abs(ranked.entry["difference"])
 
 
-@dataclass(frozen=True, eq=False)
-class MiningPart:
-    """One mining to report, in which words, and by which scores of the paper."""
-
-    mining: Mining
-    words: OutcomeWords
-    paper: PaperScores | None = None
-
-
-def rank(
-    parts: Sequence[MiningPart], *, level: float, limits: UnitLimit, top: int
-) -> list[RankedStories]:
-    """Return the stories of each mining, with intervals that hold for all of them together."""
-    for part in parts:
-        part.mining.need_rules()
-    examined = sum(part.mining.ranking.examined for part in parts)
-    rates = [part.mining.treated for part in parts if part.mining.treated.scale is None]
-    graded = any(treated.graded for treated in rates)
-    sets = {part.mining.names for part in parts}
-    intervals_of_rates = SimultaneousIntervals(level, examined, graded=graded)
-    ranked = []
-    for number, part in enumerate(parts):
-        scale = part.mining.treated.scale
-        intervals = intervals_of_rates
-        if scale is not None:
-            intervals = SimultaneousMeans(level, examined)
-        writer = FindingWriter(
-            part.mining,
-            intervals,
-            part.words,
-            limit=limits.of(scale),
-            paper=part.paper,
-            number=number,
-            several=len(sets) > 1,
-        )
-        ranked.append(writer.ranked(top))
-    return ranked
-
-
-def write_findings(
-    minings: Sequence[RankedStories],
-    cases: Sequence[Sequence[Cases]],
-    only_answers: Sequence[Any],
-) -> tuple[list[Finding], list[Entry]]:
-    """Return the findings of all minings, best evidence first, and an entry for each mining.
-
-    Parameters
-    ----------
-    cases
-        For each mining, the cases that are shown with each of its stories.
-    only_answers
-        For each mining, the one answer that there was, None where there were several.
-    """
-    findings: list[Finding] = []
-    entries: list[Entry] = []
-    parts = zip(minings, cases, only_answers, strict=True)
-    for ranked, cases_of_mining, only_answer in parts:
-        findings_of_mining, entry = ranked.writer.write(ranked, cases_of_mining)
-        for finding in findings_of_mining:
-            findings.append(replace(finding, only_answer=only_answer))
-        entries.append(entry)
-    findings.sort(key=_stories_first)
-    return findings, entries
-
-
-def _stories_first(finding: Finding) -> tuple[bool, float, float]:
-    """Return the sort key that puts stories by their evidence, and then what bounds the others."""
-    rule: Any = finding.about
-    bounds_others = not rule.conditions
-    return bounds_others, -finding.estimate.low, -finding.estimate.value
+def share_limit(limit: float | None, scale: UnitScale | None) -> float:
+    """Return a limit as a share of the range of outcomes; without one, 0."""
+    if limit is None:
+        return 0.0
+    return limit if scale is None else limit / scale.width
 
 
 def both_sides(entry: Mapping[str, Any], others: str) -> tuple[Group, Group]:

@@ -108,9 +108,28 @@ OVER_SET_TWICE = "over names the set {names} twice; name each set once"
 FRAME_EMPTY = "the frame has no rows; there is no decision to mine"
 NO_COMPLETE_ROW = "no row has all of {names}; there is no decision to mine"
 
+CONTROL_WITH_PAPER = (
+    "control = 'fdr' needs errors that hold, which those of treatment = 'paper' do not; leave one"
+    " of them out"
+)
+MOVE_WITHOUT_NEIGHBOURS = (
+    "move = {move} cannot be combined with treatment = 'rows', which asks about no neighbours;"
+    " leave one of them out"
+)
+
 # Errors: the paper's Algorithm 2.
 
-MARGIN_NOT_POSITIVE = "margin = {margin} must be over 0, for example 0.05"
+ERROR_THR_NOT_SHARE = (
+    "error_thr = {error_thr} must lie between 0 and 1, for example 0.05, as in the paper"
+)
+SAMPLE_THR_NOT_WHOLE = (
+    "sample_thr = {sample_thr} must be a whole number of 0 or more, for example 1000, as in the"
+    " paper"
+)
+NOT_FOR_ALGORITHM_2 = (
+    "{option} = {value} is for Algorithm 2 of the paper; add treatment='paper', or leave {option}"
+    " out"
+)
 NOBODY_OUTSIDE = "the rule set covers {covered} of {rows} rows; nobody is left to compare"
 PAPER_OVER_QUERIES = (
     "budget: {left} queries are left, but treatment = 'paper' may take {most} for"
@@ -232,11 +251,15 @@ CHANGES_OF_ALL = (
 PEOPLE_LIKE_ROWS = "people like the given rows"
 DECISIONS_LIKE_RECORDED = "decisions like the recorded ones"
 WITH_NEIGHBOURS = "{population}, and their one-step neighbours"
+WITH_STEPS = "{words} (a step: {steps})"
 TRULY_FAVOURABLE = "{population}, whose true outcome is favourable"
 TRULY_UNFAVOURABLE = "{population}, whose true outcome is not favourable"
 TEXTS_LIKE_GIVEN = "texts like the {count} given"
 TEXTS_THAT_NAME = "texts like the {count} given that name {categories}"
 METHOD_OVER_RULE_SETS = "{method}, simultaneous over {count} rule sets"
+METHOD_OF_DISCOVERIES = (
+    "{method}, false coverage rate over the {found} found of {count} rule sets"
+)
 METHOD_OVER_CATEGORIES = "{method}, simultaneous over {count} sets of categories"
 METHOD_OVER_CATEGORY = "{method}, simultaneous over {count} set of categories"
 
@@ -277,6 +300,13 @@ PROGRESS_TEXTS_DONE = "{count} texts"
 
 # Text on a terminal: what was compared, and how.
 
+DISCOVERED = (
+    "{found} of {examined} rule sets are found; at most {share} of all found are so by chance, on"
+    " average (false discovery rate)"
+)
+NOTHING_DISCOVERED = (
+    "none of {examined} rule sets is found at a false discovery rate of {share}"
+)
 OUTPUT_LINE = "output {output}"
 RULE_SETS_OVER = (
     "rule sets over {features}: {candidates} candidates, {frequent} cover {support} of"
@@ -327,6 +357,7 @@ HEADING_INTERVAL = "{level}\ninterval"
 HEADING_INTERVAL_IN_LINE = "{level} interval"
 HEADING_TEXTS = "\ntexts"
 HEADING_SHARE_OF_ROWS = "share of\nrows"
+HEADING_P_VALUE = "adjusted\np"
 HEADING_RULES_ALIKE = "rules\nalike"
 
 # Bars: titles, notes, columns and ends of the axis.
@@ -343,6 +374,9 @@ INTERVALS_OVER_CATEGORIES = (
 )
 INTERVALS_OVER_CATEGORY = (
     "intervals at {level}, simultaneous over {count} set of categories"
+)
+INTERVALS_OF_DISCOVERIES = (
+    "intervals at {level} (false coverage rate), of {found} found among {count} rule sets"
 )
 MORE_RULE_SETS = "… {count} more rule sets"
 MORE_MININGS = "… {count} more sets of features, outputs or scores"

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand.methods.mine import MINE, messages
-from evenhand.methods.mine.findings import MiningPart, rank, write_findings
+from evenhand.methods.mine.claims.cases import TRIED, CaseFinder
+from evenhand.methods.mine.claims.reporting import MiningPart, rank, write_findings
 from evenhand.methods.mine.rule_sets import (
     BINS,
     Mining,
     RuleSetOptions,
+    check_control,
     check_rules,
     check_terms,
     scores_of,
@@ -30,13 +32,12 @@ from evenhand.results.result import Result
 from evenhand.runtime.budget import Budget, Meter, Spent, checked_budget
 from evenhand.runtime.errors import DataError, UsageError, clip
 from evenhand.runtime.progress import progress_bar
-from evenhand.runtime.random_streams import stream
 from evenhand.runtime.workers import Workers
 from evenhand.scores.case_marks import marked
+from evenhand.scores.neighbour_steps import checked_steps
 from evenhand.scores.numbers.settling import settle_differs
 from evenhand.scores.numbers.unit_scale import UnitLimit
-from evenhand.scores.twins import case_of
-from evenhand.space.feature_sets import feature_sets, unseen
+from evenhand.space.feature_sets import feature_sets
 from evenhand.statistics.estimate import StopReason
 from evenhand.subject.subject import as_subject
 from evenhand.subject.view import views_for
@@ -47,13 +48,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from evenhand.methods.mine.claims.words import OutcomeWords
-    from evenhand.methods.mine.findings import RankedStories
-    from evenhand.methods.mine.ranking import RuleSet
     from evenhand.methods.mine.rule_sets import Bins
-    from evenhand.methods.mine.testsgd_score import PaperScores
+    from evenhand.methods.mine.testsgd_score import DrawingRule
     from evenhand.methods.mine.treatment import TreatedView
-    from evenhand.results.evidence import Case
-    from evenhand.space.feature import Points
+    from evenhand.scores.neighbour_steps import Move
     from evenhand.space.feature_sets import Over
     from evenhand.space.space import Space
     from evenhand.subject.subject import Subject
@@ -62,10 +60,6 @@ if TYPE_CHECKING:
     Flags = NDArray[np.bool_]
 
 METHODS = ("neighbours", "drawn", "rows", "paper")
-TRIED, CASES = 32, 3
-"""People inside a rule set who are given its features as somebody outside has them, and cases that
-are shown.
-"""
 
 
 @MINE.options.checked
@@ -84,7 +78,11 @@ def mine(
     limit: float | None = None,
     units: str = "spread",
     level: float = 0.95,
+    control: str = "family",
     treatment: str | None = None,
+    move: Move | None = None,
+    sample_thr: int | None = None,
+    error_thr: float | None = None,
     truth: Any = None,
     score: str | Sequence[str] = "rate",
     top: int = 10,
@@ -115,7 +113,7 @@ def mine(
         by one.
     support, complement
         The least share of the rows that a rule set must cover, and that it must leave; by default
-        the same.
+        the same, or half of what a support over a third leaves.
     bins, binning
         How numbers are cut: a number of bins, edges, or either by feature; bins of equal
         ``"width"`` or ``"quantiles"``.
@@ -126,6 +124,12 @@ def mine(
         step in one feature that is not sensitive; over some of them that are ``"drawn"``; by
         ``"rows"`` as they are; or the paper's Algorithm 2, rule set by rule set (``"paper"``). By
         default neighbours, or drawn ones where that is too many.
+    move
+        By how much numbers are moved to make neighbours: a number for all of them, or a mapping by
+        feature. By default each by its own step, and by 0.01 where it has none (section 4.3).
+    sample_thr, error_thr
+        Of the paper's Algorithm 2, after how many draws it looks at the margin of error, and at
+        which margin it ends; by default 1000 and 0.05, as in the paper.
     truth, score
         The column of true outcomes in data, or a sequence. The score is then ``"rate"``, or the gap
         in true or false positive rates (``"tpr"``, ``"fpr"``), or a list of those; equalized odds
@@ -133,6 +137,11 @@ def mine(
     limit, level
         The engineering threshold for the difference of rates, which gives each finding a verdict
         (the ξ of Definition 2.3), and the confidence level of all intervals together.
+    control
+        What the level is of: ``"family"``, all intervals together; or ``"fdr"``, that at most 1 -
+        level of the rule sets found are so by chance, on average (Benjamini and Yekutieli 2001),
+        with intervals at that false coverage rate. More is then found of many rule sets, and what
+        is not found is still bounded together.
     top
         The most rule sets to report.
     budget, seed, n_jobs, progress
@@ -185,37 +194,26 @@ def mine(
     options = RuleSetOptions(support, complement, bins, binning, levels, depth)
     limits = UnitLimit(limit, units)
     check_terms(level, limits, top)
-    sets = _sets(tested.space, over)
     scores = scores_of(score, truth)
     treatment = _checked_treatment(treatment, scores)
+    _check_control(control, treatment)
+    drawing = _drawing_rule(treatment, sample_thr, error_thr)
+    sets = _sets(tested.space, over)
+    terms = _ReportTerms(limits, level, control, top, seed, drawing)
+    plan = _MiningPlan(tested.space, sets, scores, options, terms)
     given = _given(data, tested.space)
     # Whatever is wrong is refused before anything is asked.
-    points = given.points(tested.space)
-    for names in sets:
-        check_rules(tested.space, names, points, given.weights, options)
+    plan.check(given)
+    steps = _steps(plan, treatment, move)
     views = _views(tested, treatment, scores)
     labels = None if scores == ("rate",) else _true_outcomes(truth, data, given)
     good = _truly_favourable(views, labels, scores, len(given))
-    plan = _MiningPlan(tested.space, sets, scores, options)
-    before = tested.executed
+    kept = 2 * TRIED * top
+    run = TreatmentRun(tested, given, treatment, seed, plan.sensitive, kept, steps)
     tested.begin()
     with Workers(n_jobs) as workers, progress_bar(show=progress) as hook:
         meter = Meter(checked_budget(budget), hook)
-        run = TreatmentRun(tested, given, treatment, seed, plan.sensitive, 2 * TRIED * top)
-        treated = run.treated_views(views, meter, workers)
-        jobs = plan.jobs(treated, good, meter)
-        parts = _parts(jobs, run, level, meter)
-        only_answers = [job.only_answer for job in jobs]
-        ranked = rank(parts, level=run.level(level), limits=limits, top=top)
-        cases = _cases(jobs, ranked, seed, meter)
-        findings, entries = write_findings(ranked, cases, only_answers)
-    spent = Spent(meter.queries, tested.executed - before, meter.seconds)
-    stop = run.stop or StopReason.ENUMERATED
-    notes = _notes(run, jobs) + limits.notes([job.mined.treated.scale for job in jobs])
-    space_entry = tested.space.to_dict()
-    details = {"mine": entries}
-    findings = marked(findings, tested.space)
-    return Result("mine", findings, seed, spent, stop, space_entry, notes, details=details)
+        return plan.mined(run, list(zip(views, good, strict=True)), meter, workers)
 
 
 def _views(tested: Subject, treatment: str | None, scores: Sequence[str]) -> list[View]:
@@ -237,6 +235,37 @@ def _checked_treatment(treatment: str | None, scores: Sequence[str]) -> str | No
     if treatment is not None and treatment not in METHODS:
         raise unknown_option("treatment", treatment, METHODS)
     return treatment if scores == ("rate",) else _treatment_with_truth(treatment)
+
+
+def _check_control(control: str, treatment: str | None) -> None:
+    check_control(control)
+    if control == "fdr" and treatment == "paper":
+        raise UsageError(messages.CONTROL_WITH_PAPER)
+
+
+def _drawing_rule(
+    treatment: str | None, sample_thr: int | None, error_thr: float | None
+) -> DrawingRule | None:
+    """Return when Algorithm 2 ends its drawing; None where it is not asked for."""
+    given: dict[str, Any] = {}
+    for option, value in (("sample_thr", sample_thr), ("error_thr", error_thr)):
+        if value is not None:
+            given[option] = value
+    if treatment == "paper":
+        from evenhand.methods.mine.testsgd_score import DrawingRule
+
+        return DrawingRule(**given)
+    for option, value in given.items():
+        shown = clip(repr(value))
+        raise UsageError(messages.NOT_FOR_ALGORITHM_2.format(option=option, value=shown))
+    return None
+
+
+def _steps(plan: _MiningPlan, treatment: str | None, move: Move | None) -> dict[str, float]:
+    """Return by how much features are moved that are moved by another step than their own."""
+    if move is not None and treatment == "rows":
+        raise UsageError(messages.MOVE_WITHOUT_NEIGHBOURS.format(move=clip(repr(move))))
+    return checked_steps(plan.space, plan.sensitive, move)
 
 
 def _sets(space: Space, over: Over | None) -> list[tuple[str, ...]]:
@@ -289,39 +318,6 @@ def _truly_favourable(
     return good
 
 
-def _parts(
-    jobs: Sequence[_MiningJob], run: TreatmentRun, level: float, meter: Meter
-) -> list[MiningPart]:
-    """Return the minings to report, with the scores of Algorithm 2 where these are asked for."""
-    parts = []
-    for job in jobs:
-        paper = None
-        if run.method == "paper":
-            paper = _paper_scores(job, run, level, meter)
-        parts.append(MiningPart(job.mined, job.words, paper))
-    return parts
-
-
-def _cases(
-    jobs: Sequence[_MiningJob], ranked: Sequence[RankedStories], seed: int, meter: Meter
-) -> list[list[tuple[Case, ...]]]:
-    """Return the cases of each story of each mining."""
-    cases = []
-    for job, stories in zip(jobs, ranked, strict=True):
-        cases.append([job.cases(seed, meter, lead) for lead in stories.leads])
-    return cases
-
-
-def _paper_scores(
-    job: _MiningJob, run: TreatmentRun, level: float, meter: Meter
-) -> PaperScores:
-    """Score every rule set by itself with the paper's Algorithm 2."""
-    from evenhand.methods.mine.testsgd_score import score_all  # imported where it is used
-
-    neighbours = run.neighbours(job.view)
-    return score_all(neighbours, job.mined, level=level, seed=run.seed, meter=meter)
-
-
 def _notes(run: TreatmentRun, jobs: Sequence[_MiningJob]) -> list[str]:
     """Return the notes of the run and of each mining, each once."""
     notes = list(run.notes)
@@ -335,6 +331,18 @@ def _report(meter: Meter, names: Sequence[str], share: float) -> None:
     meter.report(task, share, "")
 
 
+@dataclass(frozen=True, slots=True)
+class _ReportTerms:
+    """On which terms rule sets are reported, and how Algorithm 2 draws where it is asked for."""
+
+    limits: UnitLimit
+    level: float
+    control: str
+    top: int
+    seed: int
+    drawing: DrawingRule | None
+
+
 @dataclass(frozen=True, eq=False)
 class _MiningPlan:
     """What is mined: which sets of features, in which scores, by which rule sets."""
@@ -343,6 +351,7 @@ class _MiningPlan:
     sets: Sequence[tuple[str, ...]]
     scores: Sequence[str]
     options: RuleSetOptions
+    terms: _ReportTerms
 
     @property
     def sensitive(self) -> tuple[str, ...]:
@@ -351,6 +360,53 @@ class _MiningPlan:
         for several in self.sets:
             names += several
         return tuple(dict.fromkeys(names))
+
+    def check(self, given: Rows) -> None:
+        """Refuse features that the rows have no rule sets of."""
+        points = given.points(self.space)
+        for names in self.sets:
+            check_rules(self.space, names, points, given.weights, self.options)
+
+    def mined(
+        self,
+        run: TreatmentRun,
+        views: Sequence[tuple[View, Flags]],
+        meter: Meter,
+        workers: Workers,
+    ) -> Result:
+        """Ask how rows are treated, mine that, and report it.
+
+        Beside each view stands whose true outcome is good.
+        """
+        terms = self.terms
+        tested = run.subject
+        before = tested.executed
+        treated = run.treated_views([view for view, _ in views], meter, workers)
+        jobs = self.jobs(treated, [good for _, good in views], meter)
+        ranked = rank(
+            [job.part(run, terms, meter) for job in jobs],
+            level=run.level(terms.level),
+            limits=terms.limits,
+            top=terms.top,
+            control=terms.control,
+        )
+        cases = []
+        for job, stories in zip(jobs, ranked, strict=True):
+            finder = CaseFinder(job.view, job.mined, terms.seed)
+            cases.append([finder.of(lead, meter) for lead in stories.leads])
+        only_answers = [job.only_answer for job in jobs]
+        findings, entries = write_findings(ranked, cases, only_answers)
+        scales = [job.mined.treated.scale for job in jobs]
+        return Result(
+            "mine",
+            marked(findings, self.space),
+            terms.seed,
+            Spent(meter.queries, tested.executed - before, meter.seconds),
+            run.stop or StopReason.ENUMERATED,
+            self.space.to_dict(),
+            _notes(run, jobs) + terms.limits.notes(scales),
+            details={"mine": entries},
+        )
 
     def jobs(
         self, treated: Iterable[TreatedView], good: Iterable[Flags], meter: Meter
@@ -385,79 +441,20 @@ class _MiningJob:
             favoured |= bool(block.inside.any() or block.outside.any())
         return self.view.only_answer(self.view.answers, favoured=favoured)
 
-    def cases(self, seed: int, meter: Meter, rule_set: RuleSet) -> tuple[Case, ...]:
-        """Return people inside whose outcome changes with what the rule set is about.
-
-        Some people inside are given the features of the rule set of somebody outside, at random. No
-        other feature changes, sensitive or not: a case shows what its claim says.
-        """
-        if not self._has_cases(rule_set, meter):
-            return ()
-        own, twins = self._pairs(seed, rule_set)
-        if not len(own):
-            return ()
-        before = self.view.decide(own)
-        after = self.view.decide(twins)
-        meter.queries += 2 * len(own)
-        # A case must show what the rule set shows: who is worse off inside gains by the change.
-        gains = rule_set.inside < rule_set.outside
-        flipped = np.flatnonzero(self._shows(before, after, gains=gains))
-        changed = (own != twins).sum(axis=1)
-        # Those with the fewest changed features first, which are the easiest to read.
-        fewest = sorted(flipped.tolist(), key=lambda row: int(changed[row]))
-        space = self.view.subject.space
-        cases = []
-        for row in fewest[:CASES]:
-            outcomes = (before[row], after[row])
-            cases.append(case_of(space, own[row], twins[row], outcomes))
-        return tuple(cases)
-
-    def _shows(
-        self, before: NDArray[Any], after: NDArray[Any], *, gains: bool
-    ) -> NDArray[np.bool_]:
-        """Return which outcomes change as they must to show that somebody gains, or loses."""
-        if self.view.meaning.measured:
-            rises = np.asarray(after > before) == gains
-            return np.asarray(rises & (self.view.distance(before, after) > 0))
-        differs_before = self.view.favourable(before) != gains
-        agrees_after = self.view.favourable(after) == gains
-        return np.asarray(differs_before & agrees_after)
-
-    def _has_cases(self, rule_set: RuleSet, meter: Meter) -> bool:
-        """Return whether a change of outcome can be looked for.
-
-        It needs outcomes that are favourable or not, or numbers, a budget, and a feature of the
-        rule set that the software sees.
-        """
-        is_score = not self.view.counts and not self.view.meaning.measured
-        if is_score or meter.left < 2 * TRIED:
-            return False
-        space = self.view.subject.space
-        return not unseen(space, self._features(rule_set))
-
-    def _features(self, rule_set: RuleSet) -> list[str]:
-        """Return the features that a rule set is about."""
-        return [self.mined.names[position] for position in rule_set.family]
-
-    def _pairs(self, seed: int, rule_set: RuleSet) -> tuple[Points, Points]:
-        """Return people inside, and the same with its features as people outside have them."""
-        space = self.view.subject.space
-        names = self.mined.names
-        points = self.mined.treated.points
-        inside = self.mined.inside(rule_set)
-        title = self.view.title
-        rng = stream(
-            seed, "mine", "cases", title, *names, *rule_set.family, *rule_set.place
+    def part(self, run: TreatmentRun, terms: _ReportTerms, meter: Meter) -> MiningPart:
+        """Return the mining to report, with the scores of Algorithm 2 where it is asked for."""
+        if terms.drawing is None:
+            return MiningPart(self.mined, self.words)
+        from evenhand.methods.mine.testsgd_score import (
+            score_all,  # imported where it is used
         )
-        insiders = np.flatnonzero(inside)
-        outsiders = np.flatnonzero(~inside)
-        tried = min(TRIED, len(insiders))
-        chosen = rng.choice(insiders, tried, replace=False)
-        donors = rng.choice(outsiders, len(chosen))
-        own = points[chosen]
-        twins = points[chosen]
-        for name in self._features(rule_set):
-            column = space.index(name)
-            twins[:, column] = points[donors, column]
-        valid = space.valid(twins)
-        return np.asfortranarray(own[valid]), np.asfortranarray(twins[valid])
+
+        scores = score_all(
+            run.neighbours(self.view),
+            self.mined,
+            level=terms.level,
+            rule=terms.drawing,
+            seed=terms.seed,
+            meter=meter,
+        )
+        return MiningPart(self.mined, self.words, scores)

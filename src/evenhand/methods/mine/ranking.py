@@ -59,6 +59,8 @@ class FamilyRuleSets:
     """Rule sets that are in no story yet."""
     leads: list[int] = field(default_factory=list)
     """Rule sets that lead a story."""
+    rates: Floats | None = None
+    """The least false discovery rate at which each is found, where that is controlled."""
 
     def place(self, number: int) -> tuple[int, ...]:
         """Return which choice of each feature a rule set takes."""
@@ -75,6 +77,7 @@ class FamilyRuleSets:
             inside=float(self.inside[number]),
             outside=float(self.outside[number]),
             squares=0.0 if self.squares is None else float(self.squares[number]),
+            rate=None if self.rates is None else float(self.rates[number]),
         )
 
     def counts(self, taken: Any = slice(None)) -> Floats:
@@ -104,6 +107,8 @@ class RuleSet:
     outside: float
     squares: float = 0.0
     """The sum of squared values, where these are numbers."""
+    rate: float | None = None
+    """The least false discovery rate at which it is found, where that is controlled."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,12 +256,27 @@ class Ranking:
             block.alive = np.ones(len(block.index), dtype=np.bool_)
             block.leads = []
 
+    def only_found(self, error: float) -> None:
+        """Let none but discoveries lead a story, at a false discovery rate."""
+        for block in self.blocks:
+            if block.rates is not None:
+                found = block.rates <= error * (1 + SLACK)
+                block.strength = np.where(found, block.strength, -np.inf)
+
+    def found(self, error: float) -> int:
+        """Return how many rule sets are discoveries, at a false discovery rate."""
+        found = 0
+        for block in self.blocks:
+            if block.rates is not None:
+                found += int((block.rates <= error * (1 + SLACK)).sum())
+        return found
+
     def stories(self, most: int) -> list[Story]:
         """Return the worst rule sets about different people, each with those like it."""
         stories: list[Story] = []
         while len(stories) < most:
             strongest = self._strongest()
-            if strongest is None:
+            if strongest is None or np.isneginf(strongest.strength):
                 break
             stories.append(self._story(strongest))
         return stories

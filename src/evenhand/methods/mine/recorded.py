@@ -10,13 +10,14 @@ import numpy as np
 
 from evenhand.methods.mine import MINE_LOG, messages
 from evenhand.methods.mine.bins import bins_of_log
+from evenhand.methods.mine.claims.reporting import MiningPart, rank, write_findings
 from evenhand.methods.mine.claims.words import OutcomeWords
-from evenhand.methods.mine.findings import MiningPart, rank, write_findings
 from evenhand.methods.mine.rule_sets import (
     BINS,
     Mining,
     RuleSetOptions,
     Treated,
+    check_control,
     check_terms,
     scores_of,
 )
@@ -71,6 +72,7 @@ def mine_log(
     limit: float | None = None,
     units: str = "spread",
     level: float = 0.95,
+    control: str = "family",
     top: int = 10,
     seed: int = 0,
 ) -> Result:
@@ -128,6 +130,7 @@ def mine_log(
     options = RuleSetOptions(support, complement, bins, binning, levels, depth)
     limits = UnitLimit(limit, units)
     check_terms(level, limits, top)
+    check_control(control)
     scores = scores_of(score, truth)
     table = table_of(frame)
     columns = list(table.collect_schema())
@@ -146,7 +149,7 @@ def mine_log(
             mining = Mining.of(space, several, people, options)
             parts.append(MiningPart(mining, words))
             notes += mining.notes
-    ranked = rank(parts, level=level, limits=limits, top=top)
+    ranked = rank(parts, level=level, limits=limits, top=top, control=control)
     notes += limits.notes([part.mining.treated.scale for part in parts])
     no_cases: list[list[tuple[Case, ...]]] = [[()] * len(mined.stories) for mined in ranked]
     outcomes = seen(kept.select(outcome).unique(), outcome)

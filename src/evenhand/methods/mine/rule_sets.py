@@ -44,6 +44,8 @@ SCORES = ("rate", "tpr", "fpr")
 """What is compared: how often people are favoured, of all, of those who should be, and of those who
 should not.
 """
+CONTROLS = ("family", "fdr")
+"""What a level is of: all intervals together, or the share of false discoveries."""
 BINS = 10
 """The paper's number of bins (section 4.1)."""
 DEEP_RULES = 10_000_000
@@ -74,9 +76,13 @@ class RuleSetOptions:
 
     @property
     def other(self) -> float:
-        """The share of people that a rule set must leave outside."""
+        """The share of people that a rule set must leave outside.
+
+        By default it is as large as the support, and half of what a large support leaves at most:
+        nothing could cover 60 % of the people and leave 60 %.
+        """
         if self.complement is None:
-            return self.support
+            return min(self.support, (1 - self.support) / 2)
         return self.complement
 
     def choices(self, space: Space, names: Sequence[str], points: Points) -> list[Choices]:
@@ -173,6 +179,15 @@ def check_terms(level: float, limit: float | UnitLimit | None, top: int) -> None
         raise UsageError(messages.TOP_NOT_WHOLE.format(top=clip(repr(top))))
 
 
+def check_control(control: Any) -> None:
+    """Refuse an unknown kind of error that the level is to control.
+
+    >>> check_control("fdr")
+    """
+    if control not in CONTROLS:
+        raise unknown_option("control", control, CONTROLS)
+
+
 def _is_share(value: Any, *, least: float) -> bool:
     if isinstance(value, bool) or not isinstance(value, int | float | np.number):
         return False
@@ -192,6 +207,8 @@ class Treated:
     """Inputs that were asked to know how they are treated."""
     scale: UnitScale | None = None
     """The range that values are shares of, where outcomes are numbers."""
+    steps: Mapping[str, float] = field(default_factory=dict)
+    """By how much features were moved to make neighbours, where that is not their own step."""
 
     @property
     def graded(self) -> bool:
@@ -210,6 +227,7 @@ class Treated:
             weights,
             self.queries,
             self.scale,
+            self.steps,
         )
 
     def truly(self, good: Flags, score: str) -> Treated:
@@ -366,7 +384,7 @@ def check_rules(
 
 def _none_frequent(names: Sequence[str], rows: int, options: RuleSetOptions) -> DataError:
     """Return the error where no rule set is frequent, with a support that may do."""
-    least = min(options.support, options.other or options.support)
+    least = min(options.support, options.complement or options.support)
     return DataError(
         messages.NO_FREQUENT_RULE_SET.format(
             features=clip(", ".join(names), 300),

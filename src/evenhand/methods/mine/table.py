@@ -202,6 +202,7 @@ def _terms(line: MinedFinding) -> dict[str, Any]:
         "population": estimate.population,
         "limit": finding.limit,
         "verdict": finding.verdict,
+        **({} if finding.p_value is None else {"p_value": finding.p_value}),
         "output": finding.output,
     }
 

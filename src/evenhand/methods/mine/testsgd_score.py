@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from evenhand.methods.mine import messages
+from evenhand.methods.mine.bins import is_whole
 from evenhand.population.samplers import Draws
 from evenhand.runtime import number_text
-from evenhand.runtime.errors import UsageError
+from evenhand.runtime.errors import UsageError, clip
+from evenhand.space.feature import plain
 from evenhand.statistics.estimate import Estimate
 from evenhand.statistics.intervals import wald, z_score
 from evenhand.subject.subject import ROWS_AT_ONCE
@@ -34,12 +36,49 @@ if TYPE_CHECKING:
     Key = tuple[Numbers, Numbers]
     StreamName = tuple[str | int, ...]
 
-MARGIN, LEAST = 0.05, 1000
-"""The paper's error_thr and sample_thr."""
 BLOCK = 1024
 """Draws per random stream."""
 LEAST_MORE = 64
 """Draws that are asked at once, at least, where the margin is not reached yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class DrawingRule:
+    """When Algorithm 2 ends its drawing; the defaults are those of the paper's Table 2.
+
+    Parameters
+    ----------
+    sample_thr
+        The number of draws, from each side, beyond which the margin of error is looked at.
+    error_thr
+        The margin of error at which the drawing ends.
+
+    >>> DrawingRule(error_thr=0.02).most(0.95)
+    9604
+    """
+
+    sample_thr: int = 1000
+    error_thr: float = 0.05
+
+    def __post_init__(self) -> None:
+        if not is_whole(plain(self.sample_thr), least=0):
+            shown = clip(repr(self.sample_thr))
+            raise UsageError(messages.SAMPLE_THR_NOT_WHOLE.format(sample_thr=shown))
+        if isinstance(self.error_thr, bool) or not _is_between(self.error_thr):
+            shown = clip(repr(self.error_thr))
+            raise UsageError(messages.ERROR_THR_NOT_SHARE.format(error_thr=shown))
+
+    def most(self, level: float) -> int:
+        """Return the most draws from each side: Wald's margins are widest at rates of a half."""
+        draws = math.ceil((z_score(level) / self.error_thr) ** 2)
+        return max(self.sample_thr + 1, draws)
+
+
+def _is_between(share: Any) -> bool:
+    return isinstance(share, int | float | np.number) and bool(0 < share < 1)
+
+
+PAPER = DrawingRule()
 
 
 @dataclass(frozen=True)
@@ -68,6 +107,7 @@ class PaperScores:
 
     scores: Mapping[Key, PaperScore]
     level: float
+    rule: DrawingRule = PAPER
 
     @property
     def queries(self) -> int:
@@ -76,8 +116,8 @@ class PaperScores:
 
     def around(self, value: float) -> dict[str, float]:
         """Return the limits of a score that was drawn until the margin was reached."""
-        low = max(value - MARGIN, 0.0)
-        high = min(value + MARGIN, 1.0)
+        low = max(value - self.rule.error_thr, 0.0)
+        high = min(value + self.rule.error_thr, 1.0)
         return {"low": low, "high": high}
 
     def rate(self, value: float, n: int, population: str) -> Estimate:
@@ -116,25 +156,24 @@ def group_score(
     inside: NDArray[np.bool_],
     *,
     level: float = 0.95,
-    margin: float = MARGIN,
-    least: int = LEAST,
+    rule: DrawingRule = PAPER,
     seed: int,
     name: StreamName,
 ) -> PaperScore:
     """Draw rows inside and outside a rule set until the margin of error is small (Algorithm 2).
 
-    The margin is looked at after every draw beyond the first `least`, and ends the drawing as soon
-    as it is reached. It is the sum of Wald's margins of the two rates, each of which is 0 where its
-    rate is 0 or 1, however few were drawn. Each rate has the level given, and the pair of them, by
-    Theorem 4.2, its square; since the drawing ends on what it shows, neither level holds, and the
-    score is for reproduction only.
+    The margin is looked at after every draw beyond the first `sample_thr`, and ends the drawing as
+    soon as it is reached. It is the sum of Wald's margins of the two rates, each of which is 0
+    where its rate is 0 or 1, however few were drawn. Each rate has the level given, and the pair of
+    them, by Theorem 4.2, its square; since the drawing ends on what it shows, neither level holds,
+    and the score is for reproduction only.
 
     Parameters
     ----------
     inside
         Which of the rows the rule set covers.
-    margin, least
-        The paper's error_thr and sample_thr.
+    rule
+        The paper's sample_thr and error_thr.
     name
         Names the random streams; rule sets of different names have different draws.
 
@@ -153,12 +192,10 @@ def group_score(
     PaperScore(inside=0.0, outside=1.0, n=1001, half=0.0)
     """
     z = z_score(level)
-    if not margin > 0:
-        raise UsageError(messages.MARGIN_NOT_POSITIVE.format(margin=repr(margin)))
     inside_draws, outside_draws = _draws(neighbours, points, inside, seed, name)
     sums = np.zeros((2, 1))
     n = 0
-    upto = least + 1
+    upto = rule.sample_thr + 1
     while True:
         # Lines 3 to 7, for all draws up to where the margin may be reached.
         drawn_inside = inside_draws.take(n, upto)
@@ -171,8 +208,8 @@ def group_score(
         rates = sums / sizes  # lines 9 and 10
         halves = _margins(rates, sizes, z)
         # Lines 8 and 12: the first draw after which the margin is small enough.
-        small_enough = halves <= margin
-        reached = np.flatnonzero((sizes > least) & small_enough)
+        small_enough = halves <= rule.error_thr
+        reached = np.flatnonzero((sizes > rule.sample_thr) & small_enough)
         if len(reached):
             at = reached[0]
             rate, other_rate = rates[:, at].tolist()
@@ -180,7 +217,7 @@ def group_score(
             return PaperScore(rate, other_rate, n=draws, half=float(halves[at]))
         n = upto
         # The margin shrinks with the square root of the draws: that many would reach it.
-        shrink = halves[-1] / margin
+        shrink = halves[-1] / rule.error_thr
         enough = math.ceil(upto * shrink**2)
         more = np.clip(enough - n, LEAST_MORE, ROWS_AT_ONCE // 2)
         upto += int(more)
@@ -221,7 +258,13 @@ def _margins(rates: Floats, sizes: NDArray[np.int64], z: float) -> Floats:
 
 
 def score_all(
-    neighbours: Neighbours, mined: Mining, *, level: float, seed: int, meter: Meter
+    neighbours: Neighbours,
+    mined: Mining,
+    *,
+    level: float,
+    rule: DrawingRule = PAPER,
+    seed: int,
+    meter: Meter,
 ) -> PaperScores:
     """Score every rule set by itself, and note the rates of both its sides in the ranking.
 
@@ -229,7 +272,7 @@ def score_all(
     """
     scores: dict[Key, PaperScore] = {}
     ranking = mined.ranking
-    _check_budget(ranking.examined, level, meter)
+    _check_budget(ranking.examined, rule.most(level), meter)
     title = neighbours.view.title
     name: StreamName = ("mine", "paper", title, *mined.names)
     for block in ranking.blocks:
@@ -242,6 +285,7 @@ def score_all(
                 mined.treated.points,
                 mined.cube.covers(block.family, place),
                 level=level,
+                rule=rule,
                 seed=seed,
                 name=(*name, *block.family, *place),
             )
@@ -252,14 +296,12 @@ def score_all(
             done = len(scores)
             progress = messages.PROGRESS_PAPER_DONE.format(count=number_text.count(done))
             meter.report(messages.PROGRESS_PAPER, done / ranking.examined, progress)
-    return PaperScores(scores, level)
+    return PaperScores(scores, level, rule)
 
 
-def _check_budget(rule_sets: int, level: float, meter: Meter) -> None:
-    """Refuse a budget under the most that Algorithm 2 may draw."""
-    # Wald's margins are widest where both rates are a half.
-    draws = math.ceil((z_score(level) / MARGIN) ** 2)
-    most = 2 * rule_sets * max(LEAST + 1, draws)
+def _check_budget(rule_sets: int, draws: int, meter: Meter) -> None:
+    """Refuse a budget under the most that Algorithm 2 may draw, `draws` from each side."""
+    most = 2 * rule_sets * draws
     if meter.left < most:
         raise UsageError(
             messages.PAPER_OVER_QUERIES.format(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from evenhand.methods.mine import messages
 from evenhand.methods.mine.claims.words import OTHER_TEXTS, among, outcome_text
 from evenhand.methods.mine.table import entries_of, in_units, mined_findings, scores
+from evenhand.methods.mine.treatment import with_steps
 from evenhand.report.lines import LEAD, Line, shown_cases, table_of
 from evenhand.report.terminal import closing, lines_of_findings, remark_lines, spent_text
 from evenhand.runtime import number_text
@@ -81,6 +82,7 @@ def mining_lines(
     else:
         yield from _rows_head(entry)
     yield Line(_terms(entry, findings))
+    yield from _discovered(entry, findings)
     for found in findings[:1]:
         # What is told beside one verdict of a mining is told of all of them.
         yield from remark_lines(found.finding)
@@ -129,7 +131,7 @@ def _rows_head(entry: Mapping[str, Any]) -> Iterator[Line]:
             complement=complement,
         )
     yield Line(rule_sets)
-    treatment = METHODS[entry["method"]]
+    treatment = with_steps(METHODS[entry["method"]], entry.get("move", {}))
     if in_units(entry):
         outcome = entry["favoured"]
         compared = messages.PEOPLE_NUMBERS_COMPARED.format(
@@ -172,6 +174,21 @@ def _texts_head(entry: Mapping[str, Any]) -> Iterator[Line]:
         yield Line(messages.TEXT_RATES_COMPARED.format(outcome=outcome, others=others))
 
 
+def _discovered(
+    entry: Mapping[str, Any], findings: Sequence[MinedFinding]
+) -> Iterator[Line]:
+    """Return how many rule sets are found, where the false discovery rate is controlled."""
+    if "discovered" not in entry or not findings:
+        return
+    examined = number_text.count(entry["examined"])
+    share = number_text.percent_level(1 - findings[0].finding.estimate.level)
+    if entry["discovered"]:
+        found = number_text.count(entry["discovered"])
+        yield Line(messages.DISCOVERED.format(found=found, examined=examined, share=share))
+    else:
+        yield Line(messages.NOTHING_DISCOVERED.format(examined=examined, share=share))
+
+
 def _terms(entry: Mapping[str, Any], findings: Sequence[MinedFinding]) -> str:
     """Return the population of the intervals, their level and method, and the limit."""
     terms = [messages.POPULATION.format(population=entry["population"])]
@@ -206,7 +223,8 @@ def _stories(entry: Mapping[str, Any], findings: Sequence[MinedFinding]) -> _Sto
     level = findings[0].finding.estimate.level
     digits = _digits([story["high"] for story in stories])
     several = any(story["rules"] > 1 for story in stories)
-    headings = _headings(entry, level, several=several)
+    found = "discovered" in entry
+    headings = _headings(entry, level, several=several, found=found)
     rows = []
     limit = findings[0].finding.limit
     make_cells = _amount_cells if in_units(entry) else _rate_cells
@@ -219,6 +237,8 @@ def _stories(entry: Mapping[str, Any], findings: Sequence[MinedFinding]) -> _Sto
             row.append(number_text.count(story["texts"]))
         else:
             row.append(number_text.percent(story["support"]))
+        if found:
+            row.append(number_text.p_value(story["p_value"]))
         if several:
             row.append(number_text.count(story["rules"]))
         rows.append(row)
@@ -256,7 +276,9 @@ def _amount_cells(
     ]
 
 
-def _headings(entry: Mapping[str, Any], level: float, *, several: bool) -> list[str]:
+def _headings(
+    entry: Mapping[str, Any], level: float, *, several: bool, found: bool
+) -> list[str]:
     """Return the headings of a table of stories."""
     graded = scores(entry)
     headings = []
@@ -287,6 +309,8 @@ def _headings(entry: Mapping[str, Any], level: float, *, several: bool) -> list[
         headings.append(messages.HEADING_TEXTS)
     else:
         headings.append(messages.HEADING_SHARE_OF_ROWS)
+    if found:
+        headings.append(messages.HEADING_P_VALUE)
     if several:
         headings.append(messages.HEADING_RULES_ALIKE)
     return headings

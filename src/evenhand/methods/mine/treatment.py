@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from evenhand.methods.mine.claims.words import OutcomeWords
 from evenhand.methods.mine.rule_sets import Treated
 from evenhand.population.rows import Rows
 from evenhand.runtime import number_text
-from evenhand.runtime.errors import DataError, UsageError, nearest
+from evenhand.runtime.errors import DataError, UsageError, clip, nearest
 from evenhand.runtime.random_streams import stream
 from evenhand.runtime.values import as_outcomes
 from evenhand.scores.neighbours import Neighbours, walk
@@ -22,7 +22,7 @@ from evenhand.space.frames.reading import check_missing, eager
 from evenhand.statistics.estimate import StopReason
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -69,6 +69,8 @@ class TreatmentRun:
     sensitive: tuple[str, ...]
     kept: int = 0
     """Inputs that are kept for other questions."""
+    steps: Mapping[str, float] = field(default_factory=dict)
+    """By how much features are moved to make neighbours, where that is not their own step."""
 
     def __post_init__(self) -> None:
         self.points = self.given.points(self.subject.space)
@@ -104,7 +106,7 @@ class TreatmentRun:
         """Return the neighbours that are asked: those one step away, or the rows themselves."""
         if self.method == "rows":
             return Neighbours(view, ())
-        return Neighbours.of(view, self.sensitive)
+        return Neighbours.of(view, self.sensitive, steps=self.steps)
 
     def _ask(self, view: View, meter: Meter, workers: Workers) -> TreatedView:
         """Ask how favourably rows are treated in a view, as far as the budget reaches."""
@@ -192,12 +194,27 @@ class TreatmentRun:
         population = self.given.population(self.subject.space)
         if method != "rows":
             population = messages.WITH_NEIGHBOURS.format(population=population)
+            population = with_steps(population, self.steps)
         points = np.asfortranarray(self.points[done])
         scale = None
         if view.meaning.measured:
             scale, values = UnitScale.of(values)
-        treated = Treated(points, values, population, method, weights, queries, scale)
+        treated = Treated(
+            points, values, population, method, weights, queries, scale, self.steps
+        )
         return TreatedView(view, treated, done)
+
+
+def with_steps(words: str, steps: Mapping[str, float]) -> str:
+    """Return words on neighbours, with the steps that make them where these are a user's own.
+
+    >>> with_steps("their neighbours", {"income": 5.0})
+    'their neighbours (a step: income 5)'
+    """
+    if not steps:
+        return words
+    listed = ", ".join(f"{name} {step:g}" for name, step in steps.items())
+    return messages.WITH_STEPS.format(words=words, steps=clip(listed, 200))
 
 
 def _task(method: str, view: View) -> str:

@@ -21,7 +21,7 @@ from evenhand.runtime import number_text
 from evenhand.scores.enumeration import part as whole_part
 from evenhand.scores.farthest import farthest
 from evenhand.scores.groups import Groups
-from evenhand.scores.question import Score
+from evenhand.scores.question import Score, rate_evidence
 from evenhand.scores.rates.groups import Tally
 from evenhand.scores.sampling_loop import CASES
 from evenhand.scores.twins import ROWS, case_of
@@ -114,6 +114,7 @@ class Replayed(ABC):
             outcomes=number_text.count(len(self.changed)),
         )
         estimate = terms.shared(score.estimate)
+        against = score.against
         over = self.part.over
         output = self.view.title
         return Finding(
@@ -128,6 +129,8 @@ class Replayed(ABC):
             by_construction=self.part.kind == "causal"
             and unseen(self.view.subject.space, over),
             key=f"replayed {key_of(self.part.kind, over, output)}",
+            p_value=None if against is None else against.p_value,
+            e_value=None if against is None else against.e_value,
         )
 
 
@@ -254,7 +257,8 @@ class CausalTests(Replayed):
             "anytime",
             self.source,
         )
-        return Score(estimate, StopReason.ENUMERATED, self._cases())
+        against = None if self.open.any() else rate_evidence(terms, estimate)
+        return Score(estimate, StopReason.ENUMERATED, self._cases(), against=against)
 
     def score_text(self, score: Score) -> str:
         """Return a sentence on what the score is now."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from evenhand.runtime.options import FEATURES, FLAG, NUMBER, TEXT, WHOLE, Option, Options
 from evenhand.runtime.registry import Deferred
-from evenhand.verbs import RUN, Command, Verb
+from evenhand.verbs import RUN, SAMPLING_THRESHOLD, Command, FileOption, Verb
 
 SUBSETS = Verb(
     "subsets",
@@ -26,8 +26,9 @@ SUBSETS = Verb(
         Option("margin", NUMBER, "otherwise, how precisely to know the score"),
         Option("level", NUMBER, "the confidence level (default: 0.95)"),
         Option("interval", TEXT, "wald for the paper's own procedure", metavar="NAME"),
+        SAMPLING_THRESHOLD,
         Option("exact", FLAG, "ask every input (default: where there are few)"),
-        given=RUN,
+        given=(*RUN, "keep_tests"),
     ),
     run=Deferred("evenhand.methods.subsets.check:subsets"),
     text=Deferred("evenhand.methods.subsets.text:lines"),
@@ -46,6 +47,19 @@ SUBSETS = Verb(
         example="evenhand subsets --among sex,race,age --limit 0.05",
         purpose="Test software",
         source="config",
+        files=(
+            FileOption(
+                Option(
+                    "suite",
+                    TEXT,
+                    "write the tests of every set found here, as .csv or .parquet, for replay",
+                    metavar="FILE",
+                ),
+                check=Deferred("evenhand.methods.subsets.check:check_suite"),
+                write=Deferred("evenhand.methods.subsets.check:write_suite"),
+                settings={"keep_tests": True},
+            ),
+        ),
     ),
     usual_kind="causal",
     by_sets=True,

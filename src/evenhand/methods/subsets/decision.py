@@ -17,7 +17,7 @@ one-sided exact binomial test gets an equal share.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -27,11 +27,14 @@ from evenhand.methods.subsets import messages
 from evenhand.methods.subsets.lattice import TESTED, State, Tested
 from evenhand.runtime import number_text
 from evenhand.statistics.confidence_sequences import mixture
+from evenhand.statistics.discoveries import exact_rate_against, rate_against
 from evenhand.statistics.estimate import Estimate
 from evenhand.statistics.intervals import lower_limit, upper_limit, wilson, z_score
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from evenhand.statistics.discoveries import AgainstLimit
 
     Interval = tuple[float, float]
 
@@ -175,6 +178,30 @@ class Judge:
         has_whole = n_whole > 0
         return self._tested(State.UNDECIDED, value, (low, high), n, whole=has_whole)
 
+    def against(self, tested: Tested) -> AgainstLimit | None:
+        """Return how strongly a set speaks against the other side of the limit.
+
+        None stands for sets that are undecided or were enumerated, and for what has no count: the
+        groups of a set, and a lower bound that is below the limit.
+        """
+        estimate = tested.estimate
+        is_over = estimate.value >= self.limit
+        is_counted = tested.state in (State.ABOVE, State.BELOW) and tested.because == TESTED
+        if not is_counted or estimate.level == 1 or not estimate.n:
+            return None
+        if tested.lower_bound and not is_over:
+            return None
+        hits = estimate.value * estimate.n
+        bet = rate_against(hits, estimate.n, self.limit, among=2 * self.sets)
+        if tested.anytime:
+            return bet
+        # Half of the error is for decisions, each of which is one-sided.
+        decisions = self.at_fault * len(self.looks)
+        exact = exact_rate_against(hits, estimate.n, self.limit, among=decisions)
+        if bet is None or exact is None:
+            return None
+        return replace(exact, e_value=bet.e_value)
+
     def near(self, value: float, n: int) -> bool:
         """Return whether a score is known to within the margin, with the limit still inside.
 
@@ -276,7 +303,8 @@ class Judge:
             method=self._method(method, whole=whole),
             population=self.population,
         )
-        return Tested(state, estimate, because, lower_bound=not whole)
+        anytime = method == "anytime"
+        return Tested(state, estimate, because, lower_bound=not whole, anytime=anytime)
 
     def _method(self, method: str, *, whole: bool) -> str:
         """Return how an interval was made, in words."""

@@ -17,16 +17,20 @@ if TYPE_CHECKING:
     from evenhand.subject.view import View
 
 
-def findings_of(lattice: Lattice, view: View, kind: str, judge: Judge) -> list[Finding]:
-    """Return the minimal discriminating sets, the largest cleared ones, and the open between."""
-    border = {
+def border_of(lattice: Lattice) -> dict[State, list[int]]:
+    """Return the sets that settle all others: the minimal discriminating ones first."""
+    return {
         State.ABOVE: lattice.minimal(),
         State.UNDECIDED: lattice.maximal(State.UNDECIDED),
         State.NOT_SHOWN: lattice.maximal(State.NOT_SHOWN),
         State.BELOW: lattice.maximal(State.BELOW),
     }
+
+
+def findings_of(lattice: Lattice, view: View, kind: str, judge: Judge) -> list[Finding]:
+    """Return the minimal discriminating sets, the largest cleared ones, and the open between."""
     findings = []
-    for state, masks in border.items():
+    for state, masks in border_of(lattice).items():
         findings += [_finding(lattice, mask, view, kind, judge, state) for mask in masks]
     untested = int(lattice.open.sum())
     if untested:
@@ -52,6 +56,9 @@ def _finding(
         groups, cases = tested.shown
     elif tested.shown:
         cases = tested.shown
+    against = None
+    if kind == "causal" and tested.estimate.method != "wald":
+        against = judge.against(tested)
     return Finding(
         _claim(lattice, mask, view, kind, state),
         lattice.members(mask),
@@ -61,6 +68,8 @@ def _finding(
         tuple(groups),
         output=view.title,
         score=kind,
+        p_value=None if against is None else against.p_value,
+        e_value=None if against is None else against.e_value,
     )
 
 

@@ -77,6 +77,8 @@ class Tested:
     """What the evaluator keeps of it, to write the finding."""
     lower_bound: bool = False
     """Whether the score is at least what was found, since not all variants were tried."""
+    anytime: bool = False
+    """Whether its interval holds at all numbers of draws."""
 
 
 @dataclass

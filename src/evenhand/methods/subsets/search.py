@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from evenhand.methods.subsets import messages
 from evenhand.methods.subsets.border import Border
-from evenhand.methods.subsets.findings import findings_of, notes_of, table_of
+from evenhand.methods.subsets.findings import border_of, findings_of, notes_of, table_of
 from evenhand.methods.subsets.lattice import State
 from evenhand.population.samplers import Draws, Uniform, is_rows
 from evenhand.runtime import number_text
@@ -22,7 +22,7 @@ from evenhand.space.variants import MOST_ASSIGNMENTS
 from evenhand.statistics.estimate import StopReason
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from evenhand.methods.subsets.decision import Judge
     from evenhand.methods.subsets.evaluators.base import Evaluator
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from evenhand.results.evidence import Finding
     from evenhand.runtime.budget import Meter
     from evenhand.runtime.workers import Workers
+    from evenhand.scores.test_suite import Tests
     from evenhand.subject.subject import Subject
     from evenhand.subject.view import View
 
@@ -47,6 +48,9 @@ class SearchOptions:
     exact: bool | None
     variants: int
     seed: int
+    sampling_threshold: int
+    keep: bool = False
+    """Whether the tests behind the scores are kept."""
 
 
 @dataclass
@@ -58,6 +62,8 @@ class Search:
     lattice: Lattice
     judge: Judge
     options: SearchOptions
+    tests: list[Tests] = field(default_factory=list)
+    """The tests behind the scores, where they are kept."""
 
     @property
     def subject(self) -> Subject:
@@ -68,7 +74,21 @@ class Search:
         """Search the lattice, by the paper's own procedure where the options name its interval."""
         if self.options.interval == "wald":
             return self.paper(meter, workers)
-        return self.border(self.evaluator(meter), meter)
+        evaluator = self.evaluator(meter)
+        evaluator.keep = self.options.keep
+        stop = self.border(evaluator, meter)
+        if self.options.keep:
+            self.tests = list(self._kept(evaluator))
+        return stop
+
+    def _kept(self, evaluator: Evaluator) -> Iterator[Tests]:
+        """Return the tests of each set that settles others."""
+        for masks in border_of(self.lattice).values():
+            for mask in masks:
+                draws = self.lattice.tested[mask].estimate.n
+                inputs = evaluator.kept(mask, draws)
+                if inputs is not None:
+                    yield inputs.tests(self.view, self.kind, evaluator.members(mask))
 
     def paper(self, meter: Meter, workers: Workers) -> StopReason:
         """Follow the paper's own search."""
@@ -84,9 +104,16 @@ class Search:
             margin=judge.margin,
             interval="wald",
             seed=self.options.seed,
+            sampling_threshold=self.options.sampling_threshold,
         )
-        search = PaperSearch(self.view, self.kind, self.lattice, judge, terms)
-        return search.run(meter, workers, partial(self.report, meter))
+        search = PaperSearch(
+            self.view, self.kind, self.lattice, judge, terms, keep=self.options.keep
+        )
+        stop = search.run(meter, workers, partial(self.report, meter))
+        for masks in border_of(self.lattice).values():
+            for mask in masks:
+                self.tests += search.tests.get(mask, [])
+        return stop
 
     def evaluator(self, meter: Meter) -> Evaluator:
         """Return what scores sets, exactly where the population can be asked as a whole.

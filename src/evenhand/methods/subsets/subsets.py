@@ -24,7 +24,7 @@ from evenhand.scores.kinds import KINDS
 from evenhand.scores.sampling_loop import prepared
 from evenhand.space.feature_sets import unseen_notes
 from evenhand.statistics.estimate import StopReason, check_limit
-from evenhand.statistics.intervals import check_level
+from evenhand.statistics.intervals import check_level, checked_threshold
 from evenhand.statistics.stopping import Plan
 from evenhand.subject.answers_seen import MOST
 from evenhand.subject.outcome_scale import details_of, notes_of
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from evenhand.population.samplers import Sampler
     from evenhand.results.evidence import Finding
     from evenhand.runtime.budget import Budget
+    from evenhand.scores.test_suite import Suite, Tests
     from evenhand.space.feature import Feature
     from evenhand.space.space import Space
     from evenhand.subject.view import View
@@ -58,10 +59,12 @@ def subsets(
     margin: float = 0.05,
     level: float = 0.95,
     interval: str | None = None,
+    sampling_threshold: int | None = None,
     sampler: Sampler | None = None,
     depth: int | None = None,
     variants: int = VARIANTS,
     exact: bool | None = None,
+    keep_tests: bool = False,
     budget: Budget | None = None,
     seed: int = 0,
     n_jobs: int = 1,
@@ -93,6 +96,8 @@ def subsets(
         ``"wald"`` follows the paper: every set by itself, from small to large, until Wald's formula
         is within the margin, leaving out only supersets of discriminating sets. Its level does not
         hold.
+    sampling_threshold
+        For ``interval="wald"``, as for `measure`.
     depth
         The largest size of a set.
     variants
@@ -100,6 +105,9 @@ def subsets(
         only: if too few are found, it is "not shown to discriminate", never cleared.
     exact
         Ask every input instead of sampling; by default where there are few.
+    keep_tests
+        Keep the tests of every set that is a finding, so that ``result.to_suite(path)`` can write
+        them for `replay`. A draw of a set with many variants is kept with a twin that flips it.
     sampler
         The population that the scores describe. By default the rows that the space remembers, and
         all inputs where it has none; `uniform`, `rows` and `profile` (Def. 3.8) name another.
@@ -137,6 +145,7 @@ def subsets(
     [('sex', 'race')]
     """
     _check_settings(limit, kind, margin, level, interval, variants)
+    threshold = checked_threshold(sampling_threshold, interval)
     tested = as_subject(subject, space)
     names = _among(tested.space, among, kind)
     population = checked_sampler(sampler, tested.space)
@@ -145,16 +154,10 @@ def subsets(
     executed_before = tested.executed
     tested.begin()
     lattices = [Lattice(names, depth) for _ in views]
-    # The level holds for all outputs together, so all of their sets share the error.
-    judge = Judge(
-        limit,
-        margin,
-        level,
-        sets=lattices[0].total * len(views),
-        at_fault=most_at_fault(len(names), depth) * len(views),
-        population=population.population(tested.space),
+    judge = _judge((limit, margin, level), lattices, population.population(tested.space))
+    options = SearchOptions(
+        population, interval, exact, variants, seed, threshold, keep_tests
     )
-    options = SearchOptions(population, interval, exact, variants, seed)
     with Workers(n_jobs) as workers, progress_bar(show=progress) as hook:
         meter = Meter(allowed, hook)
         draws = Draws(population, tested.space, seed, "subsets")
@@ -176,6 +179,25 @@ def subsets(
         tested.space.to_dict(),
         notes,
         details={"lattice": _tables(searches), **details_of(tested)},
+        tests=_suite(tested.space, searches) if keep_tests else None,
+    )
+
+
+def _judge(
+    terms: tuple[float, float, float], lattices: Sequence[Lattice], population: str
+) -> Judge:
+    """Return what decides sets by limit, margin and level.
+
+    The level holds for all outputs together, so all of their sets share the error.
+    """
+    outputs = len(lattices)
+    first = lattices[0]
+    at_fault = most_at_fault(len(first.names), first.deepest)
+    return Judge(
+        *terms,
+        sets=first.total * outputs,
+        at_fault=at_fault * outputs,
+        population=population,
     )
 
 
@@ -257,6 +279,15 @@ def _findings(searches: Sequence[Search], kind: str) -> list[Finding]:
         for finding in search.findings():
             findings.append(replace(finding, only_answer=only_answer))
     return findings
+
+
+def _suite(space: Space, searches: Sequence[Search]) -> Suite:
+    from evenhand.scores.test_suite import Suite  # imported where it is used
+
+    tests: list[Tests] = []
+    for search in searches:
+        tests += search.tests
+    return Suite(space, tuple(tests))
 
 
 def _notes(searches: Sequence[Search], interval: str | None) -> list[str]:

@@ -6,7 +6,7 @@ Its level does not hold: every set is decided by its value alone, whatever its i
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import TYPE_CHECKING
 
@@ -17,7 +17,7 @@ from evenhand.scores.kinds import question_of
 from evenhand.statistics.estimate import StopReason
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from evenhand.methods.subsets.arrays import Names
     from evenhand.methods.subsets.decision import Judge
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from evenhand.runtime.budget import Meter
     from evenhand.runtime.workers import Workers
     from evenhand.scores.question import Terms
+    from evenhand.scores.test_suite import Tests
     from evenhand.subject.view import View
 
 
@@ -38,6 +39,9 @@ class PaperSearch:
     lattice: Lattice
     judge: Judge
     terms: Terms
+    keep: bool = False
+    tests: dict[int, Sequence[Tests]] = field(default_factory=dict)
+    """The tests behind the score of each set, where they are kept."""
 
     def run(self, meter: Meter, workers: Workers, report: Callable[[], None]) -> StopReason:
         """Test sets, smaller ones first, until all are settled or the budget ends."""
@@ -53,10 +57,11 @@ class PaperSearch:
             question = question_of(self.view, self.kind, names)
             if question.cost > meter.left:
                 return StopReason.QUERIES
-            answer = ask(question, self.terms, meter, workers)
+            answer = ask(question, self.terms, meter, workers, keep=self.keep)
             if answer.stop is StopReason.INTERRUPTED:
                 raise KeyboardInterrupt
             (finding,) = answer.findings
+            self.tests[mask] = answer.tests
             self.lattice.settle(mask, self._decided(finding))
             report()
             if meter.late:

@@ -16,7 +16,7 @@ from evenhand.runtime import number_text
 from evenhand.runtime.errors import UsageError, clip
 from evenhand.scores.enumeration import SMALL, parts
 from evenhand.scores.groups import Groups
-from evenhand.scores.question import Question, Score, tests_of
+from evenhand.scores.question import Question, Score, spread_evidence, tests_of
 from evenhand.scores.rates.groups import (
     TRIED,
     GroupCount,
@@ -27,6 +27,7 @@ from evenhand.scores.rates.groups import (
 )
 from evenhand.scores.rates.paired import PairedCount
 from evenhand.scores.sampling_loop import sample
+from evenhand.statistics.discoveries import paired_spread_against
 from evenhand.statistics.estimate import StopReason
 from evenhand.statistics.group_stopping import SpreadPlan
 from evenhand.statistics.paired_groups import DRAWS, WINS, PairedPlan
@@ -105,6 +106,9 @@ class GroupQuestion(Question):
                 unseen, "may be treated in any way, which leaves the score undecided"
             ),
             different(answers),
+            against=spread_evidence(
+                terms, tally.hits, tally.sizes, fixed=not graded, empty=len(unseen)
+            ),
         )
 
     def _exact(
@@ -192,7 +196,8 @@ class GroupQuestion(Question):
         sizes = np.full(len(members), outcome.draws)
         tally = Tally(self.groups, members, hits, sizes.astype(float))
         tests = self._drawn(count, sizes, keep=keep)
-        return self._score(terms, outcome, tally, count, tests, meter)
+        score = self._score(terms, outcome, tally, count, tests, meter)
+        return replace(score, against=spread_evidence(terms, tally.hits, tally.sizes))
 
     def _plan(self, terms: Terms, members: int) -> SpreadPlan | PairedPlan:
         """Return when to stop; groups are asked about the same people where that is fair."""
@@ -283,7 +288,11 @@ class GroupQuestion(Question):
         tests = []
         if keep:
             tests = self._asked_alike(count, sizes.astype(int))
-        return self._score(terms, outcome, tally, count, tests, meter)
+        score = self._score(terms, outcome, tally, count, tests, meter)
+        if terms.limit is None:
+            return score
+        against = paired_spread_against(outcome.hits, terms.limit, among=terms.among)
+        return replace(score, against=against)
 
     def _asked_alike(self, count: PairedCount, sizes: NDArray[Any]) -> list[Tests]:
         """Return the inputs of people who were asked as members of every group."""
@@ -328,7 +337,14 @@ class GroupQuestion(Question):
         """Follow Algorithm 1 of Themis: each group by itself until Wald's formula is narrow."""
         population = terms.sampler.population(self.space)
         margins = terms.margins(expensive=False)
-        plan = Plan(terms.share, margins.wanted, None, "wald", population)
+        plan = Plan(
+            terms.share,
+            margins.wanted,
+            None,
+            "wald",
+            population,
+            sampling_threshold=terms.sampling_threshold,
+        )
         counts = []
         for member, draws in zip(count.members, count.draws, strict=True):
             counts.append(replace(count, members=(member,), draws=(draws,)))

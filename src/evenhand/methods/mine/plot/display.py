@@ -266,6 +266,11 @@ def _interval_note(entry: Entry, level: float, examined: int) -> str:
     if entry.get("method") == "paper":
         return messages.INTERVALS.format(level=level_text)
     count = number_text.count(examined)
+    if entry.get("discovered"):
+        found = number_text.count(entry["discovered"])
+        return messages.INTERVALS_OF_DISCOVERIES.format(
+            level=level_text, found=found, count=count
+        )
     return messages.INTERVALS_OVER_RULE_SETS.format(level=level_text, count=count)
 
 

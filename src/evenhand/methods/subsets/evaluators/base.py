@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
     from evenhand.methods.subsets.arrays import Names
     from evenhand.methods.subsets.decision import Judge
+    from evenhand.methods.subsets.evaluators.kept import KeptInputs
     from evenhand.methods.subsets.lattice import Tested
     from evenhand.runtime.budget import Meter
     from evenhand.space.space import Space
@@ -32,6 +33,8 @@ class Evaluator(ABC):
 
     exact: ClassVar[bool] = False
     """Whether every input of the population has been asked."""
+    keep: bool = False
+    """Whether the tests behind scores are wanted afterwards."""
 
     def __init__(
         self,
@@ -76,3 +79,10 @@ class Evaluator(ABC):
     @abstractmethod
     def test(self, mask: int, meter: Meter) -> Tested | None:
         """Return what is known of a set after testing it, or None where the budget ended first."""
+
+    @abstractmethod
+    def kept(self, mask: int, n: int) -> KeptInputs | None:
+        """Return the inputs behind the score of a set that was tested on n draws.
+
+        None stands for a set of which nothing was asked.
+        """

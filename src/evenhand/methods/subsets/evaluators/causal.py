@@ -17,6 +17,7 @@ import numpy as np
 
 from evenhand.methods.subsets.decision import FIRST_LOOK
 from evenhand.methods.subsets.evaluators.base import Evaluator
+from evenhand.methods.subsets.evaluators.kept import KeptInputs
 from evenhand.methods.subsets.evaluators.shared_draws import Pool
 from evenhand.methods.subsets.lattice import State
 from evenhand.scores.sampling_loop import CASES
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from evenhand.results.evidence import Case
     from evenhand.runtime.budget import Meter
     from evenhand.scores.twins import Trial
+    from evenhand.space.feature import Points
     from evenhand.subject.view import View
 
 DONORS = 4
@@ -73,6 +75,8 @@ class CausalSets(Evaluator):
         # Which of the first draws a glance saw flipped.
         self._glimpsed: dict[int, Flags] = {}
         self._cases_of: dict[int, list[Case]] = {}
+        # The twins that flipped draws, by draw, where tests are to be kept.
+        self._twins: dict[int, dict[int, Points]] = {}
 
     def test(self, mask: int, meter: Meter) -> Tested | None:
         """Return on which side of the limit a set's score is, from more and more draws.
@@ -112,6 +116,38 @@ class CausalSets(Evaluator):
                 few_look = max(few_look, whole_look)
             else:
                 few_look += 1
+
+    def kept(self, mask: int, n: int) -> KeptInputs | None:
+        """Return draws with what settled them: a twin that flips one, else all variants.
+
+        Of a set with few variants all are kept, and of one with too many the twins alone.
+        """
+        names = self.members(mask)
+        known = self._known[mask][:n]
+        rows = np.arange(n)
+        whole = rows if self.variants(mask) <= NOT_MANY else rows[known == NO_FLIP]
+        flipped = np.setdiff1d(rows[known == FLIPPED], whole)
+        twins = self._twins_within(mask)
+        found = [twins[row] for row in flipped.tolist()]
+        points = self.pool.points
+        kept = KeptInputs.drawn(points[rows], rows)
+        kept += KeptInputs.variants(self.space, names, points[whole], whole)
+        if found:
+            kept += KeptInputs.twins(np.stack(found), flipped)
+        return kept
+
+    def _twins_within(self, mask: int) -> dict[int, Points]:
+        """Return a twin for each draw that a set, or a set within it, was seen to flip."""
+        twins: dict[int, Points] = {}
+        for other, twins_of_other in self._twins.items():
+            if other & mask == other:
+                twins = twins_of_other | twins
+        return twins
+
+    def _note_twins(self, mask: int, rows: Rows, found: Flags, twins: Points) -> None:
+        if self.keep:
+            noted = self._twins.setdefault(mask, {})
+            noted.update(zip(rows[found].tolist(), twins[found], strict=True))
 
     def _is_likely_not_above(self, guess: float, n: int) -> bool:
         """Return whether n draws suggest that a set is below the limit, or next to it."""
@@ -246,6 +282,7 @@ class CausalSets(Evaluator):
         meter.queries += int(flips.asked.sum())
         cases = self._cases_of.setdefault(mask, [])
         wanted = CASES - len(cases)
+        self._note_twins(mask, rows, flips.found, flips.twins)
         flipped = np.flatnonzero(flips.found)
         for at in flipped[:wanted].tolist():
             pair = outcomes[at], flips.outcomes[at]
@@ -352,7 +389,11 @@ class CausalSets(Evaluator):
         flips = seek(self.view, points, outcomes, joined)
         meter.queries += int(flips.asked.sum())
         ends = np.cumsum(lengths)
-        return np.split(flips.found, ends[:-1])
+        found = np.split(flips.found, ends[:-1])
+        twins = np.split(flips.twins, ends[:-1])
+        for number, mask in enumerate(masks):
+            self._note_twins(mask, rows[number], found[number], twins[number])
+        return found
 
     def _cases(self, mask: int) -> tuple[Case, ...]:
         """Return flips found for the set, or for sets within it."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand.methods.subsets.evaluators.causal import DONORS, CausalSets
+from evenhand.methods.subsets.evaluators.kept import KeptInputs
 from evenhand.scores.twins import twins_of
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from evenhand.methods.subsets.arrays import Names, Rows
     from evenhand.methods.subsets.lattice import Tested
     from evenhand.runtime.budget import Meter
+    from evenhand.scores.twins import Donated
     from evenhand.space.feature import Points
 
 
@@ -50,6 +52,22 @@ class GradedSets(CausalSets):
                 return None
         raise AssertionError("looks never end")
 
+    def kept(self, mask: int, n: int) -> KeptInputs | None:
+        """Return draws with all their variants, or with those that donors gave."""
+        names = self.members(mask)
+        rows = np.arange(n)
+        points = self.pool.points[rows]
+        drawn = KeptInputs.drawn(points, rows)
+        if self.enumerable(mask):
+            return drawn + KeptInputs.variants(self.space, names, points, rows)
+        trial = self._donated(names, rows)
+        if not trial.size:
+            return drawn
+        variants = trial(rows)
+        draw = np.tile(rows, trial.size)
+        valid = self.space.valid(variants)
+        return drawn + KeptInputs.twins(variants[valid], draw[valid])
+
     def _distances(
         self,
         mask: int,
@@ -78,10 +96,7 @@ class GradedSets(CausalSets):
         meter: Meter,
     ) -> NDArray[Any] | None:
         """Return how far the values of a few donors move each draw's outcome, a lower bound."""
-        points = self.pool.points[rows]
-        donors = self.pool.donors(rows, ())
-        first_donors = donors[: 4 * DONORS]
-        trial = self.pool.donated(names, points, first_donors)
+        trial = self._donated(names, rows)
         cost = trial.size * len(rows)
         if cost > meter.left:
             return None
@@ -91,6 +106,12 @@ class GradedSets(CausalSets):
         variants = trial(np.arange(len(rows)))
         distances = self._distances_to_own(variants, rows, trial.size)
         return np.asarray(distances.max(axis=0))
+
+    def _donated(self, names: Names, rows: Rows) -> Donated:
+        """Return draws with the values of a few donors."""
+        points = self.pool.points[rows]
+        donors = self.pool.donors(rows, ())
+        return self.pool.donated(names, points, donors[: 4 * DONORS])
 
     def _distances_to_own(self, variants: Points, rows: Rows, copies: int) -> NDArray[Any]:
         """Return the distance of each variant (row) of each draw (column) to the draw itself."""

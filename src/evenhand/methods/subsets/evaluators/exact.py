@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from evenhand.methods.subsets.evaluators.base import Evaluator
+from evenhand.methods.subsets.evaluators.kept import KeptInputs
 from evenhand.methods.subsets.lattice import State, Tested
 from evenhand.results.evidence import Group
 from evenhand.scores.enumeration import causal
 from evenhand.scores.groups import Groups
 from evenhand.scores.rates.groups import paired
 from evenhand.space.distribution import numbered
+from evenhand.space.row_keys import classes
 from evenhand.statistics.estimate import Estimate
 
 if TYPE_CHECKING:
@@ -58,6 +60,13 @@ class ExactSets(Evaluator):
             average = np.average(hits, weights=self._weights)
             return self._tested(float(average), tuple(cases))
         return self._group_tested(names)
+
+    def kept(self, mask: int, n: int) -> KeptInputs | None:
+        """Return every input; of a causal score, those that are each other's twins as one draw."""
+        draw = np.arange(len(self._points))
+        if self.kind == "causal":
+            draw = classes(self._points, self.space, self.members(mask))
+        return KeptInputs.drawn(self._points, draw)
 
     def _group_tested(self, names: Names) -> Tested:
         """Return the highest rate of favourable outcomes minus the lowest (Themis, Def. 3.6)."""

@@ -14,6 +14,7 @@ import numpy as np
 
 from evenhand.methods.subsets import messages
 from evenhand.methods.subsets.evaluators.base import Evaluator
+from evenhand.methods.subsets.evaluators.kept import KeptInputs
 from evenhand.methods.subsets.lattice import TESTED, State, Tested
 from evenhand.population.samplers import Uniform
 from evenhand.scores.groups import Groups
@@ -82,6 +83,15 @@ class GroupSets(Evaluator):
         if people.groups < 2 and whole:
             return Tested(State.BELOW, self.judge.nothing())
         return self._measured(names, people, meter, whole=whole)
+
+    def kept(self, mask: int, n: int) -> KeptInputs | None:
+        """Return the people whom each group was asked about."""
+        names = self.members(mask)
+        people = self._people(names, whole=self.enumerable(mask))
+        if people is None or not n:
+            return None
+        draw = np.tile(np.arange(n), people.groups)
+        return KeptInputs.drawn(people.inputs(n), draw)
 
     def _people(self, names: Names, *, whole: bool) -> _SharedPeople | _OwnPeople | None:
         """Return whom the groups of a set are asked about; None where it has too many groups."""
@@ -283,6 +293,11 @@ class _SharedPeople:
             flipped += int(depends.sum())
         return hits, flipped
 
+    def inputs(self, n: int) -> Points:
+        """Return the first n people in each group, group by group."""
+        points = self.sets.draws.take(0, n)
+        return self.sets.space.under(points, self.names, self.table)
+
     @property
     def members(self) -> tuple[int, ...] | None:
         """The groups by number; None where they are only some of many."""
@@ -318,6 +333,10 @@ class _OwnPeople:
     @property
     def groups(self) -> int:
         return len(self.members)
+
+    def inputs(self, n: int) -> Points:
+        """Return the first n people of each group, group by group."""
+        return np.concatenate([draws.take(0, n) for draws in self.count.draws])
 
     def ask(self, start: int, stop: int) -> tuple[Floats, int]:
         """Return the favourable outcomes of each group; whose outcome depends on it is unknown."""

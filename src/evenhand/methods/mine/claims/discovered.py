@@ -1,0 +1,133 @@
+"""Discoveries: rule sets that are found with a bound on the share of false ones among them.
+
+The rule sets of a mining overlap, so that their scores depend on each other in every way; the
+procedure of Benjamini and Yekutieli holds for all of these. The intervals of what it finds have a
+false coverage rate (Benjamini and Yekutieli 2005): they are those of one rule set among as many as
+the error is shared among, and exclude the limit exactly where the rule set is found.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from evenhand.statistics.discoveries import adjusted, discovered, share_of_one
+from evenhand.statistics.simultaneous import quantile
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from evenhand.methods.mine.ranking import FamilyRuleSets, Ranking
+    from evenhand.statistics.intervals import Floats
+    from evenhand.statistics.simultaneous import SimultaneousIntervals
+
+    Rows = NDArray[np.intp]
+
+MOST_TESTED = 200_000
+"""The most rule sets whose errors are computed; all others are taken for undiscovered."""
+AT_ONCE = 4096
+"""Rule sets whose errors are computed at once, for memory."""
+ENOUGH = 0.7
+"""The part of what it takes to be found alone that a rule set must seem to have to be tested."""
+_LEAST = 1e-300
+"""Stands for 0 where it divides."""
+
+
+@dataclass(frozen=True, eq=False)
+class Discoveries:
+    """How many rule sets of all are found, and what is known together of those that are not."""
+
+    found: int
+    examined: int
+    simultaneous: SimultaneousIntervals
+    """The intervals that hold for all rule sets together."""
+
+    @property
+    def intervals(self) -> SimultaneousIntervals:
+        """The intervals of what is found, at the false coverage rate of the level."""
+        shared = share_of_one(self.examined, self.found)
+        return replace(self.simultaneous, among=shared)
+
+    def beside(self, low: float, limit: float) -> float:
+        """Return a lower limit on the side of the limit that a rule set was found to be on.
+
+        It is there but for rounding: rule sets are found exactly where it is.
+        """
+        if self.found:
+            # A limit of 0 is exceeded by anything over it.
+            return max(low, limit or math.ulp(0.0))
+        return min(low, math.nextafter(limit, 0.0))
+
+
+@dataclass(frozen=True, eq=False)
+class RuleSearch:
+    """The rule sets of one mining, their intervals, and the limit that they are held against."""
+
+    ranking: Ranking
+    intervals: SimultaneousIntervals
+    limit: float
+    """As a share of the range of outcomes, where these are numbers."""
+
+
+def discover(searched: Sequence[RuleSearch], level: float) -> int:
+    """Mark which rule sets of several minings are discoveries, and return how many are.
+
+    Each block of rule sets gets its `rates`: the least false discovery rate at which each of them
+    is found.
+    """
+    examined = sum(part.ranking.examined for part in searched)
+    blocks: list[tuple[RuleSearch, FamilyRuleSets]] = []
+    for part in searched:
+        blocks += [(part, block) for block in part.ranking.blocks]
+    promises = [_promise(part, block) for part, block in blocks]
+    likely = _likely(promises, least=min(_least_promise(part) for part in searched))
+    errors = []
+    for (part, block), numbers in zip(blocks, likely, strict=True):
+        errors.append(_errors(part, block, numbers))
+    every = np.concatenate(errors)
+    rates = adjusted(every, among=examined)
+    edges = np.cumsum([len(numbers) for numbers in likely])
+    for (_, block), numbers, of_block in zip(
+        blocks, likely, np.split(rates, edges[:-1]), strict=True
+    ):
+        block.rates = np.ones(len(block.index))
+        block.rates[numbers] = of_block
+    return discovered(every, level, among=examined)
+
+
+def _promise(part: RuleSearch, block: FamilyRuleSets) -> Floats:
+    """Return by about how many reaches of its interval each rule set is over the limit."""
+    distance = np.abs(block.inside - block.outside)
+    strength = part.intervals.strength_of(part.ranking.sides(block.counts()))
+    error = np.maximum(distance - strength, _LEAST)
+    return np.asarray((distance - part.limit) / error)
+
+
+def _least_promise(part: RuleSearch) -> float:
+    """Return a promise under which no rule set would be found were it the only one, by far."""
+    tail = part.intervals.tail
+    tail_alone = min(tail * part.intervals.among, 0.5)
+    return ENOUGH * max(quantile(tail_alone), 0.0) / quantile(tail)
+
+
+def _likely(promises: Sequence[Floats], *, least: float) -> list[Rows]:
+    """Return of each block the rule sets that may be discoveries, as many as are tested."""
+    every = np.concatenate(promises)
+    if len(every) > MOST_TESTED:
+        least = max(least, float(np.partition(every, -MOST_TESTED)[-MOST_TESTED]))
+    return [np.flatnonzero(promise >= least) for promise in promises]
+
+
+def _errors(part: RuleSearch, block: FamilyRuleSets, numbers: Rows) -> Floats:
+    """Return the least error at which each of some rule sets is shown to be over the limit."""
+    errors = np.ones(len(numbers))
+    for start in range(0, len(numbers), AT_ONCE):
+        some = numbers[start : start + AT_ONCE]
+        sides = part.ranking.sides(block.counts(some))
+        errors[start : start + AT_ONCE] = part.intervals.error_of(sides, part.limit)
+    return errors
