@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand.methods.search import messages
+from evenhand.methods.search.explain.allowance import SET_ASIDE, Allowance
 from evenhand.methods.search.explain.diversity import choose, order, spread, typical
 from evenhand.methods.search.explain.shrink import shrink, unusual
 from evenhand.methods.search.hits import Found, Watched
@@ -61,12 +62,6 @@ LEAST_CHANGES = 10
 """Changes of each feature without which nothing is said of what drives."""
 CURVE = 200
 """The most points of the progress curve that a result keeps."""
-SET_ASIDE = 0.15
-"""The share of the budget that is set aside to shrink cases and to explain where and why."""
-MOST_SET_ASIDE = 6000
-"""The most inputs that are set aside."""
-LEAST_SET_ASIDE = 200
-"""The fewest inputs that are set aside, or a quarter of what is left."""
 
 
 @dataclass(frozen=True)
@@ -103,7 +98,7 @@ class _Searched:
 
     run: StrategyRun
     complete: bool
-    plan: _Allowance
+    plan: Allowance
 
 
 def search_features(
@@ -223,44 +218,6 @@ def _packed(
     return pack(kept, wanted, plausibility)
 
 
-@dataclass(frozen=True, slots=True)
-class _Allowance:
-    """How many inputs may be asked to shrink cases, and to explain where and why."""
-
-    shrink: int
-    where: int
-    why: int
-
-    @classmethod
-    def of(cls, meter: Meter, terms: SearchTerms) -> _Allowance:
-        # In twentieths, so that the parts are whole numbers.
-        twentieth = _set_aside(meter.left) // 20
-        if terms.explain:
-            return cls(shrink=5 * twentieth, where=10 * twentieth, why=5 * twentieth)
-        return cls(shrink=5 * twentieth, where=0, why=0)
-
-    @property
-    def total(self) -> int:
-        return self.shrink + self.where + self.why
-
-    def within(self, queries: float) -> _Allowance:
-        """Return the same parts of what may be asked at most."""
-        share = min(1.0, queries / max(self.total, 1))
-        return _Allowance(
-            shrink=int(share * self.shrink),
-            where=int(share * self.where),
-            why=int(share * self.why),
-        )
-
-
-def _set_aside(left: float) -> int:
-    """Return how many inputs are set aside of those that may still be asked."""
-    if math.isinf(left):
-        return MOST_SET_ASIDE
-    least = min(LEAST_SET_ASIDE, left / 4)
-    return int(min(max(SET_ASIDE * left, least), MOST_SET_ASIDE))
-
-
 _NO_EXPLANATION: dict[str, Any] = {"regions": [], "drivers": [], "map": None}
 
 
@@ -287,7 +244,7 @@ def _searched(probe: Probe, terms: SearchTerms, meter: Meter) -> _Searched:
 
 def _by_strategy(probe: Probe, terms: SearchTerms, meter: Meter) -> _Searched:
     """Return what the strategy found, or what trying every input did where that is affordable."""
-    plan = _Allowance.of(meter, terms)
+    plan = Allowance.of(meter, explain=terms.explain)
     begun = meter.seconds
     setting = Setting(
         probe=probe,
@@ -329,7 +286,7 @@ def _with_margins(
     setting: Setting,
     terms: SearchTerms,
     meter: Meter,
-    plan: _Allowance,
+    plan: Allowance,
 ) -> Setting:
     """Return the setting with the margins of the software, where it gives any."""
     probe = setting.probe
@@ -354,7 +311,7 @@ def _bounded(meter: Meter, queries: float) -> Meter:
 def _shrunk(
     probe: Watched,
     terms: SearchTerms,
-    plan: _Allowance,
+    plan: Allowance,
     meter: Meter,
 ) -> Found | None:
     """Return the simplest of some found inputs, those first that are to be shown.
@@ -417,7 +374,7 @@ def _explained(
     probe: Watched,
     others: Sequence[Tried],
     terms: SearchTerms,
-    plan: _Allowance,
+    plan: Allowance,
     meter: Meter,
 ) -> dict[str, Any]:
     """Return where the inputs found lie and why, by inputs that are asked for it."""
