@@ -197,6 +197,7 @@ NOTHING_LEFT_TO_LOWER = (
 )
 SHARE_ROSE = "the share rose"
 SHARE_DID_NOT_SURELY_FALL = "the share did not surely fall"
+ESTIMATE_DID_NOT_FALL = "the estimated share did not fall"
 LOOKS_DO_NOT_RISE = (
     "looks = {looks} must be rising numbers of draws, for example [1000, 4000]"
 )
@@ -326,6 +327,7 @@ OTHER_TERMS_NOT_COMPARED = "other terms were not compared: {error}"
 # A repair as text (text.py)
 
 SHARE_OF_INPUTS = "share of discriminatory inputs"
+SHARE_OF_PEOPLE = "share of held-out people with another outcome"
 GAP_OF_SUBGROUP = "gap between the subgroup and others"
 SCORE_UNCHANGED = "{score}: {before}"
 SCORE_BEFORE_AND_AFTER = "{score}: {before} before, {after} after; {part}"
@@ -339,12 +341,15 @@ WHAT_WAS_REPAIRED = "what was repaired"
 UNDER_LIMIT = "the score after is under the limit of {limit}"
 NOT_UNDER_LIMIT = "the score after is not under the limit of {limit}"
 PERHAPS_NOT_UNDER_LIMIT = "the score after may not be under the limit of {limit}"
-CHANGE_TOO_SMALL = "the change is too small to tell on inputs that no step has used"
+CHANGE_TOO_SMALL = "the change is too small to tell on rows or inputs that no step has used"
 NO_BETTER_THAN_OVERWRITING = (
     "it is no better than giving up as much accuracy by blindly overwriting predictions"
 )
 PERHAPS_NO_BETTER_THAN_OVERWRITING = (
     "it may be no better than giving up as much accuracy by blindly overwriting predictions"
+)
+NOT_KNOWN_TO_BEAT_OVERWRITING = (
+    "it was not compared with giving up as much accuracy by blindly overwriting predictions"
 )
 PERFORMANCE_SURELY_FELL = (
     "{name} has clearly fallen by more than is tolerated, which is {tolerated}"
@@ -390,9 +395,13 @@ TEST_SKOPS_TRUSTED = "test it with: [subject] estimator = {file}, trusted = {typ
 
 # The claim (repair_result.py)
 
-CLAIM = "{about}: {what} {moved} from {before} to {after} ({part}); {performance}; {region}"
+CLAIM = (
+    "{about}: {what} {moved} from {before} to {after} ({part}){beside}; {performance}; {region}"
+)
 THE_GAP = "the gap"
+THE_PEOPLE = "the share of held-out people with another outcome"
 THE_SHARE = "the share of discriminatory inputs"
+BESIDE_OF_INPUTS = ", of all inputs from {before} to {after}"
 MAY_HAVE_RISEN = "may have risen"
 MAY_HAVE_FALLEN = "may have fallen"
 ACCURACY_FROM_TO = "accuracy {before} to {after}"
@@ -417,6 +426,10 @@ DISCRIMINATION_OF_PEOPLE_ROSE = (
     "of held-out people, more now get another outcome with another {features} alone: from"
     " {before} to {after}"
 )
+DISCRIMINATION_OF_INPUTS_ROSE = (
+    "of all inputs, more now get another outcome with another {features} alone: from {before} to"
+    " {after}"
+)
 NO_MODEL_TO_SAVE = (
     "this repair was read from JSON, which holds no model; save it where it was made"
 )
@@ -431,6 +444,7 @@ MODEL_UNCHANGED = "the model was left as it is, so there is nothing to compare"
 NOT_COMPARED = "this repair was not compared with blind overwriting"
 NO_STEPS = "no model was trained again"
 ABOUT_AIM = "what the repair is about"
+ABOUT_INPUTS = "all inputs"
 ABOUT_PEOPLE = "held-out people"
 ABOUT_OTHER_FEATURES = "other protected features"
 SCORE_ON_HELD_OUT_ROWS = "score on held-out rows"

@@ -64,6 +64,7 @@ DRAWINGS = ("change", "history", "trade-off")
 """What can be drawn of a repair."""
 HEADINGS = {
     "aim": messages.ABOUT_AIM,
+    "inputs": messages.ABOUT_INPUTS,
     "people": messages.ABOUT_PEOPLE,
     "other": messages.ABOUT_OTHER_FEATURES,
     "subgroup": "worst subgroup",
@@ -260,6 +261,7 @@ def _panels(repair: Repair) -> tuple[ScorePanel, ...]:
     aim = aim_of(repair)
     sorts = {
         "aim": aim,
+        "inputs": SHARES,
         "people": aim,
         "other": SHARES,
         "performance": messages.SCORE_ON_HELD_OUT_ROWS,

@@ -30,7 +30,7 @@ from evenhand.methods.repair.training import (
     predicts_numbers,
     unseen_levels_explained,
 )
-from evenhand.methods.repair.verification import HeldOutChecks, claimed
+from evenhand.methods.repair.verification import Claim, HeldOutChecks
 from evenhand.runtime.budget import Meter, checked_budget
 from evenhand.runtime.errors import UsageError
 from evenhand.runtime.progress import progress_bar
@@ -105,8 +105,8 @@ def repair(
         What an input can be, and the features that outcomes should not depend on, taken together;
         by default all that are protected.
     method
-        ``"augment"``: Aequitas's Algorithm 5, which adds a growing share of inputs. ``"aequitas"``:
-        the same exactly as published. ``"subgroup"``: for the subgroup of a `rule` that is treated
+        ``"augment"``: Aequitas's Algorithm 5 with steps that are kept only where the share clearly
+        fell. ``"aequitas"``: the same as published, which keeps any fall of the estimate. ``"subgroup"``: for the subgroup of a `rule` that is treated
         differently, by default the worst that `mine` finds (TestSGD). ``"evened"``: no training;
         the model is asked about all variants (see `Evened`).
     labelling
@@ -240,9 +240,9 @@ class _TableRepair:
         before.need_deterministic(self.train.points[:CHECKED])
         job.notes.extend(notes_on_weights(self.trainer, self.train, original))
         run = RepairRun(job, original, before, self.options, self.held)
-        about, attempt, change = run.attempted()
+        about, attempt, claim = run.attempted()
         job.notes.extend(attempt.advice)
-        return self._result(run, about, attempt, change)
+        return self._result(run, about, attempt, claim)
 
     def _job(self, original: Any, meter: Meter) -> RepairJob:
         """Return what all steps share, after a look at what the original model predicts."""
@@ -273,7 +273,7 @@ class _TableRepair:
         )
 
     def _result(
-        self, run: RepairRun, about: About, attempt: RepairAttempt, change: PairedChange
+        self, run: RepairRun, about: About, attempt: RepairAttempt, claim: Claim
     ) -> Repair:
         """Check the repaired model on held-out rows, and return all evidence."""
         options = self.options
@@ -283,7 +283,7 @@ class _TableRepair:
             after=run.after(attempt),
             names=self.names,
             test=self.held,
-            change=change,
+            claim=claim,
             level=options.level,
             seed=options.seed,
             regression=job.trainer.regression,
@@ -300,7 +300,7 @@ class _TableRepair:
             over=self.names,
             about=about,
             outcome=attempt.outcome,
-            change=change,
+            change=claim.change,
             checks=checks,
             comparisons=comparisons,
             history=attempt.history,
@@ -336,20 +336,21 @@ class RepairRun:
     options: RepairOptions
     held: LabelledRows
 
-    def attempted(self) -> tuple[About, RepairAttempt, PairedChange]:
+    def attempted(self) -> tuple[About, RepairAttempt, Claim]:
         """Return what it is about, how it ended, and what it changed on what no step has used."""
         if self.options.method == "subgroup":
             return self._subgroup()
         attempt = self._evened() if self.options.method == "evened" else self._augmented()
-        change = claimed(
+        claim = Claim.of(
             self.before,
             self.after(attempt),
             self.job.names,
+            self.held.points,
             attempt.claim,
             level=self.job.level,
             seed=self.job.seed,
         )
-        return self.job.names, attempt, change
+        return self.job.names, attempt, claim
 
     def after(self, attempt: RepairAttempt) -> Subject:
         """Return the repaired model as a subject: the same as before, where it is."""
@@ -360,8 +361,9 @@ class RepairRun:
     def _augmented(self) -> RepairAttempt:
         add = self.options.add or "both"
         patience = self.options.patience
-        if self.options.method == "aequitas":
-            # As published: inputs one by one, and the first step that does not help is the last.
+        published = self.options.method == "aequitas"
+        if published:
+            # Inputs one by one, and the first step that does not help is the last.
             add = "found"
             patience = 0
         return augment(
@@ -372,6 +374,7 @@ class RepairRun:
             patience=patience,
             draws=self.options.draws,
             budget=self.options.budget,
+            published=published,
         )
 
     def _evened(self) -> RepairAttempt:
@@ -390,7 +393,7 @@ class RepairRun:
         self.job.notes.append(messages.COST_OF_EVENED.format(cost=model.cost))
         return RepairAttempt(REPAIRED, model, (), first.claim)
 
-    def _subgroup(self) -> tuple[About, RepairAttempt, PairedChange]:
+    def _subgroup(self) -> tuple[About, RepairAttempt, Claim]:
         from evenhand.methods.repair.methods import subgroup  # imported where it is used
 
         rule, unsure = subgroup.rule_of(
@@ -398,7 +401,7 @@ class RepairRun:
         )
         if unsure is not None:
             attempt = RepairAttempt(NOTHING, self.original, ())
-            return rule, attempt, PairedChange.none(unsure)
+            return rule, attempt, Claim(PairedChange.none(unsure))
         assert isinstance(rule, Rule)
         attempt = subgroup.subgroup(
             self.job, self.original, rule, add=self.options.add, steps=self.options.steps
@@ -414,7 +417,7 @@ class RepairRun:
             level=self.job.level,
             population=messages.POPULATION_HELD_OUT_NEIGHBOURS,
         )
-        return rule, attempt, change
+        return rule, attempt, Claim(change)
 
 
 def _name_of_aim(about: About, names: tuple[str, ...]) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from evenhand.methods.compare.comparison import BETTER, Comparison
 from evenhand.methods.repair import messages
 from evenhand.methods.repair.change import PairedChange
-from evenhand.methods.repair.steps import AIM, RepairCheck, Step
+from evenhand.methods.repair.steps import AIM, INPUTS, RepairCheck, Step
 from evenhand.results.document import read_stop, spent_of, versions, worst_of
 from evenhand.results.evidence import Finding
 from evenhand.results.protocol import Evidence
@@ -64,7 +64,9 @@ class Repair(Evidence):
     """The features, or the subgroup, that the repair is about."""
     outcome: str
     change: PairedChange
-    """From the original to the repaired model, on inputs or rows that no step has used."""
+    """From the original to the repaired model, among held-out people; among all inputs where the
+    model is passed none of the features.
+    """
     checks: tuple[RepairCheck, ...]
     comparisons: Mapping[str, Comparison]
     """Where it stands against blind overwriting, by bias: "aim", then "spd", "aod", …"""
@@ -94,6 +96,11 @@ class Repair(Evidence):
     def after(self) -> Estimate:
         """The score that the repair is about, of the repaired model."""
         return self.change.after
+
+    @property
+    def inputs(self) -> RepairCheck | None:
+        """The same score over all inputs, uniformly; None where the claim is not of people."""
+        return next((check for check in self.checks if check.kind == INPUTS), None)
 
     @property
     def fewer(self) -> Amount:
@@ -148,7 +155,7 @@ class Repair(Evidence):
 
     @property
     def side_effects(self) -> tuple[str, ...]:
-        """Sentences on where discrimination has clearly risen: elsewhere, or among people."""
+        """Sentences on where discrimination has clearly risen: elsewhere, or beside the claim."""
         together = dict.fromkeys([*self.over, *self.moved])
         sentences = []
         for check in self._risen:
@@ -162,7 +169,10 @@ class Repair(Evidence):
                     together=", ".join(together),
                 )
             else:
-                sentence = messages.DISCRIMINATION_OF_PEOPLE_ROSE.format(
+                template = messages.DISCRIMINATION_OF_PEOPLE_ROSE
+                if check.kind == INPUTS:
+                    template = messages.DISCRIMINATION_OF_INPUTS_ROSE
+                sentence = template.format(
                     features=" and ".join(self.over),
                     before=before,
                     after=after,
@@ -172,7 +182,8 @@ class Repair(Evidence):
 
     @property
     def _risen(self) -> list[RepairCheck]:
-        elsewhere = [check for check in self.checks if check.kind in ("other", "people")]
+        kinds = ("other", "people", INPUTS)
+        elsewhere = [check for check in self.checks if check.kind in kinds]
         return [check for check in elsewhere if check.rose]
 
     @property
@@ -188,7 +199,8 @@ class Repair(Evidence):
 
         It fails if the score did not fall, if the repair is no better than giving up accuracy, if
         accuracy clearly fell by more than is tolerated, or if discrimination rose as much over
-        another protected feature or among people.
+        another protected feature, among people or over all inputs. What was not compared, and an
+        interval of the accuracy's change that holds the tolerance, leave it undecided.
         """
         return worst_of(self._verdicts()) or Verdict.PASS
 
@@ -203,12 +215,19 @@ class Repair(Evidence):
             verdicts.append(self._verdict_on_change)
             verdicts.append(Verdict.FAIL if self._undone else Verdict.PASS)
             verdicts.append(self._verdict_on_region)
-            verdicts.append(self._verdict_on_performance)
-        elif self.before.value == 0:
+            verdicts.append(self.loss)
+        elif self._none_before:
             verdicts.append(Verdict.PASS)
         else:
             verdicts.append(Verdict.UNDECIDED)
         return verdicts
+
+    @property
+    def _none_before(self) -> bool:
+        """Whether no discrimination was found in the original, of people or of inputs."""
+        if self.inputs is not None and self.inputs.before.value > 0:
+            return False
+        return self.before.value == 0
 
     @property
     def _verdict_on_change(self) -> Verdict:
@@ -220,21 +239,23 @@ class Repair(Evidence):
 
     @property
     def _verdict_on_region(self) -> Verdict:
-        """Whether it clearly beats giving up accuracy; what was not compared does not count."""
+        """Whether it clearly beats giving up accuracy; undecided where it was not compared."""
         better = [region in BETTER for region in self.plausible]
-        if all(better):
+        if better and all(better):
             return Verdict.PASS
-        if any(better):
-            return Verdict.UNDECIDED
-        return Verdict.FAIL
+        if better and not any(better):
+            return Verdict.FAIL
+        return Verdict.UNDECIDED
 
     @property
-    def _verdict_on_performance(self) -> Verdict:
-        """Whether performance fell by no more than is tolerated."""
-        if not self.accuracy_after < self.accuracy_before - self.tolerance:
-            return Verdict.PASS
+    def loss(self) -> Verdict:
+        """Whether performance fell by no more than is tolerated, by the interval of its change."""
         change = self.performance.change
-        if change is not None and change.high < -self.tolerance:
+        if change is None or math.isnan(change.value):
+            return Verdict.UNDECIDED
+        if change.low >= -self.tolerance:
+            return Verdict.PASS
+        if change.high < -self.tolerance:
             return Verdict.FAIL
         return Verdict.UNDECIDED
 
@@ -249,6 +270,7 @@ class Repair(Evidence):
             self.limit,
             score=score,
             judged=self.verdict,
+            uniform=None if self.inputs is None else self.inputs.after,
         )
         return (finding,)
 
@@ -260,16 +282,14 @@ class Repair(Evidence):
         before = number_text.percent_figures(self.before.value)
         if self.outcome == NO_HELP:
             return messages.CLAIM_NO_HELP.format(about=self._about_text, before=before)
-        what = messages.THE_SHARE
-        if isinstance(self.about, Rule):
-            what = messages.THE_GAP
         return messages.CLAIM.format(
             about=self._about_text,
-            what=what,
+            what=self._score_text,
             moved=self._moved_text,
             before=before,
             after=number_text.percent_figures(self.after.value),
             part=self._part_text,
+            beside=self._inputs_text,
             performance=self._performance_text,
             region=self.region or messages.NOT_COMPARED_IN_CLAIM,
         )
@@ -281,12 +301,29 @@ class Repair(Evidence):
         return " and ".join(self.about)
 
     @property
+    def _score_text(self) -> str:
+        """What the score is of: a gap, held-out people or inputs."""
+        if isinstance(self.about, Rule):
+            return messages.THE_GAP
+        return messages.THE_SHARE if self.inputs is None else messages.THE_PEOPLE
+
+    @property
+    def _inputs_text(self) -> str:
+        """The score over all inputs, where it stands beside that of people."""
+        if self.inputs is None:
+            return ""
+        return messages.BESIDE_OF_INPUTS.format(
+            before=number_text.percent_figures(self.inputs.before.value),
+            after=number_text.percent_figures(self.inputs.after.value),
+        )
+
+    @property
     def _claim_of_nothing(self) -> str:
         """The claim where there was nothing to repair."""
         about = self._about_text
         if math.isnan(self.before.value):
             return messages.CLAIM_NOT_MEASURED.format(about=about)
-        if self.before.value == 0:
+        if self._none_before:
             return messages.CLAIM_NO_DIFFERENCE.format(about=about)
         before = number_text.percent_figures(self.before.value)
         return messages.CLAIM_NOT_SURE.format(about=about, before=before)

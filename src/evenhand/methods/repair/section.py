@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from evenhand.methods.compare.text import score_text
 from evenhand.methods.repair import messages
 from evenhand.methods.repair.plot import HEADINGS, RepairDisplay
-from evenhand.methods.repair.plot_steps import aim_of, name_of
+from evenhand.methods.repair.plot_steps import aim_of, name_of, steps_of
 from evenhand.methods.repair.steps import AIM, judged
 from evenhand.methods.repair.text import reasons
 from evenhand.report.finding_text import NO_DATA
@@ -199,7 +199,7 @@ def _steps(repair: Repair, name: str) -> str:
         "why",
     )
     rows = [_step(step, percent=percent) for step in repair.history]
-    caption = messages.TABLE_OF_STEPS.format(aim=aim_of(repair), score=score)
+    caption = messages.TABLE_OF_STEPS.format(aim=steps_of(repair), score=score)
     return table(f"{name}-steps", caption, headings, [("", rows)])
 
 

@@ -10,7 +10,7 @@ from typing import IO, TYPE_CHECKING, Any
 from evenhand.methods.compare.comparison import BETTER
 from evenhand.methods.compare.text import claim_of, joined
 from evenhand.methods.repair import messages
-from evenhand.methods.repair.plot_steps import name_of
+from evenhand.methods.repair.plot_steps import aim_of, name_of
 from evenhand.methods.repair.repair_result import NOTHING
 from evenhand.methods.repair.steps import AIM, judged
 from evenhand.report.finding_text import NO_DATA
@@ -121,7 +121,7 @@ def _facts(repair: Repair) -> Iterator[str]:
     """Yield the claim with its intervals, where it stands, and every reason why it is no pass."""
     score = messages.GAP_OF_SUBGROUP
     if isinstance(repair.about, tuple):
-        score = messages.SHARE_OF_INPUTS
+        score = aim_of(repair)
     if repair.changed:
         change = repair.change
         yield messages.SCORE_BEFORE_AND_AFTER.format(
@@ -205,11 +205,13 @@ def reasons(repair: Repair) -> Iterator[str]:
         yield messages.CHANGE_TOO_SMALL
     yield from repair.side_effects
     better = [region in BETTER for region in repair.plausible]
-    if better and not any(better):
+    if not better:
+        yield messages.NOT_KNOWN_TO_BEAT_OVERWRITING
+    elif not any(better):
         yield messages.NO_BETTER_THAN_OVERWRITING
     elif not all(better):
         yield messages.PERHAPS_NO_BETTER_THAN_OVERWRITING
-    if repair.accuracy_after < repair.accuracy_before - repair.tolerance:
+    if repair.loss is not Verdict.PASS:
         yield _reason_of_performance(repair)
 
 
@@ -225,13 +227,12 @@ def _reason_of_limit(repair: Repair, limit: float) -> str:
 
 def _reason_of_performance(repair: Repair) -> str:
     performance = repair.performance
-    change = performance.change
     name = name_of(performance)
     if isinstance(performance.before, Amount):
         tolerated = number_text.plain(repair.tolerance)
     else:
         tolerated = number_text.points_plain(repair.tolerance)
-    if change is not None and change.high < -repair.tolerance:
+    if repair.loss is Verdict.FAIL:
         return messages.PERFORMANCE_SURELY_FELL.format(name=name, tolerated=tolerated)
     return messages.PERFORMANCE_PERHAPS_FELL.format(name=name, tolerated=tolerated)
 

@@ -1,6 +1,7 @@
 """augment: train again with more and more inputs, and keep what clearly helps.
 
-This is Algorithm 5 of Aequitas, with steps that are kept only on evidence.
+This is Algorithm 5 of Aequitas, with steps that are kept only on evidence. As published, it keeps
+any fall of the estimate.
 """
 
 from __future__ import annotations
@@ -71,8 +72,15 @@ def augment(
     patience: int | None,
     draws: int | None,
     budget: Budget | None,
+    published: bool = False,
 ) -> RepairAttempt:
-    """Train again with a growing share of inputs, while that clearly helps (Algorithm 5)."""
+    """Train again with a growing share of inputs, while that clearly helps (Algorithm 5).
+
+    Parameters
+    ----------
+    published
+        Whether a step is kept by the paper's own rule, which is any fall of the estimate.
+    """
     subject = job.subject(original)
     first = first_look(job, subject, draws, budget, searched=add != "twins")
     if first.nothing:
@@ -80,15 +88,12 @@ def augment(
     if add in ("found", "pairs") and not len(first.pool):
         job.notes.append(messages.NOTHING_FOUND_TO_TRAIN_WITH)
         return RepairAttempt(NO_HELP, original, (), first.claim)
-    looks: tuple[int, ...] = LOOKS
-    if draws is not None:
-        earlier = {max(draws // 16, 1), max(draws // 4, 1)}
-        looks = tuple(sorted(earlier | {draws}))
     steps = _Steps(
         job=job,
         additions=StepAdditions(job, subject, add, labels, first.pool),
-        looks=looks,
+        looks=_looks(draws, published=published),
         first=job.score(subject),
+        published=published,
         best=subject,
         model=original,
     )
@@ -100,6 +105,17 @@ def augment(
     if any(step.kept for step in steps.history):
         outcome = REPAIRED
     return RepairAttempt(outcome, steps.model, tuple(steps.history), first.claim)
+
+
+def _looks(draws: int | None, *, published: bool) -> tuple[int, ...]:
+    """Return after how many inputs a step is looked at; the paper makes one estimate of each."""
+    last = LOOKS[-1] if draws is None else draws
+    if published:
+        return (last,)
+    if draws is None:
+        return LOOKS
+    looks = {max(draws // 16, 1), max(draws // 4, 1), draws}
+    return tuple(sorted(looks))
 
 
 @dataclass(eq=False)
@@ -114,6 +130,8 @@ class _Steps:
     best: Subject
     model: Any
     """The model behind `best`."""
+    published: bool = False
+    """Whether any fall of the estimate is kept, as in the paper."""
     history: list[Step] = field(default_factory=list)
 
     def run(self, patience: int | None) -> None:
@@ -154,7 +172,7 @@ class _Steps:
             population=Uniform().population(job.space),
         )
         score = job.score(new)
-        why = _not_fallen(change) or score.lost(self.first, job.tolerance)
+        why = self._why_not(change, score)
         if not why:
             self.best = new
             self.model = tried
@@ -167,6 +185,15 @@ class _Steps:
             kept=not why,
             why=why or "kept",
         )
+
+    def _why_not(self, change: PairedChange, score: ValidationScore) -> str:
+        """Return why a model is not kept, nothing where it is."""
+        if not self.published:
+            return _not_fallen(change) or score.lost(self.first, self.job.tolerance)
+        # Lines 17 to 21 of Algorithm 5: one estimate is less than the other, and nothing else.
+        if change.fall.value > 0:
+            return ""
+        return messages.ESTIMATE_DID_NOT_FALL
 
 
 def decide(
@@ -250,7 +277,7 @@ class FirstLook:
     """What was seen of the original model at first."""
 
     nothing: bool
-    """Whether neither random inputs nor a search show any discrimination."""
+    """Whether neither random inputs nor a search nor people show any discrimination."""
     claim: int
     """By how many inputs a claim is to be made."""
     pool: Points
@@ -267,7 +294,8 @@ def first_look(
 ) -> FirstLook:
     """Look for discrimination by random inputs, and by a search where it is wanted.
 
-    Where random inputs show none, a search follows in any case.
+    Where random inputs show none, a search follows in any case, and people are asked about who are
+    trained on.
     """
     job.meter.report("discriminatory inputs", 0.0)
     everything = job.space.size <= PILOT
@@ -281,7 +309,14 @@ def first_look(
     pool: Points = np.empty((0, len(job.space.names)))
     if searched or not (seen or everything):
         pool = _pool(job, subject, budget)
-    return FirstLook(not seen and not len(pool), claim, pool)
+    shown = bool(seen) or len(pool) > 0 or (not everything and _among_people(job, subject))
+    return FirstLook(not shown, claim, pool)
+
+
+def _among_people(job: RepairJob, subject: Subject) -> bool:
+    """Return whether the outcome of anybody who is trained on depends on the features."""
+    some = job.train.points[:PILOT]
+    return bool(hits(View(subject), job.names, some).any())
 
 
 def _inputs_of_claim(seen: float, n: int) -> int:
