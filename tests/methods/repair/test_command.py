@@ -25,8 +25,8 @@ from evenhand.cli.main import main
 from evenhand.config.file import Config
 from evenhand.config.repair import RepairFile, read_repair
 from evenhand.methods.repair.paired import paired
-from evenhand.methods.repair.repair_result import NO_HELP, NOTHING, REPAIRED, Repair
-from evenhand.methods.repair.steps import RepairCheck
+from evenhand.methods.repair.repair_result import Repair
+from evenhand.methods.repair.steps import NO_HELP, NOTHING, REPAIRED, RepairCheck
 from evenhand.runtime.budget import Spent
 from evenhand.runtime.errors import ConfigError, DataError, MissingExtra
 from evenhand.space.rule import Condition, Rule

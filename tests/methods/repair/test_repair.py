@@ -23,8 +23,15 @@ import evenhand as eh
 from evenhand.methods.repair.change import PairedChange
 from evenhand.methods.repair.job import FINER, ValidationScore, sweep
 from evenhand.methods.repair.paired import hits
-from evenhand.methods.repair.repair_result import NO_HELP, NOTHING, REPAIRED, Repair
-from evenhand.methods.repair.steps import KINDS, RepairCheck, Step
+from evenhand.methods.repair.repair_result import Repair
+from evenhand.methods.repair.steps import (
+    KINDS,
+    NO_HELP,
+    NOTHING,
+    REPAIRED,
+    RepairCheck,
+    Step,
+)
 from evenhand.results.reading import evidence_of
 from evenhand.runtime.budget import Meter, checked_budget
 from evenhand.runtime.errors import DataError, NotDeterministic, SubjectCrashed, UsageError

@@ -348,9 +348,6 @@ NO_BETTER_THAN_OVERWRITING = (
 PERHAPS_NO_BETTER_THAN_OVERWRITING = (
     "it may be no better than giving up as much accuracy by blindly overwriting predictions"
 )
-NOT_KNOWN_TO_BEAT_OVERWRITING = (
-    "it was not compared with giving up as much accuracy by blindly overwriting predictions"
-)
 PERFORMANCE_SURELY_FELL = (
     "{name} has clearly fallen by more than is tolerated, which is {tolerated}"
 )
@@ -393,11 +390,22 @@ LOAD_WITH_SKOPS_TRUSTED = "load it with: skops.io.load({file}, trusted={types})"
 TEST_SKOPS = "test it with: [subject] estimator = {file}"
 TEST_SKOPS_TRUSTED = "test it with: [subject] estimator = {file}, trusted = {types}"
 
-# The claim (repair_result.py)
+# The model handed over, and the claim (claims, repair_result.py)
 
-CLAIM = (
-    "{about}: {what} {moved} from {before} to {after} ({part}){beside}; {performance}; {region}"
+REFITTED = (
+    "figures are of the model fitted on {measured} rows; the model handed over is the same recipe"
+    " fitted on all {rows}"
 )
+REFITTED_WITH_SHARE = "{sentence}, which discriminates against {share} of all inputs"
+NOT_REFITTED = "handed over is the model that was measured, of {measured} rows: {why}"
+REFIT_OFF = "refit is off"
+REFIT_NOT_NEEDED = "there are no other rows"
+REFIT_IN_PLACE = "the training returns the same model each time"
+REFIT_NO_HELP = "fitted on all rows, it discriminates against {share} of all inputs"
+REFIT_FAILED = "on all rows the training failed"
+REFIT_STOPPED = "fitting it on all rows was interrupted"
+REFIT_ERROR = "the model could not be fitted on all rows: {error}"
+CLAIM = "{about}: {what} {moved} from {before} to {after} ({part}){beside}; {performance}; {region}"
 THE_GAP = "the gap"
 THE_PEOPLE = "the share of held-out people with another outcome"
 THE_SHARE = "the share of discriminatory inputs"
@@ -422,12 +430,8 @@ DISCRIMINATION_ROSE = (
     "discrimination over {features} has clearly risen, from {before} to {after}; repair {together}"
     " together"
 )
-DISCRIMINATION_OF_PEOPLE_ROSE = (
-    "of held-out people, more now get another outcome with another {features} alone: from"
-    " {before} to {after}"
-)
-DISCRIMINATION_OF_INPUTS_ROSE = (
-    "of all inputs, more now get another outcome with another {features} alone: from {before} to"
+DISCRIMINATION_BESIDE_ROSE = (
+    "of {whom}, more now get another outcome with another {features} alone: from {before} to"
     " {after}"
 )
 NO_MODEL_TO_SAVE = (

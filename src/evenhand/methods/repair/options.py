@@ -42,6 +42,7 @@ FOR_TEXTS = (
     "tolerance",
     "test",
     "validate",
+    "refit",
 )
 SHARED = ("limit", "level", "seed", "progress")
 RECORDED = (
@@ -54,6 +55,7 @@ RECORDED = (
     "draws",
     "support",
     "level",
+    "refit",
 )
 """Options that a result records where they are not the usual ones."""
 
@@ -82,6 +84,7 @@ class RepairOptions:
     draws: int | None = None
     budget: Budget | None = None
     support: float = 0.05
+    refit: bool = True
     seed: int = 0
     n_jobs: int = 1
 

@@ -148,8 +148,8 @@ class RepairDisplay(Display):
     >>> from evenhand.runtime.budget import Spent
     >>> from evenhand.statistics.estimate import Estimate
     >>> from evenhand.methods.repair.change import PairedChange
-    >>> from evenhand.methods.repair.repair_result import NO_HELP, Repair
-    >>> from evenhand.methods.repair.steps import RepairCheck
+    >>> from evenhand.methods.repair.repair_result import Repair
+    >>> from evenhand.methods.repair.steps import NO_HELP, RepairCheck
     >>> tenth = Estimate.exact(2, 20)
     >>> check = RepairCheck("sex", "aim", tenth, tenth)
     >>> found = {"outcome": NO_HELP, "change": PairedChange.none(tenth), "checks": (check,)}

@@ -10,7 +10,17 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from evenhand.methods.compare.comparison import BETTER, Comparison
 from evenhand.methods.repair import messages
 from evenhand.methods.repair.change import PairedChange
-from evenhand.methods.repair.steps import AIM, INPUTS, RepairCheck, Step
+from evenhand.methods.repair.claims.handover import Handover
+from evenhand.methods.repair.claims.sentences import claim_of
+from evenhand.methods.repair.steps import (
+    AIM,
+    INPUTS,
+    NO_HELP,
+    OUTCOMES,
+    REPAIRED,
+    RepairCheck,
+    Step,
+)
 from evenhand.results.document import read_stop, spent_of, versions, worst_of
 from evenhand.results.evidence import Finding
 from evenhand.results.protocol import Evidence
@@ -25,9 +35,6 @@ if TYPE_CHECKING:
 
     from evenhand.runtime.budget import Spent
 
-REPAIRED, NOTHING, NO_HELP = "repaired", "nothing to repair", "no step helped"
-OUTCOMES = (REPAIRED, NOTHING, NO_HELP)
-"""How a repair may end."""
 AS_WRITTEN = (
     "method",
     "outcome",
@@ -47,8 +54,10 @@ AS_WRITTEN = (
 class Repair(Evidence):
     """A repaired model with the evidence: the claim, what else changed, and where it stands.
 
-    `model` is the repaired model, or the original one where nothing was changed; both are left out
-    of the JSON. Where it stands is told against giving up accuracy by blind overwriting.
+    Scores are of the model that was fitted on the training part of the rows, since the others are
+    what it is checked on. `model` is fitted by the same recipe on all rows, as `handover` says; or
+    it is the original one where nothing was changed. Models are left out of the JSON. Where the
+    repair stands is told against giving up accuracy by blind overwriting.
 
     See Also
     --------
@@ -83,6 +92,8 @@ class Repair(Evidence):
     """What else was asked for, to do it again."""
     space: Mapping[str, Any] | None = None
     versions: Mapping[str, str] = field(default_factory=versions)
+    handover: Handover | None = None
+    """Which rows the model handed over was fitted on; None where it was left as it is."""
     model: Any = field(default=None, repr=False)
     original: Any = field(default=None, repr=False)
     stop: StopReason = StopReason.COMPLETED
@@ -169,10 +180,11 @@ class Repair(Evidence):
                     together=", ".join(together),
                 )
             else:
-                template = messages.DISCRIMINATION_OF_PEOPLE_ROSE
+                whom = messages.ABOUT_PEOPLE
                 if check.kind == INPUTS:
-                    template = messages.DISCRIMINATION_OF_INPUTS_ROSE
-                sentence = template.format(
+                    whom = messages.ABOUT_INPUTS
+                sentence = messages.DISCRIMINATION_BESIDE_ROSE.format(
+                    whom=whom,
                     features=" and ".join(self.over),
                     before=before,
                     after=after,
@@ -189,9 +201,14 @@ class Repair(Evidence):
     @property
     def _undone(self) -> bool:
         """Whether discrimination clearly rose elsewhere by as much as it fell here."""
-        rises = [check.change.value for check in self._risen if check.change]
-        largest = max(rises, default=0.0)
-        return largest > 0 and largest >= self.change.fall.value
+        for check in self._risen:
+            fall = self.change.fall.value
+            if check.kind == "other" and self.inputs is not None:
+                # Other features are looked at over all inputs, and so is what fell.
+                fall = self.inputs.before.value - self.inputs.after.value
+            if check.change is not None and check.change.value >= fall:
+                return True
+        return False
 
     @property
     def verdict(self) -> Verdict:
@@ -216,14 +233,14 @@ class Repair(Evidence):
             verdicts.append(Verdict.FAIL if self._undone else Verdict.PASS)
             verdicts.append(self._verdict_on_region)
             verdicts.append(self.loss)
-        elif self._none_before:
+        elif self.none_before:
             verdicts.append(Verdict.PASS)
         else:
             verdicts.append(Verdict.UNDECIDED)
         return verdicts
 
     @property
-    def _none_before(self) -> bool:
+    def none_before(self) -> bool:
         """Whether no discrimination was found in the original, of people or of inputs."""
         if self.inputs is not None and self.inputs.before.value > 0:
             return False
@@ -277,90 +294,7 @@ class Repair(Evidence):
     @property
     def claim(self) -> str:
         """What came of it, in a sentence."""
-        if self.outcome == NOTHING:
-            return self._claim_of_nothing
-        before = number_text.percent_figures(self.before.value)
-        if self.outcome == NO_HELP:
-            return messages.CLAIM_NO_HELP.format(about=self._about_text, before=before)
-        return messages.CLAIM.format(
-            about=self._about_text,
-            what=self._score_text,
-            moved=self._moved_text,
-            before=before,
-            after=number_text.percent_figures(self.after.value),
-            part=self._part_text,
-            beside=self._inputs_text,
-            performance=self._performance_text,
-            region=self.region or messages.NOT_COMPARED_IN_CLAIM,
-        )
-
-    @property
-    def _about_text(self) -> str:
-        if isinstance(self.about, Rule):
-            return str(self.about)
-        return " and ".join(self.about)
-
-    @property
-    def _score_text(self) -> str:
-        """What the score is of: a gap, held-out people or inputs."""
-        if isinstance(self.about, Rule):
-            return messages.THE_GAP
-        return messages.THE_SHARE if self.inputs is None else messages.THE_PEOPLE
-
-    @property
-    def _inputs_text(self) -> str:
-        """The score over all inputs, where it stands beside that of people."""
-        if self.inputs is None:
-            return ""
-        return messages.BESIDE_OF_INPUTS.format(
-            before=number_text.percent_figures(self.inputs.before.value),
-            after=number_text.percent_figures(self.inputs.after.value),
-        )
-
-    @property
-    def _claim_of_nothing(self) -> str:
-        """The claim where there was nothing to repair."""
-        about = self._about_text
-        if math.isnan(self.before.value):
-            return messages.CLAIM_NOT_MEASURED.format(about=about)
-        if self._none_before:
-            return messages.CLAIM_NO_DIFFERENCE.format(about=about)
-        before = number_text.percent_figures(self.before.value)
-        return messages.CLAIM_NOT_SURE.format(about=about, before=before)
-
-    @property
-    def _moved_text(self) -> str:
-        """Which way the score moved, as far as that is sure."""
-        if self.change.verdict != "unsure":
-            return self.change.verdict
-        if self.fewer.value < 0:
-            return messages.MAY_HAVE_RISEN
-        return messages.MAY_HAVE_FALLEN
-
-    @property
-    def _part_text(self) -> str:
-        """Which part of the score is gone; without a number where there was none before."""
-        fewer = self.fewer.value
-        if math.isinf(fewer):
-            return "fewer" if fewer > 0 else "more"
-        percent = number_text.percent(abs(fewer), 0)
-        if fewer >= 0:
-            return messages.PART_FEWER.format(percent=percent)
-        return messages.PART_MORE.format(percent=percent)
-
-    @property
-    def _performance_text(self) -> str:
-        before = self.accuracy_before
-        after = self.accuracy_after
-        if self.performance.name == "r2":
-            return messages.R2_FROM_TO.format(
-                before=number_text.decimal(before),
-                after=number_text.decimal(after),
-            )
-        return messages.ACCURACY_FROM_TO.format(
-            before=number_text.percent(before),
-            after=number_text.percent(after),
-        )
+        return claim_of(self)
 
     def story_lines(self) -> list[str]:
         """Return the claim, where discrimination has risen, and the notes, line by line."""
@@ -452,6 +386,7 @@ class Repair(Evidence):
             "tolerance": self.tolerance,
             "limit": self.limit,
             "options": dict(self.options),
+            "handover": None if self.handover is None else self.handover.to_dict(),
             "space": None if self.space is None else dict(self.space),
         }
 
@@ -486,6 +421,7 @@ class Repair(Evidence):
             spent=spent_of(table),
             notes=tuple(table["notes"]),
             stop=read_stop(table["stop"]),
+            handover=Handover.read(table.get("handover")),
             **{key: table[key] for key in AS_WRITTEN},
         )
 

@@ -13,6 +13,9 @@ from evenhand.statistics.estimate import Amount, Estimate
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+REPAIRED, NOTHING, NO_HELP = "repaired", "nothing to repair", "no step helped"
+OUTCOMES = (REPAIRED, NOTHING, NO_HELP)
+"""How a repair may end."""
 AIM = "aim"
 """The axis that a repair is about; the other axes of its comparisons are named after their scores.
 """

@@ -11,8 +11,7 @@ from evenhand.methods.compare.comparison import BETTER
 from evenhand.methods.compare.text import claim_of, joined
 from evenhand.methods.repair import messages
 from evenhand.methods.repair.plot_steps import aim_of, name_of
-from evenhand.methods.repair.repair_result import NOTHING
-from evenhand.methods.repair.steps import AIM, judged
+from evenhand.methods.repair.steps import AIM, NOTHING, judged
 from evenhand.report.finding_text import NO_DATA
 from evenhand.report.lines import LEAD, Line, Screen, table_of
 from evenhand.runtime import number_text
@@ -62,8 +61,8 @@ def repair_lines(repair: Repair, *, width: int | None = None) -> list[str]:
     >>> from evenhand.runtime.budget import Spent
     >>> from evenhand.statistics.estimate import Estimate
     >>> from evenhand.methods.repair.change import PairedChange
-    >>> from evenhand.methods.repair.repair_result import NO_HELP, Repair
-    >>> from evenhand.methods.repair.steps import RepairCheck
+    >>> from evenhand.methods.repair.repair_result import Repair
+    >>> from evenhand.methods.repair.steps import NO_HELP, RepairCheck
     >>> fifth, most = Estimate.exact(4, 20), Estimate.exact(16, 20)
     >>> aim = RepairCheck("sex, all inputs", "aim", fifth, fifth)
     >>> accuracy = RepairCheck("accuracy", "performance", most, most)
@@ -93,6 +92,8 @@ def _all_lines(repair: Repair, width: int | None) -> Iterator[Line]:
     yield from _history(repair, width)
     for note in repair.notes:
         yield Line(messages.NOTE.format(note=note))
+    if repair.handover is not None:
+        yield Line(repair.handover.sentence)
     yield Line(_how(repair))
     spent = repair.spent
     effort = messages.EFFORT.format(
@@ -206,7 +207,7 @@ def reasons(repair: Repair) -> Iterator[str]:
     yield from repair.side_effects
     better = [region in BETTER for region in repair.plausible]
     if not better:
-        yield messages.NOT_KNOWN_TO_BEAT_OVERWRITING
+        yield messages.NOT_COMPARED
     elif not any(better):
         yield messages.NO_BETTER_THAN_OVERWRITING
     elif not all(better):

@@ -29,7 +29,8 @@ from evenhand.methods.repair.methods.text_gap import (
     terms_of,
 )
 from evenhand.methods.repair.methods.texts import repair_texts
-from evenhand.methods.repair.repair_result import NO_HELP, NOTHING, REPAIRED, Repair
+from evenhand.methods.repair.repair_result import Repair
+from evenhand.methods.repair.steps import NO_HELP, NOTHING, REPAIRED
 from evenhand.runtime.errors import BadOutcome, DataError, NotDeterministic, UsageError
 from evenhand.space.rule import Condition, Rule
 from evenhand.statistics.estimate import Verdict

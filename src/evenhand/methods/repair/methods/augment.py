@@ -18,8 +18,7 @@ from evenhand.methods.repair.job import LEAST_CLAIM, RepairAttempt, interrupted
 from evenhand.methods.repair.methods import additions
 from evenhand.methods.repair.methods.labelling import labeller
 from evenhand.methods.repair.paired import hits, paired
-from evenhand.methods.repair.repair_result import NO_HELP, NOTHING, REPAIRED
-from evenhand.methods.repair.steps import Step
+from evenhand.methods.repair.steps import NO_HELP, NOTHING, REPAIRED, Step
 from evenhand.methods.search.search import search
 from evenhand.population.samplers import Draws, Uniform
 from evenhand.runtime import number_text
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
+    from evenhand.methods.repair.claims.handover import Recipe
     from evenhand.methods.repair.job import RepairJob, ValidationScore
     from evenhand.methods.repair.methods.labelling import Labeller
     from evenhand.methods.repair.rows import LabelledRows
@@ -101,10 +101,12 @@ def augment(
         steps.run(patience)
     except KeyboardInterrupt:
         interrupted(steps.history, job.notes)
-    outcome = NO_HELP
-    if any(step.kept for step in steps.history):
-        outcome = REPAIRED
-    return RepairAttempt(outcome, steps.model, tuple(steps.history), first.claim)
+    history = tuple(steps.history)
+    kept = [step for step in history if step.kept]
+    if not kept:
+        return RepairAttempt(NO_HELP, original, history, first.claim)
+    recipe = steps.additions.recipe(kept[-1])
+    return RepairAttempt(REPAIRED, steps.model, history, first.claim, recipe)
 
 
 def _looks(draws: int | None, *, published: bool) -> tuple[int, ...]:
@@ -375,6 +377,17 @@ class StepAdditions:
         if self.labeller is not None:
             rows = self._with_found(rows, self.labeller, number, percent)
         return rows, len(rows) - len(self.job.train)
+
+    def recipe(self, step: Step) -> Recipe:
+        """Return how a step trains on other rows: with as large a share of these."""
+
+        def train(rows: LabelledRows) -> Any:
+            everything = replace(self.job, train=rows)
+            again = replace(self, job=everything)
+            together, _ = again.rows(step.number, step.percent)
+            return together.fitted(self.job.trainer)
+
+        return train
 
     def _with_twins(self, rows: LabelledRows, number: int, percent: float) -> LabelledRows:
         job = self.job
