@@ -134,6 +134,10 @@ class Claim:
         change = changed_for_people(before, after, names, people, level=level)
         if change is None:
             return cls(inputs)
+        everything_known = inputs.after.level == 1 and before.space.valid(people).all()
+        if everything_known and inputs.after.value == 0:
+            # People are among the inputs, and it is known that none of these is left.
+            change = _all_gone(change)
         return cls(change, inputs)
 
     def checks(self, aim: str, names: tuple[str, ...]) -> list[RepairCheck]:
@@ -146,6 +150,20 @@ class Claim:
             RepairCheck.of(people, AIM, self.change),
             RepairCheck.of(features + ALL, INPUTS, self.inputs),
         ]
+
+
+def _all_gone(change: PairedChange) -> PairedChange:
+    """Return a change after which nothing can be left: it fell by all that there was."""
+    before = change.before
+    after = Estimate.exact(0, before.n, population=before.population)
+    if before.value == 0:
+        # Nothing was seen before either, so that no part of it is known to be gone.
+        return replace(change, after=after)
+    fall = Amount(
+        before.value, before.low, before.high, before.n, before.level, before.method
+    )
+    fewer = Amount(1.0, 1.0, 1.0, before.n, 1.0, "enumerated")
+    return PairedChange(before, after, fall, fewer)
 
 
 @dataclass(frozen=True, eq=False)
