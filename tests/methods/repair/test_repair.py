@@ -798,6 +798,97 @@ def numbers_asked(events: Any) -> set[int]:
     return numbers
 
 
+class TestHandover:
+    """The model handed over is fitted on all rows by the recipe that was chosen."""
+
+    def test_figures_are_the_same_with_and_without(self):
+        apart, whole = mend(refit=False), mend()
+        assert whole.checks == apart.checks
+        assert whole.verdict == apart.verdict
+        assert apart.handover is not None
+        assert whole.handover is not None
+        assert (apart.handover.refitted, apart.handover.rows) == (False, 480)
+        assert (whole.handover.refitted, whole.handover.rows) == (True, 800)
+        assert apart.options["refit"] is False
+        assert "refit" not in whole.options
+        assert (whole.model.predict(CODED) != apart.model.predict(CODED)).any()
+        again = Repair.from_dict(json.loads(whole.to_json()))
+        assert again.handover == whole.handover
+
+    def test_it_is_trained_on_all_rows_with_as_large_a_share_of_twins(self):
+        found = scripted(0.6, 0.2, patience=0, refit=True)
+        rows, labels = fits()[-1]
+        assert set(CITIZENS["number"]) <= set(rows["number"])
+        added = round(found.history[0].percent / 100 * len(CITIZENS))
+        assert len(rows) == len(labels) == len(CITIZENS) + added
+        twins = rows.iloc[len(CITIZENS) :].merge(CITIZENS, on="number")
+        assert (twins["sex_x"] != twins["sex_y"]).all()
+        assert (twins["income_x"] == twins["income_y"]).all()
+
+    def test_the_subgroup_grows_with_the_rows(self):
+        trained = []
+
+        def fit(rows: Any, labels: Any) -> Any:
+            trained.append(len(rows))
+            return LogisticRegression().fit(rows, labels)
+
+        rule = Rule((Condition("sex", low=1),))
+        found = mend(fit, method="subgroup", add=None, rule=rule, steps=3, tolerance=0.2)
+        assert found.handover is not None
+        assert found.handover.refitted
+        assert found.handover.inputs is None  # a gap is one of people
+        kept = next(step for step in found.history if step.kept)
+        assert trained[-1] == 800 + round(kept.added * 800 / 480)
+
+    def test_evened_is_of_a_model_of_all_rows(self):
+        found = mend(method="evened", add=None)
+        # The state is what an estimator without one gets.
+        tree = DecisionTreeClassifier(max_depth=6, random_state=STATE)
+        by_hand = eh.Evened(tree.fit(CODED, GRANTED), CODES, "sex")
+        assert np.array_equal(found.model.predict(CODED), by_hand.predict(CODED))
+        assert found.handover is not None
+        assert found.handover.inputs is not None
+        assert found.handover.inputs.value == 0
+
+    def test_a_model_that_no_longer_helps_on_all_rows_is_not_handed_over(self):
+        """The last training is that on all rows, and discriminates more than the original."""
+        found = scripted(0.6, 0.2, {"share": 0.8}, patience=0, refit=True)
+        # The second step was not kept; it follows the line of the last training as well.
+        assert found.model.line_ == {"share": 0.2}
+        assert found.handover is not None
+        assert (found.handover.refitted, found.handover.why) == (False, "did not help")
+        assert found.handover.inputs is not None
+        assert found.handover.inputs.low > 0.6
+        assert "fitted on all rows, it discriminates against 8" in found.handover.sentence
+
+    def test_where_no_rows_were_held_back_the_measured_model_is_that_of_all(self):
+        first, last = CODED[:500], (CODED[500:], GRANTED[500:])
+        found = mend(people=first, truth=GRANTED[:500], test=last, validate=last)
+        assert found.handover is not None
+        assert (found.handover.refitted, found.handover.rows) == (False, 500)
+        assert found.handover.sentence.endswith("there are no other rows")
+
+    def test_a_training_that_fails_on_all_rows_leaves_the_measured_model(self):
+        def fit(rows: Any, labels: Any) -> Any:
+            trained.append(len(rows))
+            if len(rows) == 2 * len(CODED):
+                raise MemoryError("too many rows")
+            return DecisionTreeClassifier(max_depth=6, random_state=STATE).fit(rows, labels)
+
+        trained: list[int] = []
+        found = mend(fit)
+        assert trained[-1] == 2 * len(CODED)  # everyone, each with a twin
+        assert found.handover is not None
+        assert (found.handover.refitted, found.handover.why) == (False, "training failed")
+        same = mend(refit=False)
+        assert np.array_equal(found.model.predict(CODED), same.model.predict(CODED))
+        assert any("too many rows" in note for note in found.notes)
+
+    @pytest.mark.parametrize("value", [0, "no", None])
+    def test_it_is_switched_on_or_off(self, value):
+        refused(UsageError, lambda: mend(refit=value), "refit")
+
+
 class TestNothingIsLeaked:
     @pytest.mark.parametrize(
         "options",
@@ -988,8 +1079,8 @@ class TestVerdict:
         checks = [accuracy if one.name == "accuracy" else one for one in mended.checks]
         found = replace(mended, checks=tuple(checks))
         assert (found.loss, found.verdict) == (verdict, verdict)
-        said = "accuracy has" in " ".join(reasons(found))
-        assert said == (verdict != "pass")
+        named = "accuracy has" in " ".join(reasons(found))
+        assert named == (verdict != "pass")
 
     def test_a_limit_that_is_not_met_fails(self):
         assert scripted({"share": 0.4}, {"share": 0.2}, limit=0.1).verdict == "fail"

@@ -157,7 +157,7 @@ class RepairAttempt:
     history: tuple[Step, ...]
     claim: int = LEAST_CLAIM
     recipe: Recipe | None = None
-    """Trains the model that was chosen on other rows."""
+    """Trains the model that was chosen on other rows; None where the original was kept."""
     chosen: tuple[int, int, str] | None = None
     """Of a sweep, the number, size and recipe of the step that was chosen."""
 

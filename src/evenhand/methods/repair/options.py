@@ -121,6 +121,7 @@ class RepairOptions:
         self._check_labelling()
         self._check_add(texts=texts)
         self._check_numbers()
+        check_flag("refit", self.refit)
         Workers(self.n_jobs)
         for name in ("test", "validate"):
             part = getattr(self, name)
@@ -175,6 +176,13 @@ class RepairOptions:
                 name="tolerance", value=shown, example=0.01
             )
             raise UsageError(message)
+
+
+def check_flag(name: str, value: Any) -> None:
+    """Refuse what is neither True nor False."""
+    if not isinstance(value, bool):
+        shown = clip(repr(value))
+        raise UsageError(messages.NOT_TRUE_OR_FALSE.format(name=name, value=shown))
 
 
 def is_whole(value: Any) -> bool:

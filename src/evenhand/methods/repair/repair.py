@@ -334,14 +334,12 @@ class _TableRepair:
 
         It is not handed over where it does not do over all inputs what the measured one did.
         """
-        if attempt.outcome != REPAIRED:
+        if attempt.recipe is None:
             return attempt.model, None
         job = run.job
-        # A function that trains one model over and over gives no second one.
-        recipe = None if attempt.model is run.original else attempt.recipe
         model, handover = handed_over(
             attempt.model,
-            recipe,
+            attempt.recipe,
             self.data,
             self.train,
             refit=self.options.refit,

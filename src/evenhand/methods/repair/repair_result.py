@@ -20,6 +20,7 @@ from evenhand.methods.repair.steps import (
     REPAIRED,
     RepairCheck,
     Step,
+    tolerated,
 )
 from evenhand.results.document import read_stop, spent_of, versions, worst_of
 from evenhand.results.evidence import Finding
@@ -267,14 +268,7 @@ class Repair(Evidence):
     @property
     def loss(self) -> Verdict:
         """Whether performance fell by no more than is tolerated, by the interval of its change."""
-        change = self.performance.change
-        if change is None or math.isnan(change.value):
-            return Verdict.UNDECIDED
-        if change.low >= -self.tolerance:
-            return Verdict.PASS
-        if change.high < -self.tolerance:
-            return Verdict.FAIL
-        return Verdict.UNDECIDED
+        return tolerated(self.performance.change, self.tolerance)
 
     @property
     def findings(self) -> tuple[Finding, ...]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from evenhand.methods.repair.change import PairedChange
 from evenhand.methods.repair.paired import fall_alone, paired
-from evenhand.statistics.estimate import Amount, Estimate
+from evenhand.statistics.estimate import Amount, Estimate, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -161,6 +161,23 @@ class RepairCheck:
             detail=table["detail"],
             about=tuple(table.get("about", ())),
         )
+
+
+def tolerated(change: Estimate | None, tolerance: float) -> Verdict:
+    """Return whether performance fell by no more than is tolerated: the whole interval counts.
+
+    >>> from evenhand.statistics.estimate import Amount
+    >>> change = Amount(0.0, -0.02, 0.02, 900, 0.95, "paired melded")
+    >>> tolerated(change, 0.03).value, tolerated(change, 0.01).value, tolerated(None, 0.01).value
+    ('pass', 'undecided', 'undecided')
+    """
+    if change is None or math.isnan(change.value):
+        return Verdict.UNDECIDED
+    if change.low >= -tolerance:
+        return Verdict.PASS
+    if change.high < -tolerance:
+        return Verdict.FAIL
+    return Verdict.UNDECIDED
 
 
 def judged(check: RepairCheck) -> str:

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 # Why the model that was measured is the one handed over.
 OFF = "switched off"
 NONE_HELD_BACK = "all rows"
-IN_PLACE = "trained in place"
 FAILED = "training failed"
 NO_HELP = "did not help"
 STOPPED = "interrupted"
@@ -96,7 +95,6 @@ class Handover:
 _REASONS = {
     OFF: messages.REFIT_OFF,
     NONE_HELD_BACK: messages.REFIT_NOT_NEEDED,
-    IN_PLACE: messages.REFIT_IN_PLACE,
     FAILED: messages.REFIT_FAILED,
     NO_HELP: messages.REFIT_NO_HELP,
     STOPPED: messages.REFIT_STOPPED,
@@ -105,7 +103,7 @@ _REASONS = {
 
 def handed_over(
     model: Any,
-    recipe: Recipe | None,
+    recipe: Recipe,
     everything: Sized,
     training: Sized,
     *,
@@ -119,7 +117,7 @@ def handed_over(
     model
         The repaired model that was measured.
     recipe
-        Trains it on other rows; None where it is trained in place, so that it cannot be.
+        Trains it on other rows.
     everything, training
         All rows that were given, and those that `model` was fitted on.
     notes
@@ -131,8 +129,6 @@ def handed_over(
         why = OFF
     elif measured == len(everything):
         why = NONE_HELD_BACK
-    elif recipe is None:
-        why = IN_PLACE
     else:
         try:
             new = recipe(everything)

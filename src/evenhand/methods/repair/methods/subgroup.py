@@ -140,7 +140,7 @@ def subgroup(
         wanted = grown(size, len(rows), len(job.train))
         return again.added(wanted, recipe, number).fitted(job.trainer)
 
-    return replace(found, recipe=train)
+    return replace(found, recipe=train if found.chosen else None)
 
 
 @dataclass(frozen=True, eq=False)

@@ -218,7 +218,7 @@ def _repaired(
     after = before if attempt.model is original else job.subject(attempt.model)
     checks = HeldOutTextChecks(job, before, after, wanted, unsure)
     found = _result(job, original, attempt, checks, given)
-    if not found.changed:
+    if attempt.recipe is None:
         return found
     model, handover = handed_over(
         attempt.model,
@@ -476,4 +476,4 @@ def _attempted(
         more, labels, _ = pool(aim, before, data.labels, add, size, rng, up=up)
         return everything.fitted(more, labels)
 
-    return replace(found, recipe=train)
+    return replace(found, recipe=train if found.chosen else None)
