@@ -832,13 +832,23 @@ class TestHandover:
             trained.append(len(rows))
             return LogisticRegression().fit(rows, labels)
 
-        rule = Rule((Condition("sex", low=1),))
-        found = mend(fit, method="subgroup", add=None, rule=rule, steps=3, tolerance=0.2)
+        people = CODES.decode(CODES.draw(2000, np.random.default_rng(0)))
+        granted = np.where(people["income"] + 30 * people["sex"] > 60, "yes", "no")
+        found = mend(
+            fit,
+            people,
+            granted,
+            method="subgroup",
+            add="borderline",
+            rule=Rule((Condition("sex", low=1),)),
+            steps=2,
+            tolerance=0.2,
+        )
         assert found.handover is not None
         assert found.handover.refitted
         assert found.handover.inputs is None  # a gap is one of people
         kept = next(step for step in found.history if step.kept)
-        assert trained[-1] == 800 + round(kept.added * 800 / 480)
+        assert trained[-1] == 2000 + round(kept.added * 2000 / 1200)
 
     def test_evened_is_of_a_model_of_all_rows(self):
         found = mend(method="evened", add=None)
