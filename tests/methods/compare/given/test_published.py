@@ -80,7 +80,7 @@ def test_predictions_with_the_same_scores_stand_in_the_same_place():
     assert alone["mended"].gain.value == pytest.approx(standing.gain.value)
 
 
-def test_nothing_has_an_interval_and_this_is_told():
+def test_nothing_has_an_interval_and_the_text_says_so():
     found = published()
     assert found.published
     assert not eh.compare(

@@ -137,8 +137,10 @@ def test_the_model_handed_over_is_the_same_recipe_on_all_texts(repaired):
     measured = mended(refit=False)
     assert measured.change == repaired.change
     assert measured.checks == repaired.checks
+    assert measured.handover is not None
     assert measured.handover.why == "switched off"
     handover = repaired.handover
+    assert handover is not None
     assert (handover.refitted, handover.rows, handover.measured) == (True, 800, 480)
     everyone = "the model handed over is the same recipe fitted on all 800"
     assert everyone in handover.sentence
