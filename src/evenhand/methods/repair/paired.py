@@ -90,7 +90,7 @@ def fall_alone(before: ArrayLike, after: ArrayLike, *, level: float) -> Amount:
 
     >>> fall = fall_alone([1, 0, 0, 1] * 100, [0, 0, 0, 1] * 100, level=0.95)
     >>> f"{fall.value} ({fall.low:.3f} to {fall.high:.3f})"
-    '0.25 (0.207 to 0.295)'
+    '0.25 (0.205 to 0.295)'
     """
     old, new = _columns(before, after)
     n = len(old)

@@ -186,7 +186,7 @@ def repair(
     >>> tree = DecisionTreeClassifier(max_depth=4)
     >>> found = repair(tree, people, granted, space=space, positive=True, tolerance=0.15)
     >>> found.before.value, found.after.value, found.region
-    (0.2, 0.0, 'good trade-off')
+    (0.186, 0.0, 'good trade-off')
 
     Here the true outcomes depend on sex, so that less discrimination means less accuracy, by 10
     points.
