@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 def run(options: Namespace) -> int:
     """Compare the predictions of a file, or the models of the checks of a configuration."""
     file = options.source
+    if options.points is not None:
+        return _published(options, file)
     if file is not None and str(file).lower().endswith(tuple(SUFFIXES)):
         return _recorded(options, file)
     from evenhand.cli.checks import run_plans
@@ -63,6 +65,39 @@ def _recorded(options: Namespace, file: str) -> int:
             **settings,
         )
     except DataError as error:
+        raise DataError(f"{file}: {error}") from error
+    code = finish(found, options.json)
+    return code if options.gate else 0
+
+
+def _published(options: Namespace, file: str | None) -> int:
+    """Compare the published scores of a file with the points of a published line."""
+    from evenhand.methods.compare.compare import compare
+
+    if file is None:
+        raise UsageError(
+            "--points needs a file of published scores; see evenhand compare --help"
+        )
+    for name in ("truth", "outcomes", "over", "baseline", "bias", "performance"):
+        if getattr(options, name) is not None:
+            raise UsageError(f"--points cannot be combined with --{name}; leave it out")
+    scores = read_frame(file)
+    need_columns(scores, ["name", "performance", "bias"], Path(file))
+    line = read_frame(options.points)
+    need_columns(line, ["performance", "bias"], Path(options.points))
+    names = [str(name) for name in scores["name"]]
+    repeated = [name for name in names if names.count(name) > 1]
+    if repeated:
+        raise DataError(f"{file}: the name {repeated[0]!r} stands in several rows")
+    points = zip(line["performance"], line["bias"], strict=True)
+    try:
+        found = compare(
+            performance=dict(zip(names, scores["performance"], strict=True)),
+            bias=dict(zip(names, scores["bias"], strict=True)),
+            baseline=list(points),
+            seed=options.seed,
+        )
+    except UsageError as error:
         raise DataError(f"{file}: {error}") from error
     code = finish(found, options.json)
     return code if options.gate else 0

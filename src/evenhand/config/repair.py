@@ -44,10 +44,20 @@ OF_TEXTS = (
     "rule",
     "test",
     "validate",
+    "refit",
     *_STOPPING,
 )
 """The keys that can be used where there is a [texts] table."""
-PASSED = ("method", "add", "patience", "validate", "draws", "support", *_STOPPING)
+PASSED = (
+    "method",
+    "add",
+    "patience",
+    "validate",
+    "draws",
+    "support",
+    "refit",
+    *_STOPPING,
+)
 """The keys that are passed to `repair` as they are written."""
 MODELS = (".skops", ".joblib", ".pkl", ".pickle")
 """The kinds of file that a model is written to."""

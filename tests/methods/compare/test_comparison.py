@@ -210,6 +210,7 @@ def test_the_file(found, tmp_path):
         "performance",
         "runs",
         "resampled",
+        "published",
         "versions",
         "notes",
         "spent",

@@ -25,12 +25,11 @@ from evenhand.cli.main import main
 from evenhand.config.file import Config
 from evenhand.config.repair import RepairFile, read_repair
 from evenhand.methods.repair.paired import paired
-from evenhand.methods.repair.repair_result import NO_HELP, NOTHING, REPAIRED, Repair
-from evenhand.methods.repair.steps import RepairCheck
+from evenhand.methods.repair.repair_result import Repair
+from evenhand.methods.repair.steps import NO_HELP, NOTHING, REPAIRED, RepairCheck
 from evenhand.runtime.budget import Spent
 from evenhand.runtime.errors import ConfigError, DataError, MissingExtra
 from evenhand.space.rule import Condition, Rule
-from evenhand.statistics.estimate import Estimate
 from tests.support.helpers import refused
 
 SUBJECT = '[subject]\nestimator = "model.joblib"\nallow_pickle = true\npositive = "yes"\n'
@@ -399,15 +398,25 @@ def test_what_is_missing_is_reported():
 def result(outcome: str = REPAIRED, before: int = 400, after: int = 10) -> Repair:
     hits = np.arange(2000)
     change = paired(hits < before, hits < after, level=0.95, population="all inputs")
-    good = Estimate.exact(9, 10)
+    rows = np.arange(1000)
+    truth = rows % 2
+    right = np.where(rows < 900, truth, 1 - truth)
+    accuracy = RepairCheck.right([right, right], truth, level=0.95, population="people")
+    comparisons = {}
+    if before:
+        comparisons["aim"] = eh.compare(
+            {"original": right, "repaired": right},
+            truth,
+            bias={"original": change.before, "repaired": change.after},
+        )
     return Repair(
         method="augment",
         over=("sex",),
         about=("sex",),
         outcome=outcome,
         change=change,
-        checks=(RepairCheck("accuracy", "performance", good, good),),
-        comparisons={},
+        checks=(accuracy,),
+        comparisons=comparisons,
         history=(),
         sizes={"training": 900, "test": 300},
         seed=0,

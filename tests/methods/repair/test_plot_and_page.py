@@ -30,9 +30,16 @@ from evenhand.methods.repair.change import PairedChange
 from evenhand.methods.repair.paired import paired
 from evenhand.methods.repair.plot import _LOOKS, RepairDisplay, ScorePanel
 from evenhand.methods.repair.plot_steps import Course
-from evenhand.methods.repair.repair_result import NO_HELP, NOTHING, REPAIRED, Repair
+from evenhand.methods.repair.repair_result import Repair
 from evenhand.methods.repair.section import STYLE, whole_section
-from evenhand.methods.repair.steps import RepairCheck, Step, judged
+from evenhand.methods.repair.steps import (
+    NO_HELP,
+    NOTHING,
+    REPAIRED,
+    RepairCheck,
+    Step,
+    judged,
+)
 from evenhand.runtime.budget import Spent
 from evenhand.runtime.errors import MissingExtra, UsageError
 from evenhand.space.rule import Condition, Rule

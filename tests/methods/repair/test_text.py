@@ -17,8 +17,8 @@ from sklearn.linear_model import LogisticRegression
 import evenhand as eh
 from evenhand.methods.repair.change import PairedChange
 from evenhand.methods.repair.paired import gap_change, paired
-from evenhand.methods.repair.repair_result import NO_HELP, NOTHING, REPAIRED, Repair
-from evenhand.methods.repair.steps import RepairCheck, Step
+from evenhand.methods.repair.repair_result import Repair
+from evenhand.methods.repair.steps import NO_HELP, NOTHING, REPAIRED, RepairCheck, Step
 from evenhand.methods.repair.text import render_repair, render_written, repair_lines
 from evenhand.runtime.budget import Spent
 from evenhand.space.rule import Condition, Rule

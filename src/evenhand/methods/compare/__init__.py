@@ -68,6 +68,17 @@ COMPARE = Verb(
             metavar="COLUMN",
         ),
         Option(
+            "points",
+            TEXT,
+            (
+                "points of a published line (columns performance and bias), for a file of published"
+                " scores (columns name, performance and bias)"
+            ),
+            metavar="FILE",
+            python=False,
+            toml=False,
+        ),
+        Option(
             "bias",
             TEXT,
             "spd, aod, aod-abs, eod, odds, fpr, di or error (default: spd)",

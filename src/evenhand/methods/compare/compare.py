@@ -44,13 +44,13 @@ LEAST_RESAMPLES = 100
 
 @COMPARE.options.checked
 def compare(
-    outcomes: Mapping[str, Any],
-    y_true: Any,
+    outcomes: Mapping[str, Any] | None = None,
+    y_true: Any = None,
     protected: Any = None,
     *,
-    baseline: str = "original",
+    baseline: str | Sequence[tuple[float, float]] = "original",
     bias: str | Metric | Callable[..., float] | Mapping[str, Any] = "spd",
-    performance: str | Metric | Callable[..., float] = "accuracy",
+    performance: str | Metric | Callable[..., float] | Mapping[str, float] = "accuracy",
     positive: Label | None = None,
     over: Sequence[str | Sequence[str]] | str | None = None,
     support: float = 0.0,
@@ -81,7 +81,8 @@ def compare(
         A protected column, a frame or mapping of several, or a list of those where each run has its
         own test set.
     baseline
-        The name of the original.
+        The name of the original; for published scores the points of the line, as (performance,
+        bias).
     bias
         "spd", "aod", "aod-abs", "eod", "odds", "fpr", "di" or "error"; a function of true labels,
         predicted labels and protected values that is larger the more biased they are (a difference
@@ -90,7 +91,10 @@ def compare(
         the line. A `Metric` is a function of counts, which is faster.
     performance
         "accuracy", "balanced accuracy", "f1" or "mcc"; the name of a scorer of scikit-learn; a
-        function like those for `bias`, or a `Metric`. Larger is better.
+        function like those for `bias`, or a `Metric`. Larger is better. Published scores by name
+        are compared without predictions: then `outcomes`, `y_true` and `protected` are left out,
+        `bias` has a number for each name, the original is called "original" or comes first, and
+        nothing has an interval.
     positive
         The favourable label, needed by eod, fpr, di and f1 where labels are not 0 and 1. Of more
         than two labels, the worst of each against the rest counts where none is given.
@@ -145,7 +149,12 @@ def compare(
     >>> found.region, found.baseline.label
     ({'less': 'win-win'}, 0)
     """
+    if isinstance(performance, Mapping):
+        given = {"outcomes": outcomes, "y_true": y_true, "protected": protected}
+        return _published(given, performance, bias, baseline, seed)
     _check(outcomes, baseline, level, test_size, line, repetitions, resamples)
+    assert isinstance(outcomes, Mapping)
+    assert isinstance(baseline, str)
     predictions = {baseline: outcomes[baseline], **outcomes}
     trials = Trials.of(predictions, y_true, protected, over=over, support=support)
     return compare_trials(
@@ -162,6 +171,23 @@ def compare(
         test_size=test_size,
         seed=seed,
     )
+
+
+def _published(
+    given: Mapping[str, Any],
+    performance: Mapping[str, float],
+    bias: Any,
+    baseline: Any,
+    seed: int,
+) -> Comparison:
+    """Compare published scores, where nothing was given that they cannot be combined with."""
+    from evenhand.methods.compare.given.published import compare_published
+
+    for option, value in given.items():
+        empty = isinstance(value, Mapping) and not value
+        if value is not None and not empty:
+            raise UsageError(messages.PUBLISHED_WITH_OUTCOMES.format(option=option))
+    return compare_published(performance, bias, baseline, seed=seed)
 
 
 def compare_trials(
@@ -312,7 +338,7 @@ def _resampled(
 
 def _check(
     outcomes: Any,
-    baseline: str,
+    baseline: Any,
     level: float,
     test_size: float,
     line: str,
@@ -322,7 +348,7 @@ def _check(
     """Refuse options that are unknown or out of range."""
     if not isinstance(outcomes, Mapping) or len(outcomes) < 2:
         raise UsageError(messages.TOO_FEW_OUTCOMES)
-    if baseline not in outcomes:
+    if not isinstance(baseline, str) or baseline not in outcomes:
         message = messages.BASELINE_NOT_AN_OUTCOME.format(
             baseline=clip(repr(baseline)),
             choices=nearest(baseline, outcomes),

@@ -160,6 +160,8 @@ class Comparison(Evidence):
     stop: StopReason = StopReason.COMPLETED
     resampled: bool = True
     """Whether intervals come from resamples of the same rows, or from runs with a test set each."""
+    published: bool = False
+    """Whether published scores were compared, without predictions: then nothing has an interval."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "standings", tuple(self.standings))
@@ -297,6 +299,7 @@ class Comparison(Evidence):
             "performance": self.performance,
             "runs": self.runs,
             "resampled": self.resampled,
+            "published": self.published,
         }
 
     @classmethod
@@ -325,6 +328,7 @@ class Comparison(Evidence):
             Baseline(**_read_line(table["baseline"])),
             **{key: table[key] for key in keys},
             stop=read_stop(table["stop"]),
+            published=table.get("published", False),
         )
 
     def __str__(self) -> str:

@@ -33,6 +33,37 @@ POSITIVE_IS_NEEDED = (
 )
 UNKNOWN_MITIGATION = "this comparison has no {name}; {choices}"
 
+# Errors: published scores
+
+TOO_FEW_PUBLISHED = (
+    "performance must hold the scores of the original and of a mitigation by name, at"
+    " least two"
+)
+PUBLISHED_WITH_OUTCOMES = (
+    "performance holds published scores, which cannot be combined with {option}; leave it"
+    " out"
+)
+PUBLISHED_BIAS = (
+    "bias = {bias} must hold a number for each name, as performance does: without predictions none"
+    " is computed"
+)
+PUBLISHED_SCORE_MISSING = "{option} has no score for {name}; give one for each name"
+PUBLISHED_NOT_A_NUMBER = (
+    "{option} of {name} is {value}; published scores are numbers, without intervals"
+)
+POINT_OF_THE_LINE = "baseline"
+BASELINE_NOT_POINTS = (
+    "baseline = {baseline} must be points of the line for published scores, such as [(0.8, 0.5),"
+    " (0.5, 0)]: performance and bias of each"
+)
+BASELINE_POINT = (
+    "baseline has {point}; give performance and bias of each point, as (0.5, 0)"
+)
+LINE_WITHOUT_EXTENT = (
+    "baseline leads nowhere from the original {name}: give a point with less performance and one"
+    " with less bias"
+)
+
 # Errors: a check of a configuration
 
 CHECK_NEEDS_ROWS = (
@@ -203,6 +234,10 @@ GROUPS_LEFT_OUT = "{features}: {number} small groups were left out"
 WEAK_RUNS = (
     "in {weak} of {total} runs blind overwriting was at least as right as the original"
 )
+SCORES_TAKEN_AS_EXACT = (
+    "the scores are published ones without intervals, and are taken as exact: how sure the regions"
+    " are is not known"
+)
 BIAS_TAKEN_AS_EXACT = "the bias of {names} came without an interval and is taken as exact"
 BIASES_HOLD_TOGETHER = (
     "the intervals of the biases given hold together at a level of at least {level}"
@@ -219,6 +254,7 @@ PEOPLE_OF_THE_TEST_SET = "people like those of the test set"
 NEW_SPLITS = "new splits of this data"
 RUNS_LIKE_THESE = "runs like these"
 BOOTSTRAP = "bootstrap"
+GIVEN = "given"
 CORRECTED_T = "corrected t over splits"
 SIMULTANEOUS = "{method}, simultaneous over {names}"
 
@@ -237,9 +273,14 @@ ABOUT = (
     "{mitigations} against blind overwriting of {original}: {performance} and {bias},"
     " {sample} ({level} level)"
 )
+ABOUT_PUBLISHED = (
+    "{mitigations} against blind overwriting of {original}: published scores without"
+    " intervals"
+)
 ROWS = "{rows} rows"
 RUNS_ON_THE_SAME_ROWS = "{runs} runs on the same {rows} rows"
 RUNS_WITH_TEST_SETS = "{runs} runs, each with a test set of its own"
+NO_INTERVALS = "intervals: none"
 INTERVALS = "intervals: {method}"
 INTERVALS_OF_POPULATION = "intervals: {method}; population: {population}"
 ORIGINAL = "{name}: {performance} {performance_score}, {bias} {bias_score}"
@@ -249,6 +290,7 @@ ORIGINAL = "{name}: {performance} {performance_score}, {bias} {bias_score}"
 BASELINE_OF_RANDOM_LABELS = (
     "baseline: predictions overwritten with labels at random; {method}"
 )
+BASELINE_OF_POINTS = "baseline: {points} published points"
 BASELINE_OF_A_LABEL = "baseline: predictions overwritten with {label}; {method}"
 BASELINE_OF_A_STRATEGY = (
     "baseline: predictions overwritten with {label}, the label of the {strategy} line;"

@@ -19,7 +19,7 @@ from evenhand.methods.compare.regions import (
     OverwritingLine,
     Plane,
 )
-from evenhand.methods.compare.text import about, intervals_text, sampled
+from evenhand.methods.compare.text import about, intervals_of, sampled
 from evenhand.report.canvas import (
     BLUE,
     GREEN,
@@ -124,7 +124,7 @@ class TradeoffDisplay(Display):
         performance, bias = comparison.start
         baseline = comparison.baseline
         points = zip(baseline.degrees, baseline.bias, baseline.performance, strict=True)
-        defined = [point for point in points if not any(map(math.isnan, point))]
+        defined = [point for point in points if not any(map(math.isnan, point[1:]))]
         marks = []
         for standing in comparison.standings:
             mark = Mark(
@@ -134,10 +134,9 @@ class TradeoffDisplay(Display):
                 standing.verdict,
             )
             marks.append(mark)
-        population = performance.population or bias.population
         return cls(
             title=about(comparison),
-            note=intervals_text(performance.method, population),
+            note=intervals_of(comparison),
             axes=(comparison.bias, comparison.performance),
             percent=(not isinstance(bias, Amount), not isinstance(performance, Amount)),
             start=Mark(comparison.original, span(bias), span(performance)),
@@ -461,9 +460,9 @@ def _write(ax: Any, display: TradeoffDisplay, line: OverwritingLine) -> None:
         labels.beside(label, mark.place, fontsize=9)
     original = literal(display.start.label, 30)
     labels.beside(original, display.start.place, fontsize=9, fontweight="bold")
-    for degree, bias, performance in (display.line[0], display.line[-1]):
-        degree_text = number_text.percent_figures(degree)
-        labels.beside(degree_text, (bias, performance), fontsize=8, color=BLUE)
+    ends = (display.line[0], display.line[-1])
+    for degree, *place in (end for end in ends if not math.isnan(end[0])):
+        labels.beside(number_text.percent_figures(degree), place, fontsize=8, color=BLUE)
     plane = Plane(display.start.place, line)
     for code, corner in _CORNERS.items():
         labels.inside(REGIONS[code], plane.regions, code, corner)

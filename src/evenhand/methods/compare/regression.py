@@ -18,9 +18,11 @@ from evenhand.methods.compare.axes import measured
 from evenhand.methods.compare.compare import LEAST_RESAMPLES, check_whole, notes_on_original
 from evenhand.methods.compare.comparison import Baseline
 from evenhand.methods.compare.regions import DEGREES
+from evenhand.methods.compare.resampling import together
 from evenhand.methods.compare.standings import IntervalMethod, Scores, check_original, judge
 from evenhand.runtime.errors import DataError, UsageError, clip
 from evenhand.runtime.random_streams import stream
+from evenhand.statistics.estimate import Amount
 from evenhand.statistics.intervals import check_level
 
 if TYPE_CHECKING:
@@ -107,6 +109,49 @@ def compare_numbers(
         runs=1,
     )
     return replace(found, notes=[*elsewhere.notes, *notes_on_original(found)])
+
+
+def r2_change(
+    truth: ArrayLike,
+    before: ArrayLike,
+    after: ArrayLike,
+    *,
+    level: float,
+    resamples: int = 2_000,
+    seed: int = 0,
+) -> Amount | None:
+    """Return how R² changed from one regressor to another on the same rows, by resampling them.
+
+    None where all true values are alike, so that there is no R².
+
+    >>> truth = np.arange(100.0)
+    >>> change = r2_change(truth, truth + 20 * np.sin(truth), truth + np.cos(truth), level=0.95)
+    >>> f"{change.value:.2f}", change.low > 0
+    ('0.24', True)
+    """
+    true = _numbers("truth", truth)
+    if not len(true) or true.min() == true.max():
+        return None
+    columns = _predicted_columns({"before": before, "after": after}, true)
+    squares = _squares(true, columns)
+    point = _risen(squares.mean(axis=0, keepdims=True))
+    risen = _risen(_resampled(squares, resamples, seed))
+    known = risen[~np.isnan(risen)]
+    low, high = together(point, known[:, None], check_level(level))
+    return Amount(
+        value=float(point[0]),
+        low=float(low[0]),
+        high=float(high[0]),
+        n=len(true),
+        level=level,
+        method=messages.BOOTSTRAP,
+    )
+
+
+def _risen(means: Floats) -> Floats:
+    """Return by how much R² of the second name exceeds that of the first, from means of squares."""
+    r2 = _scores(means, (0.0, 1.0)).performance
+    return np.asarray(r2[:, 1] - r2[:, 0])
 
 
 def _predicted_columns(

@@ -120,6 +120,10 @@ def about(comparison: Comparison, mitigations: str = "") -> str:
         mitigations = names[0]
     elif not mitigations:
         mitigations = messages.MITIGATIONS.format(number=number_text.count(len(names)))
+    if comparison.published:
+        return messages.ABOUT_PUBLISHED.format(
+            mitigations=mitigations, original=comparison.original
+        )
     return messages.ABOUT.format(
         mitigations=mitigations,
         original=comparison.original,
@@ -212,8 +216,7 @@ def _comparison_lines(
     performance, bias = comparison.start
     yield Line(about(comparison))
     yield Line(_baseline(comparison.baseline))
-    population = performance.population or bias.population
-    yield Line(intervals_text(performance.method, population))
+    yield Line(intervals_of(comparison))
     original = messages.ORIGINAL.format(
         name=comparison.original,
         performance=comparison.performance,
@@ -232,6 +235,9 @@ def _comparison_lines(
 def _baseline(line: Baseline) -> str:
     """Return what predictions are overwritten with, and how the line is computed."""
     method = _METHODS.get(line.method, line.method)
+    if line.method == messages.GIVEN:
+        points = number_text.count(len(line.bias))
+        return messages.BASELINE_OF_POINTS.format(points=points)
     if line.label is None:
         return messages.BASELINE_OF_RANDOM_LABELS.format(method=method)
     if line.strategy == "mean":
@@ -247,6 +253,14 @@ def _baseline(line: Baseline) -> str:
         strategy=line.strategy,
         method=method,
     )
+
+
+def intervals_of(comparison: Comparison) -> str:
+    """Return how the intervals of a comparison were found; of published scores there are none."""
+    if comparison.published:
+        return messages.NO_INTERVALS
+    performance, bias = comparison.start
+    return intervals_text(performance.method, performance.population or bias.population)
 
 
 def intervals_text(method: str, population: str) -> str:
@@ -299,6 +313,8 @@ def _area(standing: Standing) -> str:
 def _gain(standing: Standing) -> str:
     gain = standing.gain
     value = number_text.decimal(gain.value)
+    if gain.low == gain.high and not gain.n:
+        return value
     interval = number_text.decimal_between(gain.low, gain.high)
     return f"{value} ({interval})"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from evenhand.runtime.options import (
     ANY,
     FEATURES,
+    FLAG,
     LABEL,
     NUMBER,
     TEXT,
@@ -101,6 +102,12 @@ REPAIR = Verb(
             "test",
             _TEST,
             "the share of rows held out, or a file of other rows",
+            command=False,
+        ),
+        Option(
+            "refit",
+            FLAG,
+            "whether the model handed over is fitted on all rows (default: true)",
             command=False,
         ),
         Option("positive", LABEL, "the favourable outcome", command=False),

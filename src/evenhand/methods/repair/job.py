@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand.methods.repair import messages
-from evenhand.methods.repair.repair_result import NO_HELP, REPAIRED
+from evenhand.methods.repair.steps import NO_HELP, REPAIRED
 from evenhand.runtime import number_text
 from evenhand.runtime.budget import Spent
 from evenhand.runtime.random_streams import stream
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from evenhand.methods.repair.change import PairedChange
+    from evenhand.methods.repair.claims.handover import Recipe
     from evenhand.methods.repair.rows import LabelledRows
     from evenhand.methods.repair.steps import Step
     from evenhand.methods.repair.training import Trainer
@@ -155,6 +156,10 @@ class RepairAttempt:
     model: Any
     history: tuple[Step, ...]
     claim: int = LEAST_CLAIM
+    recipe: Recipe | None = None
+    """Trains the model that was chosen on other rows; None where the original was kept."""
+    chosen: tuple[int, int, str] | None = None
+    """Of a sweep, the number, size and recipe of the step that was chosen."""
 
     @property
     def advice(self) -> list[str]:
@@ -244,7 +249,16 @@ def sweep(
                 plan += _between(tried, history)
     except KeyboardInterrupt:
         interrupted(history, notes)
-    return _smallest_gap(original, history, models)
+    return _smallest_gap(original, tried, history, models)
+
+
+def grown(size: int, rows: int, training: int) -> int:
+    """Return how many are added to so many rows where a size was chosen for the training rows.
+
+    >>> grown(60, 1000, 600)
+    100
+    """
+    return max(1, round(size * rows / training))
 
 
 def why_not(
@@ -297,7 +311,7 @@ def _best(history: Sequence[Step]) -> int | None:
 
 
 def _smallest_gap(
-    original: Any, history: Sequence[Step], models: Sequence[Any]
+    original: Any, tried: Plan, history: Sequence[Step], models: Sequence[Any]
 ) -> RepairAttempt:
     """Keep the model with the smallest gap of those not ruled out, or else the original."""
     best = _best(history)
@@ -310,4 +324,6 @@ def _smallest_gap(
             steps.append(replace(step, kept=False, why=why))
         else:
             steps.append(step)
-    return RepairAttempt(REPAIRED, models[best], tuple(steps))
+    size, recipe = tried[best]
+    chosen = (history[best].number, size, recipe)
+    return RepairAttempt(REPAIRED, models[best], tuple(steps), chosen=chosen)

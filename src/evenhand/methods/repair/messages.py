@@ -55,6 +55,7 @@ ADD_UNKNOWN = "add = {add} is unknown; {choices}"
 AGAINST_UNKNOWN = "against = {against} is unknown; {choices}"
 NOT_A_WHOLE_NUMBER = "{name} = {value} must be a whole number of {least} or more"
 NOT_A_NUMBER = "{name} = {value} must be a number of 0 or more, such as {example}"
+NOT_TRUE_OR_FALSE = "{name} = {value} must be True or False"
 NOT_A_SHARE = "{name} = {value} must be a share of the rows between 0 and 1, such as 0.2"
 WITHOUT_NOT_A_LIST = "without = {without} must be a list of terms, such as ['black']"
 RULE_WITHOUT_SUBGROUP = (
@@ -197,6 +198,7 @@ NOTHING_LEFT_TO_LOWER = (
 )
 SHARE_ROSE = "the share rose"
 SHARE_DID_NOT_SURELY_FALL = "the share did not surely fall"
+ESTIMATE_DID_NOT_FALL = "the estimated share did not fall"
 LOOKS_DO_NOT_RISE = (
     "looks = {looks} must be rising numbers of draws, for example [1000, 4000]"
 )
@@ -326,6 +328,7 @@ OTHER_TERMS_NOT_COMPARED = "other terms were not compared: {error}"
 # A repair as text (text.py)
 
 SHARE_OF_INPUTS = "share of discriminatory inputs"
+SHARE_OF_PEOPLE = "share of held-out people with another outcome"
 GAP_OF_SUBGROUP = "gap between the subgroup and others"
 SCORE_UNCHANGED = "{score}: {before}"
 SCORE_BEFORE_AND_AFTER = "{score}: {before} before, {after} after; {part}"
@@ -339,7 +342,7 @@ WHAT_WAS_REPAIRED = "what was repaired"
 UNDER_LIMIT = "the score after is under the limit of {limit}"
 NOT_UNDER_LIMIT = "the score after is not under the limit of {limit}"
 PERHAPS_NOT_UNDER_LIMIT = "the score after may not be under the limit of {limit}"
-CHANGE_TOO_SMALL = "the change is too small to tell on inputs that no step has used"
+CHANGE_TOO_SMALL = "the change is too small to tell on rows or inputs that no step has used"
 NO_BETTER_THAN_OVERWRITING = (
     "it is no better than giving up as much accuracy by blindly overwriting predictions"
 )
@@ -388,11 +391,25 @@ LOAD_WITH_SKOPS_TRUSTED = "load it with: skops.io.load({file}, trusted={types})"
 TEST_SKOPS = "test it with: [subject] estimator = {file}"
 TEST_SKOPS_TRUSTED = "test it with: [subject] estimator = {file}, trusted = {types}"
 
-# The claim (repair_result.py)
+# The model handed over, and the claim (claims, repair_result.py)
 
-CLAIM = "{about}: {what} {moved} from {before} to {after} ({part}); {performance}; {region}"
+REFITTED = (
+    "figures are of the model fitted on {measured} rows; the model handed over is the same recipe"
+    " fitted on all {rows}"
+)
+REFITTED_WITH_SHARE = "{sentence}, which discriminates against {share} of all inputs"
+NOT_REFITTED = "handed over is the model that was measured, of {measured} rows: {why}"
+REFIT_OFF = "refit is off"
+REFIT_NOT_NEEDED = "there are no other rows"
+REFIT_NO_HELP = "fitted on all rows, it discriminates against {share} of all inputs"
+REFIT_FAILED = "on all rows the training failed"
+REFIT_STOPPED = "fitting it on all rows was interrupted"
+REFIT_ERROR = "the model could not be fitted on all rows: {error}"
+CLAIM = "{about}: {what} {moved} from {before} to {after} ({part}){beside}; {performance}; {region}"
 THE_GAP = "the gap"
+THE_PEOPLE = "the share of held-out people with another outcome"
 THE_SHARE = "the share of discriminatory inputs"
+BESIDE_OF_INPUTS = ", of all inputs from {before} to {after}"
 MAY_HAVE_RISEN = "may have risen"
 MAY_HAVE_FALLEN = "may have fallen"
 ACCURACY_FROM_TO = "accuracy {before} to {after}"
@@ -413,9 +430,9 @@ DISCRIMINATION_ROSE = (
     "discrimination over {features} has clearly risen, from {before} to {after}; repair {together}"
     " together"
 )
-DISCRIMINATION_OF_PEOPLE_ROSE = (
-    "of held-out people, more now get another outcome with another {features} alone: from"
-    " {before} to {after}"
+DISCRIMINATION_BESIDE_ROSE = (
+    "of {whom}, more now get another outcome with another {features} alone: from {before} to"
+    " {after}"
 )
 NO_MODEL_TO_SAVE = (
     "this repair was read from JSON, which holds no model; save it where it was made"
@@ -431,6 +448,7 @@ MODEL_UNCHANGED = "the model was left as it is, so there is nothing to compare"
 NOT_COMPARED = "this repair was not compared with blind overwriting"
 NO_STEPS = "no model was trained again"
 ABOUT_AIM = "what the repair is about"
+ABOUT_INPUTS = "all inputs"
 ABOUT_PEOPLE = "held-out people"
 ABOUT_OTHER_FEATURES = "other protected features"
 SCORE_ON_HELD_OUT_ROWS = "score on held-out rows"

@@ -42,6 +42,7 @@ FOR_TEXTS = (
     "tolerance",
     "test",
     "validate",
+    "refit",
 )
 SHARED = ("limit", "level", "seed", "progress")
 RECORDED = (
@@ -54,6 +55,7 @@ RECORDED = (
     "draws",
     "support",
     "level",
+    "refit",
 )
 """Options that a result records where they are not the usual ones."""
 
@@ -82,6 +84,7 @@ class RepairOptions:
     draws: int | None = None
     budget: Budget | None = None
     support: float = 0.05
+    refit: bool = True
     seed: int = 0
     n_jobs: int = 1
 
@@ -118,6 +121,7 @@ class RepairOptions:
         self._check_labelling()
         self._check_add(texts=texts)
         self._check_numbers()
+        check_flag("refit", self.refit)
         Workers(self.n_jobs)
         for name in ("test", "validate"):
             part = getattr(self, name)
@@ -172,6 +176,13 @@ class RepairOptions:
                 name="tolerance", value=shown, example=0.01
             )
             raise UsageError(message)
+
+
+def check_flag(name: str, value: Any) -> None:
+    """Refuse what is neither True nor False."""
+    if not isinstance(value, bool):
+        shown = clip(repr(value))
+        raise UsageError(messages.NOT_TRUE_OR_FALSE.format(name=name, value=shown))
 
 
 def is_whole(value: Any) -> bool:

@@ -87,6 +87,24 @@ def paired(
     return _change(means, n, limits, level, population, methods)
 
 
+def fall_alone(before: ArrayLike, after: ArrayLike, *, level: float) -> Amount:
+    """Return how far a share of hits fell, with limits that need hold together with no others.
+
+    They are narrower than those of `paired`, whose four intervals hold together.
+
+    >>> fall = fall_alone([1, 0, 0, 1] * 100, [0, 0, 0, 1] * 100, level=0.95)
+    >>> f"{fall.value} ({fall.low:.3f} to {fall.high:.3f})"
+    '0.25 (0.205 to 0.295)'
+    """
+    old, new = _columns(before, after)
+    n = len(old)
+    tail = (1 - check_level(level)) / 2
+    fall = float(old.mean() - new.mean()) if n else 0.0
+    gone, come = _turned(old, new)
+    low, high = _around(fall, _fall_of_hits(gone, come, n, tail))
+    return Amount(fall, low, high, n, level, "paired melded")
+
+
 def gap_change(
     before: ArrayLike, after: ArrayLike, inside: ArrayLike, *, level: float, population: str
 ) -> PairedChange:

@@ -64,6 +64,7 @@ DRAWINGS = ("change", "history", "trade-off")
 """What can be drawn of a repair."""
 HEADINGS = {
     "aim": messages.ABOUT_AIM,
+    "inputs": messages.ABOUT_INPUTS,
     "people": messages.ABOUT_PEOPLE,
     "other": messages.ABOUT_OTHER_FEATURES,
     "subgroup": "worst subgroup",
@@ -147,8 +148,8 @@ class RepairDisplay(Display):
     >>> from evenhand.runtime.budget import Spent
     >>> from evenhand.statistics.estimate import Estimate
     >>> from evenhand.methods.repair.change import PairedChange
-    >>> from evenhand.methods.repair.repair_result import NO_HELP, Repair
-    >>> from evenhand.methods.repair.steps import RepairCheck
+    >>> from evenhand.methods.repair.repair_result import Repair
+    >>> from evenhand.methods.repair.steps import NO_HELP, RepairCheck
     >>> tenth = Estimate.exact(2, 20)
     >>> check = RepairCheck("sex", "aim", tenth, tenth)
     >>> found = {"outcome": NO_HELP, "change": PairedChange.none(tenth), "checks": (check,)}
@@ -260,6 +261,7 @@ def _panels(repair: Repair) -> tuple[ScorePanel, ...]:
     aim = aim_of(repair)
     sorts = {
         "aim": aim,
+        "inputs": SHARES,
         "people": aim,
         "other": SHARES,
         "performance": messages.SCORE_ON_HELD_OUT_ROWS,

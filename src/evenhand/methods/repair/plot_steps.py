@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     Entry = tuple[dict[str, Any], str]
 
 SHARES = messages.SHARE_OF_INPUTS
+PEOPLE = messages.SHARE_OF_PEOPLE
 GAPS = messages.GAP_BETWEEN_GROUPS
 POINT = {"linestyle": "", "markersize": 7}
 _CHOSEN = {"color": BLUE, "linewidth": 1.2, "linestyle": "--"}
@@ -76,7 +77,12 @@ def name_of(check: RepairCheck) -> str:
 
 
 def aim_of(repair: Repair) -> str:
-    """Return what the score is that a repair is about: a share of inputs, or a gap."""
+    """Return what the score is that a repair is about: a share of people or inputs, or a gap."""
+    return steps_of(repair) if repair.inputs is None else PEOPLE
+
+
+def steps_of(repair: Repair) -> str:
+    """Return what the score is by which steps are judged: a share of inputs, or a gap."""
     return SHARES if isinstance(repair.about, tuple) else GAPS
 
 
@@ -107,7 +113,7 @@ def courses_of(repair: Repair) -> tuple[Course, ...]:
     if not math.isnan(start.value):
         original = start.value
     score = Course(
-        score=aim_of(repair),
+        score=steps_of(repair),
         axis="",
         dots=tuple(_score_dot(step) for step in steps),
         percent=not isinstance(start, Amount),

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from evenhand.methods.repair import REPAIR, messages
 from evenhand.methods.repair.change import PairedChange
+from evenhand.methods.repair.claims.handover import handed_over
 from evenhand.methods.repair.job import RepairAttempt, RepairJob
 from evenhand.methods.repair.methods.augment import augment, first_look
 from evenhand.methods.repair.options import (
@@ -19,9 +20,9 @@ from evenhand.methods.repair.options import (
     texts,
 )
 from evenhand.methods.repair.paired import gap_change
-from evenhand.methods.repair.repair_result import NOTHING, REPAIRED, Repair
+from evenhand.methods.repair.repair_result import Repair
 from evenhand.methods.repair.rows import LabelledRows, split
-from evenhand.methods.repair.steps import ALL
+from evenhand.methods.repair.steps import ALL, NOTHING, REPAIRED
 from evenhand.methods.repair.training import (
     Trainer,
     are_numbers,
@@ -30,7 +31,7 @@ from evenhand.methods.repair.training import (
     predicts_numbers,
     unseen_levels_explained,
 )
-from evenhand.methods.repair.verification import HeldOutChecks, claimed
+from evenhand.methods.repair.verification import Claim, HeldOutChecks, claimed
 from evenhand.runtime.budget import Meter, checked_budget
 from evenhand.runtime.errors import UsageError
 from evenhand.runtime.progress import progress_bar
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from os import PathLike
 
+    from evenhand.methods.repair.claims.handover import Handover
     from evenhand.results.result import Result
     from evenhand.runtime.budget import Budget
     from evenhand.space.feature_sets import Over
@@ -81,6 +83,7 @@ def repair(
     draws: int | None = None,
     budget: Budget | None = None,
     support: float = 0.05,
+    refit: bool = True,
     lexicon: Lexicon | dict[str, Any] | str | PathLike[str] | None = None,
     without: Sequence[str] | str = (),
     seed: int = 0,
@@ -105,10 +108,11 @@ def repair(
         What an input can be, and the features that outcomes should not depend on, taken together;
         by default all that are protected.
     method
-        ``"augment"``: Aequitas's Algorithm 5, which adds a growing share of inputs. ``"aequitas"``:
-        the same exactly as published. ``"subgroup"``: for the subgroup of a `rule` that is treated
-        differently, by default the worst that `mine` finds (TestSGD). ``"evened"``: no training;
-        the model is asked about all variants (see `Evened`).
+        ``"augment"``: Aequitas's Algorithm 5, with steps that are kept only where the share clearly
+        fell. ``"aequitas"``: the same as published, which keeps any fall of the estimate.
+        ``"subgroup"``: for the subgroup of a `rule` that is treated differently, by default the
+        worst that `mine` finds (TestSGD). ``"evened"``: no training; the model is asked about all
+        variants (see `Evened`).
     labelling
         Of generated inputs: ``"vote"`` of several classifiers; ``"majority"`` of the model's
         outcomes over the variants; the ``"advantaged"`` or ``"disadvantaged"`` variant's;
@@ -142,14 +146,18 @@ def repair(
         What the search for discriminatory inputs may spend.
     support
         The least share of rows in a subgroup that is mined.
+    refit
+        Whether the model that is handed over is fitted on all rows of `X`, by the same recipe as
+        the one that was measured; rows given as `test` or `validate` stay out.
     lexicon, without
         For texts, as for `mine_text`.
 
     Returns
     -------
     Repair
-        The repaired model with the evidence: the claim, what else changed, and every step. Where
-        nothing helped, `model` is the original one.
+        The repaired model with the evidence: the claim, what else changed, and every step. Scores
+        are of the model fitted on the training part of the rows, and `model` is the same recipe
+        fitted on all. Where nothing helped, `model` is the original one.
 
     Raises
     ------
@@ -178,7 +186,7 @@ def repair(
     >>> tree = DecisionTreeClassifier(max_depth=4)
     >>> found = repair(tree, people, granted, space=space, positive=True, tolerance=0.15)
     >>> found.before.value, found.after.value, found.region
-    (0.2, 0.0, 'good trade-off')
+    (0.186, 0.0, 'good trade-off')
 
     Here the true outcomes depend on sex, so that less discrimination means less accuracy, by 10
     points.
@@ -240,9 +248,9 @@ class _TableRepair:
         before.need_deterministic(self.train.points[:CHECKED])
         job.notes.extend(notes_on_weights(self.trainer, self.train, original))
         run = RepairRun(job, original, before, self.options, self.held)
-        about, attempt, change = run.attempted()
+        about, attempt, claim = run.attempted()
         job.notes.extend(attempt.advice)
-        return self._result(run, about, attempt, change)
+        return self._result(run, about, attempt, claim)
 
     def _job(self, original: Any, meter: Meter) -> RepairJob:
         """Return what all steps share, after a look at what the original model predicts."""
@@ -273,7 +281,7 @@ class _TableRepair:
         )
 
     def _result(
-        self, run: RepairRun, about: About, attempt: RepairAttempt, change: PairedChange
+        self, run: RepairRun, about: About, attempt: RepairAttempt, claim: Claim
     ) -> Repair:
         """Check the repaired model on held-out rows, and return all evidence."""
         options = self.options
@@ -283,7 +291,7 @@ class _TableRepair:
             after=run.after(attempt),
             names=self.names,
             test=self.held,
-            change=change,
+            claim=claim,
             level=options.level,
             seed=options.seed,
             regression=job.trainer.regression,
@@ -294,13 +302,14 @@ class _TableRepair:
             checks, comparisons = held_out.of_repaired(aim)
         else:
             checks, comparisons = held_out.of_unchanged(aim)
+        model, handover = self._handed_over(run, attempt, claim)
         notes = [*job.notes, *unseen_notes(self.data.space, [self.names])]
         return Repair(
             method=options.method,
             over=self.names,
             about=about,
             outcome=attempt.outcome,
-            change=change,
+            change=claim.change,
             checks=checks,
             comparisons=comparisons,
             history=attempt.history,
@@ -313,9 +322,44 @@ class _TableRepair:
             notes=tuple(dict.fromkeys(notes)),
             options=options.recorded,
             space=self.data.space.to_dict(),
-            model=attempt.model,
+            handover=handover,
+            model=model,
             original=run.original,
         )
+
+    def _handed_over(
+        self, run: RepairRun, attempt: RepairAttempt, claim: Claim
+    ) -> tuple[Any, Handover | None]:
+        """Return the repaired model, fitted on all rows where that is wanted, and what it is.
+
+        It is not handed over where it does not do over all inputs what the measured one did.
+        """
+        if attempt.recipe is None:
+            return attempt.model, None
+        job = run.job
+        model, handover = handed_over(
+            attempt.model,
+            attempt.recipe,
+            self.data,
+            self.train,
+            refit=self.options.refit,
+            notes=job.notes,
+        )
+        if not handover.refitted or self.options.method == "subgroup":
+            return model, handover
+        # Inputs have no part in the training, so the claim can be checked of this model as well.
+        inputs = claim.inputs or claim.change
+        change = claimed(
+            run.before,
+            job.subject(model),
+            job.names,
+            attempt.claim,
+            level=job.level,
+            seed=job.seed,
+        )
+        if change.verdict in (inputs.verdict, "fell"):
+            return model, replace(handover, inputs=change.after)
+        return attempt.model, handover.taken_back(change.after)
 
     @property
     def _sizes(self) -> dict[str, int]:
@@ -336,20 +380,21 @@ class RepairRun:
     options: RepairOptions
     held: LabelledRows
 
-    def attempted(self) -> tuple[About, RepairAttempt, PairedChange]:
+    def attempted(self) -> tuple[About, RepairAttempt, Claim]:
         """Return what it is about, how it ended, and what it changed on what no step has used."""
         if self.options.method == "subgroup":
             return self._subgroup()
         attempt = self._evened() if self.options.method == "evened" else self._augmented()
-        change = claimed(
+        claim = Claim.of(
             self.before,
             self.after(attempt),
             self.job.names,
+            self.held.points,
             attempt.claim,
             level=self.job.level,
             seed=self.job.seed,
         )
-        return self.job.names, attempt, change
+        return self.job.names, attempt, claim
 
     def after(self, attempt: RepairAttempt) -> Subject:
         """Return the repaired model as a subject: the same as before, where it is."""
@@ -360,8 +405,9 @@ class RepairRun:
     def _augmented(self) -> RepairAttempt:
         add = self.options.add or "both"
         patience = self.options.patience
-        if self.options.method == "aequitas":
-            # As published: inputs one by one, and the first step that does not help is the last.
+        published = self.options.method == "aequitas"
+        if published:
+            # Inputs one by one, and the first step that does not help is the last.
             add = "found"
             patience = 0
         return augment(
@@ -372,6 +418,7 @@ class RepairRun:
             patience=patience,
             draws=self.options.draws,
             budget=self.options.budget,
+            published=published,
         )
 
     def _evened(self) -> RepairAttempt:
@@ -388,9 +435,14 @@ class RepairRun:
             return RepairAttempt(NOTHING, self.original, (), first.claim)
         model = Evened(self.original, self.job.space, list(self.job.names))
         self.job.notes.append(messages.COST_OF_EVENED.format(cost=model.cost))
-        return RepairAttempt(REPAIRED, model, (), first.claim)
 
-    def _subgroup(self) -> tuple[About, RepairAttempt, PairedChange]:
+        def train(rows: LabelledRows) -> Any:
+            new = rows.fitted(self.job.trainer)
+            return Evened(new, self.job.space, list(self.job.names))
+
+        return RepairAttempt(REPAIRED, model, (), first.claim, train)
+
+    def _subgroup(self) -> tuple[About, RepairAttempt, Claim]:
         from evenhand.methods.repair.methods import subgroup  # imported where it is used
 
         rule, unsure = subgroup.rule_of(
@@ -398,7 +450,7 @@ class RepairRun:
         )
         if unsure is not None:
             attempt = RepairAttempt(NOTHING, self.original, ())
-            return rule, attempt, PairedChange.none(unsure)
+            return rule, attempt, Claim(PairedChange.none(unsure))
         assert isinstance(rule, Rule)
         attempt = subgroup.subgroup(
             self.job, self.original, rule, add=self.options.add, steps=self.options.steps
@@ -414,7 +466,7 @@ class RepairRun:
             level=self.job.level,
             population=messages.POPULATION_HELD_OUT_NEIGHBOURS,
         )
-        return rule, attempt, change
+        return rule, attempt, Claim(change)
 
 
 def _name_of_aim(about: About, names: tuple[str, ...]) -> str:

@@ -10,7 +10,18 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from evenhand.methods.compare.comparison import BETTER, Comparison
 from evenhand.methods.repair import messages
 from evenhand.methods.repair.change import PairedChange
-from evenhand.methods.repair.steps import AIM, RepairCheck, Step
+from evenhand.methods.repair.claims.handover import Handover
+from evenhand.methods.repair.claims.sentences import claim_of
+from evenhand.methods.repair.steps import (
+    AIM,
+    INPUTS,
+    NO_HELP,
+    OUTCOMES,
+    REPAIRED,
+    RepairCheck,
+    Step,
+    tolerated,
+)
 from evenhand.results.document import read_stop, spent_of, versions, worst_of
 from evenhand.results.evidence import Finding
 from evenhand.results.protocol import Evidence
@@ -25,9 +36,6 @@ if TYPE_CHECKING:
 
     from evenhand.runtime.budget import Spent
 
-REPAIRED, NOTHING, NO_HELP = "repaired", "nothing to repair", "no step helped"
-OUTCOMES = (REPAIRED, NOTHING, NO_HELP)
-"""How a repair may end."""
 AS_WRITTEN = (
     "method",
     "outcome",
@@ -47,8 +55,10 @@ AS_WRITTEN = (
 class Repair(Evidence):
     """A repaired model with the evidence: the claim, what else changed, and where it stands.
 
-    `model` is the repaired model, or the original one where nothing was changed; both are left out
-    of the JSON. Where it stands is told against giving up accuracy by blind overwriting.
+    Scores are of the model that was fitted on the training part of the rows, since the others are
+    what it is checked on. `model` is fitted by the same recipe on all rows, as `handover` says; or
+    it is the original one where nothing was changed. Models are left out of the JSON. Where the
+    repair stands is told against giving up accuracy by blind overwriting.
 
     See Also
     --------
@@ -64,7 +74,9 @@ class Repair(Evidence):
     """The features, or the subgroup, that the repair is about."""
     outcome: str
     change: PairedChange
-    """From the original to the repaired model, on inputs or rows that no step has used."""
+    """From the original to the repaired model, among held-out people; among all inputs where the
+    model is passed none of the features.
+    """
     checks: tuple[RepairCheck, ...]
     comparisons: Mapping[str, Comparison]
     """Where it stands against blind overwriting, by bias: "aim", then "spd", "aod", …"""
@@ -81,6 +93,8 @@ class Repair(Evidence):
     """What else was asked for, to do it again."""
     space: Mapping[str, Any] | None = None
     versions: Mapping[str, str] = field(default_factory=versions)
+    handover: Handover | None = None
+    """Which rows the model handed over was fitted on; None where it was left as it is."""
     model: Any = field(default=None, repr=False)
     original: Any = field(default=None, repr=False)
     stop: StopReason = StopReason.COMPLETED
@@ -94,6 +108,11 @@ class Repair(Evidence):
     def after(self) -> Estimate:
         """The score that the repair is about, of the repaired model."""
         return self.change.after
+
+    @property
+    def inputs(self) -> RepairCheck | None:
+        """The same score over all inputs, uniformly; None where the claim is not of people."""
+        return next((check for check in self.checks if check.kind == INPUTS), None)
 
     @property
     def fewer(self) -> Amount:
@@ -148,7 +167,7 @@ class Repair(Evidence):
 
     @property
     def side_effects(self) -> tuple[str, ...]:
-        """Sentences on where discrimination has clearly risen: elsewhere, or among people."""
+        """Sentences on where discrimination has clearly risen: elsewhere, or beside the claim."""
         together = dict.fromkeys([*self.over, *self.moved])
         sentences = []
         for check in self._risen:
@@ -162,7 +181,11 @@ class Repair(Evidence):
                     together=", ".join(together),
                 )
             else:
-                sentence = messages.DISCRIMINATION_OF_PEOPLE_ROSE.format(
+                whom = messages.ABOUT_PEOPLE
+                if check.kind == INPUTS:
+                    whom = messages.ABOUT_INPUTS
+                sentence = messages.DISCRIMINATION_BESIDE_ROSE.format(
+                    whom=whom,
                     features=" and ".join(self.over),
                     before=before,
                     after=after,
@@ -172,15 +195,21 @@ class Repair(Evidence):
 
     @property
     def _risen(self) -> list[RepairCheck]:
-        elsewhere = [check for check in self.checks if check.kind in ("other", "people")]
+        kinds = ("other", "people", INPUTS)
+        elsewhere = [check for check in self.checks if check.kind in kinds]
         return [check for check in elsewhere if check.rose]
 
     @property
     def _undone(self) -> bool:
         """Whether discrimination clearly rose elsewhere by as much as it fell here."""
-        rises = [check.change.value for check in self._risen if check.change]
-        largest = max(rises, default=0.0)
-        return largest > 0 and largest >= self.change.fall.value
+        for check in self._risen:
+            fall = self.change.fall.value
+            if check.kind == "other" and self.inputs is not None:
+                # Other features are looked at over all inputs, and so is what fell.
+                fall = self.inputs.before.value - self.inputs.after.value
+            if check.change is not None and check.change.value >= fall:
+                return True
+        return False
 
     @property
     def verdict(self) -> Verdict:
@@ -188,7 +217,8 @@ class Repair(Evidence):
 
         It fails if the score did not fall, if the repair is no better than giving up accuracy, if
         accuracy clearly fell by more than is tolerated, or if discrimination rose as much over
-        another protected feature or among people.
+        another protected feature, among people or over all inputs. What was not compared, and an
+        interval of the accuracy's change that holds the tolerance, leave it undecided.
         """
         return worst_of(self._verdicts()) or Verdict.PASS
 
@@ -203,12 +233,19 @@ class Repair(Evidence):
             verdicts.append(self._verdict_on_change)
             verdicts.append(Verdict.FAIL if self._undone else Verdict.PASS)
             verdicts.append(self._verdict_on_region)
-            verdicts.append(self._verdict_on_performance)
-        elif self.before.value == 0:
+            verdicts.append(self.loss)
+        elif self.none_before:
             verdicts.append(Verdict.PASS)
         else:
             verdicts.append(Verdict.UNDECIDED)
         return verdicts
+
+    @property
+    def none_before(self) -> bool:
+        """Whether no discrimination was found in the original, of people or of inputs."""
+        if self.inputs is not None and self.inputs.before.value > 0:
+            return False
+        return self.before.value == 0
 
     @property
     def _verdict_on_change(self) -> Verdict:
@@ -220,23 +257,18 @@ class Repair(Evidence):
 
     @property
     def _verdict_on_region(self) -> Verdict:
-        """Whether it clearly beats giving up accuracy; what was not compared does not count."""
+        """Whether it clearly beats giving up accuracy; undecided where it was not compared."""
         better = [region in BETTER for region in self.plausible]
-        if all(better):
+        if better and all(better):
             return Verdict.PASS
-        if any(better):
-            return Verdict.UNDECIDED
-        return Verdict.FAIL
-
-    @property
-    def _verdict_on_performance(self) -> Verdict:
-        """Whether performance fell by no more than is tolerated."""
-        if not self.accuracy_after < self.accuracy_before - self.tolerance:
-            return Verdict.PASS
-        change = self.performance.change
-        if change is not None and change.high < -self.tolerance:
+        if better and not any(better):
             return Verdict.FAIL
         return Verdict.UNDECIDED
+
+    @property
+    def loss(self) -> Verdict:
+        """Whether performance fell by no more than is tolerated, by the interval of its change."""
+        return tolerated(self.performance.change, self.tolerance)
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -249,81 +281,14 @@ class Repair(Evidence):
             self.limit,
             score=score,
             judged=self.verdict,
+            uniform=None if self.inputs is None else self.inputs.after,
         )
         return (finding,)
 
     @property
     def claim(self) -> str:
         """What came of it, in a sentence."""
-        if self.outcome == NOTHING:
-            return self._claim_of_nothing
-        before = number_text.percent_figures(self.before.value)
-        if self.outcome == NO_HELP:
-            return messages.CLAIM_NO_HELP.format(about=self._about_text, before=before)
-        what = messages.THE_SHARE
-        if isinstance(self.about, Rule):
-            what = messages.THE_GAP
-        return messages.CLAIM.format(
-            about=self._about_text,
-            what=what,
-            moved=self._moved_text,
-            before=before,
-            after=number_text.percent_figures(self.after.value),
-            part=self._part_text,
-            performance=self._performance_text,
-            region=self.region or messages.NOT_COMPARED_IN_CLAIM,
-        )
-
-    @property
-    def _about_text(self) -> str:
-        if isinstance(self.about, Rule):
-            return str(self.about)
-        return " and ".join(self.about)
-
-    @property
-    def _claim_of_nothing(self) -> str:
-        """The claim where there was nothing to repair."""
-        about = self._about_text
-        if math.isnan(self.before.value):
-            return messages.CLAIM_NOT_MEASURED.format(about=about)
-        if self.before.value == 0:
-            return messages.CLAIM_NO_DIFFERENCE.format(about=about)
-        before = number_text.percent_figures(self.before.value)
-        return messages.CLAIM_NOT_SURE.format(about=about, before=before)
-
-    @property
-    def _moved_text(self) -> str:
-        """Which way the score moved, as far as that is sure."""
-        if self.change.verdict != "unsure":
-            return self.change.verdict
-        if self.fewer.value < 0:
-            return messages.MAY_HAVE_RISEN
-        return messages.MAY_HAVE_FALLEN
-
-    @property
-    def _part_text(self) -> str:
-        """Which part of the score is gone; without a number where there was none before."""
-        fewer = self.fewer.value
-        if math.isinf(fewer):
-            return "fewer" if fewer > 0 else "more"
-        percent = number_text.percent(abs(fewer), 0)
-        if fewer >= 0:
-            return messages.PART_FEWER.format(percent=percent)
-        return messages.PART_MORE.format(percent=percent)
-
-    @property
-    def _performance_text(self) -> str:
-        before = self.accuracy_before
-        after = self.accuracy_after
-        if self.performance.name == "r2":
-            return messages.R2_FROM_TO.format(
-                before=number_text.decimal(before),
-                after=number_text.decimal(after),
-            )
-        return messages.ACCURACY_FROM_TO.format(
-            before=number_text.percent(before),
-            after=number_text.percent(after),
-        )
+        return claim_of(self)
 
     def story_lines(self) -> list[str]:
         """Return the claim, where discrimination has risen, and the notes, line by line."""
@@ -415,6 +380,7 @@ class Repair(Evidence):
             "tolerance": self.tolerance,
             "limit": self.limit,
             "options": dict(self.options),
+            "handover": None if self.handover is None else self.handover.to_dict(),
             "space": None if self.space is None else dict(self.space),
         }
 
@@ -449,6 +415,7 @@ class Repair(Evidence):
             spent=spent_of(table),
             notes=tuple(table["notes"]),
             stop=read_stop(table["stop"]),
+            handover=Handover.read(table.get("handover")),
             **{key: table[key] for key in AS_WRITTEN},
         )
 

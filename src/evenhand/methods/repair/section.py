@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from evenhand.methods.compare.text import score_text
 from evenhand.methods.repair import messages
 from evenhand.methods.repair.plot import HEADINGS, RepairDisplay
-from evenhand.methods.repair.plot_steps import aim_of, name_of
+from evenhand.methods.repair.plot_steps import aim_of, name_of, steps_of
 from evenhand.methods.repair.steps import AIM, judged
 from evenhand.methods.repair.text import reasons
 from evenhand.report.finding_text import NO_DATA
@@ -84,8 +84,8 @@ def whole_section(repair: Repair, *, name: str = "repair", within: bool = False)
     >>> from evenhand.runtime.budget import Spent
     >>> from evenhand.statistics.estimate import Estimate
     >>> from evenhand.methods.repair.change import PairedChange
-    >>> from evenhand.methods.repair.repair_result import NO_HELP, Repair
-    >>> from evenhand.methods.repair.steps import RepairCheck
+    >>> from evenhand.methods.repair.repair_result import Repair
+    >>> from evenhand.methods.repair.steps import NO_HELP, RepairCheck
     >>> tenth = Estimate.exact(2, 20)
     >>> check = RepairCheck("sex", "aim", tenth, tenth)
     >>> found = {"outcome": NO_HELP, "change": PairedChange.none(tenth), "checks": (check,)}
@@ -116,6 +116,8 @@ the model was left as it is (10 %)</p>
         parts.append("<h3>Notes</h3>")
         parts.append(listed(repair.notes))
     parts.append("<h3>How it was made</h3>")
+    if repair.handover is not None:
+        parts.append(f"<p>{_sentence(repair.handover.sentence)}</p>")
     parts.append(_facts(repair))
     parts.append("<h3>Again</h3>")
     parts.append(_replay(repair))
@@ -134,9 +136,13 @@ def _claim(repair: Repair) -> list[str]:
     claim = text(repair.claim)
     parts = [f'<p class="verdict {verdict}"><strong>{verdict}</strong> {claim}</p>']
     for reason in reasons(repair):
-        sentence = reason[0].upper() + reason[1:]
-        parts.append(f"<p>{text(sentence)}.</p>")
+        parts.append(f"<p>{_sentence(reason)}</p>")
     return parts
+
+
+def _sentence(words: str) -> str:
+    """Return words as a sentence of a page."""
+    return text(f"{words[0].upper()}{words[1:]}.")
 
 
 def _figure(repair: Repair, kind: str, name: str) -> str:
@@ -199,7 +205,7 @@ def _steps(repair: Repair, name: str) -> str:
         "why",
     )
     rows = [_step(step, percent=percent) for step in repair.history]
-    caption = messages.TABLE_OF_STEPS.format(aim=aim_of(repair), score=score)
+    caption = messages.TABLE_OF_STEPS.format(aim=steps_of(repair), score=score)
     return table(f"{name}-steps", caption, headings, [("", rows)])
 
 

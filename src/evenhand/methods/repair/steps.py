@@ -7,20 +7,25 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from evenhand.methods.repair.change import PairedChange
-from evenhand.methods.repair.paired import paired
-from evenhand.statistics.estimate import Amount, Estimate
+from evenhand.methods.repair.paired import fall_alone, paired
+from evenhand.statistics.estimate import Amount, Estimate, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+REPAIRED, NOTHING, NO_HELP = "repaired", "nothing to repair", "no step helped"
+OUTCOMES = (REPAIRED, NOTHING, NO_HELP)
+"""How a repair may end."""
 AIM = "aim"
 """The axis that a repair is about; the other axes of its comparisons are named after their scores.
 """
 ALL = ", all inputs"
 """Ends the name of a check over features of inputs drawn from all there are."""
-KINDS = ("aim", "people", "other", "subgroup", "group", "performance")
-"""What a check is about: the claim itself, real people, other protected features, subgroups,
-groups, performance.
+INPUTS = "inputs"
+"""The kind of the check over all inputs, where the claim is of people."""
+KINDS = ("aim", "inputs", "people", "other", "subgroup", "group", "performance")
+"""What a check is about: the claim itself, the same over all inputs, single people where the claim
+is of a subgroup, other protected features, subgroups, groups, performance.
 """
 
 # How a score has changed: clearly for better or for worse, not at all, perhaps, or with no interval
@@ -110,15 +115,14 @@ class RepairCheck:
         (0.5, 1.0, True)
         """
         # The paired limits are of shares that are to fall, so errors are counted instead.
-        error = paired(
-            predictions[0] != truth,
-            predictions[1] != truth,
-            level=level,
-            population=population,
-        )
+        wrong_before = predictions[0] != truth
+        wrong_after = predictions[1] != truth
+        error = paired(wrong_before, wrong_after, level=level, population=population)
         before = _complement(error.before)
         after = _complement(error.after)
-        return cls("accuracy", "performance", before, after, error.fall)
+        # A verdict rests on the change, so it has the whole error to itself.
+        change = fall_alone(wrong_before, wrong_after, level=level)
+        return cls("accuracy", "performance", before, after, change)
 
     @property
     def rose(self) -> bool:
@@ -157,6 +161,23 @@ class RepairCheck:
             detail=table["detail"],
             about=tuple(table.get("about", ())),
         )
+
+
+def tolerated(change: Estimate | None, tolerance: float) -> Verdict:
+    """Return whether performance fell by no more than is tolerated: the whole interval counts.
+
+    >>> from evenhand.statistics.estimate import Amount
+    >>> change = Amount(0.0, -0.02, 0.02, 900, 0.95, "paired melded")
+    >>> tolerated(change, 0.03).value, tolerated(change, 0.01).value, tolerated(None, 0.01).value
+    ('pass', 'undecided', 'undecided')
+    """
+    if change is None or math.isnan(change.value):
+        return Verdict.UNDECIDED
+    if change.low >= -tolerance:
+        return Verdict.PASS
+    if change.high < -tolerance:
+        return Verdict.FAIL
+    return Verdict.UNDECIDED
 
 
 def judged(check: RepairCheck) -> str:

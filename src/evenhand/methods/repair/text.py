@@ -10,9 +10,8 @@ from typing import IO, TYPE_CHECKING, Any
 from evenhand.methods.compare.comparison import BETTER
 from evenhand.methods.compare.text import claim_of, joined
 from evenhand.methods.repair import messages
-from evenhand.methods.repair.plot_steps import name_of
-from evenhand.methods.repair.repair_result import NOTHING
-from evenhand.methods.repair.steps import AIM, judged
+from evenhand.methods.repair.plot_steps import aim_of, name_of
+from evenhand.methods.repair.steps import AIM, NOTHING, judged
 from evenhand.report.finding_text import NO_DATA
 from evenhand.report.lines import LEAD, Line, Screen, table_of
 from evenhand.runtime import number_text
@@ -62,8 +61,8 @@ def repair_lines(repair: Repair, *, width: int | None = None) -> list[str]:
     >>> from evenhand.runtime.budget import Spent
     >>> from evenhand.statistics.estimate import Estimate
     >>> from evenhand.methods.repair.change import PairedChange
-    >>> from evenhand.methods.repair.repair_result import NO_HELP, Repair
-    >>> from evenhand.methods.repair.steps import RepairCheck
+    >>> from evenhand.methods.repair.repair_result import Repair
+    >>> from evenhand.methods.repair.steps import NO_HELP, RepairCheck
     >>> fifth, most = Estimate.exact(4, 20), Estimate.exact(16, 20)
     >>> aim = RepairCheck("sex, all inputs", "aim", fifth, fifth)
     >>> accuracy = RepairCheck("accuracy", "performance", most, most)
@@ -93,6 +92,8 @@ def _all_lines(repair: Repair, width: int | None) -> Iterator[Line]:
     yield from _history(repair, width)
     for note in repair.notes:
         yield Line(messages.NOTE.format(note=note))
+    if repair.handover is not None:
+        yield Line(repair.handover.sentence)
     yield Line(_how(repair))
     spent = repair.spent
     effort = messages.EFFORT.format(
@@ -121,7 +122,7 @@ def _facts(repair: Repair) -> Iterator[str]:
     """Yield the claim with its intervals, where it stands, and every reason why it is no pass."""
     score = messages.GAP_OF_SUBGROUP
     if isinstance(repair.about, tuple):
-        score = messages.SHARE_OF_INPUTS
+        score = aim_of(repair)
     if repair.changed:
         change = repair.change
         yield messages.SCORE_BEFORE_AND_AFTER.format(
@@ -205,11 +206,13 @@ def reasons(repair: Repair) -> Iterator[str]:
         yield messages.CHANGE_TOO_SMALL
     yield from repair.side_effects
     better = [region in BETTER for region in repair.plausible]
-    if better and not any(better):
+    if not better:
+        yield messages.NOT_COMPARED
+    elif not any(better):
         yield messages.NO_BETTER_THAN_OVERWRITING
     elif not all(better):
         yield messages.PERHAPS_NO_BETTER_THAN_OVERWRITING
-    if repair.accuracy_after < repair.accuracy_before - repair.tolerance:
+    if repair.loss is not Verdict.PASS:
         yield _reason_of_performance(repair)
 
 
@@ -225,13 +228,12 @@ def _reason_of_limit(repair: Repair, limit: float) -> str:
 
 def _reason_of_performance(repair: Repair) -> str:
     performance = repair.performance
-    change = performance.change
     name = name_of(performance)
     if isinstance(performance.before, Amount):
         tolerated = number_text.plain(repair.tolerance)
     else:
         tolerated = number_text.points_plain(repair.tolerance)
-    if change is not None and change.high < -repair.tolerance:
+    if repair.loss is Verdict.FAIL:
         return messages.PERFORMANCE_SURELY_FELL.format(name=name, tolerated=tolerated)
     return messages.PERFORMANCE_PERHAPS_FELL.format(name=name, tolerated=tolerated)
 

@@ -5,7 +5,7 @@ That is the claim itself, and everything else that the repair did.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from evenhand.methods.mine.mine import mine
 from evenhand.methods.repair import messages
 from evenhand.methods.repair.change import PairedChange
 from evenhand.methods.repair.paired import hits, paired
-from evenhand.methods.repair.steps import AIM, ALL, RepairCheck
+from evenhand.methods.repair.steps import AIM, ALL, INPUTS, RepairCheck
 from evenhand.population.samplers import Draws, Uniform
 from evenhand.runtime import number_text
 from evenhand.runtime.errors import UsageError
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from evenhand.methods.compare.comparison import Comparison
     from evenhand.methods.repair.rows import LabelledRows
     from evenhand.results.evidence import Finding
+    from evenhand.space.feature import Points
     from evenhand.space.space import Space
     from evenhand.subject.subject import Subject
 
@@ -83,6 +84,88 @@ def claimed(
     return change
 
 
+def changed_for_people(
+    before: Subject, after: Subject, names: tuple[str, ...], people: Points, *, level: float
+) -> PairedChange | None:
+    """Return how the share of people whose outcome depends on some features changed.
+
+    None where the models are passed none of these features, so that nobody's outcome can.
+    """
+    space = before.space
+    if not any(space.feature(name).passed for name in names):
+        return None
+    old = hits(View(before), names, people)
+    unchanged = after is before
+    new = old if unchanged else hits(View(after), names, people)
+    change = paired(old, new, level=level, population=PEOPLE)
+    if unchanged:
+        return PairedChange.none(change.before)
+    return change
+
+
+@dataclass(frozen=True, eq=False)
+class Claim:
+    """What a repair claims: a change among held-out people, and that over all inputs beside it."""
+
+    change: PairedChange
+    inputs: PairedChange | None = None
+    """Over all inputs, where the claim itself is of people."""
+
+    @classmethod
+    def of(
+        cls,
+        before: Subject,
+        after: Subject,
+        names: tuple[str, ...],
+        people: Points,
+        n: int,
+        *,
+        level: float,
+        seed: int,
+    ) -> Claim:
+        """Return how outcomes that depend on some features changed, among people and all inputs.
+
+        Parameters
+        ----------
+        n
+            How many inputs are drawn, where there are too many to ask about all.
+        """
+        inputs = claimed(before, after, names, n, level=level, seed=seed)
+        change = changed_for_people(before, after, names, people, level=level)
+        if change is None:
+            return cls(inputs)
+        everything_known = inputs.after.level == 1 and before.space.valid(people).all()
+        if everything_known and inputs.after.value == 0:
+            # People are among the inputs, and it is known that none of these is left.
+            change = _all_gone(change)
+        return cls(change, inputs)
+
+    def checks(self, aim: str, names: tuple[str, ...]) -> list[RepairCheck]:
+        """Return the claim as checks; `aim` is its name where it is not of people."""
+        if self.inputs is None:
+            return [RepairCheck.of(aim, AIM, self.change)]
+        features = " and ".join(names)
+        people = messages.CHECK_OF_PEOPLE.format(features=features)
+        return [
+            RepairCheck.of(people, AIM, self.change),
+            RepairCheck.of(features + ALL, INPUTS, self.inputs),
+        ]
+
+
+def _all_gone(change: PairedChange) -> PairedChange:
+    """Return a change after which nothing can be left: it fell by all that there was."""
+    before = change.before
+    after = Estimate.exact(0, before.n, population=before.population)
+    if before.value == 0:
+        # Nothing was seen before either, so that no part of it is known to be gone.
+        return replace(change, after=after)
+    fall = Amount(
+        before.value, before.low, before.high, before.n, before.level, before.method
+    )
+    fewer = Amount(1.0, 1.0, 1.0, before.n, 1.0, "enumerated")
+    return PairedChange(before, after, fall, fewer)
+
+
 @dataclass(frozen=True, eq=False)
 class HeldOutChecks:
     """Checks a repaired model against its original on held-out rows."""
@@ -92,8 +175,7 @@ class HeldOutChecks:
     names: tuple[str, ...]
     """The features that the repair is about."""
     test: LabelledRows
-    change: PairedChange
-    """The claim."""
+    claim: Claim
     level: float
     seed: int
     regression: bool
@@ -115,11 +197,10 @@ class HeldOutChecks:
         points = self.test.points
         predictions = [self.before.decide(points), self.after.decide(points)]
         comparisons: dict[str, Comparison] = {}
-        checks = [RepairCheck.of(aim, AIM, self.change)]
+        checks = self.claim.checks(aim, self.names)
         if self.regression:
             self._compare_numbers(predictions, comparisons)
-            compared = comparisons.get(AIM)
-            performance = [_r2(self.test.truth, predictions, compared)]
+            performance = [self._r2(predictions, comparisons.get(AIM))]
             checks += self._people()
             checks += self._others()
         else:
@@ -136,21 +217,38 @@ class HeldOutChecks:
         """Return what there is to check of a model that was left as it is."""
         predictions = [self.before.decide(self.test.points)] * 2
         if self.regression:
-            performance = _r2(self.test.truth, predictions, None)
+            performance = self._r2(predictions, None)
         else:
             performance = self._accuracy(predictions)
-        claim = RepairCheck.of(aim, AIM, self.change)
-        return (claim, performance), {}
+        return (*self.claim.checks(aim, self.names), performance), {}
 
     @property
     def _aimed(self) -> dict[str, Estimate]:
         """The score that the repair is about, of either model."""
-        return {ORIGINAL: self.change.before, MENDED: self.change.after}
+        return {ORIGINAL: self.claim.change.before, MENDED: self.claim.change.after}
 
     def _accuracy(self, predictions: Predictions) -> RepairCheck:
         return RepairCheck.right(
             predictions, self.test.truth, level=self.level, population=PEOPLE
         )
+
+    def _r2(self, predictions: Predictions, compared: Comparison | None) -> RepairCheck:
+        """Check R², with limits where the models could be compared."""
+        from evenhand.methods.compare.regression import r2_change
+
+        truth = self.test.truth
+        change = r2_change(truth, *predictions, level=self.level, seed=self.seed)
+        if compared is not None:
+            return replace(performance_check("r2", compared), change=change)
+        from sklearn.metrics import r2_score
+
+        estimates = []
+        for predicted in predictions:
+            r2 = float(r2_score(truth, predicted))
+            estimate = Amount(r2, r2, r2, len(truth), 1.0, messages.OF_HELD_OUT_ROWS)
+            estimates.append(estimate)
+        before, after = estimates
+        return RepairCheck("r2", "performance", before, after, change)
 
     def _compare_numbers(
         self, predictions: Predictions, into: dict[str, Comparison]
@@ -190,13 +288,14 @@ class HeldOutChecks:
             self.notes.append(note)
 
     def _people(self) -> list[RepairCheck]:
-        """Check the score that the repair is about among held-out people."""
-        if not any(self.space.feature(name).passed for name in self.names):
+        """Check single people where the claim is of a subgroup of them."""
+        if self.claim.inputs is not None:
             return []
-        points = self.test.points
-        old = hits(View(self.before), self.names, points)
-        new = hits(View(self.after), self.names, points)
-        change = paired(old, new, level=self.level, population=PEOPLE)
+        change = changed_for_people(
+            self.before, self.after, self.names, self.test.points, level=self.level
+        )
+        if change is None:
+            return []
         features = " and ".join(self.names)
         name = messages.CHECK_OF_PEOPLE.format(features=features)
         return [RepairCheck.of(name, "people", change)]
@@ -212,8 +311,9 @@ class HeldOutChecks:
                 others.append(name)
         level = 1 - (1 - self.level) / max(len(others), 1)
         n = OTHERS
-        if self.change.before.level < 1:
-            n = min(OTHERS, self.change.before.n)
+        claim = self.claim.inputs or self.claim.change
+        if claim.before.level < 1:
+            n = min(OTHERS, claim.before.n)
         checks = []
         for name in others:
             change = claimed(
@@ -355,19 +455,3 @@ def _rarest(columns: dict[str, Any]) -> float:
 
     shares = pd.DataFrame(columns).value_counts(normalize=True)
     return float(shares.min())
-
-
-def _r2(
-    truth: NDArray[Any], predictions: Predictions, compared: Comparison | None
-) -> RepairCheck:
-    """Check R², with limits where the models could be compared."""
-    if compared is not None:
-        return performance_check("r2", compared)
-    from sklearn.metrics import r2_score
-
-    estimates = []
-    for predicted in predictions:
-        r2 = float(r2_score(truth, predicted))
-        estimates.append(Amount(r2, r2, r2, len(truth), 1.0, messages.OF_HELD_OUT_ROWS))
-    before, after = estimates
-    return RepairCheck("r2", "performance", before, after)

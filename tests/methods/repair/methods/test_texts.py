@@ -16,6 +16,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
 
 from evenhand.methods.mine.texts.mine_text import mine_text
+from evenhand.methods.repair.claims.handover import Handover
 from evenhand.methods.repair.methods.text_additions import (
     opposite,
     pool,
@@ -29,7 +30,8 @@ from evenhand.methods.repair.methods.text_gap import (
     terms_of,
 )
 from evenhand.methods.repair.methods.texts import repair_texts
-from evenhand.methods.repair.repair_result import NO_HELP, NOTHING, REPAIRED, Repair
+from evenhand.methods.repair.repair_result import Repair
+from evenhand.methods.repair.steps import NO_HELP, NOTHING, REPAIRED
 from evenhand.runtime.errors import BadOutcome, DataError, NotDeterministic, UsageError
 from evenhand.space.rule import Condition, Rule
 from evenhand.statistics.estimate import Verdict
@@ -117,7 +119,8 @@ def test_the_gap_halves_on_texts_that_no_step_has_seen(repaired):
     assert repaired.sizes == {"training": 480, "validation": 120, "test": 200}
 
 
-def test_the_claim_is_that_of_replacing_one_by_one(repaired):
+def test_the_claim_is_that_of_replacing_one_by_one():
+    repaired = mended(refit=False)
     _, _, held = split_texts(TEXTS, LABELS, 0.25, 0.2, 0)
     assert repaired.before.value == pytest.approx(by_hand(repaired.original, held.texts))
     assert repaired.after.value == pytest.approx(by_hand(repaired.model, held.texts))
@@ -128,6 +131,24 @@ def test_the_claim_is_that_of_replacing_one_by_one(repaired):
         for model in (repaired.original, repaired.model)
     ]
     assert [repaired.accuracy_before, repaired.accuracy_after] == pytest.approx(right)
+
+
+def test_the_model_handed_over_is_the_same_recipe_on_all_texts(repaired):
+    measured = mended(refit=False)
+    assert measured.change == repaired.change
+    assert measured.checks == repaired.checks
+    assert measured.handover is not None
+    assert measured.handover.why == "switched off"
+    handover = repaired.handover
+    assert handover is not None
+    assert (handover.refitted, handover.rows, handover.measured) == (True, 800, 480)
+    everyone = "the model handed over is the same recipe fitted on all 800"
+    assert everyone in handover.sentence
+    # Words of held-out texts are known to the one and not to the other.
+    assert len(repaired.model[0].vocabulary_) >= len(measured.model[0].vocabulary_)
+    before = by_hand(repaired.original, TEXTS)
+    assert by_hand(repaired.model, TEXTS) < before / 2
+    assert Repair.from_dict(repaired.to_dict()).handover == handover
 
 
 def test_the_step_with_the_smallest_gap_within_the_tolerance_is_kept(repaired):
@@ -197,7 +218,8 @@ def test_a_function_that_trains_and_returns_a_function():
         return lambda some: model.predict(some)
 
     found = mended(fit, steps=2)
-    assert trained == [480, 530, 720]
+    assert trained == [480, 530, 720, 1200]  # the last on all 800, with half as many added
+    assert found.handover == Handover(refitted=True, rows=800, measured=480)
     assert found.after.value < found.before.value / 2
 
 

@@ -1,6 +1,7 @@
 """augment: train again with more and more inputs, and keep what clearly helps.
 
-This is Algorithm 5 of Aequitas, with steps that are kept only on evidence.
+This is Algorithm 5 of Aequitas, with steps that are kept only on evidence. As published, it keeps
+any fall of the estimate.
 """
 
 from __future__ import annotations
@@ -17,8 +18,7 @@ from evenhand.methods.repair.job import LEAST_CLAIM, RepairAttempt, interrupted
 from evenhand.methods.repair.methods import additions
 from evenhand.methods.repair.methods.labelling import labeller
 from evenhand.methods.repair.paired import hits, paired
-from evenhand.methods.repair.repair_result import NO_HELP, NOTHING, REPAIRED
-from evenhand.methods.repair.steps import Step
+from evenhand.methods.repair.steps import NO_HELP, NOTHING, REPAIRED, Step
 from evenhand.methods.search.search import search
 from evenhand.population.samplers import Draws, Uniform
 from evenhand.runtime import number_text
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
+    from evenhand.methods.repair.claims.handover import Recipe
     from evenhand.methods.repair.job import RepairJob, ValidationScore
     from evenhand.methods.repair.methods.labelling import Labeller
     from evenhand.methods.repair.rows import LabelledRows
@@ -71,8 +72,15 @@ def augment(
     patience: int | None,
     draws: int | None,
     budget: Budget | None,
+    published: bool = False,
 ) -> RepairAttempt:
-    """Train again with a growing share of inputs, while that clearly helps (Algorithm 5)."""
+    """Train again with a growing share of inputs, while that clearly helps (Algorithm 5).
+
+    Parameters
+    ----------
+    published
+        Whether a step is kept by the paper's own rule, which is any fall of the estimate.
+    """
     subject = job.subject(original)
     first = first_look(job, subject, draws, budget, searched=add != "twins")
     if first.nothing:
@@ -80,15 +88,12 @@ def augment(
     if add in ("found", "pairs") and not len(first.pool):
         job.notes.append(messages.NOTHING_FOUND_TO_TRAIN_WITH)
         return RepairAttempt(NO_HELP, original, (), first.claim)
-    looks: tuple[int, ...] = LOOKS
-    if draws is not None:
-        earlier = {max(draws // 16, 1), max(draws // 4, 1)}
-        looks = tuple(sorted(earlier | {draws}))
     steps = _Steps(
         job=job,
         additions=StepAdditions(job, subject, add, labels, first.pool),
-        looks=looks,
+        looks=_looks(draws, published=published),
         first=job.score(subject),
+        published=published,
         best=subject,
         model=original,
     )
@@ -96,10 +101,23 @@ def augment(
         steps.run(patience)
     except KeyboardInterrupt:
         interrupted(steps.history, job.notes)
-    outcome = NO_HELP
-    if any(step.kept for step in steps.history):
-        outcome = REPAIRED
-    return RepairAttempt(outcome, steps.model, tuple(steps.history), first.claim)
+    history = tuple(steps.history)
+    kept = [step for step in history if step.kept]
+    if not kept:
+        return RepairAttempt(NO_HELP, original, history, first.claim)
+    recipe = steps.additions.recipe(kept[-1])
+    return RepairAttempt(REPAIRED, steps.model, history, first.claim, recipe)
+
+
+def _looks(draws: int | None, *, published: bool) -> tuple[int, ...]:
+    """Return after how many inputs a step is looked at; the paper makes one estimate of each."""
+    last = LOOKS[-1] if draws is None else draws
+    if published:
+        return (last,)
+    if draws is None:
+        return LOOKS
+    looks = {max(draws // 16, 1), max(draws // 4, 1), draws}
+    return tuple(sorted(looks))
 
 
 @dataclass(eq=False)
@@ -114,6 +132,8 @@ class _Steps:
     best: Subject
     model: Any
     """The model behind `best`."""
+    published: bool = False
+    """Whether any fall of the estimate is kept, as in the paper."""
     history: list[Step] = field(default_factory=list)
 
     def run(self, patience: int | None) -> None:
@@ -154,7 +174,7 @@ class _Steps:
             population=Uniform().population(job.space),
         )
         score = job.score(new)
-        why = _not_fallen(change) or score.lost(self.first, job.tolerance)
+        why = self._why_not(change, score)
         if not why:
             self.best = new
             self.model = tried
@@ -167,6 +187,15 @@ class _Steps:
             kept=not why,
             why=why or "kept",
         )
+
+    def _why_not(self, change: PairedChange, score: ValidationScore) -> str:
+        """Return why a model is not kept, nothing where it is."""
+        if not self.published:
+            return _not_fallen(change) or score.lost(self.first, self.job.tolerance)
+        # Lines 17 to 21 of Algorithm 5: one estimate is less than the other, and nothing else.
+        if change.fall.value > 0:
+            return ""
+        return messages.ESTIMATE_DID_NOT_FALL
 
 
 def decide(
@@ -250,7 +279,7 @@ class FirstLook:
     """What was seen of the original model at first."""
 
     nothing: bool
-    """Whether neither random inputs nor a search show any discrimination."""
+    """Whether neither random inputs nor a search nor people show any discrimination."""
     claim: int
     """By how many inputs a claim is to be made."""
     pool: Points
@@ -267,7 +296,8 @@ def first_look(
 ) -> FirstLook:
     """Look for discrimination by random inputs, and by a search where it is wanted.
 
-    Where random inputs show none, a search follows in any case.
+    Where random inputs show none, a search follows in any case, and people are asked about who are
+    trained on.
     """
     job.meter.report("discriminatory inputs", 0.0)
     everything = job.space.size <= PILOT
@@ -281,7 +311,14 @@ def first_look(
     pool: Points = np.empty((0, len(job.space.names)))
     if searched or not (seen or everything):
         pool = _pool(job, subject, budget)
-    return FirstLook(not seen and not len(pool), claim, pool)
+    shown = bool(seen) or len(pool) > 0 or (not everything and _among_people(job, subject))
+    return FirstLook(not shown, claim, pool)
+
+
+def _among_people(job: RepairJob, subject: Subject) -> bool:
+    """Return whether the outcome of anybody who is trained on depends on the features."""
+    some = job.train.points[:PILOT]
+    return bool(hits(View(subject), job.names, some).any())
 
 
 def _inputs_of_claim(seen: float, n: int) -> int:
@@ -340,6 +377,17 @@ class StepAdditions:
         if self.labeller is not None:
             rows = self._with_found(rows, self.labeller, number, percent)
         return rows, len(rows) - len(self.job.train)
+
+    def recipe(self, step: Step) -> Recipe:
+        """Return how a step trains on other rows: with as large a share of these."""
+
+        def train(rows: LabelledRows) -> Any:
+            everything = replace(self.job, train=rows)
+            again = replace(self, job=everything)
+            together, _ = again.rows(step.number, step.percent)
+            return together.fitted(self.job.trainer)
+
+        return train
 
     def _with_twins(self, rows: LabelledRows, number: int, percent: float) -> LabelledRows:
         job = self.job

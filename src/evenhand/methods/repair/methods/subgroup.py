@@ -5,14 +5,14 @@ This is phase 3 of TestSGD.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from evenhand.methods.mine.mine import mine
 from evenhand.methods.repair import messages
-from evenhand.methods.repair.job import level_of_each, sizes, sweep, why_not
+from evenhand.methods.repair.job import grown, level_of_each, sizes, sweep, why_not
 from evenhand.methods.repair.methods import additions
 from evenhand.methods.repair.paired import gap_change
 from evenhand.methods.repair.steps import Step
@@ -102,17 +102,9 @@ def subgroup(
         raise UsageError(messages.RULE_MET_BY_NONE.format(rule=rule))
     gap = Gap(job, rule)
     before = gap.means(subject, job.valid.points, STEP_ASKED)
-    treated = gap.means(subject, job.train.points, STEP_ASKED)
     first = job.score(subject)
     of_group = gap.inside(job.valid.points)
-    mean_inside = treated[inside].mean()
-    mean_outside = treated[~inside].mean()
-    members = _SubgroupMembers(
-        gap=gap,
-        subject=subject,
-        up=bool(mean_inside < mean_outside),
-        chances=_chances(job, subject, treated),
-    )
+    members = _SubgroupMembers.of(gap, subject)
     many = sizes(len(job.train), LEAST_ADDED, MOST_ADDED, steps)
     recipes = (add,) if add else DEFAULT
     level = level_of_each(job.level, len(many) * len(recipes))
@@ -138,7 +130,17 @@ def subgroup(
         )
         return step, tried
 
-    return sweep(original, many, recipes, attempt, job.meter, job.notes)
+    found = sweep(original, many, recipes, attempt, job.meter, job.notes)
+
+    def train(rows: LabelledRows) -> Any:
+        assert found.chosen is not None
+        number, size, recipe = found.chosen
+        everything = replace(job, train=rows)
+        again = _SubgroupMembers.of(Gap(everything, rule), subject)
+        wanted = grown(size, len(rows), len(job.train))
+        return again.added(wanted, recipe, number).fitted(job.trainer)
+
+    return replace(found, recipe=train if found.chosen else None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,6 +208,21 @@ class _SubgroupMembers:
     up: bool
     """Whether the subgroup is favoured less than the others."""
     chances: Floats
+
+    @classmethod
+    def of(cls, gap: Gap, subject: Subject) -> _SubgroupMembers:
+        """Return the people next to whom members are drawn, among the rows that are trained on."""
+        rows = gap.job.train.points
+        treated = gap.means(subject, rows, STEP_ASKED)
+        inside = gap.inside(rows)
+        mean_inside = treated[inside].mean()
+        mean_outside = treated[~inside].mean()
+        return cls(
+            gap=gap,
+            subject=subject,
+            up=bool(mean_inside < mean_outside),
+            chances=_chances(gap.job, subject, treated),
+        )
 
     def added(self, size: int, recipe: str, number: int) -> LabelledRows:
         """Return the training rows with people of the subgroup after them."""

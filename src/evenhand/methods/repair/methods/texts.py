@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,9 +16,11 @@ from evenhand.methods.mine.rule_sets import check_support, check_terms
 from evenhand.methods.mine.texts.findings import AGAINST
 from evenhand.methods.mine.texts.mine_text import mine_text
 from evenhand.methods.repair import messages
+from evenhand.methods.repair.claims.handover import handed_over
 from evenhand.methods.repair.job import (
     RepairAttempt,
     ValidationScore,
+    grown,
     level_of_each,
     sizes,
     spent_on,
@@ -40,9 +42,9 @@ from evenhand.methods.repair.methods.text_gap import (
     terms_of,
 )
 from evenhand.methods.repair.options import is_number, is_whole
-from evenhand.methods.repair.repair_result import NOTHING, Repair
+from evenhand.methods.repair.repair_result import Repair
 from evenhand.methods.repair.rows import check_share
-from evenhand.methods.repair.steps import Step
+from evenhand.methods.repair.steps import NOTHING, Step
 from evenhand.methods.repair.training import Trainer
 from evenhand.results.result import Result
 from evenhand.runtime import number_text
@@ -71,6 +73,8 @@ if TYPE_CHECKING:
 
 CHECKED = 16
 """Texts that are asked twice to see whether a model answers the same way each time."""
+RECORDED = ("add", "support", "against", "steps", "refit")
+"""Options that a result records."""
 MOST_TWINS = 0.5
 """The largest share of the training texts that is added as twins."""
 
@@ -96,6 +100,7 @@ def repair_texts(
     limit: float | None = None,
     level: float = 0.95,
     against: str = "terms",
+    refit: bool = True,
     seed: int = 0,
     progress: bool | None = None,
 ) -> Repair:
@@ -128,6 +133,8 @@ def repair_texts(
         validation.
     limit
         An engineering threshold for the gap after the repair.
+    refit
+        Whether the model that is handed over is fitted on all texts, by the same recipe.
 
     Returns
     -------
@@ -182,10 +189,15 @@ def repair_texts(
             seed=seed,
             meter=Meter(hook=hook),
         )
-        return _repaired(job, wanted, given)
+        return _repaired(job, wanted, LabelledTexts.of(texts, y), given)
 
 
-def _repaired(job: TextRepairJob, wanted: Terms | None, given: Mapping[str, Any]) -> Repair:
+def _repaired(
+    job: TextRepairJob,
+    wanted: Terms | None,
+    everything: LabelledTexts,
+    given: Mapping[str, Any],
+) -> Repair:
     """Train the original model, repair it, and check what that changed on held-out texts."""
     job.meter.report("training", 0.0)
     original = job.fitted([], job.train.labels[:0])
@@ -205,7 +217,20 @@ def _repaired(job: TextRepairJob, wanted: Terms | None, given: Mapping[str, Any]
     job.notes.extend(attempt.advice)
     after = before if attempt.model is original else job.subject(attempt.model)
     checks = HeldOutTextChecks(job, before, after, wanted, unsure)
-    return _result(job, original, attempt, checks, given)
+    found = _result(job, original, attempt, checks, given)
+    if attempt.recipe is None:
+        return found
+    model, handover = handed_over(
+        attempt.model,
+        attempt.recipe,
+        everything,
+        job.train,
+        refit=given["refit"],
+        notes=job.notes,
+    )
+    spent = spent_on(job.subjects, job.meter)
+    notes = tuple(dict.fromkeys(job.notes))
+    return replace(found, model=model, handover=handover, spent=spent, notes=notes)
 
 
 def _result(
@@ -238,7 +263,7 @@ def _result(
         limit=given["limit"],
         spent=spent_on(job.subjects, job.meter),
         notes=tuple(dict.fromkeys(job.notes)),
-        options={name: given[name] for name in ("add", "support", "against", "steps")},
+        options={name: given[name] for name in RECORDED},
         space=_space_of(job.lexicon).to_dict(),
         model=attempt.model,
         original=original,
@@ -440,4 +465,15 @@ def _attempted(
         )
         return step, tried
 
-    return sweep(original, tried_sizes, (add,), attempt, job.meter, job.notes)
+    found = sweep(original, tried_sizes, (add,), attempt, job.meter, job.notes)
+
+    def train(data: LabelledTexts) -> Any:
+        assert found.chosen is not None
+        size = grown(found.chosen[1], len(data), len(job.train))
+        everything = replace(job, train=data)
+        aim = everything.gap(data, wanted)
+        rng = stream(job.seed, "repair", "twins")
+        more, labels, _ = pool(aim, before, data.labels, add, size, rng, up=up)
+        return everything.fitted(more, labels)
+
+    return replace(found, recipe=train if found.chosen else None)

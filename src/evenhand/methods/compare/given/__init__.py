@@ -1,0 +1,1 @@
+"""Comparisons of scores that somebody else has computed."""
