@@ -153,35 +153,6 @@ def spread_against(
     return AgainstLimit.of_bet(float(log_bets.min()), among=among)
 
 
-def paired_spread_against(
-    counts: ArrayLike, limit: float, *, among: int = 1
-) -> AgainstLimit | None:
-    """Return the same for groups that are asked about the same people.
-
-    The counts are those of `paired_groups.PairedPlan`, whose tests these are.
-
-    >>> wins = [[40, 38], [2, 4]]
-    >>> draws = [[100, 100], [100, 100]]
-    >>> paired_spread_against([wins, draws], 0.1).p_value < 0.001
-    True
-    """
-    wins, draws = np.asarray(counts, dtype=float)
-    one, other = np.nonzero(~np.eye(len(wins), dtype=np.bool_))
-    ups = wins[one, other]
-    downs = wins[other, one]
-    seen = draws[one, other]
-    if not (seen > 0).all() or limit >= 1:
-        return None
-    apart = (ups - downs) / seen
-    if apart.max() >= limit:
-        log_bets = log_e_above(ups, seen, limit, downs=downs)
-        largest = float(log_bets.max())
-        mean = float(np.exp(log_bets - largest).mean())
-        return AgainstLimit.of_bet(largest + math.log(mean), among=among)
-    log_bets = log_e_below(ups, seen, limit, downs=downs)
-    return AgainstLimit.of_bet(float(log_bets.min()), among=among)
-
-
 def exact_spread_against(
     hits: ArrayLike, sizes: ArrayLike, limit: float, *, among: int = 1
 ) -> AgainstLimit | None:

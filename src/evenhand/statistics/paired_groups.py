@@ -17,12 +17,13 @@ number of times of its own, and a pair that was once shown to be below the limit
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from evenhand.runtime.errors import UsageError
+from evenhand.statistics.discoveries import AgainstLimit
 from evenhand.statistics.limit_tests import log_e_above, log_e_below
 from evenhand.statistics.numerics import halve
 from evenhand.statistics.stopping import DECIDE_SHARE, SLACK, Plan
@@ -143,8 +144,35 @@ class PairedPlan(Plan):
         under = (cleared >= SLACK - math.log(self.error_decide)) & (value < self.limit)
         return np.asarray(over | under)
 
+    def against(self, hits: ArrayLike, *, among: int = 1) -> AgainstLimit | None:
+        """Return how strongly what was counted speaks against the other side of the limit.
+
+        The p-value is of the most evidence there ever was, as the rule that decides is.
+
+        >>> plan = PairedPlan(limit=0.1, groups=2)
+        >>> amounts = np.tile([[1.0, 0.0], [1.0, 1.0], [0.0, 0.0]], (40, 1))
+        >>> plan.against(plan.counted(amounts[:60], plan.counted(amounts[60:]))).p_value < 0.001
+        True
+        """
+        counts = self._counts(hits)
+        ups, downs, draws = _pairs(counts)
+        if self.limit is None or not 0 < self.limit < 1 or not (draws > 0).all():
+            return None
+        if float(self._value(counts, draws)) >= self.limit:
+            log_e = self._log_over(counts, np.asarray(self.limit))
+            return AgainstLimit.of_bet(float(log_e), among=among)
+        ever = AgainstLimit.of_bet(
+            float(counts[CLEARED][_places(self.groups)].min()), among=among
+        )
+        now = log_e_below(ups, draws, self.limit, downs=downs).min()
+        return replace(ever, e_value=AgainstLimit.of_bet(float(now)).e_value)
+
     def _is_over(self, counts: Floats, bar: Floats, error: float) -> Flags:
         """Return where the spread is shown to be over a bar."""
+        return np.asarray(self._log_over(counts, bar) >= SLACK - math.log(error))
+
+    def _log_over(self, counts: Floats, bar: Floats) -> Floats:
+        """Return the log of the evidence that the spread is over a bar."""
         ups, downs, draws = _pairs(counts)
         bets = counts[..., BETS, :, :].reshape(*counts.shape[:-3], -1)
         evidence = np.empty(bar.shape)
@@ -155,7 +183,7 @@ class PairedPlan(Plan):
             bet = log_e_above(won, all_bets, level, downs=lost)
             of_all = np.logaddexp.reduce(pairs) - math.log(len(pairs))
             evidence[place] = np.logaddexp(of_all, bet) - math.log(2)
-        return np.asarray(evidence >= SLACK - math.log(error))
+        return evidence
 
     def _is_under(self, counts: Floats, bar: Floats, error: float) -> Flags:
         """Return where the spread is shown to be under a bar: all pairs are."""

@@ -23,7 +23,6 @@ from evenhand.statistics.discoveries import (
     exact_rate_against,
     exact_spread_against,
     harmonic,
-    paired_spread_against,
     rate_against,
     share_of_one,
     spread_against,
@@ -151,15 +150,19 @@ def test_at_the_ends_a_single_draw_is_proof(limit, hits, p_value):
     assert rate_against(hits, 10, limit).p_value == p_value
 
 
-@pytest.mark.parametrize("wins", [[[60, 40], [2, 22]], [[30, 1], [2, 31]]])
-def test_the_p_value_of_people_asked_in_every_group_is_that_of_their_plan(wins):
-    counts = [wins, [[100, 100], [100, 100]]]
-    found = paired_spread_against(counts, 0.1)
-    assert found.p_value < 0.05
+@pytest.mark.parametrize("differing", [0, 40])
+def test_the_p_value_of_people_asked_in_every_group_is_that_of_their_plan(differing):
+    n = 120
+    amounts = np.ones((n, 3))
+    amounts[:differing, 1] = 0
+    amounts = np.random.default_rng(0).permutation(amounts)
     for error in (0.2, 0.05, 1e-4, 1e-6):
-        plan = PairedPlan(1 - error, limit=0.1, groups=2)
-        decided = bool(plan._excluded(np.array(counts, dtype=float), np.array(100.0)))
-        assert decided == (found.p_value < error * DECIDE_SHARE)
+        plan = PairedPlan(1 - error, limit=0.1, groups=3)
+        counts = plan.counted(amounts[60:], plan.counted(amounts[:60]))
+        found = plan.against(counts)
+        assert found.e_value > 1
+        decided = plan._excluded(counts, np.array(float(n)))
+        assert bool(decided) == (found.p_value < error * DECIDE_SHARE)
 
 
 def test_where_nobody_was_seen_there_is_no_evidence():

@@ -391,3 +391,17 @@ def test_impossible_estimates_are_refused(wrong):
         Estimate(**{**good, **wrong})
     with pytest.raises(UsageError, match="limit"):
         Estimate(**good).verdict(1.2)
+
+
+@pytest.mark.parametrize(
+    ("threshold", "interval", "words"),
+    [
+        (9, None, "add interval='wald'"),
+        (9, "wilson", "add interval='wald'"),
+        (-1, "wald", "whole number of 0 or more"),
+        (True, "wald", "whole number of 0 or more"),
+    ],
+)
+def test_only_walds_formula_has_a_sampling_threshold(threshold, interval, words):
+    with pytest.raises(UsageError, match=words):
+        intervals.checked_threshold(threshold, interval)

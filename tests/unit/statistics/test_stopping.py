@@ -76,10 +76,6 @@ def test_wald_looks_after_each_draw_from_31_on():
         ({"level": 95}, "level is 95"),
         ({"limit": 1.1}, "limit is 1.1"),
         ({"interval": "wlad"}, "did you mean 'wald'"),
-        ({"sampling_threshold": 9}, "add interval='wald'"),
-        ({"sampling_threshold": 9, "interval": "wilson"}, "add interval='wald'"),
-        ({"sampling_threshold": -1, "interval": "wald"}, "whole number of 0 or more"),
-        ({"sampling_threshold": True, "interval": "wald"}, "whole number of 0 or more"),
     ],
 )
 def test_wrong_plans_are_refused_by_name(wrong, named):

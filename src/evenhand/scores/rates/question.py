@@ -27,7 +27,6 @@ from evenhand.scores.rates.groups import (
 )
 from evenhand.scores.rates.paired import PairedCount
 from evenhand.scores.sampling_loop import sample
-from evenhand.statistics.discoveries import paired_spread_against
 from evenhand.statistics.estimate import StopReason
 from evenhand.statistics.group_stopping import SpreadPlan
 from evenhand.statistics.paired_groups import DRAWS, WINS, PairedPlan
@@ -289,10 +288,7 @@ class GroupQuestion(Question):
         if keep:
             tests = self._asked_alike(count, sizes.astype(int))
         score = self._score(terms, outcome, tally, count, tests, meter)
-        if terms.limit is None:
-            return score
-        against = paired_spread_against(outcome.hits, terms.limit, among=terms.among)
-        return replace(score, against=against)
+        return replace(score, against=plan.against(outcome.hits, among=terms.among))
 
     def _asked_alike(self, count: PairedCount, sizes: NDArray[Any]) -> list[Tests]:
         """Return the inputs of people who were asked as members of every group."""
