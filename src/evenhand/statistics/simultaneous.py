@@ -99,7 +99,7 @@ class SimultaneousIntervals:
         >>> one = np.array([1.0])
         >>> apart = SimultaneousIntervals(0.95).error_of((60 * one, 100 * one, one, 100 * one), 0.5)
         >>> apart.round(3).tolist()
-        [0.157]
+        [0.294]
         """
         k1, n1, k2, n2 = sides
         fewer1, more1 = self._whole(k1)
