@@ -262,9 +262,9 @@ class RecordedTwins:
     def _apart_from(self, row: int) -> Flags:
         """Return which rows have another outcome than a row."""
         if self.numbers is None:
-            return self.outcome != self.outcome[row]
+            return np.asarray(self.outcome != self.outcome[row])
         apart = np.abs(self.numbers - self.numbers[row])
-        return apart > self.least
+        return np.asarray(apart > self.least)
 
 
 def _number_of(group: Positions) -> int:
@@ -276,7 +276,7 @@ def _pairs(first: Positions, second: Positions) -> Positions:
     """Return a number for each row, shared by those with the same two numbers."""
     combined = first * _number_of(second) + second
     _, number = np.unique(combined, return_inverse=True)
-    return number.astype(np.intp)
+    return np.asarray(number, dtype=np.intp)
 
 
 def _distinct_by(group: Positions, value: Positions) -> Positions:
