@@ -183,13 +183,9 @@ def measure_log(
     start = time.monotonic()
     table = table_of(frame)
     if is_causal(kind, features):
-        of_groups: dict[str, Any] = {
-            "units": units,
-            "least_ratio": least_ratio,
-            "support": support,
-        }
+        of_groups: dict[str, Any] = {"units": units, "support": support}
         of_groups |= {"groups": groups, "truth": truth, "metric": metric}
-        of_groups["truth_positive"] = truth_positive
+        of_groups |= {"least_ratio": least_ratio, "truth_positive": truth_positive}
         twin_log = TwinLog(outcome, over, positive, limit, bins or {}, features)
         return measure_twins(table, twin_log, of_groups, seed)
     if holds_numbers(table, outcome, positive):
@@ -217,11 +213,8 @@ def measure_log(
     )
     findings, details, notes = rate_log.measured()
     spent = Spent(0, 0, time.monotonic() - start)
-    stop = StopReason.ENUMERATED
-    described = space.to_dict()
-    return Result(
-        "measure_log", findings, seed, spent, stop, described, notes, details=details
-    )
+    found = ("measure_log", findings, seed, spent, StopReason.ENUMERATED)
+    return Result(*found, space.to_dict(), notes, details=details)
 
 
 @dataclass(frozen=True, eq=False)
