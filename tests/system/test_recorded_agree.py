@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -90,7 +92,7 @@ def left_out_of_impact(result):
     ],
 )
 def test_the_same_limit_gives_the_same_intervals(log, how):
-    options = {
+    options: dict[str, Any] = {
         "outcome": "ok",
         "over": [SEX, RACE, BOTH],
         "least_ratio": 0.8,
@@ -156,7 +158,7 @@ def incomes(adult) -> pd.DataFrame:
 
 
 def test_small_groups_of_real_people_are_left_out_alike(incomes):
-    options = {
+    options: dict[str, Any] = {
         "outcome": "rich",
         "over": "race",
         "least_ratio": 0.8,

@@ -44,7 +44,7 @@ _ENOUGH_TRIALS = 1 << 20
 """Tries after which rejection may give up."""
 
 
-def numbered(columns: Iterable[Floats], rows: int) -> Positions:
+def numbered(columns: Iterable[Floats | Positions], rows: int) -> Positions:
     """Return a number for each row, which equal rows share.
 
     >>> numbered([np.array([1.0, 5.0, 1.0]), np.array([2.0, 2.0, 2.0])], 3).tolist()

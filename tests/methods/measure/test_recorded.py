@@ -126,12 +126,9 @@ def test_a_limit_of_what_is_descriptive_is_refused():
     result = measure_log(LOANS, outcome="ok", over="race", least_ratio=0.8)
     described = difference(result).estimate
     words = ("rate difference of race", "gives no verdict", "0.1")
-    about = {"about": ("race",), "score": "rate difference"}
-    refused(
-        UsageError,
-        lambda: eh.Finding("a claim", estimate=described, limit=0.1, **about),
-        *words,
-    )
+    finding = partial(eh.Finding, "a claim", ("race",), described, score="rate difference")
+    assert finding().verdict is None
+    refused(UsageError, lambda: finding(limit=0.1), *words)
 
 
 def test_it_lists_the_rate_of_each_group_and_its_ratio_to_the_highest():

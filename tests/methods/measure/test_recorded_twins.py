@@ -293,6 +293,8 @@ def test_an_audit_of_a_log_leaves_the_truth_out_of_what_is_equal(tmp_path):
     ]
     how: dict[str, Any] = {"outcome": "ok", "positive": "yes", "over": ["sex"]}
     audit = eh.audit_log(frame, truth="paid", truth_positive=1, checks=checks, **how)
+    causal: Any
+    group: Any
     causal, group = audit.checks
     assert causal.name == "causal measure_log sex"
     assert causal.verdict == "fail"

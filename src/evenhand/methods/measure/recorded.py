@@ -183,9 +183,9 @@ def measure_log(
     start = time.monotonic()
     table = table_of(frame)
     if is_causal(kind, features):
-        of_groups = {"units": units, "least_ratio": least_ratio, "support": support}
+        of_groups: dict[str, Any] = {"units": units, "support": support}
         of_groups |= {"groups": groups, "truth": truth, "metric": metric}
-        of_groups["truth_positive"] = truth_positive
+        of_groups |= {"least_ratio": least_ratio, "truth_positive": truth_positive}
         twin_log = TwinLog(outcome, over, positive, limit, bins or {}, features)
         return measure_twins(table, twin_log, of_groups, seed)
     if holds_numbers(table, outcome, positive):
@@ -208,14 +208,13 @@ def measure_log(
     decisions = DecisionColumns.of(counted[0], outcome, favourable, truth, truth_positive)
     space = Space(_features(sets, counted, groups or {}), protected=names)
     limits = RateLimits(judged, limit, least_ratio)
-    log = _RateLog(sets, counted, decisions, space, limits, level, support, groups or {})
-    findings, details, notes = log.measured()
-    spent = Spent(0, 0, time.monotonic() - start)
-    stop = StopReason.ENUMERATED
-    described = space.to_dict()
-    return Result(
-        "measure_log", findings, seed, spent, stop, described, notes, details=details
+    rate_log = _RateLog(
+        sets, counted, decisions, space, limits, level, support, groups or {}
     )
+    findings, details, notes = rate_log.measured()
+    spent = Spent(0, 0, time.monotonic() - start)
+    found = ("measure_log", findings, seed, spent, StopReason.ENUMERATED)
+    return Result(*found, space.to_dict(), notes, details=details)
 
 
 @dataclass(frozen=True, eq=False)
