@@ -200,7 +200,7 @@ def _least_group(program: Program, outcomes: Any) -> float:
     # One pair will do, but it has to be found: every group is asked about somebody.
     best = int(np.argmax(rates.mean(axis=0)))
     worst = int(np.argmin(rates.mean(axis=0)))
-    return 2 * needed[best, worst] + program.groups - 2
+    return float(2 * needed[best, worst] + program.groups - 2)
 
 
 def _pair_draws(program: Program, one: Any, other: Any) -> float:
@@ -245,7 +245,7 @@ def measured(program: Program) -> dict[str, Any]:
         began = time.perf_counter()
         try:
             found = eh.measure(subject, kind=program.kind, limit=program.limit, seed=seed)
-            verdict = found.verdict.value
+            verdict = str(found.verdict)
         except eh.EvenhandError:
             verdict = "refused"
         seconds.append(time.perf_counter() - began)
@@ -284,7 +284,7 @@ def before(revision: str) -> list[dict[str, Any]] | None:
     return found
 
 
-def row_of(program: Program, old: dict[str, Any] | None, new: dict[str, Any]) -> dict:
+def row_of(program: Program, old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
     """Return a program with what it took before and takes now."""
     score = truth(program)
     least = least_inputs(program)
@@ -294,9 +294,9 @@ def row_of(program: Program, old: dict[str, Any] | None, new: dict[str, Any]) ->
         "truth": score,
         "limit": program.limit,
         "least": least,
-        "before": old and old["executed"],
-        "seconds before": old and old["seconds"],
-        "verdicts before": old and _counted(old["verdicts"]),
+        "before": old.get("executed"),
+        "seconds before": old.get("seconds"),
+        "verdicts before": _counted(old.get("verdicts", [])),
         "executed": new["executed"],
         "seconds": new["seconds"],
         "verdicts": _counted(new["verdicts"]),
@@ -337,7 +337,8 @@ def main() -> int:
     if options.only_measure:
         print(json.dumps([measured(program) for program in PROGRAMS]))
         return 0
-    old = before(options.before) or [None] * len(PROGRAMS)
+    measured_before = before(options.before)
+    old = measured_before or [{} for _ in PROGRAMS]
     rows = []
     for program, old_of_program in zip(PROGRAMS, old, strict=True):
         rows.append(row_of(program, old_of_program, measured(program)))

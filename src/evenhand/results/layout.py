@@ -21,6 +21,7 @@ VerdictName = Literal["pass", "fail", "undecided"]
 StopName = Literal[
     "decided",
     "margin",
+    "too_close",
     "queries",
     "seconds",
     "findings",

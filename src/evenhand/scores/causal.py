@@ -43,7 +43,9 @@ class CausalQuestion(Question):
 
     kind = "causal"
 
-    def _count(self, draws: Draws | None = None, *, whole: bool = False) -> Causal:
+    def _count(
+        self, draws: Draws | CensusDraws | None = None, *, whole: bool = False
+    ) -> Causal:
         return Causal(self.view, draws, self.names, whole)  # type: ignore[arg-type]
 
     @property
@@ -159,7 +161,8 @@ class CausalQuestion(Question):
     def sampled(self, terms: Terms, meter: Meter, workers: Workers, *, keep: bool) -> Score:
         """Answer by drawing until the plan stops."""
         plan = self._plan(terms)
-        if plan.size is None:
+        draws: Draws | CensusDraws
+        if plan.size is None or self.census is None:
             draws = Draws(terms.sampler, self.space, terms.seed, *self.stream)
         else:
             draws = CensusDraws(self.census, terms.seed, *self.stream)

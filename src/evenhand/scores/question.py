@@ -52,7 +52,7 @@ ENOUGH = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Margins:
+class Precision:
     """How precisely a score is to be known, and how precisely at the most."""
 
     wanted: float
@@ -84,25 +84,25 @@ class Terms:
         """The level of each question by itself, so that all hold together at the level."""
         return 1 - (1 - self.level) / self.among
 
-    def margins(self, *, expensive: bool) -> Margins:
+    def margins(self, *, expensive: bool) -> Precision:
         """Return how precisely the score is to be known.
 
         Cheap software is asked until it is decided, down to the finest margin.
 
         >>> terms = Terms(None, limit=0.1)
         >>> terms.margins(expensive=True), terms.margins(expensive=False)
-        (Margins(wanted=0.02, finest=None), Margins(wanted=0.05, finest=0.002))
+        (Precision(wanted=0.02, finest=None), Precision(wanted=0.05, finest=0.002))
         """
         wanted = MARGIN if self.margin is None else self.margin
         limit = self.limit if self.units == "spread" else None
         if limit is None:
-            return Margins(wanted)
+            return Precision(wanted)
         if expensive:
             if self.margin is None and limit:
                 wanted = min(wanted, limit / COARSE)
-            return Margins(wanted)
+            return Precision(wanted)
         finest = limit / FINE if limit else FINE_AT_ZERO
-        return Margins(wanted, min(wanted, finest))
+        return Precision(wanted, min(wanted, finest))
 
     def enough_draws(self, cost: int) -> int | None:
         """Return how many draws of a cost are worth it, None for any number."""

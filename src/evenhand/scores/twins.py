@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from evenhand.population.census import CensusDraws
     from evenhand.population.samplers import Draws
     from evenhand.space.feature import Points
     from evenhand.space.space import Space
@@ -99,7 +100,7 @@ class Causal:
     """
 
     view: View
-    draws: Draws
+    draws: Draws | CensusDraws
     names: tuple[str, ...]
     whole: bool = False
     """Whether all variants are wanted, as for a suite, and not only the first that differs."""

@@ -210,8 +210,9 @@ def _stakes(*, paired: bool) -> Grid:
     if paired:
         ratio, count, fall = PAIRED_RATIO, PAIRED_STAKES, PAIRED_FALL
     places = np.arange(count)
-    weights = fall**places
-    return ratio**-places, weights / weights.sum()
+    stakes = np.power(ratio, -places, dtype=np.float64)
+    weights = np.power(fall, places, dtype=np.float64)
+    return stakes, weights / weights.sum()
 
 
 @lru_cache(maxsize=64)
@@ -223,4 +224,6 @@ def _rates_above(limit: float) -> Grid:
     distances = reach * _ALMOST_ALL * RATIO**-places
     doublings = np.log2(distances / (PEAK * limit))
     weights = np.where(doublings > 0, FALL_FAR**doublings, FALL_NEAR**-doublings)
-    return limit + distances, weights / weights.sum()
+    rates = np.asarray(limit + distances, dtype=np.float64)
+    shares = np.asarray(weights / weights.sum(), dtype=np.float64)
+    return rates, shares

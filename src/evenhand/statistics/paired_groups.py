@@ -204,7 +204,7 @@ class PairedPlan(Plan):
         """
         cleared = np.asarray(counts)[CLEARED] >= SLACK - math.log(self.error_decide)
         cleared = cleared | np.eye(self.groups, dtype=np.bool_)
-        return cleared & cleared.T
+        return np.asarray(cleared & cleared.T)
 
     def counted(self, amounts: Floats, before: Floats | None = None) -> Floats:
         """Return what was counted, with the next draws added to what there was before.

@@ -418,9 +418,9 @@ def is_man(people):
     [
         (10_000, False, True),
         (10_002, False, False),
-        # With no difference seen, a margin of 0.2 takes 18 draws of two inputs, or 23.
+        # With no difference seen, a margin of 0.2 takes some 20 draws of two inputs.
         (36, True, True),
-        (48, True, False),
+        (80, True, False),
     ],
 )
 def test_small_spaces_are_enumerated_and_large_ones_sampled(

@@ -150,12 +150,12 @@ def search(
     sets = feature_sets(tested.space, over)
     chosen = as_strategy(strategy)
     start_rows, realism = _real_people(start, prefer, tested.space)
-    judged = realism is not None
-    check_columns(tested.space, sets, tested.outputs or ("",), judged=judged)
+    outputs = tested.outputs or ("",)
+    check_columns(tested.space, sets, outputs, judged=realism is not None)
     if prefer is None:
         prefer = "many" if realism is None else "realistic"
     check_prefer(prefer, start_rows)
-    given = checked_budget(budget)
+    allowed, exhausts = _bounded(budget, expensive=tested.adapter.expensive)
     terms = SearchTerms(
         strategy=chosen,
         prefer=prefer,
@@ -164,10 +164,8 @@ def search(
         seed=seed,
         limit=_checked_limit(limit),
         explain=explain,
-        # A budget that nobody gave, of software that is cheap to ask, is no bound.
-        exhausts=given == Budget() and not tested.adapter.expensive,
+        exhausts=exhausts,
     )
-    allowed = _bounded(given, expensive=tested.adapter.expensive)
     executed_before = tested.executed
     tested.begin()
     with Workers(n_jobs) as workers, progress_bar(show=progress) as hook:
@@ -261,12 +259,18 @@ def _checked_limit(limit: int | None) -> int | None:
     return int(limit)
 
 
-def _bounded(budget: Budget, *, expensive: bool) -> Budget:
-    """Return a budget that ends: not to find anything is no reason to look forever."""
-    if budget.queries is not None or budget.seconds is not None:
-        return budget
+def _bounded(budget: Budget | None, *, expensive: bool) -> tuple[Budget, bool]:
+    """Return a budget that ends: not to find anything is no reason to look forever.
+
+    A budget that nobody gave, of software that is cheap to ask, may be exceeded where only every
+    input can pass; that is what the second value says.
+    """
+    given = checked_budget(budget)
+    if given.queries is not None or given.seconds is not None:
+        return given, False
     queries = EXPENSIVE_QUERIES if expensive else QUERIES
-    return Budget(queries, None, budget.findings)
+    exhausts = given.findings is None and not expensive
+    return Budget(queries, None, given.findings), exhausts
 
 
 def _untried(names: tuple[str, ...], output: str, terms: SearchTerms) -> SearchReport:

@@ -189,7 +189,7 @@ def worth_asking(plan: PairedPlan, counts: Floats) -> tuple[bool, ...]:
     A group is not if it is known to differ from each other one by less than the limit. While the
     extremes seem to differ by more than the limit, only they are: one such pair decides.
     """
-    is_open = ~plan.alike(counts).all(axis=1)
+    is_open = np.asarray(~plan.alike(counts).all(axis=1))
     better, worse = most_apart(counts)
     draws = float(counts[DRAWS, better, worse])
     net = float(counts[WINS, better, worse] - counts[WINS, worse, better])

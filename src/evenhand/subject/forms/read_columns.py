@@ -75,7 +75,8 @@ def _of_estimator(model: Any) -> Flags | None:
         return _of_histograms(columns, model)
     coefficients = getattr(model, "coef_", None)
     if coefficients is not None and type(model).__module__.startswith("sklearn.linear"):
-        return np.asarray(np.atleast_2d(coefficients) != 0).any(axis=0)
+        is_used = np.asarray(np.atleast_2d(coefficients) != 0)
+        return np.asarray(is_used.any(axis=0))
     return None
 
 
