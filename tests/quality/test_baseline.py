@@ -204,7 +204,8 @@ def test_a_rise_from_8_to_30_per_cent_fails(limit, stay, runs):
         counts = simulated.verdicts(simulated.Audits(limit), versions, way, runs)
         assert counts[Verdict.FAIL] >= 0.95 * runs, (way, counts)
     # Runs that stopped early may not tell, but nothing passes.
-    counts = simulated.verdicts(simulated.Audits(limit), versions, "estimates", runs)
+    expensive = simulated.Audits(limit, expensive=True)
+    counts = simulated.verdicts(expensive, versions, "estimates", runs)
     assert not counts[Verdict.PASS]
 
 
@@ -266,7 +267,9 @@ def lender(sex: float, start: int = 0) -> Callable[[Any], Any]:
 
     def decide(people: Any) -> Any:
         place = (people["income"] - start) % 100_000
-        return (people["sex"] == "M") & (place < 100_000 * sex) | (people["race"] == "a")
+        # Race turns the answer around, which leaves the score of sex as it is.
+        by_sex = (people["sex"] == "M") & (place < 100_000 * sex)
+        return by_sex ^ (people["race"] == "a")
 
     return decide
 
@@ -309,14 +312,19 @@ def test_an_audit_of_software_that_got_worse_fails(limit, keep, runs):
     assert caught >= 0.95 * runs, caught
 
 
-@pytest.mark.parametrize("seed", [0, *(slow(seed) for seed in range(1, 40))])
-def test_a_baseline_that_was_undecided_excuses_no_failure(seed):
+@pytest.mark.parametrize("runs", [6, slow(40)])
+def test_a_baseline_that_was_undecided_excuses_no_failure(runs):
     check = {"job": "measure", "over": ["sex"], "limit": 0.1}
-    few = eh.audit(lender(0.1), CHEAP, checks=[{**check, "queries": 200}], seed=seed)
-    assert few.verdict == "undecided"
-    found = eh.audit(lender(0.3), CHEAP, checks=[check], seed=seed, baseline=few)
-    assert found.checks[0].alone == "fail"
-    assert found.exit_code == 1
+    undecided = 0
+    for seed in range(runs):
+        few = eh.audit(lender(0.13), CHEAP, checks=[{**check, "queries": 200}], seed=seed)
+        if few.verdict != "undecided":
+            continue
+        undecided += 1
+        found = eh.audit(lender(0.14), CHEAP, checks=[check], seed=seed, baseline=few)
+        assert found.checks[0].alone == "fail"
+        assert found.exit_code == 1
+    assert undecided >= runs / 2
 
 
 def test_scores_without_their_intervals_would_be_called_worse_far_too_often():

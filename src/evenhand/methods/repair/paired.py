@@ -100,8 +100,7 @@ def fall_alone(before: ArrayLike, after: ArrayLike, *, level: float) -> Amount:
     n = len(old)
     tail = (1 - check_level(level)) / 2
     fall = float(old.mean() - new.mean()) if n else 0.0
-    gone, come = _turned(old, new)
-    low, high = _around(fall, _fall_of_hits(gone, come, n, tail))
+    low, high = _around(fall, _fall(old, new, tail))
     return Amount(fall, low, high, n, level, "paired melded")
 
 
