@@ -26,6 +26,7 @@ _BY_CONSTRUCTION = (
     "so by construction, and no evidence: the software does not see {features}"
 )
 _UNIFORM = "for comparison, without a limit: {estimate}"
+_NOISE = "asked again, the same input gets another outcome: {estimate}"
 _ONE_ANSWER = "one answer only: every outcome was {answer}"
 
 
@@ -223,6 +224,9 @@ class Finding:
     uniform
         The same score over all inputs, uniformly, where the estimate is about real rows. No limit
         is held against it, and its interval does not hold together with that of the estimate.
+    noise
+        How often the same input gets another outcome when asked again, of software with chance in
+        it. A causal score is what twins differ beyond that.
 
     Notes
     -----
@@ -255,6 +259,7 @@ class Finding:
     by_construction: bool = False
     only_answer: Label | None = None
     uniform: Estimate | None = None
+    noise: Estimate | None = None
 
     def __post_init__(self) -> None:
         # Beside its limit, an estimate is written in as many digits as show the verdict.
@@ -289,6 +294,8 @@ class Finding:
             remarks.append(_ONE_ANSWER.format(answer=_around(self.only_answer)))
         if self.uniform is not None:
             remarks.append(_UNIFORM.format(estimate=self.uniform))
+        if self.noise is not None:
+            remarks.append(_NOISE.format(estimate=self.noise))
         return tuple(remarks)
 
     def to_dict(self) -> dict[str, Any]:
@@ -319,6 +326,8 @@ class Finding:
             table["only_answer"] = _json(self.only_answer)
         if self.uniform is not None:
             table["uniform"] = self.uniform.to_dict()
+        if self.noise is not None:
+            table["noise"] = self.noise.to_dict()
         if self.detail is not None:
             table["detail"] = _detail(self.detail)
         return table
@@ -347,6 +356,7 @@ class Finding:
         else:
             judged = None
         uniform = table.get("uniform")
+        noise = table.get("noise")
         return cls(
             claim=table["claim"],
             about=_read_about(table["about"]),
@@ -363,6 +373,7 @@ class Finding:
             by_construction=table.get("by_construction", False),
             only_answer=table.get("only_answer"),
             uniform=None if uniform is None else Estimate.from_dict(uniform),
+            noise=None if noise is None else Estimate.from_dict(noise),
         )
 
     def _repr_html_(self) -> str:

@@ -79,6 +79,7 @@ class FindingFields(TypedDict):
     by_construction: NotRequired[bool]
     only_answer: NotRequired[JsonLabel]
     uniform: NotRequired[EstimateFields]
+    noise: NotRequired[EstimateFields]
     detail: NotRequired[dict[str, Any]]
 
 

@@ -49,6 +49,11 @@ class Answer:
     notes: Sequence[str] = ()
     tests: Sequence[Tests] = ()
 
+    @property
+    def interrupted(self) -> bool:
+        """Whether the user ended it."""
+        return self.stop is StopReason.INTERRUPTED
+
 
 def ask(
     question: Question,
@@ -77,6 +82,7 @@ def ask(
         score=question.kind,
         by_construction=_by_construction(question, terms),
         only_answer=only_answer,
+        noise=score.noise,
     )
     return Answer([finding], score.stop, score.notes, score.tests)
 

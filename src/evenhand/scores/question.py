@@ -119,6 +119,8 @@ class Score:
     """The different answers that the estimate rests on, at most so many as are told apart."""
     findings: Sequence[Finding] = ()
     """What was found, where a question has more than one answer."""
+    noise: Estimate | None = None
+    """How often answers to the same input differ, where the score allows for it."""
 
     @property
     def favoured(self) -> bool | None:
