@@ -42,10 +42,11 @@ if TYPE_CHECKING:
 
 MOST_STEPS = 64
 """The most points of a grid between 0 and 1."""
-_STAKES = 0.99 * 0.5 ** (np.arange(24) / 2)
+_GAMBLERS = np.arange(24)
+_STAKES = 0.99 * 0.5 ** (_GAMBLERS / 2)
 """The share of what it can lose that each gambler stakes, from nearly all to next to nothing."""
-_CAPITAL = 1 / (3 + np.arange(24.0))
-_CAPITAL /= _CAPITAL.sum()
+_WEIGHTS = 1 / (3 + _GAMBLERS)
+_CAPITAL = _WEIGHTS / _WEIGHTS.sum()
 """What each begins with. The bold, who decide small samples, have more."""
 _HALVINGS = 50
 _LOOKS_AT_ONCE = 16
@@ -69,9 +70,12 @@ class Grid:
         Where answers differ if they are not equal, no excess is below -1/repeats: the share of
         pairs that differ is 1 less what they share, and the rest is rounding of the A/A rate.
         """
-        steps = min(repeats**2 * (repeats - 1), MOST_STEPS)
-        low = -math.ceil(steps / repeats) / steps if equal else -1.0
-        return cls(low, steps)
+        exact_steps = repeats**2 * (repeats - 1)
+        steps = min(exact_steps, MOST_STEPS)
+        if not equal:
+            return cls(-1.0, steps)
+        below = math.ceil(steps / repeats)
+        return cls(-below / steps, steps)
 
     @cached_property
     def points(self) -> Floats:
@@ -87,8 +91,10 @@ class Grid:
         """
         last = len(self.points) - 1
         # Rounding must not move a difference off its point.
-        place = np.round((differences - self.points[0]) * self.steps, 9)
-        lower = np.clip(np.floor(place), 0, last - 1).astype(np.intp)
+        distance = differences - self.points[0]
+        place = np.round(distance * self.steps, 9)
+        below = np.floor(place)
+        lower = np.clip(below, 0, last - 1).astype(np.intp)
         above = np.clip(place - lower, 0.0, 1.0)
         rows = np.arange(len(differences))
         counts = np.zeros((len(differences), last + 1))
@@ -194,7 +200,8 @@ class ExcessPlan:
 
     def noise(self, hits: ArrayLike, n: int, level: float) -> Estimate:
         """Return how often answers to the same input differ."""
-        total = float(np.asarray(hits, dtype=float)[-1])
+        counts = np.asarray(hits, dtype=float)
+        total = float(counts[-1])
         low, high = confidence_sequences.mixture(total, n, level)
         value = total / n
         lowest = min(float(low), value)
@@ -206,15 +213,21 @@ class ExcessPlan:
         near = np.asarray(value)
 
         def too_low(mean: Floats) -> NDArray[np.bool_]:
-            return np.asarray(self._log_capital_above(counts, mean) >= self._bound)
+            capital = self._log_capital_above(counts, mean)
+            return np.asarray(capital >= self._bound)
 
         def too_high(mean: Floats) -> NDArray[np.bool_]:
-            return np.asarray(self._log_capital_below(counts, mean) >= self._bound)
+            capital = self._log_capital_below(counts, mean)
+            return np.asarray(capital >= self._bound)
 
         # Each limit is the end that is still ruled out, and so errs away from the value.
-        lowest, _ = halve(too_low, np.asarray(self.grid.points[0]), near, _HALVINGS)
-        highest, _ = halve(too_high, np.asarray(1.0), near, _HALVINGS)
-        return min(float(lowest), value), max(float(highest), value)
+        bottom = np.asarray(self.grid.points[0])
+        top = np.asarray(1.0)
+        lowest, _ = halve(too_low, bottom, near, _HALVINGS)
+        highest, _ = halve(too_high, top, near, _HALVINGS)
+        low = min(float(lowest), value)
+        high = max(float(highest), value)
+        return low, high
 
     def _counts(self, hits: ArrayLike) -> Floats:
         return np.asarray(hits, dtype=float)[..., :-1]
@@ -224,11 +237,12 @@ class ExcessPlan:
         if self.limit is None:
             return np.zeros(counts.shape[:-1], dtype=np.bool_)
         limit = np.asarray(self.limit)
-        above = self._log_capital_above(counts, limit) >= self._bound + SLACK
+        bound = self._bound + SLACK
+        above = self._log_capital_above(counts, limit) >= bound
         if self.limit == 0:
             # No sample shows that there is no excess at all.
             return np.asarray(above)
-        below = self._log_capital_below(counts, limit) >= self._bound + SLACK
+        below = self._log_capital_below(counts, limit) >= bound
         return np.asarray(above | below)
 
     def _reached(
@@ -237,7 +251,8 @@ class ExcessPlan:
         """Return where both ends of a margin are ruled out."""
         if margin is None:
             return np.zeros(counts.shape[:-1], dtype=np.bool_)
-        value = counts @ self.grid.points / sizes
+        total = counts @ self.grid.points
+        value = total / sizes
         under = value - margin
         over = value + margin
         above = self._log_capital_above(counts, under) >= self._bound
@@ -258,10 +273,13 @@ class ExcessPlan:
 
 def _log_capital(counts: Floats, gains: Floats, mean: Floats) -> Floats:
     """Return the log of the capital of all gamblers: `gains` of 0 or more, of this mean if fair."""
-    means = np.maximum(np.asarray(mean), 1e-12)[..., None, None]
+    means = np.maximum(np.asarray(mean), 1e-12)
     # A row for each gain, a column for each gambler.
-    factors = 1 + _STAKES * (gains[:, None] / means - 1)
-    log_capital = (counts[..., None, :] @ np.log(factors))[..., 0, :]
-    most = log_capital.max(axis=-1, keepdims=True)
-    capital = np.exp(log_capital - most) @ _CAPITAL
-    return np.asarray(np.log(capital) + most[..., 0])
+    relative = gains[:, None] / means[..., None, None]
+    factors = 1 + _STAKES * (relative - 1)
+    times = counts[..., None, :]
+    log_capitals = (times @ np.log(factors))[..., 0, :]
+    most = log_capitals.max(axis=-1, keepdims=True)
+    capital = np.exp(log_capitals - most) @ _CAPITAL
+    log_most = most[..., 0]
+    return np.asarray(np.log(capital) + log_most)

@@ -96,7 +96,9 @@ def test_many_twins_hide_nothing():
 
     found = eh.measure(by_age, SPACE, over="age", limit=0.5)
     assert found.verdict == "fail"
-    assert covers(found.worst.estimate, excess(0.05, 1.0))
+    # Now and then chance hides which twin it is that differs.
+    most = excess(0.05, 1.0)
+    assert 0.9 * most < found.worst.estimate.value < most
 
 
 def test_software_that_answers_alike_has_its_usual_score():
@@ -181,7 +183,7 @@ def test_rows_that_are_a_sample_are_asked_repeatedly():
 
 
 def test_flicker_is_noticed_during_the_run():
-    found = eh.measure(Fickle(0.001, seed=1), SPACE, margin=0.01)
+    found = eh.measure(Fickle(0.001, seed=1), SPACE, margin=0.002)
     assert found.details["chance"]["noticed"] == "during the run"
     assert found.worst.noise.high < 0.05
     assert any("noticed during the run" in note for note in found.notes)

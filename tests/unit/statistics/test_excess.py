@@ -30,8 +30,10 @@ def test_counts_keep_the_number_and_the_sum(repeats, shares):
     differences = low + (1 - low) * np.array(shares)
     counts = grid.counted(differences)
     assert counts.min() >= 0
-    assert counts.sum(axis=1) == pytest.approx(np.ones(len(shares)))
-    assert counts @ grid.points == pytest.approx(differences, abs=1e-8)
+    ones = np.ones(len(shares))
+    assert counts.sum(axis=1) == pytest.approx(ones)
+    sums = counts @ grid.points
+    assert sums == pytest.approx(differences, abs=1e-8)
 
 
 @pytest.mark.parametrize("repeats", [2, 3, 4])
@@ -40,13 +42,17 @@ def test_every_excess_of_labels_has_a_place(repeats):
     grid = Grid.of_answers(repeats)
     yes = np.arange(repeats + 1) / repeats
     own, other = np.meshgrid(yes, yes)
-    between = own * (1 - other) + other * (1 - own)
-    within = (own * (1 - own) + other * (1 - other)) * repeats / (repeats - 1)
+    own_no = 1 - own
+    other_no = 1 - other
+    between = own * other_no + other * own_no
+    correction = repeats / (repeats - 1)
+    within = correction * (own * own_no + other * other_no)
     excess = (between - within).ravel()
     assert excess.min() >= grid.low
     assert grid.low == -1 / repeats
     counts = grid.counted(excess)
-    assert set(np.round(counts.ravel(), 9)) == {0.0, 1.0}
+    places = np.round(counts, 9)
+    assert set(places.ravel()) == {0.0, 1.0}
 
 
 def test_a_grid_has_not_too_many_points():
@@ -65,8 +71,10 @@ def test_a_difference_between_two_points_never_narrows_the_limits():
         plan = ExcessPlan(0.95, None, None, grid)
         counts = counted(grid, differences.tolist())
         limits[grid.steps] = plan.limits(counts[:-1], float(differences.mean()))
-    assert limits[2][0] <= limits[64][0] + 1e-9
-    assert limits[2][1] >= limits[64][1] - 1e-9
+    low, high = limits[64]
+    low_of_coarse, high_of_coarse = limits[2]
+    assert low_of_coarse <= low + 1e-9
+    assert high_of_coarse >= high - 1e-9
 
 
 def test_why_it_stops():
@@ -76,18 +84,40 @@ def test_why_it_stops():
     assert judged.stop is StopReason.DECIDED
     assert judged.estimate.low > 0.2
     few = counted(plan.grid, [0.0] * 10)
-    assert plan.judge(few, 10).stop is None
-    assert plan.judge(few, 10, last=True).stop is StopReason.QUERIES
-    near = counted(plan.grid, [0.0] * 8000 + [1.0] * 2000)
-    assert plan.judge(near, 10_000).stop is StopReason.MARGIN
+    judged = plan.judge(few, 10)
+    assert judged.stop is None
+    judged = plan.judge(few, 10, last=True)
+    assert judged.stop is StopReason.QUERIES
+    differences = [0.0] * 8000 + [1.0] * 2000
+    near = counted(plan.grid, differences)
+    judged = plan.judge(near, 10_000)
+    assert judged.stop is StopReason.MARGIN
+
+
+def test_a_precise_run_goes_on_to_the_margin_and_beyond():
+    grid = Grid.of_answers(2)
+    plan = ExcessPlan(0.95, 0.05, 0.2, grid, precise=True, finest=0.01)
+    # The limit is excluded, but the excess is not known well.
+    early = counted(grid, [1.0] * 40 + [0.0] * 10)
+    assert plan.reason(early, 50) is None
+    # The excess is known well, but the limit is not excluded.
+    near = counted(grid, [0.0] * 8000 + [1.0] * 2000)
+    assert plan.reason(near, 10_000) is None
+    decided = counted(grid, [1.0] * 2000)
+    assert plan.reason(decided, 2000) is StopReason.DECIDED
+    at_limit = counted(grid, [0.0] * 80_000 + [1.0] * 20_000)
+    assert plan.reason(at_limit, 100_000) is StopReason.TOO_CLOSE
 
 
 def test_a_limit_of_nothing_is_never_shown_to_be_kept():
     plan = ExcessPlan(0.95, 0.05, 0.0, Grid.of_answers(2))
-    none = plan.judge(counted(plan.grid, [0.0] * 5000), 5000)
-    assert none.stop is StopReason.MARGIN
-    some = plan.judge(counted(plan.grid, [0.0] * 50 + [1.0] * 50), 100)
-    assert some.stop is StopReason.DECIDED
+    none = counted(plan.grid, [0.0] * 5000)
+    judged = plan.judge(none, 5000)
+    assert judged.stop is StopReason.MARGIN
+    differences = [0.0] * 50 + [1.0] * 50
+    some = counted(plan.grid, differences)
+    judged = plan.judge(some, 100)
+    assert judged.stop is StopReason.DECIDED
 
 
 def test_the_first_stop_is_found_block_by_block():
@@ -96,14 +126,18 @@ def test_the_first_stop_is_found_block_by_block():
     counts = [counted(plan.grid, [0.0] * n) for n in looks]
     first = plan.first_stop(np.array(counts), looks)
     assert first > 32
-    assert plan.judge(counts[first], looks[first]).stop is StopReason.MARGIN
-    assert plan.judge(counts[first - 1], looks[first - 1]).stop is None
-    assert plan.first_stop(np.array(counts[:5]), looks[:5]) == 5
+    stopped = plan.reason(counts[first], looks[first])
+    assert stopped is StopReason.MARGIN
+    before = first - 1
+    assert plan.reason(counts[before], looks[before]) is None
+    few = np.array(counts[:5])
+    assert plan.first_stop(few, looks[:5]) == 5
 
 
 def test_noise_has_an_interval_of_its_own():
     plan = ExcessPlan(0.95, 0.05, None, Grid.of_answers(2))
-    noise = plan.noise(counted(plan.grid, [0.0] * 100, noise=10.0), 100, 0.9)
+    hits = counted(plan.grid, [0.0] * 100, noise=10.0)
+    noise = plan.noise(hits, 100, 0.9)
     assert noise.value == 0.1
     assert 0 < noise.low < 0.1 < noise.high < 0.3
     assert noise.level == 0.9

@@ -99,8 +99,11 @@ class ExcessCount:
     def _may_be_beside(self) -> bool:
         """Whether a person may have a value that is not among those of its twins."""
         features = [self.space.feature(name) for name in self.names]
-        lacking = any(feature.missing and not feature.twins_missing for feature in features)
-        return lacking or any(math.isinf(feature.size) for feature in features)
+        for feature in features:
+            is_lacked = feature.missing and not feature.twins_missing
+            if is_lacked or math.isinf(feature.size):
+                return True
+        return False
 
     def __call__(self, bounds: tuple[int, int]) -> Counted:
         """Return the excess of each draw on the grid, with its A/A rate, and the first cases."""
@@ -133,15 +136,19 @@ class ExcessCount:
         rng = stream(self.seed, "order", *self.names, start)
         choice = self._choose(points, start, rng)
         sides = [points] * self.repeats + [choice.twins] * self.repeats
-        answers = self._ask(np.concatenate(sides), rng).reshape(len(sides), len(points))
+        asked = self._ask(np.concatenate(sides), rng)
+        answers = asked.reshape(len(sides), len(points))
         own = answers[: self.repeats]
         other = answers[self.repeats :]
         between = self._between(own, other)
-        within = (self._within(own) + self._within(other)) / 2
+        within_own = self._within(own)
+        within_other = self._within(other)
+        within = (within_own + within_other) / 2
         # Of these, every answer of one differs from every answer of the other.
-        clear = np.flatnonzero((between == 1) & (within == 0))[:CASES]
+        clear = (between == 1) & (within == 0)
+        rows = np.flatnonzero(clear)[:CASES]
         witnesses = []
-        for row in clear.tolist():
+        for row in rows.tolist():
             outcomes = (own[0, row], other[0, row])
             case = case_of(self.space, points[row], choice.twins[row], outcomes)
             witnesses.append((start + row, case))
@@ -188,7 +195,9 @@ class ExcessCount:
         valid = self.space.valid(variants).reshape(-1, n)
         twin = valid & (table != points).any(axis=2)
         number_of_twins = twin.sum(axis=0)
-        chosen = _ranked(twin, np.arange(start, start + n) % np.maximum(number_of_twins, 1))
+        draw = np.arange(start, start + n)
+        any_one = draw % np.maximum(number_of_twins, 1)
+        chosen = _ranked(twin, any_one)
         asked = np.zeros(n, dtype=np.int64)
         several = number_of_twins > 1
         if several.any():
@@ -203,7 +212,8 @@ class ExcessCount:
             for _ in range(self.repeats - 1):
                 apart += self._apart(points, table, doubtful, rng)
                 asked += _cost(doubtful)
-            chosen = np.where(apart.any(axis=0), apart.argmax(axis=0), chosen)
+            farthest = apart.argmax(axis=0)
+            chosen = np.where(apart.any(axis=0), farthest, chosen)
         twins = table[chosen, np.arange(n)]
         alone = number_of_twins == 0
         twins[alone] = points[alone]
@@ -224,8 +234,10 @@ class ExcessCount:
         variant, person = np.nonzero(wanted)
         inputs = np.concatenate([points[people], table[variant, person]])
         answers = self._ask(inputs, rng)
-        own = answers[np.searchsorted(people, person)]
-        apart[variant, person] = self.view.distance(answers[len(people) :], own)
+        of_people = answers[: len(people)]
+        of_variants = answers[len(people) :]
+        own = of_people[np.searchsorted(people, person)]
+        apart[variant, person] = self.view.distance(of_variants, own)
         return apart
 
 
@@ -236,7 +248,8 @@ def _ranked(wanted: NDArray[np.bool_], rank: NDArray[np.intp]) -> NDArray[np.int
     [2, 0]
     """
     ranks = wanted.cumsum(axis=0) - 1
-    return np.asarray((wanted & (ranks == rank)).argmax(axis=0))
+    has_rank = wanted & (ranks == rank)
+    return np.asarray(has_rank.argmax(axis=0))
 
 
 def _thinned(wanted: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -249,7 +262,8 @@ def _thinned(wanted: NDArray[np.bool_]) -> NDArray[np.bool_]:
     number = np.maximum(wanted.sum(axis=0), CONFIRMED)
     part = ranks * CONFIRMED // number
     part_before = (ranks - 1) * CONFIRMED // number
-    return np.asarray(wanted & ((part != part_before) | (ranks == 0)))
+    begins = (part != part_before) | (ranks == 0)
+    return np.asarray(wanted & begins)
 
 
 def _cost(wanted: NDArray[np.bool_]) -> NDArray[np.int64]:
