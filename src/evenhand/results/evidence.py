@@ -27,6 +27,7 @@ _BY_CONSTRUCTION = (
     "so by construction, and no evidence: the software does not see {features}"
 )
 _UNIFORM = "for comparison, without a limit: {estimate}"
+_NOISE = "asked again, the same input gets another outcome: {estimate}"
 _ONE_ANSWER = "one answer only: every outcome was {answer}"
 _LIMIT_OF_DESCRIPTION = (
     "{key}: a descriptive interval gives no verdict; its limit of {limit:g} must be left"
@@ -233,6 +234,9 @@ class Finding:
         side that the score was seen on; corrected for all that the interval holds together with.
     e_value
         The same as a bet against the other side of the limit, by itself and whenever it ended.
+    noise
+        How often the same input gets another outcome when asked again, of software with chance in
+        it. A causal score is what twins differ beyond that.
 
     Notes
     -----
@@ -267,6 +271,7 @@ class Finding:
     uniform: Estimate | None = None
     p_value: float | None = None
     e_value: float | None = None
+    noise: Estimate | None = None
 
     def __post_init__(self) -> None:
         # Beside its limit, an estimate is written in as many digits as show the verdict.
@@ -308,6 +313,8 @@ class Finding:
             remarks.append(_ONE_ANSWER.format(answer=_around(self.only_answer)))
         if self.uniform is not None:
             remarks.append(_UNIFORM.format(estimate=self.uniform))
+        if self.noise is not None:
+            remarks.append(_NOISE.format(estimate=self.noise))
         return tuple(remarks)
 
     def to_dict(self) -> dict[str, Any]:
@@ -342,6 +349,8 @@ class Finding:
             table["p_value"] = self.p_value
         if self.e_value is not None:
             table["e_value"] = self.e_value
+        if self.noise is not None:
+            table["noise"] = self.noise.to_dict()
         if self.detail is not None:
             table["detail"] = _detail(self.detail)
         return table
@@ -370,6 +379,7 @@ class Finding:
         else:
             judged = None
         uniform = table.get("uniform")
+        noise = table.get("noise")
         return cls(
             claim=table["claim"],
             about=_read_about(table["about"]),
@@ -388,6 +398,7 @@ class Finding:
             uniform=None if uniform is None else Estimate.from_dict(uniform),
             p_value=table.get("p_value"),
             e_value=table.get("e_value"),
+            noise=None if noise is None else Estimate.from_dict(noise),
         )
 
     def _repr_html_(self) -> str:

@@ -83,6 +83,7 @@ class FindingFields(TypedDict):
     uniform: NotRequired[EstimateFields]
     p_value: NotRequired[float]
     e_value: NotRequired[float]
+    noise: NotRequired[EstimateFields]
     detail: NotRequired[dict[str, Any]]
 
 

@@ -49,6 +49,11 @@ class Answer:
     notes: Sequence[str] = ()
     tests: Sequence[Tests] = ()
 
+    @property
+    def interrupted(self) -> bool:
+        """Whether the user ended it."""
+        return self.stop is StopReason.INTERRUPTED
+
 
 def ask(
     question: Question,
@@ -79,6 +84,7 @@ def ask(
         only_answer=only_answer,
         p_value=None if score.against is None else score.against.p_value,
         e_value=None if score.against is None else score.against.e_value,
+        noise=score.noise,
     )
     return Answer([finding], score.stop, score.notes, score.tests)
 

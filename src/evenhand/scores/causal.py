@@ -15,6 +15,7 @@ from evenhand.population.census import MOST_SHUFFLED, Census, CensusDraws
 from evenhand.population.samplers import Draws, Uniform
 from evenhand.runtime import number_text
 from evenhand.runtime.errors import UsageError
+from evenhand.scores.chance.watch import held_back
 from evenhand.scores.enumeration import AT_ONCE, EXHAUSTIBLE, SMALL, whole
 from evenhand.scores.enumeration import causal as exact_causal
 from evenhand.scores.question import Question, Score, rate_evidence, tests_of
@@ -69,19 +70,22 @@ class CausalQuestion(Question):
         keep: bool,
     ) -> Score:
         """Answer from every input there is, which are counted as spent."""
-        return self._among(points, self.space.weights(points), population, keep=keep)
+        weights = self.space.weights(points)
+        return self._among(points, weights, population, meter, keep=keep)
 
     def _among(
         self,
         points: Points,
         weights: NDArray[Any] | None,
         population: str,
+        meter: Meter,
         *,
         keep: bool,
     ) -> Score:
         """Answer from points that are each other's only twins."""
         outcomes = self.view.decide(points)
         hits, ids, cases = exact_causal(self.view, points, outcomes, self.names)
+        self._look_again(points, outcomes, hits, meter)
         tests = []
         if keep:
             own = np.ones(len(points), dtype=np.bool_)
@@ -89,6 +93,20 @@ class CausalQuestion(Question):
         estimate = _exactly(hits, weights, population)
         answers = different(outcomes)
         return Score(estimate, StopReason.ENUMERATED, cases, tests=tests, answers=answers)
+
+    def _look_again(
+        self, points: Points, outcomes: NDArray[Any], hits: NDArray[Any], meter: Meter
+    ) -> None:
+        """Let the watch on the run, if there is one, ask some of the points again."""
+        watch = self.view.subject.watch
+        if watch is None:
+            return
+        chosen = watch.draws(0, len(points)) | watch.hits(hits, 0)
+        rows = np.flatnonzero(chosen)[: int(min(meter.left, len(points)))]
+        if len(rows):
+            # Some are chosen for their answers.
+            watch.confirm(points[rows], outcomes[rows], self.view.name)
+        meter.queries += len(rows)
 
     def tallied(
         self,
@@ -104,14 +122,17 @@ class CausalQuestion(Question):
         if sampler.twins == "rows":
             meter.queries += len(points)
             population = f"{population}, with twins among them"
-            return self._among(points, sampler.weights, population, keep=keep)
+            return self._among(points, sampler.weights, population, meter, keep=keep)
         count = self._count(whole=keep)
         rows = max(1, ROWS // count.cost)
         hits = []
         cases: list[Case] = []
         seen = AnswersSeen()
+        # Where the budget just allows for all rows, none of them is asked again.
+        affordable = meter.left > 2 * count.cost * len(points)
         for start in range(0, len(points), rows):
-            part = count.count(points[start : start + rows], CASES)
+            watched_from = start if affordable else None
+            part = count.count(points[start : start + rows], CASES, start=watched_from)
             hits.append(part.hits)
             cases += [case for _, case in part.cases]
             seen.merge(answer for _, answer in part.answers)
@@ -167,15 +188,16 @@ class CausalQuestion(Question):
         else:
             draws = CensusDraws(self.census, terms.seed, *self.stream)
         count = self._count(draws, whole=keep)
-        found = sample(
-            plan,
-            count,
-            cost=count.cost,
-            meter=meter,
-            workers=workers,
-            task=self.task,
-            enough=terms.enough_draws(count.cost),
-        )
+        with held_back(self.view.subject, meter, count.cost):
+            found = sample(
+                plan,
+                count,
+                cost=count.cost,
+                meter=meter,
+                workers=workers,
+                task=self.task,
+                enough=terms.enough_draws(count.cost),
+            )
         if keep:
             tests = [self._kept(draws.take(0, found.draws))]
         else:

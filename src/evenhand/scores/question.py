@@ -134,6 +134,8 @@ class Score:
     """What was found, where a question has more than one answer."""
     against: AgainstLimit | None = None
     """How strongly it speaks against the other side of the limit."""
+    noise: Estimate | None = None
+    """How often answers to the same input differ, where the score allows for it."""
 
     @property
     def favoured(self) -> bool | None:

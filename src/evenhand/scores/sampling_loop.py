@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from evenhand.runtime.budget import Meter
     from evenhand.runtime.workers import Workers
     from evenhand.statistics.estimate import Estimate
+    from evenhand.statistics.excess import ExcessPlan
     from evenhand.statistics.stopping import Plan
     from evenhand.subject.subject import Subject
 
@@ -161,7 +162,7 @@ class Outcome:
 
 
 def sample(
-    plan: Plan,
+    plan: Plan | ExcessPlan,
     count: Count,
     *,
     cost: int,
@@ -249,7 +250,7 @@ class _Look:
 
 
 def _first_stop(
-    plan: Plan, sizes: list[int], totals: list[Any], hits: _Hits, cost: int
+    plan: Plan | ExcessPlan, sizes: list[int], totals: list[Any], hits: _Hits, cost: int
 ) -> _Look:
     """Return the first of some looks at which the plan stops, or else the last."""
     number = 0
@@ -401,7 +402,7 @@ def _wave(
     return parts
 
 
-def _share(plan: Plan, look: _Look, most: int | None) -> float | None:
+def _share(plan: Plan | ExcessPlan, look: _Look, most: int | None) -> float | None:
     """Return about how far a run is, as the larger of the shares of its margin and its budget."""
     shares = [look.n / most] if most else []
     if plan.margin is not None:

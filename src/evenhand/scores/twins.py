@@ -152,7 +152,7 @@ class Causal:
         answers: list[tuple[int, Any]] = []
         for start in range(first, last, rows):
             points = self.draws.take(start, min(start + rows, last))
-            part = self.count(points, CASES)
+            part = self.count(points, CASES, start=start)
             hits.append(part.hits)
             costs.append(part.asked)
             answers += [(start + row, answer) for row, answer in part.answers]
@@ -167,18 +167,26 @@ class Causal:
             answers=answers,
         )
 
-    def count(self, points: Points, most: int) -> CountedTwins:
-        """Return each point's distance to its farthest variant, what that took, and some cases."""
+    def count(self, points: Points, most: int, *, start: int | None = None) -> CountedTwins:
+        """Return each point's distance to its farthest variant, what that took, and some cases.
+
+        `start` is the number of the first point, where the watch on a run may ask some again.
+        """
         if self.staged:
-            return self._seek(points, most)
+            return self._seek(points, most, start)
         twins = twins_of(self.view, points, self.names)
         hits = twins.apart.max(axis=0)
         first = np.flatnonzero(hits)[:most].tolist()
         cases = [(row, self._case(points, twins, row)) for row in first]
         asked = np.full(len(points), self.cost)
+        if start is not None:
+            variant = twins.apart.argmax(axis=0)
+            first_twins = variant * len(points) + np.arange(len(points))
+            others = (twins.variants, twins.outcomes.ravel(), first_twins)
+            asked += asked_again(self.view, start, hits, (points, twins.base), others)
         return CountedTwins.of(hits, asked, cases, twins.base)
 
-    def _seek(self, points: Points, most: int) -> CountedTwins:
+    def _seek(self, points: Points, most: int, start: int | None) -> CountedTwins:
         base = self.view.decide(points)
         flips = seek(self.view, points, base, stages(points, self.space, self.names))
         cases = []
@@ -187,7 +195,11 @@ class Causal:
             cases.append(
                 (row, case_of(self.space, points[row], flips.twins[row], outcomes))
             )
-        return CountedTwins.of(flips.found, flips.asked + 1, cases, base)
+        asked = flips.asked + 1
+        if start is not None:
+            others = (flips.twins, flips.outcomes, np.arange(len(points)))
+            asked += asked_again(self.view, start, flips.found, (points, base), others)
+        return CountedTwins.of(flips.found, asked, cases, base)
 
     def _case(self, points: Points, twins: Twins, row: int) -> Case:
         """Return a point beside the simplest variant with another outcome."""
@@ -224,6 +236,35 @@ def hits(view: View, names: tuple[str, ...], points: Points) -> NDArray[Any]:
         counted = causal.count(batch, 0)
         parts.append(counted.hits)
     return np.concatenate(parts)
+
+
+def asked_again(
+    view: View,
+    start: int,
+    hits: NDArray[Any],
+    people: tuple[Points, NDArray[Any]],
+    others: tuple[Points, NDArray[Any], NDArray[np.intp]],
+) -> NDArray[np.int64]:
+    """Let the watch on a run, if there is one, ask some people again, and the twins of hits.
+
+    Returns how many inputs of each. `people` are with their answers, the `others` as well and with
+    the place of each person's twin among them.
+    """
+    points, outcomes = people
+    asked = np.zeros(len(points), dtype=np.int64)
+    watch = view.subject.watch
+    if watch is None:
+        return asked
+    drawn = watch.draws(start, start + len(points))
+    if drawn.any():
+        watch.look(points[drawn], outcomes[drawn], view.name)
+    hit = watch.hits(hits, start)
+    if hit.any():
+        twins, twin_outcomes, places = others
+        twin = places[hit]
+        watch.confirm(points[hit], outcomes[hit], view.name)
+        watch.confirm(twins[twin], twin_outcomes[twin], view.name)
+    return asked + drawn + 2 * hit
 
 
 def stages(

@@ -21,6 +21,34 @@ MOST_REMEMBERED = 4_000_000
 """Answers kept in memory; beyond that only the ledger remembers."""
 
 
+AGAIN = b"again:"
+"""Marks the second answer to an input."""
+
+
+class Occasions:
+    """Tells apart the answers to the same input, where each asking is to be answered anew.
+
+    They are numbered from the third, since the first two belong to the look at whether the software
+    answers alike. A ledger keeps every one of them under its number.
+
+    >>> occasions = Occasions()
+    >>> occasions.keys([b"a", b"b", b"a"]), occasions.keys([b"a"])
+    ([b'again:3:a', b'again:3:b', b'again:4:a'], [b'again:5:a'])
+    """
+
+    def __init__(self) -> None:
+        self._next: dict[bytes, int] = {}
+
+    def keys(self, keys: Sequence[bytes]) -> list[bytes]:
+        """Return what each asking of these inputs is kept under."""
+        numbered = []
+        for key in keys:
+            number = self._next.get(key, 3)
+            self._next[key] = number + 1
+            numbered.append(b"%s%d:%s" % (AGAIN, number, key))
+        return numbered
+
+
 class Memo:
     """Answers by what was asked; `wanted` is yes, no, or None to see what answers cost.
 

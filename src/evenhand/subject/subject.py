@@ -16,7 +16,7 @@ from evenhand.space.space import Space
 from evenhand.subject.adapters.resolve import adapt, as_printed, in_own_form
 from evenhand.subject.answers_seen import AnswersSeen
 from evenhand.subject.constructors import SubjectConstructors
-from evenhand.subject.memo import Memo
+from evenhand.subject.memo import AGAIN, Memo
 from evenhand.subject.outcome_check import Answers
 from evenhand.subject.outputs import (
     Recent,
@@ -36,13 +36,13 @@ if TYPE_CHECKING:
     from evenhand.space.feature import Points
     from evenhand.subject.adapters.base import Output, Reply
     from evenhand.subject.ledger import Ledger
+    from evenhand.subject.memo import Occasions
     from evenhand.subject.outcome_meaning import Differs
     from evenhand.subject.outcome_scale import OutcomeScale
+    from evenhand.subject.watcher import Watcher
 
     Outcomes = NDArray[Any]
 
-AGAIN = b"again:"
-"""Marks the second answer to an input."""
 ROWS_AT_ONCE = 131_072
 """How many inputs a model in this process is asked at once.
 
@@ -111,6 +111,10 @@ class Subject(SubjectConstructors):
     """Whether it was settled when outcomes differ (`scores/numbers/settling.py`)."""
     answered: dict[str, str]
     """The kind of numpy's type of the first answers, by output."""
+    occasions: Occasions | None = None
+    """Set where every asking is to be answered anew, as of software with chance in it."""
+    watch: Watcher | None = None
+    """What asks some inputs again, where a run is watched."""
 
     @checked_keywords
     def __init__(
@@ -194,7 +198,7 @@ class Subject(SubjectConstructors):
         """
         points = self._encoded(inputs)
         self.asked += len(points)
-        if self._recent is None:
+        if self._recent is None or self.occasions is not None:
             outcomes = None
         else:
             outcomes = self._recent.get(points)
@@ -240,9 +244,12 @@ class Subject(SubjectConstructors):
         return self._memo.on or self._ledger is not None
 
     def _decided(self, points: Points) -> Outcomes:
-        if self.remembers:
-            return self._recall(points)
-        return self._ask_all(points)
+        if not self.remembers:
+            return self._ask_all(points)
+        keys = self._keys(points)
+        if self.occasions is not None:
+            keys = self.occasions.keys(keys)
+        return self._recall(points, keys)
 
     def _encoded(self, inputs: Any) -> Points:
         if (
@@ -287,15 +294,11 @@ class Subject(SubjectConstructors):
             answered[rows] = checked
         return packed([] if answered is None else answered.tolist(), self.outputs)
 
-    def _recall(self, points: Points, mark: bytes = b"") -> Outcomes:
-        """Ask only what neither memory nor ledger knows, each input once.
+    def _recall(self, points: Points, keys: list[bytes]) -> Outcomes:
+        """Ask only what neither memory nor ledger knows, each key once.
 
-        Every answer is written down as it comes. Answers are kept under a mark, so that second
-        answers to the same inputs are not taken for the first.
+        Every answer is written down as it comes, under its key.
         """
-        keys = self._keys(points)
-        if mark:
-            keys = [mark + key for key in keys]
         recalled = self._memo.recall(keys, self._ledger)
         if recalled.unknown:
             # From the last key to the first, so that the first row of equal inputs stays.
@@ -389,27 +392,43 @@ class Subject(SubjectConstructors):
         """
         points = self._encoded(inputs)
         first = self.decide(points)
-        if self._ledger is None:
-            second = self._ask(points)
-        else:
-            second = self._recall(points, AGAIN)
+        self.need_alike(points, first, self.again(points))
+
+    def again(self, points: Points) -> Outcomes:
+        """Return second answers to some points.
+
+        A ledger keeps them beside the first, so that they are never asked for twice either.
+        """
         self.asked += len(points)
+        if self._ledger is None:
+            return self._ask_all(points)
+        keys = [AGAIN + key for key in self._keys(points)]
+        return self._recall(points, keys)
+
+    def need_alike(self, points: Points, first: Outcomes, second: Outcomes) -> None:
+        """Raise NotDeterministic where the second answers to some points are not the first."""
         for name in self.meanings:
             before = first[name] if name else first
             after = second[name] if name else second
-            differ = np.asarray(before != after, dtype=np.bool_)
-            changed = np.flatnonzero(differ)
-            if not len(changed):
-                continue
-            row = changed[0]
-            person = self.space.records(points[changed[:1]])[0]
-            other = f"another {name!r}" if name else "another outcome"
-            raise NotDeterministic(
-                f"{self.name} gave {len(changed):,} of {len(points):,} inputs {other} when asked"
-                f" again, such as {plain(before[row])!r} and then {plain(after[row])!r} to"
-                f" {clip(str(person), 200)}; fix its random seed or its state, since a causal test"
-                " needs one answer per input"
-            )
+            self.need_same(points, before, after, name)
+
+    def need_same(
+        self, points: Points, before: Outcomes, after: Outcomes, name: str
+    ) -> None:
+        """Raise NotDeterministic where an output changed from a first answer to a second."""
+        differ = np.asarray(before != after, dtype=np.bool_)
+        changed = np.flatnonzero(differ)
+        if not len(changed):
+            return
+        row = changed[0]
+        person = self.space.records(points[changed[:1]])[0]
+        other = f"another {name!r}" if name else "another outcome"
+        raise NotDeterministic(
+            f"{self.name} gave {len(changed):,} of {len(points):,} inputs {other} when asked"
+            f" again, such as {plain(before[row])!r} and then {plain(after[row])!r} to"
+            f" {clip(str(person), 200)}; fix its random seed or its state, since a causal test"
+            " needs one answer per input, or measure it, which allows for chance"
+        )
 
     def close(self) -> None:
         """Release processes, connections and files; the subject may be used again afterwards."""

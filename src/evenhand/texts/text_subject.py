@@ -25,11 +25,10 @@ from evenhand.subject.adapters.estimator import EstimatorAdapter
 from evenhand.subject.adapters.function import FunctionAdapter
 from evenhand.subject.adapters.resolve import adapt
 from evenhand.subject.answers_seen import AnswersSeen
-from evenhand.subject.memo import Memo
+from evenhand.subject.memo import AGAIN, Memo
 from evenhand.subject.options import OUTPUT, SHARED, THRESHOLD
 from evenhand.subject.outcome_check import Answers
 from evenhand.subject.outcome_meaning import Meaning
-from evenhand.subject.subject import AGAIN
 from evenhand.subject.view import View
 from evenhand.texts.matching import texts_of
 

@@ -1072,3 +1072,30 @@ def test_whatever_happens_to_a_file_it_is_read_or_refused_in_a_sentence(data):
         assert "\n" not in str(error)
     else:
         assert isinstance(found, Audit)
+
+
+def test_software_with_chance_in_it_is_measured_and_other_checks_say_why_not():
+    rng = np.random.default_rng(0)
+
+    def fickle(people):
+        wrong = rng.random(len(people)) < 0.2
+        return (people["income"] > 25).to_numpy() ^ wrong
+
+    checks: list[dict[str, Any]] = [
+        {"job": "measure", "over": ["sex"], "limit": 0.2},
+        {"job": "measure", "over": ["sex"], "limit": 0.2, "kind": "group"},
+        {"job": "search", "over": ["sex"]},
+        {"job": "subsets", "limit": 0.2},
+    ]
+    audit = eh.audit(fickle, SPACE, checks=checks)
+    causal, group, *others = audit.checks
+    for check in (causal, group):
+        assert check.found is not None
+        assert check.found.verdict == "pass"
+        assert check.found.worst.noise.value > 0.2
+    for check in others:
+        assert "when asked again" in check.error
+        assert "or measure it, which allows for chance" in check.error
+        assert "\n" not in check.error
+    page = audit.to_html()
+    assert "asked again, the same input gets another outcome" in page.lower()

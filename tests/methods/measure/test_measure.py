@@ -25,7 +25,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import evenhand as eh
-from evenhand.runtime.errors import NotDeterministic, SpaceError, SubjectCrashed, UsageError
+from evenhand.runtime.errors import SpaceError, SubjectCrashed, UsageError
 from evenhand.runtime.progress import Progress
 from tests.support.helpers import examples, refused
 
@@ -283,8 +283,10 @@ def test_a_binned_continuous_feature_can_be_varied():
     found = eh.measure(heavy, space, margin=0.05)
     estimate = found.worst.estimate
     assert estimate.value == 1
-    # Each draw is asked itself and in each of the four bins.
-    assert found.spent.queries == 64 + 5 * estimate.n
+    # Each draw is asked itself and in each of the four bins. All flip: each is asked again with its
+    # twin, and about one in 16 once more.
+    again = found.spent.queries - 64 - (5 + 2) * estimate.n
+    assert again in (estimate.n // 16, estimate.n // 16 + 1)
 
 
 def test_wald_reproduces_the_paper_and_its_failure():
@@ -356,23 +358,14 @@ def test_no_protected_features_and_continuous_ones():
         )
 
 
-def test_a_subject_that_changes_its_mind_is_refused():
-    rng = np.random.default_rng(0)
-
-    def fickle(people):
-        return rng.random(len(people)) > 0.5
-
-    with pytest.raises(NotDeterministic, match="causal test needs one answer"):
-        eh.measure(fickle, SPACE, over="sex")
-
-
 def test_an_interrupt_keeps_what_is_known():
     calls = 0
 
     def interrupted(people):
         nonlocal calls
         calls += 1
-        if calls == 6:
+        # Two calls see whether it is deterministic, and a wave takes up to four.
+        if calls == 9:
             raise KeyboardInterrupt
         return biased(people)
 

@@ -284,8 +284,12 @@ def test_expensive_software_is_asked_less(tmp_path):
     ran = log.read_text().splitlines()
     assert found.worst.estimate.value == 1
     assert len(ran) == found.spent.executed
-    # 16 ages and its own for each draw, rather than 73 of them.
-    assert found.spent.queries == 64 + 17 * found.worst.estimate.n
+    # 16 ages and its own for each draw, rather than 73 of them. All flip: each is asked again with
+    # its twin, and one in 16 once more.
+    draws = found.worst.estimate.n
+    assert 8 <= draws <= 16
+    again = found.spent.queries - 64 - (17 + 2) * draws
+    assert again in (0, 1)
 
 
 def test_a_memo_saves_executions_and_nothing_else(monkeypatch):

@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from evenhand.runtime.options import FEATURES, FLAG, NUMBER, TABLE, TEXT, Option, Options
+from evenhand.runtime.options import (
+    FEATURES,
+    FLAG,
+    NUMBER,
+    TABLE,
+    TEXT,
+    WHOLE,
+    Option,
+    Options,
+)
 from evenhand.runtime.registry import Deferred
 from evenhand.verbs import (
     ASK,
@@ -40,8 +49,10 @@ MEASURE = Verb(
         "The causal score is the share of inputs whose outcome changes when nothing but the named"
         " features change (Galhotra, Brun, Meliou: Themis, Definition 3.7). The group score is the"
         " largest difference between groups in how often they get the favourable outcome"
-        " (Definition 3.6); of outcomes that are numbers, in their mean and median. Intervals hold"
-        " their level under the rule that ended the sampling."
+        " (Definition 3.6); of outcomes that are numbers, in their mean and median. Of software"
+        " that does not always answer alike, the causal score is how much more often twins differ"
+        " than the same input does when asked again. Intervals hold their level under the rule"
+        " that ended the sampling."
     ),
     function=Deferred("evenhand.methods.measure.measure:measure"),
     options=Options.of(
@@ -61,6 +72,11 @@ MEASURE = Verb(
         ),
         SAMPLING_THRESHOLD,
         Option("exact", FLAG, "ask every input (default: where there are few)"),
+        Option(
+            "repeats",
+            WHOLE,
+            "how often to ask each input, of software with chance in it (default: by a first look)",
+        ),
         *TRUTH,
         given=(*RUN, "keep_tests"),
     ),

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from evenhand.methods.measure import MEASURE, PREVALENCE, messages
+from evenhand.methods.measure.chance import Asking, checked_repeats
 from evenhand.methods.measure.number_truth import gives_numbers, number_errors
 from evenhand.methods.measure.truth import ErrorTerms, error_rates
 from evenhand.methods.measure.uniform_beside import is_cheap, with_uniform
@@ -22,11 +24,10 @@ from evenhand.runtime.progress import progress_bar
 from evenhand.runtime.workers import Workers
 from evenhand.scores.answer import Answer, ask
 from evenhand.scores.case_marks import marked
-from evenhand.scores.kinds import KINDS, questions_of
+from evenhand.scores.kinds import KINDS
 from evenhand.scores.numbers.groups import check_units
 from evenhand.scores.numbers.settling import settle_differs
 from evenhand.scores.question import Terms
-from evenhand.scores.sampling_loop import prepared
 from evenhand.space.feature_sets import feature_sets, unseen_notes
 from evenhand.statistics.estimate import (
     Amount,
@@ -80,6 +81,7 @@ def measure(
     sampling_threshold: int | None = None,
     sampler: Sampler | None = None,
     exact: bool | None = None,
+    repeats: int | None = None,
     keep_tests: bool = False,
     truth: Any = None,
     truth_positive: Any = None,
@@ -125,6 +127,13 @@ def measure(
         Enumerate instead of sampling; by default where there are no more than 10,000 inputs, or
         where each costs a process or a request, no more than a decision takes at the least; and no
         interval is asked for by name.
+    repeats
+        How often to ask each person and a twin, of software that does not always answer the same
+        input the same way. The causal score is then how much more often the two differ from each
+        other than from themselves. By default it is chosen by a first look, which asks some inputs
+        twice: 1 where all answers agree. Others are asked twice during the run, and where one of
+        those does not agree, the run begins anew. With 1, such software is refused. Group scores
+        need none.
     keep_tests
         Keep every test, inputs with outcomes, so that ``result.to_suite(path)`` can write them for
         `replay`. Software whose answers are not remembered is asked once more for it.
@@ -151,7 +160,8 @@ def measure(
         If a setting is not valid, the sets name features that the space does not have, or the
         population cannot be scored as asked within the budget.
     SubjectError
-        If the software under test fails, or does not answer alike to the same input.
+        If the software under test fails, or with ``repeats=1`` does not answer alike to the same
+        input.
 
     See Also
     --------
@@ -167,6 +177,7 @@ def measure(
     ('pass', 0.0)
     """
     _check_kind(kind)
+    asked_for = checked_repeats(repeats, kind)
     tested = as_subject(subject, space)
     sets = feature_sets(tested.space, over)
     population = checked_sampler(sampler, tested.space)
@@ -179,13 +190,17 @@ def measure(
     executed_before = tested.executed
     with Workers(n_jobs) as workers, progress_bar(show=progress) as hook:
         meter = Meter(checked_budget(budget), hook)
-        notes = prepared(_first_draws(terms, tested, kind, sets), tested, meter)
-        questions = questions_of(tested, kind, sets)
-        terms = _shared(terms, questions)
-        answers = _answers(questions, terms, meter, workers, keep=keep_tests)
+        ask_one = partial(_answer, keep=keep_tests)
+        asking = Asking(
+            tested, kind, sets, terms, meter, asked_for, keep_tests, ask_one, _shared
+        )
+        answered = asking.answered(_first_draws(terms, tested, kind, sets), workers)
+        answers, questions = answered.answers, answered.questions
+        terms = answered.terms
         findings = _found(answers, questions, terms)
         if is_cheap(tested, sampler, terms, budget) and len(answers) == len(questions):
             findings = with_uniform(findings, questions, terms, meter, workers)
+    notes = answered.notes
     notes += _notes(answers, notes) + _causal_notes(tested, sets, kind)
     return Result(
         "measure",
@@ -195,7 +210,7 @@ def measure(
         _overall([answer.stop for answer in answers]),
         tested.space.to_dict(),
         notes,
-        details=details_of(tested),
+        details={**details_of(tested), **answered.details},
         tests=_suite(tested.space, answers) if keep_tests else None,
     )
 
@@ -324,27 +339,6 @@ def _checked(given: Terms) -> Terms:
     # A plan refuses what is wrong, before anything is asked.
     Plan(given.level, margins.wanted, limit, given.interval)
     return given
-
-
-def _answers(
-    questions: Sequence[Question],
-    terms: Terms,
-    meter: Meter,
-    workers: Workers,
-    *,
-    keep: bool,
-) -> list[Answer]:
-    """Answer questions one after the other, unless the run is interrupted."""
-    answers: list[Answer] = []
-    for question in questions:
-        # What a set leaves of its share of the budget is shared by those after it.
-        part = meter.share(len(questions) - len(answers))
-        answer = _answer(question, terms, part, workers, keep=keep)
-        meter.queries += part.queries
-        answers.append(answer)
-        if answer.stop is StopReason.INTERRUPTED:
-            break
-    return answers
 
 
 def _answer(

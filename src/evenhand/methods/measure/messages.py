@@ -23,6 +23,32 @@ NOT_A_DICTIONARY = "{option} = {value} must be a dictionary by column"
 COLUMN_NOT_IN_OVER = "{option} names {column}, which is not in over; {choices}"
 GROUPS_AND_BINS = "groups and bins both name {column}; give one of them"
 
+# Errors: software with chance in it
+
+REPEATS_NOT_VALID = (
+    "repeats = {repeats} must be a whole number from 1 to {most}: how often each person and a twin"
+    " are asked; leave it out to have it chosen"
+)
+REPEATS_OF_GROUPS = (
+    "repeats = {repeats} is for causal scores; leave it out for kind = 'group', which chance does"
+    " not harm"
+)
+CHANCE_NOT_EXACT = (
+    "exact: a score that rests on repeated answers is an estimate; leave out exact"
+)
+CHANCE_INTERVAL = (
+    "interval = {interval} is for software that answers alike; leave it out where answers are"
+    " repeated"
+)
+CHANCE_TWINS = (
+    "twins = 'rows' compares one answer to each row, which is not enough where answers are"
+    " repeated; leave out twins"
+)
+CHANCE_TESTS = (
+    "a suite keeps one answer to each input, but this score rests on repeated answers; leave out"
+    " keep_tests"
+)
+
 # Errors: error rates of software
 
 TRUTH_OF_CAUSAL_SCORES = (
@@ -117,6 +143,19 @@ RATIO_OF_ZERO = (
 
 # Notes
 
+NOTICED_AT_FIRST = "the software does not always answer the same input the same way"
+NOTICED_LATER = (
+    "the software does not always answer the same input the same way, which was noticed during the"
+    " run; it began anew"
+)
+REPEATED = (
+    "each person and a twin were asked {repeats} times, and the score is how much more often they"
+    " differ from each other than from themselves"
+)
+CHANCE_IN_GROUPS = (
+    "chance does no harm to rates of groups; no input was taken for asked once and for all, so that"
+    " the score is an estimate"
+)
 ROWS_WITHOUT_OUTCOME = (
     "{lost} of {rows} rows have no {outcome}; they are left out of everything"
 )

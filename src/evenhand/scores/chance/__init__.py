@@ -1,0 +1,1 @@
+"""Software with chance in it: how it is noticed, and the causal score that allows for it."""

@@ -1,0 +1,166 @@
+"""Who is asked a second time, and what comes of it."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+import evenhand as eh
+from evenhand.population.samplers import Draws, Uniform
+from evenhand.runtime.budget import Budget, Meter
+from evenhand.runtime.errors import NotDeterministic
+from evenhand.scores.chance.watch import (
+    EVERY,
+    HITS,
+    AskedTwice,
+    Watch,
+    asked_anew,
+    first_look,
+    held_back,
+    look_after,
+    watched,
+)
+
+SPACE = eh.Space(
+    [eh.category("sex", ["F", "M"]), eh.integer("id", 0, 9999)], protected=["sex"]
+)
+
+
+def steady(people: Any) -> Any:
+    return people["id"] > 5000
+
+
+def subject_of(decide: Any = steady, **options: Any) -> eh.Subject:
+    return eh.Subject(decide, SPACE, **options)
+
+
+def changing() -> Any:
+    """Return software whose second call answers all in the other way."""
+    calls = 0
+
+    def decide(people):
+        nonlocal calls
+        calls += 1
+        return (people["id"] > 5000) ^ (calls % 2 == 0)
+
+    return decide
+
+
+def draws() -> Draws:
+    return Draws(Uniform(), SPACE, 0, "test")
+
+
+def watch_of(subject: eh.Subject) -> Watch:
+    return Watch.of(subject, AskedTwice(subject), 0)
+
+
+def test_a_first_look_counts_and_says_what_changed():
+    meter = Meter()
+    assert first_look(draws(), subject_of(), meter).changed is None
+    assert meter.queries == 64
+    look = first_look(draws(), subject_of(changing()), meter)
+    assert isinstance(look.changed, NotDeterministic)
+    assert look.share == 1
+    assert look.estimate("", 0.95, "everybody").n == 32
+
+
+def test_a_small_budget_has_no_look():
+    look = first_look(draws(), subject_of(), Meter(Budget(queries=19)))
+    assert look.pairs == {}
+    assert look.share == 0
+
+
+def test_draws_and_hits_are_chosen_by_their_numbers():
+    watch = watch_of(subject_of())
+    whole = watch.draws(0, 1000)
+    parts = [watch.draws(start, start + 100) for start in range(0, 1000, 100)]
+    assert (np.concatenate(parts) == whole).all()
+    assert whole.sum() in (1000 // EVERY, 1000 // EVERY + 1)
+    hits = np.ones(10_000, dtype=bool)
+    hits[::2] = False
+    chosen = watch.hits(hits, 0)
+    assert chosen[:HITS].tolist() == hits[:HITS].tolist()
+    assert not (chosen & ~hits).any()
+    late = watch.draws(HITS, 10_000) & hits[HITS:]
+    assert chosen[HITS:].tolist() == late.tolist()
+
+
+def test_another_answer_is_refused():
+    subject = subject_of(changing())
+    watch = watch_of(subject)
+    points = draws().take(0, 10)
+    with pytest.raises(NotDeterministic):
+        watch.look(points, subject.decide(points), "")
+    assert watch.twice.pairs[""] == 10
+    other = subject_of(changing())
+    watch = watch_of(other)
+    with pytest.raises(NotDeterministic):
+        watch.confirm(points, other.decide(points), "")
+    # Those were chosen for their answers, and tell no rate.
+    assert watch.twice.pairs == {}
+
+
+def test_the_same_answer_is_not():
+    subject = subject_of()
+    watch = watch_of(subject)
+    points = draws().take(0, 10)
+    watch.look(points, subject.decide(points), "")
+    watch.confirm(points, subject.decide(points), "")
+    assert watch.twice.changed is None
+
+
+def test_a_budget_keeps_a_part_for_the_watch():
+    subject = subject_of()
+    meter = Meter(Budget(queries=6400))
+    with watched(subject, watch_of(subject)):
+        with held_back(subject, meter, 2):
+            assert isinstance(subject.watch, Watch)
+            assert subject.watch.most_hits == 100
+            assert meter.left == 6400 - 6400 // 17 - 200
+        assert subject.watch.most_hits == HITS
+        assert meter.left == 6400
+        with held_back(subject, Meter(Budget(queries=60)), 2):
+            assert subject.watch is None
+        endless = Meter()
+        with held_back(subject, endless, 2):
+            assert subject.watch.most_hits == HITS
+            assert math.isinf(endless.left)
+    assert subject.watch is None
+
+
+@pytest.mark.parametrize(
+    ("asked", "pairs"), [(900, 0), (2000, 1500), (5000, 1600), (10**6, 1600)]
+)
+def test_groups_are_looked_at_after_a_long_run(asked, pairs):
+    twice = AskedTwice(subject_of())
+    meter = Meter()
+    look_after(draws(), twice, meter, asked, expensive=False)
+    assert twice.pairs.get("", 0) == pairs
+    assert meter.queries == 2 * pairs
+    bounded = Meter(Budget(queries=10_000_000))
+    look_after(draws(), twice, bounded, asked, expensive=False)
+    assert bounded.queries == 2 * (asked // 32)
+
+
+def test_asked_anew_nothing_is_recalled(tmp_path):
+    calls = 0
+
+    def decide(people):
+        nonlocal calls
+        calls += len(people)
+        return np.arange(calls - len(people), calls)
+
+    subject = subject_of(decide, memo=True, identity="counts")
+    points = draws().take(0, 3)
+    assert subject.decide(points).tolist() == subject.decide(points).tolist()
+    with asked_anew(subject):
+        both = np.concatenate([points, points])
+        assert len(set(subject.decide(both).tolist())) == 6
+        assert calls == 9
+    # The same occasions are the same answers again.
+    with asked_anew(subject):
+        subject.decide(both)
+        assert calls == 9
