@@ -118,6 +118,18 @@ class Meter:
             budget = replace(budget, seconds=max(self.seconds + mine, 1e-9))
         return replace(self, queries=0, budget=budget)
 
+    def until(self, queries: float) -> Meter:
+        """Return a meter that goes on from here and ends at so many queries, if not before.
+
+        >>> meter = Meter(Budget(queries=100), queries=10)
+        >>> meter.until(30).left, meter.until(300).left
+        (20, 90)
+        """
+        most = self.queries + self.left
+        if queries >= most:
+            return replace(self)
+        return replace(self, budget=replace(self.budget, queries=max(1, int(queries))))
+
     def report(self, task: str, share: float | None, note: str = "") -> None:
         """Pass progress on to whoever listens."""
         if self.hook is not None:

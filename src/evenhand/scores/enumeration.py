@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
 SMALL = 10_000
 """Spaces of up to this many inputs are enumerated rather than sampled, where an answer is cheap."""
-SMALL_EXPENSIVE = 256
-"""The same, where an answer is expensive."""
 EXHAUSTIBLE = 1 << 24
 """The most inputs of cheap software that are enumerated, where drawing does not decide."""
 IN_MEMORY = 1 << 21
@@ -134,6 +132,19 @@ def causal(
     ids = classes(points, space, names)
     able = may_be_twins(space, points, names)
     hits = farthest(view, outcomes, ids, able)
+    return hits, ids, cases_among(view, points, outcomes, ids, hits, able)
+
+
+def cases_among(
+    view: View,
+    points: Points,
+    outcomes: NDArray[Any],
+    ids: NDArray[np.intp],
+    hits: NDArray[Any],
+    able: NDArray[np.bool_],
+) -> list[Case]:
+    """Return the first hits with the twins of theirs that are most like them."""
+    space = view.subject.space
     cases = []
     for row in np.flatnonzero(hits)[:CASES].tolist():
         mates = np.flatnonzero((ids == ids[row]) & able)
@@ -142,4 +153,4 @@ def causal(
         twin = mates[simplest(points[row], points[mates], apart)]
         pair = (outcomes[row], outcomes[twin])
         cases.append(case_of(space, points[row], points[twin], pair))
-    return hits, ids, cases
+    return cases

@@ -307,8 +307,8 @@ def test_no_claim_about_all_inputs_is_wrong(kind, seed):
         exact=False,
         seed=seed,
     )
-    check(result, scores, limit, near=0.1)
-    assert result.stop in (eh.StopReason.DECIDED, eh.StopReason.MARGIN)
+    check(result, scores, limit, near=0.02)
+    assert result.stop in (eh.StopReason.DECIDED, eh.StopReason.TOO_CLOSE)
     for finding in result.findings:
         assert "simultaneous over 15 sets" in finding.estimate.method
 
@@ -772,12 +772,16 @@ def test_pruning_never_falls_when_the_limit_does():
 
 
 def test_a_causal_score_bounds_the_group_score_where_features_are_independent():
-    """Theorem 4.3: whose outcome depends on no feature of a set cannot make its groups differ."""
+    """Theorem 4.3: whose outcome depends on no feature of a set cannot make its groups differ.
+
+    It serves sets of so many groups that their pairs are not all compared.
+    """
+    features = [eh.category(name, list(range(5))) for name in "abc"]
     result = eh.subsets(
         lambda people: people["number"] % 2 == 0,
-        WIDE,
+        eh.Space([*features, NUMBER]),
         kind="group",
-        among=NAMES,
+        among=["a", "b", "c"],
         limit=0.2,
     )
     assert set(states(result).values()) == {"cleared"}
@@ -1343,14 +1347,13 @@ def test_wald_clears_a_feature_with_one_group():
         ({"depth": 1.5}, "depth = 1.5"),
         ({"depth": "2"}, "depth = '2'"),
         ({"limit": 0, "exact": False}, "limit = 0"),
-        ({"limit": 1}, "by enumeration"),
+        ({"limit": 1, "exact": False}, "by enumeration"),
         ({"limit": 1.2}, "limit is 1.2"),
         ({"limit": None}, "limit"),
         ({"variants": 1}, "variants = 1"),
         ({"variants": 2.5}, "variants = 2.5"),
         ({"variants": True}, "variants = True"),
         ({"margin": 0}, "margin is 0"),
-        ({"margin": None}, "margin is None"),
         ({"level": 1.0}, "level"),
         ({"kind": "cause"}, "did you mean 'causal'"),
         ({"interval": "exact"}, "interval = 'exact'"),

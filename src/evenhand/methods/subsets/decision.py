@@ -3,21 +3,23 @@
 Half of the error 1 - level is left to the decisions, half to the intervals that are reported with
 them.
 
-**Decisions about shares of draws.** All sets are looked at on the same draws, at numbers of draws
-fixed in advance. On each draw a set flips whatever a set within it flips, so a set wrongly found
-over the limit drags along every larger set that is below it, the largest of them included; a set
+**Decisions about shares of draws.** All sets are looked at on the same draws. On each draw a set
+flips whatever a set within it flips, and moves an outcome as far. A set wrongly found over the
+limit therefore drags along every larger set that is below it, the largest of them included; a set
 wrongly cleared drags along the smallest over the limit. Only these two families of sets can be
 where an error begins. No three of them hold each other, so there are at most as many as sets of the
-two commonest sizes (Erdős 1945), and each of them can err in one direction only. At each look a
-one-sided exact binomial test gets an equal share.
+two commonest sizes (Erdős 1945), and each of them can err in one direction only. Each has one test
+against the limit that holds at all numbers of draws at once (`limit_tests`): its evidence grows
+with the flips, or falls with them, so that larger sets have no less of it.
 
-**Intervals, and whatever else is compared**, are corrected for all sets.
+**Intervals** are corrected for all sets and looks. What is reported is cut at the limit on the side
+that was decided. **Spreads of groups** are corrected for all sets, decisions and intervals alike.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -27,20 +29,24 @@ from evenhand.methods.subsets import messages
 from evenhand.methods.subsets.lattice import TESTED, State, Tested
 from evenhand.runtime import number_text
 from evenhand.statistics.confidence_sequences import mixture
-from evenhand.statistics.discoveries import exact_rate_against, rate_against
+from evenhand.statistics.discoveries import AgainstLimit
 from evenhand.statistics.estimate import Estimate
 from evenhand.statistics.intervals import lower_limit, upper_limit, wilson, z_score
+from evenhand.statistics.limit_tests import log_e_above, log_e_below
+from evenhand.statistics.stopping import SLACK
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from evenhand.statistics.discoveries import AgainstLimit
+    from numpy.typing import ArrayLike, NDArray
+
+    from evenhand.statistics.intervals import Floats
 
     Interval = tuple[float, float]
 
 FIRST_LOOK = 10
 """The draws of the first look."""
-LOOK_RATIO = 1.25
+LOOK_RATIO = 1.15
 """How many times as many draws each further look has."""
 
 
@@ -69,13 +75,15 @@ class Judge:
     limit
         The engineering threshold.
     margin
-        How precisely a score is known at the last look; a set so near to the limit is undecided.
+        How precisely a score is to be known; a set so near to the limit is undecided.
     level
         The probability that all decisions and intervals of the search hold together.
     sets
         How many sets share the level.
     at_fault
         The most of them at which an error of the search can begin.
+    finest
+        The finest margin of the search, where sets are looked at again with finer ones.
     """
 
     limit: float
@@ -84,6 +92,7 @@ class Judge:
     sets: int
     at_fault: int
     population: str = ""
+    finest: float | None = None
 
     @property
     def error(self) -> float:
@@ -91,21 +100,27 @@ class Judge:
         return self._half_of_error / self.sets
 
     @property
+    def whole_error(self) -> float:
+        """The error left to a set whose decision and interval are one."""
+        return (1 - self.level) / self.sets
+
+    @property
     def _half_of_error(self) -> float:
         """Half of the error is for the intervals, the other half for the decisions."""
         return (1 - self.level) / 2
 
     @property
-    def _error_of_a_look(self) -> float:
-        """The error left to one decision: about one set that can be at fault, at one look."""
-        return self._half_of_error / self.at_fault / len(self.looks)
+    def _error_of_a_decision(self) -> float:
+        """The error left to the decision about one set that can be at fault."""
+        return self._half_of_error / self.at_fault
 
     @cached_property
     def looks(self) -> tuple[int, ...]:
         """The numbers of draws at which to look.
 
-        At the last of them a score is known to within the margin.
+        At the last of them a score is known to within the finest margin.
         """
+        margin = self.finest or self.margin
         looks = [FIRST_LOOK]
         while True:
             # More looks leave less error to each, which takes more draws, and so perhaps a look
@@ -113,43 +128,89 @@ class Judge:
             tail = self.error / 2 / (len(looks) + 1)
             # Wald's formula for a score of 1/2, which takes most draws.
             z = z_score(1 - 2 * tail)
-            draws = 0.25 * (z / self.margin) ** 2
+            draws = 0.25 * (z / margin) ** 2
             if draws <= looks[-1]:
                 return tuple(looks)
-            next_look = math.ceil(looks[-1] * LOOK_RATIO)
-            looks.append(next_look)
+            looks.append(_next_look(looks[-1]))
 
-    def anytime_looks(self) -> Iterator[int]:
-        """Yield numbers of draws at which to look, without end."""
+    def anytime_looks(self, after: int = 0) -> Iterator[int]:
+        """Yield numbers of draws at which to look, those over `after`, without end."""
         n = FIRST_LOOK
         while True:
-            yield n
-            n = math.ceil(n * LOOK_RATIO)
+            if n > after:
+                yield n
+            n = _next_look(n)
 
-    def settled(self, hits: float, n: int, *, whole: bool = True) -> Tested | None:
+    def fewest_draws(self) -> int:
+        """Return how many draws it takes to clear a set that flips none of them.
+
+        >>> Judge(0.05, 0.01, 0.95, 7, 6).fewest_draws()
+        138
+        """
+        cleared = (n for n in self.looks if self.settled(0, n) is not None)
+        return next(cleared, self.looks[-1])
+
+    def settled(
+        self, hits: float, n: int, *, whole: bool = True, graded: bool = False
+    ) -> Tested | None:
         """Return on which side of the limit n draws put a set, or None where on neither.
 
-        Without `whole`, hits are a lower bound: not all variants of the draws were asked.
+        Without `whole`, hits are a lower bound: not all variants of the draws were asked. Where
+        they are `graded`, they are a sum of distances.
 
         >>> Judge(0.75, 0.05, 0.99, 7, 6).settled(0, 10).state.name
         'BELOW'
         """
-        error = self._error_of_a_look
-        count = np.asarray(hits)
-        size = np.asarray(float(n))
         value = hits / n
-        low, high = self._ends(hits, n)
-        # The interval has another error than the decision, so it may reach over the limit; it is
-        # cut there, since what is reported must not contradict what was decided.
-        if float(lower_limit(count, size, error)) >= self.limit:
-            low = max(low, self.limit)
-            return self._tested(State.ABOVE, value, (low, high), n, whole=whole)
-        if float(upper_limit(count, size, error)) < self.limit:
+        side = int(self.side(hits, n))
+        if not side:
+            return None
+        if side > 0:
+            state = State.ABOVE
+        else:
             state = State.BELOW if whole else State.NOT_SHOWN
-            highest_below = math.nextafter(self.limit, 0.0)
-            high = min(high, highest_below)
-            return self._tested(state, value, (low, high), n, whole=whole)
-        return None
+        ends = self._graded_ends(hits, n) if graded else self._ends(hits, n)
+        method = "anytime" if graded else "exact"
+        interval = self._on_one_side(state, ends)
+        return self._tested(state, value, interval, n, whole=whole, method=method)
+
+    def side(self, hits: ArrayLike, n: ArrayLike) -> NDArray[np.int8]:
+        """Return 1 where draws show a score at or over the limit, -1 where below, 0 where neither.
+
+        >>> Judge(0.5, 0.05, 0.95, 7, 6).side([0, 25, 50], 50).tolist()
+        [-1, 0, 1]
+        """
+        counts = np.asarray(hits, dtype=float)
+        sizes = np.asarray(n, dtype=float)
+        needed = SLACK - math.log(self._error_of_a_decision)
+        values = counts / sizes
+        is_over = values >= self.limit
+        for_above = self._log_e_above(counts, sizes)
+        for_below = self._log_e_below(counts, sizes)
+        above = is_over & (for_above >= needed)
+        below = ~is_over & (for_below >= needed)
+        return np.asarray(above.astype(np.int8) - below.astype(np.int8))
+
+    def _log_e_above(self, hits: Floats, n: Floats) -> Floats:
+        return log_e_above(hits, n, self.limit)
+
+    def _log_e_below(self, hits: Floats, n: Floats) -> Floats:
+        if self.limit <= 0.5:
+            return log_e_below(hits, n, self.limit)
+        # Under a high limit misses are what is counted: that their share is over the rest of 1 is
+        # shown by fewer draws.
+        return log_e_above(n - hits, n, 1 - self.limit)
+
+    def _on_one_side(self, state: State, interval: Interval) -> Interval:
+        """Return an interval that ends at the limit on the side that was decided.
+
+        It has another error than the decision, and what is reported must not contradict that.
+        """
+        low, high = interval
+        if state is State.ABOVE:
+            return max(low, self.limit), high
+        just_under = math.nextafter(self.limit, 0.0)
+        return low, min(high, just_under)
 
     def nothing(self) -> Estimate:
         """Return the score of a set with one group only: nobody is treated otherwise."""
@@ -191,16 +252,13 @@ class Judge:
             return None
         if tested.lower_bound and not is_over:
             return None
-        hits = estimate.value * estimate.n
-        bet = rate_against(hits, estimate.n, self.limit, among=2 * self.sets)
-        if tested.anytime:
-            return bet
-        # Half of the error is for decisions, each of which is one-sided.
-        decisions = self.at_fault * len(self.looks)
-        exact = exact_rate_against(hits, estimate.n, self.limit, among=decisions)
-        if bet is None or exact is None:
-            return None
-        return replace(exact, e_value=bet.e_value)
+        hits = np.asarray(estimate.value * estimate.n)
+        draws = np.asarray(float(estimate.n))
+        log_e = (
+            self._log_e_above(hits, draws) if is_over else self._log_e_below(hits, draws)
+        )
+        # Half of the error is for decisions.
+        return AgainstLimit.of_bet(float(log_e), among=2 * self.at_fault)
 
     def near(self, value: float, n: int) -> bool:
         """Return whether a score is known to within the margin, with the limit still inside.
@@ -213,7 +271,7 @@ class Judge:
 
     def draws(self, value: float) -> float:
         """Return about how many draws it takes to tell a score from the limit."""
-        z = z_score(1 - 2 * self._error_of_a_look)
+        z = z_score(1 - 2 * self._error_of_a_decision)
         distance = max(abs(value - self.limit), 1e-9)
         rest = 1 - value
         return z**2 * value * rest / distance**2
@@ -227,48 +285,52 @@ class Judge:
         high = float(upper_limit(count, size, tail))
         return low, high
 
+    def _graded_ends(self, total: float, n: int) -> Interval:
+        """Return the interval of a mean distance, corrected for all sets."""
+        low, high = _floats(mixture(total, n, 1 - self.error))
+        value = total / n
+        return min(low, value), max(high, value)
+
     def graded(self, total: float, n: int, *, whole: bool = True) -> Tested | None:
         """Return what the sum of n distances says of a set, or None where more are needed."""
-        level = 1 - self.error
-        low, high = _floats(mixture(total, n, level))
+        tested = self.settled(total, n, whole=whole, graded=True)
+        if tested is not None:
+            return tested
+        value = total / n
+        interval = self._graded_ends(total, n)
         alone = _floats(mixture(total, n, self.level))
-        return self.interval(total / n, low, high, n, alone=alone, whole=whole)
+        if not self.leaves_undecided(value, interval, alone):
+            return None
+        return self._tested(
+            State.UNDECIDED, value, interval, n, whole=whole, method="anytime"
+        )
 
-    def interval(
+    def spread(
         self,
+        state: State,
         value: float,
-        low: float,
-        high: float,
+        interval: Interval,
         n: int,
         *,
-        alone: Interval,
         whole: bool = True,
         because: str = TESTED,
-    ) -> Tested | None:
-        """Return what an interval says of a set, or None where it must get narrower.
+    ) -> Tested:
+        """Return a set whose groups are so far apart."""
+        low, high = interval
+        ends = min(low, value), max(high, value)
+        if state is not State.UNDECIDED:
+            ends = self._on_one_side(state, ends)
+        return self._tested(
+            state, value, ends, n, whole=whole, because=because, method="anytime"
+        )
+
+    def leaves_undecided(self, value: float, interval: Interval, alone: Interval) -> bool:
+        """Return whether a set that is not decided is known precisely enough.
 
         `alone` is the interval of this set by itself, which is enough to leave it undecided.
         """
-        low = min(low, value)
-        high = max(high, value)
-        is_undecided = self._is_next_to_limit(value, alone)
-        if low >= self.limit:
-            state = State.ABOVE
-        elif high < self.limit:
-            state = State.BELOW if whole else State.NOT_SHOWN
-        elif is_undecided or self._is_precise(value, (low, high)):
-            state = State.UNDECIDED
-        else:
-            return None
-        return self._tested(
-            state,
-            value,
-            (low, high),
-            n,
-            whole=whole,
-            because=because,
-            method="anytime",
-        )
+        is_next = self._is_next_to_limit(value, alone)
+        return is_next or self._is_precise(value, interval)
 
     def _is_next_to_limit(self, value: float, interval: Interval) -> bool:
         """Return whether an interval is as narrow as the margin, and holds the limit."""
@@ -303,8 +365,7 @@ class Judge:
             method=self._method(method, whole=whole),
             population=self.population,
         )
-        anytime = method == "anytime"
-        return Tested(state, estimate, because, lower_bound=not whole, anytime=anytime)
+        return Tested(state, estimate, because, lower_bound=not whole)
 
     def _method(self, method: str, *, whole: bool) -> str:
         """Return how an interval was made, in words."""
@@ -314,6 +375,10 @@ class Judge:
         if whole:
             return messages.SIMULTANEOUS.format(method=method, sets=sets)
         return messages.SIMULTANEOUS_LOWER_BOUND.format(method=method, sets=sets)
+
+
+def _next_look(n: int) -> int:
+    return math.ceil(n * LOOK_RATIO)
 
 
 def _floats(ends: tuple[Any, Any]) -> Interval:

@@ -18,7 +18,7 @@ from evenhand.runtime import number_text
 from evenhand.runtime.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
     from numpy.typing import NDArray
 
@@ -77,8 +77,6 @@ class Tested:
     """What the evaluator keeps of it, to write the finding."""
     lower_bound: bool = False
     """Whether the score is at least what was found, since not all variants were tried."""
-    anytime: bool = False
-    """Whether its interval holds at all numbers of draws."""
 
 
 @dataclass
@@ -175,6 +173,20 @@ class Lattice:
         """Note a tested set."""
         self.tested[mask] = tested
         self.mark(mask, tested.state)
+
+    def reopen(self, given_up: Collection[int] = ()) -> bool:
+        """Open the undecided sets again, to be asked on about, and return whether there are any."""
+        undecided = [
+            mask for mask in self._in_state(State.UNDECIDED) if mask not in given_up
+        ]
+        self.states[undecided] = State.OPEN
+        return bool(undecided)
+
+    def restore(self) -> None:
+        """Leave sets undecided again that were opened for nothing."""
+        for mask, tested in self.tested.items():
+            if self.states[mask] == State.OPEN:
+                self.states[mask] = tested.state
 
     def settle(self, mask: int, tested: Tested) -> None:
         """Note a tested set whose subsets are known: if it is below the limit, nothing follows.

@@ -8,9 +8,6 @@ GROUPS_OF_NUMBERS = (
     " leave out kind, or say which outcomes are favourable, with a function such as"
     " positive=lambda y: y > 0"
 )
-NO_MARGIN = (
-    "margin is None; a search needs a margin to leave sets undecided, for example 0.05"
-)
 INTERVAL_NOT_FOR_A_SEARCH = (
     "interval = {interval} does not hold for a whole search; leave it out, or choose 'wald'"
 )

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from evenhand.methods.subsets import messages
 from evenhand.methods.subsets.border import Border
 from evenhand.methods.subsets.findings import border_of, findings_of, notes_of, table_of
-from evenhand.methods.subsets.lattice import State
+from evenhand.methods.subsets.lattice import Lattice, State
+from evenhand.methods.subsets.reach import every_input, inputs_of, worth_enumerating
 from evenhand.population.samplers import Draws, Uniform, is_rows
 from evenhand.runtime import number_text
 from evenhand.runtime.errors import UsageError
-from evenhand.scores.enumeration import SMALL, SMALL_EXPENSIVE, part
-from evenhand.scores.enumeration import whole as everything
-from evenhand.scores.question import Terms
+from evenhand.scores.enumeration import IN_MEMORY, SMALL
+from evenhand.scores.question import ENOUGH, Terms
 from evenhand.space.feature_sets import unseen
 from evenhand.space.variants import MOST_ASSIGNMENTS
 from evenhand.statistics.estimate import StopReason
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from evenhand.methods.subsets.decision import Judge
     from evenhand.methods.subsets.evaluators.base import Evaluator
-    from evenhand.methods.subsets.lattice import Lattice
+    from evenhand.methods.subsets.lattice import Tested
     from evenhand.population.samplers import Sampler
     from evenhand.results.evidence import Finding
     from evenhand.runtime.budget import Meter
@@ -37,6 +37,9 @@ if TYPE_CHECKING:
 
 TESTED_AT_ONCE = 8
 """Sets that are tested before it is asked anew which are worth testing."""
+PARTS = 2
+"""A set may take one of so many parts of what is left, where sets are asked on about."""
+BUDGET_SPENT = (StopReason.QUERIES, StopReason.SECONDS)
 
 
 @dataclass(frozen=True)
@@ -49,6 +52,10 @@ class SearchOptions:
     variants: int
     seed: int
     sampling_threshold: int
+    margins: tuple[float, ...]
+    """How precisely sets are to be known, one round after the other."""
+    persistent: bool = False
+    """Whether sets are asked about until they are decided, or it is of no use."""
     keep: bool = False
     """Whether the tests behind the scores are kept."""
 
@@ -74,12 +81,22 @@ class Search:
         """Search the lattice, by the paper's own procedure where the options name its interval."""
         if self.options.interval == "wald":
             return self.paper(meter, workers)
-        evaluator = self.evaluator(meter)
-        evaluator.keep = self.options.keep
-        stop = self.border(evaluator, meter)
+        points, weights = self._whole_population(meter)
+        if points is not None:
+            return self._enumerated(points, weights, meter)
+        self._check_can_be_sampled()
+        evaluator = self._evaluator()
+        stop = self._sampled(evaluator, meter)
+        if self._is_worth_the_rest(stop, meter):
+            exact = self._exact_instead(meter)
+            if exact is not None:
+                return exact
+        self._keep_tests(evaluator)
+        return stop
+
+    def _keep_tests(self, evaluator: Evaluator) -> None:
         if self.options.keep:
             self.tests = list(self._kept(evaluator))
-        return stop
 
     def _kept(self, evaluator: Evaluator) -> Iterator[Tests]:
         """Return the tests of each set that settles others."""
@@ -115,21 +132,116 @@ class Search:
                 self.tests += search.tests.get(mask, [])
         return stop
 
-    def evaluator(self, meter: Meter) -> Evaluator:
-        """Return what scores sets, exactly where the population can be asked as a whole.
+    def _enumerated(self, points: Any, weights: Any, meter: Meter) -> StopReason:
+        """Score sets exactly, on every input of the population."""
+        from evenhand.methods.subsets.evaluators.exact import ExactSets
 
-        Only the evaluator that is used gets imported.
+        meter.queries += len(points)
+        evaluator = ExactSets(
+            self.view, self.kind, points, self.lattice.names, self.judge, weights=weights
+        )
+        # A search that samples has tested sets before; what is known exactly replaces that.
+        self.lattice = Lattice(self.lattice.names, self.lattice.depth)
+        cut = self._test_all(evaluator, self._border(evaluator, 0.0), meter)
+        self._keep_tests(evaluator)
+        return cut or StopReason.ENUMERATED
+
+    def _exact_instead(self, meter: Meter) -> StopReason | None:
+        """Score sets exactly, after draws did not decide all.
+
+        Where it ends too early, None is returned and what the draws said is kept.
         """
-        names = self.lattice.names
-        points, weights = self._whole_population(meter)
-        if points is not None:
-            from evenhand.methods.subsets.evaluators.exact import ExactSets
+        sampled = self.lattice
+        points = every_input(self.subject, sampled.names, int(self._inputs))
+        weights = self.subject.space.weights(points)
+        stop = None
+        try:
+            stop = self._enumerated(points, weights, meter)
+        finally:
+            if stop is not StopReason.ENUMERATED:
+                self.lattice = sampled
+        return stop if stop is StopReason.ENUMERATED else None
 
-            meter.queries += len(points)
-            return ExactSets(
-                self.view, self.kind, points, names, self.judge, weights=weights
-            )
-        self._check_can_be_sampled()
+    @cached_property
+    def _inputs(self) -> int | float:
+        """How many inputs there are, infinite where they are not to be asked one and all."""
+        is_uniform = isinstance(self.options.sampler, Uniform)
+        if self.options.exact is not None or not is_uniform:
+            return math.inf
+        return inputs_of(self.subject, self.lattice.names)
+
+    def _is_within_reach(self, meter: Meter) -> bool:
+        """Return whether every input there is may be asked once draws have not decided."""
+        return self._inputs <= min(self._most_inputs, meter.left)
+
+    @property
+    def _most_inputs(self) -> int:
+        """The most inputs that are ever enumerated unless the user says so."""
+        # Distances between all twins take too long where there are many of them.
+        graded = self.kind == "causal" and self.view.graded
+        return SMALL if graded else IN_MEMORY
+
+    def _is_worth_the_rest(self, stop: StopReason, meter: Meter) -> bool:
+        """Return whether to ask every input, after the draws ended for a reason."""
+        is_open = stop not in (StopReason.DECIDED, *BUDGET_SPENT)
+        if not is_open or not self._is_within_reach(meter):
+            return False
+        # Expensive software is asked the rest only if the draws took as many as there are.
+        return stop is StopReason.TOO_CLOSE or not self.subject.adapter.expensive
+
+    def _sampled(self, evaluator: Evaluator, meter: Meter) -> StopReason:
+        """Test sets on draws, ever more precisely, and return why that ended."""
+        evaluator.keep = self.options.keep
+        first, *finer = self.options.margins
+        border = self._border(evaluator, first)
+        most = math.inf
+        # What is left of a budget then must suffice for all inputs.
+        if self._is_within_reach(meter) and 2 * self._inputs <= meter.left:
+            most = meter.queries + self._inputs
+        bounded = meter.until(most)
+        cut = self._test_all(evaluator, border, bounded)
+        meter.queries = bounded.queries
+        if cut is None:
+            bounded = meter.until(min(most, meter.queries + ENOUGH))
+            cut = self._test_finer(finer, evaluator, border, bounded)
+            meter.queries = bounded.queries
+        is_own_bound = bounded.budget != meter.budget
+        if cut is StopReason.QUERIES and is_own_bound:
+            return StopReason.TOO_CLOSE
+        return cut or self._why_it_ended()
+
+    def _test_finer(
+        self, margins: Sequence[float], evaluator: Evaluator, border: Border, meter: Meter
+    ) -> StopReason | None:
+        """Ask on about undecided sets, ever more precisely; return why that ended too early."""
+        given_up: set[int] = set()
+        try:
+            for margin in margins:
+                if not self.lattice.reopen(given_up):
+                    break
+                evaluator.judge = replace(self.judge, margin=margin)
+                border.margin = margin
+                cut = self._test_all(evaluator, border, meter, given_up)
+                if cut is not None:
+                    return cut
+        finally:
+            # An interrupt, too, leaves what was known before.
+            self.lattice.restore()
+        return StopReason.QUERIES if given_up else None
+
+    def _why_it_ended(self) -> StopReason:
+        """Return why all sets were tested and nothing more is asked."""
+        if self.lattice.count(State.NOT_SHOWN):
+            return StopReason.EXHAUSTED
+        if not self.lattice.count(State.UNDECIDED):
+            return StopReason.DECIDED
+        if self.options.persistent:
+            return StopReason.TOO_CLOSE
+        return StopReason.MARGIN
+
+    def _evaluator(self) -> Evaluator:
+        """Return what scores sets on draws; only what is used gets imported."""
+        names = self.lattice.names
         sampler = self.options.sampler
         most = self.options.variants
         draws = Draws(sampler, self.subject.space, self.options.seed, "subsets", block=1024)
@@ -184,31 +296,41 @@ class Search:
 
     def _every_input(self, meter: Meter) -> Any:
         """Return every input of the space, or None where there are too many or it is not wanted."""
-        space = self.subject.space
         names = self.lattice.names
-        if self.options.exact is False:
-            return None
         if self.options.exact:
-            points = everything(space, names, MOST_ASSIGNMENTS)
+            points = every_input(self.subject, names, MOST_ASSIGNMENTS)
             if len(points) > meter.left:
                 inputs = number_text.count(len(points))
                 left = number_text.count(int(meter.left))
                 raise UsageError(messages.TOO_MANY_INPUTS.format(inputs=inputs, left=left))
             return points
-        small = SMALL_EXPENSIVE if self.subject.adapter.expensive else SMALL
-        most = int(min(small, meter.left))
-        return part(space, names, most)
+        if math.isinf(self._inputs):
+            return None
+        most = worth_enumerating(self.subject, names, self.judge)
+        if self._inputs > min(most, self._most_inputs, meter.left):
+            return None
+        return every_input(self.subject, names, most)
 
-    def border(self, evaluator: Evaluator, meter: Meter) -> StopReason:
-        """Test sets on the predicted border until every set is settled."""
-        margin = 0.0 if evaluator.exact else self.judge.margin
-        border = Border(
+    def _border(self, evaluator: Evaluator, margin: float) -> Border:
+        return Border(
             self.lattice,
             limit=self.judge.limit,
             margin=margin,
             varieties=evaluator.varieties,
             most=evaluator.most,
         )
+
+    def _test_all(
+        self,
+        evaluator: Evaluator,
+        border: Border,
+        meter: Meter,
+        given_up: set[int] | None = None,
+    ) -> StopReason | None:
+        """Test sets on the predicted border until all are settled; return why it ended before.
+
+        Sets that were tested before may each take a part of what is left, and are else `given_up`.
+        """
         while batch := border.batch():
             guesses = evaluator.glance(batch, meter)
             if guesses:
@@ -219,18 +341,34 @@ class Search:
                 # A set tested just before may have settled this one.
                 if self.lattice.states[mask] != State.OPEN:
                     continue
-                tested = None if meter.late else evaluator.test(mask, meter)
+                if meter.late:
+                    return StopReason.SECONDS
+                if given_up is None:
+                    tested = evaluator.test(mask, meter)
+                else:
+                    tested = self._test_on(evaluator, mask, meter, given_up)
                 if tested is None:
                     return StopReason.SECONDS if meter.late else StopReason.QUERIES
                 self.lattice.add(mask, tested)
                 if not math.isnan(tested.estimate.value):
                     border.learn(mask, tested.estimate.value)
                 self.report(meter)
-        if self.lattice.count(State.NOT_SHOWN):
-            return StopReason.EXHAUSTED
-        if self.lattice.count(State.UNDECIDED):
-            return StopReason.MARGIN
-        return StopReason.ENUMERATED if evaluator.exact else StopReason.DECIDED
+        return None
+
+    def _test_on(
+        self, evaluator: Evaluator, mask: int, meter: Meter, given_up: set[int]
+    ) -> Tested | None:
+        """Ask on about a set, within a part of what is left; None where the time is up.
+
+        A set that takes more stays as it is.
+        """
+        part = meter.until(meter.queries + meter.left // PARTS)
+        tested = evaluator.test(mask, part)
+        meter.queries = part.queries
+        if tested is not None or meter.late:
+            return tested
+        given_up.add(mask)
+        return self.lattice.tested[mask]
 
     def report(self, meter: Meter) -> None:
         """Report how far the search is."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from evenhand.methods.subsets import SUBSETS, messages
 from evenhand.methods.subsets.decision import Judge, most_at_fault
 from evenhand.methods.subsets.lattice import Lattice
+from evenhand.methods.subsets.reach import margins_of
 from evenhand.methods.subsets.search import Search, SearchOptions, search_all
 from evenhand.population.samplers import Draws, checked_sampler
 from evenhand.results.result import Result
@@ -21,6 +22,7 @@ from evenhand.runtime.progress import progress_bar
 from evenhand.runtime.workers import Workers
 from evenhand.scores.case_marks import marked
 from evenhand.scores.kinds import KINDS
+from evenhand.scores.question import MARGIN
 from evenhand.scores.sampling_loop import prepared
 from evenhand.space.feature_sets import unseen_notes
 from evenhand.statistics.estimate import StopReason, check_limit
@@ -42,6 +44,7 @@ if TYPE_CHECKING:
     from evenhand.scores.test_suite import Suite, Tests
     from evenhand.space.feature import Feature
     from evenhand.space.space import Space
+    from evenhand.subject.subject import Subject
     from evenhand.subject.view import View
 
 VARIANTS = 4096
@@ -56,7 +59,7 @@ def subsets(
     limit: float = 0.75,
     kind: str = "causal",
     among: Sequence[str] | None = None,
-    margin: float = 0.05,
+    margin: float | None = None,
     level: float = 0.95,
     interval: str | None = None,
     sampling_threshold: int | None = None,
@@ -88,7 +91,9 @@ def subsets(
         The features to form sets of; by default all that the software takes.
     margin
         A set whose score is known to within the margin, with the limit still inside, is left
-        undecided.
+        undecided. By default, software that runs in this process is asked until every set is
+        decided, or to a precision of a 50th of the limit or about a million inputs; where an answer
+        costs a process or a request, the margin is a fifth of the limit, at most 0.05.
     level
         The probability that every set is on the side of the limit that it is said to be on: it
         holds for the whole search.
@@ -104,7 +109,8 @@ def subsets(
         The most variants of an input that are asked. A set that has more is searched for flips
         only: if too few are found, it is "not shown to discriminate", never cleared.
     exact
-        Ask every input instead of sampling; by default where there are few.
+        Ask every input instead of sampling. By default that is done where there are few, and where
+        draws have taken as many inputs as there are or leave a set undecided; False never does.
     keep_tests
         Keep the tests of every set that is a finding, so that ``result.to_suite(path)`` can write
         them for `replay`. A draw of a set with many variants is kept with a twin that flips it.
@@ -150,13 +156,23 @@ def subsets(
     names = _among(tested.space, among, kind)
     population = checked_sampler(sampler, tested.space)
     allowed = checked_budget(budget)
+    margins = _margins(limit, margin, interval, tested)
     views = views_for(tested, kind)
     executed_before = tested.executed
     tested.begin()
     lattices = [Lattice(names, depth) for _ in views]
-    judge = _judge((limit, margin, level), lattices, population.population(tested.space))
+    judge = _judge(limit, margins, level, lattices, population.population(tested.space))
+    persistent = margin is None and not tested.adapter.expensive
     options = SearchOptions(
-        population, interval, exact, variants, seed, threshold, keep_tests
+        population,
+        interval,
+        exact,
+        variants,
+        seed,
+        threshold,
+        margins,
+        persistent,
+        keep_tests,
     )
     with Workers(n_jobs) as workers, progress_bar(show=progress) as hook:
         meter = Meter(allowed, hook)
@@ -184,21 +200,34 @@ def subsets(
 
 
 def _judge(
-    terms: tuple[float, float, float], lattices: Sequence[Lattice], population: str
+    limit: float,
+    margins: Sequence[float],
+    level: float,
+    lattices: Sequence[Lattice],
+    population: str,
 ) -> Judge:
-    """Return what decides sets by limit, margin and level.
-
-    The level holds for all outputs together, so all of their sets share the error.
-    """
+    """Return what decides sets; the level holds for all outputs, so all of their sets share it."""
+    lattice = lattices[0]
     outputs = len(lattices)
-    first = lattices[0]
-    at_fault = most_at_fault(len(first.names), first.deepest)
+    at_fault = most_at_fault(len(lattice.names), lattice.deepest)
     return Judge(
-        *terms,
-        sets=first.total * outputs,
+        limit,
+        margins[0],
+        level,
+        sets=lattice.total * outputs,
         at_fault=at_fault * outputs,
         population=population,
+        finest=margins[-1],
     )
+
+
+def _margins(
+    limit: float, margin: float | None, interval: str | None, subject: Subject
+) -> tuple[float, ...]:
+    """Return how precisely sets are to be known, one round of the search after the other."""
+    if interval == "wald" and margin is None:
+        margin = MARGIN
+    return margins_of(limit, margin, expensive=subject.adapter.expensive)
 
 
 def _counted(view: View, kind: str) -> View:
@@ -221,8 +250,6 @@ def _check_settings(
         choices = nearest(kind, KINDS)
         raise UsageError(messages.UNKNOWN_KIND.format(kind=repr(kind), choices=choices))
     check_level(level)
-    if margin is None:
-        raise UsageError(messages.NO_MARGIN)
     # The plan raises where these do not fit together.
     Plan(level, margin, check_limit(limit), interval)
     if interval not in (None, "anytime", "wald"):
@@ -308,7 +335,12 @@ def _tables(searches: Sequence[Search]) -> dict[str, Any]:
 
 
 def _overall(stops: Sequence[StopReason]) -> StopReason:
-    """Return the first reason that left something open, or else how the first search ended."""
+    """Return the first reason that left something open, or else how the first search ended.
+
+    An interrupt is the user's own reason, and comes before all others.
+    """
+    if StopReason.INTERRUPTED in stops:
+        return StopReason.INTERRUPTED
     for stop in stops:
         if stop not in (StopReason.DECIDED, StopReason.ENUMERATED):
             return stop

@@ -144,17 +144,20 @@ def paired(
     points: Points,
     outcomes: NDArray[Any],
     sides: tuple[NDArray[np.bool_], NDArray[np.bool_]],
+    *,
+    alike: NDArray[np.intp] | None = None,
 ) -> list[Case]:
     """Return people of the one side who get the favourable outcome, beside twins who do not.
 
     The twins are on the other side, and alike in all features but those at issue. They are among
-    the points, so that nothing more is asked.
+    the points, so that nothing more is asked. `alike` numbers the points so that those who differ
+    in nothing else share a number, where that is known.
     """
     space = view.subject.space
     favourable = view.favourable(outcomes)
     side, other_side = sides
-    # People with the same number differ in nothing but the features at issue.
-    alike = classes(points, space, names)
+    if alike is None:
+        alike = classes(points, space, names)
     refused = np.flatnonzero(other_side & ~favourable)
     number_of_classes = int(alike.max(initial=0)) + 1
     twin_of_class = np.full(number_of_classes, -1)

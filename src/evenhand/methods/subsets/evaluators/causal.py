@@ -44,6 +44,8 @@ NOT_MANY = 4 * FEW
 """Up to this many variants, all of them are asked of every draw at once."""
 FIRST_BATCH = 64
 """Draws that are asked at once where an answer is cheap; twice as many each further time."""
+AT_ONCE = 8192
+"""Draws whose donors are looked for at once, which bounds memory."""
 ENOUGH_DRAWS = 100
 """Draws of which all variants are asked before a set is left undecided."""
 
@@ -237,17 +239,17 @@ class CausalSets(Evaluator):
         """Note in `known` which new draws a few variants flip; False where the budget ends."""
         unknown = np.flatnonzero(known == UNKNOWN)
         known_before = self._known.get(mask, ())
-        rows = unknown[unknown >= len(known_before)]
-        trials = self._few(mask, rows)
-        flips = self._find_flips(mask, rows, trials, meter)
-        if flips is None:
-            return False
-        flipped = rows[flips.found]
-        others = rows[~flips.found]
-        known[flipped] = FLIPPED
-        few_are_all = self.variants(mask) <= FEW
-        if few_are_all and self.enumerable(mask):
-            known[others] = NO_FLIP
+        new = unknown[unknown >= len(known_before)]
+        few_are_all = self.variants(mask) <= FEW and self.enumerable(mask)
+        for start in range(0, len(new), AT_ONCE):
+            rows = new[start : start + AT_ONCE]
+            trials = self._few(mask, rows)
+            flips = self._find_flips(mask, rows, trials, meter)
+            if flips is None:
+                return False
+            known[rows[flips.found]] = FLIPPED
+            if few_are_all:
+                known[rows[~flips.found]] = NO_FLIP
         return True
 
     def _ask_others(self, mask: int, known: Known, n_whole: int, meter: Meter) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,14 +12,18 @@ from evenhand.methods.subsets.evaluators.base import Evaluator
 from evenhand.methods.subsets.evaluators.kept import KeptInputs
 from evenhand.methods.subsets.lattice import State, Tested
 from evenhand.results.evidence import Group
-from evenhand.scores.enumeration import causal
+from evenhand.scores.enumeration import cases_among
+from evenhand.scores.farthest import farthest, in_mixed_classes, may_be_twins
 from evenhand.scores.groups import Groups
 from evenhand.scores.rates.groups import paired
-from evenhand.space.distribution import numbered
-from evenhand.space.row_keys import classes
 from evenhand.statistics.estimate import Estimate
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
+    from numpy.typing import NDArray
+
     from evenhand.methods.subsets.arrays import Names, Rows
     from evenhand.methods.subsets.decision import Judge
     from evenhand.results.evidence import Case
@@ -26,6 +31,10 @@ if TYPE_CHECKING:
     from evenhand.space.feature import Points
     from evenhand.statistics.intervals import Floats
     from evenhand.subject.view import View
+
+
+SPARSE = 4
+"""Numbers of classes may be this many times as large as there are points."""
 
 
 class ExactSets(Evaluator):
@@ -51,22 +60,76 @@ class ExactSets(Evaluator):
         self._weights = weights
         self._outcomes = view.decide(points)
         self._cells_of: dict[str, Rows] = {}
+        self._codes_of: dict[int, NDArray[np.int32]] = {}
 
     def test(self, mask: int, meter: Meter) -> Tested | None:
         """Return the set's score."""
         names = self.members(mask)
         if self.kind == "causal":
-            hits, _, cases = causal(self.view, self._points, self._outcomes, names)
-            average = np.average(hits, weights=self._weights)
-            return self._tested(float(average), tuple(cases))
+            return self._causal_tested(names)
         return self._group_tested(names)
 
     def kept(self, mask: int, n: int) -> KeptInputs | None:
         """Return every input; of a causal score, those that are each other's twins as one draw."""
         draw = np.arange(len(self._points))
         if self.kind == "causal":
-            draw = classes(self._points, self.space, self.members(mask))
+            draw = self._alike(self.members(mask))
         return KeptInputs.drawn(self._points, draw)
+
+    def _causal_tested(self, names: Names) -> Tested:
+        """Return the share of inputs, or how far they are moved (Themis, Definition 3.7)."""
+        view = self.view
+        points = self._points
+        ids = self._alike(names)
+        able = may_be_twins(self.space, points, names)
+        if view.differs is None and able.all():
+            hits: NDArray[Any] = in_mixed_classes(ids, self._outcome_codes)
+        else:
+            hits = farthest(view, self._outcomes, ids, able)
+        average = np.average(hits, weights=self._weights)
+        cases = cases_among(view, points, self._outcomes, ids, hits, able)
+        return self._tested(float(average), tuple(cases))
+
+    @cached_property
+    def _outcome_codes(self) -> Rows:
+        """The number of each point's outcome among the different ones."""
+        _, codes = np.unique(self._outcomes, return_inverse=True)
+        return np.asarray(codes)
+
+    def _alike(self, names: Names) -> Rows:
+        """Return a number for each point, shared by those that differ only in these features.
+
+        What follows from these differs with them.
+        """
+        named = self.space.derivations.following(self.space.sets(names))
+        every_column = range(len(self.space.features))
+        others = [column for column in every_column if column not in named]
+        return self._numbers(self._codes(column) for column in others)
+
+    def _codes(self, column: int) -> NDArray[np.int32]:
+        """Return the number of each point's value of a feature among the different ones."""
+        if column not in self._codes_of:
+            values = self._points[:, column]
+            _, codes = np.unique(values, return_inverse=True)
+            # As many as there are inputs, for every feature: they take half of the memory so.
+            self._codes_of[column] = codes.astype(np.int32)
+        return self._codes_of[column]
+
+    def _numbers(self, columns: Iterable[NDArray[Any]]) -> Rows:
+        """Return a number for each point, which points share that are alike in all columns."""
+        points = len(self._points)
+        number = np.zeros(points, dtype=np.intp)
+        numbers = 1
+        for codes in columns:
+            values = int(codes.max(initial=0)) + 1
+            number = number * values + codes
+            numbers *= values
+            # Few of these numbers are taken where constraints leave out most combinations.
+            if numbers > SPARSE * points:
+                taken, number = np.unique(number, return_inverse=True)
+                number = number.astype(np.intp)
+                numbers = len(taken)
+        return number
 
     def _group_tested(self, names: Names) -> Tested:
         """Return the highest rate of favourable outcomes minus the lowest (Themis, Def. 3.6)."""
@@ -98,13 +161,10 @@ class ExactSets(Evaluator):
         return self._tested(float(highest - lowest), (extremes, cases))
 
     def _groups(self, names: Names) -> Rows:
-        """Return the number of each point's group, -1 for points in none.
-
-        Only groups that have somebody get a number.
-        """
+        """Return the number of each point's group, -1 for points in none."""
         cells = [self._cells(name) for name in names]
-        columns = [cells_of_name.astype(np.float64) for cells_of_name in cells]
-        ids = numbered(columns, len(self._points))
+        # Points in no cell have the number -1.
+        ids = self._numbers(cells_of_name + 1 for cells_of_name in cells)
         in_a_cell = [cells_of_name >= 0 for cells_of_name in cells]
         in_a_group = np.all(in_a_cell, axis=0)
         return np.where(in_a_group, ids, -1)
@@ -137,7 +197,9 @@ class ExactSets(Evaluator):
         if not self.view.counts:
             return ()
         sides = ids == best, ids == worst
-        return tuple(paired(self.view, names, self._points, self._outcomes, sides))
+        alike = self._alike(names)
+        cases = paired(self.view, names, self._points, self._outcomes, sides, alike=alike)
+        return tuple(cases)
 
     def _tested(self, value: float, shown: object) -> Tested:
         limit = self.judge.limit

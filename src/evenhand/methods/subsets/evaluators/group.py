@@ -1,13 +1,13 @@
 """Group scores of many sets: how far apart the groups of each set are (Themis, Definition 3.6).
 
-All groups are asked about the same draws where that is sound.
+All groups are asked about the same draws where that is sound, and then compared in pairs.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,13 +15,16 @@ import numpy as np
 from evenhand.methods.subsets import messages
 from evenhand.methods.subsets.evaluators.base import Evaluator
 from evenhand.methods.subsets.evaluators.kept import KeptInputs
-from evenhand.methods.subsets.lattice import TESTED, State, Tested
+from evenhand.methods.subsets.lattice import State, Tested
 from evenhand.population.samplers import Uniform
 from evenhand.scores.groups import Groups
 from evenhand.scores.rates.groups import TRIED, GroupCount, Tally, moved
 from evenhand.scores.twins import ROWS
 from evenhand.statistics.confidence_sequences import mixture
-from evenhand.statistics.estimate import Estimate
+from evenhand.statistics.estimate import Estimate, StopReason
+from evenhand.statistics.limit_tests import log_e_below
+from evenhand.statistics.paired_groups import PairedPlan
+from evenhand.statistics.stopping import SLACK
 
 if TYPE_CHECKING:
     from evenhand.methods.subsets.arrays import Names
@@ -35,17 +38,18 @@ if TYPE_CHECKING:
 
 SAMPLED = 64
 """How many groups are looked at where there are too many for all of them."""
-MOST_LISTED = 50_000
-"""Up to this many draws the limits of all counts are listed at once."""
+MOST_PAIRED = 64
+"""Up to this many groups that are asked about the same people are compared in pairs."""
 
 
 class GroupSets(Evaluator):
     """Tests sets for their group score.
 
     Where the features of a set are independent of all others in the population, every group is
-    asked about the same people; the share of these whose outcome depends on the set at all is then
-    the causal score, which the group score cannot exceed (Theorem 4.3). Each group has its own
-    interval, corrected for all groups, so it does not matter that groups share people.
+    asked about the same people, and any two of them are compared by the people whom they treat
+    differently. Where there are too many pairs, each group has its own interval, corrected for all
+    groups; the share of people whose outcome depends on the set at all is then the causal score,
+    which the group score cannot exceed (Theorem 4.3).
     """
 
     def __init__(
@@ -64,25 +68,28 @@ class GroupSets(Evaluator):
         super().__init__(view, names, judge, varieties=varieties, most=most)
         self.sampler = sampler
         self.draws = draws
+        # Sets that stayed undecided are asked on from here.
+        self._counts_of: dict[int, _SetCounts] = {}
 
     def test(self, mask: int, meter: Meter) -> Tested | None:
         """Return on which side of the limit a set's score is, from more and more draws."""
         names = self.members(mask)
         whole = self.enumerable(mask)
-        people = self._people(names, whole=whole)
-        if people is None:
-            unknown = Estimate(
-                math.nan,
-                low=0.0,
-                high=1.0,
-                n=0,
-                level=self.judge.level,
-                method="not tested",
-            )
-            return Tested(State.NOT_SHOWN, unknown)
-        if people.groups < 2 and whole:
-            return Tested(State.BELOW, self.judge.nothing())
-        return self._measured(names, people, meter, whole=whole)
+        if mask not in self._counts_of:
+            people = self._people(names, whole=whole)
+            if people is None:
+                return self._unknown()
+            if people.groups < 2 and whole:
+                return Tested(State.BELOW, self.judge.nothing())
+            self._counts_of[mask] = _SetCounts(people)
+        return self._measured(names, self._counts_of[mask], meter, whole=whole)
+
+    def _unknown(self) -> Tested:
+        """Return that nothing can be said of a set."""
+        unknown = Estimate(
+            math.nan, low=0.0, high=1.0, n=0, level=self.judge.level, method="not tested"
+        )
+        return Tested(State.NOT_SHOWN, unknown)
 
     def kept(self, mask: int, n: int) -> KeptInputs | None:
         """Return the people whom each group was asked about."""
@@ -106,38 +113,24 @@ class GroupSets(Evaluator):
         return _OwnPeople(self, groups, tuple(members))
 
     def _measured(
-        self,
-        names: Names,
-        people: _SharedPeople | _OwnPeople,
-        meter: Meter,
-        *,
-        whole: bool,
+        self, names: Names, counts: _SetCounts, meter: Meter, *, whole: bool
     ) -> Tested | None:
         """Return what asking the groups more and more says of a set; None without budget."""
-        # Groups that share people show whose outcome depends on the set at all; by Theorem 4.3 that
-        # share is a ceiling of the group score, if all groups are among those asked.
-        is_shared = isinstance(people, _SharedPeople)
-        has_ceiling = whole and is_shared and self.view.counts
-        hits = np.zeros(people.groups)
-        flipped = 0
-        have = 0
-        for n in self.judge.anytime_looks():
-            cost = (n - have) * people.groups
+        looks = self.judge.anytime_looks(after=counts.n)
+        while True:
+            if counts.n:
+                tested = self._judged(counts, whole=whole)
+                if tested is not None:
+                    shown = self._extremes(names, counts, meter)
+                    return replace(tested, shown=shown)
+                if meter.late:
+                    return None
+            n = next(looks)
+            cost = (n - counts.n) * counts.people.groups
             if cost > meter.left:
                 return None
-            new_hits, new_flipped = people.ask(have, n)
-            hits = hits + new_hits
-            flipped += new_flipped
-            have = n
+            counts.ask(n)
             meter.queries += cost
-            ceiling = flipped if has_ceiling else None
-            tested = self._judged(hits, ceiling, n, whole=whole)
-            if tested is not None:
-                shown = self._extremes(names, people.members, hits, n, meter)
-                return replace(tested, shown=shown)
-            if meter.late:
-                return None
-        raise AssertionError("looks never end")
 
     def _separate(self, names: Names) -> bool:
         """Return whether every group may be asked about the same people."""
@@ -165,18 +158,18 @@ class GroupSets(Evaluator):
     def _extremes(
         self,
         names: Names,
-        members: tuple[int, ...] | None,
-        hits: Floats,
-        n: int,
+        counts: _SetCounts,
         meter: Meter,
     ) -> tuple[tuple[Group, ...], tuple[Case, ...]]:
         """Return the groups with the highest and lowest rate, and who is treated differently."""
+        members = counts.people.members
+        hits = counts.hits
         best = int(np.argmax(hits))
         worst = int(np.argmin(hits))
         if members is None or best == worst:
             return (), ()
         groups = Groups(self.space, names)
-        sizes = np.full(len(members), float(n))
+        sizes = np.full(len(members), float(counts.n))
         tally = Tally(groups, members, hits, sizes)
         listed = tally.listed(self.judge.level, self.judge.population, method="anytime")
         cases: list[Case] = []
@@ -188,79 +181,120 @@ class GroupSets(Evaluator):
             meter.queries += asked
         return (listed[best], listed[worst]), tuple(cases)
 
-    def _judged(
-        self,
-        hits: Floats,
-        flipped: int | None,
-        n: int,
-        *,
-        whole: bool,
-    ) -> Tested | None:
+    def _judged(self, counts: _SetCounts, *, whole: bool) -> Tested | None:
         """Return what the counts of all groups say of a set, or None where more are needed."""
-        # With a ceiling there are two intervals that may fail, and each gets half of the error.
-        error = self.judge.error
-        if flipped is not None:
-            error = error / 2
-        spread = np.ptp(hits)
-        value = float(spread / n)
-        lowest, highest = _spread(hits, n, error)
-        because = TESTED
-        if flipped is not None:
-            ceiling = _upper_limit(flipped, n, error)
-            if ceiling < self.judge.limit <= highest:
-                because = messages.GROUP_SCORE_BELOW_CAUSAL
-            highest = max(min(highest, ceiling), value)
-        error_alone = 1 - self.judge.level
-        alone = _spread(hits, n, error_alone)
-        return self.judge.interval(
-            value,
-            lowest,
-            highest,
-            n,
-            alone=alone,
-            whole=whole,
-            because=because,
+        if counts.pairs is not None:
+            return self._by_pairs(counts, counts.pairs, whole=whole)
+        return self._by_rates(counts, whole=whole)
+
+    def _by_pairs(self, counts: _SetCounts, pairs: Floats, *, whole: bool) -> Tested | None:
+        """Return what the people say whom two groups treat differently."""
+        judge = self.judge
+        n = counts.n
+        groups = counts.people.groups
+        together = PairedPlan(
+            1 - judge.whole_error, judge.margin, judge.limit, groups=groups
         )
+        reason = together.reason(pairs, n)
+        if reason is None:
+            # To leave a set undecided claims nothing, and needs no correction for other sets.
+            alone = replace(together, level=judge.level)
+            if alone.reason(pairs, n) is not StopReason.MARGIN:
+                return None
+        estimate = together.judge(pairs, n).estimate
+        value = estimate.value
+        state = State.UNDECIDED
+        if reason is StopReason.DECIDED:
+            state = self._side(value, whole=whole)
+        return judge.spread(state, value, (estimate.low, estimate.high), n, whole=whole)
+
+    def _side(self, value: float, *, whole: bool) -> State:
+        """Return the side of the limit on which a set is that was decided."""
+        if value >= self.judge.limit:
+            return State.ABOVE
+        return State.BELOW if whole else State.NOT_SHOWN
+
+    def _by_rates(self, counts: _SetCounts, *, whole: bool) -> Tested | None:
+        """Return what the rates of all groups say, and the people whose outcome depends on them."""
+        judge = self.judge
+        n = counts.n
+        # People whom all groups share show whose outcome depends on the set at all; by Theorem 4.3
+        # that share is a ceiling of the group score, if all groups are among those asked.
+        has_ceiling = whole and counts.people.shared and self.view.counts
+        # With a ceiling there are two tests that may fail, and each gets half of the error.
+        error = judge.whole_error / 2 if has_ceiling else judge.whole_error
+        spread = np.ptp(counts.hits)
+        value = float(spread / n)
+        interval = _spread(counts.hits, n, error)
+        lowest, highest = interval
+        if lowest >= judge.limit:
+            return judge.spread(State.ABOVE, value, interval, n, whole=whole)
+        if highest < judge.limit:
+            state = self._side(value, whole=whole)
+            return judge.spread(state, value, interval, n, whole=whole)
+        if has_ceiling and _is_below(counts.flipped, n, judge.limit, error):
+            because = messages.GROUP_SCORE_BELOW_CAUSAL
+            return judge.spread(State.BELOW, value, interval, n, because=because)
+        alone = _spread(counts.hits, n, 1 - judge.level)
+        if judge.leaves_undecided(value, interval, alone):
+            return judge.spread(State.UNDECIDED, value, interval, n, whole=whole)
+        return None
 
 
-@lru_cache(256)
-def _listed(n: int, level: float) -> tuple[Floats, Floats]:
-    """Return the limits of every count from 0 to n."""
-    counts = np.arange(n + 1.0)
-    low, high = mixture(counts, n, level)
-    return np.asarray(low), np.asarray(high)
-
-
-def _limits(hits: Floats, n: int, level: float) -> tuple[Floats, Floats]:
-    """Return `mixture`, looked up where hits are counts.
-
-    Sets with as many groups ask for the same limits again, and these take long to compute.
-    """
-    counts = hits.astype(np.intp)
-    if n > MOST_LISTED or not np.array_equal(counts, hits):
-        low, high = mixture(hits, n, level)
-        return np.asarray(low), np.asarray(high)
-    low, high = _listed(n, level)
-    return low[counts], high[counts]
-
-
-def _upper_limit(hits: int, n: int, error: float) -> float:
-    count = np.array([float(hits)])
-    _, high = _limits(count, n, 1 - error)
-    return float(high[0])
+def _is_below(hits: int, n: int, limit: float, error: float) -> bool:
+    """Return whether a share is shown to be below the limit."""
+    evidence = float(log_e_below(hits, n, limit))
+    needed = SLACK - math.log(error)
+    return evidence >= needed
 
 
 def _spread(hits: Floats, n: int, error: float) -> tuple[float, float]:
     """Return limits for the largest difference of rates.
 
     They follow from an interval for each rate, corrected for the number of groups (Bonferroni), so
-    that all of these hold together.
+    that all of these hold together. The ends of an interval grow with the hits, so that those of
+    the extremes are enough.
     """
     level = 1 - error / len(hits)
-    low, high = _limits(hits, n, level)
-    at_least = float(low.max() - high.min())
-    at_most = float(high.max() - low.min())
+    extremes = np.array([hits.min(), hits.max()])
+    low, high = mixture(extremes, n, level)
+    at_least = float(low[1] - high[0])
+    at_most = float(high[1] - low[0])
     return max(at_least, 0.0), at_most
+
+
+@dataclass(frozen=True)
+class _Got:
+    """What the groups got in some draws."""
+
+    hits: Floats
+    """The favourable outcomes of each group."""
+    flipped: int = 0
+    """How many people's outcome depends on the group, where groups share people."""
+    pairs: Floats | None = None
+    """What pairs of groups got in all draws so far, where there are few."""
+
+
+@dataclass
+class _SetCounts:
+    """What the groups of a set got so far."""
+
+    people: _SharedPeople | _OwnPeople
+    n: int = 0
+    flipped: int = 0
+    hits: Floats = field(init=False)
+    pairs: Floats | None = None
+
+    def __post_init__(self) -> None:
+        self.hits = np.zeros(self.people.groups)
+
+    def ask(self, n: int) -> None:
+        """Ask all groups up to n draws."""
+        got = self.people.ask(self.n, n, self.pairs)
+        self.n = n
+        self.hits = self.hits + got.hits
+        self.flipped += got.flipped
+        self.pairs = got.pairs
 
 
 @dataclass(frozen=True)
@@ -272,15 +306,23 @@ class _SharedPeople:
     table: Points
     whole: bool
 
+    shared = True
+
     @property
     def groups(self) -> int:
         return len(self.table)
 
-    def ask(self, start: int, stop: int) -> tuple[Floats, int]:
-        """Return each group's favourable outcomes, and how many people's depend on the group."""
+    def ask(self, start: int, stop: int, pairs: Floats | None) -> _Got:
+        """Return what the groups got, and how many people's outcome depends on the group.
+
+        What pairs of groups got is added to what they got before.
+        """
         view = self.sets.view
         hits = np.zeros(self.groups)
         flipped = 0
+        plan = None
+        if 2 <= self.groups <= MOST_PAIRED:
+            plan = PairedPlan(limit=self.sets.judge.limit, groups=self.groups)
         rows = max(1, ROWS // self.groups)
         for first in range(start, stop, rows):
             last = min(first + rows, stop)
@@ -291,7 +333,9 @@ class _SharedPeople:
             hits = hits + amounts.sum(axis=1)
             depends = np.ptp(amounts, axis=0) > 0
             flipped += int(depends.sum())
-        return hits, flipped
+            if plan is not None:
+                pairs = plan.counted(amounts.T, pairs)
+        return _Got(hits, flipped, pairs)
 
     def inputs(self, n: int) -> Points:
         """Return the first n people in each group, group by group."""
@@ -319,6 +363,8 @@ class _OwnPeople:
     members: tuple[int, ...]
     """The groups by number."""
 
+    shared = False
+
     @cached_property
     def count(self) -> GroupCount:
         """What asks every group about people of its own."""
@@ -338,8 +384,8 @@ class _OwnPeople:
         """Return the first n people of each group, group by group."""
         return np.concatenate([draws.take(0, n) for draws in self.count.draws])
 
-    def ask(self, start: int, stop: int) -> tuple[Floats, int]:
+    def ask(self, start: int, stop: int, pairs: Floats | None) -> _Got:
         """Return the favourable outcomes of each group; whose outcome depends on it is unknown."""
         counted = self.count((start, stop))
         hits = np.asarray(counted.hits, dtype=float)
-        return hits.sum(axis=0), 0
+        return _Got(hits.sum(axis=0))
