@@ -128,7 +128,9 @@ class Meter:
         most = self.queries + self.left
         if queries >= most:
             return replace(self)
-        return replace(self, budget=replace(self.budget, queries=max(1, int(queries))))
+        bound = max(1, int(queries))
+        budget = replace(self.budget, queries=bound)
+        return replace(self, budget=budget)
 
     def report(self, task: str, share: float | None, note: str = "") -> None:
         """Pass progress on to whoever listens."""

@@ -132,7 +132,8 @@ def causal(
     ids = classes(points, space, names)
     able = may_be_twins(space, points, names)
     hits = farthest(view, outcomes, ids, able)
-    return hits, ids, cases_among(view, points, outcomes, ids, hits, able)
+    cases = cases_among(view, points, outcomes, ids, hits, able)
+    return hits, ids, cases
 
 
 def cases_among(

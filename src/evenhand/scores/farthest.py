@@ -86,5 +86,6 @@ def _farther_than(gap: float, outcomes: NDArray[Any], ids: NDArray[np.intp]) -> 
     highest = np.full(classes, -np.inf)
     np.minimum.at(lowest, ids, numbers)
     np.maximum.at(highest, ids, numbers)
-    farthest_off = np.maximum(numbers - lowest[ids], highest[ids] - numbers)
-    return np.asarray(farthest_off > gap)
+    down = numbers - lowest[ids]
+    up = highest[ids] - numbers
+    return np.asarray(np.maximum(down, up) > gap)

@@ -147,8 +147,10 @@ class Judge:
         >>> Judge(0.05, 0.01, 0.95, 7, 6).fewest_draws()
         138
         """
-        cleared = (n for n in self.looks if self.settled(0, n) is not None)
-        return next(cleared, self.looks[-1])
+        for n in self.looks:
+            if self.side(0, n):
+                return n
+        return self.looks[-1]
 
     def settled(
         self, hits: float, n: int, *, whole: bool = True, graded: bool = False
@@ -169,8 +171,12 @@ class Judge:
             state = State.ABOVE
         else:
             state = State.BELOW if whole else State.NOT_SHOWN
-        ends = self._graded_ends(hits, n) if graded else self._ends(hits, n)
-        method = "anytime" if graded else "exact"
+        if graded:
+            method = "anytime"
+            ends = self._graded_ends(hits, n)
+        else:
+            method = "exact"
+            ends = self._ends(hits, n)
         interval = self._on_one_side(state, ends)
         return self._tested(state, value, interval, n, whole=whole, method=method)
 
@@ -189,7 +195,9 @@ class Judge:
         for_below = self._log_e_below(counts, sizes)
         above = is_over & (for_above >= needed)
         below = ~is_over & (for_below >= needed)
-        return np.asarray(above.astype(np.int8) - below.astype(np.int8))
+        sides = above.astype(np.int8)
+        sides -= below.astype(np.int8)
+        return sides
 
     def _log_e_above(self, hits: Floats, n: Floats) -> Floats:
         return log_e_above(hits, n, self.limit)
@@ -199,7 +207,8 @@ class Judge:
             return log_e_below(hits, n, self.limit)
         # Under a high limit misses are what is counted: that their share is over the rest of 1 is
         # shown by fewer draws.
-        return log_e_above(n - hits, n, 1 - self.limit)
+        misses = n - hits
+        return log_e_above(misses, n, 1 - self.limit)
 
     def _on_one_side(self, state: State, interval: Interval) -> Interval:
         """Return an interval that ends at the limit on the side that was decided.
@@ -258,7 +267,8 @@ class Judge:
             self._log_e_above(hits, draws) if is_over else self._log_e_below(hits, draws)
         )
         # Half of the error is for decisions.
-        return AgainstLimit.of_bet(float(log_e), among=2 * self.at_fault)
+        decisions = 2 * self.at_fault
+        return AgainstLimit.of_bet(float(log_e), among=decisions)
 
     def near(self, value: float, n: int) -> bool:
         """Return whether a score is known to within the margin, with the limit still inside.
@@ -287,19 +297,25 @@ class Judge:
 
     def _graded_ends(self, total: float, n: int) -> Interval:
         """Return the interval of a mean distance, corrected for all sets."""
-        low, high = _floats(mixture(total, n, 1 - self.error))
+        level = 1 - self.error
+        low, high = _floats(mixture(total, n, level))
         value = total / n
         return min(low, value), max(high, value)
 
-    def graded(self, total: float, n: int, *, whole: bool = True) -> Tested | None:
-        """Return what the sum of n distances says of a set, or None where more are needed."""
+    def graded(
+        self, total: float, n: int, *, whole: bool = True, last: bool = False
+    ) -> Tested | None:
+        """Return what the sum of n distances says of a set, or None where more are needed.
+
+        With `last`, no more are to be had.
+        """
         tested = self.settled(total, n, whole=whole, graded=True)
         if tested is not None:
             return tested
         value = total / n
         interval = self._graded_ends(total, n)
         alone = _floats(mixture(total, n, self.level))
-        if not self.leaves_undecided(value, interval, alone):
+        if not last and not self.leaves_undecided(value, interval, alone):
             return None
         return self._tested(
             State.UNDECIDED, value, interval, n, whole=whole, method="anytime"

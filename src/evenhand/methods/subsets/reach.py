@@ -62,7 +62,8 @@ def _that_may_lack(subject: Subject, names: Sequence[str]) -> list[str]:
 
     Whoever lacks a value has no twins.
     """
-    return [name for name in names if subject.space.feature(name).missing]
+    features = [subject.space.feature(name) for name in names]
+    return [feature.name for feature in features if feature.missing]
 
 
 def worth_enumerating(subject: Subject, names: Sequence[str], judge: Judge) -> int:

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 TESTED_AT_ONCE = 8
 """Sets that are tested before it is asked anew which are worth testing."""
 PARTS = 2
-"""A set may take one of so many parts of what is left, where sets are asked on about."""
+"""A set may take one of so many parts of what is left, where others are asked on about too."""
 BUDGET_SPENT = (StopReason.QUERIES, StopReason.SECONDS)
 
 
@@ -54,10 +54,13 @@ class SearchOptions:
     sampling_threshold: int
     margins: tuple[float, ...]
     """How precisely sets are to be known, one round after the other."""
-    persistent: bool = False
-    """Whether sets are asked about until they are decided, or it is of no use."""
     keep: bool = False
     """Whether the tests behind the scores are kept."""
+
+    @property
+    def persistent(self) -> bool:
+        """Whether sets are asked about until they are decided, or it is of no use."""
+        return len(self.margins) > 1
 
 
 @dataclass
@@ -141,8 +144,10 @@ class Search:
             self.view, self.kind, points, self.lattice.names, self.judge, weights=weights
         )
         # A search that samples has tested sets before; what is known exactly replaces that.
-        self.lattice = Lattice(self.lattice.names, self.lattice.depth)
-        cut = self._test_all(evaluator, self._border(evaluator, 0.0), meter)
+        sampled = self.lattice
+        self.lattice = Lattice(sampled.names, sampled.depth)
+        border = self._border(evaluator, 0.0)
+        cut = self._test_all(evaluator, border, meter)
         self._keep_tests(evaluator)
         return cut or StopReason.ENUMERATED
 
@@ -152,7 +157,8 @@ class Search:
         Where it ends too early, None is returned and what the draws said is kept.
         """
         sampled = self.lattice
-        points = every_input(self.subject, sampled.names, int(self._inputs))
+        inputs = int(self._inputs)
+        points = every_input(self.subject, sampled.names, inputs)
         weights = self.subject.space.weights(points)
         stop = None
         try:
@@ -186,8 +192,10 @@ class Search:
         is_open = stop not in (StopReason.DECIDED, *BUDGET_SPENT)
         if not is_open or not self._is_within_reach(meter):
             return False
+        if not self.subject.adapter.expensive:
+            return True
         # Expensive software is asked the rest only if the draws took as many as there are.
-        return stop is StopReason.TOO_CLOSE or not self.subject.adapter.expensive
+        return stop is StopReason.TOO_CLOSE
 
     def _sampled(self, evaluator: Evaluator, meter: Meter) -> StopReason:
         """Test sets on draws, ever more precisely, and return why that ended."""
@@ -202,7 +210,8 @@ class Search:
         cut = self._test_all(evaluator, border, bounded)
         meter.queries = bounded.queries
         if cut is None:
-            bounded = meter.until(min(most, meter.queries + ENOUGH))
+            enough = meter.queries + ENOUGH
+            bounded = meter.until(min(most, enough))
             cut = self._test_finer(finer, evaluator, border, bounded)
             meter.queries = bounded.queries
         is_own_bound = bounded.budget != meter.budget
@@ -360,15 +369,22 @@ class Search:
     ) -> Tested | None:
         """Ask on about a set, within a part of what is left; None where the time is up.
 
-        A set that takes more stays as it is.
+        A set that takes more stays undecided.
         """
-        part = meter.until(meter.queries + meter.left // PARTS)
+        open_sets = int(self.lattice.open.sum())
+        parts = min(PARTS, open_sets)
+        most = meter.left // parts
+        part = meter.until(meter.queries + most)
         tested = evaluator.test(mask, part)
         meter.queries = part.queries
         if tested is not None or meter.late:
             return tested
         given_up.add(mask)
-        return self.lattice.tested[mask]
+        before = self.lattice.tested[mask]
+        now = evaluator.so_far(mask)
+        if now is None:
+            return before
+        return replace(now, shown=before.shown)
 
     def report(self, meter: Meter) -> None:
         """Report how far the search is."""

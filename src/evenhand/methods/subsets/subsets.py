@@ -161,18 +161,10 @@ def subsets(
     executed_before = tested.executed
     tested.begin()
     lattices = [Lattice(names, depth) for _ in views]
-    judge = _judge(limit, margins, level, lattices, population.population(tested.space))
-    persistent = margin is None and not tested.adapter.expensive
+    described = population.population(tested.space)
+    judge = _judge(limit, margins, level, lattices, described)
     options = SearchOptions(
-        population,
-        interval,
-        exact,
-        variants,
-        seed,
-        threshold,
-        margins,
-        persistent,
-        keep_tests,
+        population, interval, exact, variants, seed, threshold, margins, keep_tests
     )
     with Workers(n_jobs) as workers, progress_bar(show=progress) as hook:
         meter = Meter(allowed, hook)

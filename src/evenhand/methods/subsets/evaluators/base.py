@@ -80,6 +80,10 @@ class Evaluator(ABC):
     def test(self, mask: int, meter: Meter) -> Tested | None:
         """Return what is known of a set after testing it, or None where the budget ended first."""
 
+    def so_far(self, mask: int) -> Tested | None:
+        """Return what is known of an undecided set of which no more is asked, None for nothing."""
+        return None
+
     @abstractmethod
     def kept(self, mask: int, n: int) -> KeptInputs | None:
         """Return the inputs behind the score of a set that was tested on n draws.

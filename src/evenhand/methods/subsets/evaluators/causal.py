@@ -72,6 +72,8 @@ class CausalSets(Evaluator):
         super().__init__(view, names, judge, varieties=varieties, most=most)
         self.pool = Pool(view, draws)
         self._known: dict[int, Known] = {}
+        # The draws of the last look at each set: of few variants, and of all.
+        self._looked_at: dict[int, tuple[int, int]] = {}
         # How many draws none of the few variants flipped, but another did.
         self._late_flips: dict[int, int] = {}
         # Which of the first draws a glance saw flipped.
@@ -101,6 +103,7 @@ class CausalSets(Evaluator):
                 n_whole = looks[whole_look]
             if not self._look(mask, n, n_whole, meter):
                 return None
+            self._looked_at[mask] = n, n_whole
             guess = self._guess(mask, n, n_whole)
             few_done = few_look == last_look
             whole_done = whole_look == last_look or not n_whole
@@ -118,6 +121,13 @@ class CausalSets(Evaluator):
                 few_look = max(few_look, whole_look)
             else:
                 few_look += 1
+
+    def so_far(self, mask: int) -> Tested | None:
+        """Return the last look at a set that is undecided."""
+        if mask not in self._looked_at:
+            return None
+        n, n_whole = self._looked_at[mask]
+        return self._undecided(mask, n, n_whole)
 
     def kept(self, mask: int, n: int) -> KeptInputs | None:
         """Return draws with what settled them: a twin that flips one, else all variants.
@@ -185,8 +195,13 @@ class CausalSets(Evaluator):
         stays_undecided = whole_suffices and self.judge.near(guess, n)
         if not last and not stays_undecided:
             return None
-        few = (hits, n)
-        whole = (hits_whole, n_whole)
+        return self._undecided(mask, n, n_whole)
+
+    def _undecided(self, mask: int, n: int, n_whole: int) -> Tested:
+        flipped = self._known[mask] == FLIPPED
+        few = (int(flipped[:n].sum()), n)
+        whole = (int(flipped[:n_whole].sum()), n_whole)
+        guess = self._guess(mask, n, n_whole)
         return self.judge.undecided(guess, few, whole)
 
     def _guess(self, mask: int, n: int, n_whole: int) -> float:
@@ -211,7 +226,8 @@ class CausalSets(Evaluator):
         """
         if self._has_looked(mask, n, n_whole):
             return True
-        if not self.view.subject.adapter.expensive:
+        is_cheap = not self.view.subject.adapter.expensive
+        if is_cheap and n < AT_ONCE:
             # The least of 64, 128, 256, … that is over n.
             doublings = (n // FIRST_BATCH).bit_length()
             n = max(n, FIRST_BATCH << doublings)
@@ -240,16 +256,20 @@ class CausalSets(Evaluator):
         unknown = np.flatnonzero(known == UNKNOWN)
         known_before = self._known.get(mask, ())
         new = unknown[unknown >= len(known_before)]
-        few_are_all = self.variants(mask) <= FEW and self.enumerable(mask)
+        few_are_all = False
+        if self.enumerable(mask):
+            few_are_all = self.variants(mask) <= FEW
         for start in range(0, len(new), AT_ONCE):
             rows = new[start : start + AT_ONCE]
             trials = self._few(mask, rows)
             flips = self._find_flips(mask, rows, trials, meter)
             if flips is None:
                 return False
-            known[rows[flips.found]] = FLIPPED
+            flipped = rows[flips.found]
+            known[flipped] = FLIPPED
             if few_are_all:
-                known[rows[~flips.found]] = NO_FLIP
+                others = rows[~flips.found]
+                known[others] = NO_FLIP
         return True
 
     def _ask_others(self, mask: int, known: Known, n_whole: int, meter: Meter) -> bool:

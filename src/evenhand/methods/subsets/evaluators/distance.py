@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -35,22 +36,42 @@ class GradedSets(CausalSets):
 
     def test(self, mask: int, meter: Meter) -> Tested | None:
         """Return on which side of the limit a set's score is, from more and more draws."""
-        whole = self.enumerable(mask)
-        distances: NDArray[Any] = np.zeros(0)
-        for n in self.judge.anytime_looks():
+        known = self._distances_of.get(mask, np.zeros(0))
+        looks = self.judge.anytime_looks(after=len(known))
+        while True:
+            if len(known):
+                tested = self._graded(mask)
+                if tested is not None:
+                    return tested
+                if meter.late:
+                    return None
+            n = next(looks)
             if not self.pool.extend(n, meter):
                 return None
-            new_distances = self._distances(mask, len(distances), n, meter)
+            new_distances = self._distances(mask, len(known), n, meter)
             if new_distances is None:
                 return None
-            distances = np.concatenate([distances, new_distances])
-            total = float(distances.sum())
-            tested = self.judge.graded(total, n, whole=whole)
-            if tested is not None:
-                return replace(tested, shown=())
-            if meter.late:
-                return None
-        raise AssertionError("looks never end")
+            known = np.concatenate([known, new_distances])
+            self._distances_of[mask] = known
+
+    def so_far(self, mask: int) -> Tested | None:
+        """Return how far the draws asked so far are moved."""
+        return self._graded(mask, last=True)
+
+    def _graded(self, mask: int, *, last: bool = False) -> Tested | None:
+        """Return what the distances say of a set, or None where more are needed."""
+        distances = self._distances_of[mask]
+        total = float(distances.sum())
+        whole = self.enumerable(mask)
+        tested = self.judge.graded(total, len(distances), whole=whole, last=last)
+        if tested is None:
+            return None
+        return replace(tested, shown=())
+
+    @cached_property
+    def _distances_of(self) -> dict[int, NDArray[Any]]:
+        """How far each draw's outcome is moved by each set, as far as it was asked."""
+        return {}
 
     def kept(self, mask: int, n: int) -> KeptInputs | None:
         """Return draws with all their variants, or with those that donors gave."""

@@ -101,10 +101,12 @@ class ExactSets(Evaluator):
 
         What follows from these differs with them.
         """
-        named = self.space.derivations.following(self.space.sets(names))
+        at_issue = self.space.sets(names)
+        named = self.space.derivations.following(at_issue)
         every_column = range(len(self.space.features))
         others = [column for column in every_column if column not in named]
-        return self._numbers(self._codes(column) for column in others)
+        codes = [self._codes(column) for column in others]
+        return self._numbers(codes)
 
     def _codes(self, column: int) -> NDArray[np.int32]:
         """Return the number of each point's value of a feature among the different ones."""
@@ -164,7 +166,8 @@ class ExactSets(Evaluator):
         """Return the number of each point's group, -1 for points in none."""
         cells = [self._cells(name) for name in names]
         # Points in no cell have the number -1.
-        ids = self._numbers(cells_of_name + 1 for cells_of_name in cells)
+        numbers = [cells_of_name + 1 for cells_of_name in cells]
+        ids = self._numbers(numbers)
         in_a_cell = [cells_of_name >= 0 for cells_of_name in cells]
         in_a_group = np.all(in_a_cell, axis=0)
         return np.where(in_a_group, ids, -1)

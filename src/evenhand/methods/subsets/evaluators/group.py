@@ -82,7 +82,8 @@ class GroupSets(Evaluator):
             if people.groups < 2 and whole:
                 return Tested(State.BELOW, self.judge.nothing())
             self._counts_of[mask] = _SetCounts(people)
-        return self._measured(names, self._counts_of[mask], meter, whole=whole)
+        counts = self._counts_of[mask]
+        return self._measured(names, counts, meter, whole=whole)
 
     def _unknown(self) -> Tested:
         """Return that nothing can be said of a set."""
@@ -90,6 +91,12 @@ class GroupSets(Evaluator):
             math.nan, low=0.0, high=1.0, n=0, level=self.judge.level, method="not tested"
         )
         return Tested(State.NOT_SHOWN, unknown)
+
+    def so_far(self, mask: int) -> Tested | None:
+        """Return what the groups of an undecided set got."""
+        counts = self._counts_of[mask]
+        whole = self.enumerable(mask)
+        return self._judged(counts, whole=whole, last=True)
 
     def kept(self, mask: int, n: int) -> KeptInputs | None:
         """Return the people whom each group was asked about."""
@@ -126,7 +133,8 @@ class GroupSets(Evaluator):
                 if meter.late:
                     return None
             n = next(looks)
-            cost = (n - counts.n) * counts.people.groups
+            new_draws = n - counts.n
+            cost = new_draws * counts.people.groups
             if cost > meter.left:
                 return None
             counts.ask(n)
@@ -181,13 +189,20 @@ class GroupSets(Evaluator):
             meter.queries += asked
         return (listed[best], listed[worst]), tuple(cases)
 
-    def _judged(self, counts: _SetCounts, *, whole: bool) -> Tested | None:
-        """Return what the counts of all groups say of a set, or None where more are needed."""
-        if counts.pairs is not None:
-            return self._by_pairs(counts, counts.pairs, whole=whole)
-        return self._by_rates(counts, whole=whole)
+    def _judged(
+        self, counts: _SetCounts, *, whole: bool, last: bool = False
+    ) -> Tested | None:
+        """Return what the counts of all groups say of a set, or None where more are needed.
 
-    def _by_pairs(self, counts: _SetCounts, pairs: Floats, *, whole: bool) -> Tested | None:
+        With `last`, no more are to be had.
+        """
+        if counts.pairs is not None:
+            return self._by_pairs(counts, counts.pairs, whole=whole, last=last)
+        return self._by_rates(counts, whole=whole, last=last)
+
+    def _by_pairs(
+        self, counts: _SetCounts, pairs: Floats, *, whole: bool, last: bool
+    ) -> Tested | None:
         """Return what the people say whom two groups treat differently."""
         judge = self.judge
         n = counts.n
@@ -196,7 +211,7 @@ class GroupSets(Evaluator):
             1 - judge.whole_error, judge.margin, judge.limit, groups=groups
         )
         reason = together.reason(pairs, n)
-        if reason is None:
+        if reason is None and not last:
             # To leave a set undecided claims nothing, and needs no correction for other sets.
             alone = replace(together, level=judge.level)
             if alone.reason(pairs, n) is not StopReason.MARGIN:
@@ -206,7 +221,8 @@ class GroupSets(Evaluator):
         state = State.UNDECIDED
         if reason is StopReason.DECIDED:
             state = self._side(value, whole=whole)
-        return judge.spread(state, value, (estimate.low, estimate.high), n, whole=whole)
+        interval = (estimate.low, estimate.high)
+        return judge.spread(state, value, interval, n, whole=whole)
 
     def _side(self, value: float, *, whole: bool) -> State:
         """Return the side of the limit on which a set is that was decided."""
@@ -214,15 +230,18 @@ class GroupSets(Evaluator):
             return State.ABOVE
         return State.BELOW if whole else State.NOT_SHOWN
 
-    def _by_rates(self, counts: _SetCounts, *, whole: bool) -> Tested | None:
+    def _by_rates(self, counts: _SetCounts, *, whole: bool, last: bool) -> Tested | None:
         """Return what the rates of all groups say, and the people whose outcome depends on them."""
         judge = self.judge
         n = counts.n
         # People whom all groups share show whose outcome depends on the set at all; by Theorem 4.3
         # that share is a ceiling of the group score, if all groups are among those asked.
-        has_ceiling = whole and counts.people.shared and self.view.counts
+        is_shared = whole and counts.people.shared
+        has_ceiling = is_shared and self.view.counts
         # With a ceiling there are two tests that may fail, and each gets half of the error.
-        error = judge.whole_error / 2 if has_ceiling else judge.whole_error
+        error = judge.whole_error
+        if has_ceiling:
+            error = error / 2
         spread = np.ptp(counts.hits)
         value = float(spread / n)
         interval = _spread(counts.hits, n, error)
@@ -235,8 +254,9 @@ class GroupSets(Evaluator):
         if has_ceiling and _is_below(counts.flipped, n, judge.limit, error):
             because = messages.GROUP_SCORE_BELOW_CAUSAL
             return judge.spread(State.BELOW, value, interval, n, because=because)
-        alone = _spread(counts.hits, n, 1 - judge.level)
-        if judge.leaves_undecided(value, interval, alone):
+        error_alone = 1 - judge.level
+        alone = _spread(counts.hits, n, error_alone)
+        if last or judge.leaves_undecided(value, interval, alone):
             return judge.spread(State.UNDECIDED, value, interval, n, whole=whole)
         return None
 
@@ -258,8 +278,10 @@ def _spread(hits: Floats, n: int, error: float) -> tuple[float, float]:
     level = 1 - error / len(hits)
     extremes = np.array([hits.min(), hits.max()])
     low, high = mixture(extremes, n, level)
-    at_least = float(low[1] - high[0])
-    at_most = float(high[1] - low[0])
+    low_of_worst, low_of_best = low.tolist()
+    high_of_worst, high_of_best = high.tolist()
+    at_least = low_of_best - high_of_worst
+    at_most = high_of_best - low_of_worst
     return max(at_least, 0.0), at_most
 
 
@@ -322,7 +344,8 @@ class _SharedPeople:
         flipped = 0
         plan = None
         if 2 <= self.groups <= MOST_PAIRED:
-            plan = PairedPlan(limit=self.sets.judge.limit, groups=self.groups)
+            limit = self.sets.judge.limit
+            plan = PairedPlan(limit=limit, groups=self.groups)
         rows = max(1, ROWS // self.groups)
         for first in range(start, stop, rows):
             last = min(first + rows, stop)
