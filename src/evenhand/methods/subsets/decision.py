@@ -197,7 +197,7 @@ class Judge:
         below = ~is_over & (for_below >= needed)
         sides = above.astype(np.int8)
         sides -= below.astype(np.int8)
-        return sides
+        return np.asarray(sides)
 
     def _log_e_above(self, hits: Floats, n: Floats) -> Floats:
         return log_e_above(hits, n, self.limit)
