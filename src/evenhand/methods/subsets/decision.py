@@ -151,6 +151,14 @@ class Judge:
             return self._tested(state, value, (low, high), n, whole=whole)
         return None
 
+    def side(self, estimate: Estimate) -> State | None:
+        """Return on which side of the limit an interval puts a set, None where on neither."""
+        if estimate.low >= self.limit:
+            return State.ABOVE
+        if estimate.high < self.limit:
+            return State.BELOW
+        return None
+
     def nothing(self) -> Estimate:
         """Return the score of a set with one group only: nobody is treated otherwise."""
         return Estimate(0.0, 0.0, 0.0, 0, self.level, "one group", self.population)

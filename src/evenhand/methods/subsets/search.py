@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from evenhand.methods.subsets import messages
 from evenhand.methods.subsets.border import Border
-from evenhand.methods.subsets.findings import border_of, findings_of, notes_of, table_of
+from evenhand.methods.subsets.findings import (
+    add_known,
+    border_of,
+    findings_of,
+    notes_of,
+    table_of,
+)
 from evenhand.methods.subsets.lattice import State
 from evenhand.population.samplers import Draws, Uniform, is_rows
 from evenhand.runtime import number_text
@@ -51,6 +57,8 @@ class SearchOptions:
     sampling_threshold: int
     keep: bool = False
     """Whether the tests behind the scores are kept."""
+    known: tuple[Finding, ...] = ()
+    """What was found of some sets before, by another verb."""
 
 
 @dataclass
@@ -201,6 +209,8 @@ class Search:
 
     def border(self, evaluator: Evaluator, meter: Meter) -> StopReason:
         """Test sets on the predicted border until every set is settled."""
+        if not evaluator.exact and not self.options.keep:
+            add_known(self.options.known, self.lattice, self.view, self.kind, self.judge)
         margin = 0.0 if evaluator.exact else self.judge.margin
         border = Border(
             self.lattice,
