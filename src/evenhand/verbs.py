@@ -34,6 +34,16 @@ SPEND = Options.of(
 )
 """What a check may spend, in a configuration and on the command line; Python has a Budget."""
 BUDGET = SPEND.toml
+SHARE = Options.of(
+    Option(
+        "weight",
+        NUMBER,
+        "its part of the error of an audit, beside that of other checks (default: 1)",
+        python=False,
+        command=False,
+    )
+)
+"""What a check of a verb with a level says of the error that an audit shares out."""
 
 
 # How the evidence of a verb is shown and read where the verb declares nothing else.
@@ -137,6 +147,8 @@ class Verb:
     """The kind of score where a check names none."""
     by_sets: bool = False
     """Whether its findings are the border of all sets of features, which implies the others."""
+    scores: bool = False
+    """Whether its findings are scores of sets that are named, which need not be asked again."""
     sheets: int = 0
     """How many long tables of data its section has."""
     own_notes: bool = False
@@ -149,7 +161,8 @@ class Verb:
     @property
     def checks(self) -> Options:
         """The options of a `[[checks]]` table of this job."""
-        return self.options + SPEND.only(*self.bounds)
+        options = self.options + SPEND.only(*self.bounds)
+        return options + SHARE if "level" in self.options else options
 
 
 ASK = ("subject", "space", "budget", "seed", "n_jobs", "progress")

@@ -38,6 +38,7 @@ def run_audit(options: Namespace) -> int:
     on_check = None if options.quiet else _progress_printer()
     common = {
         "seed": options.seed,
+        "level": options.level,
         "n_jobs": options.n_jobs,
         "each": on_check,
         "gate": gate,

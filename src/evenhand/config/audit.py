@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from evenhand.config.checks import checks_of, file_options, plans_of_job
+from evenhand.config.checks import checks_of, file_options, levelled, plans_of_job
 from evenhand.config.file import Config
 from evenhand.config.log import audit_of_log, is_log
 from evenhand.methods.audit.audit import run_all
@@ -114,17 +114,23 @@ def _usual_checks(config: Config) -> list[dict[str, Any]]:
 
 
 def audit_config(
-    config: Config, given: Mapping[str, Any], *, seed: int = 0, **common: Any
+    config: Config,
+    given: Mapping[str, Any],
+    *,
+    seed: int = 0,
+    level: float | None = None,
+    **common: Any,
 ) -> Audit:
-    """Run all checks of a configuration; `common` goes to `run_all`."""
+    """Run all checks of a configuration, at a level for all; `common` goes to `run_all`."""
     if config.of_log:
         written = {"file": config.file.as_posix(), "text": _text(config)}
-        return audit_of_log(config, seed=seed, **{"config": written, **common})
-    plans = plans_of(config, given)
+        settings = {"config": written, **common}
+        return audit_of_log(config, seed=seed, level=level, **settings)
+    plans = levelled(config, plans_of(config, given), level)
     declared = {
         "config": {"file": config.file.as_posix(), "text": _text(config)},
         "ledger": str(config.table.get("subject", {}).get("ledger", "")),
-        "command": _command(config, given, seed),
+        "command": _command(config, {**given, "level": level}, seed),
     }
     settings = {**declared, **common}
     with config.software() as subject:

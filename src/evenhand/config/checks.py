@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from evenhand.methods.audit import AUDIT
 from evenhand.methods.audit.checks import Check, CheckPlan, joined, parsed, verb_for
+from evenhand.methods.audit.levels import LEVEL, with_levels
 from evenhand.runtime.errors import ConfigError, UsageError
 from evenhand.runtime.options import FILE
 
@@ -110,3 +112,22 @@ def _features(check: Check) -> set[str] | None:
     if not check.sets:
         return None
     return set(check.sets[0])
+
+
+def levelled(
+    config: Config, plans: Sequence[CheckPlan], level: float | None
+) -> list[CheckPlan]:
+    """Return the runs with the level of each, so that all hold together at that of the audit.
+
+    `level` is that of the command line, and replaces that of the [audit] table.
+    """
+    if "themis" in config.table and level is None:
+        # Such a file gives each test a level of its own, and none to all of them together.
+        return list(plans)
+    table = config.table.get("audit", {})
+    try:
+        AUDIT.options.check(table, "[audit]")
+        wanted = table.get("level", LEVEL) if level is None else level
+        return with_levels(plans, wanted, texts=config.of_texts)
+    except UsageError as error:
+        raise ConfigError(f"{config.file}: {error}") from None

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from evenhand.texts.real_texts import Texts
     from evenhand.texts.text_subject import TextSubject
 
-TABLES = ("subject", "space", "population", "texts", "log", "checks", "repair")
+TABLES = ("subject", "space", "population", "texts", "log", "audit", "checks", "repair")
 """The tables that a configuration may have."""
 
 

@@ -6,7 +6,9 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from evenhand.config.checks import levelled
 from evenhand.methods.audit import LOG
+from evenhand.methods.audit.levels import LEVEL, with_levels
 from evenhand.methods.audit.log import (
     DecisionLog,
     audited,
@@ -91,7 +93,9 @@ def _need_columns(
             )
 
 
-def audit_of_log(declared: Config, *, seed: int = 0, **common: Any) -> Audit:
+def audit_of_log(
+    declared: Config, *, seed: int = 0, level: float | None = None, **common: Any
+) -> Audit:
     """Run all checks of a configuration that declares recorded decisions."""
     log = log_of(declared)
     checks = declared.table.get("checks") or None
@@ -99,7 +103,11 @@ def audit_of_log(declared: Config, *, seed: int = 0, **common: Any) -> Audit:
         plans = plans_of_log(log, checks, where=f"{declared.file}: ", written=True)
     except UsageError as error:
         raise ConfigError(str(error)) from None
-    words = ["evenhand", "audit", declared.file.as_posix(), "--seed", str(seed)]
+    plans = levelled(declared, plans, level)
+    words = ["evenhand", "audit", declared.file.as_posix()]
+    if level is not None:
+        words += ["--level", str(level)]
+    words += ["--seed", str(seed)]
     return audited(log, plans, **{"seed": seed, "command": shlex.join(words), **common})
 
 
@@ -108,6 +116,7 @@ def audit_log_file(
     given: Mapping[str, Any],
     *,
     seed: int = 0,
+    level: float | None = None,
     **common: Any,
 ) -> Audit:
     """Run the usual checks of a file of decisions, with the options of the command line."""
@@ -120,12 +129,12 @@ def audit_log_file(
     over = [list(names) for names in given["over"]]
     table = {**given, "from": file, "over": list(columns_of_sets(over))}
     log = log_from_table(table, Path(), where=f"{file}:")
-    plans = plans_of_log(log, None)
-    command = _command(file, table, seed)
+    plans = with_levels(plans_of_log(log, None), LEVEL if level is None else level)
+    command = _command(file, table, level, seed)
     return audited(log, plans, **{"seed": seed, "command": command, **common})
 
 
-def _command(file: str, table: Mapping[str, Any], seed: int) -> str:
+def _command(file: str, table: Mapping[str, Any], level: float | None, seed: int) -> str:
     """Return the command line that runs the same audit."""
     words = ["evenhand", "audit", file]
     for option in LOG:
@@ -137,6 +146,8 @@ def _command(file: str, table: Mapping[str, Any], seed: int) -> str:
                 words += [option.flag, f"{column}={_cuts_text(cuts)}"]
         else:
             words += [option.flag, _cuts_text(value)]
+    if level is not None:
+        words += ["--level", str(level)]
     return shlex.join([*words, "--seed", str(seed)])
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evenhand.config.repair import OF_TEXTS
-from evenhand.methods.audit import LOG
+from evenhand.methods.audit import AUDIT, LOG
 from evenhand.methods.audit.checks import jobs, log_jobs, log_options
 from evenhand.population.rows import OF_PROFILE, OF_ROWS
 from evenhand.space.space_file import FEATURE, SPACE
@@ -38,7 +38,7 @@ def config_schema(*, own: bool = False) -> Schema:
     """Return the schema of a configuration; `own` leaves out what other packages bring.
 
     >>> sorted(config_schema(own=True)["properties"])
-    ['checks', 'log', 'population', 'repair', 'space', 'subject', 'texts']
+    ['audit', 'checks', 'log', 'population', 'repair', 'space', 'subject', 'texts']
     """
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -64,6 +64,10 @@ def config_schema(*, own: bool = False) -> Schema:
             "log": {
                 "description": "recorded decisions to audit, in place of software",
                 **LOG.table_schema(),
+            },
+            "audit": {
+                "description": "how all checks of an audit are run together",
+                **AUDIT.options.table_schema(),
             },
             "checks": {
                 "type": "array",

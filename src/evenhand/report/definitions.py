@@ -40,6 +40,10 @@ LIMITS = (
         "Features that the software is not given have a causal score of zero by construction, which"
         " is no evidence of fairness."
     ),
+    (
+        "An interval that is called descriptive holds its level by itself, and is not among those"
+        " that hold together. No verdict rests on it."
+    ),
 )
 """What bounds every claim."""
 TOGETHER = (

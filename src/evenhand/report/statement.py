@@ -18,6 +18,9 @@ NO_LIMIT = "no limit"
 NOT_RUN = "not run"
 """What stands in place of the verdict of a check that could not be run."""
 
+SAME_QUESTION = "one question, one answer: the same as in {check}"
+"""What is said of a finding that answers the question of another check as well."""
+
 
 @dataclass(frozen=True, slots=True)
 class Statement:
@@ -76,7 +79,12 @@ class Statement:
     @property
     def remarks(self) -> tuple[str, ...]:
         """What must be told beside the verdict, as sentences; mostly nothing."""
-        return () if self.finding is None else self.finding.remarks
+        if self.finding is None:
+            return ()
+        other = self.check.same_as.get(self.finding.key)
+        if other is None:
+            return self.finding.remarks
+        return (*self.finding.remarks, SAME_QUESTION.format(check=other))
 
     @property
     def word(self) -> str:

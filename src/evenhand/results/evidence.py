@@ -228,7 +228,7 @@ class Finding:
         other.
     uniform
         The same score over all inputs, uniformly, where the estimate is about real rows. No limit
-        is held against it, and its interval does not hold together with that of the estimate.
+        is held against it, and it is descriptive: its interval holds by itself.
     p_value
         The least error 1 - level at which an interval of the same kind excludes the limit, on the
         side that the score was seen on; corrected for all that the interval holds together with.

@@ -131,6 +131,10 @@ class Estimate:
         """Return the same estimate, its text in as many digits as a limit beside it takes."""
         return self if limit == self.beside else replace(self, beside=limit)
 
+    def described(self) -> Self:
+        """Return the same as a description, unless it is exact."""
+        return self if self.level == 1 else replace(self, descriptive=True)
+
     def verdict(self, limit: float, *, least: bool = False) -> Verdict:
         """Return what the interval says of a discrimination score against the limit.
 

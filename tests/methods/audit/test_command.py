@@ -125,7 +125,7 @@ def asked(folder: Path) -> bool:
         (SEX + "queries = 40\n", "echo yes", 3, "exit code 3: undecided"),
         (SEX, "exit 9", 4, "exit code 4: the software failed"),
         (
-            RACE + SEX.replace("sex", "sexx") + "level = 0.9\n",
+            RACE + SEX.replace("sex", "sexx") + "level = 0.96\n",
             "echo yes",
             2,
             "exit code 2: a check could not be run",
@@ -153,7 +153,7 @@ def test_progress_goes_to_standard_error_and_results_to_standard_output(run, pro
         + RACE
         + '[[checks]]\njob = "search"\nqueries = 60\n'
         + SEX.replace("sex", "nobody")
-        + "level = 0.9\n"
+        + "level = 0.96\n"
     )
     done = run("audit", expect=2)
     errors = done.err.splitlines()
@@ -182,7 +182,7 @@ def test_quiet_prints_what_does_not_pass_and_nothing_else(run, project):
     project(RACE)
     done = run("audit", "--quiet", expect=0)
     assert (done.out, done.err) == ("", "")
-    project(SEX + RACE + "level = 0.9\n")
+    project(SEX + RACE + "level = 0.96\n")
     done = run("audit", "--quiet", expect=1)
     assert done.err == ""
     assert done.out.startswith("audit: fail\nmeasure sex: fail\n")
@@ -318,7 +318,7 @@ def test_a_baseline_may_be_written_over(run, project):
 def test_in_github_actions_annotations_and_a_summary_are_added(
     run, project, monkeypatch, tmp_path
 ):
-    project(SEX + RACE + "level = 0.9\n")
+    project(SEX + RACE + "level = 0.96\n")
     monkeypatch.setenv("GITHUB_ACTIONS", "true")
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "step.md"))
     done = run("audit", "--quiet", "--sarif", "audit.sarif", expect=1)
@@ -431,7 +431,8 @@ def test_texts_are_audited_with_their_terms(run, tmp_path):
     )
     done = run("audit", "--json", "audit.json", expect=1)
     assert done.err.splitlines()[0] == "1 of 2 mine: fail"
-    run("mine", "--limit", "0.1", "--json", "mine.json", expect=1)
+    level = str(done.audit()["mine"].level)
+    run("mine", "--limit", "0.1", "--level", level, "--json", "mine.json", expect=1)
     assert eh.Result.from_json("mine.json").digest == done.audit()["mine"].found.digest
     run("replay", "audit.json", expect=1)
     (tmp_path / "evenhand.toml").write_text((tmp_path / "evenhand.toml").read_text() + SEX)
@@ -443,7 +444,7 @@ def test_an_interrupt_writes_what_was_found_and_exits_with_130(run, project):
         SEX
         + '[[checks]]\njob = "search"\nover = ["sex"]\nqueries = 5000\n'
         + RACE
-        + "level = 0.9\n"
+        + "level = 0.96\n"
     )
     (folder / "cli_audit_rules.py").write_text(
         MODULE.replace(

@@ -276,6 +276,7 @@ def test_a_comparison_as_text():
         " (95 % level)",
         "baseline: predictions overwritten with 0, the label of the tightest line; exact",
         "intervals: bootstrap, simultaneous over 4; population: people like those of the test set",
+        "regions hold together at the level; intervals of scores and areas are descriptive",
         "original: accuracy 80.0 % (78.0 to 82.0), spd 50.0 % (48.0 to 52.0)",
         f"          {HEAD}                    area",
         f"PASS      {ROWS[0]}  0.027 (0.007 to 0.047)",

@@ -81,6 +81,7 @@ def test_a_check_may_say_all_that_the_verb_of_its_job_takes(job):
         "subject",
         "space",
         "sampler",
+        "known",
         "budget",
         "seed",
         "n_jobs",

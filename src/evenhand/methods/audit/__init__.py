@@ -51,7 +51,7 @@ LOG = Options.of(
     ),
     *TRUTH.only("truth", "truth_positive"),
     BINS,
-    given=("frame", "checks", "baseline", "tolerance", "seed", "progress"),
+    given=("frame", "checks", "level", "baseline", "tolerance", "seed", "progress"),
 )
 """What is said of recorded decisions: the keys of a [log] table, the keywords of `audit_log`."""
 
@@ -65,6 +65,11 @@ AUDIT = Verb(
             "checks", ANY, "what to run, as [[checks]] say it", toml=False, command=False
         ),
         Option("data", ANY, "real rows, any dataframe", toml=False, command=False),
+        Option(
+            "level",
+            NUMBER,
+            "the confidence level of everything that the audit says together (default: 0.95)",
+        ),
         Option(
             "baseline",
             ANY,

@@ -16,6 +16,8 @@ from evenhand.methods.audit.audit_result import Audit, unlike
 from evenhand.methods.audit.check_result import CheckResult
 from evenhand.methods.audit.checks import checked_list, planned
 from evenhand.methods.audit.gate import Gate
+from evenhand.methods.audit.levels import LEVEL, with_levels
+from evenhand.methods.audit.same_questions import known_findings, one_answer
 from evenhand.population.remembered import remembered, remembered_frame
 from evenhand.population.rows import Rows, rows
 from evenhand.population.source import Real, as_pandas
@@ -32,7 +34,7 @@ from evenhand.runtime.progress import Progress, progress_bar
 from evenhand.runtime.table_file import read_frame
 from evenhand.space.feature import plain
 from evenhand.subject.subject import Subject, as_subject
-from evenhand.verbs import AUDIT_FILE
+from evenhand.verbs import AUDIT_FILE, VERBS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -56,6 +58,7 @@ def audit(
     checks: Sequence[Mapping[str, Any]] | None = None,
     data: Any = None,
     sampler: Sampler | None = None,
+    level: float | None = None,
     baseline: Audit | str | PathLike[str] | None = None,
     tolerance: float | None = None,
     keep_answers: bool | None = None,
@@ -82,6 +85,10 @@ def audit(
     sampler
         The population that scores describe; by default the real rows, and all inputs where there
         are none.
+    level
+        The level at which everything that the audit says holds together, 0.95 unless a file says
+        otherwise. Its error is shared out among the checks that are not certain, in equal parts or
+        by the ``weight`` of each; a check with a ``level`` of its own keeps it.
     baseline
         An older audit of the same checks: what is clearly worse than it was fails, and what is
         surely not worse passes.
@@ -131,7 +138,9 @@ def audit(
     }
     if isinstance(subject, str | PathLike):
         _refuse_with_file(space=space, data=data, sampler=sampler)
-        found: Audit = AUDIT_FILE(subject, checks=checks, budget=bounds, **common)
+        found: Audit = AUDIT_FILE(
+            subject, checks=checks, budget=bounds, level=level, **common
+        )
     else:
         if _takes_texts(subject):
             raise UsageError(messages.TEXTS_NEED_A_FILE)
@@ -144,7 +153,8 @@ def audit(
         plans = planned(
             tested.space, checks, bounds, real=data is not None, rates=has_rates
         )
-        found = run_all(tested, source, plans, **common)
+        levelled = with_levels(plans, LEVEL if level is None else level)
+        found = run_all(tested, source, levelled, **common)
     return gate.held(found)
 
 
@@ -239,35 +249,64 @@ def run_all(
         raise UsageError(messages.NOTHING_TO_RUN)
     begun = time.monotonic()
     executed_before = subject.executed
-    done: list[CheckResult] = []
+    names = _names(plans)
+    done: dict[int, CheckResult] = {}
     with progress_bar(show=progress) as hook:
-        for number, plan in enumerate(plans):
-            name = unlike(plan.name, [check.name for check in done])
+        for number in _order(plans):
+            plan = plans[number]
             if hook is not None:
-                hook(_progress(name, number, len(plans)))
+                hook(_progress(names[number], len(done), len(plans)))
             run = partial(
-                plan.run, subject, source, seed=seed, n_jobs=n_jobs, progress=progress
+                plan.run,
+                subject,
+                source,
+                seed=seed,
+                n_jobs=n_jobs,
+                progress=progress,
+                known=known_findings(done.values()),
             )
-            check = _result_of(plan, name, run, first=not done)
+            check = _result_of(plan, names[number], run, first=not done)
             if gate is not None:
                 check = gate.keeping(check, subject, source, seed)
-            done.append(check)
+            done[number] = check
             if each is not None:
                 each(len(plans), check)
             if check.interrupted:
                 break
-    queries = sum(check.queries for check in done)
+    checks = [done[number] for number in sorted(done)]
+    queries = sum(check.queries for check in checks)
     spent = Spent(queries, subject.executed - executed_before, time.monotonic() - begun)
+    missed = [name for number, name in enumerate(names) if number not in done]
     about = {
         "subject": _subject_text(subject),
         "space": subject.space.to_dict() if isinstance(subject, Subject) else {},
         "notes": (
             *_notes_of_learnt(subject),
-            *_notes_of_kept(done),
-            *_notes_of_missed(plans[len(done) :]),
+            *_notes_of_kept(checks),
+            *_notes_of_missed(missed),
         ),
     }
-    return Audit(tuple(done), seed, spent, **{**about, **details})
+    return Audit(tuple(one_answer(checks)), seed, spent, **{**about, **details})
+
+
+def _names(plans: Sequence[CheckPlan]) -> list[str]:
+    """Return a name for each check that no other has."""
+    names: list[str] = []
+    for plan in plans:
+        names.append(unlike(plan.name, names))
+    return names
+
+
+def _order(plans: Sequence[CheckPlan]) -> list[int]:
+    """Return in which order checks are run: all sets come after the sets that are named.
+
+    What is known of those by then is not asked again.
+    """
+    verbs = [VERBS[plan.job] for plan in plans]
+    last = max((number for number, verb in enumerate(verbs) if verb.scores), default=-1)
+    first = [number for number in range(last + 1) if not verbs[number].by_sets]
+    after = [number for number in range(len(plans)) if number not in first]
+    return [*first, *after]
 
 
 def _progress(name: str, number: int, plans: int) -> Progress:
@@ -287,7 +326,7 @@ def _result_of(
     for key, value in plan.settings.items():
         settings[key] = _json_value(value)
     try:
-        return CheckResult(name, plan.job, settings, run())
+        return CheckResult(name, plan.job, settings, run()).levelled()
     except EvenhandError as error:
         if first and not isinstance(error, SubjectError):
             raise
@@ -317,12 +356,11 @@ def _notes_of_kept(checks: Sequence[CheckResult]) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def _notes_of_missed(plans: Sequence[CheckPlan]) -> tuple[str, ...]:
+def _notes_of_missed(names: Sequence[str]) -> tuple[str, ...]:
     """Return the note on checks that an interrupted audit did not come to."""
-    if not plans:
+    if not names:
         return ()
-    names = ", ".join(plan.name for plan in plans)
-    return (messages.INTERRUPTED_BEFORE.format(checks=names),)
+    return (messages.INTERRUPTED_BEFORE.format(checks=", ".join(names)),)
 
 
 def _subject_text(subject: Subject | TextSubject | DecisionLog) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from evenhand.methods.audit import messages
@@ -43,6 +43,10 @@ class CheckResult:
     """The digest of the real rows that all were asked, in whatever order; empty where none were."""
     not_kept: str = ""
     """Why answers could not be kept, where they were to be."""
+    ran_at: float | None = None
+    """The level at which all that it found holds together, None where that is read off it."""
+    same_as: Mapping[str, str] = field(default_factory=dict)
+    """By the key of a finding, which other check asked the same question and shows its answer."""
 
     @property
     def alone(self) -> Verdict | None:
@@ -87,7 +91,13 @@ class CheckResult:
     @property
     def level(self) -> float:
         """The level at which all of this check holds together; 1 where every input was asked."""
+        if self.ran_at is not None:
+            return self.ran_at
         return 1.0 if self.found is None else float(self.found.level)
+
+    def levelled(self) -> CheckResult:
+        """Return the check with its level, which stays whatever answers it shares with others."""
+        return replace(self, ran_at=self.level)
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -162,6 +172,7 @@ class CheckResult:
         if self.found is None:
             table |= {"error": self.error, "code": self.code}
         else:
+            table["level"] = self.level
             table["found"] = self.found.to_dict() if whole else self.found.digest
         if self.held:
             table["held"] = [comparison.to_dict() for comparison in self.held]
@@ -169,6 +180,8 @@ class CheckResult:
             table["kept"] = [answers.to_dict() for answers in self.kept]
         if self.rows:
             table["rows"] = self.rows
+        if self.same_as:
+            table["same_as"] = dict(self.same_as)
         return table
 
     @classmethod
@@ -191,6 +204,8 @@ class CheckResult:
             held,
             _kept(table.get("kept", ())),
             table.get("rows", ""),
+            ran_at=table.get("level"),
+            same_as=dict(table.get("same_as", {})),
         )
 
 

@@ -13,10 +13,11 @@ from evenhand.runtime.errors import UsageError, clip, nearest
 from evenhand.runtime.options import FILE, Options
 from evenhand.space.feature_sets import sets_of
 from evenhand.subject.subject import Subject
-from evenhand.verbs import BUDGET, VERBS, Verb
+from evenhand.verbs import BUDGET, SHARE, VERBS, Verb
 
 if TYPE_CHECKING:
     from evenhand.population.source import Source
+    from evenhand.results.evidence import Finding
     from evenhand.results.protocol import Evidence
     from evenhand.space.space import Space
 
@@ -51,6 +52,8 @@ class CheckPlan:
 
     job: str
     settings: Mapping[str, Any]
+    level: float | None = None
+    """The level that its audit leaves to it; None where that is its own, or where it has none."""
 
     @property
     def name(self) -> str:
@@ -69,6 +72,17 @@ class CheckPlan:
             return f"{job} {clip(about, 80)}"
         return job
 
+    @property
+    def options(self) -> dict[str, Any]:
+        """What its verb is told: its settings but for its weight, at the level left to it."""
+        options = {}
+        for key, value in self.settings.items():
+            if key not in SHARE:
+                options[key] = value
+        if self.level is not None:
+            options.setdefault("level", self.level)
+        return options
+
     def run(
         self,
         subject: Any,
@@ -77,14 +91,17 @@ class CheckPlan:
         seed: int = 0,
         n_jobs: int = 1,
         progress: bool | None = None,
+        known: Sequence[Finding] = (),
     ) -> Evidence:
-        """Run the check, as the verb of its name would."""
+        """Run the check, as the verb of its name would; `known` is what others have found."""
         verb = verb_for(self.job, texts=not isinstance(subject, Subject))
         settings = {}
-        for key, value in self.settings.items():
+        for key, value in self.options.items():
             if key not in BUDGET:
                 settings[key] = value
         common: dict[str, Any] = {"seed": seed}
+        if known and "known" in verb.options.given:
+            common["known"] = known
         if verb.bounds:
             bounds = {key: self.settings.get(key) for key in BUDGET}
             common["budget"] = Budget(**bounds)
@@ -140,7 +157,7 @@ def log_options(job: str) -> Options:
         if usable and option.kind is not FILE and option.name not in LOG:
             options.append(replace(option, toml=True))
     options += [option for option in VERBS[job].options if option.name in CHOSEN]
-    return Options.of(*options)
+    return Options.of(*options, *SHARE)
 
 
 def checked_list(checks: Any) -> Any:

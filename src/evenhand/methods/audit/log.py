@@ -16,6 +16,7 @@ from evenhand.methods.audit.checks import (
     parsed,
 )
 from evenhand.methods.audit.gate import Gate
+from evenhand.methods.audit.levels import LEVEL, with_levels
 from evenhand.population.recorded import columns_of_sets, number_of_rows, table_of
 from evenhand.runtime import number_text
 from evenhand.runtime.errors import DataError, UsageError, clip
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
     from evenhand.methods.audit.audit_result import Audit
     from evenhand.population.source import Source
+    from evenhand.results.evidence import Finding
     from evenhand.results.protocol import Evidence
     from evenhand.space.feature_sets import Over
 
@@ -145,6 +147,7 @@ class LogPlan(CheckPlan):
         seed: int = 0,
         n_jobs: int = 1,
         progress: bool | None = None,
+        known: Sequence[Finding] = (),
     ) -> Evidence:
         """Run the check, as the verb of its name would."""
         log: DecisionLog = subject
@@ -152,7 +155,7 @@ class LogPlan(CheckPlan):
         described = log.settings(self.job, with_truth=with_truth)
         if self.settings.get("kind") == "causal":
             described = log.settings_of_twins(described)
-        settings = {**described, **self.settings}
+        settings = {**described, **self.options}
         if "bins" in settings and "bins" not in self.settings:
             compared = columns_of_sets(self.settings["over"])
             settings["bins"] = _only(log.bins, compared)
@@ -234,6 +237,7 @@ def audit_log(
     truth_positive: Any = None,
     bins: Mapping[str, Any] | None = None,
     checks: Sequence[Mapping[str, Any]] | None = None,
+    level: float = LEVEL,
     baseline: Audit | str | PathLike[str] | None = None,
     tolerance: float | None = None,
     seed: int = 0,
@@ -261,6 +265,8 @@ def audit_log(
     checks
         What to run instead, as ``[[checks]]`` of a configuration with a ``[log]`` table say it:
         ``{"job": "measure_log", "limit": 0.1}`` and so on.
+    level
+        The level at which everything that the audit says holds together, as for `audit`.
     baseline
         An older audit of the same checks: what is clearly worse than it was fails, and what is
         surely not worse passes.
@@ -300,7 +306,7 @@ def audit_log(
     cuts = _checked_bins(bins)
     names = protected_columns(columns_of_sets(_sets(over)), cuts)
     log = DecisionLog(frame, outcome, names, positive, truth, truth_positive, cuts)
-    plans = plans_of_log(log, checked_list(checks))
+    plans = with_levels(plans_of_log(log, checked_list(checks)), level)
     found = audited(log, plans, seed=seed, progress=progress)
     return gate.held(found)
 

@@ -63,6 +63,15 @@ NOTHING_PROTECTED = (
     "the space names no protected features, so there is nothing to check; name them, or write"
     " [[checks]] with over, one or more of {features}"
 )
+LEVELS_EXCEED = (
+    "the levels of {checks} allow an error of {own}, which is more than the {error} of an audit at"
+    " level {level}; raise them, or lower the level of the audit"
+)
+LEVELS_LEAVE_NOTHING = (
+    "the levels of {checks} use up the error of {error} of an audit at level {level}, which leaves"
+    " nothing for {others}; raise them, or lower the level of the audit"
+)
+WEIGHT_RANGE = "{check} has weight = {weight}; it must be a number over 0, for example 2"
 LOG_OVER_NOTHING = (
     "over = {over} names no columns; name the protected columns of the log, as in"
     " over=['sex', 'race']"
@@ -206,7 +215,7 @@ CARD_INTERSECTIONAL = "Intersectional, {check}, by {features}:"
 CARD_RATIO_HEADING = "ratio to the highest rate"
 CARD_LEVEL = (
     "The intervals of a check hold together at its level; those of all checks together at {level}"
-    " at least."
+    " at least, but for what is descriptive."
 )
 CARD_NOT_RUN = "{check} could not be run: {error}"
 CARD_NO_COMPLIANCE = "Nothing here is a claim of compliance with any law, rule or standard."

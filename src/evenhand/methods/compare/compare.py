@@ -112,8 +112,9 @@ def compare(
         "exact" for the mean over all ways of overwriting, or "monte-carlo" for the paper's mean
         over some repetitions.
     level, resamples
-        The level of all intervals of a kind together (scores, differences to the original and to
-        the line, areas), and how often rows are resampled where there is one test set.
+        The level at which the regions of all mitigations hold together, and how often rows are
+        resampled where there is one test set. Intervals of scores and areas are descriptive: those
+        of a kind hold together at the level, but not with the regions.
     test_size
         The share of rows in each test set where runs split the same data again, since such runs
         overlap; 0 where runs are independent.

@@ -283,6 +283,9 @@ RUNS_WITH_TEST_SETS = "{runs} runs, each with a test set of its own"
 NO_INTERVALS = "intervals: none"
 INTERVALS = "intervals: {method}"
 INTERVALS_OF_POPULATION = "intervals: {method}; population: {population}"
+REGIONS_TOGETHER = (
+    "regions hold together at the level; intervals of scores and areas are descriptive"
+)
 ORIGINAL = "{name}: {performance} {performance_score}, {bias} {bias_score}"
 
 # Text: the line
@@ -339,13 +342,14 @@ SHARE_OF_RESAMPLES = "share of resamples of {sample}"
 
 # Pages
 
-CARD_SCORES = "Performance {performance}, bias {bias}."
+CARD_SCORES = "Performance {performance}, bias {bias} (descriptive intervals)."
 PLANE_CAPTION = (
     "Each mitigation against the line of blindly overwriting predictions: better is above"
     " and to the left."
 )
 STANDINGS_CAPTION = (
     "Where each mitigation stands; the original has a performance of {performance} and a"
-    " bias of {bias}."
+    " bias of {bias}. Regions hold together at the level; intervals of scores and gains are"
+    " descriptive."
 )
 GAIN_HEADING = "gain over the line"

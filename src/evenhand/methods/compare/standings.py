@@ -132,16 +132,23 @@ class IntervalMethod:
         bounds: Bounds,
         names: int,
     ) -> Estimate:
-        """Return an estimate, within the bounds of its score."""
+        """Return an estimate, within the bounds of its score.
+
+        It is descriptive: what holds together are the limits of differences, and so the regions.
+        """
         least, most = bounds
         inner_low = min(max(low, least), value)
         inner_high = max(min(high, most), value)
         method = messages.SIMULTANEOUS.format(method=self.method, names=names)
         if np.isinf(bounds).any() or most > 1:
-            return Amount(value, inner_low, inner_high, self.n, self.level, method)
-        return Estimate(
-            value, inner_low, inner_high, self.n, self.level, method, self.population
-        )
+            found: Estimate = Amount(
+                value, inner_low, inner_high, self.n, self.level, method
+            )
+        else:
+            found = Estimate(
+                value, inner_low, inner_high, self.n, self.level, method, self.population
+            )
+        return found.described()
 
 
 @dataclass(frozen=True)

@@ -217,6 +217,7 @@ def _comparison_lines(
     yield Line(about(comparison))
     yield Line(_baseline(comparison.baseline))
     yield Line(intervals_of(comparison))
+    yield Line(messages.REGIONS_TOGETHER)
     original = messages.ORIGINAL.format(
         name=comparison.original,
         performance=comparison.performance,

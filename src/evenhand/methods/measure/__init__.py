@@ -114,6 +114,7 @@ MEASURE = Verb(
         ),
     ),
     usual_kind="causal",
+    scores=True,
     says="how much, and how sure",
 )
 
@@ -147,6 +148,7 @@ PREVALENCE = Verb(
         purpose="Test software",
         source="config",
     ),
+    scores=True,
     says="which share of all inputs",
 )
 

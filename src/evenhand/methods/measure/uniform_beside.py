@@ -48,7 +48,7 @@ def with_uniform(
             continue
         meter.queries += part.queries
         for finding in answer.findings:
-            estimates[finding.key] = finding.estimate
+            estimates[finding.key] = finding.estimate.described()
     found = []
     for finding in findings:
         uniform = None if finding.by_construction else estimates.get(finding.key)

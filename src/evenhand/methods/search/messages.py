@@ -145,11 +145,11 @@ PICTURE = (
 WHERE_AND_WHY_HEADING = "Where inputs over {features} lie, and why"
 REGIONS_TABLE = (
     "Regions of discriminatory inputs: the share of such inputs among fresh uniform inputs"
-    " that meet a rule."
+    " that meet a rule. Intervals are descriptive: those of this table hold by themselves."
 )
 DRIVERS_TABLE = (
     "What they rest on: how often another value of one feature ends it, among the inputs"
-    " found."
+    " found. Intervals are descriptive: those of this table hold by themselves."
 )
 OF_THOSE_FOUND = "of those found"
 AS_THIS_DID = "as this did"
@@ -175,15 +175,15 @@ MAP_Y_AXIS = "across it"
 MAP_Y_AXIS_OF = "across it: {features}"
 REGIONS_AXIS = "share of discriminatory inputs among uniform inputs that meet the rule"
 REGIONS_AXIS_WITH_LEVELS = (
-    "share of discriminatory inputs among uniform inputs that meet the rule,\nintervals at"
-    " {levels}"
+    "share of discriminatory inputs among uniform inputs that meet the rule,\ndescriptive intervals"
+    " at {levels}"
 )
 DRIVERS_AXIS = (
     "share of the inputs found whose discrimination another value of the feature ends"
 )
 DRIVERS_AXIS_WITH_LEVELS = (
     "share of the inputs found whose discrimination another value of the feature ends,\n"
-    "intervals at {levels}"
+    "descriptive intervals at {levels}"
 )
 MORE_FEATURES = "… {number} more features"
 MORE_FINDINGS = "… {number} more findings"

@@ -28,7 +28,7 @@ SUBSETS = Verb(
         Option("interval", TEXT, "wald for the paper's own procedure", metavar="NAME"),
         SAMPLING_THRESHOLD,
         Option("exact", FLAG, "ask every input (default: where there are few)"),
-        given=(*RUN, "keep_tests"),
+        given=(*RUN, "known", "keep_tests"),
     ),
     run=Deferred("evenhand.methods.subsets.check:subsets"),
     text=Deferred("evenhand.methods.subsets.text:lines"),

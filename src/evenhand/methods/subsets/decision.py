@@ -221,6 +221,14 @@ class Judge:
         just_under = math.nextafter(self.limit, 0.0)
         return low, min(high, just_under)
 
+    def state_of(self, estimate: Estimate) -> State | None:
+        """Return on which side of the limit an interval puts a set, None where on neither."""
+        if estimate.low >= self.limit:
+            return State.ABOVE
+        if estimate.high < self.limit:
+            return State.BELOW
+        return None
+
     def nothing(self) -> Estimate:
         """Return the score of a set with one group only: nobody is treated otherwise."""
         return Estimate(0.0, 0.0, 0.0, 0, self.level, "one group", self.population)

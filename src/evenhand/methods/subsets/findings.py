@@ -6,15 +6,37 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from evenhand.methods.subsets import messages
-from evenhand.methods.subsets.lattice import State
+from evenhand.methods.subsets.lattice import State, Tested
 from evenhand.results.evidence import Finding
 from evenhand.runtime import number_text
 from evenhand.statistics.estimate import Estimate
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from evenhand.methods.subsets.decision import Judge
-    from evenhand.methods.subsets.lattice import Lattice, Tested
+    from evenhand.methods.subsets.lattice import Lattice
     from evenhand.subject.view import View
+
+
+def add_known(
+    known: Sequence[Finding], lattice: Lattice, view: View, kind: str, judge: Judge
+) -> None:
+    """Note sets that another verb has found to be on a side of the limit."""
+    bit_of = {name: 1 << bit for bit, name in enumerate(lattice.names)}
+    for finding in known:
+        estimate = finding.estimate
+        same = finding.score == kind and finding.output == view.title
+        if not same or estimate.population != judge.population:
+            continue
+        if not set(finding.about) <= set(bit_of):
+            continue
+        mask = sum(bit_of[name] for name in finding.about)
+        state = judge.state_of(estimate)
+        if state is None or not lattice.open[mask]:
+            continue
+        shown = (finding.groups, finding.cases) if kind == "group" else finding.cases
+        lattice.add(mask, Tested(state, estimate, messages.KNOWN, shown))
 
 
 def border_of(lattice: Lattice) -> dict[State, list[int]]:

@@ -43,6 +43,7 @@ TOO_MANY_INPUTS = (
 
 SUPERSET_OF_DISCRIMINATING = "superset of a discriminating set"
 SUBSET_OF_CLEARED = "subset of a cleared set"
+KNOWN = "found by another check"
 GROUP_SCORE_BELOW_CAUSAL = "group score cannot exceed the causal score"
 
 # How an interval was made

@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from evenhand.methods.subsets import messages
 from evenhand.methods.subsets.border import Border
-from evenhand.methods.subsets.findings import border_of, findings_of, notes_of, table_of
+from evenhand.methods.subsets.findings import (
+    add_known,
+    border_of,
+    findings_of,
+    notes_of,
+    table_of,
+)
 from evenhand.methods.subsets.lattice import Lattice, State
 from evenhand.methods.subsets.reach import every_input, inputs_of, worth_enumerating
 from evenhand.population.samplers import Draws, Uniform, is_rows
@@ -56,6 +62,8 @@ class SearchOptions:
     """How precisely sets are to be known, one round after the other."""
     keep: bool = False
     """Whether the tests behind the scores are kept."""
+    known: tuple[Finding, ...] = ()
+    """What was found of some sets before, by another verb."""
 
     @property
     def persistent(self) -> bool:
@@ -200,6 +208,8 @@ class Search:
     def _sampled(self, evaluator: Evaluator, meter: Meter) -> StopReason:
         """Test sets on draws, ever more precisely, and return why that ended."""
         evaluator.keep = self.options.keep
+        if not self.options.keep:
+            add_known(self.options.known, self.lattice, self.view, self.kind, self.judge)
         first, *finer = self.options.margins
         border = self._border(evaluator, first)
         most = math.inf

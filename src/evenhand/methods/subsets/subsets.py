@@ -67,6 +67,7 @@ def subsets(
     depth: int | None = None,
     variants: int = VARIANTS,
     exact: bool | None = None,
+    known: Sequence[Finding] = (),
     keep_tests: bool = False,
     budget: Budget | None = None,
     seed: int = 0,
@@ -114,6 +115,9 @@ def subsets(
     keep_tests
         Keep the tests of every set that is a finding, so that ``result.to_suite(path)`` can write
         them for `replay`. A draw of a set with many variants is kept with a twin that flips it.
+    known
+        Findings of `measure` on the same software and population: sets that they put on a side of
+        the limit are not asked again. They hold at their own level.
     sampler
         The population that the scores describe. By default the rows that the space remembers, and
         all inputs where it has none; `uniform`, `rows` and `profile` (Def. 3.8) name another.
@@ -164,12 +168,19 @@ def subsets(
     described = population.population(tested.space)
     judge = _judge(limit, margins, level, lattices, described)
     options = SearchOptions(
-        population, interval, exact, variants, seed, threshold, margins, keep_tests
+        population,
+        interval,
+        exact,
+        variants,
+        seed,
+        threshold,
+        margins,
+        keep_tests,
+        tuple(known),
     )
     with Workers(n_jobs) as workers, progress_bar(show=progress) as hook:
         meter = Meter(allowed, hook)
-        draws = Draws(population, tested.space, seed, "subsets")
-        notes = prepared(draws, tested, meter)
+        notes = prepared(Draws(population, tested.space, seed, "subsets"), tested, meter)
         searches: list[Search] = []
         for view, lattice in zip(views, lattices, strict=True):
             shared = SharedView.of(_counted(view, kind), workers)

@@ -149,7 +149,7 @@ class NumberGroups:
             self.names,
             replace(apart, descriptive=assurance.describes(limited=limited)),
             limit,
-            groups=tuple(map(Group, self.about, groups)),
+            groups=tuple(map(Group, self.about, [group.described() for group in groups])),
             output=self.output,
             score=f"{statistic} difference",
         )

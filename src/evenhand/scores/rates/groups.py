@@ -287,7 +287,7 @@ class Tally:
         """Return each group with its rate.
 
         The method is "enumerated" or "wald", or "exact" or "anytime" for intervals that hold
-        together.
+        together with each other. They are descriptive: the score does not hold together with them.
         """
         lows, highs = self._limits(level, method)
         sizes = self.sizes if self.rows is None else self.rows
@@ -304,7 +304,7 @@ class Tally:
             estimate = Estimate(
                 rate, low, high, int(sizes[number]), level, name, population
             )
-            groups.append(Group(self.groups.label(member), estimate))
+            groups.append(Group(self.groups.label(member), estimate.described()))
         return tuple(groups)
 
     def _limits(self, level: float, method: str) -> tuple[Any, Any]:

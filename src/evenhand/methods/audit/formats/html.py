@@ -218,17 +218,28 @@ def _worst(
     worst: list[Statement] = []
     more = []
     for check, link in zip(audit.checks, links, strict=True):
-        bad = [
-            statement
-            for statement in statements(check)
-            if statement.verdict in _NOT_PASSING
-        ]
+        bad = []
+        for statement in statements(check):
+            if statement.verdict in _NOT_PASSING and not _is_among(statement, worst):
+                bad.append(statement)
         worst += bad[:_MOST_OF_A_CHECK]
         if len(bad) > _MOST_OF_A_CHECK:
             more.append((f"{len(bad) - _MOST_OF_A_CHECK:,}", link))
     # The sort is stable: within a verdict, statements stay in the order of their checks.
     worst.sort(key=lambda statement: statement.verdict is not Verdict.FAIL)
     return worst, more
+
+
+def _is_among(statement: Statement, others: Sequence[Statement]) -> bool:
+    """Return whether another check has the same question, and the same verdict on it."""
+    finding = statement.finding
+    if finding is None or finding.key not in statement.check.same_as:
+        return False
+    answers = []
+    for other in others:
+        if other.finding is not None:
+            answers.append((other.finding.key, other.claim, other.verdict))
+    return (finding.key, statement.claim, statement.verdict) in answers
 
 
 def _verdicts(audit: Audit, links: Sequence[CheckLink]) -> Markup:

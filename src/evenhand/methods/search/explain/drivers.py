@@ -175,6 +175,7 @@ def drivers(
             level,
             method,
             messages.INPUTS_FOUND,
+            descriptive=True,
         )
         ends = np.flatnonzero((changes.which == at) & ~tried.hits)
         example = _smallest(probe, changes, ends, position) if len(ends) else None

@@ -198,6 +198,7 @@ def _tested(
             level,
             method,
             _population(rule, probe),
+            descriptive=True,
         )
         inside = int(rule.mask(found, probe.space).sum())
         regions.append(Region(rule, inside, estimate))
