@@ -297,7 +297,8 @@ def test_evidence_can_be_shown_in_every_way(name, undrawn):
     assert len(found.to_frame().columns) > 0
     for finding in found.findings:
         assert finding.key and finding.claim and finding.unit
-    assert len({finding.key for finding in found.findings}) == len(found.findings)
+    for part in found.parts:
+        assert len({finding.key for finding in part.findings}) == len(part.findings)
 
 
 @pytest.mark.parametrize("name", FIRST)
