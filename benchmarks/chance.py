@@ -188,7 +188,7 @@ def measured_cells(runs: int) -> list[Row]:
 def noticed_cells(runs: int) -> list[Row]:
     """Measure software of which one answer in 1,000 is wrong: in how many runs is it noticed?"""
     cells = []
-    for kind, margin in (("causal", 0.012), ("group", 0.035)):
+    for kind, margin in (("causal", 0.012), ("group", 0.02)):
         noticed = 0
         fewest = math.inf
         for seed in range(runs):

@@ -586,7 +586,8 @@ def test_an_interrupt_of_a_check_that_has_nothing_to_keep_loses_nothing_else(job
         FAIR_CHECK | {"level": 0.96},
     ]
     whole = Until(10**9)
-    eh.audit(whole, SPACE, checks=checks[:1])
+    tested = eh.Subject(whole, SPACE, positive=1)
+    eh.audit(tested, checks=checks[:1], data=people(200))
     last = 10**9 - whole.left + 1
     found = eh.audit(
         eh.Subject(Until(last), SPACE, positive=1), checks=checks, data=people(200)

@@ -46,7 +46,7 @@ _PART_FOR_HITS = 64
 """Of a budget, no more than one draw in so many is asked again for being a hit."""
 LONG = 1_000
 """From how many inputs on groups of cheap software are asked about more inputs twice."""
-_MOST_AFTER = 1_600
+_MOST_AFTER = 2_000
 """How many: of a run of 5,000 inputs, enough to notice one wrong answer in 1,000 in 95 of 100."""
 NO_LOOK = "the budget was too small to check that the software answers the same input the same way"
 
@@ -203,7 +203,7 @@ def look_after(
     if expensive or meter.budget.queries is not None:
         pairs = min(asked // (2 * EVERY), int(min(meter.left, asked) // 2))
     else:
-        pairs = int(min(1.5 * max(asked - LONG, 0), _MOST_AFTER))
+        pairs = min(2 * max(asked - LONG, 0), _MOST_AFTER)
     if pairs:
         points = draws.take(CHECKED, CHECKED + pairs)
         twice.ask(points)
