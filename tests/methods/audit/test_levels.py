@@ -165,6 +165,17 @@ def test_whatever_has_an_interval_is_in_a_check_or_is_descriptive():
         assert found.level >= 0.95
 
 
+def test_a_false_discovery_rate_is_outside_of_what_holds_together():
+    discoveries = {"job": "mine", "limit": 0.1, "control": "fdr"}
+    found = eh.audit(
+        lend, LOANS, checks=[GROUP, discoveries], data=inputs(), progress=False
+    )
+    by_job = {check.job: check.level for check in found.checks}
+    assert by_job["mine"] == 0.95
+    assert found.level == by_job["measure"]
+    assert any("mine bounds a false discovery rate" in note for note in found.notes)
+
+
 # Where the level is given
 
 

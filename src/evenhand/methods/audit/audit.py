@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING, Any
 from evenhand.methods.audit import AUDIT, messages
 from evenhand.methods.audit.audit_result import Audit, unlike
 from evenhand.methods.audit.check_result import CheckResult
-from evenhand.methods.audit.checks import checked_list, planned
+from evenhand.methods.audit.checks import checked_list, holds_together, planned
 from evenhand.methods.audit.gate import Gate
 from evenhand.methods.audit.levels import LEVEL, with_levels
 from evenhand.methods.audit.same_questions import known_findings, one_answer
 from evenhand.population.remembered import remembered, remembered_frame
 from evenhand.population.rows import Rows, rows
 from evenhand.population.source import Real, as_pandas
+from evenhand.runtime import number_text
 from evenhand.runtime.budget import Spent, checked_budget
 from evenhand.runtime.errors import (
     INTERRUPTED,
@@ -283,6 +284,7 @@ def run_all(
         "notes": (
             *_notes_of_learnt(subject),
             *_notes_of_kept(checks),
+            *_notes_of_discoveries(checks),
             *_notes_of_missed(missed),
         ),
     }
@@ -353,6 +355,16 @@ def _notes_of_kept(checks: Sequence[CheckResult]) -> tuple[str, ...]:
     for check in checks:
         if check.not_kept:
             notes.append(messages.NOT_KEPT.format(name=check.name, reason=check.not_kept))
+    return tuple(notes)
+
+
+def _notes_of_discoveries(checks: Sequence[CheckResult]) -> tuple[str, ...]:
+    """Return notes on checks whose findings do not hold together, though few of them are false."""
+    notes = []
+    for check in checks:
+        if check.found is not None and not holds_together(check.settings):
+            error = number_text.percent_figures(1 - check.level, 4)
+            notes.append(messages.DISCOVERIES.format(name=check.name, error=error))
     return tuple(notes)
 
 

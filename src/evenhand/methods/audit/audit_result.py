@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from evenhand.methods.audit import messages
 from evenhand.methods.audit.check_result import CheckResult
+from evenhand.methods.audit.checks import holds_together
 from evenhand.results.document import spent_of, versions, worst_of
 from evenhand.results.protocol import Evidence
 from evenhand.results.reading import evidence_of
@@ -116,13 +117,14 @@ class Audit(Evidence):
     def level(self) -> float:
         """The least level at which all that the checks say holds together (Bonferroni).
 
-        What is descriptive is left out. How a check stands to a baseline is said once more at its
-        level.
+        What is descriptive is left out, and so are checks that bound a false discovery rate. How a
+        check stands to a baseline is said once more at its level.
         """
         error = 0.0
         for check in self.checks:
             families = 2 if check.held else 1
-            error += families * (1 - check.level)
+            if holds_together(check.settings):
+                error += families * (1 - check.level)
         # Rounding must not turn the level that was asked for into one just below it.
         return max(0.0, round(1 - error, 10))
 

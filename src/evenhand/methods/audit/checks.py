@@ -116,6 +116,16 @@ class CheckPlan:
         return found
 
 
+def holds_together(settings: Mapping[str, Any]) -> bool:
+    """Return whether all that a check says holds together at its level.
+
+    >>> holds_together({}), holds_together({"control": "fdr"})
+    (True, False)
+    """
+    # A false discovery rate is of what is found on average, and not of all of it together.
+    return settings.get("control") != "fdr"
+
+
 def _set_text(names: str | Sequence[str]) -> str:
     if isinstance(names, str):
         return names

@@ -13,7 +13,7 @@ from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 from evenhand.methods.audit import messages
-from evenhand.methods.audit.checks import verb_for
+from evenhand.methods.audit.checks import holds_together, verb_for
 from evenhand.runtime import number_text
 from evenhand.runtime.errors import UsageError, clip
 from evenhand.statistics.intervals import check_level
@@ -35,7 +35,8 @@ def with_levels(
     """Return plans whose levels hold together at the level of the audit.
 
     A check that has a level of its own keeps it. What its error leaves is shared by the others, by
-    their weights. Checks of verbs without a level claim nothing of which they could be unsure.
+    their weights. Checks of verbs without a level claim nothing of which they could be unsure, and
+    those that bound a false discovery rate bound no error of all that they say.
 
     >>> from evenhand.methods.audit.checks import CheckPlan
     >>> jobs = [CheckPlan("measure", {"weight": 3}), CheckPlan("search", {}), CheckPlan("mine", {})]
@@ -46,7 +47,8 @@ def with_levels(
     own = []
     sharing = []
     for plan in plans:
-        if "level" not in verb_for(plan.job, texts=texts).options:
+        has_level = "level" in verb_for(plan.job, texts=texts).options
+        if not has_level or not holds_together(plan.settings):
             continue
         if "level" in plan.settings:
             own.append(plan)

@@ -94,6 +94,10 @@ OTHER_SPACE = (
 )
 CHECK_IS_GONE = "the baseline has a check that this audit has not: {name}"
 NOT_KEPT = "{name}: the answers were not kept for the next audit: {reason}"
+DISCOVERIES = (
+    "{name} bounds a false discovery rate: of what it finds, {error} at most is expected to be"
+    " wrong; it is not among what holds together"
+)
 OLDER_AUDIT = "an older audit"
 SEEDS_DIFFER = "the seeds differ: {seeds}"
 BASELINE_WITH_DIGEST = "{name}, digest {digest}"
