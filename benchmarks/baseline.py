@@ -25,7 +25,7 @@ from evenhand.results.evidence import Finding
 from evenhand.scores.kept_answers import KeptAnswers, change_of, draws_for
 from evenhand.scores.question import Terms
 from evenhand.statistics.estimate import Verdict
-from evenhand.statistics.stopping import Plan, look_sizes
+from evenhand.statistics.sequential.stopping import Plan, look_sizes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -22,8 +22,8 @@ from scipy.stats import binom
 
 import evenhand as eh
 from evenhand.methods.measure.chance import repeats_for
-from evenhand.statistics.excess import ExcessPlan, Grid
-from evenhand.statistics.stopping import look_sizes
+from evenhand.statistics.sequential.excess import ExcessPlan, Grid
+from evenhand.statistics.sequential.stopping import look_sizes
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -22,9 +22,9 @@ from scipy.special import betainc, gammaln, xlog1py, xlogy
 from scipy.stats import hypergeom
 
 from evenhand.statistics import intervals
-from evenhand.statistics.group_stopping import SpreadPlan
-from evenhand.statistics.paired_groups import PairedPlan
-from evenhand.statistics.stopping import Plan, look_sizes
+from evenhand.statistics.sequential.group_stopping import SpreadPlan
+from evenhand.statistics.sequential.paired_groups import PairedPlan
+from evenhand.statistics.sequential.stopping import Plan, look_sizes
 
 if TYPE_CHECKING:
     from collections.abc import Callable

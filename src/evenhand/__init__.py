@@ -62,7 +62,7 @@ if TYPE_CHECKING:
     from evenhand.statistics.estimate import StopReason as StopReason
     from evenhand.statistics.estimate import Verdict as Verdict
     from evenhand.statistics.estimate import Witnesses as Witnesses
-    from evenhand.statistics.stopping import needed as needed
+    from evenhand.statistics.sequential.stopping import needed as needed
     from evenhand.subject.adapters.base import Adapter as Adapter
     from evenhand.subject.subject import Subject as Subject
     from evenhand.texts.lexicon import Lexicon as Lexicon

@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 from scipy.special import gammaln, xlog1py, xlogy
 
-from evenhand.statistics import confidence_sequences, intervals
-from evenhand.statistics.group_stopping import SpreadPlan
-from evenhand.statistics.stopping import Plan, look_sizes
+from evenhand.statistics import intervals
+from evenhand.statistics.sequential import confidence_sequences
+from evenhand.statistics.sequential.group_stopping import SpreadPlan
+from evenhand.statistics.sequential.stopping import Plan, look_sizes
 from tests.support.benchmarks import benchmark
 from tests.support.simulation import slow
 
@@ -54,7 +55,9 @@ def test_coverage_is_exact_for_every_rate(bench, level, margin, limit, budget):
 
 
 def test_without_calibration_the_level_is_missed(bench, monkeypatch):
-    monkeypatch.setattr("evenhand.statistics.stopping.calibration", lambda alpha: 1.0)
+    monkeypatch.setattr(
+        "evenhand.statistics.sequential.stopping.calibration", lambda alpha: 1.0
+    )
     coverage, _ = bench.stop_states(Plan(0.95, 0.05)).worst(150)
     assert coverage < 0.95
 

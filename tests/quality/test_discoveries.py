@@ -20,7 +20,7 @@ from evenhand.methods.mine.rule_sets import Mining, RuleSetOptions, Treated
 from evenhand.space.feature import category
 from evenhand.space.space import Space
 from evenhand.statistics.discoveries import discovered, e_discovered, share_of_one
-from evenhand.statistics.limit_tests import log_e_above
+from evenhand.statistics.sequential.limit_tests import log_e_above
 from evenhand.statistics.simultaneous import SimultaneousIntervals, absolute
 
 LEVEL = 0.9

@@ -7,9 +7,10 @@ import pandas as pd
 import pytest
 
 import evenhand as eh
-from evenhand.statistics import confidence_sequences, intervals
-from evenhand.statistics.group_stopping import SpreadPlan, _extremes
-from evenhand.statistics.stopping import look_sizes
+from evenhand.statistics import intervals
+from evenhand.statistics.sequential import confidence_sequences
+from evenhand.statistics.sequential.group_stopping import SpreadPlan, _extremes
+from evenhand.statistics.sequential.stopping import look_sizes
 from tests.support.simulation import covers, plausible, slow
 
 

@@ -22,11 +22,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand.runtime.errors import UsageError
-from evenhand.statistics.betting import bet
-from evenhand.statistics.confidence_sequences import mixture_spread
 from evenhand.statistics.estimate import Estimate
 from evenhand.statistics.intervals import clopper_pearson, difference, spread
 from evenhand.statistics.paired_limits import are_counts, rise_limits
+from evenhand.statistics.sequential.betting import bet
+from evenhand.statistics.sequential.confidence_sequences import mixture_spread
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -21,9 +21,10 @@ from evenhand.scores.enumeration import causal as exact_causal
 from evenhand.scores.question import Question, Score, rate_evidence, tests_of
 from evenhand.scores.sampling_loop import CASES, sample
 from evenhand.scores.twins import ROWS, Causal, twins_of
-from evenhand.statistics import confidence_sequences, intervals
+from evenhand.statistics import intervals
 from evenhand.statistics.estimate import Estimate, StopReason
-from evenhand.statistics.stopping import Plan
+from evenhand.statistics.sequential import confidence_sequences
+from evenhand.statistics.sequential.stopping import Plan
 from evenhand.subject.answers_seen import AnswersSeen, different
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ import numpy as np
 from evenhand.runtime.errors import UsageError
 from evenhand.scores.numbers.settling import settle_differs
 from evenhand.statistics.estimate import StopReason
-from evenhand.statistics.stopping import CHEAP_LOOK_RATIO, FIRST_CHEAP_LOOK
+from evenhand.statistics.sequential.stopping import CHEAP_LOOK_RATIO, FIRST_CHEAP_LOOK
 from evenhand.subject.answers_seen import MOST, first_answers
 
 if TYPE_CHECKING:
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from evenhand.runtime.budget import Meter
     from evenhand.runtime.workers import Workers
     from evenhand.statistics.estimate import Estimate
-    from evenhand.statistics.excess import ExcessPlan
-    from evenhand.statistics.stopping import Plan
+    from evenhand.statistics.sequential.excess import ExcessPlan
+    from evenhand.statistics.sequential.stopping import Plan
     from evenhand.subject.subject import Subject
 
 CASES = 3

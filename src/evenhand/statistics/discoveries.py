@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evenhand.statistics import confidence_sequences as always
 from evenhand.statistics.intervals import TINY, check_level, melded, ordered_pairs
-from evenhand.statistics.limit_tests import log_e_above, log_e_below
+from evenhand.statistics.sequential import confidence_sequences as always
+from evenhand.statistics.sequential.limit_tests import log_e_above, log_e_below
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

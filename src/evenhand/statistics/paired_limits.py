@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand.statistics.betting import MOST_AT_STAKE, bet
 from evenhand.statistics.numerics import MOST_PROBIT, NODES, WEIGHTS
+from evenhand.statistics.sequential.betting import MOST_AT_STAKE, bet
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -20,7 +20,7 @@ from evenhand.statistics.discoveries import (
     rate_against,
     spread_against,
 )
-from evenhand.statistics.stopping import DECIDE_SHARE
+from evenhand.statistics.sequential.stopping import DECIDE_SHARE
 from tests.support.helpers import refused
 
 SPACE = eh.Space(

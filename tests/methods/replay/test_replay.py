@@ -19,8 +19,8 @@ from evenhand.runtime.errors import DataError, NotDeterministic, UsageError
 from evenhand.scores import test_suite
 from evenhand.space.feature import category, integer, real
 from evenhand.space.space import Space
-from evenhand.statistics.confidence_sequences import mixture, mixture_spread
 from evenhand.statistics.estimate import Estimate, StopReason
+from evenhand.statistics.sequential.confidence_sequences import mixture, mixture_spread
 from tests.support.helpers import refused
 
 SEX = category("sex", ["F", "M", "X"])

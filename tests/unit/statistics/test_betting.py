@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 
 from evenhand.runtime.errors import UsageError
-from evenhand.statistics import betting
-from evenhand.statistics.betting import MOST_AT_STAKE, bet
 from evenhand.statistics.intervals import clopper_pearson
+from evenhand.statistics.sequential import betting
+from evenhand.statistics.sequential.betting import MOST_AT_STAKE, bet
 from tests.support.helpers import examples, refused
 
 if TYPE_CHECKING:

@@ -28,9 +28,9 @@ from evenhand.statistics.discoveries import (
     spread_against,
 )
 from evenhand.statistics.estimate import StopReason
-from evenhand.statistics.limit_tests import log_e_above
-from evenhand.statistics.paired_groups import PairedPlan
-from evenhand.statistics.stopping import DECIDE_SHARE, Plan
+from evenhand.statistics.sequential.limit_tests import log_e_above
+from evenhand.statistics.sequential.paired_groups import PairedPlan
+from evenhand.statistics.sequential.stopping import DECIDE_SHARE, Plan
 from tests.support.helpers import examples
 
 P_VALUES = st.lists(st.floats(0, 1), min_size=1, max_size=60)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from evenhand.runtime.errors import UsageError
 from evenhand.statistics.estimate import StopReason
-from evenhand.statistics.excess import MOST_STEPS, ExcessPlan, Grid
+from evenhand.statistics.sequential.excess import MOST_STEPS, ExcessPlan, Grid
 from tests.support.helpers import examples, refused
 
 

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from scipy.special import gammaln, xlog1py, xlogy
 
 from evenhand.runtime.errors import UsageError
-from evenhand.statistics import confidence_sequences, intervals
+from evenhand.statistics import intervals
 from evenhand.statistics.estimate import Estimate, StopReason, Verdict
+from evenhand.statistics.sequential import confidence_sequences
 from tests.support.helpers import examples
 
 if TYPE_CHECKING:

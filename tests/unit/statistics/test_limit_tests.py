@@ -14,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom, hypergeom
 
-from evenhand.statistics.finite import exact, log_likelihood
-from evenhand.statistics.limit_tests import first_over, log_e_above, log_e_below
-from evenhand.statistics.stopping import look_sizes
+from evenhand.statistics.sequential.finite import exact, log_likelihood
+from evenhand.statistics.sequential.limit_tests import first_over, log_e_above, log_e_below
+from evenhand.statistics.sequential.stopping import look_sizes
 
 ERROR = 0.03
 

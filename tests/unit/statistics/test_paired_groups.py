@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evenhand.runtime.errors import UsageError
-from evenhand.statistics.paired_groups import (
+from evenhand.statistics.sequential.paired_groups import (
     BETS,
     DRAWS,
     WINS,

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from evenhand.runtime.errors import UsageError
 from evenhand.statistics import intervals
 from evenhand.statistics.estimate import StopReason, Verdict
-from evenhand.statistics.group_stopping import SpreadPlan
-from evenhand.statistics.stopping import Plan, calibration, look_sizes, needed
+from evenhand.statistics.sequential.group_stopping import SpreadPlan
+from evenhand.statistics.sequential.stopping import Plan, calibration, look_sizes, needed
 from tests.support.helpers import examples
 
 PLANS = [

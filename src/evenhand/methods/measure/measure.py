@@ -37,7 +37,7 @@ from evenhand.statistics.estimate import (
     check_limit,
 )
 from evenhand.statistics.intervals import check_level, checked_threshold
-from evenhand.statistics.stopping import Plan
+from evenhand.statistics.sequential.stopping import Plan
 from evenhand.subject.outcome_scale import details_of, notes_of
 from evenhand.subject.subject import as_subject
 

@@ -16,7 +16,6 @@ from evenhand.methods.repair import messages
 from evenhand.methods.repair.change import PairedChange
 from evenhand.runtime.errors import DataError
 from evenhand.scores.twins import hits as hits
-from evenhand.statistics.betting import bet
 from evenhand.statistics.estimate import Amount, Estimate
 from evenhand.statistics.intervals import check_level, clopper_pearson
 from evenhand.statistics.paired_limits import (
@@ -26,6 +25,7 @@ from evenhand.statistics.paired_limits import (
     rise_limits,
     turned,
 )
+from evenhand.statistics.sequential.betting import bet
 from evenhand.statistics.simultaneous import SimultaneousIntervals, absolute
 
 if TYPE_CHECKING:

@@ -28,9 +28,9 @@ from evenhand.scores.twins import ROWS, case_of
 from evenhand.space.distribution import numbered
 from evenhand.space.feature_sets import unseen
 from evenhand.space.row_keys import classes
-from evenhand.statistics import confidence_sequences
 from evenhand.statistics.estimate import Estimate, StopReason
-from evenhand.statistics.paired_groups import MOST_GROUPS, PairedPlan
+from evenhand.statistics.sequential import confidence_sequences
+from evenhand.statistics.sequential.paired_groups import MOST_GROUPS, PairedPlan
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -28,12 +28,12 @@ import numpy as np
 from evenhand.methods.subsets import messages
 from evenhand.methods.subsets.lattice import TESTED, State, Tested
 from evenhand.runtime import number_text
-from evenhand.statistics.confidence_sequences import mixture
 from evenhand.statistics.discoveries import AgainstLimit
 from evenhand.statistics.estimate import Estimate
 from evenhand.statistics.intervals import lower_limit, upper_limit, wilson, z_score
-from evenhand.statistics.limit_tests import log_e_above, log_e_below
-from evenhand.statistics.stopping import SLACK
+from evenhand.statistics.sequential.confidence_sequences import mixture
+from evenhand.statistics.sequential.limit_tests import log_e_above, log_e_below
+from evenhand.statistics.sequential.stopping import SLACK
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

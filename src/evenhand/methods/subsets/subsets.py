@@ -27,7 +27,7 @@ from evenhand.scores.sampling_loop import prepared
 from evenhand.space.feature_sets import unseen_notes
 from evenhand.statistics.estimate import StopReason, check_limit
 from evenhand.statistics.intervals import check_level, checked_threshold
-from evenhand.statistics.stopping import Plan
+from evenhand.statistics.sequential.stopping import Plan
 from evenhand.subject.answers_seen import MOST
 from evenhand.subject.outcome_scale import details_of, notes_of
 from evenhand.subject.parallel_view import SharedView

@@ -18,7 +18,7 @@ import numpy as np
 from evenhand.runtime.random_streams import stream
 from evenhand.scores.sampling_loop import CASES, Counted, RunningSums
 from evenhand.scores.twins import ROWS, case_of
-from evenhand.statistics.excess import Grid
+from evenhand.statistics.sequential.excess import Grid
 from evenhand.subject.answers_seen import first_answers
 
 if TYPE_CHECKING:

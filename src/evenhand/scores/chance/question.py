@@ -18,8 +18,8 @@ from evenhand.scores.question import Question, Score
 from evenhand.scores.sampling_loop import CASES, sample
 from evenhand.scores.twins import ROWS
 from evenhand.statistics.estimate import StopReason
-from evenhand.statistics.excess import ExcessPlan
-from evenhand.statistics.stopping import FIRST_LOOK
+from evenhand.statistics.sequential.excess import ExcessPlan
+from evenhand.statistics.sequential.stopping import FIRST_LOOK
 from evenhand.subject.answers_seen import AnswersSeen
 
 if TYPE_CHECKING:

@@ -21,8 +21,8 @@ from evenhand.runtime.errors import NotDeterministic
 from evenhand.runtime.random_streams import stream
 from evenhand.scores.numbers.settling import settle_differs
 from evenhand.scores.sampling_loop import CHECKED
-from evenhand.statistics import confidence_sequences
 from evenhand.statistics.estimate import Estimate
+from evenhand.statistics.sequential import confidence_sequences
 from evenhand.subject.memo import Occasions
 from evenhand.subject.view import View
 

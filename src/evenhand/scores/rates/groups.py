@@ -17,8 +17,9 @@ from evenhand.runtime.errors import UsageError
 from evenhand.scores.sampling_loop import CASES, Counted, RunningSums
 from evenhand.scores.twins import ROWS, case_of
 from evenhand.space.row_keys import classes
-from evenhand.statistics import confidence_sequences, intervals
+from evenhand.statistics import intervals
 from evenhand.statistics.estimate import Estimate
+from evenhand.statistics.sequential import confidence_sequences
 from evenhand.subject.answers_seen import first_answers
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from evenhand.population.samplers import Draws, Within
 from evenhand.scores.rates.groups import TRIED, moved
 from evenhand.scores.sampling_loop import Counted
 from evenhand.scores.twins import ROWS
-from evenhand.statistics.paired_groups import DRAWS, WINS, most_apart
+from evenhand.statistics.sequential.paired_groups import DRAWS, WINS, most_apart
 from evenhand.subject.answers_seen import first_answers
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from evenhand.scores.groups import Groups
     from evenhand.space.feature import Points
     from evenhand.statistics.intervals import Floats
-    from evenhand.statistics.paired_groups import PairedPlan
+    from evenhand.statistics.sequential.paired_groups import PairedPlan
     from evenhand.subject.subject import Subject
     from evenhand.subject.view import View
 

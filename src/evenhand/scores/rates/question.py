@@ -28,10 +28,10 @@ from evenhand.scores.rates.groups import (
 from evenhand.scores.rates.paired import PairedCount
 from evenhand.scores.sampling_loop import sample
 from evenhand.statistics.estimate import StopReason
-from evenhand.statistics.group_stopping import SpreadPlan
-from evenhand.statistics.paired_groups import DRAWS, WINS, PairedPlan
-from evenhand.statistics.paired_groups import MOST_GROUPS as MOST_PAIRED
-from evenhand.statistics.stopping import FIRST_LOOK, Plan
+from evenhand.statistics.sequential.group_stopping import SpreadPlan
+from evenhand.statistics.sequential.paired_groups import DRAWS, WINS, PairedPlan
+from evenhand.statistics.sequential.paired_groups import MOST_GROUPS as MOST_PAIRED
+from evenhand.statistics.sequential.stopping import FIRST_LOOK, Plan
 from evenhand.subject.answers_seen import AnswersSeen, different
 
 if TYPE_CHECKING:

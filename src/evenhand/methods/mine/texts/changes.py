@@ -13,9 +13,9 @@ from evenhand.methods.mine.texts.findings import cases_of, population
 from evenhand.results.evidence import Finding
 from evenhand.runtime import number_text
 from evenhand.space.feature import plain
-from evenhand.statistics.betting import bet
 from evenhand.statistics.estimate import Estimate
 from evenhand.statistics.intervals import clopper_pearson
+from evenhand.statistics.sequential.betting import bet
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

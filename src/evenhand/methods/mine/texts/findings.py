@@ -17,8 +17,8 @@ from evenhand.runtime import number_text
 from evenhand.runtime.errors import DataError
 from evenhand.space.feature import plain
 from evenhand.space.rule import Rule
-from evenhand.statistics.betting import bet
 from evenhand.statistics.estimate import Estimate
+from evenhand.statistics.sequential.betting import bet
 from evenhand.statistics.simultaneous import SimultaneousIntervals, absolute
 
 if TYPE_CHECKING:

@@ -17,9 +17,9 @@ from evenhand.runtime.budget import Meter
 from evenhand.runtime.errors import DataError, UsageError, clip, nearest
 from evenhand.runtime.random_streams import stream
 from evenhand.space.rule import Rule
-from evenhand.statistics.betting import bet
 from evenhand.statistics.estimate import Amount, Estimate
 from evenhand.statistics.intervals import check_level
+from evenhand.statistics.sequential.betting import bet
 from evenhand.statistics.simultaneous import absolute
 from evenhand.texts.lexicon import words
 from evenhand.texts.matching import find

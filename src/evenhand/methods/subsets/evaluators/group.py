@@ -20,11 +20,11 @@ from evenhand.population.samplers import Uniform
 from evenhand.scores.groups import Groups
 from evenhand.scores.rates.groups import TRIED, GroupCount, Tally, moved
 from evenhand.scores.twins import ROWS
-from evenhand.statistics.confidence_sequences import mixture
 from evenhand.statistics.estimate import Estimate, StopReason
-from evenhand.statistics.limit_tests import log_e_below
-from evenhand.statistics.paired_groups import PairedPlan
-from evenhand.statistics.stopping import SLACK
+from evenhand.statistics.sequential.confidence_sequences import mixture
+from evenhand.statistics.sequential.limit_tests import log_e_below
+from evenhand.statistics.sequential.paired_groups import PairedPlan
+from evenhand.statistics.sequential.stopping import SLACK
 
 if TYPE_CHECKING:
     from evenhand.methods.subsets.arrays import Names

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evenhand.statistics.finite import log_likelihood
+from evenhand.statistics.sequential.finite import log_likelihood
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

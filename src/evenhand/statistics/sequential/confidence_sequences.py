@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evenhand.statistics.finite import log_likelihood
 from evenhand.statistics.intervals import (
     TINY,
     check_level,
@@ -20,6 +19,7 @@ from evenhand.statistics.intervals import (
     share_of,
 )
 from evenhand.statistics.numerics import halve
+from evenhand.statistics.sequential.finite import log_likelihood
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

@@ -22,10 +22,11 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from evenhand.runtime.errors import UsageError
-from evenhand.statistics import confidence_sequences, intervals
+from evenhand.statistics import intervals
 from evenhand.statistics.estimate import Estimate, StopReason
 from evenhand.statistics.numerics import halve
-from evenhand.statistics.stopping import (
+from evenhand.statistics.sequential import confidence_sequences
+from evenhand.statistics.sequential.stopping import (
     CHEAP_LOOK_RATIO,
     FIRST_CHEAP_LOOK,
     SLACK,

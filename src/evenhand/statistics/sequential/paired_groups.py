@@ -24,15 +24,15 @@ import numpy as np
 
 from evenhand.runtime.errors import UsageError
 from evenhand.statistics.discoveries import AgainstLimit
-from evenhand.statistics.limit_tests import log_e_above, log_e_below
 from evenhand.statistics.numerics import halve
-from evenhand.statistics.stopping import DECIDE_SHARE, SLACK, Plan
+from evenhand.statistics.sequential.limit_tests import log_e_above, log_e_below
+from evenhand.statistics.sequential.stopping import DECIDE_SHARE, SLACK, Plan
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from evenhand.statistics.intervals import Floats, Limits
-    from evenhand.statistics.stopping import Flags
+    from evenhand.statistics.sequential.stopping import Flags
 
 MATRICES = 4
 """How many matrices hold what was counted."""

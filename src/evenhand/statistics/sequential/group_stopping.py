@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from evenhand.runtime.errors import UsageError
-from evenhand.statistics import confidence_sequences as always
 from evenhand.statistics import intervals
-from evenhand.statistics.stopping import SLACK, Plan, calibration
+from evenhand.statistics.sequential import confidence_sequences as always
+from evenhand.statistics.sequential.stopping import SLACK, Plan, calibration
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from evenhand.statistics.intervals import Floats, Limits
-    from evenhand.statistics.stopping import Flags
+    from evenhand.statistics.sequential.stopping import Flags
 
 
 @dataclass(frozen=True)

@@ -30,10 +30,11 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from evenhand.runtime.errors import UsageError, nearest
-from evenhand.statistics import confidence_sequences as always
-from evenhand.statistics import finite, intervals
+from evenhand.statistics import intervals
 from evenhand.statistics.estimate import Estimate, StopReason, check_limit
-from evenhand.statistics.limit_tests import first_over, log_e_above, log_e_below
+from evenhand.statistics.sequential import confidence_sequences as always
+from evenhand.statistics.sequential import finite
+from evenhand.statistics.sequential.limit_tests import first_over, log_e_above, log_e_below
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

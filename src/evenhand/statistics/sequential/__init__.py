@@ -1,0 +1,1 @@
+"""Intervals and tests that hold whenever one looks, and the plans that say when to stop."""
