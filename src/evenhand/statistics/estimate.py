@@ -22,7 +22,7 @@ _SOME_HAVE = {"population", "unit", "descriptive"}
 """The keys that not every estimate has in JSON."""
 
 
-JUST_UNDER = 1e-6
+JUST_UNDER = 1e-12
 """An end that is below a limit by less than this share of it is shown as "under" the limit."""
 
 

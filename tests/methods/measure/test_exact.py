@@ -420,7 +420,7 @@ def is_man(people):
         (10_002, False, False),
         # With no difference seen, a margin of 0.2 takes some 20 draws of two inputs.
         (36, True, True),
-        (80, True, False),
+        (400, True, False),
     ],
 )
 def test_small_spaces_are_enumerated_and_large_ones_sampled(

@@ -195,8 +195,7 @@ def measure(
             tested, kind, sets, terms, meter, asked_for, keep_tests, ask_one, _shared
         )
         answered = asking.answered(_first_draws(terms, tested, kind, sets), workers)
-        answers, questions = answered.answers, answered.questions
-        terms = answered.terms
+        answers, questions, terms = answered.answers, answered.questions, answered.terms
         findings = _found(answers, questions, terms)
         if is_cheap(tested, sampler, terms, budget) and len(answers) == len(questions):
             findings = with_uniform(findings, questions, terms, meter, workers)

@@ -150,8 +150,7 @@ def search(
     sets = feature_sets(tested.space, over)
     chosen = as_strategy(strategy)
     start_rows, realism = _real_people(start, prefer, tested.space)
-    outputs = tested.outputs or ("",)
-    check_columns(tested.space, sets, outputs, judged=realism is not None)
+    _check_columns(tested, sets, judged=realism is not None)
     if prefer is None:
         prefer = "many" if realism is None else "realistic"
     check_prefer(prefer, start_rows)
@@ -192,6 +191,14 @@ def search(
         details={"search": entries, **details_of(tested)},
         domain=tested.space,
     )
+
+
+def _check_columns(
+    tested: Subject, sets: Sequence[tuple[str, ...]], *, judged: bool
+) -> None:
+    """Refuse names of features that columns of the table of inputs found would have."""
+    outputs = tested.outputs or ("",)
+    check_columns(tested.space, sets, outputs, judged=judged)
 
 
 def _findings(tested: Subject, reports: Sequence[SearchReport]) -> list[Finding]:

@@ -791,7 +791,7 @@ def test_a_summary_tells_the_verdict_how_sure_it_is_and_how_to_run_it_again():
     words = ("fail", "not run", "undecided", "no limit", "pass")
     counts = [f"{number_of[word]} {word}" for word in words]
     assert f"statements of function loan: {', '.join(counts)}." in text
-    level = f"at a level of at least {100 * audited().level:.6g} %, but for what is descriptive."
+    level = f"hold together at a level of at least {100 * audited().level:.6g} %."
     assert level in text
     assert f"\n    {FIELDS['command']}\n" in text
     assert "- note: a note" in text
@@ -847,7 +847,7 @@ def test_a_summary_has_room_in_a_comment(number):
     ("findings", "words"),
     [
         ([], "Nothing was measured."),
-        ([score(0.2, 0.3)], "at a level of at least 95 %, but for what is descriptive."),
+        ([score(0.2, 0.3)], "hold together at a level of at least 95 %."),
         ([replace(score(0, 0), estimate=Estimate.exact(1, 4))], "No interval is needed"),
     ],
 )
