@@ -60,7 +60,8 @@ def misses_of_software(level: float, seed: int, *, shared: bool = True) -> int:
     for finding in found.findings:
         true_score = truth[finding.score][frozenset(finding.about)]
         misses += is_wrong(finding.estimate, true_score)
-    for entry in found["subsets"].found.details["lattice"]["sets"]:
+    searched: Any = found["subsets"].found
+    for entry in searched.details["lattice"]["sets"]:
         is_over = truth["causal"][frozenset(entry["about"])] >= 0.3
         misses += entry["state"] == ("cleared" if is_over else "discriminating")
     return misses

@@ -115,7 +115,7 @@ def test_a_weight_is_a_number_over_0(weight):
 def test_every_check_runs_at_its_share_and_all_hold_together_at_the_level():
     found = checked(MEASURE, GROUP, {"job": "search", "over": ["sex"]})
     assert [check.level for check in found.checks] == [0.975, 0.975, 1.0]
-    assert [part.worst.estimate.level for part in found.parts[:2]] == [0.975, 0.975]
+    assert [finding.estimate.level for finding in found.findings[:2]] == [0.975, 0.975]
     assert found.level == 0.95
     wider = checked(MEASURE | {"weight": 4}, GROUP, level=0.9)
     assert [check.level for check in wider.checks] == [0.92, 0.98]
@@ -149,7 +149,7 @@ def test_a_comparison_with_a_baseline_counts_once_more():
 def test_whatever_has_an_interval_is_in_a_check_or_is_descriptive():
     rows = inputs()
     space = eh.Space.from_frame(rows, protected=["sex", "race"])
-    checks = [
+    checks: list[dict[str, Any]] = [
         {"job": "measure", "over": ["race"]},
         {"job": "subsets", "kind": "group", "among": ["sex"], "limit": 0.1},
         {"job": "search", "over": ["sex"]},

@@ -16,6 +16,7 @@ from evenhand.config.audit import audit_config
 from evenhand.demo import loan_config
 from evenhand.methods.audit import audit as audit_module
 from evenhand.methods.audit.check_result import CheckResult
+from evenhand.methods.audit.checks import planned
 from evenhand.methods.audit.same_questions import AskedQuestion, one_answer
 from evenhand.methods.audit.statements import all_statements
 from evenhand.methods.audit.text import audit_lines
@@ -62,7 +63,7 @@ def _two_answers(audit: Audit) -> Iterator[str]:
 def _other_states(audit: Audit) -> Iterator[str]:
     """Yield sets that stand on another side of a limit than a finding on them says."""
     for check in audit.checks:
-        if check.job != "subsets" or check.found is None:
+        if check.job != "subsets" or not isinstance(check.found, Result):
             continue
         for output, lattice in lattices_of(check.found):
             state_of = {
@@ -176,7 +177,7 @@ def causal(
     return Finding(f"{value} of inputs", about, estimate, limit, score="causal", **more)
 
 
-def estimates(checks: list[CheckResult]) -> list[tuple[float, float, float, float]]:
+def estimates(checks: list[CheckResult]) -> list[tuple[float, ...]]:
     found = []
     for check in checks:
         estimate = check.findings[0].estimate
@@ -298,7 +299,7 @@ def test_subsets_takes_what_measure_has_found():
 
 
 def test_subsets_is_run_after_what_it_can_learn_from_and_stays_in_its_place():
-    checks = [
+    checks: list[dict[str, Any]] = [
         {"job": "subsets", "among": ["sex", "race"], "limit": 0.05},
         {"job": "search", "over": ["sex"], "queries": 100},
         {"job": "measure", "over": ["sex"], "limit": 0.05},
@@ -309,7 +310,7 @@ def test_subsets_is_run_after_what_it_can_learn_from_and_stays_in_its_place():
     def note(_: int, check: CheckResult) -> None:
         order.append(check.job)
 
-    plans = audit_module.planned(LOANS, checks, eh.Budget(), real=True)
+    plans = planned(LOANS, checks, eh.Budget(), real=True)
     source = audit_module.FrameSource(LOANS, inputs())
     subject = eh.Subject(lend, LOANS, positive=True)
     found = audit_module.run_all(subject, source, plans, each=note)

@@ -8,8 +8,8 @@ that is handed on because of what was seen is no longer bounded by its share.
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
-from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 from evenhand.methods.audit import messages
@@ -78,16 +78,16 @@ def _rounded(level: float) -> float:
 
 def _own_error(level: Any) -> float:
     """Return the error of a level that a check has; what is no level is refused by its verb."""
-    if isinstance(level, Real) and 0 < level < 1:
-        return 1 - float(level)
+    if isinstance(level, int | float) and 0 < level < 1:
+        return 1 - level
     return 0.0
 
 
 def _weight(plan: CheckPlan) -> float:
     """Return how much of the error a check gets, beside others."""
     weight = plan.settings.get("weight", 1)
-    is_number = isinstance(weight, Real) and not isinstance(weight, bool)
-    if not is_number or not 0 < weight < float("inf"):
+    is_number = isinstance(weight, int | float) and not isinstance(weight, bool)
+    if not is_number or not 0 < weight < math.inf:
         shown = clip(repr(weight))
         raise UsageError(messages.WEIGHT_RANGE.format(check=plan.name, weight=shown))
     return float(weight)

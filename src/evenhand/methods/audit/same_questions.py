@@ -209,7 +209,7 @@ def _answered(
     uniform = finding.uniform
     if uniform is not None:
         over_all = AskedQuestion.of(replace(finding, estimate=uniform, limit=None))
-        if over_all in answers:
+        if over_all is not None and over_all in answers:
             uniform = answers[over_all].estimate
     if finding.estimate == answer.estimate:
         return replace(finding, uniform=uniform)
