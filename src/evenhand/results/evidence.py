@@ -8,11 +8,11 @@ knows. The claim is a sentence for people, written once and never read back.
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
+from evenhand.results.json_values import json_value, json_values
 from evenhand.runtime import number_text
 from evenhand.runtime.errors import UsageError
 from evenhand.runtime.label_text import shown
@@ -90,9 +90,9 @@ class Case:
     def to_dict(self) -> dict[str, Any]:
         """Return the case as JSON holds it, which `from_dict` reads."""
         table: dict[str, Any] = {
-            "individual": _json_values(self.individual),
-            "twin": _json_values(self.twin),
-            "outcomes": [_json(outcome) for outcome in self.outcomes],
+            "individual": json_values(self.individual),
+            "twin": json_values(self.twin),
+            "outcomes": [json_value(outcome) for outcome in self.outcomes],
         }
         if self.realistic is not None:
             table["realistic"] = self.realistic
@@ -176,7 +176,7 @@ class Group:
     def to_dict(self) -> dict[str, Any]:
         """Return the group as JSON holds it, which `from_dict` reads."""
         return {
-            "about": _json_values(self.about),
+            "about": json_values(self.about),
             "estimate": self.estimate.to_dict(),
         }
 
@@ -342,7 +342,7 @@ class Finding:
         if self.by_construction:
             table["by_construction"] = True
         if self.only_answer is not None:
-            table["only_answer"] = _json(self.only_answer)
+            table["only_answer"] = json_value(self.only_answer)
         if self.uniform is not None:
             table["uniform"] = self.uniform.to_dict()
         if self.p_value is not None:
@@ -494,14 +494,3 @@ def _about(about: Any) -> Any:
     if isinstance(about, tuple):
         return list(about)
     return about
-
-
-def _json_values(values: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: _json(value) for name, value in values.items()}
-
-
-def _json(value: Any) -> Any:
-    """Return a label or outcome as JSON can hold it; infinities become text."""
-    if isinstance(value, float) and not math.isfinite(value):
-        return str(value)
-    return value

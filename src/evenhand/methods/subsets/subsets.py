@@ -167,28 +167,17 @@ def subsets(
     lattices = [Lattice(names, depth) for _ in views]
     described = population.population(tested.space)
     judge = _judge(limit, margins, level, lattices, described)
-    options = SearchOptions(
-        population,
-        interval,
-        exact,
-        variants,
-        seed,
-        threshold,
-        margins,
-        keep_tests,
-        tuple(known),
-    )
+    given = (population, interval, exact, variants, seed, threshold, margins)
+    options = SearchOptions(*given, keep=keep_tests, known=tuple(known))
     with Workers(n_jobs) as workers, progress_bar(show=progress) as hook:
         meter = Meter(allowed, hook)
         notes = prepared(Draws(population, tested.space, seed, "subsets"), tested, meter)
-        searches: list[Search] = []
+        searches = []
         for view, lattice in zip(views, lattices, strict=True):
             shared = SharedView.of(_counted(view, kind), workers)
             searches.append(Search(shared, kind, lattice, judge, options))
         stops = search_all(searches, meter, workers)
-    notes += _notes(searches, interval)
-    if kind == "causal":
-        notes += notes_of(tested) + unseen_notes(tested.space, [names])
+    notes += _notes(searches, interval) + _causal_notes(tested, names, kind)
     return Result(
         "subsets",
         marked(_findings(searches, kind), tested.space),
@@ -200,6 +189,13 @@ def subsets(
         details={"lattice": _tables(searches), **details_of(tested)},
         tests=_suite(tested.space, searches) if keep_tests else None,
     )
+
+
+def _causal_notes(tested: Subject, names: Names, kind: str) -> list[str]:
+    """Return of causal scores when outcomes differ, and which features are not seen."""
+    if kind != "causal":
+        return []
+    return notes_of(tested) + unseen_notes(tested.space, [names])
 
 
 def _judge(

@@ -41,9 +41,12 @@ def log_likelihood(hits: Floats, n: Floats, numbers: Floats, size: int) -> Float
     with np.errstate(invalid="ignore"):
         log_hits = _log_falling(numbers, hits)
         log_misses = _log_falling(other, misses)
-    possible = (numbers >= hits) & (other >= misses)
-    total = log_hits + log_misses - _log_falling(np.asarray(float(size)), n)
-    return np.where(possible, total, -np.inf)
+    has_hits = numbers >= hits
+    has_misses = other >= misses
+    every = np.asarray(float(size))
+    log_ways = _log_falling(every, n)
+    total = log_hits + log_misses - log_ways
+    return np.where(has_hits & has_misses, total, -np.inf)
 
 
 def _log_falling(number: Floats, times: Floats) -> Floats:
@@ -51,7 +54,9 @@ def _log_falling(number: Floats, times: Floats) -> Floats:
     from scipy.special import gammaln
 
     left = np.maximum(number - times, 0.0)
-    return np.asarray(gammaln(number + 1) - gammaln(left + 1))
+    log_of_all = gammaln(number + 1)
+    log_of_left = gammaln(left + 1)
+    return np.asarray(log_of_all - log_of_left)
 
 
 def chance_of_more(hits: Floats, n: Floats, numbers: Floats, size: int) -> Floats:

@@ -82,11 +82,11 @@ def log_e_below(
         rates = np.maximum(limit * (1 - stakes), 0.0)
         return _finite_below(gains, size_drawn, (rates, weights), limit, size)
     stake = stakes * _ALMOST_ALL / (1 - limit)
-    return _log_capital(
-        (gains, size_drawn, losses),
-        (np.log1p(stake * (limit - 1)), np.log1p(stake * limit), stake * (limit + 1)),
-        weights,
-    )
+    log_up = np.log1p(stake * (limit - 1))
+    log_zero = np.log1p(stake * limit)
+    down = stake * (limit + 1)
+    counts = gains, size_drawn, losses
+    return _log_capital(counts, (log_up, log_zero, down), weights)
 
 
 def log_e_above(
@@ -108,15 +108,11 @@ def log_e_above(
     if downs is not None:
         stakes, weights = _stakes(paired=True)
         stake = stakes * _ALMOST_ALL / (1 + limit)
-        return _log_capital(
-            (gains, size_drawn, losses),
-            (
-                np.log1p(stake * (1 - limit)),
-                np.log1p(-stake * limit),
-                -stake * (1 + limit),
-            ),
-            weights,
-        )
+        log_up = np.log1p(stake * (1 - limit))
+        log_zero = np.log1p(-stake * limit)
+        down = -stake * (1 + limit)
+        counts = gains, size_drawn, losses
+        return _log_capital(counts, (log_up, log_zero, down), weights)
     rates, weights = _rates_above(limit)
     if size is not None:
         return _finite_above(gains, size_drawn, (rates, weights), limit, size)
@@ -161,7 +157,10 @@ def _log_capital(
     """Return the log of the capital after some draws, averaged over the stakes."""
     ups, n, downs = (count[..., None] for count in counts)
     log_up, log_zero, down = factors
-    logs = ups * log_up + (n - ups - downs) * log_zero + np.log(weights)
+    zeros = n - ups - downs
+    logs = ups * log_up
+    logs = logs + zeros * log_zero
+    logs = logs + np.log(weights)
     if np.any(counts[2]):
         logs = logs + downs * np.log1p(down)
     return _log_sum(logs)
@@ -170,9 +169,12 @@ def _log_capital(
 def _log_sum(logs: Floats) -> Floats:
     """Return the log of the sum of exponentials on the last axis."""
     largest = logs.max(axis=-1)
-    finite = np.where(np.isfinite(largest), largest, 0.0)
+    is_finite = np.isfinite(largest)
+    finite = np.where(is_finite, largest, 0.0)
+    shares = np.exp(logs - finite[..., None])
     with np.errstate(divide="ignore"):
-        return np.asarray(finite + np.log(np.exp(logs - finite[..., None]).sum(axis=-1)))
+        log_of_shares = np.log(shares.sum(axis=-1))
+    return np.asarray(finite + log_of_shares)
 
 
 def _finite_below(hits: Floats, n: Floats, grid: Grid, limit: float, size: int) -> Floats:

@@ -94,7 +94,9 @@ class PairedPlan(Plan):
     def _value(self, counts: Floats, sizes: Floats) -> Floats:
         ups, downs, draws = _pairs(counts)
         seen = np.maximum(draws, 1)
-        return np.asarray(np.maximum((ups - downs) / seen, 0.0).max(axis=-1))
+        differences = (ups - downs) / seen
+        largest = differences.max(axis=-1)
+        return np.maximum(largest, 0.0)
 
     def _total(self, counts: Floats, n: int) -> int:
         draws = np.diagonal(counts[..., DRAWS, :, :], axis1=-2, axis2=-1)
@@ -112,10 +114,13 @@ class PairedPlan(Plan):
             return self._is_under(counts, bar, tail)
 
         zero = np.zeros_like(value)
+        one = np.full_like(value, _ALMOST_ONE)
         lowest, _ = halve(low_is_out, zero, value, _HALVINGS)
-        highest, _ = halve(high_is_out, np.full_like(value, _ALMOST_ONE), value, _HALVINGS)
-        low = np.where(low_is_out(zero), lowest, 0.0)
-        high = np.where(highest < _ALMOST_ONE, highest, 1.0)
+        highest, _ = halve(high_is_out, one, value, _HALVINGS)
+        is_above_zero = low_is_out(zero)
+        is_below_one = highest < _ALMOST_ONE
+        low = np.where(is_above_zero, lowest, 0.0)
+        high = np.where(is_below_one, highest, 1.0)
         return low, high
 
     def _reached(self, counts: Floats, sizes: Floats, margin: float | None) -> Flags:
@@ -125,10 +130,12 @@ class PairedPlan(Plan):
         tail = self.error_margin / 2
         low = value - margin
         high = value + margin
-        near_low = (low <= 0) | self._is_over(counts, np.maximum(low, 0.0), tail)
-        near_high = (high >= 1) | self._is_under(
-            counts, np.minimum(high, _ALMOST_ONE), tail
-        )
+        lowest = np.maximum(low, 0.0)
+        highest = np.minimum(high, _ALMOST_ONE)
+        near_low = self._is_over(counts, lowest, tail)
+        near_low |= low <= 0
+        near_high = self._is_under(counts, highest, tail)
+        near_high |= high >= 1
         return np.asarray(near_low & near_high)
 
     def _excluded(self, counts: Floats, sizes: Floats) -> Flags:
@@ -137,11 +144,16 @@ class PairedPlan(Plan):
             return np.zeros(value.shape, dtype=bool)
         if self.limit == 0:
             return self._is_over(counts, np.zeros_like(value), self.error_decide)
-        limit = np.full_like(value, min(self.limit, _ALMOST_ONE))
-        over = self._is_over(counts, limit, self.error_decide) & (value >= self.limit)
+        reachable = min(self.limit, _ALMOST_ONE)
+        limit = np.full_like(value, reachable)
+        is_over = self._is_over(counts, limit, self.error_decide)
         one, other = _places(self.groups)
-        cleared = counts[..., CLEARED, one, other].min(axis=-1)
-        under = (cleared >= SLACK - math.log(self.error_decide)) & (value < self.limit)
+        evidence = counts[..., CLEARED, one, other]
+        least = evidence.min(axis=-1)
+        is_under = least >= SLACK - math.log(self.error_decide)
+        # A verdict goes with the value that is reported beside it.
+        over = is_over & (value >= self.limit)
+        under = is_under & (value < self.limit)
         return np.asarray(over | under)
 
     def against(self, hits: ArrayLike, *, among: int = 1) -> AgainstLimit | None:
@@ -277,10 +289,14 @@ def most_apart(counts: Floats) -> tuple[int, int]:
     outermost is taken: the ends of a range differ most.
     """
     wins = counts[WINS]
-    apart = (wins - wins.T) / (counts[DRAWS] + FEW_DRAWS)
-    number = np.arange(len(wins))
-    distance = np.abs(number[:, None] - number[None, :])
+    net = wins - wins.T
+    draws = counts[DRAWS] + FEW_DRAWS
+    apart = net / draws
     np.fill_diagonal(apart, -np.inf)
-    order = np.lexsort((-distance.ravel(), -apart.ravel()))
+    number = np.arange(len(wins))
+    distance = np.abs(number[:, None] - number)
+    nearest_first = -distance.ravel()
+    most_first = -apart.ravel()
+    order = np.lexsort((nearest_first, most_first))
     better, worse = np.unravel_index(order[0], apart.shape)
     return int(better), int(worse)
