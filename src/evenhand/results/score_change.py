@@ -202,7 +202,8 @@ def sampled(answers: Column, *, level: float, among: int = 1) -> Estimate:
     if column.ndim == 2:
         limits = _distance(column, error)
     elif are_counts(column):
-        limits = clopper_pearson(column.sum(), n, 1 - error)
+        low, high = clopper_pearson(column.sum(), n, 1 - error)
+        limits = float(low), float(high)
     else:
         lows, highs = bet(column, error / 2)
         limits = (lows[0], highs[0])

@@ -1107,8 +1107,9 @@ def test_software_with_chance_in_it_is_measured_and_other_checks_say_why_not():
     audit = eh.audit(fickle, SPACE, checks=checks)
     causal, group, *others = audit.checks
     for check in (causal, group):
-        assert check.found is not None
+        assert isinstance(check.found, eh.Result)
         assert check.found.verdict == "pass"
+        assert check.found.worst.noise is not None
         assert check.found.worst.noise.value > 0.2
     for check in others:
         assert "when asked again" in check.error

@@ -96,7 +96,7 @@ class PairedPlan(Plan):
         seen = np.maximum(draws, 1)
         differences = (ups - downs) / seen
         largest = differences.max(axis=-1)
-        return np.maximum(largest, 0.0)
+        return np.asarray(np.maximum(largest, 0.0))
 
     def _total(self, counts: Floats, n: int) -> int:
         draws = np.diagonal(counts[..., DRAWS, :, :], axis1=-2, axis2=-1)

@@ -27,7 +27,7 @@ TWO = eh.Space(
 def count_of(decide: Any, space: eh.Space = SPACE, repeats: int = 2, **options: Any) -> Any:
     """Return what counts the excess of software."""
     subject = eh.Subject(decide, space, **options)
-    names = space.protected
+    names = tuple(space.protected)
     draws = Draws(Uniform(), space, 0, "test")
     return ExcessCount(View(subject), draws, names, repeats, 0)
 
