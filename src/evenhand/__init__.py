@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from evenhand.runtime.errors import EvenhandError as EvenhandError
     from evenhand.runtime.errors import SubjectError as SubjectError
     from evenhand.runtime.errors import UsageError as UsageError
+    from evenhand.scores.planning.needed import needed as needed
     from evenhand.space.feature import Feature as Feature
     from evenhand.space.feature import category as category
     from evenhand.space.feature import date as date
@@ -62,7 +63,6 @@ if TYPE_CHECKING:
     from evenhand.statistics.estimate import StopReason as StopReason
     from evenhand.statistics.estimate import Verdict as Verdict
     from evenhand.statistics.estimate import Witnesses as Witnesses
-    from evenhand.statistics.stopping import needed as needed
     from evenhand.subject.adapters.base import Adapter as Adapter
     from evenhand.subject.subject import Subject as Subject
     from evenhand.texts.lexicon import Lexicon as Lexicon
@@ -110,7 +110,7 @@ _HOMES = {
     "mine": "methods.mine.mine",
     "mine_log": "methods.mine.recorded",
     "mine_text": "methods.mine.texts.mine_text",
-    "needed": "statistics.stopping",
+    "needed": "scores.planning.needed",
     "prevalence": "methods.measure.measure",
     "profile": "population.profile",
     "real": "space.feature",

@@ -18,12 +18,12 @@ from evenhand.runtime.errors import UsageError
 from evenhand.scores.chance.watch import held_back
 from evenhand.scores.enumeration import AT_ONCE, EXHAUSTIBLE, SMALL, whole
 from evenhand.scores.enumeration import causal as exact_causal
+from evenhand.scores.planning.plans import causal_plan
 from evenhand.scores.question import Question, Score, rate_evidence, tests_of
 from evenhand.scores.sampling_loop import CASES, sample
 from evenhand.scores.twins import ROWS, Causal, twins_of
 from evenhand.statistics import confidence_sequences, intervals
 from evenhand.statistics.estimate import Estimate, StopReason
-from evenhand.statistics.stopping import Plan
 from evenhand.subject.answers_seen import AnswersSeen, different
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from evenhand.scores.question import Terms
     from evenhand.scores.test_suite import Tests
     from evenhand.space.feature import Points
+    from evenhand.statistics.stopping import Plan
 
 
 @dataclass(frozen=True)
@@ -242,22 +243,14 @@ class CausalQuestion(Question):
 
     def _plan(self, terms: Terms) -> Plan:
         """Return when to stop: as soon as it is decided, or where answers are cheap, precise."""
-        expensive = self.view.subject.adapter.expensive
         interval = self._interval(terms)
-        margins = terms.margins(expensive=expensive)
-        size = self._size(terms, interval)
-        # With a limit of 0 only every input there is can pass, so that no margin ends it.
-        only_all = terms.limit == 0 and size is not None and size * self.cost <= SMALL
-        return Plan(
-            terms.share,
-            None if only_all else margins.wanted,
-            terms.limit,
-            interval,
-            terms.sampler.population(self.space),
-            size,
-            precise=not expensive and interval in (None, "exact", "anytime"),
-            finest=None if size is not None else margins.finest,
-            sampling_threshold=terms.sampling_threshold,
+        return causal_plan(
+            terms,
+            expensive=self.view.subject.adapter.expensive,
+            variants=self.cost,
+            interval=interval,
+            population=terms.sampler.population(self.space),
+            size=self._size(terms, interval),
         )
 
     def _size(self, terms: Terms, interval: str | None) -> int | None:
