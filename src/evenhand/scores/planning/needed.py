@@ -38,8 +38,9 @@ def needed(
     groups
         How many values, or combinations of values, the features have.
     base
-        The rate of the favourable outcome midway between the groups treated best and worst. It
-        matters only where groups have people of their own, as more than 128 groups do.
+        Of a group score, the rate of the favourable outcome midway between the group treated worst
+        and all others. It matters only where groups have people of their own, as more than 128
+        groups do.
     expensive
         Whether each answer costs a process or a request; such software is asked only until the
         score is decided.
@@ -63,7 +64,7 @@ def needed(
     Examples
     --------
     >>> needed(p=0.0, limit=0.05, expensive=True), needed(p=0.5, expensive=True)
-    (62, 444)
+    (87, 451)
     """
     _check(p, base, kind, groups)
     # The population does not matter: it is endless, and its features are independent.
