@@ -218,6 +218,19 @@ class CausalQuestion(Question):
         draws = next(n for n in plan.looks(SMALL) if plan.judge(0, n, last=n == SMALL).stop)
         return draws * self.cost
 
+    def expected(self, terms: Terms, score: float, most: int | None) -> float | None:
+        """Return how many inputs drawing takes on average where the score is so."""
+        from evenhand.scores.planning.runs import rate_runs  # imported where it is used
+
+        return rate_runs(self._plan(terms), score, most).mean_draws * self.cost
+
+    def most(self, terms: Terms) -> int | None:
+        """Return the most inputs that drawing ever takes; None where no number is known."""
+        from evenhand.scores.planning.questions import most_draws  # imported where it is used
+
+        draws = most_draws(self._plan(terms))
+        return None if draws is None else draws * self.cost
+
     def exhausted(self, terms: Terms, meter: Meter) -> Score:
         """Answer from every input there is, some at a time, where they are too many to list."""
         if self.census is None:

@@ -224,6 +224,16 @@ class GroupQuestion(Question):
             before = n
         return SMALL
 
+    def expected(self, terms: Terms, score: float, most: int | None) -> float | None:
+        """Return how many inputs drawing takes on average where the score is so."""
+        from evenhand.scores.planning.runs import group_runs  # imported where it is used
+
+        members = inhabited(self.groups, terms.sampler.empty(self.groups))
+        plan = self._plan(terms, len(members))
+        expensive = self.view.subject.adapter.expensive
+        runs = group_runs(plan, score, base=0.5, expensive=expensive, most=most)
+        return runs.mean_inputs
+
     def exhausted(self, terms: Terms, meter: Meter) -> Score:
         """Answer from every input there is, some at a time, where they are too many to list."""
         tallies = []
