@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from evenhand.methods.mine.mine import mine as mine
     from evenhand.methods.mine.recorded import mine_log as mine_log
     from evenhand.methods.mine.texts.mine_text import mine_text as mine_text
+    from evenhand.methods.plan.plan import plan as plan
     from evenhand.methods.repair.methods.evened import Evened as Evened
     from evenhand.methods.repair.repair import repair as repair
     from evenhand.methods.repair.repair_result import Repair as Repair
@@ -111,6 +112,7 @@ _HOMES = {
     "mine_log": "methods.mine.recorded",
     "mine_text": "methods.mine.texts.mine_text",
     "needed": "scores.planning.needed",
+    "plan": "methods.plan.plan",
     "prevalence": "methods.measure.measure",
     "profile": "population.profile",
     "real": "space.feature",
@@ -164,6 +166,7 @@ __all__ = [
     "mine_log",
     "mine_text",
     "needed",
+    "plan",
     "prevalence",
     "profile",
     "real",

@@ -225,6 +225,8 @@ MAKERS: dict[str, Callable[[], Evidence]] = {
     "measure_log": lambda: eh.measure_log(
         people(), outcome="granted", over=["sex"], limit=0.1, least_ratio=0.8
     ),
+    "plan": lambda: eh.plan(lend, LOANS, data=inputs()),
+    "plan, log": lambda: eh.plan(recorded_config()),
     "subsets, causal": partial(eh.subsets, lend, LOANS, limit=0.1, **SAMPLED),
     "subsets, group": partial(
         eh.subsets, lend, LOANS, kind="group", limit=0.1, exact=False, **SAMPLED

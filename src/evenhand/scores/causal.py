@@ -226,7 +226,9 @@ class CausalQuestion(Question):
 
     def most(self, terms: Terms) -> int | None:
         """Return the most inputs that drawing ever takes; None where no number is known."""
-        from evenhand.scores.planning.questions import most_draws  # imported where it is used
+        from evenhand.scores.planning.questions import (
+            most_draws,  # imported where it is used
+        )
 
         draws = most_draws(self._plan(terms))
         return None if draws is None else draws * self.cost

@@ -78,9 +78,7 @@ def _detectable(
         return ()
     found = mine_log(frame, **settings)
     examined = sum(entry["examined"] for entry in found.details["mine"])
-    intervals = SimultaneousIntervals(
-        settings.get("level", LEVEL), examined, graded=graded
-    )
+    intervals = SimultaneousIntervals(settings.get("level", LEVEL), examined, graded=graded)
     rows = len(frame)
     support = float(settings.get("support", SUPPORT))
     n = max(1, round(support * rows))

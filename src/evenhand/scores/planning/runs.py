@@ -118,17 +118,20 @@ def group_runs(
     base: float,
     expensive: bool,
     most: int | None = None,
+    runs: int = PAIRED_RUNS,
 ) -> Runs:
     """Return what a plan for groups takes where the rate of one lies below all others by a spread.
 
-    Who is favoured in that group is favoured in every other.
+    Who is favoured in that group is favoured in every other. `runs` is how many are simulated, at
+    the most.
     """
     rates = _rates(spread, base, plan.groups)
     world: World
     if isinstance(plan, PairedPlan):
-        world = _SamePeople(plan, rates, focuses=expensive and plan.groups > 2)
+        focuses = expensive and plan.groups > 2
+        world = _SamePeople(plan, rates, runs, focuses=focuses)
     else:
-        world = _OwnPeople(rates)
+        world = _OwnPeople(rates, min(runs, SPREAD_RUNS))
     return simulated(plan, world, most)
 
 
@@ -169,10 +172,10 @@ class _Rate:
 class _OwnPeople:
     """Groups that are each asked about people of their own."""
 
-    def __init__(self, rates: Floats) -> None:
+    def __init__(self, rates: Floats, runs: int) -> None:
         self.rates = rates
-        self.counts = np.zeros((SPREAD_RUNS, len(rates)))
-        self.inputs = np.zeros(SPREAD_RUNS, dtype=np.int64)
+        self.counts = np.zeros((runs, len(rates)))
+        self.inputs = np.zeros(runs, dtype=np.int64)
         self._rng = stream(SEED, "runs of groups")
 
     def ask(self, draws: int) -> None:
@@ -189,11 +192,13 @@ class _OwnPeople:
 class _SamePeople:
     """Groups that are all asked about the same people."""
 
-    def __init__(self, plan: PairedPlan, rates: Floats, *, focuses: bool) -> None:
-        # Without chance all runs are the same.
-        runs = 1
-        if np.ptp(rates):
-            runs = max(FEWEST_RUNS, min(PAIRED_RUNS, 1_200 // plan.groups))
+    def __init__(
+        self, plan: PairedPlan, rates: Floats, runs: int, *, focuses: bool
+    ) -> None:
+        # More groups take longer; and without chance all runs are the same.
+        runs = min(runs, max(FEWEST_RUNS, 1_200 // plan.groups))
+        if not np.ptp(rates):
+            runs = 1
         self.plan = plan
         self.focuses = focuses
         self.counts = np.stack([plan.nothing] * runs)

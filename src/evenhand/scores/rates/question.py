@@ -226,12 +226,16 @@ class GroupQuestion(Question):
 
     def expected(self, terms: Terms, score: float, most: int | None) -> float | None:
         """Return how many inputs drawing takes on average where the score is so."""
-        from evenhand.scores.planning.runs import group_runs  # imported where it is used
+        # Imported where they are used.
+        from evenhand.scores.planning.runs import SPREAD_RUNS, group_runs
 
         members = inhabited(self.groups, terms.sampler.empty(self.groups))
         plan = self._plan(terms, len(members))
         expensive = self.view.subject.adapter.expensive
-        runs = group_runs(plan, score, base=0.5, expensive=expensive, most=most)
+        # A forecast need not be as precise as what `needed` says.
+        runs = group_runs(
+            plan, score, base=0.5, expensive=expensive, most=most, runs=SPREAD_RUNS
+        )
         return runs.mean_inputs
 
     def exhausted(self, terms: Terms, meter: Meter) -> Score:

@@ -1,0 +1,127 @@
+"""The forecasts of an audit as text."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from evenhand.methods.plan import messages
+from evenhand.methods.plan.table import parts_of
+from evenhand.report.lines import Line, table_of
+from evenhand.runtime import number_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from evenhand.results.protocol import Evidence
+
+_RIGHT = (2, 3, 4)
+_LONG = 10.0
+"""From so many seconds on a time is told in minutes or hours too."""
+
+
+def lines(found: Evidence, *, cases: int = 1, width: int | None = None) -> Iterator[Line]:
+    """Yield a table of all checks, what they take by score, what they see, and the whole."""
+    rows = [_row(check, part) for check, part in parts_of(found)]
+    for text in table_of(messages.HEADINGS, rows, width, right=_RIGHT):
+        yield Line(text, row=True)
+    for check, part in parts_of(found):
+        name = _name(check, part)
+        yield from _by_score(name, part)
+        yield from _seen(name, part, _plan(found)["power"])
+    for note in found.notes:
+        yield Line(f"note: {note}")
+    yield Line(_total(found))
+    yield Line(_asked(found))
+
+
+def _plan(found: Evidence) -> dict[str, Any]:
+    details: Any = getattr(found, "details", {})
+    plan: dict[str, Any] = details["plan"]
+    return plan
+
+
+def _name(check: dict[str, Any], part: dict[str, Any]) -> str:
+    """Return the check in a few words, with the set where it has several."""
+    if part["about"] and len(check["parts"]) > 1:
+        return f"{check['title']} {part['about']}"
+    return str(check["name"])
+
+
+def _row(check: dict[str, Any], part: dict[str, Any]) -> tuple[str, ...]:
+    most = messages.UNBOUNDED
+    if part["most"] is not None:
+        most = number_text.count(part["most"])
+    inputs = messages.UNKNOWN
+    duration = messages.UNKNOWN
+    if part["inputs"] is not None:
+        inputs = number_text.count(part["inputs"])
+        duration = _time(part["seconds"])
+    elif part["most"] is None:
+        most = messages.UNKNOWN
+    return (_name(check, part), str(part["way"]), inputs, most, duration)
+
+
+def _time(seconds: float) -> str:
+    """Return how long something takes, in seconds where it is short."""
+    if seconds < _LONG:
+        return number_text.seconds(seconds)
+    return number_text.duration(seconds)
+
+
+def _by_score(name: str, part: dict[str, Any]) -> Iterator[Line]:
+    """Yield what a question takes where the score is low, near the limit, or high."""
+    if not part["scenarios"]:
+        return
+    inputs = []
+    scores = []
+    for scenario in part["scenarios"]:
+        inputs.append(number_text.count(scenario["inputs"]))
+        scores.append(number_text.percent_plain(scenario["score"]))
+    yield Line(
+        messages.BY_SCORE.format(
+            about=name, inputs=" · ".join(inputs), scores=" · ".join(scores)
+        )
+    )
+
+
+def _seen(name: str, part: dict[str, Any], power: float) -> Iterator[Line]:
+    """Yield the smallest differences that can be seen."""
+    for entry in part["detectable"]:
+        told = {
+            "about": f"{name}, {entry['about']}",
+            "group": entry["group"],
+            "n": number_text.count(entry["n"]),
+            "rows": number_text.count(entry["of"]),
+            "base": number_text.percent(entry["base"]),
+        }
+        if entry["rate"] is None:
+            yield Line(messages.NEVER_SEEN.format(**told))
+            continue
+        told |= {
+            "power": number_text.percent_plain(power),
+            "rate": number_text.percent(entry["rate"]),
+        }
+        if entry["limit"] is None:
+            yield Line(messages.SEEN.format(**told))
+        else:
+            limit = number_text.limit(entry["limit"])
+            yield Line(messages.SEEN_AGAINST.format(**told, limit=limit))
+
+
+def _total(found: Evidence) -> str:
+    known = [part for _, part in parts_of(found) if part["inputs"] is not None]
+    inputs = number_text.count(sum(part["inputs"] for part in known))
+    duration = _time(sum(part["seconds"] for part in known))
+    if len(known) == sum(1 for _ in parts_of(found)):
+        return messages.TOTAL.format(inputs=inputs, time=duration)
+    return messages.TOTAL_OF_KNOWN.format(inputs=inputs, time=duration)
+
+
+def _asked(found: Evidence) -> str:
+    """Return what the forecast itself asked, and how fast the software answered."""
+    seconds = _plan(found)["seconds_per_input"]
+    if not found.spent.queries or not seconds:
+        return messages.NOTHING_ASKED
+    asked = number_text.count(found.spent.queries)
+    speed = number_text.count(float(f"{1 / seconds:.2g}"))
+    return messages.ASKED.format(asked=asked, speed=speed)
