@@ -14,7 +14,7 @@ SEEDS = 50
 TOLERANCE = 0.15
 
 
-class Slow(Adapter):
+class DearFunction(Adapter):
     """A function that counts as expensive to ask."""
 
     kind = "slow"
@@ -52,7 +52,7 @@ def mean_taken(
 ) -> float:
     """Return the n of the estimate on average."""
     decide = unlucky(p)
-    model = Slow(decide) if expensive else decide
+    model = DearFunction(decide) if expensive else decide
     subject = eh.Subject(model, people(groups), memo=False)
     taken = []
     for seed in range(seeds):
@@ -80,14 +80,14 @@ EXPENSIVE: list[tuple[float, int, dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize(("p", "groups", "terms"), CHEAP)
-def test_cheap_software_takes_what_was_said(p, groups, terms):
+def test_cheap_software_takes_what_is_needed(p, groups, terms):
     taken = mean_taken(p, groups, SEEDS, expensive=False, **terms)
     assert eh.needed(p=p, groups=groups, **terms) == pytest.approx(taken, rel=TOLERANCE)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("p", "groups", "terms"), EXPENSIVE)
-def test_expensive_software_takes_what_was_said(p, groups, terms):
+def test_expensive_software_takes_what_is_needed(p, groups, terms):
     taken = mean_taken(p, groups, 2 * SEEDS, expensive=True, **terms)
-    said = eh.needed(p=p, groups=groups, expensive=True, **terms)
-    assert said == pytest.approx(taken, rel=TOLERANCE)
+    need = eh.needed(p=p, groups=groups, expensive=True, **terms)
+    assert need == pytest.approx(taken, rel=TOLERANCE)

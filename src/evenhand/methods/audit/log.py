@@ -148,7 +148,7 @@ class LogPlan(CheckPlan):
     ) -> Evidence:
         """Run the check, as the verb of its name would."""
         log: DecisionLog = subject
-        settings = self.told(log)
+        settings = self.settings_for(log)
         try:
             found: Evidence = VERBS[self.job].function(log.frame, **settings, seed=seed)
         except DataError as error:
@@ -157,7 +157,7 @@ class LogPlan(CheckPlan):
             raise DataError(f"{log.file}: {error}") from error
         return found
 
-    def told(self, log: DecisionLog) -> dict[str, Any]:
+    def settings_for(self, log: DecisionLog) -> dict[str, Any]:
         """Return what the verb is told of the decisions, and of the check."""
         with_truth = any(key in self.settings for key in ("metric", "score", "truth"))
         described = log.settings(self.job, with_truth=with_truth)

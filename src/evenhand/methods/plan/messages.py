@@ -6,7 +6,6 @@ NOTHING_TO_RUN = "there is no check to foresee; add [[checks]] to the configurat
 NOT_FORESEEN = "{check} is not foreseen: {reason}"
 NO_FORECAST = "its verb has no forecast"
 
-HEADINGS = ("check", "how", "inputs", "at most", "time")
 UNBOUNDED = "no bound"
 UNKNOWN = "?"
 BY_SCORE = "{about}: {inputs} inputs where the score is {scores}"

@@ -161,12 +161,12 @@ def _parts(
     if verb.forecast is None:
         return unknown, messages.NO_FORECAST
     settings = dict(check.settings)
-    told_of = subject
+    tested = subject
     if isinstance(check, LogPlan):
-        settings = check.told(subject)
-        told_of = subject.frame
+        settings = check.settings_for(subject)
+        tested = subject.frame
     bounds = {key: settings.pop(key, None) for key in BUDGET}
-    ground = Ground(told_of, source, Budget(**bounds), seed, speed.base)
+    ground = Ground(tested, source, Budget(**bounds), seed, speed.base)
     try:
         return list(verb.forecast(ground, **settings)), ""
     except SubjectError:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from evenhand.results.protocol import Evidence
 
+_HEADINGS = ("check", "how", "inputs", "at most", "time")
 _RIGHT = (2, 3, 4)
 _LONG = 10.0
 """From so many seconds on a time is told in minutes or hours too."""
@@ -22,7 +23,7 @@ _LONG = 10.0
 def lines(found: Evidence, *, cases: int = 1, width: int | None = None) -> Iterator[Line]:
     """Yield a table of all checks, what they take by score, what they see, and the whole."""
     rows = [_row(check, part) for check, part in parts_of(found)]
-    for text in table_of(messages.HEADINGS, rows, width, right=_RIGHT):
+    for text in table_of(_HEADINGS, rows, width, right=_RIGHT):
         yield Line(text, row=True)
     for check, part in parts_of(found):
         name = _name(check, part)
@@ -87,25 +88,35 @@ def _by_score(name: str, part: dict[str, Any]) -> Iterator[Line]:
 def _seen(name: str, part: dict[str, Any], power: float) -> Iterator[Line]:
     """Yield the smallest differences that can be seen."""
     for entry in part["detectable"]:
-        told = {
-            "about": f"{name}, {entry['about']}",
-            "group": entry["group"],
-            "n": number_text.count(entry["n"]),
-            "rows": number_text.count(entry["of"]),
-            "base": number_text.percent(entry["base"]),
-        }
-        if entry["rate"] is None:
-            yield Line(messages.NEVER_SEEN.format(**told))
-            continue
-        told |= {
-            "power": number_text.percent_plain(power),
-            "rate": number_text.percent(entry["rate"]),
-        }
-        if entry["limit"] is None:
-            yield Line(messages.SEEN.format(**told))
-        else:
-            limit = number_text.limit(entry["limit"])
-            yield Line(messages.SEEN_AGAINST.format(**told, limit=limit))
+        about = f"{name}, {entry['about']}"
+        yield Line(_seen_text(about, entry, number_text.percent_plain(power)))
+
+
+def _seen_text(about: str, entry: dict[str, Any], power: str) -> str:
+    """Return which difference of a group can be seen."""
+    group = entry["group"]
+    n = number_text.count(entry["n"])
+    rows = number_text.count(entry["of"])
+    base = number_text.percent(entry["base"])
+    if entry["rate"] is None:
+        return messages.NEVER_SEEN.format(
+            about=about, group=group, n=n, rows=rows, base=base
+        )
+    rate = number_text.percent(entry["rate"])
+    if entry["limit"] is None:
+        return messages.SEEN.format(
+            about=about, group=group, n=n, rows=rows, base=base, rate=rate, power=power
+        )
+    return messages.SEEN_AGAINST.format(
+        about=about,
+        group=group,
+        n=n,
+        rows=rows,
+        base=base,
+        rate=rate,
+        power=power,
+        limit=number_text.limit(entry["limit"]),
+    )
 
 
 def _total(found: Evidence) -> str:

@@ -129,9 +129,9 @@ def group_runs(
     world: World
     if isinstance(plan, PairedPlan):
         focuses = expensive and plan.groups > 2
-        world = _SamePeople(plan, rates, runs, focuses=focuses)
+        world = _PairedGroups(plan, rates, runs, focuses=focuses)
     else:
-        world = _OwnPeople(rates, min(runs, SPREAD_RUNS))
+        world = _SeparateGroups(rates, min(runs, SPREAD_RUNS))
     return simulated(plan, world, most)
 
 
@@ -169,7 +169,7 @@ class _Rate:
         self.inputs = self.inputs[going]
 
 
-class _OwnPeople:
+class _SeparateGroups:
     """Groups that are each asked about people of their own."""
 
     def __init__(self, rates: Floats, runs: int) -> None:
@@ -189,7 +189,7 @@ class _OwnPeople:
         self.inputs = self.inputs[going]
 
 
-class _SamePeople:
+class _PairedGroups:
     """Groups that are all asked about the same people."""
 
     def __init__(
