@@ -15,6 +15,7 @@ from evenhand.scores.planning.forecast import Forecast, Ground, Way, with_overhe
 from evenhand.scores.planning.questions import foreseen
 from evenhand.scores.planning.recorded import PlantedDecisions, base_rate
 from evenhand.scores.question import Terms
+from evenhand.scores.rates.groups import TRIED
 from evenhand.scores.sampling_loop import CHECKED
 from evenhand.space.feature_sets import feature_sets
 from evenhand.statistics.estimate import Verdict
@@ -88,7 +89,11 @@ def _foreseen(
         over_all = replace(terms, sampler=Uniform())
         beside = [foreseen(question, over_all, QUERIES) for question in questions]
         parts += within(beside, QUERIES * len(beside))
-    return within(with_overhead(parts, TWICE), ground.left)
+    before = TWICE
+    if questions[0].kind == "group":
+        # Some people of the best group are moved to the worst, to show what changes.
+        before += 2 * TRIED * len(questions)
+    return within(with_overhead(parts, before), ground.left)
 
 
 def _all_rows(ground: Ground) -> Forecast:
@@ -110,7 +115,7 @@ def recorded(ground: Ground, **settings: Any) -> list[Forecast]:
 
 
 def _is_difference(finding: Finding) -> bool:
-    return finding.score == "selection rate difference"
+    return finding.score == "rate difference"
 
 
 def _is_seen(finding: Finding) -> bool:

@@ -17,7 +17,9 @@ SEEN_AGAINST = (
     "{about}: fails with {power} probability against {limit} where {group} ({n} of {rows} rows)"
     " gets {rate} instead of {base}"
 )
-NEVER_SEEN = "{about}: too few rows to see any difference of {group} ({n} of {rows} rows) from {base}"
+NEVER_SEEN = (
+    "{about}: {group} ({n} of {rows} rows) is too small to be seen apart from {base}"
+)
 TOTAL = "in all about {inputs} inputs, {time}"
 TOTAL_OF_KNOWN = "what is foreseen takes about {inputs} inputs, {time}"
 ASKED = "{asked} inputs were asked to measure the speed: {speed} inputs a second"

@@ -63,10 +63,11 @@ def plan(
     Returns
     -------
     Result
-        Without findings and without a verdict. ``details["plan"]`` and ``to_frame()`` hold for each
-        question of each check how it is answered, how many inputs are expected and at most, and the
-        seconds at the measured speed; what it takes by score; and the smallest difference that is
-        seen with a probability of 80 %.
+        Without findings and without a verdict. ``to_frame()`` holds for each question of each check
+        how it is answered, how many inputs are expected and at most, and the seconds at the
+        measured speed. ``details["plan"]`` holds besides what it takes by score, and the smallest
+        difference that is seen with a probability of 80 %. ``spent`` is what the measuring of the
+        speed took.
 
     Raises
     ------
@@ -119,7 +120,6 @@ def foretold(
     """Return the forecasts of all checks."""
     if not plans:
         raise UsageError(messages.NOTHING_TO_RUN)
-    begun = time.monotonic()
     is_software = isinstance(subject, Subject)
     executed_before = subject.executed if is_software else 0
     speed = _speed(subject, source, seed) if is_software else Speed()
@@ -129,22 +129,17 @@ def foretold(
         parts, reason = _parts(check, subject, source, speed, seed)
         if reason:
             notes.append(messages.NOT_FORESEEN.format(check=check.name, reason=reason))
-        entries = [_entry(part, speed) for part in parts]
+        entries = [part.to_dict() for part in parts]
         title = " ".join([str(check.settings.get("kind", "")), check.job]).strip()
         entry = {"name": check.name, "title": title, "job": check.job, "parts": entries}
         checks.append(entry)
-    details = {
-        "checks": checks,
-        "seconds_per_input": speed.seconds,
-        "base": speed.base,
-        "power": POWER,
-    }
+    details = {"checks": checks, "base": speed.base, "power": POWER}
     executed = subject.executed - executed_before if is_software else 0
     return Result(
         "plan",
         [],
         seed,
-        Spent(speed.asked, executed, time.monotonic() - begun),
+        Spent(speed.asked, executed, speed.asked * speed.seconds),
         StopReason.COMPLETED,
         subject.space.to_dict() if is_software else {},
         notes,
@@ -174,15 +169,6 @@ def _parts(
     except EvenhandError as error:
         # The check itself would say the same, and must not keep others from being foreseen.
         return unknown, one_line(error)
-
-
-def _entry(part: Forecast, speed: Speed) -> dict[str, Any]:
-    """Return a forecast as JSON holds it, with the seconds that its inputs take."""
-    entry = part.to_dict()
-    entry["seconds"] = None
-    if part.inputs is not None:
-        entry["seconds"] = part.inputs * speed.seconds
-    return entry
 
 
 def _speed(subject: Subject, source: Source | None, seed: int) -> Speed:

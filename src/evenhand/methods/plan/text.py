@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from evenhand.methods.plan import messages
-from evenhand.methods.plan.table import parts_of
+from evenhand.methods.plan.table import parts_of, seconds_of
 from evenhand.report.lines import Line, table_of
 from evenhand.runtime import number_text
 
@@ -22,7 +22,7 @@ _LONG = 10.0
 
 def lines(found: Evidence, *, cases: int = 1, width: int | None = None) -> Iterator[Line]:
     """Yield a table of all checks, what they take by score, what they see, and the whole."""
-    rows = [_row(check, part) for check, part in parts_of(found)]
+    rows = [_row(found, check, part) for check, part in parts_of(found)]
     for text in table_of(_HEADINGS, rows, width, right=_RIGHT):
         yield Line(text, row=True)
     for check, part in parts_of(found):
@@ -48,18 +48,27 @@ def _name(check: dict[str, Any], part: dict[str, Any]) -> str:
     return str(check["name"])
 
 
-def _row(check: dict[str, Any], part: dict[str, Any]) -> tuple[str, ...]:
-    most = messages.UNBOUNDED
-    if part["most"] is not None:
-        most = number_text.count(part["most"])
-    inputs = messages.UNKNOWN
-    duration = messages.UNKNOWN
-    if part["inputs"] is not None:
-        inputs = number_text.count(part["inputs"])
-        duration = _time(part["seconds"])
-    elif part["most"] is None:
-        most = messages.UNKNOWN
-    return (_name(check, part), str(part["way"]), inputs, most, duration)
+def _row(found: Evidence, check: dict[str, Any], part: dict[str, Any]) -> tuple[str, ...]:
+    """Return one question as a row of the table."""
+    inputs = part["inputs"]
+    most = part["most"]
+    seconds = seconds_of(found, inputs)
+    unknown = inputs is None and most is None
+    return (
+        _name(check, part),
+        str(part["way"]),
+        messages.UNKNOWN if inputs is None else number_text.count(inputs),
+        _most_text(most, unknown=unknown),
+        "" if seconds is None else _time(seconds),
+    )
+
+
+def _most_text(most: int | None, *, unknown: bool) -> str:
+    if unknown:
+        return messages.UNKNOWN
+    if most is None:
+        return messages.UNBOUNDED
+    return number_text.count(most)
 
 
 def _time(seconds: float) -> str:
@@ -120,19 +129,27 @@ def _seen_text(about: str, entry: dict[str, Any], power: str) -> str:
 
 
 def _total(found: Evidence) -> str:
-    known = [part for _, part in parts_of(found) if part["inputs"] is not None]
-    inputs = number_text.count(sum(part["inputs"] for part in known))
-    duration = _time(sum(part["seconds"] for part in known))
-    if len(known) == sum(1 for _ in parts_of(found)):
-        return messages.TOTAL.format(inputs=inputs, time=duration)
-    return messages.TOTAL_OF_KNOWN.format(inputs=inputs, time=duration)
+    """Return what all checks take together, as far as that is foreseen."""
+    inputs = 0
+    whole = True
+    for _, part in parts_of(found):
+        whole &= part["inputs"] is not None
+        inputs += part["inputs"] or 0
+    shown = number_text.count(inputs)
+    seconds = seconds_of(found, inputs)
+    duration = _time(seconds or 0.0)
+    if whole:
+        return messages.TOTAL.format(inputs=shown, time=duration)
+    return messages.TOTAL_OF_KNOWN.format(inputs=shown, time=duration)
 
 
 def _asked(found: Evidence) -> str:
     """Return what the forecast itself asked, and how fast the software answered."""
-    seconds = _plan(found)["seconds_per_input"]
-    if not found.spent.queries or not seconds:
+    spent = found.spent
+    if not spent.queries:
         return messages.NOTHING_ASKED
-    asked = number_text.count(found.spent.queries)
-    speed = number_text.count(float(f"{1 / seconds:.2g}"))
-    return messages.ASKED.format(asked=asked, speed=speed)
+    asked = number_text.count(spent.queries)
+    # What is quicker than the clock is shown as one tick of it.
+    speed = spent.queries / max(spent.seconds, 0.001)
+    figures = float(f"{speed:.2g}")
+    return messages.ASKED.format(asked=asked, speed=number_text.plain(figures))
