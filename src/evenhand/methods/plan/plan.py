@@ -184,7 +184,7 @@ def _speed(subject: Subject, source: Source | None, seed: int) -> Speed:
     outcomes = subject.decide(points[:FEW])
     seconds = time.perf_counter() - begun
     asked = FEW
-    if seconds < QUICK and not subject.adapter.expensive:
+    if seconds < QUICK:
         begun = time.perf_counter()
         outcomes = subject.decide(points[FEW:])
         seconds = time.perf_counter() - begun

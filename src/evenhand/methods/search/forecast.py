@@ -23,9 +23,9 @@ def forecast(
     """Return that a search spends its budget, or tries every input where these are fewer."""
     subject: Subject = ground.subject
     expensive = subject.adapter.expensive
-    budget = bounded(ground.budget, expensive=expensive)
+    budget, unbounded = bounded(ground.budget, expensive=expensive)
     sets = feature_sets(subject.space, over)
-    exhausts = limit is not None and not expensive and budget != ground.budget
+    exhausts = limit is not None and unbounded
     parts = []
     for names in sets:
         share = None

@@ -78,7 +78,7 @@ def _listed(
 
 def _variants(space: Space, names: tuple[str, ...], most: int) -> int:
     """Return how many variants of a person are asked at the most."""
-    values = 1
+    values: int | float = 1
     for name in names:
         values *= min(space.feature(name).variety, most)
     return int(min(values, most))

@@ -76,7 +76,8 @@ class NumberQuestion(GroupQuestion):
     def most(self, terms: Terms) -> int | None:
         """Return the most inputs that drawing ever takes: those of the last look."""
         first = FIRST_EXPENSIVE if self.view.subject.adapter.expensive else FIRST
-        return first * GROWTH ** (LOOKS - 1) * self.cost
+        growth = math.prod([GROWTH] * (LOOKS - 1))
+        return first * growth * self.cost
 
     def tallied(
         self, terms: Terms, points: Points, sampler: Rows, meter: Meter, *, keep: bool

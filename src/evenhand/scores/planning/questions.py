@@ -45,13 +45,17 @@ def scores_tried(limit: float | None) -> tuple[float, ...]:
     """
     if limit is None or not 0 < limit < 1:
         return WITHOUT_LIMIT
-    return (0.0, limit / 2, limit, min(2 * limit, (1 + limit) / 2))
+    half = limit / 2
+    # Twice the limit may be more than all.
+    over = min(2 * limit, half + 0.5)
+    return (0.0, half, limit, over)
 
 
 def _drawn(question: Question, terms: Terms, left: float, about: str) -> Forecast:
+    subject = question.view.subject
     inputs: int | float = math.inf
     if may_enumerate(terms):
-        inputs = part_size(question.space, question.names, question.view.subject.unread)
+        inputs = part_size(question.space, question.names, subject.unread)
     worth = enough(question, terms, inputs)
     bounded = replace(terms, enough=min(worth, left))
     draws = bounded.enough_draws(question.cost)
@@ -63,8 +67,8 @@ def _drawn(question: Question, terms: Terms, left: float, about: str) -> Forecas
     most = question.most(bounded)
     if math.isfinite(worth):
         most = int(worth) if most is None else min(most, int(worth))
-        expensive = question.view.subject.adapter.expensive
-        if inputs <= EXHAUSTIBLE and not expensive and terms.limit is not None:
+        goes_on = terms.limit is not None and not subject.adapter.expensive
+        if goes_on and inputs <= EXHAUSTIBLE:
             # Where drawing does not decide, every input is asked.
             most += int(inputs)
     return Forecast(about, Way.DRAWN, _usual(scenarios, terms), most, tuple(scenarios))
@@ -110,4 +114,5 @@ def _always_ends(plan: Plan, n: int) -> bool:
     if n == plan.size:
         return True
     hits = np.arange(n + 1)
-    return bool((plan.first_stop(hits[:, None], [n]) == 0).all())
+    first = plan.first_stop(hits[:, None], [n])
+    return not first.any()

@@ -65,7 +65,9 @@ class PlantedDecisions:
 
     def detectable(self) -> tuple[Detectable, ...]:
         """Return for each set of groups the smallest difference that is seen."""
-        at_base = np.arange(len(self.frame)) < round(self.base * len(self.frame))
+        rows = len(self.frame)
+        favoured = round(self.base * rows)
+        at_base = np.arange(rows) < favoured
         found = []
         for finding in self._run(at_base).findings:
             if self.judged(finding):
@@ -74,11 +76,14 @@ class PlantedDecisions:
 
     def _run(self, outcomes: NDArray[Any]) -> Result:
         settings = dict(self.settings)
-        frame = self.frame.assign(**{PLANTED: outcomes.astype(np.int64)})
         if settings.get("truth") is not None:
-            true_one = settings.get("truth_positive", settings.get("positive"))
-            settings["truth_positive"] = 1 if true_one is None else true_one
-        return self.verb(frame, **{**settings, "outcome": PLANTED, "positive": 1})
+            positive = settings.get("positive", 1)
+            settings.setdefault("truth_positive", positive)
+        settings["outcome"] = PLANTED
+        settings["positive"] = 1
+        numbers = outcomes.astype(np.int64)
+        frame = self.frame.assign(**{PLANTED: numbers})
+        return self.verb(frame, **settings)
 
     def _of_set(self, finding: Finding) -> list[Detectable]:
         """Return what is seen of the smallest group of a set; nothing where it is made by bins."""
@@ -100,9 +105,13 @@ class PlantedDecisions:
 
     def _smallest(self, finding: Finding) -> Group:
         """Return the smallest group that is compared."""
-        least = float(self.settings.get("support", 0.0)) * len(self.frame)
-        compared = [group for group in finding.groups if group.estimate.n >= max(least, 1)]
-        return min(compared or finding.groups, key=lambda group: group.estimate.n)
+        support = self.settings.get("support", 0.0)
+        least = max(support * len(self.frame), 1)
+        compared = []
+        for group in finding.groups:
+            if group.estimate.n >= least:
+                compared.append(group)
+        return min(compared or finding.groups, key=_rows_of)
 
     def _places(self, finding: Finding) -> NDArray[np.intp]:
         """Return the number of the group of each row, -1 where it is in none."""
@@ -110,7 +119,8 @@ class PlantedDecisions:
         for number, group in enumerate(finding.groups):
             inside = np.ones(len(self.frame), dtype=np.bool_)
             for name, value in group.about.items():
-                inside &= np.asarray(self.frame[name].astype(str) == str(value))
+                column = self.frame[name].astype(str)
+                inside &= np.asarray(column == str(value))
             places[inside] = number
         return places
 
@@ -126,11 +136,16 @@ class PlantedDecisions:
         for number in np.unique(places):
             members = np.flatnonzero(places == number)
             # Everybody else is treated alike, exactly.
-            outcomes[members[: round(self.base * len(members))]] = True
+            favoured = round(self.base * len(members))
+            outcomes[members[:favoured]] = True
         chosen = np.flatnonzero(inside)
         outcomes[chosen] = False
         outcomes[chosen[:hits]] = True
         for other in self._run(outcomes).findings:
-            if other.about == finding.about and other.score == finding.score:
+            if other.key == finding.key:
                 return self.seen(other)
         return False
+
+
+def _rows_of(group: Group) -> int:
+    return group.estimate.n

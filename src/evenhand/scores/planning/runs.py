@@ -82,7 +82,8 @@ def simulated(plan: Plan, world: World, most: int | None = None) -> Runs:
         ends = _ends(plan, world.counts, n)
         if n in (most, plan.size):
             ends[:] = True
-        draws.append(np.full(int(ends.sum()), n))
+        ended = int(ends.sum())
+        draws.append(np.full(ended, n))
         inputs.append(world.inputs[ends])
         if ends.all():
             break
@@ -157,9 +158,11 @@ class _Rate:
         if self.size is None:
             hits = self._rng.binomial(draws, self.p, len(self.counts))
         else:
-            hits_left = round(self.p * self.size) - self.counts.astype(np.int64)
+            all_hits = round(self.p * self.size)
+            hits_left = all_hits - self.counts.astype(np.int64)
             left = self.size - self.inputs
-            hits = self._rng.hypergeometric(hits_left, left - hits_left, draws)
+            others_left = left - hits_left
+            hits = self._rng.hypergeometric(hits_left, others_left, draws)
         self.counts = self.counts + hits
         self.inputs = self.inputs + draws
 
@@ -206,7 +209,8 @@ class _PairedGroups:
         self.asked = np.ones((runs, plan.groups), dtype=np.bool_)
         self._rng = stream(SEED, "runs of pairs")
         # People differ in the groups in which they are favoured: all whose rate is high enough.
-        edges = np.unique(np.concatenate([[0.0, 1.0], rates]))
+        ends = [0.0, 1.0]
+        edges = np.unique(np.concatenate([ends, rates]))
         self._shares = np.diff(edges)
         favoured = rates >= edges[1:, None]
         self._wins = _wins(favoured)

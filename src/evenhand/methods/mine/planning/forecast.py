@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand.methods.mine import messages
+from evenhand.methods.mine.claims.cases import TRIED
 from evenhand.methods.mine.recorded import mine_log
 from evenhand.methods.mine.treatment import MOST, MOST_EXPENSIVE
+from evenhand.population.recorded import columns_of_sets
 from evenhand.population.source import as_pandas
 from evenhand.runtime import number_text
 from evenhand.scores.neighbours import Neighbours
@@ -22,29 +24,44 @@ from evenhand.subject.view import View
 if TYPE_CHECKING:
     import pandas as pd
 
-SUPPORT, LEVEL = 0.05, 0.95
+SUPPORT, LEVEL, TOP = 0.05, 0.95, 10
 """What `mine` takes where nothing else is said."""
-_ONLY_ASKED = ("treatment", "data", "score", "truth", "truth_positive")
-"""Settings that mining of planted decisions does not need."""
+TAKEN = (
+    "support",
+    "complement",
+    "bins",
+    "binning",
+    "levels",
+    "depth",
+    "limit",
+    "level",
+)
+"""Settings that say which rule sets there are, and what is decided of them."""
 
 
 def forecast(ground: Ground, *, data: str | None = None, **settings: Any) -> list[Forecast]:
     """Return what it takes to ask about all rows, and which subgroups can be seen."""
     assert ground.source is not None
-    real = ground.source.frame(data)
-    if real.rows is None:
+    people: Any = ground.source.frame(data).rows
+    if people is None:
         return [Forecast("", Way.UNKNOWN)]
     space = ground.subject.space
     over = settings.get("over") or [tuple(space.protected)]
-    names = list(dict.fromkeys(sum(feature_sets(space, over), ())))
-    rows = len(real.rows)
-    inputs, asked_of = _inputs(ground, names, rows, settings.get("treatment"))
-    frame = real.rows[names].assign(**{PLANTED: np.arange(rows) % 2})
-    rest = {key: value for key, value in settings.items() if key not in _ONLY_ASKED}
-    planted = {**rest, "over": over, "outcome": PLANTED, "positive": 1}
+    names = list(columns_of_sets(feature_sets(space, over)))
+    rows = len(people)
+    treatment = settings.get("treatment")
+    inputs, asked_of = _inputs(ground, names, rows, treatment)
+    outcomes = np.arange(rows) % 2
+    frame = people[names].assign(**{PLANTED: outcomes})
+    planted: dict[str, Any] = {"over": over, "outcome": PLANTED, "positive": 1}
+    for key in TAKEN:
+        if key in settings:
+            planted[key] = settings[key]
     seen = _detectable(frame, planted, ground.base, graded=asked_of != "rows")
     about = ", ".join(names)
-    parts = [Forecast(about, Way.ROWS, inputs, inputs, detectable=seen)]
+    # People of a rule set are given its features as somebody outside has them, to show cases.
+    cases = 2 * TRIED * settings.get("top", TOP)
+    parts = [Forecast(about, Way.ROWS, inputs, inputs + cases, detectable=seen)]
     return within(parts, ground.left)
 
 
@@ -80,14 +97,16 @@ def _detectable(
     examined = sum(entry["examined"] for entry in found.details["mine"])
     intervals = SimultaneousIntervals(settings.get("level", LEVEL), examined, graded=graded)
     rows = len(frame)
-    support = float(settings.get("support", SUPPORT))
+    support = settings.get("support", SUPPORT)
     n = max(1, round(support * rows))
     rest = rows - n
+    favoured = round(base * rest)
     limit = settings.get("limit") or 0.0
 
     def gate(hits: int) -> bool:
-        low, high = intervals.difference(hits, n, round(base * rest), rest)
-        return max(float(low), -float(high)) > limit
+        low, high = intervals.difference(hits, n, favoured, rest)
+        apart = max(float(low), -float(high))
+        return apart > limit
 
     rate = smallest_seen(gate, n, rest, base)
     about = messages.ALL_SUBGROUPS.format(number=number_text.count(examined))
