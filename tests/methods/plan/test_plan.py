@@ -86,8 +86,9 @@ WHOLE: list[dict[str, Any]] = [
 def test_what_is_known_beforehand_is_what_the_audit_takes(check):
     foreseen = eh.plan(lend, LOANS, checks=[check], data=inputs()).to_frame()
     audit = eh.audit(lend, LOANS, checks=[check], data=inputs())
-    assert foreseen["inputs"].sum() >= audit.spent.queries
-    assert foreseen["inputs"].sum() <= audit.spent.queries + 64
+    # How many hits are asked again, and cases shown, is not known beforehand.
+    assert foreseen["inputs"].sum() == pytest.approx(audit.spent.queries, rel=0.15)
+    assert audit.spent.queries <= foreseen["most"].sum()
     assert (foreseen["how"] == "all rows").all()
 
 
@@ -95,7 +96,7 @@ def test_a_small_space_is_enumerated():
     small = eh.Space([eh.category("sex", ["F", "M"]), eh.integer("income", 0, 99)], ["sex"])
     found = eh.plan(lend_by_sex, small, checks=[{"job": "measure"}, {"job": "search"}])
     assert found.to_frame()["how"].tolist() == ["every input", "every input"]
-    assert found.to_frame()["inputs"].tolist() == [200 + 64, 200]
+    assert found.to_frame()["inputs"].tolist() == [200 + 200 // 16 + 64, 200]
 
 
 @pytest.mark.parametrize("kind", ["causal", "group"])
@@ -109,8 +110,8 @@ def test_what_is_drawn_is_about_what_measure_takes(kind):
     for seed in range(10):
         found = eh.measure(lend_by_sex, ENDLESS, kind=kind, limit=0.1, seed=seed)
         taken.append(found.spent.queries)
-    # The score is 0.2, and 64 inputs more were asked twice.
-    assert np.mean(taken) == pytest.approx(inputs_by_score[0.2] + 64, rel=0.35)
+    # The score is 0.2; hits are asked again, and others before and after.
+    assert np.mean(taken) == pytest.approx(inputs_by_score[0.2], rel=0.25)
     assert max(taken) <= part["most"]
 
 

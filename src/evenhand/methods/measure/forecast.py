@@ -10,6 +10,7 @@ from evenhand.methods.measure.recorded import measure_log
 from evenhand.methods.measure.uniform_beside import QUERIES, is_cheap
 from evenhand.population.samplers import Uniform, checked_sampler
 from evenhand.population.source import as_pandas
+from evenhand.scores.chance.watch import EVERY, HITS, HITS_EXPENSIVE, pairs_after
 from evenhand.scores.kinds import questions_of
 from evenhand.scores.planning.forecast import Forecast, Ground, Way, with_overhead, within
 from evenhand.scores.planning.questions import foreseen
@@ -84,7 +85,10 @@ def _foreseen(
     ground: Ground, questions: Sequence[Question], terms: Terms, given: Sampler | None
 ) -> list[Forecast]:
     left = ground.left / len(questions)
-    parts = [foreseen(question, terms, left) for question in questions]
+    parts = []
+    for question in questions:
+        part = foreseen(question, terms, left)
+        parts.append(_with_second_answers(part, question, ground))
     if is_cheap(ground.subject, given, terms, ground.budget):
         over_all = replace(terms, sampler=Uniform())
         beside = [foreseen(question, over_all, QUERIES) for question in questions]
@@ -94,6 +98,29 @@ def _foreseen(
         # Some people of the best group are moved to the worst, to show what changes.
         before += 2 * TRIED * len(questions)
     return within(with_overhead(parts, before), ground.left)
+
+
+def _with_second_answers(part: Forecast, question: Question, ground: Ground) -> Forecast:
+    """Return a forecast with the inputs that are asked twice along the way, or afterwards."""
+    expensive = ground.subject.adapter.expensive
+    if question.kind == "group":
+        few = expensive or ground.budget.queries is not None
+
+        def after(inputs: int, _score: float = 0.0) -> int:
+            return inputs + 2 * pairs_after(inputs, few=few)
+
+        return part.changed(after, after)
+    cost = 1 if part.way is Way.ENUMERATED else question.cost
+    most_hits = HITS_EXPENSIVE if expensive else HITS
+
+    def along(inputs: int, score: float = 1.0) -> int:
+        draws = inputs // cost
+        chosen = draws // EVERY
+        # A hit is asked again with its twin.
+        hits = round(score * min(draws, most_hits + chosen))
+        return inputs + chosen + 2 * hits
+
+    return part.changed(along, along)
 
 
 def _all_rows(ground: Ground) -> Forecast:

@@ -139,12 +139,21 @@ def foretold(
         "plan",
         [],
         seed,
-        Spent(speed.asked, executed, speed.asked * speed.seconds),
+        Spent(speed.asked, executed, _whole_ticks(speed.asked * speed.seconds)),
         StopReason.COMPLETED,
         subject.space.to_dict() if is_software else {},
         notes,
         details={"plan": details},
     )
+
+
+def _whole_ticks(seconds: float) -> float:
+    """Return a time as JSON holds it, so that what is told of it is the same from a file.
+
+    >>> _whole_ticks(0.00012), _whole_ticks(1.23456)
+    (0.001, 1.235)
+    """
+    return max(0.001, round(seconds, 3)) if seconds else 0.0
 
 
 def _parts(

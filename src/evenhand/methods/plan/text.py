@@ -149,7 +149,6 @@ def _asked(found: Evidence) -> str:
     if not spent.queries:
         return messages.NOTHING_ASKED
     asked = number_text.count(spent.queries)
-    # What is quicker than the clock is shown as one tick of it.
-    speed = spent.queries / max(spent.seconds, 0.001)
+    speed = spent.queries / spent.seconds
     figures = float(f"{speed:.2g}")
     return messages.ASKED.format(asked=asked, speed=number_text.plain(figures))

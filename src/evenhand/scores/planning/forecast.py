@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from evenhand.population.source import Source
     from evenhand.runtime.budget import Budget
@@ -70,6 +70,24 @@ class Forecast:
     """The most that are asked; None where nothing is known to end it before."""
     scenarios: tuple[Scenario, ...] = ()
     detectable: tuple[Detectable, ...] = ()
+
+    def changed(
+        self, expected: Callable[[int, float], int], most: Callable[[int], int]
+    ) -> Forecast:
+        """Return a forecast with other numbers of inputs.
+
+        `expected` is given a number of inputs and the score at which they are taken, `most` the
+        largest number.
+        """
+        inputs = None if self.inputs is None else expected(self.inputs, 0.0)
+        scenarios = []
+        for case in self.scenarios:
+            changed = expected(case.inputs, case.score)
+            scenarios.append(Scenario(case.score, changed))
+            if case.inputs == self.inputs:
+                inputs = changed
+        largest = None if self.most is None else most(self.most)
+        return replace(self, inputs=inputs, most=largest, scenarios=tuple(scenarios))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the forecast as JSON holds it."""
