@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from evenhand.methods.mine.mine import mine as mine
     from evenhand.methods.mine.recorded import mine_log as mine_log
     from evenhand.methods.mine.texts.mine_text import mine_text as mine_text
+    from evenhand.methods.plan.plan import plan as plan
     from evenhand.methods.repair.methods.evened import Evened as Evened
     from evenhand.methods.repair.repair import repair as repair
     from evenhand.methods.repair.repair_result import Repair as Repair
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
     from evenhand.runtime.errors import EvenhandError as EvenhandError
     from evenhand.runtime.errors import SubjectError as SubjectError
     from evenhand.runtime.errors import UsageError as UsageError
+    from evenhand.scores.planning.needed import needed as needed
     from evenhand.space.feature import Feature as Feature
     from evenhand.space.feature import category as category
     from evenhand.space.feature import date as date
@@ -62,7 +64,6 @@ if TYPE_CHECKING:
     from evenhand.statistics.estimate import StopReason as StopReason
     from evenhand.statistics.estimate import Verdict as Verdict
     from evenhand.statistics.estimate import Witnesses as Witnesses
-    from evenhand.statistics.sequential.stopping import needed as needed
     from evenhand.subject.adapters.base import Adapter as Adapter
     from evenhand.subject.subject import Subject as Subject
     from evenhand.texts.lexicon import Lexicon as Lexicon
@@ -110,7 +111,8 @@ _HOMES = {
     "mine": "methods.mine.mine",
     "mine_log": "methods.mine.recorded",
     "mine_text": "methods.mine.texts.mine_text",
-    "needed": "statistics.stopping",
+    "needed": "scores.planning.needed",
+    "plan": "methods.plan.plan",
     "prevalence": "methods.measure.measure",
     "profile": "population.profile",
     "real": "space.feature",
@@ -164,6 +166,7 @@ __all__ = [
     "mine_log",
     "mine_text",
     "needed",
+    "plan",
     "prevalence",
     "profile",
     "real",

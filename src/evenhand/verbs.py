@@ -141,6 +141,10 @@ class Verb:
     detail: Callable[[Any], Any] | None = None
     rule: tuple[str, str] = ("", "")
     command: Command | None = None
+    forecast: Callable[..., Any] | None = None
+    """Returns what a check is going to take: ``forecast(ground, **settings)``, where `Ground` and
+    the `Forecast` of each of its questions are those of `evenhand.scores.planning.forecast`.
+    """
     bounds: tuple[str, ...] = ("queries", "seconds")
     """What it may spend; nothing where it asks no software."""
     usual_kind: str = ""
@@ -208,6 +212,8 @@ BINS = Option(
 
 AUDIT_FILE = Deferred("evenhand.config.audit:audit_file")
 """Runs the audit of a configuration file; deferred, since a layer above the verbs reads files."""
+PLAN_FILE = Deferred("evenhand.config.plan:plan_file")
+"""The same for its forecast."""
 
 
 def _problem(name: str, entry: Any) -> str:
@@ -227,6 +233,7 @@ VERBS: Registry[Verb] = Registry(
     "evenhand.verbs",
     {
         "audit": "evenhand.methods.audit:AUDIT",
+        "plan": "evenhand.methods.plan:PLAN",
         "measure": "evenhand.methods.measure:MEASURE",
         "prevalence": "evenhand.methods.measure:PREVALENCE",
         "measure_log": "evenhand.methods.measure:MEASURE_LOG",

@@ -50,6 +50,7 @@ ALLOWED = {
         "methods.mine",
         "methods.compare",
     ),
+    "methods.plan": (*KERNEL, "report", "methods.audit"),
     "mitigation": (*KERNEL, "report", "methods.compare"),
     "study": (*KERNEL, "report", "methods.compare", "mitigation"),
     "datasets": ("runtime",),

@@ -160,6 +160,16 @@ def _replayed(name: str, *, suite: bool) -> Evidence:
         return eh.replay(Path(folder, "found.json"), lend, LOANS)
 
 
+def _plan_of_log() -> Evidence:
+    with TemporaryDirectory() as folder:
+        people().to_csv(Path(folder, "people.csv"), index=False)
+        config = Path(folder, "evenhand.toml")
+        config.write_text(
+            '[log]\nfrom = "people.csv"\noutcome = "granted"\nover = ["race"]\n'
+        )
+        return eh.plan(config)
+
+
 def _tuned() -> Evidence:
     frame = people()
     numbers = frame[["sex", "age", "income"]].assign(sex=(frame["sex"] == "M").astype(int))
@@ -225,6 +235,8 @@ MAKERS: dict[str, Callable[[], Evidence]] = {
     "measure_log": lambda: eh.measure_log(
         people(), outcome="granted", over=["sex"], limit=0.1, least_ratio=0.8
     ),
+    "plan": lambda: eh.plan(lend, LOANS, data=inputs()),
+    "plan, log": _plan_of_log,
     "subsets, causal": partial(eh.subsets, lend, LOANS, limit=0.1, **SAMPLED),
     "subsets, group": partial(
         eh.subsets, lend, LOANS, kind="group", limit=0.1, exact=False, **SAMPLED

@@ -86,6 +86,7 @@ def _of_log() -> list[Option]:
 
 RUNNERS = {
     "audit": Deferred("evenhand.cli.audit:run_audit"),
+    "plan": Deferred("evenhand.cli.plan:run"),
     "replay": Deferred("evenhand.cli.replay:run"),
     "compare": Deferred("evenhand.cli.compare:run"),
     "repair": Deferred("evenhand.cli.repair:run"),
@@ -112,6 +113,7 @@ MORE = {
         N_JOBS,
         Option("quiet", FLAG, "print what does not pass, and nothing else", default=False),
     ),
+    "plan": Options.of(CONFIG, *SPENT_EACH, SEED, JSON),
     "replay": Options.of(
         Option(
             "file",

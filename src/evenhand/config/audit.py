@@ -88,7 +88,7 @@ def plans_of(config: Config, given: Mapping[str, Any]) -> list[CheckPlan]:
     Jobs come in the order of the file. A file without checks has the usual ones.
     """
     if not config.table.get("checks"):
-        config = _with_checks(config, _usual_checks(config))
+        config = with_checks(config, _usual_checks(config))
     jobs = dict.fromkeys(check.job for check in checks_of(config))
     plans: list[CheckPlan] = []
     for job in jobs:
@@ -101,7 +101,8 @@ def plans_of(config: Config, given: Mapping[str, Any]) -> list[CheckPlan]:
     return plans
 
 
-def _with_checks(config: Config, checks: list[Any]) -> Config:
+def with_checks(config: Config, checks: list[Any]) -> Config:
+    """Return a configuration with other checks."""
     return replace(config, table={**config.table, "checks": checks})
 
 
@@ -192,7 +193,7 @@ def audit_file(
         )
     config = Config.load(path)
     if checks is not None:
-        config = _with_checks(config, [_table(check) for check in checks])
+        config = with_checks(config, [_table(check) for check in checks])
     given = {}
     for key in ("queries", "seconds", "findings"):
         value = getattr(budget, key)

@@ -106,9 +106,9 @@ def _drawn(
 ) -> Score:
     """Answer by drawing; where that takes as many inputs as there are, by asking each of them."""
     inputs = math.inf
-    if _may_enumerate(terms):
+    if may_enumerate(terms):
         inputs = part_size(question.space, question.names, question.view.subject.unread)
-    bounded = replace(terms, enough=_enough(question, terms, inputs))
+    bounded = replace(terms, enough=enough(question, terms, inputs))
     score = question.sampled(bounded, meter, workers, keep=keep)
     if score.stop is not StopReason.TOO_CLOSE or inputs > meter.left:
         return score
@@ -119,7 +119,7 @@ def _drawn(
     return question.exhausted(terms, meter)
 
 
-def _enough(question: Question, terms: Terms, inputs: int | float) -> float:
+def enough(question: Question, terms: Terms, inputs: int | float) -> float:
     """Return how many inputs are worth drawing; more than there are never are."""
     if question.view.subject.adapter.expensive or terms.limit is None:
         return inputs
@@ -127,7 +127,7 @@ def _enough(question: Question, terms: Terms, inputs: int | float) -> float:
     return min(inputs, ENOUGH)
 
 
-def _may_enumerate(terms: Terms) -> bool:
+def may_enumerate(terms: Terms) -> bool:
     """Return whether every input there is may be asked instead of some that are drawn."""
     if not isinstance(terms.sampler, Uniform):
         return False
@@ -146,18 +146,25 @@ def _whole(question: Question, terms: Terms, meter: Meter, *, keep: bool) -> Sco
                 " exact"
             )
         return None
-    if terms.exact:
-        return _enumerated(question, terms, meter, MOST_ASSIGNMENTS, keep=keep)
-    if not _may_enumerate(terms):
+    inputs = listed(question, terms, meter.left)
+    if inputs is None:
         return None
+    most = MOST_ASSIGNMENTS if terms.exact else int(inputs)
+    return _enumerated(question, terms, meter, most, keep=keep)
+
+
+def listed(question: Question, terms: Terms, left: float) -> int | float | None:
+    """Return how many inputs there are, where every one of them is asked; None where some are."""
+    if not terms.exact and not may_enumerate(terms):
+        return None
+    inputs = part_size(question.space, question.names, question.view.subject.unread)
+    if terms.exact:
+        return inputs
     if question.view.subject.adapter.expensive:
         small = question.fewest(terms)
     else:
         small = SMALL
-    inputs = part_size(question.space, question.names, question.view.subject.unread)
-    if inputs > min(small, meter.left):
-        return None
-    return _enumerated(question, terms, meter, small, keep=keep)
+    return inputs if inputs <= min(small, left) else None
 
 
 def _enumerated(
@@ -191,6 +198,14 @@ def _all_rows(
             "twins = 'rows' compares given rows with each other, all of them; leave out exact ="
             " False"
         )
+    cost = rows_cost(question, terms, sampler)
+    if cost is None:
+        return None
+    return _rows(question, terms, meter, sampler, cost, keep=keep)
+
+
+def rows_cost(question: Question, terms: Terms, sampler: Rows) -> int | None:
+    """Return how many inputs it takes to ask all given rows; None where it is better to draw."""
     cost = len(sampler.points(question.space)) * question.per_row(sampler)
     # Neither a sample nor twins among the rows can be drawn from.
     must_be_all = sampler.twins == "rows" or sampler.sample_of is not None
@@ -199,9 +214,7 @@ def _all_rows(
     else:
         most = MOST_ROWS
     may_be_all = terms.exact is None and terms.interval is None and cost <= most
-    if must_be_all or terms.exact or may_be_all:
-        return _rows(question, terms, meter, sampler, cost, keep=keep)
-    return None
+    return cost if must_be_all or terms.exact or may_be_all else None
 
 
 def _rows(

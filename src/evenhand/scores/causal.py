@@ -18,13 +18,12 @@ from evenhand.runtime.errors import UsageError
 from evenhand.scores.chance.watch import held_back
 from evenhand.scores.enumeration import AT_ONCE, EXHAUSTIBLE, SMALL, whole
 from evenhand.scores.enumeration import causal as exact_causal
+from evenhand.scores.planning.plans import causal_plan
 from evenhand.scores.question import Question, Score, rate_evidence, tests_of
 from evenhand.scores.sampling_loop import CASES, sample
 from evenhand.scores.twins import ROWS, Causal, twins_of
 from evenhand.statistics import intervals
 from evenhand.statistics.estimate import Estimate, StopReason
-from evenhand.statistics.sequential import confidence_sequences
-from evenhand.statistics.sequential.stopping import Plan
 from evenhand.subject.answers_seen import AnswersSeen, different
 
 if TYPE_CHECKING:
@@ -37,6 +36,7 @@ if TYPE_CHECKING:
     from evenhand.scores.question import Terms
     from evenhand.scores.test_suite import Tests
     from evenhand.space.feature import Points
+    from evenhand.statistics.sequential.stopping import Plan
 
 
 @dataclass(frozen=True)
@@ -218,6 +218,21 @@ class CausalQuestion(Question):
         draws = next(n for n in plan.looks(SMALL) if plan.judge(0, n, last=n == SMALL).stop)
         return draws * self.cost
 
+    def expected(self, terms: Terms, score: float, most: int | None) -> float | None:
+        """Return how many inputs drawing takes on average where the score is so."""
+        from evenhand.scores.planning.runs import rate_runs  # imported where it is used
+
+        return rate_runs(self._plan(terms), score, most).mean_draws * self.cost
+
+    def most(self, terms: Terms) -> int | None:
+        """Return the most inputs that drawing ever takes; None where no number is known."""
+        from evenhand.scores.planning.questions import (
+            most_draws,  # imported where it is used
+        )
+
+        draws = most_draws(self._plan(terms))
+        return None if draws is None else draws * self.cost
+
     def exhausted(self, terms: Terms, meter: Meter) -> Score:
         """Answer from every input there is, some at a time, where they are too many to list."""
         if self.census is None:
@@ -243,22 +258,14 @@ class CausalQuestion(Question):
 
     def _plan(self, terms: Terms) -> Plan:
         """Return when to stop: as soon as it is decided, or where answers are cheap, precise."""
-        expensive = self.view.subject.adapter.expensive
         interval = self._interval(terms)
-        margins = terms.margins(expensive=expensive)
-        size = self._size(terms, interval)
-        # With a limit of 0 only every input there is can pass, so that no margin ends it.
-        only_all = terms.limit == 0 and size is not None and size * self.cost <= SMALL
-        return Plan(
-            terms.share,
-            None if only_all else margins.wanted,
-            terms.limit,
-            interval,
-            terms.sampler.population(self.space),
-            size,
-            precise=not expensive and interval in (None, "exact", "anytime"),
-            finest=None if size is not None else margins.finest,
-            sampling_threshold=terms.sampling_threshold,
+        return causal_plan(
+            terms,
+            expensive=self.view.subject.adapter.expensive,
+            variants=self.cost,
+            interval=interval,
+            population=terms.sampler.population(self.space),
+            size=self._size(terms, interval),
         )
 
     def _size(self, terms: Terms, interval: str | None) -> int | None:

@@ -206,6 +206,17 @@ class Question(ABC):
     def fewest(self, terms: Terms) -> int:
         """Return the fewest inputs that drawing takes: those of software that treats all alike."""
 
+    def expected(self, terms: Terms, score: float, most: int | None) -> float | None:
+        """Return how many inputs drawing takes on average where the score is so.
+
+        `most` is how many draws there may be. None stands for a question that is not foreseen.
+        """
+        return None
+
+    def most(self, terms: Terms) -> int | None:
+        """Return the most inputs that drawing ever takes; None where no number is known."""
+        return None
+
     @abstractmethod
     def exhausted(self, terms: Terms, meter: Meter) -> Score:
         """Answer from every input there is, some at a time, where they are too many to list."""

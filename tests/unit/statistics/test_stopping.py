@@ -11,7 +11,7 @@ from evenhand.runtime.errors import UsageError
 from evenhand.statistics import intervals
 from evenhand.statistics.estimate import StopReason, Verdict
 from evenhand.statistics.sequential.group_stopping import SpreadPlan
-from evenhand.statistics.sequential.stopping import Plan, calibration, look_sizes, needed
+from evenhand.statistics.sequential.stopping import Plan, calibration, look_sizes
 from tests.support.helpers import examples
 
 PLANS = [
@@ -223,22 +223,6 @@ def first_stop_one_at_a_time(plan, hits, looks):
 def test_a_run_that_does_not_stop_has_as_many_looks_as_there_are():
     plan = Plan(0.95, 0.1, 0.2)
     assert int(plan.first_stop([1, 2], [16, 17])) == 2
-
-
-def test_needed_answers_how_many():
-    of_any_rate = needed(0.95, 0.05)
-    assert of_any_rate > needed(0.95, 0.05, 0.1) > needed(0.95, 0.05, 0.0)
-    assert needed(0.95, 0.01) == pytest.approx(25 * of_any_rate, rel=0.1)
-    assert needed(0.95, 0.01, 0.5, limit=0.1) < 30
-    enough = Plan().judge(0, needed(p=0.0))
-    assert enough.stop is StopReason.MARGIN
-
-
-def test_needed_refuses_impossible_rates_and_margins():
-    with pytest.raises(UsageError):
-        needed(p=1.5)
-    with pytest.raises(UsageError):
-        needed(margin=0)
 
 
 SPREADS = [

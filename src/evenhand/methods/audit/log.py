@@ -151,6 +151,17 @@ class LogPlan(CheckPlan):
     ) -> Evidence:
         """Run the check, as the verb of its name would."""
         log: DecisionLog = subject
+        settings = self.settings_for(log)
+        try:
+            found: Evidence = VERBS[self.job].function(log.frame, **settings, seed=seed)
+        except DataError as error:
+            if not log.file:
+                raise
+            raise DataError(f"{log.file}: {error}") from error
+        return found
+
+    def settings_for(self, log: DecisionLog) -> dict[str, Any]:
+        """Return what the verb is told of the decisions, and of the check."""
         with_truth = any(key in self.settings for key in ("metric", "score", "truth"))
         described = log.settings(self.job, with_truth=with_truth)
         if self.settings.get("kind") == "causal":
@@ -159,13 +170,7 @@ class LogPlan(CheckPlan):
         if "bins" in settings and "bins" not in self.settings:
             compared = columns_of_sets(self.settings["over"])
             settings["bins"] = _only(log.bins, compared)
-        try:
-            found: Evidence = VERBS[self.job].function(log.frame, **settings, seed=seed)
-        except DataError as error:
-            if not log.file:
-                raise
-            raise DataError(f"{log.file}: {error}") from error
-        return found
+        return settings
 
 
 def _only(bins: Mapping[str, Any], columns: Sequence[str]) -> dict[str, Any]:

@@ -77,6 +77,7 @@ IMPACT = Verb(
         given=("frame", "outcome", "positive", "seed"),
     ),
     run=Deferred("evenhand.methods.impact.check:impact"),
+    forecast=Deferred("evenhand.methods.impact.forecast:forecast"),
     text=Deferred("evenhand.methods.impact.text:lines"),
     plot=Deferred("evenhand.methods.impact.plot:display_of"),
     section=Deferred("evenhand.methods.impact.section:section"),

@@ -50,7 +50,7 @@ def impact(
     frame, gaps = _without_gaps(real.rows, subject)
     notes = [*real.notes, *gaps]
     if over is None:
-        over, left_out = _columns_with_few_values(subject.space, frame)
+        over, left_out = columns_with_few_values(subject.space, frame)
         notes += [_too_many_values(name) for name in left_out]
     if not over:
         message = messages.NO_COLUMN_WITH_FEW_VALUES.format(
@@ -147,7 +147,7 @@ def _too_many_values(name: str) -> str:
     return messages.TOO_MANY_VALUES.format(name=name, most=MOST_LEVELS)
 
 
-def _columns_with_few_values(
+def columns_with_few_values(
     space: Space,
     frame: pd.DataFrame,
 ) -> tuple[list[tuple[str, ...]], list[str]]:

@@ -81,6 +81,7 @@ MEASURE = Verb(
         given=(*RUN, "keep_tests"),
     ),
     run=Deferred("evenhand.methods.measure.check:measure"),
+    forecast=Deferred("evenhand.methods.measure.forecast:measure"),
     text=Deferred("evenhand.methods.measure.text:lines"),
     section=_SECTION,
     frame=_FRAME,
@@ -134,6 +135,7 @@ PREVALENCE = Verb(
         given=ASK,
     ),
     run=Deferred("evenhand.methods.measure.check:prevalence"),
+    forecast=Deferred("evenhand.methods.measure.forecast:prevalence"),
     rule=(
         "A share of all inputs is treated differently",
         (
@@ -194,6 +196,7 @@ MEASURE_LOG = Verb(
         given=("frame", "outcome", "over", "positive", "seed"),
     ),
     text=Deferred("evenhand.methods.measure.text:lines_of_records"),
+    forecast=Deferred("evenhand.methods.measure.forecast:recorded"),
     section=_SECTION,
     frame=_FRAME,
     group_tables=_GROUP_TABLES,

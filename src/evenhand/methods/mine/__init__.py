@@ -125,6 +125,7 @@ MINE = Verb(
         given=ASK,
     ),
     run=Deferred("evenhand.methods.mine.check:mine"),
+    forecast=Deferred("evenhand.methods.mine.planning.forecast:forecast"),
     text=Deferred("evenhand.methods.mine.text:lines"),
     plot=_PLOT,
     section=_SECTION,
@@ -150,6 +151,7 @@ MINE_LOG = Verb(
     ),
     definition=_DEFINITION,
     function=Deferred("evenhand.methods.mine.recorded:mine_log"),
+    forecast=Deferred("evenhand.methods.mine.planning.forecast:recorded"),
     options=Options.of(
         *_FORMING,
         _LIMIT,

@@ -428,3 +428,6 @@ COLUMN_THEIR_RATE = "their rate"
 COLUMN_THEIR_MEAN = "their mean"
 COLUMN_RULES_IN_IT = "rules in it"
 COLUMN_CHANGED_WITH_IT = "changed with it"
+
+ALL_SUBGROUPS = "{number} rule sets together"
+SUBGROUP_OF_SHARE = "a rule set that covers {share} of the rows"

@@ -45,6 +45,7 @@ SEARCH = Verb(
         given=ASK,
     ),
     run=Deferred("evenhand.methods.search.check:search"),
+    forecast=Deferred("evenhand.methods.search.forecast:forecast"),
     text=Deferred("evenhand.methods.search.text:lines"),
     plot=Deferred("evenhand.methods.search.plot:display_of"),
     section=Deferred("evenhand.methods.search.section:section"),

@@ -154,7 +154,7 @@ def search(
     if prefer is None:
         prefer = "many" if realism is None else "realistic"
     check_prefer(prefer, start_rows)
-    allowed, exhausts = _bounded(budget, expensive=tested.adapter.expensive)
+    allowed, exhausts = bounded(budget, expensive=tested.adapter.expensive)
     terms = SearchTerms(
         strategy=chosen,
         prefer=prefer,
@@ -266,7 +266,7 @@ def _checked_limit(limit: int | None) -> int | None:
     return int(limit)
 
 
-def _bounded(budget: Budget | None, *, expensive: bool) -> tuple[Budget, bool]:
+def bounded(budget: Budget | None, *, expensive: bool) -> tuple[Budget, bool]:
     """Return a budget that ends: not to find anything is no reason to look forever.
 
     A budget that nobody gave, of software that is cheap to ask, may be exceeded where only every

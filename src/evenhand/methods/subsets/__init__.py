@@ -31,6 +31,7 @@ SUBSETS = Verb(
         given=(*RUN, "known", "keep_tests"),
     ),
     run=Deferred("evenhand.methods.subsets.check:subsets"),
+    forecast=Deferred("evenhand.methods.subsets.forecast:forecast"),
     text=Deferred("evenhand.methods.subsets.text:lines"),
     plot=Deferred("evenhand.methods.subsets.plot:display_of"),
     section=Deferred("evenhand.methods.subsets.section:section"),

@@ -193,6 +193,17 @@ class Watch:
         return np.asarray(second[output]) if output else second
 
 
+def pairs_after(asked: int, *, few: bool) -> int:
+    """Return how many inputs are asked twice after a run of so many that has no hits.
+
+    >>> pairs_after(5_000, few=True), pairs_after(1_200, few=False), pairs_after(900, few=False)
+    (156, 300, 0)
+    """
+    if few:
+        return asked // (2 * EVERY)
+    return int(min(1.5 * max(asked - LONG, 0), _MOST_AFTER))
+
+
 def look_after(
     draws: Draws, twice: AskedTwice, meter: Meter, asked: int, *, expensive: bool
 ) -> None:
@@ -200,10 +211,8 @@ def look_after(
 
     What that takes counts as spent.
     """
-    if expensive or meter.budget.queries is not None:
-        pairs = min(asked // (2 * EVERY), int(min(meter.left, asked) // 2))
-    else:
-        pairs = min(2 * max(asked - LONG, 0), _MOST_AFTER)
+    few = expensive or meter.budget.queries is not None
+    pairs = int(min(pairs_after(asked, few=few), meter.left // 2))
     if pairs:
         points = draws.take(CHECKED, CHECKED + pairs)
         twice.ask(points)

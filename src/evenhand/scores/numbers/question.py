@@ -69,6 +69,16 @@ class NumberQuestion(GroupQuestion):
         assurance = Assurance(1.0, population=population, exact=True)
         return self._of_points(terms, points, None, assurance, meter, keep=keep)
 
+    def expected(self, terms: Terms, score: float, most: int | None) -> float | None:
+        """Return None: how far numbers spread is not known before they are asked."""
+        return None
+
+    def most(self, terms: Terms) -> int | None:
+        """Return the most inputs that drawing ever takes: those of the last look."""
+        first = FIRST_EXPENSIVE if self.view.subject.adapter.expensive else FIRST
+        growth = math.prod([GROWTH] * (LOOKS - 1))
+        return first * growth * self.cost
+
     def tallied(
         self, terms: Terms, points: Points, sampler: Rows, meter: Meter, *, keep: bool
     ) -> Score:

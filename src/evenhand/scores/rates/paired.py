@@ -17,7 +17,7 @@ from evenhand.population.samplers import Draws, Within
 from evenhand.scores.rates.groups import TRIED, moved
 from evenhand.scores.sampling_loop import Counted
 from evenhand.scores.twins import ROWS
-from evenhand.statistics.sequential.paired_groups import DRAWS, WINS, most_apart
+from evenhand.statistics.sequential.paired_groups import DRAWS, counts_of_pair, most_apart
 from evenhand.subject.answers_seen import first_answers
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ class PairedCount:
         """
         if not self.subject.adapter.expensive or len(self.members) == 2:
             return self
-        return replace(self, asked=worth_asking(self.plan, hits))
+        return replace(self, asked=tuple(worth_asking(self.plan, hits).tolist()))
 
     def __call__(self, bounds: tuple[int, int]) -> Counted:
         """Return for each draw and group whether the outcome is favourable, or how favourable."""
@@ -183,20 +183,27 @@ class PairedCount:
         return self._in_group(self.people.take(0, draws), number, 0, draws)
 
 
-def worth_asking(plan: PairedPlan, counts: Floats) -> tuple[bool, ...]:
-    """Return which groups are worth asking about the next people.
+def worth_asking(plan: PairedPlan, counts: Floats) -> NDArray[np.bool_]:
+    """Return which groups are worth asking about the next people, of one run or of many.
 
     A group is not if it is known to differ from each other one by less than the limit. While the
     extremes seem to differ by more than the limit, only they are: one such pair decides.
     """
-    is_open = np.asarray(~plan.alike(counts).all(axis=1))
-    better, worse = most_apart(counts)
-    draws = float(counts[DRAWS, better, worse])
-    net = float(counts[WINS, better, worse] - counts[WINS, worse, better])
-    over = plan.limit is not None and net >= plan.limit * draws
-    if over and float(counts[DRAWS].min()) >= FOCUS_AFTER:
-        is_open = np.zeros(len(is_open), dtype=np.bool_)
-        is_open[[better, worse]] = True
-    if not is_open.any():
-        is_open[:] = True
-    return tuple(is_open.tolist())
+    is_open = ~plan.alike(counts).all(axis=-1)
+    if plan.limit is not None:
+        better, worse = most_apart(counts)
+        number = np.arange(plan.groups)
+        extreme = (number == better[..., None]) | (number == worse[..., None])
+        enough = counts[..., DRAWS, :, :].min(axis=(-2, -1)) >= FOCUS_AFTER
+        focuses = enough & _over(plan.limit, counts, better, worse)
+        is_open = np.where(focuses[..., None], extreme, is_open)
+    none_open = ~is_open.any(axis=-1, keepdims=True)
+    return np.asarray(is_open | none_open)
+
+
+def _over(
+    limit: float, counts: Floats, better: NDArray[np.intp], worse: NDArray[np.intp]
+) -> NDArray[np.bool_]:
+    """Return whether a pair of groups seems to differ by the limit or more."""
+    ups, downs, draws = counts_of_pair(counts, better, worse)
+    return np.asarray(ups - downs >= limit * draws)

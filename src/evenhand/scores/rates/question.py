@@ -16,6 +16,7 @@ from evenhand.runtime import number_text
 from evenhand.runtime.errors import UsageError, clip
 from evenhand.scores.enumeration import SMALL, parts
 from evenhand.scores.groups import Groups
+from evenhand.scores.planning.plans import group_plan
 from evenhand.scores.question import Question, Score, spread_evidence, tests_of
 from evenhand.scores.rates.groups import (
     TRIED,
@@ -28,9 +29,7 @@ from evenhand.scores.rates.groups import (
 from evenhand.scores.rates.paired import PairedCount
 from evenhand.scores.sampling_loop import sample
 from evenhand.statistics.estimate import StopReason
-from evenhand.statistics.sequential.group_stopping import SpreadPlan
 from evenhand.statistics.sequential.paired_groups import DRAWS, WINS, PairedPlan
-from evenhand.statistics.sequential.paired_groups import MOST_GROUPS as MOST_PAIRED
 from evenhand.statistics.sequential.stopping import FIRST_LOOK, Plan
 from evenhand.subject.answers_seen import AnswersSeen, different
 
@@ -48,6 +47,7 @@ if TYPE_CHECKING:
     from evenhand.scores.test_suite import Tests
     from evenhand.space.feature import Points
     from evenhand.statistics.estimate import Estimate
+    from evenhand.statistics.sequential.group_stopping import SpreadPlan
 
 
 @dataclass(frozen=True)
@@ -200,21 +200,13 @@ class GroupQuestion(Question):
 
     def _plan(self, terms: Terms, members: int) -> SpreadPlan | PairedPlan:
         """Return when to stop; groups are asked about the same people where that is fair."""
-        expensive = self.view.subject.adapter.expensive
-        margins = terms.margins(expensive=expensive)
-        interval = terms.interval if self.view.counts or terms.interval else "anytime"
-        separate = terms.sampler.separate(self.space, self.names)
-        pairs = separate and terms.interval in (None, "anytime") and members <= MOST_PAIRED
-        kind = PairedPlan if pairs else SpreadPlan
-        return kind(
-            terms.share,
-            margins.wanted,
-            terms.limit,
-            interval,
-            terms.sampler.population(self.space),
-            precise=not expensive,
-            finest=margins.finest,
+        return group_plan(
+            terms,
+            expensive=self.view.subject.adapter.expensive,
             groups=members,
+            counts=self.view.counts,
+            separate=terms.sampler.separate(self.space, self.names),
+            population=terms.sampler.population(self.space),
         )
 
     def fewest(self, terms: Terms) -> int:
@@ -231,6 +223,20 @@ class GroupQuestion(Question):
                 return n * len(members)
             before = n
         return SMALL
+
+    def expected(self, terms: Terms, score: float, most: int | None) -> float | None:
+        """Return how many inputs drawing takes on average where the score is so."""
+        # Imported where they are used.
+        from evenhand.scores.planning.runs import SPREAD_RUNS, group_runs
+
+        members = inhabited(self.groups, terms.sampler.empty(self.groups))
+        plan = self._plan(terms, len(members))
+        expensive = self.view.subject.adapter.expensive
+        # A forecast need not be as precise as what `needed` says.
+        runs = group_runs(
+            plan, score, base=0.5, expensive=expensive, most=most, runs=SPREAD_RUNS
+        )
+        return runs.mean_inputs
 
     def exhausted(self, terms: Terms, meter: Meter) -> Score:
         """Answer from every input there is, some at a time, where they are too many to list."""

@@ -29,10 +29,17 @@ from evenhand.statistics.sequential.limit_tests import log_e_above, log_e_below
 from evenhand.statistics.sequential.stopping import DECIDE_SHARE, SLACK, Plan
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import ArrayLike, NDArray
 
     from evenhand.statistics.intervals import Floats, Limits
     from evenhand.statistics.sequential.stopping import Flags
+
+    Counted3 = tuple[Floats, Floats, Floats]
+    """Ups, downs and draws."""
+    Positions = NDArray[np.intp]
+    Test = Callable[..., Floats]
 
 MATRICES = 4
 """How many matrices hold what was counted."""
@@ -42,6 +49,10 @@ FEW_DRAWS = 8
 MOST_GROUPS = 128
 """The most groups whose pairs are all looked at."""
 _HALVINGS = 24
+_MANY = 16
+"""So many counts are worth looking for the same ones among them."""
+_EXACT_BASE = 2**17
+"""Three whole numbers below this are one number without rounding."""
 _ALMOST_ONE = 1 - 1e-9
 
 
@@ -185,26 +196,14 @@ class PairedPlan(Plan):
 
     def _log_over(self, counts: Floats, bar: Floats) -> Floats:
         """Return the log of the evidence that the spread is over a bar."""
-        ups, downs, draws = _pairs(counts)
-        bets = counts[..., BETS, :, :].reshape(*counts.shape[:-3], -1)
-        evidence = np.empty(bar.shape)
-        for place in np.ndindex(bar.shape):
-            level = float(bar[place])
-            pairs = log_e_above(ups[place], draws[place], level, downs=downs[place])
-            won, lost, all_bets = bets[place][:3]
-            bet = log_e_above(won, all_bets, level, downs=lost)
-            of_all = np.logaddexp.reduce(pairs) - math.log(len(pairs))
-            evidence[place] = np.logaddexp(of_all, bet) - math.log(2)
-        return evidence
+        pairs = _evidence(log_e_above, _pairs(counts), bar)
+        of_all = np.logaddexp.reduce(pairs, axis=-1) - math.log(pairs.shape[-1])
+        of_bets = _evidence(log_e_above, _bets(counts), bar)[..., 0]
+        return np.asarray(np.logaddexp(of_all, of_bets) - math.log(2))
 
     def _is_under(self, counts: Floats, bar: Floats, error: float) -> Flags:
         """Return where the spread is shown to be under a bar: all pairs are."""
-        ups, downs, draws = _pairs(counts)
-        evidence = np.empty(ups.shape)
-        for place in np.ndindex(bar.shape):
-            evidence[place] = log_e_below(
-                ups[place], draws[place], float(bar[place]), downs=downs[place]
-            )
+        evidence = _evidence(log_e_below, _pairs(counts), bar)
         return np.asarray(evidence.min(axis=-1) >= SLACK - math.log(error))
 
     def alike(self, counts: Floats) -> NDArray[np.bool_]:
@@ -214,9 +213,10 @@ class PairedPlan(Plan):
         >>> plan.alike(plan.counted(np.tile([[1.0, 1.0], [0.0, 0.0]], (50, 1)))).all()
         np.True_
         """
-        cleared = np.asarray(counts)[CLEARED] >= SLACK - math.log(self.error_decide)
+        evidence = np.asarray(counts)[..., CLEARED, :, :]
+        cleared = evidence >= SLACK - math.log(self.error_decide)
         cleared = cleared | np.eye(self.groups, dtype=np.bool_)
-        return np.asarray(cleared & cleared.T)
+        return np.asarray(cleared & cleared.swapaxes(-1, -2))
 
     def counted(self, amounts: Floats, before: Floats | None = None) -> Floats:
         """Return what was counted, with the next draws added to what there was before.
@@ -229,25 +229,37 @@ class PairedPlan(Plan):
         before
             What was counted before.
         """
-        counts = np.zeros((MATRICES, self.groups, self.groups))
-        if before is not None:
-            counts[:] = before
-        new = pair_counts(amounts)
-        one, other = most_apart(counts)
+        if before is None:
+            before = self.nothing
+        return self.added(pair_counts(amounts), before)
+
+    @property
+    def nothing(self) -> Floats:
+        """What is counted before the first draw."""
+        return np.zeros((MATRICES, self.groups, self.groups))
+
+    def added(self, new: Floats, before: Floats) -> Floats:
+        """Return the same for `pair_counts` of the next draws, of one run or of many.
+
+        >>> plan = PairedPlan(limit=0.1, groups=2)
+        >>> new = np.zeros((3, 2, 2, 2))
+        >>> plan.added(new, np.stack([plan.nothing] * 3)).shape
+        (3, 4, 2, 2)
+        """
+        counts = before.copy()
+        pair = most_apart(before)
+        bets = counts_of_pair(new, *pair)
         # Nothing is bet before any pair looks apart.
-        if counts[WINS, one, other] > counts[WINS, other, one]:
-            counts[BETS].flat[:3] += (
-                new[WINS, one, other],
-                new[WINS, other, one],
-                new[DRAWS, one, other],
-            )
-        counts[[WINS, DRAWS]] += new
+        won, lost, _ = counts_of_pair(before, *pair)
+        flat = counts[..., BETS, :, :].reshape(*counts.shape[:-3], -1)
+        flat[..., :3] += np.stack(bets, axis=-1) * (won > lost)[..., None]
+        counts[..., BETS, :, :] = flat.reshape(counts[..., BETS, :, :].shape)
+        counts[..., [WINS, DRAWS], :, :] += new
         if self.limit is not None and 0 < self.limit < 1:
             rows, columns = _places(self.groups)
-            ups, downs, draws = _pairs(counts)
-            evidence = log_e_below(ups, draws, self.limit, downs=downs)
-            most = np.maximum(counts[CLEARED, rows, columns], evidence)
-            counts[CLEARED, rows, columns] = most
+            evidence = _tested(log_e_below, _pairs(counts), self.limit)
+            most = np.maximum(counts[..., CLEARED, rows, columns], evidence)
+            counts[..., CLEARED, rows, columns] = most
         return counts
 
 
@@ -274,7 +286,7 @@ def _places(groups: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     return one, other
 
 
-def _pairs(counts: Floats) -> tuple[Floats, Floats, Floats]:
+def _pairs(counts: Floats) -> Counted3:
     """Return ups, downs and draws of all ordered pairs, on the last axis."""
     one, other = _places(counts.shape[-1])
     wins = counts[..., WINS, :, :]
@@ -282,21 +294,70 @@ def _pairs(counts: Floats) -> tuple[Floats, Floats, Floats]:
     return wins[..., one, other], wins[..., other, one], draws[..., one, other]
 
 
-def most_apart(counts: Floats) -> tuple[int, int]:
-    """Return the pair of groups that looks most apart, the better one first.
+def _bets(counts: Floats) -> Counted3:
+    """Return the draws on which the pair that looked most apart was bet, as those of one pair."""
+    flat = counts[..., BETS, :, :].reshape(*counts.shape[:-3], -1)
+    return flat[..., :1], flat[..., 1:2], flat[..., 2:3]
+
+
+def counts_of_pair(counts: Floats, one: Positions, other: Positions) -> Counted3:
+    """Return ups, downs and draws of one pair of each run."""
+    wins = counts[..., WINS, :, :]
+    return (
+        _taken(wins, one, other),
+        _taken(wins, other, one),
+        _taken(counts[..., DRAWS, :, :], one, other),
+    )
+
+
+def _taken(matrices: Floats, rows: Positions, columns: Positions) -> Floats:
+    """Return one element of each matrix."""
+    flat = matrices.reshape(*matrices.shape[:-2], -1)
+    place = rows * matrices.shape[-1] + columns
+    return np.take_along_axis(flat, place[..., None], axis=-1)[..., 0]
+
+
+def most_apart(counts: Floats) -> tuple[Positions, Positions]:
+    """Return the pair of groups that looks most apart, the better one first, of each run.
 
     Pairs that were asked together a few times only count for less, and of pairs that look alike the
     outermost is taken: the ends of a range differ most.
     """
-    wins = counts[WINS]
-    net = wins - wins.T
-    draws = counts[DRAWS] + FEW_DRAWS
-    apart = net / draws
-    np.fill_diagonal(apart, -np.inf)
-    number = np.arange(len(wins))
-    distance = np.abs(number[:, None] - number)
-    nearest_first = -distance.ravel()
-    most_first = -apart.ravel()
-    order = np.lexsort((nearest_first, most_first))
-    better, worse = np.unravel_index(order[0], apart.shape)
-    return int(better), int(worse)
+    wins = counts[..., WINS, :, :]
+    net = wins - wins.swapaxes(-1, -2)
+    apart = net / (counts[..., DRAWS, :, :] + FEW_DRAWS)
+    groups = apart.shape[-1]
+    number = np.arange(groups)
+    apart[..., number, number] = -np.inf
+    distance = np.abs(number[:, None] - number[None, :])
+    most = apart.max(axis=(-2, -1), keepdims=True)
+    outermost = np.where(apart == most, distance, -1)
+    place = outermost.reshape(*outermost.shape[:-2], -1).argmax(axis=-1)
+    better, worse = np.divmod(place, groups)
+    return np.asarray(better), np.asarray(worse)
+
+
+def _evidence(test: Test, counts: Counted3, bar: Floats) -> Floats:
+    """Return the evidence of ups, downs and draws, of runs with a bar each.
+
+    Runs that are tested against the same bar are tested at once.
+    """
+    evidence = np.empty(counts[0].shape)
+    for value in np.unique(bar):
+        same = bar == value
+        ups, downs, draws = (count[same] for count in counts)
+        evidence[same] = _tested(test, (ups, downs, draws), float(value))
+    return evidence
+
+
+def _tested(test: Test, counts: Counted3, bar: float) -> Floats:
+    """Return the evidence of ups, downs and draws; the same counts are tested once."""
+    ups, downs, draws = counts
+    base = float(draws.max(initial=0.0)) + 1
+    is_whole = all(np.array_equal(count, np.floor(count)) for count in counts)
+    if ups.size < _MANY or not is_whole or base > _EXACT_BASE:
+        return test(ups, draws, bar, downs=downs)
+    code = (ups * base + downs) * base + draws
+    _, first, place = np.unique(code, return_index=True, return_inverse=True)
+    once = test(ups.ravel()[first], draws.ravel()[first], bar, downs=downs.ravel()[first])
+    return np.asarray(once[place].reshape(ups.shape))

@@ -1,0 +1,1 @@
+"""What mining is going to take, before it is run."""

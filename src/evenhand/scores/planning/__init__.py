@@ -1,0 +1,1 @@
+"""How long sampling goes on: the plans of questions, and what they are expected to take."""
