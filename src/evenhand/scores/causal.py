@@ -24,6 +24,7 @@ from evenhand.scores.sampling_loop import CASES, sample
 from evenhand.scores.twins import ROWS, Causal, twins_of
 from evenhand.statistics import intervals
 from evenhand.statistics.estimate import Estimate, StopReason
+from evenhand.statistics.sequential import confidence_sequences
 from evenhand.subject.answers_seen import AnswersSeen, different
 
 if TYPE_CHECKING:

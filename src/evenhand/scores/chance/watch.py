@@ -197,11 +197,11 @@ def pairs_after(asked: int, *, few: bool) -> int:
     """Return how many inputs are asked twice after a run of so many that has no hits.
 
     >>> pairs_after(5_000, few=True), pairs_after(1_200, few=False), pairs_after(900, few=False)
-    (156, 300, 0)
+    (156, 400, 0)
     """
     if few:
         return asked // (2 * EVERY)
-    return int(min(1.5 * max(asked - LONG, 0), _MOST_AFTER))
+    return min(2 * max(asked - LONG, 0), _MOST_AFTER)
 
 
 def look_after(
