@@ -53,7 +53,7 @@ queries = 300
     return config
 
 
-def test_a_program_is_run_no_more_often_than_is_said(program, capsys):
+def test_a_program_is_run_no_more_often_than_foreseen(program, capsys):
     assert main(["plan", "--json", "plan.json"]) == 0
     out = capsys.readouterr().out
     assert "32 inputs were asked to measure the speed" in out

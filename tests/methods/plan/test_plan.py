@@ -223,9 +223,7 @@ LOG_CHECKS: list[tuple[str, Any]] = [
 @pytest.mark.parametrize(
     ("check", "run"), LOG_CHECKS, ids=["measure_log", "impact", "mine_log"]
 )
-def test_a_difference_of_that_size_is_seen_with_the_power_that_is_said(
-    tmp_path, check, run
-):
+def test_a_difference_of_that_size_is_seen_with_the_power_foreseen(tmp_path, check, run):
     rng = np.random.default_rng(5)
     seen = detectable(loans(3_000, rng), tmp_path, check)
     assert seen["n"] == 300

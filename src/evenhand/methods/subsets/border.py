@@ -16,7 +16,7 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from evenhand.methods.subsets.arrays import Flags
+    from evenhand.methods.subsets.evaluators.arrays import Flags
     from evenhand.methods.subsets.lattice import Lattice
     from evenhand.statistics.intervals import Floats
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from evenhand.methods.subsets.subsets import VARIANTS
 from evenhand.population.samplers import Uniform, checked_sampler, is_rows
-from evenhand.scores.enumeration import SMALL, SMALL_EXPENSIVE, part_size
+from evenhand.scores.enumeration import SMALL, part_size
 from evenhand.scores.planning.forecast import Forecast, Ground, Scenario, Way, within
 from evenhand.scores.planning.plans import causal_plan
 from evenhand.scores.planning.runs import rate_runs
@@ -53,6 +53,10 @@ def forecast(
     cost = _variants(space, names, variants)
     plan = causal_plan(terms, expensive=True, variants=cost)
     none_at_all = round(rate_runs(plan, 0.0).mean_draws * cost) + twice
+    inputs = part_size(space, names, ground.subject.unread)
+    if exact is None and isinstance(sampler, Uniform) and inputs <= none_at_all:
+        every = int(inputs) + twice
+        return within([Forecast(about, Way.ENUMERATED, every, every)], ground.left)
     cleared = Scenario(0.0, none_at_all)
     parts = [Forecast(about, Way.DRAWN, none_at_all, None, (cleared,))]
     return within(parts, ground.left)
@@ -70,9 +74,11 @@ def _listed(
     """Return how many inputs there are, where all of them are asked."""
     if not isinstance(sampler, Uniform) or exact is False:
         return None
-    inputs = part_size(ground.subject.space, names)
-    small = SMALL_EXPENSIVE if ground.subject.adapter.expensive else SMALL
-    few = exact or inputs <= min(small, ground.left)
+    inputs = part_size(ground.subject.space, names, ground.subject.unread)
+    few = exact or inputs <= min(SMALL, ground.left)
+    if ground.subject.adapter.expensive:
+        # Whether fewer are drawn is seen from what drawing takes.
+        few = bool(exact)
     return int(inputs) if few and math.isfinite(inputs) else None
 
 

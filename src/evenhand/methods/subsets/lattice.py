@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from evenhand.methods.subsets.arrays import Flags, Known, Names
+    from evenhand.methods.subsets.evaluators.arrays import Flags, Known, Names
     from evenhand.statistics.estimate import Estimate
 
 MOST_FEATURES = 20

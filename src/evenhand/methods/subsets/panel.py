@@ -14,7 +14,7 @@ from evenhand.runtime import number_text
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from evenhand.methods.subsets.arrays import Names
+    from evenhand.methods.subsets.evaluators.arrays import Names
 
     Edge = tuple[int, int]
     Entry = Mapping[str, Any]

@@ -29,7 +29,7 @@ from evenhand.runtime.errors import clip
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from evenhand.methods.subsets.arrays import Names
+    from evenhand.methods.subsets.evaluators.arrays import Names
     from evenhand.methods.subsets.panel import Edge, Node
     from evenhand.results.result import Result
 

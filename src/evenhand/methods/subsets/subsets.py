@@ -37,7 +37,7 @@ from evenhand.subject.view import views_for
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from evenhand.methods.subsets.arrays import Names
+    from evenhand.methods.subsets.evaluators.arrays import Names
     from evenhand.population.samplers import Sampler
     from evenhand.results.evidence import Finding
     from evenhand.runtime.budget import Budget

@@ -19,8 +19,8 @@ from evenhand.statistics.estimate import StopReason
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from evenhand.methods.subsets.arrays import Names
     from evenhand.methods.subsets.decision import Judge
+    from evenhand.methods.subsets.evaluators.arrays import Names
     from evenhand.methods.subsets.lattice import Lattice
     from evenhand.results.evidence import Finding
     from evenhand.runtime.budget import Meter

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, ClassVar
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from evenhand.methods.subsets.arrays import Names
     from evenhand.methods.subsets.decision import Judge
+    from evenhand.methods.subsets.evaluators.arrays import Names
     from evenhand.methods.subsets.evaluators.kept import KeptInputs
     from evenhand.methods.subsets.lattice import Tested
     from evenhand.runtime.budget import Meter

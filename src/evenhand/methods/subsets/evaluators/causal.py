@@ -26,8 +26,8 @@ from evenhand.scores.twins import STAGE, Flips, Joined, case_of, seek, sought, s
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from evenhand.methods.subsets.arrays import Flags, Known, Names, Rows
     from evenhand.methods.subsets.decision import Judge
+    from evenhand.methods.subsets.evaluators.arrays import Flags, Known, Names, Rows
     from evenhand.methods.subsets.lattice import Tested
     from evenhand.population.samplers import Draws
     from evenhand.results.evidence import Case

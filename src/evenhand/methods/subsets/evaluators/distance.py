@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from evenhand.methods.subsets.arrays import Names, Rows
+    from evenhand.methods.subsets.evaluators.arrays import Names, Rows
     from evenhand.methods.subsets.lattice import Tested
     from evenhand.runtime.budget import Meter
     from evenhand.scores.twins import Donated

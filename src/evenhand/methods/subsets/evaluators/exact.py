@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from evenhand.methods.subsets.arrays import Names, Rows
     from evenhand.methods.subsets.decision import Judge
+    from evenhand.methods.subsets.evaluators.arrays import Names, Rows
     from evenhand.results.evidence import Case
     from evenhand.runtime.budget import Meter
     from evenhand.space.feature import Points

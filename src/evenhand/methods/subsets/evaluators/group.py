@@ -27,8 +27,8 @@ from evenhand.statistics.sequential.paired_groups import PairedPlan
 from evenhand.statistics.sequential.stopping import SLACK
 
 if TYPE_CHECKING:
-    from evenhand.methods.subsets.arrays import Names
     from evenhand.methods.subsets.decision import Judge
+    from evenhand.methods.subsets.evaluators.arrays import Names
     from evenhand.population.samplers import Draws, Sampler
     from evenhand.results.evidence import Case, Group
     from evenhand.runtime.budget import Meter

@@ -12,7 +12,7 @@ from evenhand.scores.test_suite import Tests
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from evenhand.methods.subsets.arrays import Flags, Names, Rows
+    from evenhand.methods.subsets.evaluators.arrays import Flags, Names, Rows
     from evenhand.space.feature import Points
     from evenhand.space.space import Space
     from evenhand.subject.view import View

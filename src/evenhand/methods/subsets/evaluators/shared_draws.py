@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from evenhand.methods.subsets.arrays import Flags, Names, Rows
+    from evenhand.methods.subsets.evaluators.arrays import Flags, Names, Rows
     from evenhand.population.samplers import Draws
     from evenhand.runtime.budget import Meter
     from evenhand.space.feature import Points
