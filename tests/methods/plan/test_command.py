@@ -4,14 +4,10 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import TYPE_CHECKING
 
 import pytest
 
 from evenhand.cli.main import main
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 PROGRAM = """import sys
 sex, income = sys.argv[1], int(sys.argv[2])
@@ -22,7 +18,7 @@ print("approve" if income > 50 + 20 * (sex == "F") else "deny")
 
 
 @pytest.fixture
-def program(tmp_path, monkeypatch) -> Path:
+def program(tmp_path, monkeypatch) -> Any:
     """Return a configuration of a real program, which notes each of its runs."""
     monkeypatch.chdir(tmp_path)
     tmp_path.joinpath("loan.py").write_text(PROGRAM)

@@ -149,14 +149,15 @@ def test_a_verb_without_a_forecast_is_listed_as_not_foreseen():
 
 
 def test_a_check_that_cannot_be_run_says_why_and_keeps_no_other_from_being_foreseen():
-    checks = [{"job": "measure", "over": ["agee"]}, {"job": "search"}]
+    checks: list[dict[str, Any]] = [{"job": "measure", "over": ["agee"]}, {"job": "search"}]
     found = eh.plan(lend, LOANS, checks=checks)
     assert "agee" in found.notes[0]
     assert len(found.to_frame()) == 3
 
 
 def test_wrong_options_are_refused():
-    refused(UsageError, lambda: eh.plan(lend, LOANS, chekcs=[]), "did you mean 'checks'?")
+    options: dict[str, Any] = {"chekcs": []}
+    refused(UsageError, lambda: eh.plan(lend, LOANS, **options), "did you mean 'checks'?")
 
 
 def test_software_that_fails_says_so():
@@ -183,8 +184,9 @@ def loans(
 ) -> pd.DataFrame:
     """Return decisions at a rate, of which those about a tenth of the people have another."""
     race = np.where(np.arange(rows) < rows // 10, "b", "w")
-    rate = np.where(race == "b", of_few, rate)
-    return pd.DataFrame({"race": race, "granted": (rng.random(rows) < rate).astype(int)})
+    rates = np.where(race == "b", of_few, rate)
+    granted = rng.random(rows) < rates
+    return pd.DataFrame({"race": race, "granted": granted.astype(int)})
 
 
 def detectable(frame: pd.DataFrame, folder: Any, check: str) -> dict[str, Any]:
@@ -199,7 +201,7 @@ def detectable(frame: pd.DataFrame, folder: Any, check: str) -> dict[str, Any]:
     assert found.spent.queries == 0
     (part,) = parts(found).values()
     (seen,) = part["detectable"]
-    return seen
+    return dict(seen)
 
 
 LOG_CHECKS: list[tuple[str, Any]] = [

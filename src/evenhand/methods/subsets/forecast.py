@@ -53,9 +53,9 @@ def forecast(
     cost = _variants(space, names, variants)
     plan = causal_plan(terms, expensive=True, variants=cost)
     none_at_all = round(rate_runs(plan, 0.0).mean_draws * cost) + twice
-    inputs = part_size(space, names, ground.subject.unread)
-    if exact is None and isinstance(sampler, Uniform) and inputs <= none_at_all:
-        every = int(inputs) + twice
+    size = part_size(space, names, ground.subject.unread)
+    if exact is None and isinstance(sampler, Uniform) and size <= none_at_all:
+        every = int(size) + twice
         return within([Forecast(about, Way.ENUMERATED, every, every)], ground.left)
     cleared = Scenario(0.0, none_at_all)
     parts = [Forecast(about, Way.DRAWN, none_at_all, None, (cleared,))]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from evenhand.runtime.errors import UsageError
@@ -47,7 +49,7 @@ def test_the_base_rate_matters_where_groups_have_people_of_their_own():
 
 def test_the_same_arguments_give_the_same_number():
     assert needed(p=0.03, limit=0.05) == needed(p=0.03, limit=0.05)
-    group = {"p": 0.03, "limit": 0.05, "kind": "group", "groups": 3}
+    group: dict[str, Any] = {"p": 0.03, "limit": 0.05, "kind": "group", "groups": 3}
     assert needed(**group) == needed(**group)
 
 

@@ -33,7 +33,7 @@ def expected_draws(plan: Plan, p: float) -> float:
         expected += n * law[ends].sum()
         law = np.where(ends, 0.0, law)
         if law.sum() < 1e-9:
-            return expected
+            return float(expected)
     raise AssertionError("runs went on after the last look")
 
 
