@@ -57,6 +57,7 @@ PUBLIC = [
     "mine_log",
     "mine_text",
     "needed",
+    "plan",
     "prevalence",
     "profile",
     "real",

@@ -115,17 +115,21 @@ def test_an_audit_says_what_the_verbs_say(log):
             "job": "impact",
             "least_ratio": 0.8,
             "intersections": False,
+            "level": 0.95,
         },
         {
             "job": "measure_log",
             "least_ratio": 0.8,
+            "level": 0.95,
         },
     ]
+    # Each check has a level of its own, as the verb alone, and both together hold at 90 %.
     audit = eh.audit_log(
         log,
         outcome="ok",
         over=["sex", "race"],
         checks=checks,
+        level=0.9,
     )
     alone = eh.measure_log(
         log,

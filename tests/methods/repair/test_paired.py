@@ -17,6 +17,7 @@ from evenhand.methods.repair.change import PairedChange
 from evenhand.methods.repair.methods.augment import decide
 from evenhand.methods.repair.paired import gap_change, hits, paired
 from evenhand.runtime.errors import DataError, UsageError
+from evenhand.scores import twins
 from evenhand.space.feature import category, integer
 from evenhand.space.space import Space
 from evenhand.statistics.estimate import Estimate
@@ -418,7 +419,8 @@ def test_hits_are_what_measure_counts(names, constraints, meaning, monkeypatch):
     options = {key: value for key, value in meaning.items() if key != "model"}
     subject = Subject(meaning["model"], space, **options)
     points = np.asfortranarray(every(space))
-    monkeypatch.setattr(module, "ROWS", 200)  # so that points are asked in several parts
+    # So that points are asked in several parts.
+    monkeypatch.setattr(twins, "ROWS", 200)
     found = hits(View(subject), names, points)
     assert found.shape == (len(points),)
     assert found.dtype.kind == ("f" if View(subject).graded else "b")
