@@ -359,6 +359,8 @@ def worst_of_numbers(states: States, size: int) -> tuple[float, float]:
     worst = (2.0, 0.0)
     for number in range(size + 1):
         mass = states.weight * hypergeom.pmf(states.hits, size, number, states.n)
+        if not mass.any():
+            continue
         share = number / size
         held = (states.low <= share + 1e-12) & (share <= states.high + 1e-12)
         # Whoever has asked everybody reports the share itself.

@@ -166,7 +166,13 @@ class Plan:
 
     @property
     def method(self) -> str:
-        """The name of the interval that the margin refers to."""
+        """The name of the interval that the margin refers to.
+
+        A precise run may end long after the margin, when the limit is excluded: only an interval
+        that holds at all sizes holds then.
+        """
+        if self.precise and self.limit is not None and self.interval in (None, "exact"):
+            return "anytime"
         return self.interval or "exact"
 
     @property
@@ -180,7 +186,11 @@ class Plan:
     def error_report(self) -> float:
         """The error of the interval that is reported where a run ends before the margin."""
         alpha = 1 - self.level
-        return alpha * self._report_share if self.error_decide else alpha
+        if not self.error_decide:
+            return alpha
+        if self.method == "anytime":
+            return alpha - self.error_decide
+        return alpha * self._report_share
 
     @property
     def error_margin(self) -> float:
