@@ -379,6 +379,10 @@ def test_no_fact_comes_from_a_sentence_or_from_an_estimate_in_words(name):
 def test_the_facts_are_really_there(name):
     """What is compared above must not be empty."""
     present = facts_before(name)
+    if name == "plan":
+        # A forecast has nothing that formats of findings could list.
+        assert present["frame"]
+        return
     assert any(present["badges"])
     assert len(present["junit"]) > 1
     assert present["sarif"][0]

@@ -85,7 +85,7 @@ def most_draws(plan: Plan) -> int | None:
 
     >>> from evenhand.statistics.sequential.stopping import Plan
     >>> most_draws(Plan(margin=0.1))
-    119
+    120
     """
     if plan.margin is None or (plan.precise and plan.limit is not None):
         return plan.size
