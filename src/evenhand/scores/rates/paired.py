@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 
 FOCUS_AFTER = 6
 """Draws of every group after which only those that seem to be treated best and worst are asked."""
+FOCUS_UNTIL = 16
+"""How many times as often they may be asked as the others, lest the wrong two are chosen for good."""
 
 
 class PairTotals:
@@ -194,7 +196,10 @@ def worth_asking(plan: PairedPlan, counts: Floats) -> NDArray[np.bool_]:
         better, worse = most_apart(counts)
         number = np.arange(plan.groups)
         extreme = (number == better[..., None]) | (number == worse[..., None])
-        enough = counts[..., DRAWS, :, :].min(axis=(-2, -1)) >= FOCUS_AFTER
+        draws = counts[..., DRAWS, :, :]
+        least = draws.min(axis=(-2, -1))
+        most = draws.max(axis=(-2, -1))
+        enough = (least >= FOCUS_AFTER) & (most < FOCUS_UNTIL * least)
         focuses = enough & _over(plan.limit, counts, better, worse)
         is_open = np.where(focuses[..., None], extreme, is_open)
     none_open = ~is_open.any(axis=-1, keepdims=True)
