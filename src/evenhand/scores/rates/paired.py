@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 FOCUS_AFTER = 6
 """Draws of every group after which only those that seem to be treated best and worst are asked."""
 FOCUS_UNTIL = 16
-"""How many times as often they may be asked as the others, lest the wrong two are chosen for good."""
+"""How many times as often these may be asked as the others, lest they are chosen for good."""
 
 
 class PairTotals:
