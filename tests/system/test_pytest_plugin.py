@@ -229,7 +229,7 @@ def test_a_failure_tells_the_claim_the_estimate_the_case_and_how_to_replay(ran):
         lines[0],
     )
     assert re.search(
-        r"\d % \(.* % to .* %, 95 % level, n = \d+, .*, population: all inputs, uniformly\)",
+        r"\d % \(.* % to .* %, 95 % level, n = [\d,]+, .*, population: all inputs, uniformly\)",
         lines[1],
     )
     assert lines[2].strip() == "engineering threshold: 0.05"
