@@ -214,7 +214,8 @@ def sample(
         if seen is None:
             raise
         reason = StopReason.INTERRUPTED
-    judgement = plan.judge(seen.hits, seen.n, last=reason is not StopReason.DECIDED)
+    ended_by_hits = reason in (StopReason.DECIDED, StopReason.TOO_CLOSE)
+    judgement = plan.judge(seen.hits, seen.n, last=not ended_by_hits)
     meter.queries += seen.asked
     return Outcome(
         judgement.estimate,

@@ -44,10 +44,12 @@ FEW_DRAWS = 32
 """Where a budget allows for fewer draws, none is asked again."""
 _PART_FOR_HITS = 64
 """Of a budget, no more than one draw in so many is asked again for being a hit."""
-LONG = 1_000
-"""From how many inputs on groups of cheap software are asked about more inputs twice."""
+LONG, PAIRS_OF_LONG = 5_000, 1_500
+"""After a run of groups of cheap software that is so long, so many inputs are asked twice: enough to
+notice one wrong answer in 1,000 in 95 of 100 runs.
+"""
 _MOST_AFTER = 2_000
-"""How many: of a run of 5,000 inputs, enough to notice one wrong answer in 1,000 in 95 of 100."""
+"""However long a run is, no more inputs are asked twice after it."""
 NO_LOOK = "the budget was too small to check that the software answers the same input the same way"
 
 
@@ -196,12 +198,15 @@ class Watch:
 def pairs_after(asked: int, *, few: bool) -> int:
     """Return how many inputs are asked twice after a run of so many that has no hits.
 
-    >>> pairs_after(5_000, few=True), pairs_after(1_200, few=False), pairs_after(900, few=False)
-    (156, 400, 0)
+    They grow with the square of the run: a short one is not to become much longer, and a few wrong
+    answers do not harm it.
+
+    >>> pairs_after(5_000, few=True), pairs_after(5_000, few=False), pairs_after(1_000, few=False)
+    (156, 1500, 60)
     """
     if few:
         return asked // (2 * EVERY)
-    return min(2 * max(asked - LONG, 0), _MOST_AFTER)
+    return min(PAIRS_OF_LONG * asked**2 // LONG**2, _MOST_AFTER)
 
 
 def look_after(

@@ -90,6 +90,17 @@ class SpreadPlan(Plan):
         return np.asarray(np.sqrt(variance / sizes))
 
     @property
+    def method(self) -> str:
+        """The name of the interval that the margin refers to.
+
+        A precise run may end long after the margin, when the limit is excluded: only an interval
+        that holds at all sizes holds then.
+        """
+        if self.precise and self.limit is not None and self.interval in (None, "exact"):
+            return "anytime"
+        return self.interval or "exact"
+
+    @property
     def error_decide(self) -> float:
         """The error of the interval that excludes the limit, which is the one reported."""
         alpha = 1 - self.level

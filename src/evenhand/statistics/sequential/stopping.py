@@ -10,7 +10,7 @@ wrong:
   `DECIDE_SHARE`. What is reported is then on one side of the limit.
 - The margin is reached by an exact interval whose error is scaled by `calibration`, which makes up
   for stopping when it first became narrow enough (after Frey, 2010, fixed-width sequential
-  intervals). A run that ends before it reports an interval that holds at all sizes.
+  intervals). A run that ends before it, or long after, reports an interval that holds at all sizes.
 
 An exact dynamic programme over the looks (`benchmarks/coverage.py`) shows the whole to hold at the
 worst p for levels 0.9 to 0.99, margins 0.02 to 0.2, with and without a limit and a budget; finer
@@ -58,6 +58,8 @@ REPORT_SHARE = 0.5
 Both tests together never use up theirs: at the worst rate the dynamic programme finds that 0.7 to
 0.8 of the whole error is used.
 """
+STALE = 1.5
+"""A margin has just been reached where one that is so many times narrower has not."""
 METHODS = ("exact", "anytime", "wilson", "wald")
 SLACK = 1e-6
 """Excluding by a hair more than needed keeps rounding from reporting an interval that touches the
@@ -166,13 +168,7 @@ class Plan:
 
     @property
     def method(self) -> str:
-        """The name of the interval that the margin refers to.
-
-        A precise run may end long after the margin, when the limit is excluded: only an interval
-        that holds at all sizes holds then.
-        """
-        if self.precise and self.limit is not None and self.interval in (None, "exact"):
-            return "anytime"
+        """The name of the interval that the margin refers to."""
         return self.interval or "exact"
 
     @property
@@ -290,6 +286,8 @@ class Plan:
         reached = self._reached(counts, sizes, self.margin)
         if not self._goes_on:
             return np.asarray(excluded | reached)
+        if self.method == "exact":
+            reached |= self._just_reached(counts, sizes)
         gives_up = self._reached(counts, sizes, self.finest)
         return np.asarray((excluded & reached) | gives_up)
 
@@ -316,8 +314,7 @@ class Plan:
             limits = self._interval(counts, sizes, 1 - self.error_margin, self.method)
             low = np.array(limits[0])
             high = np.array(limits[1])
-            ended = self._reached(counts, safe_sizes, self.margin) | last
-            anytime = excluded & ~ended
+            anytime = ~(self._at_margin(counts, safe_sizes, excluded) | last)
         if bool(anytime.any()):
             level = 1 - self.error_report
             limits = self._interval(counts[anytime], sizes[anytime], level, "anytime")
@@ -329,6 +326,14 @@ class Plan:
         high = np.where(seen, np.maximum(high, value), high)
         low, high = self._on_one_side(low, high, value, excluded & seen)
         return low, high, anytime
+
+    def _at_margin(self, counts: Floats, sizes: Floats, excluded: Flags) -> Flags:
+        """Return where the interval that the margin refers to is the one to report."""
+        if not self._goes_on:
+            return ~excluded | self._reached(counts, sizes, self.margin)
+        if self.method == "anytime":
+            return np.ones(excluded.shape, dtype=bool)
+        return excluded & self._just_reached(counts, sizes)
 
     def _on_one_side(
         self, low: Floats, high: Floats, value: Floats, excluded: Flags
@@ -406,26 +411,52 @@ class Plan:
     def _reached(self, counts: Floats, sizes: Floats, margin: float | None) -> Flags:
         """Return where the interval is within a margin.
 
-        It is found without inverting, as many looks are asked at once: the ends of the margin must
-        be excluded.
+        A run that goes on may end long after the margin, when the limit is excluded: only an
+        interval that holds at all sizes holds then.
         """
         if margin is None:
             return np.zeros(np.broadcast_shapes(counts.shape, sizes.shape), dtype=bool)
+        if self.method == "wald":
+            share = counts / sizes
+            half = intervals.z_score(self.level) * np.sqrt(share * (1 - share) / sizes)
+            return np.asarray(half < margin)
+        method = self.method
+        if method == "exact" and self._goes_on:
+            method = "anytime"
+        return self._is_within(counts, sizes, margin, method)
+
+    def _just_reached(self, counts: Floats, sizes: Floats) -> Flags:
+        """Return where the exact interval of a run that goes on is within the margin by little.
+
+        That is about where a run would end without the limit, so that the calibration holds. The
+        first look may be beyond it.
+        """
+        if self.margin is None:
+            return np.zeros(np.broadcast_shapes(counts.shape, sizes.shape), dtype=bool)
+        is_within = self._is_within(counts, sizes, self.margin, "exact")
+        is_stale = self._is_within(counts, sizes, self.margin / STALE, "exact")
+        return np.asarray(is_within & (~is_stale | (sizes <= FIRST_CHEAP_LOOK)))
+
+    def _is_within(
+        self, counts: Floats, sizes: Floats, margin: float, method: str
+    ) -> Flags:
+        """Return where an interval reaches no further than a margin from the value.
+
+        It is found without inverting, as many looks are asked at once: the ends of the margin must
+        be excluded.
+        """
         share = counts / sizes
         under = np.maximum(share - margin, 0.0)
         over = np.minimum(share + margin, 1.0)
-        if self.method == "wald":
-            half = intervals.z_score(self.level) * np.sqrt(share * (1 - share) / sizes)
-            return np.asarray(half < margin)
-        if self.method == "wilson":
+        if method == "wilson":
             low, high = intervals.wilson(counts, sizes, self.level)
             return np.asarray((low >= under) & (high <= over))
-        if self.method == "anytime":
+        if method == "anytime":
             bound = -math.log(self.error_report) + SLACK
             low_ok = always.log_mixture(counts, sizes, under, size=self.size) >= bound
             high_ok = always.log_mixture(counts, sizes, over, size=self.size) >= bound
-            return np.asarray((low_ok | (under <= 0)) & (high_ok | (over >= 1)))
-        low_ok, high_ok = self._chances(counts, sizes, under, over)
+        else:
+            low_ok, high_ok = self._chances(counts, sizes, under, over)
         return np.asarray((low_ok | (under <= 0)) & (high_ok | (over >= 1)))
 
     def _chances(
