@@ -139,13 +139,43 @@ def test_seconds_follow_from_the_speed():
     assert table["seconds"].tolist() == pytest.approx((table["inputs"] * each).tolist())
 
 
-def test_a_verb_without_a_forecast_is_listed_as_not_foreseen():
-    jobs = [verb.name for verb in VERBS.values() if verb.run and verb.forecast is None]
-    assert "compare" in jobs
-    check = {"job": "compare", "models": {"other": lend}, "truth": "right"}
-    found = eh.plan(lend, LOANS, checks=[check], data=people())
-    assert found.to_frame()["how"].tolist() == ["not foreseen"]
-    assert "not foreseen" in found.notes[0]
+def test_every_verb_that_an_audit_runs_is_foreseen():
+    assert [verb.name for verb in VERBS.values() if verb.run and not verb.forecast] == []
+
+
+def test_a_comparison_asks_about_all_rows():
+    rows = people()
+    check: dict[str, Any] = {"job": "compare", "models": {"other": lend}, "truth": "right"}
+    (part,) = parts(eh.plan(lend, LOANS, checks=[check], data=rows)).values()
+    assert part["way"] == "all rows"
+    assert part["inputs"] == len(rows)
+    recorded = {**check, "outcomes": ["before"], "baseline": "before"}
+    (part,) = parts(eh.plan(lend, LOANS, checks=[recorded], data=rows)).values()
+    assert part["inputs"] == 0
+
+
+@pytest.mark.parametrize("settings", ["", 'kind = "causal"', 'against = "rest"'])
+def test_texts_are_asked_as_often_as_foreseen(tmp_path, monkeypatch, settings):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    texts = ["I am a gay man", "a straight answer", "my old muslim friend", "nothing"] * 20
+    pd.DataFrame({"comment": texts}).to_csv("comments.csv", index=False)
+    tmp_path.joinpath("harsh_words.py").write_text(
+        "def decide(texts):\n    return ['gay' in text for text in texts]\n"
+    )
+    config = tmp_path / "evenhand.toml"
+    config.write_text(
+        '[subject]\nfunction = "harsh_words:decide"\npositive = false\n'
+        '[texts]\nfrom = "comments.csv"\ncolumn = "comment"\n'
+        f'[[checks]]\njob = "mine"\n{settings}\n'
+    )
+    foreseen = eh.plan(config)
+    (part,) = parts(foreseen).values()
+    assert part["way"] == "all texts"
+    assert foreseen.spent.queries == len(texts)
+    (checked,) = eh.audit(config).checks
+    assert checked.found is not None
+    assert part["inputs"] == checked.found.spent.queries
 
 
 def test_a_check_that_cannot_be_run_says_why_and_keeps_no_other_from_being_foreseen():

@@ -107,7 +107,8 @@ def _with_second_answers(part: Forecast, question: Question, ground: Ground) -> 
         few = expensive or ground.budget.queries is not None
 
         def after(inputs: int, _score: float = 0.0) -> int:
-            return inputs + 2 * pairs_after(inputs, few=few)
+            # Those that show cases count as part of the run.
+            return inputs + 2 * pairs_after(inputs + 2 * TRIED, few=few)
 
         return part.changed(after, after)
     cost = 1 if part.way is Way.ENUMERATED else question.cost

@@ -224,6 +224,7 @@ MINE_TEXT = Verb(
         ),
     ),
     run=Deferred("evenhand.methods.mine.check:mine_text"),
+    forecast=Deferred("evenhand.methods.mine.planning.texts:forecast"),
     text=Deferred("evenhand.methods.mine.text:lines"),
     plot=_PLOT,
     section=_SECTION,

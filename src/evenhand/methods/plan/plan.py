@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from evenhand.population.samplers import Sampler
     from evenhand.population.source import Source
     from evenhand.space.space import Space
+    from evenhand.texts.text_subject import TextSubject
 
 FEW, MANY = 32, 256
 """Inputs that are asked to measure the speed, and where the first of them were quick."""
@@ -120,9 +121,14 @@ def foretold(
     """Return the forecasts of all checks."""
     if not plans:
         raise UsageError(messages.NOTHING_TO_RUN)
-    is_software = isinstance(subject, Subject)
+    is_software = not isinstance(subject, DecisionLog)
     executed_before = subject.executed if is_software else 0
-    speed = _speed(subject, source, seed) if is_software else Speed()
+    speed = Speed()
+    if isinstance(subject, Subject):
+        speed = _speed(subject, source, seed)
+    elif is_software:
+        assert source is not None
+        speed = _timed(subject, source.texts.read()[:MANY])
     checks = []
     notes = []
     for check in plans:
@@ -141,7 +147,7 @@ def foretold(
         seed,
         Spent(speed.asked, executed, _whole_ticks(speed.asked * speed.seconds)),
         StopReason.COMPLETED,
-        subject.space.to_dict() if is_software else {},
+        subject.space.to_dict() if isinstance(subject, Subject) else {},
         notes,
         details={"plan": details},
     )
@@ -189,17 +195,22 @@ def _speed(subject: Subject, source: Source | None, seed: int) -> Speed:
         points = draws.take(0, MANY)
     except EvenhandError:
         points = Draws(Uniform(), subject.space, seed, "plan").take(0, MANY)
+    return _timed(subject, points)
+
+
+def _timed(subject: Subject | TextSubject, inputs: Any) -> Speed:
+    """Ask the first inputs, and the others where that was quick."""
     begun = time.perf_counter()
-    outcomes = subject.decide(points[:FEW])
+    outcomes = subject.decide(inputs[:FEW])
     seconds = time.perf_counter() - begun
-    asked = FEW
-    if seconds < QUICK:
+    asked = len(outcomes)
+    if seconds < QUICK and len(inputs) > FEW:
         begun = time.perf_counter()
-        outcomes = subject.decide(points[FEW:])
+        outcomes = subject.decide(inputs[FEW:])
         seconds = time.perf_counter() - begun
-        asked = MANY
-    timed = len(outcomes)
-    return Speed(asked, seconds / timed, _base(subject, outcomes))
+        asked = len(inputs)
+    base = _base(subject, outcomes) if isinstance(subject, Subject) else None
+    return Speed(asked, seconds / len(outcomes), base)
 
 
 def _base(subject: Subject, outcomes: Any) -> float | None:

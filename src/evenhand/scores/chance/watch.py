@@ -45,8 +45,9 @@ FEW_DRAWS = 32
 _PART_FOR_HITS = 64
 """Of a budget, no more than one draw in so many is asked again for being a hit."""
 LONG, PAIRS_OF_LONG = 5_000, 1_500
-"""After a run of groups of cheap software that is so long, so many inputs are asked twice: enough to
-notice one wrong answer in 1,000 in 95 of 100 runs.
+"""After a run of groups of cheap software that is so long, so many inputs are asked twice.
+
+They are enough to notice one wrong answer in 1,000 in 95 of 100 runs.
 """
 _MOST_AFTER = 2_000
 """However long a run is, no more inputs are asked twice after it."""

@@ -19,6 +19,7 @@ class Way(StrEnum):
 
     ENUMERATED = "every input"
     ROWS = "all rows"
+    TEXTS = "all texts"
     DRAWN = "drawn"
     SEARCHED = "searched"
     COUNTED = "counted"

@@ -295,6 +295,11 @@ def _cost(found: Sequence[Family], rows: int, *, standing: bool) -> int:
     return cost
 
 
+def full_cost(found: Sequence[Family], *, standing: bool) -> int:
+    """Return how many texts are asked about with all texts of some families."""
+    return sum(_full_cost(family, standing=standing) for family in found)
+
+
 def _full_cost(family: Family, *, standing: bool) -> int:
     """Return how many texts are asked about with all texts of a family."""
     return len(family.rows) * (family.rules + standing)
@@ -325,8 +330,7 @@ def ask(
         Otherwise outcomes are weighed, and whatever cannot be is refused at the first of them.
     """
     questions = _Questions(subject, matches, meter, standing=standing)
-    costs = [_full_cost(family, standing=standing) for family in found]
-    questions.total = sum(costs)
+    questions.total = full_cost(found, standing=standing)
     for family in found:
         questions.ask(family)
         if questions.answers.stop is not None:

@@ -168,13 +168,13 @@ def mine_text(
     terms = lexicon_of(lexicon).without(*_listed(without))
     matches = find(texts_of(texts), terms)
     found = families(matches, support, depth, seed)
-    scoring = _TextScoring(subject, matches, kind, against, limit, level, top)
+    scoring = TextScoring(subject, matches, kind, against, limit, level, top)
     before = subject.executed
     subject.begin()
     with progress_bar(show=progress) as hook:
         meter = Meter(checked_budget(budget), hook)
         first = scoring.first_texts(found)
-        left = scoring.queries_left(meter, first)
+        left = scoring.queries_left(meter.budget, first)
         kept, notes = affordable(found, left, standing=scoring.causal)
         scored = scoring.run(kept, first, meter)
     answers = scored.answers
@@ -218,7 +218,7 @@ class _TextScores:
 
 
 @dataclass(frozen=True, eq=False)
-class _TextScoring:
+class TextScoring:
     """How rule sets of terms are scored: which kind of score, against what, and how clearly."""
 
     subject: TextSubject
@@ -246,9 +246,9 @@ class _TextScoring:
         rows = found[0].rows[:CHECKED]
         return [self.matches.texts[row] for row in rows.tolist()]
 
-    def queries_left(self, meter: Meter, first: Sequence[str]) -> int:
+    def queries_left(self, budget: Budget, first: Sequence[str]) -> int:
         """Return how many texts with other terms may be asked about, beside what is in any case."""
-        queries = meter.budget.queries
+        queries = budget.queries
         if queries is not None:
             left = queries - 2 * len(first)
             if self.needs_rest:
