@@ -111,12 +111,8 @@ class GroupCount:
         amounts = self.view.amount(outcomes).reshape(self.cost, -1).T
         return amounts if self.cost > 1 else amounts[:, 0], answers
 
-    def cases(self, rates: Floats) -> tuple[list[Case], int]:
+    def cases(self, best: int, worst: int) -> tuple[list[Case], int]:
         """Return cases of the best group whose outcome changes in the worst, and what that took."""
-        best = int(np.argmax(rates))
-        worst = int(np.argmin(rates))
-        if not self.view.counts or rates[best] == rates[worst]:
-            return [], 0
         points = self.draws[best].take(0, TRIED)
         return moved(self.view, self.groups, points, self.members[worst])
 

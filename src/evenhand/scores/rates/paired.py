@@ -34,9 +34,9 @@ if TYPE_CHECKING:
     from evenhand.subject.subject import Subject
     from evenhand.subject.view import View
 
-FOCUS_AFTER = 6
+FOCUS_AFTER = 4
 """Draws of every group after which only those that seem to be treated best and worst are asked."""
-FOCUS_UNTIL = 16
+FOCUS_UNTIL = 24
 """How many times as often these may be asked as the others, lest they are chosen for good."""
 
 
@@ -170,12 +170,8 @@ class PairedCount:
         moved_there[:, columns] = lent[:, columns]
         return self.groups.space.settle(moved_there)
 
-    def cases(self, rates: Floats) -> tuple[list[Case], int]:
+    def cases(self, best: int, worst: int) -> tuple[list[Case], int]:
         """Return cases of the best group whose outcome changes in the worst, and what that took."""
-        best = int(np.argmax(rates))
-        worst = int(np.argmin(rates))
-        if not self.view.counts or rates[best] == rates[worst]:
-            return [], 0
         people = self.people.take(0, TRIED)
         points = self._in_group(people, best, 0, TRIED)
         return moved(self.view, self.groups, points, self.members[worst])

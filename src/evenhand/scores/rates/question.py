@@ -29,7 +29,7 @@ from evenhand.scores.rates.groups import (
 from evenhand.scores.rates.paired import PairedCount
 from evenhand.scores.sampling_loop import sample
 from evenhand.statistics.estimate import StopReason
-from evenhand.statistics.sequential.paired_groups import DRAWS, WINS, PairedPlan
+from evenhand.statistics.sequential.paired_groups import DRAWS, WINS, PairedPlan, most_apart
 from evenhand.statistics.sequential.stopping import FIRST_LOOK, Plan
 from evenhand.subject.answers_seen import AnswersSeen, different
 
@@ -195,7 +195,8 @@ class GroupQuestion(Question):
         sizes = np.full(len(members), outcome.draws)
         tally = Tally(self.groups, members, hits, sizes.astype(float))
         tests = self._drawn(count, sizes, keep=keep)
-        score = self._score(terms, outcome, tally, count, tests, meter)
+        extremes = int(np.argmax(tally.rates)), int(np.argmin(tally.rates))
+        score = self._score(terms, outcome, tally, count, extremes, tests, meter)
         return replace(score, against=spread_evidence(terms, tally.hits, tally.sizes))
 
     def _plan(self, terms: Terms, members: int) -> SpreadPlan | PairedPlan:
@@ -293,7 +294,10 @@ class GroupQuestion(Question):
         tests = []
         if keep:
             tests = self._asked_alike(count, sizes.astype(int))
-        score = self._score(terms, outcome, tally, count, tests, meter)
+        # These have been asked about the same people most often.
+        better, worse = most_apart(outcome.hits)
+        extremes = int(better), int(worse)
+        score = self._score(terms, outcome, tally, count, extremes, tests, meter)
         return replace(score, against=plan.against(outcome.hits, among=terms.among))
 
     def _asked_alike(self, count: PairedCount, sizes: NDArray[Any]) -> list[Tests]:
@@ -313,13 +317,16 @@ class GroupQuestion(Question):
         outcome: Outcome,
         tally: Tally,
         count: GroupCount | PairedCount,
+        extremes: tuple[int, int],
         tests: list[Tests],
         meter: Meter,
     ) -> Score:
-        """Return what was found among draws, with cases that show it."""
+        """Return what was found among draws, with cases of the extreme groups that show it."""
         cases: list[Case] = []
-        if meter.left >= 2 * TRIED:
-            cases, asked = count.cases(tally.rates)
+        best, worst = extremes
+        differ = tally.rates[best] > tally.rates[worst]
+        if differ and self.view.counts and meter.left >= 2 * TRIED:
+            cases, asked = count.cases(best, worst)
             meter.queries += asked
         unseen = sorted(set(range(len(self.groups))) - set(tally.members))
         population = terms.sampler.population(self.space)

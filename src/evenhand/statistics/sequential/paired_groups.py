@@ -7,8 +7,8 @@ difference of any two groups (Themis, Definition 3.6), so that
 
 - it is below a value if every pair of groups is; this needs no correction, since it is wrong only
   if the one pair that has the spread is wrongly said to be below;
-- it is above a value if a gambler gets rich who puts half of the capital on all ordered pairs, and
-  the other half on the pair that looked most apart before each draw, whichever that was.
+- it is above a value if a gambler gets rich who puts a part of the capital on all ordered pairs, and
+  the rest on the pair that looked most apart before each draw, whichever that was.
 
 All limits hold at all sizes at once, so a run may end as it likes, each pair may have been asked a
 number of times of its own, and a pair that was once shown to be below the limit stays so.
@@ -48,6 +48,8 @@ FEW_DRAWS = 8
 """Draws without a difference that are added to those of each pair, to choose one."""
 MOST_GROUPS = 128
 """The most groups whose pairs are all looked at."""
+ON_MOST_APART = 0.8
+"""The share of the capital that is bet on the pair that looked most apart."""
 _HALVINGS = 24
 _MANY = 16
 """So many counts are worth looking for the same ones among them."""
@@ -197,9 +199,10 @@ class PairedPlan(Plan):
     def _log_over(self, counts: Floats, bar: Floats) -> Floats:
         """Return the log of the evidence that the spread is over a bar."""
         pairs = _evidence(log_e_above, _pairs(counts), bar)
-        of_all = np.logaddexp.reduce(pairs, axis=-1) - math.log(pairs.shape[-1])
+        each = (1 - ON_MOST_APART) / pairs.shape[-1]
+        of_all = np.logaddexp.reduce(pairs, axis=-1) + math.log(each)
         of_bets = _evidence(log_e_above, _bets(counts), bar)[..., 0]
-        return np.asarray(np.logaddexp(of_all, of_bets) - math.log(2))
+        return np.asarray(np.logaddexp(of_all, of_bets + math.log(ON_MOST_APART)))
 
     def _is_under(self, counts: Floats, bar: Floats, error: float) -> Flags:
         """Return where the spread is shown to be under a bar: all pairs are."""
