@@ -78,6 +78,7 @@ check: $(VENV)/.tested    ## lint, format, types, and the rules of the house
 
 bench: $(VENV)/.tested    ## the benchmarks; they print ratios and write benchmarks/results/*.json
 	$(BIN)/python benchmarks/coverage.py
+	$(BIN)/python benchmarks/decide.py
 	$(BIN)/python benchmarks/baseline.py
 	$(BIN)/python benchmarks/chance.py
 	$(BIN)/python benchmarks/overhead.py

@@ -8,6 +8,7 @@ NO_FORECAST = "its verb has no forecast"
 
 UNBOUNDED = "no bound"
 UNKNOWN = "?"
+NO_TIME = "under 0.1 s"
 BY_SCORE = "{about}: {inputs} inputs where the score is {scores}"
 SEEN = (
     "{about}: sees with {power} probability that {group} ({n} of {rows} rows) gets {rate} instead"

@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
 FEW, MANY = 32, 256
 """Inputs that are asked to measure the speed, and where the first of them were quick."""
+NOT_TIMED = 8
+"""The first of them, which may have to wait for the software to start."""
 QUICK = 0.1
 """Seconds that the first of them may take to be quick."""
 
@@ -200,15 +202,15 @@ def _speed(subject: Subject, source: Source | None, seed: int) -> Speed:
 
 def _timed(subject: Subject | TextSubject, inputs: Any) -> Speed:
     """Ask the first inputs, and the others where that was quick."""
-    begun = time.perf_counter()
-    outcomes = subject.decide(inputs[:FEW])
-    seconds = time.perf_counter() - begun
-    asked = len(outcomes)
-    if seconds < QUICK and len(inputs) > FEW:
+    asked = 0
+    for upto in (NOT_TIMED, FEW, MANY):
         begun = time.perf_counter()
-        outcomes = subject.decide(inputs[FEW:])
+        outcomes = subject.decide(inputs[asked:upto])
         seconds = time.perf_counter() - begun
-        asked = len(inputs)
+        asked += len(outcomes)
+        is_timed = upto > NOT_TIMED and seconds >= QUICK
+        if is_timed or asked == len(inputs):
+            break
     base = _base(subject, outcomes) if isinstance(subject, Subject) else None
     return Speed(asked, seconds / len(outcomes), base)
 

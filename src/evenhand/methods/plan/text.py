@@ -18,6 +18,8 @@ _HEADINGS = ("check", "how", "inputs", "at most", "time")
 _RIGHT = (2, 3, 4)
 _LONG = 10.0
 """From so many seconds on a time is told in minutes or hours too."""
+_SHORT = 0.05
+"""A shorter time would be told as none."""
 
 
 def lines(found: Evidence, *, cases: int = 1, width: int | None = None) -> Iterator[Line]:
@@ -73,6 +75,8 @@ def _most_text(most: int | None, *, unknown: bool) -> str:
 
 def _time(seconds: float) -> str:
     """Return how long something takes, in seconds where it is short."""
+    if seconds < _SHORT:
+        return messages.NO_TIME
     if seconds < _LONG:
         return number_text.seconds(seconds)
     return number_text.duration(seconds)
@@ -150,5 +154,8 @@ def _asked(found: Evidence) -> str:
         return messages.NOTHING_ASKED
     asked = number_text.count(spent.queries)
     speed = spent.queries / spent.seconds
-    figures = float(f"{speed:.2g}")
-    return messages.ASKED.format(asked=asked, speed=number_text.plain(figures))
+    rounded = float(f"{speed:.2g}")
+    shown = number_text.plain(rounded)
+    if rounded >= 1_000:
+        shown = number_text.count(int(rounded))
+    return messages.ASKED.format(asked=asked, speed=shown)
