@@ -142,7 +142,7 @@ def _change(
 ) -> ScoreChange | None:
     if way == "estimates":
         return None
-    draws = draws_for(audits.limit / 5)
+    draws = draws_for(audits.limit / 5, expensive=audits.expensive)
     old_answers, new_answers = versions.answers(draws, rng)
     new_kept = KeptAnswers(findings[0].key, 0, "these", new_answers)
     old_kept: KeptAnswers | None = None
@@ -168,11 +168,19 @@ def cells(runs: int) -> list[dict[str, Any]]:
         for old, new in SCORES:
             for way in WAYS:
                 stays = (1.0, 0.5) if way == "same inputs" else (1.0,)
-                # Nothing is kept of expensive software by default.
-                audits = Audits(limit, expensive=way == "estimates")
-                for stay in stays:
-                    rows.append(_cell(audits, Versions(old, new, stay), way, runs))
+                for expensive in _costs(way):
+                    audits = Audits(limit, expensive=expensive)
+                    for stay in stays:
+                        rows.append(_cell(audits, Versions(old, new, stay), way, runs))
     return rows
+
+
+def _costs(way: str) -> tuple[bool, ...]:
+    """Return whether software is simulated that is cheap, expensive, or each."""
+    # Of cheap software more than estimates is always known.
+    if way == "estimates":
+        return (True,)
+    return (False, True)
 
 
 def _cell(audits: Audits, versions: Versions, way: str, runs: int) -> dict[str, Any]:
@@ -184,7 +192,7 @@ def _cell(audits: Audits, versions: Versions, way: str, runs: int) -> dict[str, 
         "old": versions.old,
         "new": versions.new,
         "stay": versions.stay,
-        "way": way,
+        "way": f"{way} (expensive)" if audits.expensive else way,
         **{str(verdict): counts[verdict] / runs for verdict in Verdict},
         "p_value": float(binom.sf(alarms - 1, runs, 1 - audits.level)) if same else 1.0,
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -200,12 +201,14 @@ def test_a_score_that_rises_by_the_tolerance_passes_no_more_often_than_the_level
 @pytest.mark.parametrize("runs", [25, slow(2000)])
 def test_a_rise_from_8_to_30_per_cent_fails(limit, stay, runs):
     versions = simulated.Versions(0.08, 0.3, stay)
-    for way in ("same inputs", "other inputs", "one sample"):
-        counts = simulated.verdicts(simulated.Audits(limit), versions, way, runs)
-        assert counts[Verdict.FAIL] >= 0.95 * runs, (way, counts)
+    ways = ("same inputs", "other inputs", "one sample")
+    for way, expensive in product(ways, (False, True)):
+        audits = simulated.Audits(limit, expensive=expensive)
+        counts = simulated.verdicts(audits, versions, way, runs)
+        assert counts[Verdict.FAIL] >= 0.95 * runs, (way, expensive, counts)
     # Runs that stopped early may not tell, but nothing passes.
-    expensive = simulated.Audits(limit, expensive=True)
-    counts = simulated.verdicts(expensive, versions, "estimates", runs)
+    audits = simulated.Audits(limit, expensive=True)
+    counts = simulated.verdicts(audits, versions, "estimates", runs)
     assert not counts[Verdict.PASS]
 
 

@@ -82,18 +82,25 @@ def test_what_a_check_may_spend_bounds_what_is_kept():
     assert demanded.checks[0].kept[0].draws == 10_000
 
 
+class Dear(eh.Adapter):
+    """A lender whose answers are said to be expensive."""
+
+    kind = "dear"
+    expensive = True
+    identity = "dear"
+
+    def __init__(self, bonus: int) -> None:
+        self.decide = lender(bonus)
+
+    def run(self, points: Any, space: Any) -> Any:
+        yield np.arange(len(points)), self.decide(space.native(points)).to_numpy()
+
+
+def dear(bonus: int = 20_000, **options: Any) -> eh.Audit:
+    return eh.audit(eh.Subject(Dear(bonus), SPACE), checks=[CHECK], **options)
+
+
 def test_expensive_software_is_asked_for_them_on_demand():
-    class Dear(eh.Adapter):
-        kind = "dear"
-        expensive = True
-        identity = "dear"
-
-        def run(self, points: Any, space: Any) -> Any:
-            yield np.arange(len(points)), lender(20_000)(space.native(points)).to_numpy()
-
-    def dear(**options: Any) -> eh.Audit:
-        return eh.audit(eh.Subject(Dear(), SPACE), checks=[CHECK], **options)
-
     assert dear().checks[0].kept == ()
     old = dear(keep_answers=True)
     assert old.checks[0].kept[0].draws == 500
@@ -101,6 +108,16 @@ def test_expensive_software_is_asked_for_them_on_demand():
     again = dear(baseline=old, seed=5)
     assert again.exit_code == 0
     assert dear(baseline=old, seed=5, keep_answers=False).exit_code != 0
+
+
+def test_expensive_software_with_a_baseline_is_asked_more_though_nothing_was_kept():
+    old = dear(8_000)
+    assert old.checks[0].kept == ()
+    new = dear(30_000, baseline=old, seed=5)
+    assert new.checks[0].kept[0].draws == 500
+    (comparison,) = new.checks[0].held
+    assert comparison.verdict == "fail"
+    assert comparison.state == "worse"
 
 
 def test_a_tolerance_is_given_alike_in_python_and_on_the_command_line(

@@ -27,7 +27,10 @@ GATE = Options.of(
     Option(
         "keep_answers",
         FLAG,
-        "keep the answers to numbered inputs for the next audit (default: of cheap software)",
+        (
+            "keep the answers to numbered inputs for the next audit (default: of cheap software, or"
+            " with a baseline)"
+        ),
     ),
 )
 """What is said of a baseline besides its file."""

@@ -98,7 +98,7 @@ def audit(
     keep_answers
         Keep how the first draws of each score were answered, a bit each, so that the next version
         is asked the same inputs. By default the answers of software in this process are kept, and
-        those whose inputs the baseline kept. It takes 100 / tolerance draws of each score that is
+        those of any software with a baseline. It takes 100 / tolerance draws of each score that is
         sampled, from 2,000 to 20,000, and 5 / tolerance where each input costs a process or a
         request.
     budget

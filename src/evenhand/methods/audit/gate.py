@@ -41,7 +41,8 @@ class Gate:
     tolerance
         How much worse a rate may be; by default a fifth of the limit of each finding.
     keep_answers
-        Whether answers are kept; by default those of software that is cheap to ask.
+        Whether answers are kept; by default those of software that is cheap to ask, and of any that
+        is held against an older audit.
     """
 
     old: Audit | None = None
@@ -127,9 +128,11 @@ class Gate:
     ) -> bool:
         if self.keep_answers is not None:
             return self.keep_answers
-        # What was kept is there to be asked again. Otherwise nothing dear is asked unasked.
-        if before:
+        # What was kept is there to be asked again. Where nothing was, runs that stopped early do
+        # not tell how a score changed.
+        if before or self.old is not None:
             return True
+        # Otherwise nothing expensive is asked unasked.
         return not subject.adapter.expensive and check.settings.get("seconds") is None
 
 

@@ -7,8 +7,8 @@ difference of any two groups (Themis, Definition 3.6), so that
 
 - it is below a value if every pair of groups is; this needs no correction, since it is wrong only
   if the one pair that has the spread is wrongly said to be below;
-- it is above a value if a gambler gets rich who puts a part of the capital on all ordered pairs, and
-  the rest on the pair that looked most apart before each draw, whichever that was.
+- it is above a value if a gambler gets rich who puts a part of the capital on all ordered pairs,
+  and the rest on the pair that looked most apart before each draw, whichever that was.
 
 All limits hold at all sizes at once, so a run may end as it likes, each pair may have been asked a
 number of times of its own, and a pair that was once shown to be below the limit stays so.
