@@ -11,7 +11,7 @@ from tests.architecture import readability
 
 ROOT = Path(__file__).parents[2]
 
-NODES_PER_LINE = {"src": 8.65, "tests": 9.0}
+NODES_PER_LINE = {"src": 8.63, "tests": 8.97}
 NESTED_PER_1000 = {"src": 0.0, "tests": 0.0}
 """Today's values, rounded up. Lower them when yours are lower; Fairlearn, scikit-learn and Optuna
 have 6.2 to 6.9 nodes a line, and at most one nested comprehension per 1,000 lines."""
