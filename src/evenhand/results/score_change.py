@@ -26,7 +26,7 @@ from evenhand.statistics.estimate import Estimate
 from evenhand.statistics.intervals import clopper_pearson, difference, spread
 from evenhand.statistics.paired_limits import are_counts, rise_limits
 from evenhand.statistics.sequential.betting import bet
-from evenhand.statistics.sequential.confidence_sequences import mixture_spread
+from evenhand.statistics.sequential.confidence_sequences import mixture, mixture_spread
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -255,12 +255,14 @@ def _around(value: float, low: Any, high: Any) -> tuple[float, float]:
 def _spread_limits(before: Floats, after: Floats, error: float) -> tuple[float, float]:
     """Return limits of how much further apart the means of groups are.
 
-    They are no further apart than before by more than any two groups moved away from each other,
-    and no further than the limits of both distances allow. Each gets half of the error.
+    The groups that were furthest apart have moved away from each other by no more than the distance
+    rose, and those that are furthest apart now by no less. Which groups these are is not known, but
+    most pairs can be ruled out. Besides, the limits of both distances allow no more. The moves get
+    half of the error; the distances, and the pairs ruled out, a quarter each.
     """
     groups = before.shape[1]
-    new_low, new_high = _distance(after, error / 4)
-    old_low, old_high = _distance(before, error / 4)
+    new_low, new_high = _distance(after, error / 8)
+    old_low, old_high = _distance(before, error / 8)
     # Two limits of the move of each group.
     tail = error / 4 / groups
     moves = []
@@ -270,12 +272,27 @@ def _spread_limits(before: Floats, after: Floats, error: float) -> tuple[float, 
         moves.append(rise_limits(old_column, new_column, tail))
     lows, highs = np.array(moves).T
     # How far the first of two groups moved away from the second.
-    others = ~np.eye(groups, dtype=np.bool_)
-    most = np.subtract.outer(highs, lows)[others]
-    least = np.subtract.outer(lows, highs)[others]
-    low = max(new_low - old_high, least.min())
-    high = min(new_high - old_low, most.max())
+    least = np.subtract.outer(lows, highs)
+    most = np.subtract.outer(highs, lows)
+    were_furthest = _may_be_furthest(before, error / 8)
+    are_furthest = _may_be_furthest(after, error / 8)
+    low = max(new_low - old_high, least[were_furthest].min())
+    high = min(new_high - old_low, most[are_furthest].max())
     return float(low), float(high)
+
+
+def _may_be_furthest(column: Floats, error: float) -> NDArray[np.bool_]:
+    """Return which pairs of groups, the better one first, may be those furthest apart."""
+    n, groups = column.shape
+    sums = column.sum(axis=0)
+    interval = clopper_pearson if are_counts(column) else mixture
+    lows, highs = interval(sums, n, 1 - error / groups)
+    least = np.subtract.outer(lows, highs)
+    most = np.subtract.outer(highs, lows)
+    pairs = ~np.eye(groups, dtype=np.bool_)
+    # Some two groups are surely so far apart, and no pair is further apart than the furthest.
+    surely = max(float(least[pairs].max()), 0.0)
+    return np.asarray(pairs & (most >= surely))
 
 
 def _distance(column: Floats, error: float) -> tuple[float, float]:
