@@ -201,15 +201,15 @@ def test_a_score_that_rises_by_the_tolerance_passes_no_more_often_than_the_level
 @pytest.mark.parametrize("runs", [25, slow(2000)])
 def test_a_rise_from_8_to_30_per_cent_fails(limit, stay, runs):
     versions = simulated.Versions(0.08, 0.3, stay)
-    ways = ("same inputs", "other inputs", "one sample")
+    ways = ("same inputs", "other inputs", "one sample", "estimates")
     for way, expensive in product(ways, (False, True)):
         audits = simulated.Audits(limit, expensive=expensive)
         counts = simulated.verdicts(audits, versions, way, runs)
-        assert counts[Verdict.FAIL] >= 0.95 * runs, (way, expensive, counts)
-    # Runs that stopped early may not tell, but nothing passes.
-    audits = simulated.Audits(limit, expensive=True)
-    counts = simulated.verdicts(audits, versions, "estimates", runs)
-    assert not counts[Verdict.PASS]
+        if expensive and way in ("one sample", "estimates"):
+            # An old run that stopped early may not tell, but nothing passes.
+            assert not counts[Verdict.PASS]
+        else:
+            assert counts[Verdict.FAIL] >= 0.95 * runs, (way, expensive, counts)
 
 
 @pytest.mark.parametrize("runs", [25, slow(2000)])
