@@ -92,6 +92,8 @@ def chance(seed: int, *, share: float = 0.1, spread: float = 0.0, draws: int = 1
         level=LEVEL,
         draws=draws,
         seed=seed,
+        # What is claimed is claimed of the model that was tested, not of one fitted again.
+        refit=False,
         progress=False,
     )
 

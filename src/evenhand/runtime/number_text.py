@@ -84,22 +84,17 @@ def percent_plain(share: float) -> str:
 
 
 def percent_level(level: float) -> str:
-    """Return the level of an interval in percent, never more than it is.
-
-    The error that is left has three significant figures.
+    """Return the level of an interval in percent, with three figures of the error, rounded down.
 
     >>> percent_level(0.95), percent_level(1 - 0.05 / 3), percent_level(1 - 0.05 / 16)
     ('95 %', '98.33 %', '99.687 %')
     """
-    error = 100 * (1 - level)
-    if error <= 0:
-        return percent_figures(level, 6)
+    error = max(100 * (1 - level), 1e-9)
     decimals = 2 - math.floor(math.log10(error))
-    unit = 10.0**-decimals
-    # What rounding left of a whole number of units is no reason for one more.
-    units = math.ceil(error / unit - 1e-6)
-    shown = 100 - units * unit
-    return f"{round(shown, decimals):.{decimals + 3}g} %"
+    units = 10.0**decimals
+    # What rounding took from a whole number is given back.
+    shown = math.floor(100 * level * units + 1e-3) / units
+    return f"{shown:.{decimals + 3}g} %"
 
 
 def percent_levels(levels: Iterable[float]) -> str:

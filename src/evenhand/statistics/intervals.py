@@ -49,6 +49,16 @@ def check_level(level: float) -> float:
     return float(level)
 
 
+def check_margin(margin: float) -> None:
+    """Refuse a margin that no interval can have."""
+    if isinstance(margin, Real) and 0 < margin < 1:
+        return
+    raise UsageError(
+        f"margin is {margin!r}; it must lie between 0 and 1, for example 0.05, or be"
+        " None to sample until the limit is excluded or the budget is spent"
+    )
+
+
 def checked_threshold(threshold: int | None, interval: str | None) -> int:
     """Return the number of draws above which Wald's formula is looked at; None for the usual one.
 

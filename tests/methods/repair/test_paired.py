@@ -381,8 +381,9 @@ def test_limits_of_sizes_are_those_of_all_that_is_allowed(first, second, less, m
     falls = before - after
     assert falls.min() >= fall[0] - 1e-9
     assert falls.max() <= fall[1] + 1e-9
-    assert falls.min() <= fall[0] + 0.05
-    assert falls.max() >= fall[1] - 0.05
+    # Where the limits allow one distance alone, few points of the grid have it.
+    assert falls.min() <= fall[0] + 0.1
+    assert falls.max() >= fall[1] - 0.1
     some = before > 1e-9
     parts = 1 - after[some] / before[some]
     assert parts.min(initial=np.inf) >= fewer[0] - 1e-9

@@ -74,7 +74,7 @@ def decisions(question: Question) -> dict:
 
 def c_program(folder: Path, biased: bool) -> list[str]:
     """A program that is started once for each person."""
-    frame = people(500)
+    frame = people(600)
     granted = np.where(approved(frame, biased=biased), "yes", "no")
     written(folder, frame, granted, "granted")
     penalty = PENALTY if biased else 0

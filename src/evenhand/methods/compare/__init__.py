@@ -119,7 +119,7 @@ COMPARE = Verb(
         given=("outcomes", "y_true", "protected", "seed"),
     ),
     run=Deferred("evenhand.methods.compare.check:compare"),
-    forecast=Deferred("evenhand.methods.compare.forecast:forecast"),
+    forecast=Deferred("evenhand.methods.compare.check:forecast"),
     text=Deferred("evenhand.methods.compare.text:lines"),
     plot=Deferred("evenhand.methods.compare.plot:display_of"),
     section=Deferred("evenhand.methods.compare.section:section"),

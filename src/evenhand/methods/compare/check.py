@@ -9,12 +9,14 @@ from evenhand.methods.compare import compare as verb
 from evenhand.methods.compare import messages
 from evenhand.population.source import need_columns
 from evenhand.runtime.errors import ConfigError, DataError
+from evenhand.scores.planning.forecast import Forecast, Way
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from evenhand.methods.compare.comparison import Comparison
     from evenhand.population.source import Source
+    from evenhand.scores.planning.forecast import Ground
 
 
 def compare(
@@ -57,6 +59,26 @@ def compare(
     except DataError as error:
         raise DataError(f"{real.file}: {error}") from error
     return replace(found, notes=[*found.notes, *real.notes])
+
+
+def forecast(
+    ground: Ground,
+    *,
+    data: str | None = None,
+    outcomes: Sequence[str] = (),
+    baseline: str = "original",
+    **_others: Any,
+) -> list[Forecast]:
+    """Return that the software is asked about all rows, unless its predictions are recorded.
+
+    Other models are asked about the same rows, which is not counted here.
+    """
+    assert ground.source is not None
+    people: Any = ground.source.frame(data).rows
+    rows = 0
+    if people is not None and baseline not in outcomes:
+        rows = len(people)
+    return [Forecast("", Way.ROWS, rows, rows)]
 
 
 def _different(sets: Sequence[Sequence[str]]) -> list[str]:

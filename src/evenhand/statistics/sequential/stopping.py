@@ -24,7 +24,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from numbers import Real
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -158,7 +157,7 @@ class Plan:
         intervals.check_level(self.level)
         for margin in (self.margin, self.finest):
             if margin is not None:
-                _check_margin(margin)
+                intervals.check_margin(margin)
         if self.limit is not None:
             check_limit(self.limit)
         if self.interval is not None and self.interval not in METHODS:
@@ -494,12 +493,3 @@ class Plan:
         above = log_e_above(counts, sizes, self.limit, size=self.size) >= bound
         # The capital may have been larger on the way, and is looked at where it is.
         return np.asarray((below & (share < self.limit)) | (above & (share >= self.limit)))
-
-
-def _check_margin(margin: float) -> None:
-    if isinstance(margin, Real) and 0 < margin < 1:
-        return
-    raise UsageError(
-        f"margin is {margin!r}; it must lie between 0 and 1, for example 0.05, or be"
-        " None to sample until the limit is excluded or the budget is spent"
-    )
