@@ -89,12 +89,10 @@ def percent_level(level: float) -> str:
     >>> percent_level(0.95), percent_level(1 - 0.05 / 3), percent_level(1 - 0.05 / 16)
     ('95 %', '98.33 %', '99.687 %')
     """
-    error = max(100 * (1 - level), 1e-9)
-    decimals = 2 - math.floor(math.log10(error))
-    units = 10.0**decimals
+    decimals = decimals_for(100 * (1 - level), figures=3, least=0, most=9)
     # What rounding took from a whole number is given back.
-    shown = math.floor(100 * level * units + 1e-3) / units
-    return f"{shown:.{decimals + 3}g} %"
+    units = math.floor(100 * level * 10.0**decimals + 1e-3)
+    return f"{units / 10.0**decimals:.{decimals + 3}g} %"
 
 
 def percent_levels(levels: Iterable[float]) -> str:
