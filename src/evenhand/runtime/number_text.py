@@ -468,12 +468,12 @@ def many(number: int, thing: str) -> str:
 
 
 def seconds(number: float) -> str:
-    """Return how long something took.
+    """Return how long something took, the same for a number that JSON brought back.
 
-    >>> seconds(12.345)
-    '12.3 s'
+    >>> seconds(12.345), seconds(0.0497)
+    ('12.3 s', '0.1 s')
     """
-    return f"{number:.1f} s"
+    return f"{round(number, 3):.1f} s"
 
 
 def duration(number: float) -> str:
