@@ -101,6 +101,16 @@ def plans_of(config: Config, given: Mapping[str, Any]) -> list[CheckPlan]:
     return plans
 
 
+def bounds_given(budget: Budget) -> dict[str, Any]:
+    """Return the bounds of a budget that are set, as options of the command line."""
+    given = {}
+    for key in ("queries", "seconds", "findings"):
+        value = getattr(budget, key)
+        if value is not None:
+            given[key] = value
+    return given
+
+
 def with_checks(config: Config, checks: list[Any]) -> Config:
     """Return a configuration with other checks."""
     return replace(config, table={**config.table, "checks": checks})
@@ -194,11 +204,7 @@ def audit_file(
     config = Config.load(path)
     if checks is not None:
         config = with_checks(config, [_table(check) for check in checks])
-    given = {}
-    for key in ("queries", "seconds", "findings"):
-        value = getattr(budget, key)
-        if value is not None:
-            given[key] = value
+    given = bounds_given(budget)
     if checks is not None or budget.findings is not None:
         common["command"] = ""  # there is no command that does the same
     return audit_config(config, given, **common)

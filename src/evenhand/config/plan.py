@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from evenhand.config.audit import FileSource, plans_of, with_checks
+from evenhand.config.audit import FileSource, bounds_given, plans_of, with_checks
 from evenhand.config.file import Config
 from evenhand.config.log import log_of
 from evenhand.methods.audit.log import plans_of_log
@@ -49,9 +49,4 @@ def plan_file(
     config = Config.load(path)
     if checks is not None:
         config = with_checks(config, [dict(check) for check in checks])
-    given = {}
-    for key in ("queries", "seconds", "findings"):
-        value = getattr(budget, key)
-        if value is not None:
-            given[key] = value
-    return plan_config(config, given, seed=seed)
+    return plan_config(config, bounds_given(budget), seed=seed)

@@ -98,7 +98,7 @@ class SpreadPlan(Plan):
         """
         if self.precise and self.limit is not None and self.interval in (None, "exact"):
             return "anytime"
-        return self.interval or "exact"
+        return super().method
 
     @property
     def error_decide(self) -> float:

@@ -250,13 +250,12 @@ class PairedPlan(Plan):
         (3, 4, 2, 2)
         """
         counts = before.copy()
-        pair = most_apart(before)
-        bets = counts_of_pair(new, *pair)
+        better, worse = most_apart(before)
+        won, lost, _ = counts_of_pair(before, better, worse)
         # Nothing is bet before any pair looks apart.
-        won, lost, _ = counts_of_pair(before, *pair)
-        flat = counts[..., BETS, :, :].reshape(*counts.shape[:-3], -1)
-        flat[..., :3] += np.stack(bets, axis=-1) * (won > lost)[..., None]
-        counts[..., BETS, :, :] = flat.reshape(counts[..., BETS, :, :].shape)
+        is_bet = won > lost
+        bets = counts_of_pair(new, better, worse)
+        counts[..., BETS, :, :] += _in_first_places(bets, is_bet, self.groups)
         counts[..., [WINS, DRAWS], :, :] += new
         if self.limit is not None and 0 < self.limit < 1:
             rows, columns = _places(self.groups)
@@ -301,6 +300,13 @@ def _bets(counts: Floats) -> Counted3:
     """Return the draws on which the pair that looked most apart was bet, as those of one pair."""
     flat = counts[..., BETS, :, :].reshape(*counts.shape[:-3], -1)
     return flat[..., :1], flat[..., 1:2], flat[..., 2:3]
+
+
+def _in_first_places(bets: Counted3, is_bet: Flags, groups: int) -> Floats:
+    """Return what was bet in the first three places of a matrix, of each run."""
+    matrix = np.zeros((*is_bet.shape, groups * groups))
+    matrix[..., :3] = np.where(is_bet[..., None], np.stack(bets, axis=-1), 0.0)
+    return matrix.reshape(*is_bet.shape, groups, groups)
 
 
 def counts_of_pair(counts: Floats, one: Positions, other: Positions) -> Counted3:

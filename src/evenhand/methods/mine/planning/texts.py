@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from evenhand.methods.mine.planning.forecast import LEVEL, SUPPORT, TOP
 from evenhand.methods.mine.texts.combinations import affordable, families, full_cost
 from evenhand.methods.mine.texts.mine_text import TextScoring
 from evenhand.scores.planning.forecast import Forecast, Ground, Way
@@ -11,9 +12,6 @@ from evenhand.texts.matching import find
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-SUPPORT, LEVEL, TOP = 0.05, 0.95, 10
-"""What `mine_text` takes where nothing else is said."""
 
 
 def forecast(
