@@ -25,7 +25,7 @@ DEEPEST = 4
 _STEP = re.compile(
     r'\.?"(?P<quoted>(?:[^"\\]|\\.)*)"|\.?(?P<key>[^.\[\]"\s][^.\[\]"]*)|\[(?P<index>\d*|\*)\]'
 )
-_PLAIN_KEY = re.compile(r'[^.\[\]"\s]+')
+_PLAIN_KEY = re.compile(r'[^.\[\]"\s$][^.\[\]"\s]*')
 _USUAL = (
     "outcome",
     "decision",
