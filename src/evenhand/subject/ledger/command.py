@@ -65,12 +65,11 @@ def _repair(path: Path, output: Path | None, *, adopt: bool) -> int:
         print(f"'{path}' is sound; nothing was changed")
         return 0
     kept = number_text.many(len(done.found.rows), "row")
-    print(f"'{done.path}' has {kept} that are sound")
-    if done.found.damaged:
-        dropped = number_text.many(done.found.damaged, "row")
-        print(
-            f"{dropped} did not match the checksum and are left out; a run asks for them again"
-        )
+    print(f"'{done.path}' keeps {kept}, each of which matches its checksum")
+    dropped = number_text.many(done.found.damaged, "row")
+    print(
+        f"dropped: {dropped} that could be read but did not match; a run asks for them again"
+    )
     if done.kept is not None:
         print(f"'{done.kept}' is the file as it was")
     return 0

@@ -32,6 +32,10 @@ TABLES = (
 )
 
 
+FAILURES = (sqlite3.Error, UnicodeDecodeError, MemoryError)
+"""What SQLite raises; the last two where a damaged file lets it name or fetch nonsense."""
+
+
 def connected(file: Path, timeout: float) -> sqlite3.Connection:
     """Return a connection to a file in which several processes may write."""
     connection = sqlite3.connect(
@@ -112,7 +116,7 @@ def marks(values: Sequence[object]) -> str:
     return ",".join("?" * len(values))
 
 
-def code_of(error: sqlite3.Error) -> int:
+def code_of(error: Exception) -> int:
     """Return the kind of an error of SQLite."""
     # The low byte is the kind of error; the others tell cases of it apart.
     return getattr(error, "sqlite_errorcode", 0) & 0xFF
@@ -138,9 +142,11 @@ def damaged_rows(path: Path, count: int, seen: int) -> LedgerError:
     return damaged(path, f"{number} of {rows} rows read so far do not match their checksum")
 
 
-def refusal(path: Path, error: sqlite3.Error, timeout: float) -> LedgerError:
+def refusal(path: Path, error: Exception, timeout: float) -> LedgerError:
     """Return the error for what SQLite says of a file."""
     code = code_of(error)
+    if not isinstance(error, sqlite3.Error):
+        return damaged(path, "SQLite cannot read it")
     if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_ERROR, sqlite3.SQLITE_MISMATCH):
         return damaged(path, f"SQLite says '{clip(str(error))}'")
     no_permission = (

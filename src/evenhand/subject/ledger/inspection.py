@@ -14,7 +14,7 @@ from evenhand.runtime.table_file import beside
 from evenhand.subject.ledger.carving import carved
 from evenhand.subject.ledger.checksum import FORMAT, Checksum
 from evenhand.subject.ledger.claims import has_died
-from evenhand.subject.ledger.database import prepare
+from evenhand.subject.ledger.database import FAILURES, prepare
 from evenhand.subject.memo import AGAIN
 
 if TYPE_CHECKING:
@@ -117,8 +117,10 @@ def _attempt(found: Inspection, act: Callable[[], object]) -> None:
     """Do something, and note what SQLite cannot do of it."""
     try:
         act()
-    except sqlite3.Error as error:
-        problem = str(error)
+    except FAILURES as error:
+        problem = (
+            str(error) if isinstance(error, sqlite3.Error) else "SQLite cannot read it"
+        )
         if problem not in found.problems:
             found.problems.append(problem)
 
@@ -127,7 +129,8 @@ def _look_at_pages(found: Inspection, connection: sqlite3.Connection) -> None:
     query = f"PRAGMA integrity_check({_SHOWN_PROBLEMS})"
     for (problem,) in connection.execute(query).fetchall():
         if problem != "ok":
-            found.problems.append(problem.replace("\n", " "))
+            line = problem.replace("*** in database main ***", "").replace("\n", " ")
+            found.problems.append(line.strip())
 
 
 def _read_head(found: Inspection, connection: sqlite3.Connection) -> None:

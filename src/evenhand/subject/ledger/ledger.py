@@ -16,6 +16,7 @@ from evenhand.runtime.errors import LedgerError, clip
 from evenhand.subject.ledger.checksum import FORMAT, Checksum
 from evenhand.subject.ledger.database import (
     ASKED_AT_ONCE,
+    FAILURES,
     connected,
     create,
     damaged,
@@ -170,7 +171,7 @@ class Ledger:
                         " another file, or run again to go on with the one that is there now"
                     )
                 yield self._connection
-            except sqlite3.Error as error:
+            except FAILURES as error:
                 raise refusal(self.path, error, self._timeout) from error
 
     @contextlib.contextmanager

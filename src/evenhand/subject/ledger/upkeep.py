@@ -15,6 +15,7 @@ from evenhand.runtime.errors import LedgerError, UsageError
 from evenhand.subject.ledger.checksum import FORMAT, Checksum
 from evenhand.subject.ledger.claims import free_dead
 from evenhand.subject.ledger.database import (
+    FAILURES,
     connected,
     create,
     damaged,
@@ -116,7 +117,7 @@ def _write(found: Inspection, file: Path) -> None:
         with contextlib.closing(connection), transaction(connection):
             create(connection, space, subject)
             connection.executemany("INSERT INTO test VALUES (?, ?, ?)", rows)
-    except sqlite3.Error as error:
+    except FAILURES as error:
         file.unlink(missing_ok=True)
         raise refusal(file, error, _PATIENCE) from error
 
@@ -155,7 +156,7 @@ def compacted(path: Path) -> tuple[int, int]:
             connection.execute("VACUUM")
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
             after = _size(path)
-    except sqlite3.Error as error:
+    except FAILURES as error:
         raise refusal(path, error, _PATIENCE) from error
     return before, after
 
