@@ -31,7 +31,8 @@ class Damage:
     """What came of one damaged ledger.
 
     `outcome` is "refused" (a LedgerError), "right" (every recalled answer is the one that was
-    recorded; some may be missing, and are then asked again), "wrong", or "crashed" (any other error).
+    recorded; some may be missing, and are then asked again), "wrong", or "crashed" (an error of
+    any other kind).
     """
 
     kind: str

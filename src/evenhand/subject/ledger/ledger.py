@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import sqlite3
 import threading
 import weakref
 from pathlib import Path
@@ -29,6 +28,7 @@ from evenhand.subject.ledger.database import (
 from evenhand.subject.ledger.stored_outcome import restored, stored
 
 if TYPE_CHECKING:
+    import sqlite3
     from collections.abc import Iterator, Sequence
     from types import TracebackType
     from typing import Self

@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
+from evenhand.subject.memo import INPUTS_TO_TELL, SECONDS_TO_TELL
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
@@ -54,6 +56,7 @@ class Sharing:
         self._most = most
         self._check = check
         self._pace: float | None = None
+        self._warm = False
 
     @classmethod
     def of(
@@ -130,7 +133,15 @@ class Sharing:
     def _asked(self, ask: Ask, keys: list[bytes]) -> Answered:
         begin = time.perf_counter()
         yield from ask(keys)
-        self._pace = (time.perf_counter() - begin) / len(keys)
+        self._observe(time.perf_counter() - begin, len(keys))
+
+    def _observe(self, seconds: float, asked: int) -> None:
+        """Learn what an answer costs."""
+        # In this process the first call also pays for imports, and a short one for the call itself.
+        tells = seconds >= SECONDS_TO_TELL or asked >= INPUTS_TO_TELL
+        if self._expensive or (self._warm and tells):
+            self._pace = seconds / asked
+        self._warm = True
 
 
 def asked_at_once(adapter: Adapter) -> int:

@@ -26,7 +26,7 @@ def check_no_silent_damage(found):
 
 
 def test_no_damaged_ledger_gives_a_wrong_answer(tmp_path):
-    check_no_silent_damage(campaign(tmp_path, 130))
+    check_no_silent_damage(campaign(tmp_path, 104))
 
 
 @pytest.mark.slow
