@@ -21,7 +21,6 @@ from evenhand.space.space import Space
 from evenhand.subject.ledger import Ledger
 from evenhand.subject.subject import Subject
 from evenhand.texts.text_subject import TextSubject
-from tests.support.helpers import gone
 from tests.support.paths import ROOT
 
 if TYPE_CHECKING:
@@ -38,12 +37,13 @@ from evenhand.space.feature import category, integer
 from evenhand.space.space import Space
 from evenhand.subject.memo import Occasions
 from evenhand.subject.subject import Subject
-program, ledger, order = sys.argv[1:4]
+program, ledger, order, count = sys.argv[1:5]
 space = Space([category("sex", ["F", "M"]), integer("age", 0, 199)], ["sex"])
-points = np.array([[age % 2, age] for age in range(150)], dtype=float)
+points = np.array([[age % 2, age] for age in range(int(count))], dtype=float)
 if order == "backwards":
     points = points[::-1]
-with Subject.command([program, "{age}", "{sex}"], space, ledger=ledger, workers=2) as subject:
+command = [program, "{age}", "{sex}"]
+with Subject.command(command, space, ledger=ledger, workers=2, identity="loan") as subject:
     if order == "occasions":
         subject.occasions = Occasions()
     print("ready", flush=True)
@@ -65,9 +65,12 @@ def program(folder: Path, pause: float = 0.02) -> tuple[str, Path]:
     return str(path), log
 
 
-def started(*arguments: object) -> subprocess.Popen[str]:
+def started(
+    path: str, ledger: Path, order: str = "forwards", count: int = 150
+) -> subprocess.Popen[str]:
+    """Start a process that opens the ledger, and asks once it is told to go."""
     process = subprocess.Popen(
-        [sys.executable, "-c", RUN, *map(str, arguments)],
+        [sys.executable, "-c", RUN, path, str(ledger), order, str(count)],
         env=os.environ | {"PYTHONPATH": os.environ.get("PYTHONPATH", str(ROOT / "src"))},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -116,7 +119,7 @@ def test_three_processes_run_every_input_once(tmp_path, order):
 
 def test_what_a_killed_process_had_claimed_is_run_by_the_next_at_once(tmp_path):
     path, log = program(tmp_path, pause=0.2)
-    killed = started(path, tmp_path / "a.db", "forwards")
+    killed = started(path, tmp_path / "a.db")
     go(killed)
     while not log.exists():
         time.sleep(0.01)
@@ -127,24 +130,15 @@ def test_what_a_killed_process_had_claimed_is_run_by_the_next_at_once(tmp_path):
     connection.close()
     assert claims, "the kill must come while inputs are claimed"
     quick, _ = program(tmp_path, pause=0)
+    command = [quick, "{age}", "{sex}"]
     with Subject.command(
-        [quick, "{age}", "{sex}"], SPACE, ledger=tmp_path / "b.db", identity="loan"
+        command, SPACE, ledger=tmp_path / "a.db", identity="loan"
     ) as subject:
-        ledger = Ledger(tmp_path / "b.db", space=SPACE.encoding, subject="loan")
-        _claim_as_dead(tmp_path / "b.db", subject._keys(people(20)), killed.pid)
-        assert len(subject.decide(people(20))) == 20
-        assert subject.executed == 20
-        ledger.close()
-
-
-def _claim_as_dead(file: Path, keys: list[bytes], pid: int) -> None:
-    """Leave the claims of a process that has been killed."""
-    from evenhand.subject.ledger.claims import host
-
-    with sqlite3.connect(file) as connection:
-        connection.execute("INSERT INTO claimant VALUES (7, ?, ?, '1', 1)", (host(), pid))
-        connection.executemany("INSERT INTO claim VALUES (?, 7)", [(key,) for key in keys])
-    connection.close()
+        waits: list[float] = []
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("evenhand.subject.ledger.sharing.time.sleep", waits.append)
+            assert len(subject.decide(people(150))) == 150
+    assert waits == []
 
 
 def test_a_claimant_elsewhere_is_waited_for_until_its_lease_is_over(tmp_path, monkeypatch):
@@ -185,20 +179,21 @@ def test_a_process_that_fails_leaves_its_inputs_to_others(tmp_path):
 
 def test_an_interrupt_ends_the_wait_for_others(tmp_path):
     path, log = program(tmp_path, pause=5)
-    slow = started(path, tmp_path / "a.db", "forwards")
+    slow = started(path, tmp_path / "a.db", count=20)
     go(slow)
     while not log.exists():
         time.sleep(0.01)
-    # The first claims 64 inputs; this one asks for nothing else, and so waits.
-    waiting = started(path, tmp_path / "a.db", "forwards")
+    # The first has claimed all 20 inputs, so that this one has nothing to run.
+    waiting = started(path, tmp_path / "a.db", count=20)
     go(waiting)
     time.sleep(0.5)
     waiting.send_signal(signal.SIGINT)
     _, trouble = waiting.communicate(timeout=30)
+    assert "in _claimed" in trouble
     assert "KeyboardInterrupt" in trouble
     slow.kill()
     slow.communicate(timeout=30)
-    assert gone(slow.pid)
+    assert len(log.read_text().splitlines()) == 2
 
 
 def test_threads_of_one_subject_share_the_work(tmp_path):
