@@ -45,7 +45,7 @@ class Checksum:
         """Return the checksum of one row."""
         digest = self._begun.copy()
         # The length of the key tells where it ends and the answer begins.
-        digest.update(b"%d:%b%b" % (len(key), key, _TYPED[type(value)](value)))
+        digest.update(key + _TYPED[type(value)](value) + len(key).to_bytes(8, "big"))
         return digest.digest()
 
     def rows(

@@ -100,8 +100,9 @@ class Ledger:
         for start in range(0, len(asked), ASKED_AT_ONCE):
             chunk = asked[start : start + ASKED_AT_ONCE]
             query = f"SELECT key, outcome, checksum FROM test WHERE key IN ({marks(chunk)})"  # noqa: S608
-            for key, value, checksum in connection.execute(query, chunk):
-                self._read += 1
+            rows = connection.execute(query, chunk).fetchall()
+            self._read += len(rows)
+            for key, value, checksum in rows:
                 if fits(key, value, checksum):
                     outcomes[key] = restored(value)
                 else:

@@ -27,6 +27,10 @@ def stored(outcome: object) -> Stored:
     >>> stored(True), stored("yes"), stored(("yes", 3))
     (b'true', 'yes', b'["yes", 3]')
     """
+    if type(outcome) is str and outcome.isascii():
+        return outcome
+    if outcome is True or outcome is False:
+        return _TRUE if outcome else _FALSE
     if isinstance(outcome, tuple):
         return json.dumps([_checked(value) for value in outcome]).encode()
     value = _checked(outcome)

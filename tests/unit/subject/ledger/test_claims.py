@@ -18,7 +18,6 @@ import pytest
 from evenhand.runtime.errors import SubjectCrashed
 from evenhand.space.feature import category, integer
 from evenhand.space.space import Space
-from evenhand.subject.ledger import Ledger
 from evenhand.subject.subject import Subject
 from evenhand.texts.text_subject import TextSubject
 from tests.support.paths import ROOT

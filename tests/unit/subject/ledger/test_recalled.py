@@ -89,7 +89,7 @@ import resource, signal, sys
 from evenhand.cli.main import main
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 if sys.argv[2] == "full":
-    resource.setrlimit(resource.RLIMIT_FSIZE, (90_000, 90_000))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (40_000, 40_000))
 sys.exit(main(["measure", sys.argv[1], "--queries", "2000"]))
 """
 
@@ -100,12 +100,15 @@ ledger = "loan.ledger"
 positive = true
 
 [space]
-features = [
-    { name = "sex", kind = "category", levels = ["F", "M"] },
-    { name = "age", kind = "integer", low = 18, high = 90 },
-    { name = "income", kind = "integer", low = 0, high = 99999 },
-]
 protected = ["sex"]
+[space.features.sex]
+levels = ["F", "M"]
+[space.features.age]
+low = 18
+high = 90
+[space.features.income]
+low = 0
+high = 999
 """
 
 
