@@ -68,6 +68,7 @@ class Claims:
         self._id = secrets.randbits(62)
         self._pid = os.getpid()
         self._beat = 0
+        self._signed = 0.0
         self._seen: dict[int, tuple[object, float]] = {}
 
     def __enter__(self) -> Self:
@@ -106,10 +107,22 @@ class Claims:
             connection.executemany("INSERT OR REPLACE INTO claim VALUES (?, ?)", rows)
         return taken
 
+    def beat(self) -> None:
+        """Give a sign of life, unless there was one a moment ago."""
+        if time.monotonic() - self._signed < LEASE / 8:
+            return
+        self._beat += 1
+        self._signed = time.monotonic()
+        with self._ledger.writing() as connection:
+            connection.execute(
+                "UPDATE claimant SET beat = ? WHERE id = ?", (self._beat, self._id)
+            )
+
     def _sign(self, connection: sqlite3.Connection) -> None:
         """Show that this claimant is alive, with no claims yet."""
         _free(connection, self._id)
         self._beat += 1
+        self._signed = time.monotonic()
         process = (host(), self._pid, began(self._pid) or "")
         connection.execute(
             "INSERT INTO claimant VALUES (?, ?, ?, ?, ?)", (self._id, *process, self._beat)

@@ -120,7 +120,7 @@ class Sharing:
                     self._check(taken.known)
                 yield taken.known
             if taken.mine:
-                yield from self._asked(ask, taken.mine)
+                yield from self._asked(ask, taken.mine, claims)
 
     @property
     def _size(self) -> int:
@@ -130,9 +130,12 @@ class Sharing:
             wanted = int(CLAIMED_SECONDS / max(self._pace, WORTH_CLAIMING))
         return min(max(wanted, self._least), self._most)
 
-    def _asked(self, ask: Ask, keys: list[bytes]) -> Answered:
+    def _asked(self, ask: Ask, keys: list[bytes], claims: Claims | None = None) -> Answered:
         begin = time.perf_counter()
-        yield from ask(keys)
+        for answers in ask(keys):
+            yield answers
+            if claims is not None:
+                claims.beat()
         self._observe(time.perf_counter() - begin, len(keys))
 
     def _observe(self, seconds: float, asked: int) -> None:
@@ -147,4 +150,4 @@ class Sharing:
 def asked_at_once(adapter: Adapter) -> int:
     """Return how many inputs keep software busy: several for each of its workers."""
     workers = getattr(adapter, "workers", getattr(adapter, "concurrency", 1))
-    return 4 * int(workers) * int(getattr(adapter, "batch", 1))
+    return 4 * int(workers)

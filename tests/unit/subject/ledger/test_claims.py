@@ -148,6 +148,7 @@ def test_a_claimant_elsewhere_is_waited_for_until_its_lease_is_over(tmp_path, mo
         [path, "{age}", "{sex}"], SPACE, ledger=tmp_path / "a.db"
     ) as subject:
         keys = subject._keys(people(3))
+        assert subject._ledger is not None
         with sqlite3.connect(tmp_path / "a.db") as connection:
             connection.execute("INSERT INTO claimant VALUES (7, 'elsewhere', 1, '1', 1)")
             connection.executemany(
@@ -159,6 +160,29 @@ def test_a_claimant_elsewhere_is_waited_for_until_its_lease_is_over(tmp_path, mo
             monkeypatch.setattr(claims, "LEASE", -1.0)
             assert mine.take(keys, 9).mine == keys
         assert subject.decide(people(3)).tolist() == ["deny"] * 3
+
+
+def test_answers_are_signs_of_life(tmp_path, monkeypatch):
+    from evenhand.subject.ledger import claims
+    from evenhand.subject.ledger.ledger import Ledger
+
+    def beats(path):
+        with sqlite3.connect(path) as connection:
+            found = connection.execute("SELECT beat FROM claimant").fetchall()
+        connection.close()
+        return found
+
+    path = tmp_path / "a.db"
+    with (
+        Ledger(path, space="s", subject="m") as ledger,
+        claims.Claims(ledger) as mine,
+    ):
+        mine.take([b"a", b"b"], 2)
+        mine.beat()
+        assert beats(path) == [(1,)], "there was a sign a moment ago"
+        monkeypatch.setattr(claims, "LEASE", 0.0)
+        mine.beat()
+        assert beats(path) == [(2,)]
 
 
 def test_a_process_that_fails_leaves_its_inputs_to_others(tmp_path):
