@@ -52,6 +52,11 @@ def damage(found: Inspection) -> LedgerError:
             f"the ledger '{found.path}' has format {FIRST_FORMAT}, whose rows have no checksums:"
             f" run '{repairing(found.path)} --adopt' to trust them as they are"
         )
+    if found.format is not None and found.format > FORMAT:
+        return LedgerError(
+            f"the ledger '{found.path}' has format {found.format}, and this evenhand reads format"
+            f" {FORMAT}: upgrade evenhand"
+        )
     reasons = found.problems[:1]
     if found.damaged:
         rows = number_text.count(len(found.rows) + found.damaged)
@@ -75,9 +80,10 @@ def repaired(path: Path, output: Path | None = None, *, adopt: bool = False) -> 
             raise UsageError(f"--output {output}: this file exists; name a new one")
         _write(found, output)
         return Repaired(found, output, None)
-    fresh = Path(f"{path}.repairing-{os.getpid()}")
-    _write(found, fresh)
     kept = _kept_beside(path)
+    fresh = Path(f"{path}.repairing-{os.getpid()}")
+    fresh.unlink(missing_ok=True)
+    _write(found, fresh)
     for part in _PARTS:
         Path(f"{path}{part}").unlink(missing_ok=True)
     fresh.replace(path)
@@ -95,10 +101,7 @@ def _need_verified(found: Inspection, *, adopt: bool) -> None:
             " checksums to tell the sound ones by: restore a copy, or delete it to start over"
         )
     if found.format is not None and found.format > FORMAT:
-        raise LedgerError(
-            f"the ledger '{path}' has format {found.format}, and this evenhand reads format"
-            f" {FORMAT}: upgrade evenhand"
-        )
+        raise damage(found)
     if not found.verifies:
         raise LedgerError(
             f"'{path}' has no head of a ledger, so that no row can be verified: check the path, or"

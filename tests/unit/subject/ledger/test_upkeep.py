@@ -180,6 +180,14 @@ def test_a_sound_ledger_cannot_pose_as_one_without_checksums(ledger, capsys):
     assert "keeps 599 rows" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("action", ["check", "repair", "compact"])
+def test_a_newer_format_is_not_touched(ledger, action, capsys):
+    sql(ledger, "UPDATE meta SET value = '99' WHERE name = 'format'")
+    assert main(["ledger", action, str(ledger)]) == 2
+    assert "has format 99" in capsys.readouterr().err
+    assert not list(ledger.parent.glob("*damaged*"))
+
+
 def test_compact_shrinks_the_file_and_frees_dead_claims(ledger, capsys):
     sql(
         ledger,
