@@ -82,7 +82,7 @@ def inspected(path: Path) -> Inspection:
 def salvaged(path: Path) -> Inspection:
     """Return all rows that can be verified, also from pages that SQLite does not read."""
     found = inspected(path)
-    if found.sound or found.format == FIRST_FORMAT:
+    if found.sound or found.format not in (None, FORMAT):
         return found
     content = path.read_bytes()
     log = Path(f"{path}-wal")
@@ -142,14 +142,16 @@ def _read_head(found: Inspection, connection: sqlite3.Connection) -> None:
         found.space = meta.get("space")
         found.subject = meta.get("subject")
         return
-    if written.isdecimal() and int(written) > FORMAT:
+    fits = _take_head(found, meta)
+    if fits and written == str(FORMAT):
+        return
+    if not fits and written.isdecimal() and int(written) > FORMAT:
         found.format = int(written)
         found.problems.append(f"its format is {written}")
         return
-    if _take_head(found, meta) and written == str(FORMAT):
-        return
     found.problems.append("its head does not match its checksum")
-    _take_head(found, dict(connection.execute("SELECT name, value FROM spare")))
+    if not fits:
+        _take_head(found, dict(connection.execute("SELECT name, value FROM spare")))
 
 
 def _take_head(found: Inspection, meta: dict[str, Any]) -> bool:

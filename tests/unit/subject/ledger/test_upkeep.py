@@ -182,10 +182,17 @@ def test_a_sound_ledger_cannot_pose_as_one_without_checksums(ledger, capsys):
 
 @pytest.mark.parametrize("action", ["check", "repair", "compact"])
 def test_a_newer_format_is_not_touched(ledger, action, capsys):
-    sql(ledger, "UPDATE meta SET value = '99' WHERE name = 'format'")
+    sql(ledger, "UPDATE meta SET value = '99' WHERE name IN ('format', 'checksum')")
     assert main(["ledger", action, str(ledger)]) == 2
     assert "has format 99" in capsys.readouterr().err
     assert not list(ledger.parent.glob("*damaged*"))
+
+
+def test_a_format_that_was_only_damaged_is_repaired(ledger):
+    sql(ledger, "UPDATE meta SET value = '3' WHERE name = 'format'")
+    assert recalled(ledger, {})[0] == "refused"
+    assert main(["ledger", "repair", str(ledger)]) == 0
+    assert known(ledger, list(answers(600))) == answers(600)
 
 
 def test_compact_shrinks_the_file_and_frees_dead_claims(ledger, capsys):
