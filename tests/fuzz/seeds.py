@@ -8,6 +8,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import pandas as pd
+
 import evenhand as eh
 from evenhand.subject.ledger import Ledger
 from tests.support.evidence import LOANS, MAKERS, lend, made, people
@@ -269,3 +271,7 @@ def openapi() -> list[bytes]:
     }
     return [json.dumps(document).encode()]
 
+
+def service_rows() -> Any:
+    """Return rows whose columns have the names of what a service takes."""
+    return pd.DataFrame({"age": [20, 30], "sex": ["F", "M"], "amount": [1.5, 2.5]})
