@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tests.fuzz.targets import Target
 
 SECONDS = 5
-"""How long one input may take."""
+"""How long one input may take, of the processor's time: others may use the machine as well."""
 MOST_MEMORY = 1 << 30
 """How much memory one input may take, in bytes, beyond what the program has."""
 SHOWN_SEPARATELY = 40
@@ -114,12 +114,12 @@ def _place(error: BaseException) -> str:
 @contextlib.contextmanager
 def time_limit() -> Iterator[None]:
     """Raise a Hang where the block takes longer than allowed."""
-    signal.signal(signal.SIGALRM, _ring)
-    signal.setitimer(signal.ITIMER_REAL, SECONDS)
+    signal.signal(signal.SIGPROF, _ring)
+    signal.setitimer(signal.ITIMER_PROF, SECONDS)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.setitimer(signal.ITIMER_PROF, 0)
 
 
 def _ring(number: int, frame: FrameType | None) -> None:

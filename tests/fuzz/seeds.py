@@ -51,6 +51,13 @@ def audits() -> list[bytes]:
     return [made(name).to_json().encode() for name in names]
 
 
+@cache
+def with_cases() -> list[bytes]:
+    """Return results of the loan space that hold cases."""
+    names = ("measure, causal", "measure, group", "search", "audit")
+    return [made(name).to_json().encode() for name in names]
+
+
 def questions() -> list[bytes]:
     """Return what the what-if page asks."""
     person = {"sex": "F", "race": "a", "age": 30, "income": 50}
@@ -113,8 +120,7 @@ def configurations() -> list[bytes]:
         'positive = 1\ntruth = "right"\n[audit]\nlevel = 0.9\n'
     )
     shares = (
-        "[population.features]\nsex = { F = 0.4, M = 0.6 }\n"
-        "[population.features.age]\nmean = 40\nsd = 10\n"
+        "[population.weights]\nage = [[18, 29, 0.4], [30, 60, 0.6]]\nsex = { F = 0.7, M = 0.3 }\n"
     )
     mined = '[[checks]]\njob = "mine"\nover = ["sex", "age"]\nlimit = 0.1\nsupport = 0.1\n'
     impact = '[[checks]]\njob = "impact"\nover = ["sex"]\nleast_ratio = 0.8\n'
@@ -144,7 +150,7 @@ def constraints() -> list[bytes]:
         "age + income / 2 <= 100 or race in ('a', 'b')",
         "18 <= age < 60 and income != 7",
         "(income - age) * 2 > -30 and not sex != 'M'",
-        "race not in ['c'] or -income < +3.5e1",
+        "race not in ['c'] or -income < 3.5e1",
     ]
     return [text.encode() for text in written]
 
@@ -176,7 +182,7 @@ def themis() -> list[bytes]:
 
 def lexicons() -> list[bytes]:
     """Return lexicons: the one that is shipped, and a short one."""
-    short = '[gender]\nterms = ["gay", { text = "woman", plural = "women" }]\n[age]\nterms = ["old"]\n'
+    short = '[gender]\nterms = ["gay", { term = "woman", plural = "women" }]\n[age]\nterms = ["old", "young"]\n'
     shipped = sorted((ROOT / "src/evenhand/texts/lexicons").glob("*.toml"))
     return [short.encode(), *(file.read_bytes() for file in shipped)]
 

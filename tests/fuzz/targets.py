@@ -201,7 +201,8 @@ def read_csv(file: Path) -> None:
     space.encode(frame)
     names = [str(name) for name in frame.columns]
     if len(names) > 1:
-        eh.measure_log(frame, outcome=names[-1], over=names[:1])
+        favourable = frame.iloc[0, -1]
+        eh.measure_log(frame, outcome=names[-1], over=names[:1], positive=favourable)
 
 
 def read_suite_file(file: Path) -> None:
@@ -243,8 +244,8 @@ def targets() -> dict[str, Target]:
         Target("result", ".json", read_result, seeds.documents, "json", share=4),
         Target("page", ".json", read_page, seeds.documents, "json", share=1),
         Target("baseline", ".json", read_baseline, seeds.audits, "json", share=2),
-        Target("replay", ".json", read_replayed, seeds.documents, "json", share=6),
-        Target("explore", ".json", read_explored, seeds.documents, "json", share=4),
+        Target("replay", ".json", read_replayed, seeds.with_cases, "json", share=6),
+        Target("explore", ".json", read_explored, seeds.with_cases, "json", share=4),
         Target("question", ".json", read_question, seeds.questions, "json", share=6),
         Target("lexicon", ".toml", read_lexicon, seeds.lexicons, share=8),
         Target("study", ".toml", read_study, seeds.studies, share=4),
