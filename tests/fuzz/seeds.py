@@ -47,7 +47,7 @@ def documents() -> list[bytes]:
 @cache
 def audits() -> list[bytes]:
     """Return the JSON of audits, with answers that were kept and without."""
-    names = ("audit", "audit, crashed", "audit, baseline", "measure, group")
+    names = ("audit", "audit, crashed", "audit, baseline")
     return [made(name).to_json().encode() for name in names]
 
 
@@ -114,14 +114,14 @@ def configurations() -> list[bytes]:
     http = '[subject]\nhttp = "http://127.0.0.1:1/decide"\ntimeout = 2\nlabels = [0, 1]\n'
     inferred = '[space]\nfrom = "people.csv"\ntarget = "granted"\nprotected = ["sex"]\n'
     population = '[population]\nrows = "people.csv"\n'
-    texts = '[subject]\ncommand = ["./rude"]\n[texts]\nfrom = "texts.csv"\ncolumn = "text"\n'
+    texts = (
+        '[subject]\ncommand = ["./rude"]\n[texts]\nfrom = "texts.csv"\ncolumn = "text"\n'
+    )
     log = (
         '[log]\nfrom = "people.csv"\noutcome = "granted"\nover = ["sex", "race"]\n'
         'positive = 1\ntruth = "right"\n[audit]\nlevel = 0.9\n'
     )
-    shares = (
-        "[population.weights]\nage = [[18, 29, 0.4], [30, 60, 0.6]]\nsex = { F = 0.7, M = 0.3 }\n"
-    )
+    shares = "[population.weights]\nage = [[18, 29, 0.4], [30, 60, 0.6]]\nsex = { F = 0.7, M = 0.3 }\n"
     mined = '[[checks]]\njob = "mine"\nover = ["sex", "age"]\nlimit = 0.1\nsupport = 0.1\n'
     impact = '[[checks]]\njob = "impact"\nover = ["sex"]\nleast_ratio = 0.8\n'
     written = [
@@ -193,7 +193,9 @@ def studies() -> list[bytes]:
         '[[data]]\nname = "people"\nfrom = "people.csv"\ntarget = "granted"\npositive = 1\n'
         'protected = { sex = "M" }\n'
     )
-    settings = '[study]\nsplits = 3\nseed = 1\nbias = ["spd", "aod"]\nperformance = "accuracy"\n'
+    settings = (
+        '[study]\nsplits = 3\nseed = 1\nbias = ["spd", "aod"]\nperformance = "accuracy"\n'
+    )
     methods = '[[methods]]\nname = "reweighing"\n[[methods]]\nname = "reject-option-spd"\n'
     return [(settings + data + '[[models]]\nname = "DT"\n' + methods).encode()]
 

@@ -10,13 +10,16 @@ from __future__ import annotations
 import random
 import warnings
 from collections.abc import Callable, Sequence
+from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import evenhand as eh
+from evenhand.cli.main import main
 from evenhand.config.audit import FileSource, plans_of
 from evenhand.config.file import Config
 from evenhand.config.log import audit_of_log
@@ -24,12 +27,12 @@ from evenhand.config.openapi.form import read_form
 from evenhand.config.study import read_study
 from evenhand.explore.session import SavedPairs, Session, cases_of
 from evenhand.explore.tabular import TabularExplorer
-from evenhand.formats import FORMATS
 from evenhand.methods.audit.audit import run_all
 from evenhand.methods.audit.audit_result import gathered
+from evenhand.methods.audit.gate import Gate
 from evenhand.results.reading import evidence_of
 from evenhand.runtime import json_file
-from evenhand.runtime.errors import EvenhandError
+from evenhand.runtime.errors import EvenhandError, UsageError
 from evenhand.runtime.table_file import read_frame
 from evenhand.scores.test_suite import read_suite
 from evenhand.space.constraints import Constraint
@@ -38,9 +41,6 @@ from evenhand.texts.lexicon import Lexicon
 from evenhand.texts.matching import find
 from tests.fuzz import seeds
 from tests.support.evidence import LOANS, lend
-
-WRITTEN = ("json", "junit", "sarif", "markdown", "card", "notebook")
-"""The formats that are quick to write; a page with its drawings has a target of its own."""
 
 
 @dataclass(frozen=True)
@@ -131,14 +131,11 @@ def read_themis(file: Path) -> None:
 
 
 def read_result(file: Path) -> None:
-    """Read a result, tell it, and write it in all formats but the page."""
+    """Read a result of any verb as an audit, as the commands do, and tell it."""
     found = gathered([file])
-    found.to_text()
     found.story()
     found.to_frame()
     _ = found.digest, found.exit_code
-    for name in WRITTEN:
-        FORMATS[name].render(found)
 
 
 def read_document(file: Path) -> None:
@@ -150,13 +147,19 @@ def read_document(file: Path) -> None:
 
 
 def read_page(file: Path) -> None:
-    """Read a result and make its page."""
-    FORMATS["html"].render(gathered([file]))
+    """Make the page of a result on the command line."""
+    page = file.with_name("page.html")
+    with redirect_stdout(StringIO()), redirect_stderr(StringIO()) as errors:
+        code = main(["report", str(file), "-o", str(page)])
+    if code == 2:
+        raise UsageError(errors.getvalue())
+    if code != 0:
+        raise AssertionError(f"evenhand report ended with {code}: {errors.getvalue()}")
 
 
 def read_baseline(file: Path) -> None:
     """Compare an audit with a baseline."""
-    _new_audit().against(gathered([file]), name="old").to_text()
+    Gate.of(file).held(seeds.evidence("audit")).to_text()
 
 
 def read_replayed(file: Path) -> None:
@@ -227,10 +230,6 @@ def read_openapi(file: Path) -> None:
     tables = form.declared({}, seeds.service_rows())
     form.space(tables, [])
     form.without(list(form.lacking))
-
-
-def _new_audit() -> Any:
-    return seeds.evidence("audit")
 
 
 def targets() -> dict[str, Target]:

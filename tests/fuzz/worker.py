@@ -1,6 +1,6 @@
 """A process that fuzzes one target: coverage-guided by atheris where it is installed, else at random.
 
-    python -m tests.fuzz.worker TARGET RUNS SEED FOLDER [--plain]
+python -m tests.fuzz.worker TARGET RUNS SEED FOLDER [--plain]
 """
 
 from __future__ import annotations
@@ -89,9 +89,7 @@ def _guided(name: str, runs: int, seed: int, folder: Path) -> None:
         "-print_final_stats=0",
         "-detect_leaks=0",
     ]
-    atheris.Setup(
-        [sys.argv[0], *options, str(corpus)], one_input, custom_mutator=mutator
-    )
+    atheris.Setup([sys.argv[0], *options, str(corpus)], one_input, custom_mutator=mutator)
     atheris.Fuzz()
 
 

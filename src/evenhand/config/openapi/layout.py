@@ -41,7 +41,9 @@ ParameterFields = TypedDict(
     {"$ref": str, "name": str, "in": str, "required": bool, "schema": Whole},
     total=False,
 )
-ServerFields = TypedDict("ServerFields", {"url": str, "variables": dict[str, Whole]}, total=False)
+ServerFields = TypedDict(
+    "ServerFields", {"url": str, "variables": dict[str, Whole]}, total=False
+)
 ContentFields = TypedDict(
     "ContentFields", {"content": dict[str, dict[str, Any]] | None}, total=False
 )
