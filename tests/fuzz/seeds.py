@@ -121,7 +121,10 @@ def configurations() -> list[bytes]:
         '[log]\nfrom = "people.csv"\noutcome = "granted"\nover = ["sex", "race"]\n'
         'positive = 1\ntruth = "right"\n[audit]\nlevel = 0.9\n'
     )
-    shares = "[population.weights]\nage = [[18, 29, 0.4], [30, 60, 0.6]]\nsex = { F = 0.7, M = 0.3 }\n"
+    shares = (
+        "[population.weights]\nage = [[18, 29, 0.4], [30, 60, 0.6]]\n"
+        "sex = { F = 0.7, M = 0.3 }\n"
+    )
     mined = '[[checks]]\njob = "mine"\nover = ["sex", "age"]\nlimit = 0.1\nsupport = 0.1\n'
     impact = '[[checks]]\njob = "impact"\nover = ["sex"]\nleast_ratio = 0.8\n'
     written = [
@@ -182,7 +185,10 @@ def themis() -> list[bytes]:
 
 def lexicons() -> list[bytes]:
     """Return lexicons: the one that is shipped, and a short one."""
-    short = '[gender]\nterms = ["gay", { term = "woman", plural = "women" }]\n[age]\nterms = ["old", "young"]\n'
+    short = (
+        '[gender]\nterms = ["gay", { term = "woman", plural = "women" }]\n'
+        '[age]\nterms = ["old", "young"]\n'
+    )
     shipped = sorted((ROOT / "src/evenhand/texts/lexicons").glob("*.toml"))
     return [short.encode(), *(file.read_bytes() for file in shipped)]
 

@@ -9,12 +9,10 @@ from __future__ import annotations
 
 import random
 import warnings
-from collections.abc import Callable, Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from io import StringIO
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -41,6 +39,10 @@ from evenhand.texts.lexicon import Lexicon
 from evenhand.texts.matching import find
 from tests.fuzz import seeds
 from tests.support.evidence import LOANS, lend
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
 
 
 @dataclass(frozen=True)
@@ -78,7 +80,7 @@ def _check_sentence(sentence: str) -> None:
 
 
 def read_config(file: Path) -> None:
-    """Read a configuration as far as nothing is run that it names, and run its checks on a stand-in."""
+    """Read a configuration, and run its checks on other software than it names."""
     config = Config.load(file)
     if config.of_log:
         audit_of_log(config)
@@ -194,7 +196,8 @@ def read_lexicon(file: Path) -> None:
     """Read a lexicon, and match it in a text."""
     lexicon = Lexicon.from_toml(file)
     lexicon.to_dict()
-    find(["A gay man and two jewish women."], lexicon).counts
+    matches = find(["A gay man and two jewish women."], lexicon)
+    matches.counts()
 
 
 def read_csv(file: Path) -> None:

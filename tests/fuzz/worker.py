@@ -1,4 +1,4 @@
-"""A process that fuzzes one target: coverage-guided by atheris where it is installed, else at random.
+"""A process that fuzzes one target: guided by atheris where it is installed, else at random.
 
 python -m tests.fuzz.worker TARGET RUNS SEED FOLDER [--plain]
 """

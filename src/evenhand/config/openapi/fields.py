@@ -176,9 +176,7 @@ def _number(schema: Table, path: tuple[str, ...], *, required: bool) -> Field:
     }
     lacks = ""
     for key, end in ends.items():
-        if end is None:
-            lacks = "range"
-        elif not math.isfinite(end):
+        if end is None or not math.isfinite(end):
             lacks = "range"
         elif is_whole:
             declared[key] = int(end)

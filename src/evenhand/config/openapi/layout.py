@@ -41,23 +41,40 @@ ParameterFields = TypedDict(
     {"$ref": str, "name": str, "in": str, "required": bool, "schema": Whole},
     total=False,
 )
-ServerFields = TypedDict(
-    "ServerFields", {"url": str, "variables": dict[str, Whole]}, total=False
-)
-ContentFields = TypedDict(
-    "ContentFields", {"content": dict[str, dict[str, Any]] | None}, total=False
-)
-OperationFields = TypedDict(
-    "OperationFields",
-    {"parameters": list[Whole], "requestBody": Whole, "responses": Whole | None},
-    total=False,
-)
-PathFields = TypedDict("PathFields", {"parameters": list[Whole]}, total=False)
-DocumentFields = TypedDict(
-    "DocumentFields",
-    {"paths": dict[str, Any], "servers": list[ServerFields] | None},
-    total=False,
-)
+
+
+class ServerFields(TypedDict, total=False):
+    """Where a service is."""
+
+    url: str
+    variables: dict[str, Whole]
+
+
+class ContentFields(TypedDict, total=False):
+    """The content of a request or an answer, by its kind."""
+
+    content: dict[str, dict[str, Any]] | None
+
+
+class OperationFields(TypedDict, total=False):
+    """One thing that can be asked of a service."""
+
+    parameters: list[Whole]
+    requestBody: Whole
+    responses: Whole | None
+
+
+class PathFields(TypedDict, total=False):
+    """What can be asked at a path."""
+
+    parameters: list[Whole]
+
+
+class DocumentFields(TypedDict, total=False):
+    """A whole description."""
+
+    paths: dict[str, Any]
+    servers: list[ServerFields] | None
 
 
 def check_part(table: Any, fields: Any, where: str) -> None:
