@@ -19,7 +19,7 @@ SLOW = ("page", "baseline")
 
 
 def cases() -> list[object]:
-    found = []
+    found: list[object] = []
     for name in TARGETS:
         marks = [pytest.mark.slow] if name in SLOW else []
         found.append(pytest.param(name, marks=marks))

@@ -74,7 +74,7 @@ def _guided(name: str, runs: int, seed: int, folder: Path) -> None:
         rng = random.Random(number)
         kind = rng.random()
         if kind < 0.15:
-            return atheris.Mutate(data, most)
+            return bytes(atheris.Mutate(data, most))
         if kind < 0.3:
             return changed(valid, rng, target.form)[:most]
         return mutated(data, valid, rng, target.form)[:most]
