@@ -161,7 +161,7 @@ def read_page(file: Path) -> None:
 
 def read_baseline(file: Path) -> None:
     """Compare an audit with a baseline."""
-    Gate.of(file).held(seeds.evidence("audit")).to_text()
+    Gate.of(file, tolerance=None).held(seeds.evidence("audit")).to_text()
 
 
 def read_replayed(file: Path) -> None:
