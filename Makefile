@@ -10,7 +10,7 @@ PINNED := $(if $(LOCK),--constraint $(LOCK))
 # Tests run in three processes, since many wait for programs that they start; numpy takes one thread in each.
 TEST   := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(RUN) pytest
 
-.PHONY: demo test test-all test-browser test-mitigation pictures study-small check bench lock clean help
+.PHONY: fuzz fuzz-long demo test test-all test-browser test-mitigation pictures study-small check bench lock clean help
 
 help:           ## what there is
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -69,6 +69,18 @@ pictures: $(VENV)/.browser  ## the pictures of the README, taken of what the dem
 
 study-small: $(VENV)/.studied  ## German and COMPAS, eight methods, ten splits: the tables of the Fairea paper beside ours
 	$(BIN)/evenhand study studies/small.toml --paper --n-jobs 2
+
+# Guided by coverage where atheris can be installed, at random otherwise.
+$(VENV)/.fuzzed: $(VENV)/.tested
+	$(PIP) --group fuzz || echo 'atheris cannot be had here: files are changed at random'
+	@touch $@
+
+fuzz: $(VENV)/.fuzzed     ## files that were changed thousands of times are read or refused in a sentence
+	$(TEST) -q tests/fuzz
+	$(RUN) tests.fuzz --inputs 20000
+
+fuzz-long: $(VENV)/.fuzzed  ## the same with a million inputs; writes the table of the docs
+	$(RUN) tests.fuzz --inputs 1000000 --docs
 
 check: $(VENV)/.tested    ## lint, format, types, and the rules of the house
 	$(RUN) ruff check .

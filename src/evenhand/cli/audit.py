@@ -15,6 +15,7 @@ from evenhand.methods.audit.audit_result import gathered
 from evenhand.methods.audit.formats import github
 from evenhand.methods.audit.gate import Gate
 from evenhand.methods.audit.text import MEANING, render_audit
+from evenhand.results.protocol import damage_reported
 from evenhand.runtime import json_file
 from evenhand.runtime.errors import UsageError, printable
 
@@ -70,7 +71,8 @@ def run_report(options: Namespace) -> int:
     """Write one page of results that were written before."""
     _check_files(options)
     found = gathered(options.files)
-    found.to_html(options.output)
+    with damage_reported(", ".join(options.files)):
+        found.to_html(options.output)
     print(f"wrote {options.output}")
     return 0
 

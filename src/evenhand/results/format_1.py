@@ -67,6 +67,7 @@ class DetailPart(NamedTuple):
 def upgraded(table: Mapping[str, Any]) -> dict[str, Any]:
     """Return a document of format 1 as format 2 has it."""
     new = {**table, "format": 2}
+    new.pop("digest", None)  # it is of the fields that format 1 had
     new["stop"] = STOPS[table["stop"]] if "stop" in table else COMPLETED
     job = table.get("job")
     if job == "audit":

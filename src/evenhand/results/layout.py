@@ -148,14 +148,25 @@ def check_fields(table: Mapping[str, Any], fields: Any, where: str) -> None:
     # Only the check is wanted. Evidence is built from the table itself: the converted one would
     # have other numbers, since msgspec makes floats of whole numbers, and no unknown fields.
     try:
-        msgspec.convert(table, fields)
-    except msgspec.ValidationError:
-        # A table that was made in memory may hold numbers of numpy, which JSON writes as its own.
-        written = json.loads(json.dumps(table))
         try:
+            msgspec.convert(table, fields)
+        except (msgspec.ValidationError, UnicodeEncodeError):
+            written = _as_written(table)
             msgspec.convert(written, fields)
-        except msgspec.ValidationError as error:
-            raise UsageError(f"{where}: {_sentence(str(error), written)}") from None
+    except msgspec.ValidationError as error:
+        raise UsageError(f"{where}: {_sentence(str(error), written)}") from None
+    except RecursionError:
+        raise UsageError(f"{where}: its tables are nested too deeply") from None
+
+
+def _as_written(table: Mapping[str, Any]) -> Any:
+    """Return a table as a reader of its file has it.
+
+    One that was made in memory may hold numbers of numpy, which JSON writes as its own. Halves of
+    characters, which msgspec cannot take, become question marks.
+    """
+    text = json.dumps(table, ensure_ascii=False)
+    return json.loads(text.encode("utf-8", "replace"))
 
 
 def _sentence(message: str, table: Any) -> str:

@@ -9,18 +9,19 @@ from __future__ import annotations
 import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from evenhand.results.document import EXIT_CODES, FORMAT, worst_of
 from evenhand.results.layout import EvidenceFields, check_fields
 from evenhand.runtime import json_file
-from evenhand.runtime.errors import INTERRUPTED, UsageError, printable
+from evenhand.runtime.errors import INTERRUPTED, EvenhandError, UsageError, clip, printable
 from evenhand.statistics.estimate import StopReason, Verdict
 from evenhand.verbs import verb_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from os import PathLike
 
     from evenhand.results.evidence import Finding
@@ -318,19 +319,28 @@ class Evidence(ABC):
                 f"{place}: {cls.document} format {written_format} is not {FORMAT}; use the evenhand"
                 " that wrote it"
             )
-        try:
+        with damage_reported(f"{place}: this evenhand {cls.document}"):
             current = _of_this_format(table)
             check_fields(current, cls.json_fields, place)
-            return cls.read(current, place)
-        except UsageError:
-            raise
-        # Types are checked above; what is left are values that fit no object, such as an interval
-        # whose ends are swapped, and fields that only one kind of evidence has.
-        except (AttributeError, KeyError, TypeError, ValueError) as error:
-            reason = f"{type(error).__name__}: {error}"
+            found = cls.read(current, place)
+            found.check_digest(table, place)
+            # Whatever fits no sentence is refused here, and not wherever it is first shown.
+            found.to_text()
+        return found
+
+    def check_digest(self, table: Mapping[str, Any], where: str) -> None:
+        """Refuse a document whose content is not what its digest was made of.
+
+        Format 1 had other fields, and a document without a digest promises nothing.
+        """
+        # It is computed in any case: content that has no digest is damaged.
+        actual = self.digest
+        written = table.get("digest", actual)
+        if table["format"] == FORMAT and written != actual:
             raise UsageError(
-                f"{place}: this evenhand {cls.document} is damaged ({reason})"
-            ) from None
+                f"{where}: this evenhand {self.document} was changed after it was written: its"
+                f" digest is {clip(str(written), 20)!r}, and its content has {actual[:12]!r}"
+            )
 
     @classmethod
     @abstractmethod
@@ -341,6 +351,22 @@ class Evidence(ABC):
     @abstractmethod
     def read(cls, table: Mapping[str, Any], where: str) -> Self:
         """Rebuild the evidence from JSON of the present format; `where` begins error messages."""
+
+
+@contextmanager
+def damage_reported(what: str) -> Iterator[None]:
+    """Turn whatever goes wrong with a document from a file into an error of one sentence.
+
+    Types are checked before; what is left are values that fit no object, such as an interval whose
+    ends are swapped, and tables that do not fit together.
+    """
+    try:
+        yield
+    except EvenhandError:
+        raise
+    except Exception as error:
+        reason = clip(f"{type(error).__name__}: {error}")
+        raise UsageError(f"{what} is damaged ({reason})") from error
 
 
 def _of_this_format(table: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -637,9 +637,10 @@ def test_a_result_that_lacks_a_text_cannot_be_replayed(mined, tmp_path):
     table = json.loads(file.read_text(encoding="utf-8"))
     first_case = table["findings"][0]["cases"][0]
     del first_case["twin"]["text"]
+    del table["digest"]
     damaged = tmp_path / "bad.json"
     damaged.write_text(json.dumps(table), encoding="utf-8")
-    refused(UsageError, lambda: replay(damaged, rude), "bad.json", "damaged", "no text")
+    refused(UsageError, lambda: replay(damaged, rude), "bad.json", "damaged", "text")
 
 
 def test_tables_are_no_texts(tmp_path, saved):

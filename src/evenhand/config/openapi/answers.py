@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from evenhand.config.openapi.layout import ContentFields, check_part
 from evenhand.subject.adapters.http.paths import outcome_paths
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ def _answers(operation: Operation, description: Description) -> Iterator[Any]:
     good = [status for status in responses if str(status).startswith("2")]
     for status in [*good, "default"]:
         response = description.followed(responses.get(status, {}))
+        check_part(response, ContentFields, f"{description.source}: response {status}")
         content = response.get("content") or {}
         for kind, media in content.items():
             if "json" in kind or kind == "*/*":

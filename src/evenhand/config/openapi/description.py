@@ -8,6 +8,13 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urljoin
 
+from evenhand.config.openapi.layout import (
+    DocumentFields,
+    OperationFields,
+    PathFields,
+    SchemaFields,
+    check_part,
+)
 from evenhand.runtime.errors import ConfigError, clip, nearest
 
 Table = dict[str, Any]
@@ -60,6 +67,7 @@ class Description:
                 f"{source}: is of version {version or 'none'}, and OpenAPI 3.0 and 3.1 can be read;"
                 " convert it first"
             )
+        check_part(table, DocumentFields, source)
         return cls(source, table)
 
     def server(self) -> str | None:
@@ -87,6 +95,7 @@ class Description:
                 f"{self.source}: has no path {path!r}; {nearest(wanted, paths)}"
             )
         item = self.followed(found)
+        check_part(item, PathFields, f"{self.source}: {wanted}")
         asked = [method for method in METHODS if isinstance(item.get(method), dict)]
         with_body = [method for method in asked if "requestBody" in item[method]]
         if not asked:
@@ -95,6 +104,7 @@ class Description:
                 " decision can be asked for"
             )
         method = (with_body or asked)[0]
+        check_part(item[method], OperationFields, f"{self.source}: {method} {wanted}")
         own = item[method].get("parameters", [])
         parameters = []
         for one in [*item.get("parameters", []), *own]:
@@ -136,6 +146,7 @@ class Description:
     def schema(self, value: Any) -> tuple[Table, bool]:
         """Return a schema with its parts put together, and whether it also takes null."""
         schema = dict(self.followed(value))
+        check_part(schema, SchemaFields, f"{self.source}: a schema")
         nullable = bool(schema.get("nullable"))
         parts = schema.pop("allOf", None)
         if parts:
@@ -197,7 +208,7 @@ def _likeliest(schemas: list[Table]) -> Table:
     for schema in schemas:
         if schema.get("properties"):
             return schema
-    return schemas[0]
+    return next(iter(schemas), {})
 
 
 def _widest(kinds: list[str]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -158,8 +159,10 @@ def _declared(schema: Table, path: tuple[str, ...], *, required: bool) -> Field 
 def _text(schema: Table, path: tuple[str, ...], *, required: bool) -> Field:
     """Return a text of which the description may list some values as examples."""
     examples = schema.get("examples")
-    if isinstance(examples, list) and len(examples) >= FEWEST_EXAMPLES:
-        return Field(path, {"levels": list(dict.fromkeys(examples))}, required=required)
+    if isinstance(examples, list):
+        levels = [example for example in examples if isinstance(example, str)]
+        if len(levels) >= FEWEST_EXAMPLES:
+            return Field(path, {"levels": list(dict.fromkeys(levels))}, required=required)
     return Field(path, {"kind": "category"}, "levels", required=required)
 
 
@@ -173,7 +176,7 @@ def _number(schema: Table, path: tuple[str, ...], *, required: bool) -> Field:
     }
     lacks = ""
     for key, end in ends.items():
-        if end is None:
+        if end is None or not math.isfinite(end):
             lacks = "range"
         elif is_whole:
             declared[key] = int(end)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from evenhand.config.openapi.answers import outcome_of
 from evenhand.config.openapi.description import Description
 from evenhand.config.openapi.fields import Field, Fields
+from evenhand.config.openapi.layout import ContentFields, ParameterFields, check_part
 from evenhand.config.openapi.templates import pruned, shortened, written
 from evenhand.runtime.errors import ConfigError, EvenhandError, nearest
 from evenhand.space.feature import Feature, plain
@@ -240,11 +241,15 @@ def _parameters(operation: Operation, fields: Fields) -> tuple[Table, Table]:
     query: Table = {}
     address: Table = {}
     templates = {"query": query, "path": address}
+    source = fields.description.source
     for parameter in operation.parameters:
+        check_part(parameter, ParameterFields, f"{source}: a parameter of {operation.name}")
         place = parameter.get("in")
         if place not in templates:
             continue
-        name = str(parameter["name"])
+        if "name" not in parameter:
+            raise ConfigError(f"{source}: a parameter of {operation.name} has no name")
+        name = parameter["name"]
         schema = parameter.get("schema", {})
         # What a path holds is always there.
         required = place == "path" or bool(parameter.get("required"))
@@ -257,6 +262,8 @@ def _parameters(operation: Operation, fields: Fields) -> tuple[Table, Table]:
 def _body(operation: Operation, fields: Fields) -> tuple[Any, str]:
     """Return the template of the body and its kind, None where a request has none."""
     body = fields.description.followed(operation.table.get("requestBody", {}))
+    where = f"{fields.description.source}: the request of {operation.name}"
+    check_part(body, ContentFields, where)
     content = body.get("content") or {}
     if not content:
         return None, ""

@@ -15,6 +15,7 @@ from evenhand.methods.audit import messages
 from evenhand.methods.audit.audit_result import Audit
 from evenhand.population.rows import Rows
 from evenhand.population.source import as_pandas
+from evenhand.results.protocol import damage_reported
 from evenhand.results.result import Result
 from evenhand.results.score_change import check_tolerance
 from evenhand.runtime.errors import EvenhandError, UsageError, clip, one_line
@@ -78,7 +79,8 @@ class Gate:
         """Return an audit held against the older one, as it is where there is none."""
         if self.old is None:
             return found
-        return found.against(self.old, name=self.name, tolerance=self.tolerance)
+        with damage_reported(self.name or messages.OLDER_AUDIT):
+            return found.against(self.old, name=self.name, tolerance=self.tolerance)
 
     def keeping(
         self, check: CheckResult, subject: Any, source: Source | None, seed: int
