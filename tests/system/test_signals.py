@@ -19,7 +19,9 @@ import pytest
 
 import evenhand as eh
 
-pytestmark = pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="needs /proc")
+pytestmark = pytest.mark.skipif(
+    not Path("/proc/self/environ").exists(), reason="needs /proc"
+)
 
 MARK = "EVENHAND_TEST_RUN"
 SPACE = """
@@ -31,7 +33,7 @@ levels = ["F", "M"]
 low = 18
 high = 90000
 """
-BEFORE = 250
+BEFORE = 150
 """How many inputs are answered before the software hangs: more than are asked at first."""
 SCRIPT = f"""\
 #!/bin/sh
@@ -58,6 +60,17 @@ def decide(people):
         time.sleep(300)
     return people["age"] > 40000
 """
+SLOW_RULES = """\
+import os, pathlib, time
+def decide(people):
+    is_worker = os.getppid() != int(os.environ["EVENHAND_TEST_STARTER"])
+    if is_worker:
+        pathlib.Path("hung").touch()
+        time.sleep(300)
+    time.sleep(0.002 * len(people))
+    return people["age"] > 40000
+"""
+"""Slow enough for its inputs to be shared among workers, which hang."""
 CODES = {
     signal.SIGINT: 130,
     signal.SIGTERM: 143,
@@ -65,10 +78,30 @@ CODES = {
     signal.SIGKILL: -9,
 }
 SUBJECTS = {
-    "command": '[subject]\ncommand = ["./decide.sh", "{sex}", "{age}"]\npositive = "yes"\nworkers = 4\n',
+    "command": """\
+[subject]
+command = ["./decide.sh", "{sex}", "{age}"]
+positive = "yes"
+workers = 4
+""",
     "stream": f'[subject]\nstream = ["{sys.executable}", "-S", "answer.py"]\npositive = "yes"\n',
     "function": '[subject]\nfunction = "rules:decide"\n',
 }
+
+
+def named(number: signal.Signals) -> str:
+    return number.name
+
+
+def among(*quick: tuple[str, signal.Signals]) -> list[object]:
+    """Return all kinds of software with all signals; those that are not named here are slow."""
+    every = []
+    for kind in SUBJECTS:
+        for number in CODES:
+            marks = () if (kind, number) in quick else (pytest.mark.slow,)
+            name = f"{kind}-{number.name}"
+            every.append(pytest.param(kind, number, marks=marks, id=name))
+    return every
 
 
 class Run:
@@ -77,6 +110,11 @@ class Run:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.mark = uuid4().hex
+        self.environment = {
+            **os.environ,
+            MARK: self.mark,
+            "EVENHAND_TEST_STARTER": str(os.getpid()),
+        }
         script = folder / "decide.sh"
         script.write_text(SCRIPT)
         script.chmod(0o755)
@@ -96,7 +134,7 @@ class Run:
             return subprocess.Popen(
                 [*command, "--margin", "0.04", "--json", "out.json", *words],
                 cwd=self.folder,
-                env={**os.environ, MARK: self.mark},
+                env=self.environment,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 text=True,
@@ -154,12 +192,13 @@ def hanging_service(folder: Path):
         asked = 0
 
         def do_POST(self):
-            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            Handler.asked += len(body)
+            length = int(self.headers["Content-Length"])
+            people = json.loads(self.rfile.read(length))["inputs"]
+            Handler.asked += len(people)
             if (folder / "hang").exists() and Handler.asked > BEFORE:
                 (folder / "hung").touch()
                 released.wait(300)
-            answers = [person["age"] > 40000 for person in body]
+            answers = [person["age"] > 40000 for person in people]
             content = json.dumps(answers).encode()
             self.send_response(200)
             self.send_header("Content-Length", str(len(content)))
@@ -196,21 +235,33 @@ def ended(run: Run, number: signal.Signals) -> None:
     assert found.exit_code == 130, "what a file says does not depend on the signal"
 
 
-@pytest.mark.parametrize("number", CODES, ids=lambda number: number.name)
-@pytest.mark.parametrize("kind", SUBJECTS)
+@pytest.mark.parametrize(
+    ("kind", "number"),
+    among(
+        ("command", signal.SIGTERM),
+        ("command", signal.SIGKILL),
+        ("stream", signal.SIGHUP),
+        ("stream", signal.SIGKILL),
+        ("function", signal.SIGTERM),
+    ),
+)
 def test_a_signal_ends_a_run_and_all_its_processes(run, kind, number):
     run.configure(SUBJECTS[kind])
     ended(run, number)
 
 
-@pytest.mark.parametrize("number", CODES, ids=lambda number: number.name)
+@pytest.mark.parametrize(
+    "number",
+    [signal.SIGTERM, pytest.param(signal.SIGKILL, marks=pytest.mark.slow)],
+    ids=named,
+)
 def test_a_signal_ends_a_run_that_asks_a_service(run, number):
     with hanging_service(run.folder) as subject:
         run.configure(subject)
         ended(run, number)
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL], ids=lambda one: one.name)
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL], ids=named)
 def test_a_run_that_was_ended_is_resumed_to_the_same_digest(run, number):
     run.configure(SUBJECTS["command"])
     ended(run, number)
@@ -219,29 +270,39 @@ def test_a_run_that_was_ended_is_resumed_to_the_same_digest(run, number):
     assert run.resumed() == resumed
 
 
-@pytest.mark.parametrize("number", CODES, ids=lambda number: number.name)
-def test_a_signal_ends_the_workers_too(run, number):
-    run.configure(SUBJECTS["command"], ledger="")
-    process = run.start("--n-jobs", "2")
+def with_workers(run: Run) -> subprocess.Popen[str]:
+    """Start a run whose workers hang, in a session of its own."""
+    run.configure(SUBJECTS["function"], ledger="")
+    (run.folder / "rules.py").write_text(SLOW_RULES)
+    process = run.start("--margin", "0.001", "--n-jobs", "2", session=True)
     run.until_hung(process)
+    return process
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL], ids=named)
+def test_a_signal_ends_the_workers_too(run, number):
+    process = with_workers(run)
     process.send_signal(number)
     _, err = process.communicate(timeout=60)
     assert process.returncode == CODES[number], err
-    assert "Traceback" not in err
     assert run.left() == []
+    assert "Traceback" not in err
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGHUP], ids=lambda one: one.name)
+@pytest.mark.parametrize(
+    "number",
+    [signal.SIGINT, pytest.param(signal.SIGHUP, marks=pytest.mark.slow)],
+    ids=named,
+)
 def test_a_terminal_sends_signals_to_workers_as_well(run, number):
-    run.configure(SUBJECTS["command"], ledger="")
-    process = run.start("--n-jobs", "2", session=True)
-    run.until_hung(process)
+    process = with_workers(run)
     os.killpg(process.pid, number)
     out, err = process.communicate(timeout=60)
     assert process.returncode == CODES[number], err
-    assert err == ""
-    assert "the run was interrupted" in out
     assert run.left() == []
+    assert "the run was interrupted" in out
+    if number is signal.SIGINT:
+        assert err == ""  # a terminal that has gone shows nothing
 
 
 def test_a_second_signal_ends_what_the_first_left_to_do(run):
@@ -260,7 +321,10 @@ def test_a_signal_that_is_ignored_stays_ignored(run):
     run.configure(SUBJECTS["function"])
     (run.folder / "hang").unlink()
     (run.folder / "rules.py").write_text(
-        RULES.replace("if pathlib", "import os, signal; os.kill(os.getpid(), signal.SIGHUP)\n    if pathlib")
+        RULES.replace(
+            "if pathlib",
+            "import os, signal; os.kill(os.getpid(), signal.SIGHUP)\n    if pathlib",
+        )
     )
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
@@ -275,15 +339,16 @@ def test_a_test_that_is_ended_leaves_no_process_behind(run):
     code = """
         import evenhand as eh
         space = eh.Space([eh.category("sex", ["F", "M"]), eh.integer("age", 18, 90000)], ["sex"])
+        command = ["./decide.sh", "{sex}", "{age}"]
         def test_it(fairness):
-            subject = eh.Subject.command(["./decide.sh", "{sex}", "{age}"], space, positive="yes", workers=4)
-            fairness.measure(subject, over="sex", limit=0.5)
+            subject = eh.Subject.command(command, space, positive="yes", workers=4)
+            fairness.measure(subject, over="sex", margin=0.01)
     """
     (run.folder / "test_it.py").write_text(textwrap.dedent(code))
     process = subprocess.Popen(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_it.py"],
         cwd=run.folder,
-        env={**os.environ, MARK: run.mark},
+        env=run.environment,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
