@@ -13,6 +13,7 @@ import time
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -93,7 +94,7 @@ def named(number: signal.Signals) -> str:
     return number.name
 
 
-def among(*quick: tuple[str, signal.Signals]) -> list[object]:
+def among(*quick: tuple[str, signal.Signals]) -> list[Any]:
     """Return all kinds of software with all signals; those that are not named here are slow."""
     every = []
     for kind in SUBJECTS:
@@ -208,9 +209,13 @@ def hanging_service(folder: Path):
         def log_message(self, *arguments):
             pass
 
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        server.daemon_threads = True
-        server.handle_error = lambda *_: None
+    class Server(ThreadingHTTPServer):
+        daemon_threads = True
+
+        def handle_error(self, *arguments):
+            """Say nothing of a caller that was killed."""
+
+    with Server(("127.0.0.1", 0), Handler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield f'[subject]\nhttp = "http://127.0.0.1:{server.server_port}/decide"\nbatch = 20\n'
         released.set()

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evenhand.cli import broken_formats, formats
-from evenhand.cli.output import FileWriting, given, need_folder
+from evenhand.cli.output import FileWriting, as_written, given, need_folder
 from evenhand.methods.audit import LOG
 from evenhand.methods.audit.audit_result import gathered
 from evenhand.methods.audit.formats import github
@@ -44,7 +44,9 @@ def run_audit(options: Namespace) -> int:
         "each": on_check,
         "gate": gate,
     }
-    found = gate.held(_found(options, common))
+    found = _found(options, common)
+    with as_written([options.baseline] if options.baseline else []):
+        found = gate.held(found)
     return _finish(found, options, quiet=options.quiet)
 
 
@@ -70,8 +72,10 @@ def _found(options: Namespace, common: dict[str, Any]) -> Audit:
 def run_report(options: Namespace) -> int:
     """Write one page of results that were written before."""
     _check_files(options)
-    found = gathered(options.files)
-    found.to_html(options.output)
+    with as_written(options.files):
+        found = gathered(options.files)
+        page = found.to_html()
+    json_file.write(options.output, page, "report")
     print(f"wrote {options.output}")
     return 0
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,13 +13,15 @@ from evenhand.runtime.errors import (
     INTERRUPTED,
     EvenhandError,
     UsageError,
+    clip,
     one_line,
+    place_of,
     reason_of,
 )
 
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from evenhand.results.protocol import Evidence
 
@@ -88,6 +91,26 @@ def finish(
         if path is not None:
             writing.write(write, path)
     return writing.finish(found.exit_code)
+
+
+@contextmanager
+def as_written(files: Sequence[str]) -> Iterator[None]:
+    """Blame what goes wrong with results that were read from files on a change of these.
+
+    Without any file, errors stay as they are.
+    """
+    try:
+        yield
+    except EvenhandError:
+        raise
+    except Exception as error:
+        if not files:
+            raise
+        reason = clip(f"{type(error).__name__}: {error}")
+        raise UsageError(
+            f"{', '.join(files)}: damaged, or changed since evenhand wrote it ({reason} at"
+            f" {place_of(error)}); if nobody changed it, please report this"
+        ) from error
 
 
 def numbered(file: str | None, number: int) -> str | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from evenhand.cli.output import finish, given
+from evenhand.cli.output import as_written, finish, given
 from evenhand.config.file import Config
 from evenhand.methods.audit.audit_result import gathered
 from evenhand.methods.audit.checks import log_jobs
@@ -22,9 +22,10 @@ def run(options: Namespace) -> int:
     """Ask the software again, of the configuration that is named or that made the result."""
     file = options.config
     if file is None and Path(options.file).suffix.lower() == ".json":
-        held = gathered([options.file])
-        _refuse_log(held, options.file)
-        file = held.home
+        with as_written([options.file]):
+            held = gathered([options.file])
+            _refuse_log(held, options.file)
+            file = held.home
     with Config.load(file).software() as subject:
         found = replay(options.file, subject, **given(options, ("limit", "level")))
         return finish(found, options.json)

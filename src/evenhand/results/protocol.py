@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 from evenhand.results.document import EXIT_CODES, FORMAT, worst_of
 from evenhand.results.layout import EvidenceFields, check_fields
 from evenhand.runtime import json_file
-from evenhand.runtime.errors import INTERRUPTED, UsageError, printable
+from evenhand.runtime.errors import INTERRUPTED, UsageError, clip, printable
 from evenhand.statistics.estimate import StopReason, Verdict
 from evenhand.verbs import verb_of
 
@@ -326,8 +326,15 @@ class Evidence(ABC):
             raise
         # Types are checked above; what is left are values that fit no object, such as an interval
         # whose ends are swapped, and fields that only one kind of evidence has.
-        except (AttributeError, KeyError, TypeError, ValueError) as error:
-            reason = f"{type(error).__name__}: {error}"
+        except (
+            ArithmeticError,
+            AttributeError,
+            LookupError,
+            RecursionError,
+            TypeError,
+            ValueError,
+        ) as error:
+            reason = clip(f"{type(error).__name__}: {error}")
             raise UsageError(
                 f"{place}: this evenhand {cls.document} is damaged ({reason})"
             ) from None

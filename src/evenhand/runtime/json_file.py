@@ -43,9 +43,16 @@ def write(path: str | PathLike[str] | None, text: str, what: str) -> str:
 
 def read(path: str | PathLike[str], what: str) -> Any:
     """Return what a JSON file holds."""
+    shown = printable(str(path))
     try:
-        return json.loads(Path(path).read_text(encoding="utf-8"))
-    except OSError as error:
-        raise UsageError(f"{path}: cannot read the {what}: {error.strerror}") from None
+        content = Path(path).read_bytes()
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{shown}: cannot read the {what}: {reason_of(error)}") from None
+    try:
+        return json.loads(content.decode("utf-8-sig"))
     except ValueError:
-        raise UsageError(f"{path}: this is not a JSON file") from None
+        raise UsageError(f"{shown}: this is not a JSON file") from None
+    except RecursionError:
+        raise UsageError(
+            f"{shown}: lists and tables are nested too deeply to be a {what}"
+        ) from None

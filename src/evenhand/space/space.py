@@ -261,7 +261,7 @@ class Space(WithRows):
 
     def index(self, name: str) -> int:
         """Return the position of a feature, or raise a UsageError with the nearest name."""
-        if name not in self._index:
+        if not isinstance(name, str) or name not in self._index:
             raise UsageError(f"unknown feature {name!r}; {nearest(name, self.names)}")
         return self._index[name]
 

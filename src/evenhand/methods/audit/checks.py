@@ -172,7 +172,8 @@ def log_options(job: str) -> Options:
 
 def checked_list(checks: Any) -> Any:
     """Return checks that were given in Python; refuse what is no list of some."""
-    if isinstance(checks, Mapping | str):
+    is_list = checks is None or isinstance(checks, Sequence)
+    if isinstance(checks, Mapping | str | bytes) or not is_list:
         raise UsageError(messages.CHECKS_ARE_NOT_A_LIST.format(checks=clip(repr(checks))))
     if checks is not None and not checks:
         raise UsageError(messages.CHECKS_ARE_EMPTY)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evenhand.runtime.errors import SubjectCrashed, UsageError
+from evenhand.runtime.errors import SubjectCrashed, UsageError, clip
 from evenhand.runtime.fingerprint import file_digest
 from evenhand.runtime.interruption import signals_held
 from evenhand.runtime.options import FOLDER, NUMBER, TABLE, WHOLE, Option
@@ -37,8 +37,8 @@ class GroupProcess(subprocess.Popen[bytes]):
 
     _place: int | None = None
 
-    def __init__(self, *arguments: Any, **options: Any) -> None:
-        super().__init__(*arguments, pass_fds=inherited_mark(), **options)
+    def __init__(self, argv: Sequence[str], **options: Any) -> None:
+        super().__init__(argv, pass_fds=inherited_mark(), **options)
         self._place = note_group(self.pid)
 
     def __exit__(self, *error: Any) -> None:
@@ -75,7 +75,7 @@ class Program:
         `name` is given where the name of the program is not the first element as it stands.
         """
         folder = None if cwd is None else os.fspath(cwd)
-        environment = None if env is None else dict(env)
+        environment = None if env is None else _checked_environment(env)
         path = _find(name or argv[0], folder, environment)
         return cls(argv, folder, environment, path)
 
@@ -157,11 +157,27 @@ def checked_argv(argv: Sequence[str | os.PathLike[str]]) -> tuple[str, ...]:
     return tuple(parts)
 
 
+def _checked_environment(env: Mapping[str, str]) -> dict[str, str]:
+    """Return the environment of a program, which holds texts and nothing else."""
+    for name, value in env.items():
+        if not isinstance(value, str) or "\0" in name + value:
+            raise UsageError(f"env has {name} = {clip(repr(value))}; it must be a text")
+    return dict(env)
+
+
+def _is_folder(path: str) -> bool:
+    try:
+        return Path(path).is_dir()
+    except (OSError, ValueError):
+        return False  # no folder can have such a name
+
+
 def _find(name: str, cwd: str | None, env: Mapping[str, str] | None) -> str:
     """Return the path of the program; relative paths are seen from `cwd`, as the system does."""
-    if cwd is not None and not Path(cwd).is_dir():
+    if cwd is not None and not _is_folder(cwd):
         raise UsageError(
-            f"the working directory {cwd!r} of the command {name!r} is not a directory; check cwd"
+            f"the working directory {clip(repr(cwd))} of the command {name!r} is not a directory;"
+            " check cwd"
         )
     if os.path.dirname(name):  # noqa: PTH120
         path = Path(cwd or ".", name).absolute()
