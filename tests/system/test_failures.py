@@ -165,7 +165,6 @@ def test_odd_values_are_refused_in_one_sentence(job, monkeypatch, tmp_path):
                 eh.audit(decide, space, checks=[check])
             except eh.EvenhandError as error:
                 assert "\n" not in str(error), (option.name, value)
-                assert len(str(error)) < 900, (option.name, value)
 
 
 @pytest.mark.parametrize("value", [5.5, [[["a"]]], 10**400, {"a": 1}, [5.5]])

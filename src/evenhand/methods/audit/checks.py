@@ -61,7 +61,7 @@ class CheckPlan:
         sets = self.settings.get("over")
         if not sets:
             among = self.settings.get("among")
-            sets = [] if among is None else [among]
+            sets = [among] if isinstance(among, str | list | tuple) else []
         about = "; ".join(_set_text(names) for names in sets)
         kind = self.settings.get("kind")
         if kind:
@@ -129,7 +129,7 @@ def holds_together(settings: Mapping[str, Any]) -> bool:
 def _set_text(names: str | Sequence[str]) -> str:
     if isinstance(names, str):
         return names
-    return " and ".join(names)
+    return " and ".join(str(name) for name in names)
 
 
 def jobs() -> list[str]:
@@ -224,6 +224,7 @@ def parsed(
             )
         if written:
             options[key].check(value, place)
+    options.refuse_odd(place, check)
     settings = {key: value for key, value in check.items() if key not in ("job", "over")}
     return Check(job, settings, _sets(check.get("over"), place))
 
@@ -288,12 +289,14 @@ def _sets(over: Any, place: str) -> tuple[FeatureSet, ...]:
     if over is None:
         return ()
     try:
-        return tuple(sets_of(over))
+        sets = tuple(sets_of(over))
+        hash(sets)  # a list within a list is no name
     except TypeError:
         shown = clip(repr(over))
         raise UsageError(
             messages.OVER_NAMES_NO_FEATURES.format(place=place, over=shown)
         ) from None
+    return sets
 
 
 @dataclass(slots=True)
