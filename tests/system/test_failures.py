@@ -35,21 +35,26 @@ job = "prevalence"
 """
 
 
+class Folder:
+    """An empty folder with a configuration, from which a function is imported."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __call__(self, rules: str = FAIR, checks: str = CHECKS, subject: str = "") -> None:
+        (self.path / "rules.py").write_text(rules)
+        text = f'[subject]\nfunction = "rules:decide"\n{subject}'
+        (self.path / "evenhand.toml").write_text(text + SPACE + checks)
+
+
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """An empty folder with a configuration, from which a function is imported."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", list(sys.path))
     monkeypatch.delitem(sys.modules, "rules", raising=False)
-
-    def write(rules: str = FAIR, checks: str = CHECKS, subject: str = "") -> None:
-        (tmp_path / "rules.py").write_text(rules)
-        text = f'[subject]\nfunction = "rules:decide"\n{subject}'
-        (tmp_path / "evenhand.toml").write_text(text + SPACE + checks)
-
-    write()
-    write.path = tmp_path
-    yield write
+    made = Folder(tmp_path)
+    made()
+    yield made
     sys.modules.pop("rules", None)
 
 
