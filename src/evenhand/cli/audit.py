@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import sys
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evenhand.cli import broken_formats, formats
-from evenhand.cli.output import given, need_folder
+from evenhand.cli.output import FileWriting, given, need_folder
 from evenhand.methods.audit import LOG
 from evenhand.methods.audit.audit_result import gathered
 from evenhand.methods.audit.formats import github
@@ -70,9 +71,10 @@ def _found(options: Namespace, common: dict[str, Any]) -> Audit:
 def run_report(options: Namespace) -> int:
     """Write one page of results that were written before."""
     _check_files(options)
-    found = gathered(options.files)
     with damage_reported(", ".join(options.files)):
-        found.to_html(options.output)
+        found = gathered(options.files)
+        page = found.to_html()
+    json_file.write(options.output, page, "report")
     print(f"wrote {options.output}")
     return 0
 
@@ -162,15 +164,21 @@ def _verdict_text(check: CheckResult) -> str:
 
 def _finish(audit: Audit, options: Namespace, *, quiet: bool = False) -> int:
     """Write the files, print the verdicts, and return the exit code."""
-    requested = _requested(options)
-    for form, file in requested:
-        json_file.write(file, form.render(audit), form.what or form.name)
+    writing = FileWriting()
+    files = []
+    for form, file in _requested(options):
+        if writing.write(_write, form, audit, file):
+            files.append(file)
     if not quiet:
-        files = [file for _, file in requested]
-        render_audit(audit, files)
+        code = writing.exit_code(audit.exit_code)
+        writing.write(partial(render_audit, audit, files, code=code))
     elif audit.exit_code:
-        print(audit.story())
+        writing.write(print, audit.story())
     if github.in_actions(os.environ):
         print(*github.annotations(audit), sep="\n")
-        github.write_summary(audit, os.environ)
-    return audit.exit_code
+        writing.write(github.write_summary, audit, os.environ)
+    return writing.finish(audit.exit_code)
+
+
+def _write(form: Format, audit: Audit, file: str) -> None:
+    json_file.write(file, form.render(audit), form.what or form.name)

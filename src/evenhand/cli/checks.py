@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from evenhand.cli.output import finish, given, numbered
@@ -11,7 +12,6 @@ from evenhand.config.checks import plans_of_job
 from evenhand.config.file import Config
 from evenhand.methods.audit.audit_result import WORST
 from evenhand.methods.audit.checks import verb_for
-from evenhand.runtime.errors import INTERRUPTED
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -46,14 +46,15 @@ def run_plans(
             plans = _with_settings(plans, file_option.settings)
         for number, plan in enumerate(plans, start=1):
             found = plan.run(subject, FileSource(config), seed=options.seed, n_jobs=n_jobs)
+            others = []
             for file_option, path in files:
-                file_option.write(found, numbered(path, number))
+                others.append((partial(file_option.write, found), numbered(path, number)))
             if codes:
                 print()
-            code = finish(found, numbered(options.json, number))
+            code = finish(found, numbered(options.json, number), *others)
             codes.append(code)
-            if code == INTERRUPTED:
-                break
+            if found.interrupted:
+                return code
     return min(codes, key=WORST.index)
 
 

@@ -1,7 +1,7 @@
 """The command line. Results go to standard output, progress and errors to standard error.
 
 Exit codes: 0 pass, 1 discrimination found, 2 bad usage or configuration, 3 undecided, 4 the subject
-failed.
+failed, 70 a mistake of evenhand itself, 130, 143 or 129 interrupted by SIGINT, SIGTERM or SIGHUP.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 
 from evenhand.cli import RUNNERS, commands
 from evenhand.cli.overview import overview
+from evenhand.runtime.errors import INTERRUPTED
+from evenhand.runtime.interruption import exit_code, signals_end_runs
 from evenhand.verbs import VERBS
 
 if TYPE_CHECKING:
@@ -27,10 +29,18 @@ if TYPE_CHECKING:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
     try:
+        with signals_end_runs():
+            code = _interruptible(argv)
+    except KeyboardInterrupt:
+        # Another signal, while the first was being seen to.
+        code = INTERRUPTED
+    return exit_code() if code == INTERRUPTED else code
+
+
+def _interruptible(argv: Sequence[str] | None) -> int:
+    try:
         return _run(argv)
     except KeyboardInterrupt:
-        from evenhand.runtime.errors import INTERRUPTED
-
         print(
             "evenhand: interrupted; what was executed is in the ledger, if there is one",
             file=sys.stderr,
@@ -78,15 +88,36 @@ def _guarded(options: Namespace) -> int:
         with warnings.catch_warnings():
             warnings.showwarning = _show_warning
             code = dispatch(options)
-        sys.stdout.flush()
     except EvenhandError as error:
         print("evenhand: " + one_line(error), file=sys.stderr)
-        return error.exit_code
+        code = error.exit_code
     except BrokenPipeError:
-        # The reader of our output has gone; Python would complain again when it flushes at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+        code = 0
+    except Exception as error:
+        from evenhand.cli.failure import report_failure
+
+        code = report_failure(error)
+    return _printed(code)
+
+
+def _printed(code: int) -> int:
+    """Print what is still to be printed, and return the exit code; a pass must be readable."""
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _print_no_more()  # the reader of our output has gone, and knows enough
+    except OSError as error:
+        _print_no_more()
+        print(f"evenhand: cannot print the result: {error.strerror}", file=sys.stderr)
+        return code or 2
     return code
+
+
+def _print_no_more() -> None:
+    """Let nothing more be printed, as Python would complain again when it flushes at exit."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)
 
 
 def _show_warning(

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evenhand.report.terminal import render
-from evenhand.runtime.errors import UsageError
+from evenhand.runtime import interruption
+from evenhand.runtime.errors import (
+    INTERRUPTED,
+    EvenhandError,
+    UsageError,
+    one_line,
+    reason_of,
+)
 
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from evenhand.results.protocol import Evidence
 
@@ -25,12 +33,61 @@ def given(options: Namespace, names: Iterable[str]) -> dict[str, Any]:
     return values
 
 
-def finish(found: Evidence, file: str | None) -> int:
-    """Print evidence, write it where asked, and return its exit code."""
-    render(found)
-    if file is not None:
-        found.to_json(file)
-    return found.exit_code
+class FileWriting:
+    """What is printed and written, one by one: what fails keeps nothing else from being written."""
+
+    def __init__(self) -> None:
+        self._errors: list[Exception] = []
+
+    def write(self, write: Callable[..., object], *arguments: object) -> bool:
+        """Call what writes a file or prints, and return whether it could."""
+        try:
+            write(*arguments)
+        except BrokenPipeError:
+            return False  # whoever reads our output has read enough
+        except OSError as error:
+            reason = reason_of(error)
+            self._errors.append(UsageError(f"cannot print the result: {reason}"))
+        except Exception as error:  # which is seen to once everything is printed
+            self._errors.append(error)
+        else:
+            return True
+        return False
+
+    def exit_code(self, code: int) -> int:
+        """Return the exit code: that of the signal that came, and 2 in place of a pass.
+
+        Every other code stays, so that no file hides what was found.
+        """
+        if code == INTERRUPTED:
+            return interruption.exit_code()
+        if self._errors and code == 0:
+            return UsageError.exit_code
+        return code
+
+    def finish(self, code: int) -> int:
+        """Print what could not be written, and return the exit code."""
+        for error in self._errors:
+            if isinstance(error, EvenhandError):
+                print("evenhand: " + one_line(error), file=sys.stderr)
+            else:
+                raise error
+        return self.exit_code(code)
+
+
+def finish(
+    found: Evidence, file: str | None, *others: tuple[Callable[..., object], str | None]
+) -> int:
+    """Print evidence, write it where asked, and return its exit code.
+
+    Each of `others` writes another file, where one is named.
+    """
+    writing = FileWriting()
+    writing.write(render, found)
+    for write, path in ((found.to_json, file), *others):
+        if path is not None:
+            writing.write(write, path)
+    return writing.finish(found.exit_code)
 
 
 def numbered(file: str | None, number: int) -> str | None:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from evenhand.cli.output import finish, given, need_folder
+from evenhand.cli.output import FileWriting, given, need_folder
 from evenhand.config.file import Config
 from evenhand.config.repair import read_repair
 from evenhand.methods.repair import REPAIR
+from evenhand.report.terminal import render
 from evenhand.runtime.errors import DataError
 
 if TYPE_CHECKING:
@@ -40,10 +41,13 @@ def run(options: Namespace) -> int:
     except DataError as error:
         raise DataError(f"{declared.data}: {error}") from error
     found = replace(found, notes=(*found.notes, *declared.notes))
-    code = finish(found, options.json)
+    writing = FileWriting()
+    writing.write(render, found)
+    if options.json is not None:
+        writing.write(found.to_json, options.json)
     if options.html is not None:
-        found.to_html(options.html)
-    if declared.output is not None and found.changed:
-        found.save(declared.output)
-    render_written(found, declared.output)
-    return code
+        writing.write(found.to_html, options.html)
+    output = declared.output
+    if output is None or not found.changed or writing.write(found.save, output):
+        writing.write(render_written, found, output)
+    return writing.finish(found.exit_code)

@@ -10,6 +10,7 @@ from evenhand.config.file import Config
 from evenhand.methods.audit.audit_result import gathered
 from evenhand.methods.audit.checks import log_jobs
 from evenhand.methods.replay.replay import replay
+from evenhand.results.protocol import damage_reported
 from evenhand.runtime.errors import UsageError
 
 if TYPE_CHECKING:
@@ -22,9 +23,10 @@ def run(options: Namespace) -> int:
     """Ask the software again, of the configuration that is named or that made the result."""
     file = options.config
     if file is None and Path(options.file).suffix.lower() == ".json":
-        held = gathered([options.file])
-        _refuse_log(held, options.file)
-        file = held.home
+        with damage_reported(options.file):
+            held = gathered([options.file])
+            _refuse_log(held, options.file)
+            file = held.home
     with Config.load(file).software() as subject:
         found = replay(options.file, subject, **given(options, ("limit", "level")))
         return finish(found, options.json)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
-from evenhand.cli.output import given
+from evenhand.cli.output import FileWriting, given
 from evenhand.config.study import read_study
 from evenhand.study.result import StudyResult
 from evenhand.study.study import run as run_study
@@ -20,7 +21,8 @@ def run(options: Namespace) -> int:
     declared = read_study(options.study or "study.toml").changed(**given(options, names))
     found = run_study(declared.study, declared.store, n_jobs=options.n_jobs)
     judged = StudyResult.of(found, declared.bias, declared.performance)
-    render_study(judged, paper=options.paper)
+    writing = FileWriting()
+    writing.write(partial(render_study, judged, paper=options.paper))
     if options.json is not None:
-        judged.to_json(options.json)
-    return 0
+        writing.write(judged.to_json, options.json)
+    return writing.finish(0)

@@ -17,6 +17,7 @@ from evenhand.config.repair import OF_TEXTS
 from evenhand.methods.audit import AUDIT, LOG
 from evenhand.methods.audit.checks import jobs, log_jobs, log_options
 from evenhand.population.rows import OF_PROFILE, OF_ROWS
+from evenhand.runtime import json_file
 from evenhand.space.space_file import FEATURE, SPACE
 from evenhand.subject.adapters import ADAPTERS
 from evenhand.subject.options import SHARED
@@ -258,7 +259,7 @@ def main(words: Sequence[str]) -> None:
     else:
         file = Path(__file__).parent / "schema" / FILE
     schema = config_schema(own=not words)
-    file.write_text(written(schema), encoding="utf-8")
+    json_file.write(file, written(schema), "schema")
     print(f"wrote {file}")
 
 

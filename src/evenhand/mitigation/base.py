@@ -9,8 +9,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 
 from evenhand.mitigation.roles import Roles
 from evenhand.runtime.errors import DataError, UsageError, clip, nearest
-from evenhand.runtime.estimators import weight_keyword
 from evenhand.space.frames.reading import check_missing, eager
+from evenhand.subject.forms.estimators import weight_keyword
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from evenhand.runtime.system.whole_file import write_whole
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
@@ -214,7 +216,7 @@ def _keep(result: Any, folder: Path, name: str) -> tuple[Path | None, str]:
         try:
             folder.mkdir(parents=True)
             # Cases may be of real people, so they are not to be committed.
-            (folder / ".gitignore").write_text("*\n", encoding="utf-8")
+            write_whole(folder / ".gitignore", b"*\n")
         except FileExistsError:
             pass
         result.to_json(file)

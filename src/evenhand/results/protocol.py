@@ -16,7 +16,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 from evenhand.results.document import EXIT_CODES, FORMAT, worst_of
 from evenhand.results.layout import EvidenceFields, check_fields
 from evenhand.runtime import json_file
-from evenhand.runtime.errors import INTERRUPTED, EvenhandError, UsageError, clip, printable
+from evenhand.runtime.errors import (
+    INTERRUPTED,
+    EvenhandError,
+    UsageError,
+    clip,
+    place_of,
+    printable,
+)
 from evenhand.statistics.estimate import StopReason, Verdict
 from evenhand.verbs import verb_of
 
@@ -366,7 +373,10 @@ def damage_reported(what: str) -> Iterator[None]:
         raise
     except Exception as error:
         reason = clip(f"{type(error).__name__}: {error}")
-        raise UsageError(f"{what} is damaged ({reason})") from error
+        raise UsageError(
+            f"{what} is damaged, or was changed since it was written ({reason} at"
+            f" {place_of(error)}); if nobody changed it, please report this"
+        ) from error
 
 
 def _of_this_format(table: Mapping[str, Any]) -> Mapping[str, Any]:

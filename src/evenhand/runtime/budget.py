@@ -12,6 +12,9 @@ import numpy as np
 from evenhand.runtime.errors import UsageError, clip
 from evenhand.runtime.progress import Hook, Progress
 
+_MOST = 2**63 - 1
+"""No count is larger."""
+
 
 @dataclass(frozen=True, slots=True)
 class Budget:
@@ -42,6 +45,8 @@ class Budget:
                 or not value > 0
             ):
                 raise UsageError(f"budget: {name} = {value!r} must be a number over 0")
+            if isinstance(value, int) and value > _MOST:
+                raise UsageError(f"budget: {name} is too large; None is no bound")
             if name != "seconds":
                 if not math.isfinite(value) or value != int(value):
                     raise UsageError(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import os
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -18,7 +17,9 @@ from evenhand.runtime.errors import (
     UsageError,
     clip,
     nearest,
+    reason_of,
 )
+from evenhand.runtime.system.whole_file import whole_file
 from evenhand.runtime.table_file import SUFFIXES, beside
 from evenhand.runtime.values import as_outcomes, parse_outcome
 
@@ -115,17 +116,13 @@ def need_arrow(what: str) -> None:
 @contextmanager
 def replacing(file: Path) -> Iterator[Path]:
     """Give a file to write beside the wanted one, which it replaces when it is complete."""
-    part = file.with_name(f".{file.name}.{os.getpid()}.part")
     try:
-        yield part
-        part.replace(file)
+        with whole_file(file) as part:
+            yield part
     except EvenhandError:
         raise
     except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or clip(str(error))
-        raise UsageError(f"'{file}' cannot be written: {reason}") from None
-    finally:
-        part.unlink(missing_ok=True)
+        raise UsageError(f"'{file}' cannot be written: {reason_of(error)}") from None
 
 
 def write_columns(file: Path, columns: Mapping[str, Column], suffix: str) -> None:

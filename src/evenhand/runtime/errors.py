@@ -16,7 +16,8 @@
         └── NotDeterministic         two answers to the same question
 
 Each message is one sentence that names the file, field and value, and what to do. The command line
-prints the message alone and exits with `exit_code`.
+prints the message alone and exits with `exit_code`. Any other error is a mistake of evenhand
+itself, and exits with 70.
 """
 
 from __future__ import annotations
@@ -28,7 +29,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 INTERRUPTED = 130
-"""What a shell expects of a program that was interrupted, whatever it had found by then."""
+"""The exit code of evidence that was interrupted, whatever it had found by then.
+
+The command line exits with the code of the signal that came, which is no part of the evidence.
+"""
+INTERNAL_ERROR = 70
+"""What a shell expects of a program that failed by a mistake of its own."""
 
 
 class EvenhandError(Exception):
@@ -153,6 +159,22 @@ def nearest(name: object, valid: Iterable[object]) -> str:
     return f"did you mean {choices[closest]}? Valid choices are {shown}"
 
 
+def place_of(error: BaseException) -> str:
+    """Return the module and line of evenhand in which an error was raised, or of its caller.
+
+    >>> place_of(KeyError("raised nowhere"))
+    'nowhere'
+    """
+    place = "nowhere"
+    step = error.__traceback__
+    while step is not None:
+        module = str(step.tb_frame.f_globals.get("__name__", ""))
+        if place == "nowhere" or module.partition(".")[0] == "evenhand":
+            place = f"{module}:{step.tb_lineno}"
+        step = step.tb_next
+    return place
+
+
 def one_line(text: object) -> str:
     """Return what a value or an error says on one line.
 
@@ -168,6 +190,15 @@ def clip(text: str, width: int = 120) -> str:
     if len(flat) <= width:
         return flat
     return flat[: width - 1] + "…"
+
+
+def reason_of(error: Exception) -> str:
+    """Return why a file cannot be used: what the system says of it, or the error itself.
+
+    >>> reason_of(FileNotFoundError(2, "No such file or directory", "a.json"))
+    'No such file or directory'
+    """
+    return getattr(error, "strerror", None) or clip(str(error))
 
 
 def printable(text: str) -> str:

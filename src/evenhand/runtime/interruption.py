@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import signal
 import threading
+import time
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -20,6 +22,8 @@ ENDING = tuple(
 
 _FATAL_OFFSET = 128
 """What shells add to the number of the signal that ended a program."""
+_LOOK = 1.0
+"""Seconds between two looks of a worker at whether its parent lives."""
 
 
 class Interruption(KeyboardInterrupt):
@@ -39,22 +43,30 @@ class Interruption(KeyboardInterrupt):
         return _FATAL_OFFSET + self.number
 
 
-class _Watch:
-    """Whether signals are watched, and the first one that came."""
+class _Signals:
+    """Whether signals are watched, and which came."""
 
     def __init__(self) -> None:
         self.depth = 0
         self.first: int | None = None
+        self.count = 0
+        self.held = 0
+        self.waiting: int | None = None
+        """The signal that came while signals were held."""
 
 
-_WATCH = _Watch()
+_SIGNALS = _Signals()
+_PATIENCE = 2
+"""After how many signals a run is no longer asked to end, but ended."""
 
 
 @contextlib.contextmanager
 def signals_end_runs() -> Iterator[None]:
     """Raise an Interruption on each of the ending signals while the context lasts.
 
-    Only the main thread may handle signals; elsewhere nothing changes.
+    The first ends the run with what it has, the second ends that too, and a third ends the process.
+    What is ignored, as after `nohup`, stays so. Only the main thread may handle signals; elsewhere
+    nothing changes.
 
     >>> with signals_end_runs():
     ...     watched()
@@ -63,27 +75,81 @@ def signals_end_runs() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = {number: signal.signal(number, _interrupt) for number in ENDING}
-    _WATCH.depth += 1
-    if _WATCH.depth == 1:
-        _WATCH.first = None
+    before = {}
+    for number in ENDING:
+        handler = signal.getsignal(number)
+        if handler is not None and handler is not signal.SIG_IGN:
+            before[number] = handler
+            signal.signal(number, _interrupt)
+    _SIGNALS.depth += 1
+    if _SIGNALS.depth == 1:
+        _SIGNALS.first = None
+        _SIGNALS.count = 0
     try:
         yield
     finally:
-        _WATCH.depth -= 1
+        _SIGNALS.depth -= 1
         for number, handler in before.items():
             signal.signal(number, handler)
 
 
+@contextlib.contextmanager
+def signals_held() -> Iterator[None]:
+    """Keep signals of the main thread waiting while the context lasts, which must be short.
+
+    >>> with signals_held():
+    ...     pass
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    _SIGNALS.held += 1
+    try:
+        yield
+    finally:
+        _SIGNALS.held -= 1
+        number = _SIGNALS.waiting
+        if number is not None and not _SIGNALS.held:
+            _SIGNALS.waiting = None
+            raise Interruption(number)
+
+
 def _interrupt(number: int, frame: FrameType | None) -> None:
-    if _WATCH.first is None:
-        _WATCH.first = number
+    _SIGNALS.count += 1
+    if _SIGNALS.first is None:
+        _SIGNALS.first = number
+    if _SIGNALS.count > _PATIENCE:
+        os._exit(exit_code())
+    if _SIGNALS.held:
+        _SIGNALS.waiting = number
+        return
     raise Interruption(number)
+
+
+def serve_parent(parent: int) -> None:
+    """Have a worker leave signals to its parent, and end with it.
+
+    Nothing changes where the process is no child of that parent.
+    """
+    if os.getppid() != parent or threading.current_thread() is not threading.main_thread():
+        return
+    # A terminal sends these to all processes at once, and the parent ends its workers.
+    for name in ("SIGINT", "SIGHUP"):
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
+
+
+def _end_with(parent: int) -> None:
+    while os.getppid() == parent:
+        time.sleep(_LOOK)
+    os._exit(_FATAL_OFFSET + signal.SIGTERM)
 
 
 def watched() -> bool:
     """Return whether signals are turned into interruptions at the moment."""
-    return _WATCH.depth > 0
+    return _SIGNALS.depth > 0
 
 
 def exit_code() -> int:
@@ -92,7 +158,7 @@ def exit_code() -> int:
     >>> exit_code()
     130
     """
-    return Interruption(_WATCH.first or signal.SIGINT).exit_code
+    return Interruption(_SIGNALS.first or signal.SIGINT).exit_code
 
 
 def is_from_outside(error: KeyboardInterrupt) -> bool:

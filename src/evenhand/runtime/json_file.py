@@ -7,7 +7,8 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evenhand.runtime.errors import UsageError
+from evenhand.runtime.errors import UsageError, printable, reason_of
+from evenhand.runtime.system.whole_file import write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,20 +29,30 @@ def dump(table: Mapping[str, Any]) -> str:
 
 
 def write(path: str | PathLike[str] | None, text: str, what: str) -> str:
-    """Return the text, written to a file where one is named."""
+    """Return the text, written to a file where one is named, whole or not at all."""
     if path is not None:
         try:
-            Path(path).write_text(text, encoding="utf-8")
-        except OSError as error:
-            raise UsageError(f"{path}: cannot write the {what}: {error.strerror}") from None
+            write_whole(path, text.encode("utf-8", "backslashreplace"))
+        except (OSError, ValueError) as error:
+            reason = reason_of(error)
+            raise UsageError(
+                f"{printable(str(path))}: cannot write the {what}: {reason}"
+            ) from None
     return text
 
 
 def read(path: str | PathLike[str], what: str) -> Any:
     """Return what a JSON file holds."""
+    shown = printable(str(path))
     try:
-        return json.loads(Path(path).read_text(encoding="utf-8"))
-    except OSError as error:
-        raise UsageError(f"{path}: cannot read the {what}: {error.strerror}") from None
+        content = Path(path).read_bytes()
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{shown}: cannot read the {what}: {reason_of(error)}") from None
+    try:
+        return json.loads(content.decode("utf-8-sig"))
     except ValueError:
-        raise UsageError(f"{path}: this is not a JSON file") from None
+        raise UsageError(f"{shown}: this is not a JSON file") from None
+    except RecursionError:
+        raise UsageError(
+            f"{shown}: lists and tables are nested too deeply to be a {what}"
+        ) from None

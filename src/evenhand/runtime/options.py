@@ -47,6 +47,35 @@ class Kind:
         return all(_is_one_of(item, self.items) for item in inside)
 
 
+_LARGEST = 2**63 - 1
+"""No whole number that a program counts with is larger."""
+_LONGEST_NAME = 255
+"""Bytes of the longest name that file systems know."""
+_LISTED = ("shape", "columns")
+"""Attributes of arrays, series and frames, which are no single value."""
+
+
+def _is_too_large(value: Any) -> bool:
+    return isinstance(value, int) and abs(value) > _LARGEST
+
+
+def _is_no_path(value: str) -> bool:
+    names = value.encode(errors="replace").split(b"/")
+    return "\0" in value or any(len(name) > _LONGEST_NAME for name in names)
+
+
+def shown_value(value: Any) -> str:
+    """Return a value for a sentence; Python refuses to write out the longest of its numbers.
+
+    >>> shown_value(10**5000)
+    'a number of over 4,000 digits'
+    """
+    try:
+        return clip(repr(value))
+    except ValueError:
+        return "a number of over 4,000 digits"
+
+
 def _is_one_of(value: Any, types: tuple[type, ...]) -> bool:
     if isinstance(value, bool):
         return bool in types
@@ -171,7 +200,11 @@ class Option:
         Traceback (most recent call last):
         evenhand.runtime.errors.UsageError: check 1 has limit = 'high'; it must be a number
         """
-        entry = f"{where} has {self.name} = {clip(repr(value))}"
+        entry = f"{where} has {self.name} = {shown_value(value)}"
+        if _is_too_large(value):
+            raise UsageError(f"{entry}; the number is too large")
+        if self.kind in (FILE, FOLDER) and isinstance(value, str) and _is_no_path(value):
+            raise UsageError(f"{entry}; no file can have such a name")
         if not self.kind.fits(value):
             wanted = self.wanted or self.kind.wanted
             raise UsageError(f"{entry}; it must be {wanted}")
@@ -295,7 +328,26 @@ class Options:
         Traceback (most recent call last):
         evenhand.runtime.errors.UsageError: measure has no option 'limt'; did you mean 'limit'? ...
         """
-        return _checked(function, self.python)
+        return _checked(function, self.python, self)
+
+    def refuse_odd(self, owner: str, given: Mapping[str, Any]) -> None:
+        """Refuse keywords that no function can use: numbers without end, lists for one value.
+
+        >>> options = Options.of(Option("limit", NUMBER, "the threshold"))
+        >>> options.refuse_odd("measure", {"limit": 10**400})  # doctest: +ELLIPSIS
+        Traceback (most recent call last):
+        evenhand.runtime.errors.UsageError: measure has limit = 1000...; the number is too large
+        """
+        for name, value in given.items():
+            entry = f"{owner} has {name} = "
+            if _is_too_large(value):
+                raise UsageError(f"{entry}{shown_value(value)}; the number is too large")
+            is_listed = any(hasattr(value, attribute) for attribute in _LISTED)
+            if is_listed and getattr(value, "shape", None) != () and name in self:
+                option = self[name]
+                if option.choices or option.kind in (FLAG, NUMBER, WHOLE):
+                    wanted = option.wanted or option.kind.wanted
+                    raise UsageError(f"{entry}{shown_value(value)}; it must be {wanted}")
 
 
 def checked_keywords(function: Callable[P, R]) -> Callable[P, R]:
@@ -307,15 +359,18 @@ def checked_keywords(function: Callable[P, R]) -> Callable[P, R]:
     Traceback (most recent call last):
     evenhand.runtime.errors.UsageError: fetch has no option 'nam'; did you mean 'name'? ...
     """
-    return _checked(function, options_of(function))
+    return _checked(function, options_of(function), Options())
 
 
-def _checked(function: Callable[P, R], names: Sequence[str]) -> Callable[P, R]:
+def _checked(
+    function: Callable[P, R], names: Sequence[str], options: Options
+) -> Callable[P, R]:
     owner = function.__qualname__.removesuffix(".__init__")
 
     @wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
         refuse_unknown(owner, kwargs, names)
+        options.refuse_odd(owner, kwargs)
         return function(*args, **kwargs)
 
     return call

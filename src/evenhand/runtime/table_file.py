@@ -5,7 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evenhand.runtime.errors import DataError, MissingExtra, clip, nearest
+from evenhand.runtime.errors import (
+    DataError,
+    MissingExtra,
+    clip,
+    nearest,
+    printable,
+    reason_of,
+)
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -24,9 +31,10 @@ def read_frame(path: str | PathLike[str]) -> pd.DataFrame:
     suffix = next((known for known in SUFFIXES if file.name.lower().endswith(known)), None)
     try:
         file.open("rb").close()
-    except OSError as error:
+    except (OSError, ValueError) as error:
         raise DataError(
-            f"'{file}' cannot be read ({error.strerror}); {beside(file, SUFFIXES)}"
+            f"'{printable(str(file))}' cannot be read ({reason_of(error)});"
+            f" {beside(file, SUFFIXES)}"
         ) from error
     if suffix is None:
         raise DataError(

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from evenhand.runtime.errors import UsageError
+from evenhand.runtime.interruption import serve_parent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -149,6 +150,7 @@ class _Parcel:
 
     def __init__(self, path: str) -> None:
         self.path = path
+        self.sender = os.getpid()
 
     @classmethod
     def of(cls, function: Any) -> _Parcel:
@@ -162,6 +164,9 @@ class _Parcel:
     def __call__(self, task: Any) -> Any:
         if _Parcel._unpacked is None or _Parcel._unpacked[0] != self.path:
             import pickle
+
+            if _Parcel._unpacked is None:
+                serve_parent(self.sender)
 
             with Path(self.path).open("rb") as file:
                 _Parcel._unpacked = (self.path, pickle.load(file))  # noqa: S301

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand.formats import notebook_html
-from evenhand.runtime.errors import DataError, SpaceError, UsageError, nearest
+from evenhand.runtime.errors import DataError, SpaceError, UsageError, clip, nearest
 from evenhand.space.blocks import Block, every_combination, plan_blocks
 from evenhand.space.constraints import named, predicates_of
 from evenhand.space.encoding import encode_column
@@ -261,8 +261,9 @@ class Space(WithRows):
 
     def index(self, name: str) -> int:
         """Return the position of a feature, or raise a UsageError with the nearest name."""
-        if name not in self._index:
-            raise UsageError(f"unknown feature {name!r}; {nearest(name, self.names)}")
+        if not isinstance(name, str) or name not in self._index:
+            shown = clip(repr(name))
+            raise UsageError(f"unknown feature {shown}; {nearest(name, self.names)}")
         return self._index[name]
 
     def feature(self, name: str) -> Feature:

@@ -16,6 +16,7 @@ from evenhand.runtime.errors import (
     UsageError,
     clip,
     nearest,
+    printable,
 )
 from evenhand.runtime.options import (
     FILE,
@@ -121,6 +122,8 @@ def read_toml(path: str | PathLike[str]) -> dict[str, Any]:
         table = tomllib.loads(_read(file))
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"{file}: is not valid TOML: {error}") from None
+    except RecursionError:
+        raise ConfigError(f"{file}: lists and tables are nested too deeply") from None
     if file.name != "pyproject.toml":
         return table
     tools = table.get("tool", {})
@@ -146,6 +149,8 @@ def _read(file: Path) -> str:
         raise ConfigError(f"{file}: cannot be read: {error.strerror}") from None
     except UnicodeDecodeError:
         raise ConfigError(f"{file}: is not UTF-8 text") from None
+    except ValueError as error:
+        raise ConfigError(f"{printable(str(file))}: cannot be read: {error}") from None
 
 
 def read_space(path: str | PathLike[str]) -> Space:

@@ -23,7 +23,7 @@ import evenhand as eh
 from evenhand.methods.repair.rows import LabelledRows, check_share, parted, split
 from evenhand.methods.repair.training import Trainer
 from evenhand.runtime.errors import DataError, EvenhandError, SubjectCrashed, UsageError
-from evenhand.runtime.estimators import weight_keyword
+from evenhand.subject.forms.estimators import weight_keyword
 from tests.support.helpers import examples, refused
 from tests.support.strategies import spaces
 

@@ -8,7 +8,8 @@ from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 from evenhand.config.init.software import PICKLES, RISK
-from evenhand.runtime.errors import UsageError, clip, one_line
+from evenhand.runtime import json_file
+from evenhand.runtime.errors import clip, one_line
 from evenhand.runtime.number_text import percent
 from evenhand.space.feature import plain
 from evenhand.subject.adapters import ADAPTERS
@@ -45,10 +46,7 @@ def write(draft: Draft, space: Space | None) -> None:
 
 def save(text: str, file: Path) -> None:
     """Write the text of a configuration."""
-    try:
-        file.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise UsageError(f"{file}: cannot be written: {error.strerror}") from None
+    json_file.write(file, text, "configuration")
 
 
 def filled(

@@ -24,12 +24,14 @@ from evenhand.population.source import Real, as_pandas
 from evenhand.runtime import number_text
 from evenhand.runtime.budget import Spent, checked_budget
 from evenhand.runtime.errors import (
+    INTERNAL_ERROR,
     INTERRUPTED,
     EvenhandError,
     SubjectError,
     UsageError,
     clip,
     one_line,
+    place_of,
 )
 from evenhand.runtime.progress import Progress, progress_bar
 from evenhand.runtime.table_file import read_frame
@@ -339,6 +341,12 @@ def _result_of(
             raise
         reason = messages.INTERRUPTED
         return CheckResult(name, plan.job, settings, error=reason, code=INTERRUPTED)
+    except Exception as error:
+        if first:
+            raise
+        words = clip(f"{type(error).__name__}: {error}")
+        reason = messages.INTERNAL_ERROR.format(error=words, place=place_of(error))
+        return CheckResult(name, plan.job, settings, error=reason, code=INTERNAL_ERROR)
 
 
 def _notes_of_learnt(subject: Subject | TextSubject | DecisionLog) -> tuple[str, ...]:

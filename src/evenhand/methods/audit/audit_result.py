@@ -15,6 +15,7 @@ from evenhand.results.reading import evidence_of
 from evenhand.runtime import json_file
 from evenhand.runtime.budget import Spent
 from evenhand.runtime.errors import (
+    INTERNAL_ERROR,
     INTERRUPTED,
     SubjectError,
     UsageError,
@@ -30,7 +31,15 @@ if TYPE_CHECKING:
 
     from evenhand.results.evidence import Finding
 
-WORST = (INTERRUPTED, UsageError.exit_code, 1, SubjectError.exit_code, 3, 0)
+WORST = (
+    INTERRUPTED,
+    INTERNAL_ERROR,
+    UsageError.exit_code,
+    1,
+    SubjectError.exit_code,
+    3,
+    0,
+)
 """Exit codes, from what counts most of several to what counts least: what was found stands,
 whatever failed later.
 """
@@ -109,7 +118,10 @@ class Audit(Evidence):
 
     @property
     def exit_code(self) -> int:
-        """0 pass, 1 discrimination found, 3 undecided, 4 the software failed, 130 interrupted."""
+        """0 pass, 1 discrimination found, 3 undecided, 4 the software failed, 130 interrupted.
+
+        2 where a check cannot be run, and 70 where evenhand itself made a mistake in one.
+        """
         codes = [check.exit_code for check in self.checks]
         return min(codes, key=WORST.index, default=0)
 

@@ -33,7 +33,7 @@ class CheckResult:
     error: str = ""
     code: int = SubjectError.exit_code
     """The exit code where nothing was found: 4 where the software failed, 2 where the check cannot
-    be run, 130 where it was interrupted.
+    be run, 70 where evenhand itself made a mistake, 130 where it was interrupted.
     """
     held: tuple[BaselineComparison, ...] = ()
     """How each finding stands to that of a baseline, where there is one."""

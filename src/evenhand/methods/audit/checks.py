@@ -61,7 +61,7 @@ class CheckPlan:
         sets = self.settings.get("over")
         if not sets:
             among = self.settings.get("among")
-            sets = [] if among is None else [among]
+            sets = [among] if isinstance(among, str | list | tuple) else []
         about = "; ".join(_set_text(names) for names in sets)
         kind = self.settings.get("kind")
         if kind:
@@ -129,7 +129,7 @@ def holds_together(settings: Mapping[str, Any]) -> bool:
 def _set_text(names: str | Sequence[str]) -> str:
     if isinstance(names, str):
         return names
-    return " and ".join(names)
+    return " and ".join(str(name) for name in names)
 
 
 def jobs() -> list[str]:
@@ -172,7 +172,8 @@ def log_options(job: str) -> Options:
 
 def checked_list(checks: Any) -> Any:
     """Return checks that were given in Python; refuse what is no list of some."""
-    if isinstance(checks, Mapping | str):
+    is_list = checks is None or isinstance(checks, Sequence)
+    if isinstance(checks, Mapping | str | bytes) or not is_list:
         raise UsageError(messages.CHECKS_ARE_NOT_A_LIST.format(checks=clip(repr(checks))))
     if checks is not None and not checks:
         raise UsageError(messages.CHECKS_ARE_EMPTY)
@@ -223,6 +224,7 @@ def parsed(
             )
         if written:
             options[key].check(value, place)
+    options.refuse_odd(place, check)
     settings = {key: value for key, value in check.items() if key not in ("job", "over")}
     return Check(job, settings, _sets(check.get("over"), place))
 
@@ -287,12 +289,14 @@ def _sets(over: Any, place: str) -> tuple[FeatureSet, ...]:
     if over is None:
         return ()
     try:
-        return tuple(sets_of(over))
+        sets = tuple(sets_of(over))
+        hash(sets)  # a list within a list is no name
     except TypeError:
         shown = clip(repr(over))
         raise UsageError(
             messages.OVER_NAMES_NO_FEATURES.format(place=place, over=shown)
         ) from None
+    return sets
 
 
 @dataclass(slots=True)

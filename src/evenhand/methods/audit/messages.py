@@ -35,6 +35,11 @@ NOTHING_TO_RUN = (
     " checks"
 )
 INTERRUPTED = "the run was interrupted"
+INTERNAL_ERROR = (
+    "a mistake in evenhand, which says nothing about the software: {error} at {place}; please"
+    " report it"
+)
+MISTAKE_OF_OURS = "a mistake in evenhand itself"
 NO_SUCH_CHECK = "this audit has no check {name}; {choices}"
 NOTHING_TO_REPORT = "there is no result to report on; name at least one file"
 HELD_WITHOUT_FINDINGS = "{count} statements are held against a baseline"
@@ -116,6 +121,7 @@ NO_LIMIT_WAS_GIVEN = "no limit was given"
 NO_LIMIT_IN_STORY = "no limit given"
 FOUND = "discrimination found"
 NOT_RUN_AT_ALL = "a check could not be run"
+FILE_NOT_WRITTEN = "a file could not be written"
 SOFTWARE_FAILED = "the software failed"
 ALL_COUNTED = "{checks}: {verdicts}"
 COUNTED_EACH_LEVEL = (

@@ -31,18 +31,28 @@ MEANING = {
     2: messages.NOT_RUN_AT_ALL,
     3: "undecided",
     4: messages.SOFTWARE_FAILED,
+    70: messages.MISTAKE_OF_OURS,
+    129: "interrupted",
     130: "interrupted",
+    143: "interrupted",
 }
 """What the exit codes mean."""
 _ORDER = (str(Verdict.FAIL), str(Verdict.UNDECIDED), NOT_RUN, str(Verdict.PASS), NO_LIMIT)
 
 
 def render_audit(
-    audit: Audit, files: Sequence[str] = (), *, console: Console | None = None
+    audit: Audit,
+    files: Sequence[str] = (),
+    *,
+    code: int | None = None,
+    console: Console | None = None,
 ) -> None:
-    """Print an audit on standard output, or on the console given, with the files written."""
+    """Print an audit on standard output, or on the console given, with the files written.
+
+    `code` is the exit code of the process where that is not the audit's own.
+    """
     screen = Screen(console)
-    screen.print(list(_lines(audit, files)))
+    screen.print(list(_lines(audit, files, code)))
 
 
 def lines(audit: Audit, *, cases: int = 1, width: int | None = None) -> Iterator[Line]:
@@ -55,7 +65,7 @@ def audit_lines(audit: Audit, files: Sequence[str] = ()) -> list[str]:
     return [str(line) for line in _lines(audit, files)]
 
 
-def _lines(audit: Audit, files: Sequence[str]) -> Iterator[Line]:
+def _lines(audit: Audit, files: Sequence[str], code: int | None = None) -> Iterator[Line]:
     for check in audit.checks:
         yield Line(check.name)
         yield from _check(check)
@@ -65,22 +75,26 @@ def _lines(audit: Audit, files: Sequence[str]) -> Iterator[Line]:
     if audit.baseline:
         baseline = messages.HELD_AGAINST_LINE.format(baseline=audit.held_against)
         yield Line(baseline, indent=LEAD)
-    yield Line(messages.EXIT_CODE.format(code=audit.exit_code, meaning=meaning(audit)))
+    if code is None:
+        code = audit.exit_code
+    yield Line(messages.EXIT_CODE.format(code=code, meaning=meaning(audit, code)))
     if files:
         yield Line(f"wrote {', '.join(files)}")
 
 
-def meaning(audit: Audit) -> str:
-    """Return what the exit code means; where no limit was given, that nothing fails is no pass.
+def meaning(audit: Audit, code: int) -> str:
+    """Return what an exit code means; where no limit was given, that nothing fails is no pass.
 
     >>> from evenhand.methods.audit.audit_result import Audit
     >>> from evenhand.runtime.budget import Spent
-    >>> meaning(Audit((), 0, Spent(0, 0, 0.0)))
+    >>> meaning(Audit((), 0, Spent(0, 0, 0.0)), 0)
     'no limit was given'
     """
-    if not audit.exit_code and audit.verdict is None:
+    if not code and audit.verdict is None:
         return messages.NO_LIMIT_WAS_GIVEN
-    return MEANING[audit.exit_code]
+    if code and not audit.exit_code:
+        return messages.FILE_NOT_WRITTEN
+    return MEANING[code]
 
 
 def counted(audit: Audit) -> str:

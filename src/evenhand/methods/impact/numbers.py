@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 def has_numbers(table: Any, outcome: str, positive: Any, *, scored: bool) -> bool:
     """Return whether outcomes are numbers, whose means are compared."""
     schema = table.collect_schema()
-    if scored or positive is not None or outcome not in schema:
+    if scored or positive is not None or outcome not in list(schema):
         return False
     return are_numbers(table, outcome, schema[outcome])
 

@@ -56,7 +56,7 @@ class NumberLog:
 def holds_numbers(table: Any, outcome: Any, positive: Any) -> bool:
     """Return whether outcomes are numbers on a scale, of which none is said to be favourable."""
     schema = table.collect_schema()
-    if positive is not None or outcome not in schema:
+    if positive is not None or outcome not in list(schema):
         return False
     return are_numbers(table, outcome, schema[outcome])
 

@@ -19,9 +19,9 @@ from evenhand.runtime.errors import (
     clip,
     nearest,
 )
-from evenhand.runtime.estimators import weight_keyword
 from evenhand.runtime.random_streams import stream
 from evenhand.space.frames.reading import eager
+from evenhand.subject.forms.estimators import weight_keyword
 from evenhand.subject.subject import Subject
 
 if TYPE_CHECKING:

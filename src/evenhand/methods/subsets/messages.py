@@ -15,6 +15,7 @@ TOO_FEW_VARIANTS = "variants = {variants} must be a whole number of 2 or more"
 DEPTH_NOT_WHOLE = (
     "depth = {depth} must be a whole number of 1 or more, or None for no bound"
 )
+AMONG_IS_NOT_A_LIST = "among = {among} must be the name of a feature or a list of names"
 NO_FEATURES = "among is empty; name at least one of the features {features}"
 FEATURE_TWICE = "among names {feature} twice; name each feature once"
 TOO_MANY_FEATURES = (

@@ -6,6 +6,7 @@ Algorithm 3 does in the paper.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +18,7 @@ from evenhand.methods.subsets.search import Search, SearchOptions, search_all
 from evenhand.population.samplers import Draws, checked_sampler
 from evenhand.results.result import Result
 from evenhand.runtime.budget import Meter, Spent, checked_budget
-from evenhand.runtime.errors import UsageError, nearest
+from evenhand.runtime.errors import UsageError, clip, nearest
 from evenhand.runtime.progress import progress_bar
 from evenhand.runtime.workers import Workers
 from evenhand.scores.case_marks import marked
@@ -264,6 +265,8 @@ def _among(space: Space, among: Sequence[str] | None, kind: str) -> Names:
         names = tuple(feature.name for feature in space.features if feature.passed)
     elif isinstance(among, str):
         names = (among,)
+    elif not isinstance(among, Iterable):
+        raise UsageError(messages.AMONG_IS_NOT_A_LIST.format(among=clip(repr(among))))
     else:
         names = tuple(among)
     if not names:

@@ -203,6 +203,7 @@ class Child:
         if self.alive:
             kill_group(self.process)
             self.process.wait()
+            self.process.forget()
             self.last_errors()
             self.alive = False
             self.errors = -1

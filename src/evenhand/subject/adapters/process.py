@@ -11,11 +11,13 @@ import signal
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from evenhand.runtime.errors import SubjectCrashed, UsageError
+from evenhand.runtime.errors import SubjectCrashed, UsageError, clip
 from evenhand.runtime.fingerprint import file_digest
+from evenhand.runtime.interruption import signals_held
 from evenhand.runtime.options import FOLDER, NUMBER, TABLE, WHOLE, Option
+from evenhand.runtime.system.orphans import forget_group, inherited_mark, note_group
 from evenhand.subject.adapters.records import shown
 
 if TYPE_CHECKING:
@@ -28,6 +30,27 @@ WORKERS = Option("workers", WHOLE, "how many processes run at a time")
 TIMEOUT = Option("timeout", NUMBER, "seconds allowed to one answer")
 CWD = Option("cwd", FOLDER, "the working directory of the program")
 ENV = Option("env", TABLE, "the environment of the program; by default that of the caller")
+
+
+class GroupProcess(subprocess.Popen[bytes]):
+    """A process in a group of its own, which is killed when evenhand dies before it has ended."""
+
+    _place: int | None = None
+
+    def __init__(self, argv: Sequence[str], **options: Any) -> None:
+        super().__init__(argv, pass_fds=inherited_mark(), **options)
+        self._place = note_group(self.pid)
+
+    def __exit__(self, *error: Any) -> None:
+        super().__exit__(*error)
+        self.forget()
+
+    def forget(self) -> None:
+        """Note that the process has ended."""
+        place = self._place
+        if place is not None:
+            self._place = None
+            forget_group(place)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +75,7 @@ class Program:
         `name` is given where the name of the program is not the first element as it stands.
         """
         folder = None if cwd is None else os.fspath(cwd)
-        environment = None if env is None else dict(env)
+        environment = None if env is None else _checked_environment(env)
         path = _find(name or argv[0], folder, environment)
         return cls(argv, folder, environment, path)
 
@@ -70,24 +93,10 @@ class Program:
                 continue  # an argument that cannot be a path, or a file only the program may read
         return f"{kind}:{json.dumps(list(self.argv))} sha256:{digest.hexdigest()}"
 
-    def start(
-        self, argv: Sequence[str], *, stdin: int, kind: str
-    ) -> subprocess.Popen[bytes]:
+    def start(self, argv: Sequence[str], *, stdin: int, kind: str) -> GroupProcess:
         """Start one process with the given arguments; `kind` is what to call it in a message."""
         try:
-            return subprocess.Popen(
-                argv,
-                executable=self.path,
-                stdin=stdin,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                bufsize=0,
-                # Not a new session: Linux would give each its own scheduling group, which costs a
-                # quarter of the speed.
-                process_group=0,
-                cwd=self.cwd,
-                env=self.env,
-            )
+            return self._started(argv, stdin)
         except ValueError as error:
             raise UsageError(
                 f"the {kind} {shown(shlex.join(argv))} cannot be run, as an argument is not valid:"
@@ -102,6 +111,30 @@ class Program:
                 f"the {kind} {shown(shlex.join(argv))} cannot be run: {error.strerror}; check that"
                 f" {self.path} is a program (a script needs a first line such as '#!/bin/sh')"
             ) from None
+
+    def _started(self, argv: Sequence[str], stdin: int) -> GroupProcess:
+        process = None
+        try:
+            # A signal while a process is being started would leave it behind.
+            with signals_held():
+                process = GroupProcess(
+                    argv,
+                    executable=self.path,
+                    stdin=stdin,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.PIPE,
+                    bufsize=0,
+                    # Not a new session: Linux would give each its own scheduling group, which
+                    # costs a quarter of the speed.
+                    process_group=0,
+                    cwd=self.cwd,
+                    env=self.env,
+                )
+        except KeyboardInterrupt:
+            if process is not None:
+                kill_group(process)
+            raise
+        return process
 
 
 def checked_argv(argv: Sequence[str | os.PathLike[str]]) -> tuple[str, ...]:
@@ -124,11 +157,27 @@ def checked_argv(argv: Sequence[str | os.PathLike[str]]) -> tuple[str, ...]:
     return tuple(parts)
 
 
+def _checked_environment(env: Mapping[str, str]) -> dict[str, str]:
+    """Return the environment of a program, which holds texts and nothing else."""
+    for name, value in env.items():
+        if not isinstance(value, str) or "\0" in name + value:
+            raise UsageError(f"env has {name} = {clip(repr(value))}; it must be a text")
+    return dict(env)
+
+
+def _is_folder(path: str) -> bool:
+    try:
+        return Path(path).is_dir()
+    except (OSError, ValueError):
+        return False  # no folder can have such a name
+
+
 def _find(name: str, cwd: str | None, env: Mapping[str, str] | None) -> str:
     """Return the path of the program; relative paths are seen from `cwd`, as the system does."""
-    if cwd is not None and not Path(cwd).is_dir():
+    if cwd is not None and not _is_folder(cwd):
         raise UsageError(
-            f"the working directory {cwd!r} of the command {name!r} is not a directory; check cwd"
+            f"the working directory {clip(repr(cwd))} of the command {name!r} is not a directory;"
+            " check cwd"
         )
     if os.path.dirname(name):  # noqa: PTH120
         path = Path(cwd or ".", name).absolute()

@@ -11,6 +11,7 @@ import time
 from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar, cast
 
 from evenhand.runtime.errors import SubjectError, UsageError, clip
+from evenhand.runtime.options import shown_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -86,14 +87,20 @@ def whole(name: str, value: object, low: int) -> int:
     return value
 
 
+LONGEST = 1_000_000_000
+"""The most seconds that can be waited for, some thirty years: the system counts no further."""
+
+
 def seconds(name: str, value: object) -> float:
     """Return a positive finite number of seconds, or raise a UsageError that names the option."""
     if (
         isinstance(value, bool)
         or not isinstance(value, int | float)
-        or not 0 < value < math.inf
+        or not 0 < value <= LONGEST
     ):
-        raise UsageError(f"{name}={value!r} must be a positive number of seconds")
+        raise UsageError(
+            f"{name}={shown_value(value)} must be a positive number of seconds, at most {LONGEST:,}"
+        )
     return float(value)
 
 

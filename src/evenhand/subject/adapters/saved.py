@@ -145,12 +145,6 @@ def save_model(model: Any, path: str | PathLike[str]) -> list[str]:
         )
     if not file.parent.is_dir():
         raise UsageError(f"'{file}' cannot be written: there is no folder '{file.parent}'")
-    try:
-        if file.exists():
-            # A file that may only be read would be replaced all the same.
-            file.open("r+b").close()
-    except OSError as error:
-        raise UsageError(f"'{file}' cannot be written: {error.strerror}") from error
     trusted: list[str] = []
     if file.suffix.lower() in _SKOPS:
         content, trusted = _as_skops(model, file)
