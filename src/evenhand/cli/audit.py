@@ -71,7 +71,7 @@ def run_report(options: Namespace) -> int:
     _check_files(options)
     found = gathered(options.files)
     found.to_html(options.output)
-    print(f"wrote {options.output}")
+    print(f"wrote {printable(options.output)}")
     return 0
 
 

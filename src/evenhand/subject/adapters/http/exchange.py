@@ -145,7 +145,7 @@ class Exchange:
         coding = response.headers.get("Content-Encoding", "identity").strip()
         if coding.lower() not in ("", "identity"):
             raise self._bad(
-                f"a body in the encoding {self._shown(coding)!r}, although it was asked for one"
+                f"a body in the encoding '{self._shown(coding)}', although it was asked for one"
                 " that is not compressed"
             )
 
@@ -156,7 +156,7 @@ class Exchange:
             answer = json.loads(content)
         except (ValueError, RecursionError):
             text = self._shown(content.decode("utf-8", "replace"))
-            raise self._bad(f"text that is not JSON: {text!r}") from None
+            raise self._bad(f"text that is not JSON: '{text}'") from None
         try:
             values = self._response.outcomes(answer, len(self._records), outputs)
         except ValueError:

@@ -192,7 +192,7 @@ def test_a_response_that_does_not_say_where_it_ends_is_refused(
     assert len(service.requests) == 1
 
 
-def test_a_length_that_is_said_twice_is_one(service, adapt):
+def test_the_same_length_twice_is_one(service, adapt):
     service.answer = raw(OK, b"Content-Length: 3\r\n" * 2, b"\r\n[7]")
     assert collect(adapt(), people(1)) == ({0: 7}, None)
 
@@ -345,7 +345,7 @@ def test_a_response_that_comes_later_unasked_closes_the_connection(service, adap
         assert sent.wait(10)
 
 
-def test_a_response_too_many_after_several_is_told(service, adapt):
+def test_a_response_too_many_after_several_fails(service, adapt):
     """An earlier answer may have been about somebody else already."""
     sent = threading.Event()
 
