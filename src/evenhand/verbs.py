@@ -214,7 +214,6 @@ TRUTH = Options.of(
 BINS = Option(
     "bins",
     CUTS,
-    FLAG,
     "where a column is cut into groups, as age=25,40,60 or applied=year; repeatable",
     metavar="COLUMN=CUTS",
     repeat=True,

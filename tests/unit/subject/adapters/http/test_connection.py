@@ -137,10 +137,10 @@ def test_a_name_that_is_not_resolved_in_time_is_a_hang(monkeypatch):
     over = threading.Event()
     resolve = socket.getaddrinfo
 
-    def slow_resolver(host, port, *arguments, flags=0, **options):
-        if not flags & socket.AI_NUMERICHOST:
+    def slow_resolver(*address, **options):
+        if not options.get("flags", 0) & socket.AI_NUMERICHOST:
             over.wait(PATIENCE)
-        return resolve(host, port, *arguments, flags=flags, **options)
+        return resolve(*address, **options)
 
     monkeypatch.setattr(socket, "getaddrinfo", slow_resolver)
     adapter = HttpAdapter("http://localhost:9/", timeout=0.5, retries=0)
