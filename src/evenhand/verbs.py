@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from evenhand.runtime.errors import UsageError, clip
 from evenhand.runtime.options import (
     CUTS,
+    FLAG,
     LABEL,
     NUMBER,
     TEXT,
@@ -66,6 +67,15 @@ class FileOption:
     check: Callable[..., Any]
     write: Callable[..., Any]
     settings: Mapping[str, Any] = field(default_factory=dict)
+
+
+RAW_CSV = Option(
+    "raw_csv",
+    FLAG,
+    "write texts that begin with =, +, - or @ to CSV as they are; by default an apostrophe before"
+    " them keeps a spreadsheet from running them as formulas",
+    default=False,
+)
 
 
 @dataclass(frozen=True)

@@ -75,7 +75,7 @@ def run_report(options: Namespace) -> int:
         found = gathered(options.files)
         page = found.to_html()
     json_file.write(options.output, page, "report")
-    print(f"wrote {options.output}")
+    print(f"wrote {printable(options.output)}")
     return 0
 
 

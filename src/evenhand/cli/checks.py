@@ -38,6 +38,7 @@ def run_plans(
     """Run all checks of a job with some settings, and write the files that were asked for."""
     plans = plans_of_job(config, verb.name, settings)
     files = _requested_files(verb, options)
+    as_it_is = {"raw": True} if getattr(options, "raw_csv", False) else {}
     codes: list[int] = []
     n_jobs = getattr(options, "n_jobs", 1)  # compare asks each model once, in one process
     with config.software() if verb.for_texts else config.subject() as subject:
@@ -48,7 +49,8 @@ def run_plans(
             found = plan.run(subject, FileSource(config), seed=options.seed, n_jobs=n_jobs)
             others = []
             for file_option, path in files:
-                others.append((partial(file_option.write, found), numbered(path, number)))
+                write = partial(file_option.write, found, **as_it_is)
+                others.append((write, numbered(path, number)))
             if codes:
                 print()
             code = finish(found, numbered(options.json, number), *others)

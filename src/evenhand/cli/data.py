@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from evenhand import datasets
 from evenhand.runtime import number_text
-from evenhand.runtime.errors import UsageError, nearest
+from evenhand.runtime.errors import UsageError, nearest, printable
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -20,7 +20,7 @@ def run(options: Namespace) -> int:
             raise UsageError(
                 f"data fetch needs the name of a data set; {nearest('', names)}"
             )
-        print(datasets.fetch(options.name))
+        print(printable(str(datasets.fetch(options.name))))
         return 0
     if options.name is not None:
         raise UsageError(

@@ -58,12 +58,12 @@ def run(options: Namespace) -> int:
     if started.problem is not None:
         return _not_yet(started)
     if options.model is None:
-        print(
+        talk.say(
             f"Next: name the software to test under [subject], then run: evenhand audit {file} -o"
             " report.html"
         )
         return 0
-    print(
+    talk.say(
         f"Next: look at the checks and their limits, then run: evenhand audit {file} -o report.html"
     )
     return 0
@@ -92,7 +92,7 @@ def _of_log(
         options.truth,
     )
     start_log(request, talk)
-    print(f"Next: look at the limits, then run: evenhand audit {file} -o report.html")
+    talk.say(f"Next: look at the limits, then run: evenhand audit {file} -o report.html")
     return 0
 
 
@@ -121,7 +121,7 @@ def _of_service(
     started = start_of_service(request, talk)
     if started.problem is not None:
         return _not_yet(started)
-    print(
+    talk.say(
         f"Next: look at the checks and their limits, then run: evenhand audit {file} -o report.html"
     )
     return 0
@@ -130,11 +130,8 @@ def _of_service(
 def _not_yet(started: Started) -> int:
     """Print what keeps a configuration from running, and return its exit code."""
     assert started.problem is not None
-    message = one_line(started.problem)
-    print(
-        f"evenhand: {started.file} is written, but cannot run yet: {message}",
-        file=sys.stderr,
-    )
+    message = f"{started.file} is written, but cannot run yet: {started.problem}"
+    print(f"evenhand: {one_line(message)}", file=sys.stderr)
     return started.problem.exit_code
 
 

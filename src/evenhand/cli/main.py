@@ -131,12 +131,14 @@ def _show_warning(
     """Print a warning; of one of ours the sentence alone, without the place in the code."""
     import warnings
 
-    from evenhand.runtime.errors import EvenhandWarning, one_line
+    from evenhand.runtime.errors import EvenhandWarning, one_line, printable_lines
 
     if isinstance(message, EvenhandWarning):
         text = f"evenhand: {one_line(message)}\n"
     else:
-        text = warnings.formatwarning(message, category, filename, lineno, line)
+        text = printable_lines(
+            warnings.formatwarning(message, category, filename, lineno, line)
+        )
     print(text, end="", file=file or sys.stderr)
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from evenhand.cli import commands, options_for
 from evenhand.cli.overview import CODES, DESCRIPTION, overview
+from evenhand.runtime.errors import one_line
 from evenhand.runtime.options import CUTS, FEATURES, FLAG, NUMBER, STEPS, TEXTS, WHOLE
 from evenhand.verbs import VERBS
 
@@ -37,7 +38,7 @@ class Parser(argparse.ArgumentParser):
         choice is one of its own options.
         """
         if self.refusal:
-            self.exit(2, f"evenhand: {self.refusal}\n")
+            self.exit(2, f"evenhand: {one_line(self.refusal)}\n")
         options, unknown = super().parse_known_args(args, namespace)
         if unknown:
             self._refuse(unknown)
@@ -66,7 +67,7 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Print what is wrong, and exit."""
-        self.exit(2, f"evenhand: {message}; see {self.prog} --help\n")
+        self.exit(2, f"evenhand: {one_line(message)}; see {self.prog} --help\n")
 
     def format_help(self) -> str:
         """Return the help."""

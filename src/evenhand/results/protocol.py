@@ -374,8 +374,8 @@ def damage_reported(what: str) -> Iterator[None]:
     except Exception as error:
         reason = clip(f"{type(error).__name__}: {error}")
         raise UsageError(
-            f"{what} is damaged, or was changed since it was written ({reason} at"
-            f" {place_of(error)}); if nobody changed it, please report this"
+            f"{what} is damaged ({reason}), as seen at {place_of(error)}; if nobody changed it"
+            " since it was written, please report this"
         ) from error
 
 

@@ -169,8 +169,16 @@ class Result(Evidence):
         found = e_discovered([_bet(finding) for finding in judged], level)
         return [judged[number] for number in found.nonzero()[0].tolist()]
 
-    def to_suite(self, path: str | PathLike[str]) -> None:
+    def to_suite(self, path: str | PathLike[str], *, raw: bool = False) -> None:
         """Write every test behind the scores to a CSV or Parquet file, for `replay`.
+
+        Parameters
+        ----------
+        path
+            The file; its suffix says which.
+        raw
+            Whether CSV holds texts as they are that a spreadsheet would run as formulas; by default
+            they begin with an apostrophe, which `replay` takes away.
 
         Raises
         ------
@@ -186,7 +194,7 @@ class Result(Evidence):
                 f"this {self.job} kept no tests; run it with keep_tests=True to write them to a"
                 " suite"
             )
-        self.tests.write(path)
+        self.tests.write(path, raw=raw)
 
     def body(self) -> dict[str, Any]:
         """Return what only this kind of evidence holds, as JSON holds it."""

@@ -20,7 +20,14 @@ from evenhand.runtime.errors import (
     reason_of,
 )
 from evenhand.runtime.system.whole_file import whole_file
-from evenhand.runtime.table_file import SUFFIXES, beside
+from evenhand.runtime.table_file import (
+    SUFFIXES,
+    beside,
+    defused,
+    is_defused,
+    own_label,
+    restored,
+)
 from evenhand.runtime.values import as_outcomes, parse_outcome
 
 if TYPE_CHECKING:
@@ -64,15 +71,18 @@ def as_texts(labels: Sequence[Any]) -> list[str]:
     ['1', '"1"', '01', 'True']
     """
     taken = {str(label) for label in labels if not isinstance(label, str)}
-    return [
-        (
-            json.dumps(label)
-            if isinstance(label, str)
-            and (label in taken or label.startswith('"') or not label.isprintable())
-            else str(label)
-        )
-        for label in labels
-    ]
+    texts = []
+    for label in labels:
+        if isinstance(label, str) and (label in taken or _reads_otherwise(label)):
+            texts.append(json.dumps(label))
+        else:
+            texts.append(str(label))
+    return texts
+
+
+def _reads_otherwise(text: str) -> bool:
+    """Return whether a text would be read as something else, or not be seen."""
+    return text.startswith('"') or is_defused(text) or not text.isprintable()
 
 
 def held(labels: Sequence[Any], suffix: str) -> list[Any]:
@@ -99,7 +109,7 @@ def printed(outcome: str | bool) -> str:  # noqa: FBT001
     """
     text = (
         isinstance(outcome, str)
-        and outcome.isprintable()
+        and not _reads_otherwise(outcome)
         and parse_outcome(outcome) == outcome
     )
     return str(outcome) if text else json.dumps(outcome)
@@ -125,29 +135,34 @@ def replacing(file: Path) -> Iterator[Path]:
         raise UsageError(f"'{file}' cannot be written: {reason_of(error)}") from None
 
 
-def write_columns(file: Path, columns: Mapping[str, Column], suffix: str) -> None:
-    """Write columns in the format of a suffix."""
+def write_columns(
+    file: Path, columns: Mapping[str, Column], suffix: str, *, raw: bool = False
+) -> None:
+    """Write columns in the format of a suffix.
+
+    In CSV, texts that a spreadsheet would run as formulas begin with an apostrophe, unless `raw`.
+    """
     if suffix == ".parquet":
         _write_parquet(file, columns)
-    else:
-        _write_csv(
-            file, columns, {"method": "gzip", "mtime": 0} if suffix == ".csv.gz" else None
-        )
+        return
+    compression = {"method": "gzip", "mtime": 0} if suffix == ".csv.gz" else None
+    _write_csv(file, columns, compression, raw=raw)
 
 
-def _write_csv(file: Path, columns: Mapping[str, Column], compression: Any) -> None:
+def _write_csv(
+    file: Path, columns: Mapping[str, Column], compression: Any, *, raw: bool
+) -> None:
     import pandas as pd
 
-    frame = pd.DataFrame(
-        {
-            name: (
-                np.array(column.values, dtype=object)[column.codes]
-                if isinstance(column, Coded)
-                else _finite(column)
-            )
-            for name, column in zip(as_texts(list(columns)), columns.values(), strict=True)
-        }
-    )
+    cells: dict[str, Any] = {}
+    for name, column in zip(as_texts(list(columns)), columns.values(), strict=True):
+        heading = name if raw else defused(name)
+        if isinstance(column, Coded):
+            values = column.values if raw else [defused(value) for value in column.values]
+            cells[heading] = np.array(values, dtype=object)[column.codes]
+        else:
+            cells[heading] = _finite(column)
+    frame = pd.DataFrame(cells)
     # Texts in quotes, so that a name that starts with a byte order mark is not taken for one.
     frame.to_csv(file, index=False, compression=compression, quoting=csv.QUOTE_NONNUMERIC)
 
@@ -210,7 +225,7 @@ def names_of(file: Path, suffix: str) -> list[str]:
     import pandas as pd
 
     header = pd.read_csv(file, nrows=0, **_CSV).columns
-    return [json.loads(name) if name.startswith('"') else name for name in header]
+    return [own_label(name) for name in header]
 
 
 def read_columns(
@@ -256,12 +271,12 @@ def _read_csv(
         if name in numbers:
             found[name] = _numbers(file, name, column.to_numpy(dtype=object))
         else:
-            codes, values = pd.factorize(column)
-            found[name] = (
-                _parsed(list(values))[codes]
-                if name in outcomes
-                else Coded(codes, list(values))
-            )
+            codes, texts = pd.factorize(column)
+            values = [restored(text) for text in texts]
+            if name in outcomes:
+                found[name] = _parsed(values)[codes]
+            else:
+                found[name] = Coded(codes, values)
     return found
 
 

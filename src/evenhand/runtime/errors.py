@@ -47,6 +47,10 @@ class EvenhandError(Exception):
 
     exit_code: ClassVar[int] = 2
 
+    def __str__(self) -> str:
+        # What the software under test, a file or a configuration says may be in the message.
+        return printable_lines(super().__str__())
+
 
 class EvenhandWarning(UserWarning):
     """What a person should know and nothing fails for; the command line prints its sentence.
@@ -55,6 +59,9 @@ class EvenhandWarning(UserWarning):
     -----
     See docs/how-to/subjects.md.
     """
+
+    def __str__(self) -> str:
+        return printable_lines(super().__str__())
 
 
 class UsageError(EvenhandError, ValueError):
@@ -176,18 +183,20 @@ def place_of(error: BaseException) -> str:
 
 
 def one_line(text: object) -> str:
-    """Return what a value or an error says on one line.
+    """Return what a value or an error says on one line, as `printable` shows it.
 
     >>> one_line(UsageError("no\\nrows"))
     'no rows'
     """
-    return " ".join(str(text).split())
+    return printable(" ".join(str(text).split()))
 
 
 def clip(text: str, width: int = 120) -> str:
     """Return the text on one line, cut to `width` characters, for use inside an error sentence."""
-    flat = one_line(text)
-    if len(flat) <= width:
+    # Of a text of many megabytes only the beginning is looked at.
+    beginning = text[: 100 * width]
+    flat = one_line(beginning)
+    if len(flat) <= width and len(beginning) == len(text):
         return flat
     return flat[: width - 1] + "…"
 
@@ -202,10 +211,14 @@ def reason_of(error: Exception) -> str:
 
 
 def printable(text: str) -> str:
-    r"""Return text in which escapes stand for all that would move the cursor of a terminal.
+    r"""Return text in which escapes stand for all that a reader would not see as it is.
 
-    >>> printable("a\x1b[31mb\nc")
-    'a\\x1b[31mb\\nc'
+    Control characters would move the cursor of a terminal or rename its window. Characters without
+    a width or that turn the direction of writing make different texts look the same: they are shown
+    too, also where they join letters or emoji.
+
+    >>> printable("a\x1b[31mb\nc"), printable("née 中文 🙂"), printable("a\u202eb")
+    ('a\\x1b[31mb\\nc', 'née 中文 🙂', 'a\\u202eb')
     """
     if text.isprintable():
         return text
@@ -215,3 +228,12 @@ def printable(text: str) -> str:
             letter = letter.encode("unicode_escape").decode("ascii")
         letters.append(letter)
     return "".join(letters)
+
+
+def printable_lines(text: str) -> str:
+    r"""Return text as `printable` shows it, line by line.
+
+    >>> printable_lines("a\x07\nb")
+    'a\\x07\nb'
+    """
+    return "\n".join(printable(line) for line in text.split("\n"))

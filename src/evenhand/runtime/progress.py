@@ -19,6 +19,8 @@ from dataclasses import dataclass, field
 from html import escape
 from typing import Any
 
+from evenhand.runtime.errors import printable
+
 PATIENCE = 2.0
 """Seconds that a call may take before it shows its progress by itself."""
 PAUSE = 0.2
@@ -65,9 +67,10 @@ class TerminalScreen(ProgressScreen):
         from rich.progress import Progress as Bar
 
         columns = (
-            TextColumn("{task.description}"),
+            # Names of columns may be in it, and are no markup.
+            TextColumn("{task.description}", markup=False),
             BarColumn(),
-            TextColumn("{task.fields[note]}"),
+            TextColumn("{task.fields[note]}", markup=False),
             TimeElapsedColumn(),
             TimeRemainingColumn(),
         )
@@ -81,12 +84,12 @@ class TerminalScreen(ProgressScreen):
             self._bar.remove_task(self._lines.pop(task))
         for task, progress in tasks.items():
             if task not in self._lines:
-                self._lines[task] = self._bar.add_task(task, total=1.0, note="")
+                self._lines[task] = self._bar.add_task(printable(task), total=1.0, note="")
             self._bar.update(
                 self._lines[task],
                 completed=progress.share or 0.0,
                 total=None if progress.share is None else 1.0,
-                note=progress.note,
+                note=printable(progress.note),
             )
 
     def close(self) -> None:

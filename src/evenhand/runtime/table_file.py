@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +22,11 @@ if TYPE_CHECKING:
     import pandas as pd
 
 SUFFIXES = (".csv.gz", ".csv", ".parquet")
+_FORMULA = re.compile(r"[=+\-@\t\r\n＝＋－＠]")
+"""How a text begins that a spreadsheet takes for a formula; full-width signs count in some."""
+_NUMBER = re.compile(r"[+-](\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
+OWN_COLUMNS = frozenset({"twin.outcome", "test.kind"})
+"""Columns by which a file of found inputs or a suite is known."""
 _GAPS = ["NA", "N/A", "n/a", "#N/A", "NaN", "nan", "None", "null", "NULL", "<NA>"]
 
 
@@ -60,6 +67,67 @@ def read_frame(path: str | PathLike[str]) -> pd.DataFrame:
         raise DataError(
             f"'{file}' has no rows; it needs a line of column names and at least one row"
         )
+    if suffix != ".parquet" and OWN_COLUMNS & set(frame.columns):
+        return _with_own_labels(frame)
+    return frame
+
+
+def is_formula(text: str) -> bool:
+    """Return whether a spreadsheet would run a text as a formula; a number it would only read.
+
+    >>> is_formula("=1+1"), is_formula("-2+3"), is_formula("-2.5"), is_formula("a=b")
+    (True, True, False, False)
+    """
+    return _FORMULA.match(text) is not None and _NUMBER.fullmatch(text) is None
+
+
+def defused(text: str) -> str:
+    """Return a text as CSV holds it, so that no spreadsheet runs it as a formula.
+
+    >>> defused("=1+1"), defused("a"), restored(defused("=1+1"))
+    ("'=1+1", 'a', '=1+1')
+    """
+    if is_formula(text):
+        return f"'{text}"
+    return text
+
+
+def restored(text: str) -> str:
+    """Return the text that `defused` was given.
+
+    >>> restored("'=1+1"), restored("'tis")
+    ('=1+1', "'tis")
+    """
+    if is_defused(text):
+        return text[1:]
+    return text
+
+
+def is_defused(text: str) -> bool:
+    """Return whether a text looks as if `defused` had made it."""
+    return text.startswith("'") and is_formula(text[1:])
+
+
+def own_label(text: str) -> str:
+    """Return the label that a cell of a file of ours stands for: a text, or one written as JSON.
+
+    >>> own_label("'=1+1"), own_label('"\\'=1+1"'), own_label('"')
+    ('=1+1', "'=1+1", '"')
+    """
+    if not text.startswith('"'):
+        return restored(text)
+    try:
+        return str(json.loads(text))
+    except ValueError:
+        return text
+
+
+def _with_own_labels(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return a file of ours with its texts as they were before they were written."""
+    frame = frame.rename(columns=own_label)
+    for name in frame.select_dtypes(exclude=["number", "bool"]):
+        labels = {text: own_label(text) for text in frame[name].dropna().unique()}
+        frame[name] = frame[name].map(labels)
     return frame
 
 

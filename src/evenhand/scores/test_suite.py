@@ -7,7 +7,8 @@ labels, then `outcome` (or `outcome.NAME` for each of several outputs), and what
 Parquet keeps the types. CSV keeps numbers in full, and texts as they are, but for those that would
 read as something else: a text outcome such as "1" or "true", a level "1" beside the number 1, and
 texts that start with a quote or cannot be printed are written as JSON strings. So an outcome stands
-there as a program would print it.
+there as a program would print it. A text that a spreadsheet would run as a formula begins with an
+apostrophe, which is taken away when the file is read.
 """
 
 from __future__ import annotations
@@ -115,12 +116,14 @@ class Suite:
     space: Space
     parts: Sequence[Tests]
 
-    def write(self, path: str | PathLike[str]) -> None:
+    def write(self, path: str | PathLike[str], *, raw: bool = False) -> None:
         """Write every test to a CSV or Parquet file."""
-        write_suite(path, self.space, self.parts)
+        write_suite(path, self.space, self.parts, raw=raw)
 
 
-def write_suite(path: str | PathLike[str], space: Space, parts: Sequence[Tests]) -> None:
+def write_suite(
+    path: str | PathLike[str], space: Space, parts: Sequence[Tests], *, raw: bool = False
+) -> None:
     """Write tests to a `.csv`, `.csv.gz` or `.parquet` file, all of them or nothing.
 
     Of several parts for the same kind and set the longest is kept: all outputs are measured on the
@@ -150,7 +153,7 @@ def write_suite(path: str | PathLike[str], space: Space, parts: Sequence[Tests])
     suffix = suffix_of(file)
     columns = _columns(space, list(longest.values()), outputs, suffix)
     with replacing(file) as part:
-        write_columns(part, columns, suffix)
+        write_columns(part, columns, suffix, raw=raw)
 
 
 def _columns_of(outputs: Sequence[str]) -> list[str]:

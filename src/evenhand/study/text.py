@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from evenhand.methods.compare.text import render_table
-from evenhand.report.lines import Line, table_of
+from evenhand.report.lines import Line, printable, table_of
 from evenhand.runtime import number_text
 from evenhand.study import published_numbers, tables
 
@@ -106,7 +106,7 @@ def render_study(
         # The keys of a dictionary: a note that several tables share is printed once.
         notes |= dict.fromkeys(table.ours.legend)
     for line in [*notes, *study.failures, *study.notes, _spent(study)]:
-        screen.print(line, markup=False, highlight=False, soft_wrap=True)
+        screen.print(printable(line), markup=False, highlight=False, soft_wrap=True)
 
 
 def _spent(study: StudyResult) -> str:

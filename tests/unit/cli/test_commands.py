@@ -96,7 +96,7 @@ def fake(monkeypatch, project):
         def __init__(self, call: dict[str, Any]) -> None:
             self.call = call
 
-        def write(self, path: str) -> None:
+        def write(self, path: str, *, raw: bool = False) -> None:
             self.call["suite"] = path
 
     def call(

@@ -50,6 +50,6 @@ class Dialogue:
 def _line(prompt: str) -> str:
     """Return a line of standard input, nothing where it has ended."""
     try:
-        return input(prompt).strip()
+        return input(printable(prompt)).strip()
     except EOFError:
         return ""

@@ -16,6 +16,7 @@ from evenhand.runtime.registry import Deferred
 from evenhand.verbs import (
     ASK,
     BINS,
+    RAW_CSV,
     RUN,
     SAMPLING_THRESHOLD,
     TRUTH,
@@ -100,6 +101,7 @@ MEASURE = Verb(
         example="evenhand measure --over sex --limit 0.05",
         purpose="Test software",
         source="config",
+        options=Options.of(RAW_CSV),
         files=(
             FileOption(
                 Option(

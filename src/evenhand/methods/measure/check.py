@@ -43,6 +43,6 @@ def check_suite(path: str, subject: Any) -> None:
     test_suite.check_suite(path, subject.space, subject.outputs)
 
 
-def write_suite(found: Result, path: str) -> None:
+def write_suite(found: Result, path: str, *, raw: bool = False) -> None:
     """Write every test behind the scores of a run."""
-    found.to_suite(path)
+    found.to_suite(path, raw=raw)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from evenhand.runtime.options import FEATURES, FILE, FLAG, TEXT, WHOLE, Option, Options
 from evenhand.runtime.registry import Deferred
-from evenhand.verbs import ASK, Command, FileOption, Verb
+from evenhand.verbs import ASK, RAW_CSV, Command, FileOption, Verb
 
 SEARCH = Verb(
     "search",
@@ -64,6 +64,7 @@ SEARCH = Verb(
         example="evenhand search --over sex --findings 100",
         purpose="Test software",
         source="config",
+        options=Options.of(RAW_CSV),
         files=(
             FileOption(
                 Option(

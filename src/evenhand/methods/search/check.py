@@ -27,6 +27,6 @@ def check_found(path: str, subject: Any) -> None:
     check_path(path)
 
 
-def write_found(found: Result, path: str) -> None:
+def write_found(found: Result, path: str, *, raw: bool = False) -> None:
     """Write every input that was found."""
-    save(found.to_frame(), path)
+    save(found.to_frame(), path, raw=raw)

@@ -386,7 +386,7 @@ def check_path(path: str | PathLike[str]) -> tuple[Path, str]:
     return file, suffix
 
 
-def save(found: Any, path: str | PathLike[str]) -> None:
+def save(found: Any, path: str | PathLike[str], *, raw: bool = False) -> None:
     """Write a frame of found inputs to a `.csv`, `.csv.gz` or `.parquet` file (extra: arrow).
 
     Suites are written in the same way.
@@ -402,7 +402,7 @@ def save(found: Any, path: str | PathLike[str]) -> None:
         columns = {}
         for name in found.columns:
             columns[name] = _filed(found[name], name, suffix)
-        write_columns(part, columns, suffix)
+        write_columns(part, columns, suffix, raw=raw)
 
 
 def _filed(column: Any, name: str, suffix: str) -> Column:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from evenhand.runtime.options import FEATURES, FLAG, NUMBER, TEXT, WHOLE, Option, Options
 from evenhand.runtime.registry import Deferred
-from evenhand.verbs import RUN, SAMPLING_THRESHOLD, Command, FileOption, Verb
+from evenhand.verbs import RAW_CSV, RUN, SAMPLING_THRESHOLD, Command, FileOption, Verb
 
 SUBSETS = Verb(
     "subsets",
@@ -48,6 +48,7 @@ SUBSETS = Verb(
         example="evenhand subsets --among sex,race,age --limit 0.05",
         purpose="Test software",
         source="config",
+        options=Options.of(RAW_CSV),
         files=(
             FileOption(
                 Option(

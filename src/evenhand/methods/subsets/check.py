@@ -18,9 +18,9 @@ def check_suite(path: str, subject: Any) -> None:
     test_suite.check_suite(path, subject.space, subject.outputs)
 
 
-def write_suite(found: Result, path: str) -> None:
+def write_suite(found: Result, path: str, *, raw: bool = False) -> None:
     """Write the tests of every set that is a finding."""
-    found.to_suite(path)
+    found.to_suite(path, raw=raw)
 
 
 def subsets(source: Source, subject: Any, **settings: Any) -> Result:

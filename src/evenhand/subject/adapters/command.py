@@ -362,4 +362,5 @@ def _shown(argv: object) -> str:
 
 
 def _clip(out: bytes | bytearray) -> str:
-    return repr(clip(bytes(out[:4096]).decode("utf-8", "backslashreplace")))
+    text = bytes(out[:4096]).decode("utf-8", "backslashreplace")
+    return f"'{clip(text)}'"

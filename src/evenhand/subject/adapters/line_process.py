@@ -175,7 +175,7 @@ class Child:
         shown = clip(line.decode("utf-8", "backslashreplace"))
         return BadOutcome(
             f"the program {self.name} printed more lines than it was given inputs, such as"
-            f" {shown!r}; it must print one line per input (other messages belong on standard"
+            f" '{shown}'; it must print one line per input (other messages belong on standard"
             " error), and as its answers may have been taken for those of other inputs, discard"
             " this run's ledger"
         )
@@ -227,7 +227,7 @@ def _parsed(line: bytes, outputs: tuple[str, ...]) -> Reply:
         text = line.decode("utf-8").strip()
     except UnicodeDecodeError:
         raise ValueError(
-            f"text that is not UTF-8: {clip(line.decode('utf-8', 'backslashreplace'))!r}"
+            f"text that is not UTF-8: '{clip(line.decode('utf-8', 'backslashreplace'))}'"
         ) from None
     if not text:
         raise ValueError("an empty line instead of an outcome")

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evenhand.runtime.errors import SubjectCrashed, UsageError, clip
+from evenhand.runtime.errors import SubjectCrashed, UsageError, clip, one_line
 from evenhand.runtime.fingerprint import file_digest
 from evenhand.runtime.interruption import signals_held
 from evenhand.runtime.options import FOLDER, NUMBER, TABLE, WHOLE, Option
@@ -203,7 +203,7 @@ def _find(name: str, cwd: str | None, env: Mapping[str, str] | None) -> str:
 
 def last_words(stderr: bytes, width: int = 240) -> str:
     """Return the end of what was printed on standard error, where programs say why they died."""
-    flat = " ".join(stderr.decode("utf-8", "replace").split())
+    flat = one_line(stderr.decode("utf-8", "replace"))
     if not flat:
         return "nothing on standard error"
     if len(flat) > width:

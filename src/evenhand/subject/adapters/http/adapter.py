@@ -43,7 +43,7 @@ class HttpAdapter(Adapter):
     response: what of an answer is the outcome: `outcome`, a path such as `results[].decision`.
     batch: inputs per request.
     concurrency: requests at a time, each on a connection that is kept open.
-    timeout: seconds allowed to one request.
+    timeout: seconds allowed to one request, from its connection to the end of the answer.
     retries: how many times a request is repeated after a lost connection, a timeout, or status 408,
         429, 500, 502, 503, 504.
     backoff: seconds before the first repetition, doubled for each further one; a longer

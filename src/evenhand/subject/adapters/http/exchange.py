@@ -20,10 +20,10 @@ from evenhand.subject.outputs import reply_of
 
 if TYPE_CHECKING:
     import threading
-    from http.client import HTTPResponse
 
     from evenhand.subject.adapters.base import Reply
     from evenhand.subject.adapters.http.adapter import HttpAdapter
+    from evenhand.subject.adapters.http.connection import ServiceResponse
     from evenhand.subject.adapters.http.pool import ServicePool
     from evenhand.subject.adapters.http.request import RequestTemplate
     from evenhand.subject.adapters.http.response import ResponseReader
@@ -72,13 +72,14 @@ class Exchange:
             attempt += 1
             wanted = 0.0
             try:
-                response, content = self._pool.send(request)
+                response, content = self._pool.send(request, len(self._records))
             except FAILURES as failure:
                 error = self._unanswered(failure, attempt)
                 if not may_pass(failure):
                     raise error from None
             else:
-                if 200 <= response.status < 300:
+                if response.has_outcomes:
+                    self._check_plain(response)
                     return self._read(content)
                 error = self._refused(response, content, attempt)
                 if response.status not in TRANSIENT:
@@ -117,7 +118,7 @@ class Exchange:
         )
 
     def _refused(
-        self, response: HTTPResponse, content: bytes, attempt: int
+        self, response: ServiceResponse, content: bytes, attempt: int
     ) -> SubjectError:
         url = self._adapter.url
         status = f"{response.status} {response.reason or ''}".strip()
@@ -139,6 +140,15 @@ class Exchange:
             f" {text}{hint}"
         )
 
+    def _check_plain(self, response: ServiceResponse) -> None:
+        """Refuse a body that is not as it was asked for: a few compressed bytes may hold many."""
+        coding = response.headers.get("Content-Encoding", "identity").strip()
+        if coding.lower() not in ("", "identity"):
+            raise self._bad(
+                f"a body in the encoding '{self._shown(coding)}', although it was asked for one"
+                " that is not compressed"
+            )
+
     def _read(self, content: bytes) -> list[Reply]:
         """Take the outcomes out of a response."""
         outputs = self._adapter.outputs
@@ -146,7 +156,7 @@ class Exchange:
             answer = json.loads(content)
         except (ValueError, RecursionError):
             text = self._shown(content.decode("utf-8", "replace"))
-            raise self._bad(f"text that is not JSON: {text!r}") from None
+            raise self._bad(f"text that is not JSON: '{text}'") from None
         try:
             values = self._response.outcomes(answer, len(self._records), outputs)
         except ValueError:

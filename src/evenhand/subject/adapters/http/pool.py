@@ -1,8 +1,8 @@
-"""Requests to a service: connections that are kept open, and time limits.
+"""Requests to a service: connections that are kept open, and limits of time and length.
 
-The standard library sends them. Under urllib3 hardly any of this would go: a limit on the time of
-a whole answer rather than of each read, pauses that a stopped run can end, and the one case in
-which a request is sent again without counting as a repetition; and every request takes longer.
+Under urllib3 hardly any of this would go: a limit on the time of a whole exchange rather than of
+each read, pauses that a stopped run can end, and the one case in which a request is sent again
+without counting as a repetition; and every request takes longer.
 """
 
 from __future__ import annotations
@@ -18,19 +18,25 @@ from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
 
-from evenhand.runtime.errors import BadOutcome, UsageError
+from evenhand.runtime import number_text
+from evenhand.runtime.errors import BadOutcome, UsageError, clip
+from evenhand.subject.adapters.http.connection import ServiceConnection, is_response
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from evenhand.subject.adapters.http.connection import ServiceResponse
     from evenhand.subject.adapters.http.request import WireRequest
 
 TRANSIENT = frozenset({408, 429, 500, 502, 503, 504})
 """Statuses of a service that is busy or being restarted, and may answer the same request later."""
-MOST_BODY = 1 << 26
-"""Bytes of a response after which it is refused."""
-READ_SIZE = 1 << 16
-"""Bytes of a response that are read at a time."""
+ANY_BODY = 1 << 20
+"""Bytes that a response may have whatever was asked."""
+BODY_OF_ONE = 1 << 14
+"""Bytes that it may have beyond that for each input: read as JSON, it takes up to 30 times more."""
+MOST_BODY = 1 << 24
+"""Bytes of a response after which it is refused, however many inputs it answers."""
+PORTS = {"http": 80, "https": 443}
 FAILURES = (OSError, http.client.HTTPException)
 """What `ServicePool.send` raises where there is no response."""
 LOST = (ConnectionError, http.client.BadStatusLine)
@@ -78,6 +84,8 @@ class ServiceAddress(NamedTuple):
             parts = urlsplit(url)
             host = parts.hostname
             port = parts.port
+            # What the resolver would raise of labels that are empty or too long.
+            (host or "").encode("idna")
         except ValueError as error:
             raise UsageError(
                 f"the address {url!r} cannot be read ({error}); write http://host:port/path"
@@ -95,7 +103,7 @@ class ServiceAddress(NamedTuple):
                 " instead"
             )
         if port is None:
-            port = 443 if parts.scheme == "https" else 80
+            port = PORTS[parts.scheme]
         target = parts.path or "/"
         if parts.query:
             target = f"{target}?{parts.query}"
@@ -122,87 +130,138 @@ class ServicePool:
         self._url = url
         self._timeout = timeout
         self._address = address
-        self._headers = dict(headers)
+        self._headers = _written_headers(address, headers)
+        self._says_length = not {name.lower() for name in headers} & _LENGTHS
         self._context = _tls_context() if self._address.scheme == "https" else None
-        self._idle: queue.LifoQueue[http.client.HTTPConnection] = queue.LifoQueue(size)
+        self._idle: queue.LifoQueue[ServiceConnection] = queue.LifoQueue(size)
+        self._keeps = True
         weakref.finalize(self, _close_all, self._idle)
 
     def close(self) -> None:
         """Close the connections that are kept; the next request opens a new one."""
         _close_all(self._idle)
 
-    def send(self, request: WireRequest) -> tuple[http.client.HTTPResponse, bytes]:
-        """Send a request and return the response with its body, whatever its status.
+    def send(self, request: WireRequest, inputs: int) -> tuple[ServiceResponse, bytes]:
+        """Send a request about some inputs and return the response with its body.
 
         Raises one of `FAILURES` where the service does not respond, and BadOutcome where the
-        response is too long.
+        response is too long, or where it ends cannot be known.
         """
-        try:
-            kept = self._idle.get_nowait()
-        except queue.Empty:
-            return self._send(self._opened(), request)
-        try:
-            return self._send(kept, request)
-        except LOST:
-            # A connection that was kept open and is lost at once was most likely closed by the
-            # service while it was idle: that says nothing about the request, and costs no
-            # repetition.
-            return self._send(self._opened(), request)
-
-    def _opened(self) -> http.client.HTTPConnection:
-        """Return a new connection, which opens with its first request."""
-        _, host, port, _ = self._address
-        if self._context is None:
-            return http.client.HTTPConnection(host, port, timeout=self._timeout)
-        return http.client.HTTPSConnection(
-            host, port, timeout=self._timeout, context=self._context
-        )
-
-    def _send(
-        self, connection: http.client.HTTPConnection, request: WireRequest
-    ) -> tuple[http.client.HTTPResponse, bytes]:
         deadline = time.monotonic() + self._timeout
+        most = min(MOST_BODY, ANY_BODY + BODY_OF_ONE * inputs)
+        kept = self._kept()
+        if kept is not None:
+            try:
+                return self._exchange(kept, request, deadline, most)
+            except LOST:
+                # A connection that was kept open and is lost at once was most likely closed by the
+                # service while it was idle: that says nothing about the request, and costs no
+                # repetition.
+                pass
+        _, host, port, _ = self._address
+        opened = ServiceConnection(host, port, self._context, deadline)
+        return self._exchange(opened, request, deadline, most)
+
+    def _exchange(
+        self,
+        connection: ServiceConnection,
+        request: WireRequest,
+        deadline: float,
+        most: int,
+    ) -> tuple[ServiceResponse, bytes]:
         try:
-            connection.request(request.method, request.target, request.body, self._headers)
-            response = connection.getresponse()
-            content = self._content(response, deadline)
+            response = connection.ask(request.method, self._written(request), deadline)
+            flaw = response.flaw()
+            if flaw:
+                raise BadOutcome(
+                    f"{self._url} answered with the header {clip(flaw)}, which leaves open where"
+                    " its answer ends"
+                )
+            content = response.body(most)
+            if content is None:
+                raise BadOutcome(
+                    f"{self._url} answered with more than {number_text.count(most)} bytes, which is"
+                    " too long for the outcomes of one request; lower the batch, or let it answer"
+                    " with less"
+                )
+            is_last = response.will_close or not self._keeps
+            if is_last or not self._is_quiet(connection):
+                connection.close()
+            else:
+                self._keep(connection)
         except BaseException:
             connection.close()
             raise
-        if response.will_close:
-            connection.close()
-        else:
-            self._keep(connection)
         return response, content
 
-    def _content(self, response: http.client.HTTPResponse, deadline: float) -> bytes:
-        """Return the body of a response, or raise where it takes too long or is too long."""
-        parts: list[bytes] = []
-        size = 0
-        # `read1` returns what has arrived. The time limit of a socket is that of one read: a
-        # service that sends a byte now and then would never meet it.
-        while data := response.read1(READ_SIZE):
-            parts.append(data)
-            size += len(data)
-            if time.monotonic() > deadline:
-                raise TimeoutError
-            if size > MOST_BODY:
-                raise BadOutcome(
-                    f"{self._url} answered with more than {MOST_BODY:,} bytes, which is too long"
-                    " for the outcomes of one request"
-                )
-        content = b"".join(parts)
-        if response.length:
-            raise http.client.IncompleteRead(content, response.length)
-        # `read1` leaves that to us, and the connection takes no request before.
-        response.close()
-        return content
+    def _written(self, request: WireRequest) -> bytes:
+        """Return a request as it is sent."""
+        body = request.body
+        length = ""
+        # A request without a body has a length too where its method usually has a body.
+        if self._says_length and (body is not None or request.method != "GET"):
+            length = f"Content-Length: {len(body or b'')}\r\n"
+        first = f"{request.method} {request.target} HTTP/1.1\r\n"
+        head = f"{first}{self._headers}{length}\r\n".encode("latin-1")
+        return head + (body or b"")
 
-    def _keep(self, connection: http.client.HTTPConnection) -> None:
+    # Connections that are kept
+
+    def _kept(self) -> ServiceConnection | None:
+        """Return a connection that was kept and is still open, None where there is none."""
+        while True:
+            try:
+                connection = self._idle.get_nowait()
+            except queue.Empty:
+                return None
+            try:
+                if self._is_quiet(connection):
+                    return connection
+            except BaseException:
+                connection.close()
+                raise
+            connection.close()
+
+    def _is_quiet(self, connection: ServiceConnection) -> bool:
+        """Return whether a connection that owes no response is open, and has nothing to say.
+
+        What a service says without being asked would be taken for the answer to the next request,
+        about somebody else.
+        """
+        surplus = connection.left_over()
+        if not surplus:
+            return not connection.has_ended
+        self._keeps = False
+        if connection.responses > 1 and is_response(surplus):
+            raise BadOutcome(
+                f"{self._url} sent more responses than it was sent requests; as its answers may"
+                " have been taken for those of other inputs, discard this run's ledger"
+            )
+        return False
+
+    def _keep(self, connection: ServiceConnection) -> None:
         try:
             self._idle.put_nowait(connection)
         except queue.Full:
             connection.close()
+
+
+_LENGTHS = frozenset({"content-length", "transfer-encoding"})
+
+
+def _written_headers(address: ServiceAddress, headers: Mapping[str, str]) -> str:
+    """Return the headers that all requests have in common."""
+    names = {name.lower() for name in headers}
+    host = f"[{address.host}]" if ":" in address.host else address.host
+    if address.port != PORTS[address.scheme]:
+        host = f"{host}:{address.port}"
+    lines: list[str] = []
+    for name, value in (("Host", host), ("Accept-Encoding", "identity")):
+        if name.lower() not in names:
+            lines.append(f"{name}: {value}\r\n")
+    for name, value in headers.items():
+        lines.append(f"{name}: {value}\r\n")
+    return "".join(lines)
 
 
 def retry_after(text: str | None) -> float:
@@ -224,7 +283,7 @@ def retry_after(text: str | None) -> float:
     return max(0.0, moment - time.time())
 
 
-def _close_all(connections: queue.LifoQueue[http.client.HTTPConnection]) -> None:
+def _close_all(connections: queue.LifoQueue[ServiceConnection]) -> None:
     while True:
         try:
             connections.get_nowait().close()

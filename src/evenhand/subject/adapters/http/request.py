@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote, urlencode
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 BATCH_BODY: Any = {"inputs": "{inputs}"}
 RECORD_BODY: Any = "{input}"
 FORM = "application/x-www-form-urlencoded"
+_HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
+"""What the standard of HTTP calls a token."""
 WHOLE = frozenset({"inputs", "input", "*"})
 """Places that all values of an input are put into."""
 
@@ -164,9 +167,13 @@ class RequestTemplate:
                 )
             value = self.variables.header(name, text)
             # Neither the value nor what http.client would say of it is repeated.
-            if not value.isprintable() or not name.isascii() or not is_latin(value):
+            if not value.isprintable() or not is_latin(value):
                 raise UsageError(
                     f"the header {name!r} must have a text of one line as its value"
+                )
+            if not _HEADER_NAME.fullmatch(name):
+                raise UsageError(
+                    f"the header {name!r} must have a name of letters, digits and hyphens"
                 )
             every_header[name] = value
         return every_header

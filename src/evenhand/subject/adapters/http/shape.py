@@ -93,7 +93,7 @@ class _Service:
         )
         count = 1 if template.per_record else len(self.records)
         try:
-            response, content = pool.send(template.filled(self.records[:count]))
+            response, content = pool.send(template.filled(self.records[:count]), count)
         except FAILURES as failure:
             reason = clip(template.variables.hidden(str(failure)))
             raise SubjectCrashed(
