@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from evenhand.bundle import VERIFY, WRITTEN
 from evenhand.methods.audit import GATE, LOG
 from evenhand.runtime.options import (
     FEATURES,
@@ -109,6 +110,7 @@ MORE = {
         ),
         *GATE,
         *SPENT_EACH,
+        *WRITTEN,
         SEED,
         N_JOBS,
         Option("quiet", FLAG, "print what does not pass, and nothing else", default=False),
@@ -371,6 +373,7 @@ OWN = (
         ),
         run=Deferred("evenhand.explore.session:explore"),
     ),
+    VERIFY,
 )
 """The commands that are no verbs."""
 
