@@ -29,7 +29,7 @@ _FIRST_DAY = (1 << 5) | 1
 
 
 @dataclass(frozen=True)
-class Archive:
+class BundleArchive:
     """The members that could be read, and what is wrong with the archive itself."""
 
     members: Mapping[str, bytes]
@@ -66,7 +66,7 @@ def written(members: Mapping[str, bytes]) -> bytes:
     return b"".join([*pieces, listing, end])
 
 
-def read(content: bytes) -> Archive:
+def read(content: bytes) -> BundleArchive:
     """Return the members of an archive, as far as it can be read, and its damage."""
     members: dict[str, bytes] = {}
     at = 0
@@ -77,18 +77,18 @@ def read(content: bytes) -> Archive:
             break
         name, body, at = found
         if name in members:
-            return Archive(members, messages.TWICE.format(name=name))
+            return BundleArchive(members, messages.TWICE.format(name=name))
         members[name] = body
         place = messages.AFTER_MEMBER.format(name=name)
     if not members:
-        return Archive(members, messages.NOT_AN_ARCHIVE)
+        return BundleArchive(members, messages.NOT_AN_ARCHIVE)
     again = written(members)
     if again == content:
-        return Archive(members)
+        return BundleArchive(members)
     where = _first_difference(content, again)
     if where >= at:
-        return Archive(members, messages.STRUCTURE.format(at=where, place=place))
-    return Archive(members, _header_damage(members, where))
+        return BundleArchive(members, messages.STRUCTURE.format(at=where, place=place))
+    return BundleArchive(members, _header_damage(members, where))
 
 
 def _member(content: bytes, at: int) -> tuple[str, bytes, int] | None:

@@ -44,7 +44,9 @@ def _tested(audit: Audit, about: Mapping[str, Any]) -> list[str]:
     platform = ", ".join(about["platform"].values())
     lines.append(messages.SEED.format(seed=audit.seed))
     lines.append(
-        messages.VERSIONS.format(versions=text(", ".join(versions)), platform=text(platform))
+        messages.VERSIONS.format(
+            versions=text(", ".join(versions)), platform=text(platform)
+        )
     )
     return lines
 

@@ -44,7 +44,7 @@ class NotDerivable(UsageError):
 
 
 @dataclass(frozen=True)
-class Recorded:
+class RecordedAudit:
     """What a bundle records of an audit."""
 
     run: AuditRun
@@ -74,7 +74,7 @@ class Recorded:
 
 
 @dataclass
-class Derivation:
+class Rederivation:
     """What came out when the audit was run again, and how each check ended."""
 
     reasons: dict[str, str] = field(default_factory=dict)
@@ -85,16 +85,16 @@ class Derivation:
 
 
 def derived(
-    recorded: Recorded,
+    recorded: RecordedAudit,
     data: Path | None = None,
     tape_of: Callable[[Playback], Tape] | None = None,
-) -> Derivation:
+) -> Rederivation:
     """Run the audit again from the recorded answers, and hold it against the bundle.
 
     `tape_of` may put something around the answers, such as what asks the software too.
     """
     names = [check.name for check in recorded.audit.checks]
-    found = Derivation(checks=names)
+    found = Rederivation(checks=names)
     played = recorded.playback
     with tempfile.TemporaryDirectory(prefix="evenhand-") as folder:
         try:
@@ -121,7 +121,7 @@ def _after(played: Playback) -> Callable[[int, CheckResult], None]:
 
 
 def _laid_out(
-    recorded: Recorded,
+    recorded: RecordedAudit,
     folder: Path,
     data: Path | None,
     played: Playback,
@@ -154,7 +154,7 @@ def _laid_out(
     return PlayedConfig(config.file, table, tape, played, facts), renamed
 
 
-def _content(recorded: Recorded, file: NamedFile, data: Path | None) -> bytes:
+def _content(recorded: RecordedAudit, file: NamedFile, data: Path | None) -> bytes:
     """Return a file that the configuration names: from the bundle, or from the person."""
     home = CONFIGURATION if file.role == INCLUDED else DATA_FOLDER
     content = recorded.members.get(home + file.path)
@@ -171,11 +171,11 @@ def _content(recorded: Recorded, file: NamedFile, data: Path | None) -> bytes:
 
 
 def _compare(
-    recorded: Recorded,
+    recorded: RecordedAudit,
     again: Audit,
     renamed: Mapping[str, str],
     played: Playback,
-    found: Derivation,
+    found: Rederivation,
 ) -> None:
     """Note check by check what differs, or why nothing can be said."""
     here = {check.name: check for check in again.checks}
@@ -209,14 +209,14 @@ def _difference_text(differs: tuple[str, str, str], other: CheckResult) -> str:
     return messages.DIFFERS.format(field=place, there=there, here=here)
 
 
-def _note(found: Derivation, names: list[str], reason: tuple[str, bool]) -> None:
+def _note(found: Rederivation, names: list[str], reason: tuple[str, bool]) -> None:
     """Note a difference; where versions differ it may be theirs, and nothing is shown."""
     text, excused = reason
     notes = found.reasons if excused else found.differences
     notes |= dict.fromkeys(names, text)
 
 
-def _with_versions(recorded: Recorded, reason: str) -> tuple[str, bool]:
+def _with_versions(recorded: RecordedAudit, reason: str) -> tuple[str, bool]:
     """Return a reason with the versions that differ, and whether any does."""
     then, now = recorded.about["versions"], environment()["versions"]
     differ = []
@@ -230,7 +230,7 @@ def _with_versions(recorded: Recorded, reason: str) -> tuple[str, bool]:
     return messages.OTHER_VERSIONS.format(reason=reason, versions=versions), True
 
 
-def _needs_more(recorded: Recorded, check: CheckResult) -> str:
+def _needs_more(recorded: RecordedAudit, check: CheckResult) -> str:
     """Return why a check cannot be derived from recorded answers, empty where it can."""
     if check.interrupted:
         return messages.INTERRUPTED
@@ -259,7 +259,7 @@ def _need_fields(about: Mapping[str, Any]) -> None:
             raise TypeError(name)
 
 
-def read_recorded(members: Mapping[str, bytes]) -> Recorded | Damage:
+def read_recorded(members: Mapping[str, bytes]) -> RecordedAudit | Damage:
     """Return what the members of a bundle record, or which of them cannot be read."""
     name = RESULTS
     try:
@@ -279,4 +279,4 @@ def read_recorded(members: Mapping[str, bytes]) -> Recorded | Damage:
         read_calls(index["checks"], members[ANSWERS])
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         return Damage(name, one_line(f"{type(error).__name__}: {error}"))
-    return Recorded(run, about, files, audit, index, members)
+    return RecordedAudit(run, about, files, audit, index, members)

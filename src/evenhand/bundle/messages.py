@@ -7,7 +7,9 @@ AFTER_MEMBER = "after the member '{name}'"
 NOT_AN_ARCHIVE = "it does not begin as an archive that evenhand wrote"
 TWICE = "the member '{name}' is in it twice"
 STRUCTURE = "byte {at:,}, {place}, is not what evenhand writes there"
-HEADER = "byte {at:,}, in the header of the member '{name}', is not what evenhand writes there"
+HEADER = (
+    "byte {at:,}, in the header of the member '{name}', is not what evenhand writes there"
+)
 TOO_LARGE = (
     "the bundle would be larger than 4 GB with the member '{name}'; leave out --bundle-data, or"
     " bound the audit with --queries"
@@ -27,11 +29,6 @@ OTHER_ORDER = "the members are not in the order of the manifest"
 
 UNREADABLE = "{file}: cannot be read for the bundle: {reason}"
 UNWRITABLE = "{file}: cannot write the bundle: {reason}"
-NEEDS_A_FILE = (
-    "bundle = {bundle} needs a configuration file, from which others can derive the verdicts again;"
-    " write eh.audit('evenhand.toml', bundle=…)"
-)
-NOT_WITH_CHECKS = "bundle cannot be combined with checks; write them into the configuration"
 DATA_WITHOUT_BUNDLE = "{flag} is for a bundle; name its file with --bundle evidence.zip"
 BUNDLE_SUFFIX = "--bundle {file}: a bundle is a .zip file; did you mean {other}?"
 
@@ -70,7 +67,9 @@ ANSWERS_OTHER = "they are not those that run.json names"
 OTHER_CONFIGURATION = "it is not the configuration that results.json holds"
 INTERRUPTED = "the check was interrupted"
 OUT_OF_TIME = "the clock ended the check, so that it may end elsewhere now"
-LINEAR_TEXTS = "the check rests on the structure of a linear text model, so it needs the software"
+LINEAR_TEXTS = (
+    "the check rests on the structure of a linear text model, so it needs the software"
+)
 TOO_MANY = "it rests on more answers than are recorded"
 DIFFERS = "{field} is {there} in the bundle, and {here} when derived again"
 GONE = "it comes out no longer"
@@ -88,8 +87,12 @@ XML_CONFIGURATION = "{name} is a file of Themis; name your own copy of it with -
 PAGE_HOLDS = "it says what results.json says"
 NO_VERDICT = "no limit was given"
 
-OTHER_SPACE = "{config}: declares another space than the bundle; name the configuration it came from"
-LOG_HAS_NO_SOFTWARE = "the bundle is of recorded decisions, of which no software can be asked again"
+OTHER_SPACE = (
+    "{config}: declares another space than the bundle; name the configuration it came from"
+)
+LOG_HAS_NO_SOFTWARE = (
+    "the bundle is of recorded decisions, of which no software can be asked again"
+)
 NOT_ASKED = "no verdict could be derived again, so that there is no input to ask again"
 
 # What was checked, in words
@@ -142,10 +145,16 @@ WHAT_WAS_FOUND = "## What was found"
 OVERALL = "The verdict of the audit is **{verdict}** (exit code {code})."
 HEADINGS = ("check", "verdict", "what it says", "engineering threshold")
 HOW_SURE = "## How sure"
-ALL_TOGETHER = "- All that the checks say holds together at a confidence of at least {level}."
-NOTHING_DRAWN = "- Nothing was drawn: every input in question was asked, or every decision counted."
+ALL_TOGETHER = (
+    "- All that the checks say holds together at a confidence of at least {level}."
+)
+NOTHING_DRAWN = (
+    "- Nothing was drawn: every input in question was asked, or every decision counted."
+)
 NO_LEVEL = "- There are too many checks for a level at which all of them hold together."
-INPUTS = "- {queries} inputs were asked. Each counts as one, whether a ledger knew it or not."
+INPUTS = (
+    "- {queries} inputs were asked. Each counts as one, whether a ledger knew it or not."
+)
 LIMITS = (
     "- A verdict holds for the population that its check names. Engineering thresholds are chosen"
     " by people; no law or rule is implied."
@@ -174,7 +183,7 @@ FILE_LINES = {
     "CONTENTS.md": "this page",
     "report.html": "the report, one page for a browser",
     "results.json": "everything that was found, for programs",
-    "run.json": "how the audit was run: options, seed, versions, data sums, the software's identity",
+    "run.json": "how the audit was run: options, seed, versions, sums of data, the software",
     "config/": "the configuration, and what it includes",
     "data/": "the data files, where they were asked for",
     "answers.json, answers.bin": "what the software answered, call by call, in the order of asking",

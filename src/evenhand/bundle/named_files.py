@@ -140,7 +140,9 @@ def safe_path(written: str, number: int = 0) -> str:
     leaves = path.is_absolute() or ".." in path.parts
     if not odd and not leaves and str(path) == written:
         return written
-    letters = [letter if letter.isalnum() or letter in "._-" else "_" for letter in path.name]
+    letters = [
+        letter if letter.isalnum() or letter in "._-" else "_" for letter in path.name
+    ]
     return f"outside/{number}/{''.join(letters)[-_LONGEST:]}"
 
 

@@ -14,7 +14,7 @@ from evenhand.bundle import messages
 from evenhand.bundle.again import SAMPLE, AskAgain
 from evenhand.bundle.archive import read
 from evenhand.bundle.contents import contents_of
-from evenhand.bundle.derive import Recorded, derived, json_of, read_recorded
+from evenhand.bundle.derive import RecordedAudit, derived, json_of, read_recorded
 from evenhand.bundle.manifest import Damage, damages, date_of
 from evenhand.bundle.signature import SUFFIX, is_signed
 from evenhand.bundle.write import ANSWERS, CONFIGURATION, CONTENTS, REPORT, RESULTS
@@ -173,7 +173,9 @@ def verify(
         content = file.read_bytes()
     except OSError as error:
         reason = error.strerror
-        raise UsageError(messages.BUNDLE_UNREADABLE.format(file=path, reason=reason)) from None
+        raise UsageError(
+            messages.BUNDLE_UNREADABLE.format(file=path, reason=reason)
+        ) from None
     points = _signature_points(file, content, signature, key)
     archive = read(content)
     broken = _damage_points(archive.members, archive.damage)
@@ -233,7 +235,7 @@ def _damage_points(members: Mapping[str, bytes], structure: str) -> list[Point]:
     ]
 
 
-def _member_points(recorded: Recorded) -> list[Point]:
+def _member_points(recorded: RecordedAudit) -> list[Point]:
     """Return which members do not belong together, though their sums are right."""
     members = recorded.members
     points = []
@@ -248,7 +250,7 @@ def _member_points(recorded: Recorded) -> list[Point]:
     return [*points, *_page_points(recorded)]
 
 
-def _holds(configuration: bytes | None, recorded: Recorded) -> bool:
+def _holds(configuration: bytes | None, recorded: RecordedAudit) -> bool:
     """Return whether results hold the text of the configuration that is in the bundle."""
     if configuration is None:
         return False
@@ -256,27 +258,30 @@ def _holds(configuration: bytes | None, recorded: Recorded) -> bool:
     return text == recorded.audit.config.get("text")
 
 
-def _page_points(recorded: Recorded) -> list[Point]:
+def _page_points(recorded: RecordedAudit) -> list[Point]:
     """Return whether the pages for people say what the results say."""
     then, now = recorded.audit.versions.get("evenhand"), versions().get("evenhand")
-    pages = {
-        CONTENTS: lambda: contents_of(recorded.audit, recorded.about),
-        REPORT: lambda: recorded.audit.to_html(),
-    }
     points = []
-    for name, page in pages.items():
+    for name in (CONTENTS, REPORT):
         if then != now:
             reason = messages.OTHER_EVENHAND.format(then=then, now=now)
             points.append(Point(name, DIGEST_ONLY, reason))
-        elif page().encode() == recorded.members.get(name):
+        elif _page(recorded, name).encode() == recorded.members.get(name):
             points.append(Point(name, VERIFIED, messages.PAGE_HOLDS))
         else:
             points.append(Point(name, DIFFERS, messages.NOT_THE_PAGE))
     return points
 
 
+def _page(recorded: RecordedAudit, name: str) -> str:
+    """Return a page for people as the results make it."""
+    if name == CONTENTS:
+        return contents_of(recorded.audit, recorded.about)
+    return recorded.audit.to_html()
+
+
 def _asking(
-    recorded: Recorded,
+    recorded: RecordedAudit,
     config: str | PathLike[str] | None,
     *,
     trust: bool,
@@ -310,7 +315,7 @@ def _config_here(text: str, name: str) -> Config:
 
 
 def _check_points(
-    recorded: Recorded, data: Path | None, asked: AskAgain | None
+    recorded: RecordedAudit, data: Path | None, asked: AskAgain | None
 ) -> list[Point]:
     """Return how each check of the audit ended, and what the software says now."""
 
@@ -337,7 +342,7 @@ def _check_points(
     return points
 
 
-def _verdict_text(recorded: Recorded, name: str) -> str:
+def _verdict_text(recorded: RecordedAudit, name: str) -> str:
     return f"({recorded.audit[name].verdict or messages.NO_VERDICT})"
 
 

@@ -14,6 +14,7 @@ from evenhand.bundle.manifest import sealed
 from evenhand.bundle.named_files import DATA, INCLUDED, described, named_files
 from evenhand.bundle.run import AuditRun, environment
 from evenhand.bundle.stand_in import RecordedConfig
+from evenhand.config.audit import bounds_given
 from evenhand.config.file import Config
 from evenhand.runtime import json_file
 from evenhand.runtime.budget import Spent
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from evenhand.methods.audit.audit_result import Audit
     from evenhand.methods.audit.check_result import CheckResult
     from evenhand.methods.audit.gate import Gate
+    from evenhand.runtime.budget import Budget
 
 CONTENTS = "CONTENTS.md"
 RUN = "run.json"
@@ -93,6 +95,33 @@ def bundled(
     if gate.old is not None:
         members[BASELINE] = gate.old.to_json().encode()
     return Bundle(audit, members)
+
+
+def audit_into_bundle(
+    file: str | PathLike[str],
+    path: str | PathLike[str],
+    *,
+    budget: Budget,
+    gate: Gate,
+    seed: int,
+    level: float | None,
+    progress: bool | None = None,
+) -> Audit:
+    """Run the audit of a configuration file, and write its bundle."""
+    given = bounds_given(budget)
+    run = AuditRun(
+        Config.load(file).file.as_posix(),
+        None,
+        given,
+        seed,
+        level,
+        gate.tolerance,
+        gate.keep_answers,
+        gate.name,
+    )
+    bundle = bundled(run, gate, progress=progress)
+    bundle.write(path)
+    return bundle.audit
 
 
 def _members(

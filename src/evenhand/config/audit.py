@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from evenhand.subject.subject import Subject
     from evenhand.texts.real_texts import Texts
 
+
 @dataclass(frozen=True)
 class FileSource:
     """What a configuration file declares besides the software."""

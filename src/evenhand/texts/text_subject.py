@@ -246,9 +246,7 @@ class TextSubject:
             " test needs one answer per text"
         )
 
-    def _taped(
-        self, texts: list[str], ask: Callable[[list[str]], Outcomes]
-    ) -> Outcomes:
+    def _taped(self, texts: list[str], ask: Callable[[list[str]], Outcomes]) -> Outcomes:
         """Ask, or return what was recorded where answers come from a tape."""
         if self.tape is not None:
             return self.tape.outcomes(texts, ask)

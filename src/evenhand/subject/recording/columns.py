@@ -25,10 +25,10 @@ _WIDTHS = {256: "|u1", 65_536: "<u2"}
 
 
 @dataclass
-class Column:
+class AnswerColumn:
     """Answers of one numpy type, as they come.
 
-    >>> column = Column("|b1")
+    >>> column = AnswerColumn("|b1")
     >>> column.add(np.array([True, False, True]))
     >>> index, content = column.packed()
     >>> index["count"], len(content), unpacked(index, content).tolist()
@@ -77,7 +77,7 @@ class Column:
 
 
 def unpacked(index: Mapping[str, Any], content: bytes) -> NDArray[Any]:
-    """Return the answers that `Column.packed` has packed; damage is a UsageError."""
+    """Return the answers that `AnswerColumn.packed` has packed; damage is a UsageError."""
     try:
         return _unpacked(index, content)
     except (IndexError, KeyError, OverflowError, TypeError, ValueError) as error:

@@ -17,7 +17,7 @@ import numpy as np
 from evenhand.runtime import errors
 from evenhand.runtime.errors import SubjectError, UsageError
 from evenhand.subject.outputs import joined
-from evenhand.subject.recording.columns import Column, unpacked
+from evenhand.subject.recording.columns import AnswerColumn, unpacked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -55,7 +55,7 @@ class Segment:
     layouts: list[int] = field(default_factory=list)
     known_layouts: dict[str, int] = field(default_factory=dict)
     layout_tables: list[list[list[Any]]] = field(default_factory=list)
-    columns: dict[str, Column] = field(default_factory=dict)
+    columns: dict[str, AnswerColumn] = field(default_factory=dict)
     failures: dict[int, list[str]] = field(default_factory=dict)
     digest: Any = field(default_factory=hashlib.sha256)
     answers: int = 0
@@ -69,15 +69,15 @@ class Segment:
         """Add a call and what it was answered."""
         layout = []
         for name, array in named.items():
-            dtype = array.dtype.newbyteorder("<").str
             width = array.shape[1] if array.ndim == 2 else 0
-            layout.append([name, dtype, width])
+            layout.append([name, array.dtype.newbyteorder("<").str, width])
         self._begin(inputs, layout)
         if self.overflown:
             self.columns.clear()
             return
-        for array, (_, dtype, _) in zip(named.values(), layout, strict=True):
-            self.columns.setdefault(dtype, Column(dtype)).add(array)
+        for array, entry in zip(named.values(), layout, strict=True):
+            dtype = str(entry[1])
+            self.columns.setdefault(dtype, AnswerColumn(dtype)).add(array)
 
     def fail(self, inputs: Any, error: SubjectError) -> None:
         """Add a call that failed."""
@@ -129,7 +129,7 @@ class Recording:
 
     def outcomes(self, inputs: Any, ask: Callable[[Any], NDArray[Any]]) -> NDArray[Any]:
         """Return what the software answers, written down."""
-        answered = self._answered(inputs, ask)
+        answered: NDArray[Any] = self._answered(inputs, ask)
         names = answered.dtype.names
         named = {name: answered[name] for name in names} if names else {"": answered}
         self._now.add(inputs, named)
