@@ -44,6 +44,12 @@ N_JOBS = Option(
     "n_jobs", WHOLE, "how many processes share the work (default: 1)", default=1
 )
 JSON = Option("json", TEXT, "write the result here", metavar="FILE")
+TRUST = Option(
+    "trust",
+    FLAG,
+    "run the configuration that the result names, where it is not that of this folder",
+    default=False,
+)
 RUNS = Option(
     "json",
     TEXT,
@@ -126,6 +132,7 @@ MORE = {
             required=True,
         ),
         CONFIG,
+        TRUST,
         JSON,
     ),
     "compare": Options.of(
@@ -359,6 +366,7 @@ OWN = (
                 positional=True,
             ),
             CONFIG,
+            TRUST,
             Option("port", WHOLE, "the port (default: any that is free)", default=0),
             Option(
                 "save",

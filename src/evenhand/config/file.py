@@ -54,7 +54,7 @@ class Config:
     @classmethod
     def load(cls, path: str | PathLike[str] | None = None) -> Config:
         """Read a file, by default evenhand.toml, then [tool.evenhand] in pyproject.toml."""
-        file = _default() if path is None else Path(path)
+        file = default_file() if path is None else Path(path)
         if file.suffix.lower() == ".xml":
             return cls(file, _of_themis(file))
         table = read_toml(file)
@@ -343,7 +343,8 @@ def imported(where: str, name: str, folder: Path) -> Any:
     return found
 
 
-def _default() -> Path:
+def default_file() -> Path:
+    """Return the configuration of the current folder."""
     file = Path("evenhand.toml")
     if file.exists():
         return file

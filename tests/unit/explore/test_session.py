@@ -853,7 +853,9 @@ RUN = """
 import argparse, sys
 from evenhand.explore.session import explore
 file, save = sys.argv[1:]
-options = argparse.Namespace(file=file, config=None, port=0, save=save, no_browser=True)
+options = argparse.Namespace(
+    file=file, config=None, trust=True, port=0, save=save, no_browser=True
+)
 sys.exit(explore(options))
 """
 
