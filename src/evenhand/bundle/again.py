@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evenhand.runtime.errors import EvenhandError, one_line
 from evenhand.space.feature import plain
 from evenhand.texts.text_subject import TextSubject
 
@@ -35,13 +36,19 @@ class AskAgain:
     changed: int = 0
     example: tuple[Any, Any, Any] | None = None
     """The first input whose answer changed, with the answer before and now."""
+    failure: str = ""
+    """Why the software could not be asked, after which it is asked no more."""
 
     def outcomes(self, inputs: Any, ask: Callable[[Any], NDArray[Any]]) -> NDArray[Any]:
         """Return what was recorded, and note where the software now answers otherwise."""
         before = self.played.outcomes(inputs, ask)
         chosen = np.flatnonzero(self.random.random(len(before)) < self.share)
-        if len(chosen):
-            self._hold_against(inputs, before, chosen)
+        if len(chosen) and not self.failure:
+            try:
+                self._hold_against(inputs, before, chosen)
+            except EvenhandError as error:
+                # What fails here is the software of today, and not the recorded run.
+                self.failure = one_line(error)
         return before
 
     def arrays(self, inputs: Any, ask: Callable[[Any], Any]) -> list[NDArray[Any]]:

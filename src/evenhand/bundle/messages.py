@@ -59,7 +59,6 @@ NOT_LISTED = "the configuration names '{file}', which the record of the run does
 DATA_MISSING = "{file} is not in the bundle; name its folder with --data"
 DATA_OTHER = "{file} is not the file that was audited: its SHA-256 is another"
 RUN_DAMAGED = "run.json: the record of the run is damaged ({reason})"
-RESULTS_DAMAGED = "results.json: {reason}"
 STALE_RESULT = "its digests or verdicts are not those of its numbers"
 NOT_THE_PAGE = "it is not the page of results.json"
 OTHER_EVENHAND = "evenhand {then} wrote it, and this is evenhand {now}"
@@ -105,6 +104,7 @@ STATES = {
     "differs": "DIFFERS:",
     "asked again": "verified:",
     "answers changed": "NOT CONFIRMED:",
+    "software failed": "FAILED:",
 }
 ARCHIVE = "the archive's own structure"
 SIGNATURE = "the signature"
@@ -119,6 +119,7 @@ SUMMARY = {
     0: "{file}: verified; the audit in it says {verdict} (exit code {code})",
     2: "{file}: DAMAGED OR CHANGED; do not rely on it",
     3: "{file}: intact, but not all of it could be confirmed",
+    4: "{file}: intact, but the software could not be asked again",
 }
 
 # The table of contents

@@ -23,6 +23,7 @@ from evenhand.methods.audit.statements import overall_word
 from evenhand.results.document import versions
 from evenhand.runtime import number_text
 from evenhand.runtime.errors import UsageError, clip, printable
+from evenhand.subject.subject import Subject
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -37,8 +38,10 @@ DAMAGED = "damaged"
 DIFFERS = "differs"
 ASKED_AGAIN = "asked again"
 CHANGED = "answers changed"
-_CODES = {DAMAGED: 2, DIFFERS: 2, DIGEST_ONLY: 3, CHANGED: 3}
+FAILED = "software failed"
+_CODES = {DAMAGED: 2, DIFFERS: 2, FAILED: 4, DIGEST_ONLY: 3, CHANGED: 3}
 """The exit code of what does not hold: 2 of a bundle nobody should rely on, 3 of what is open."""
+_WORST = (2, 4, 3, 0)
 
 
 @dataclass(frozen=True)
@@ -82,9 +85,9 @@ class Verification:
 
     @property
     def exit_code(self) -> int:
-        """0 all verified, 2 damaged or changed, 3 intact but not all of it confirmed."""
+        """0 verified, 2 damaged or changed, 3 intact but not all confirmed, 4 software failed."""
         codes = [_CODES.get(point.state, 0) for point in self.points]
-        return min((code for code in codes if code), default=0)
+        return min(codes, key=_WORST.index, default=0)
 
     @property
     def ok(self) -> bool:
@@ -298,10 +301,14 @@ def _asking(
         declared = _config_here(text, name)
     else:
         declared = Config.load(config)
+    subject = declared.software()
+    if isinstance(subject, Subject) and subject.space.to_dict() != recorded.audit.space:
+        subject.close()
+        raise UsageError(messages.OTHER_SPACE.format(config=declared.file))
     answers = sum(int(index["answers"]) for index in recorded.index["checks"])
     share = (SAMPLE if sample is None else sample) / max(answers, 1)
     random = np.random.default_rng(recorded.run.seed)
-    return AskAgain(recorded.playback, declared.software(), share, random)
+    return AskAgain(recorded.playback, subject, share, random)
 
 
 def _config_here(text: str, name: str) -> Config:
@@ -348,6 +355,8 @@ def _verdict_text(recorded: RecordedAudit, name: str) -> str:
 
 def _asked_point(asked: AskAgain) -> Point:
     number = number_text.count(asked.asked)
+    if asked.failure:
+        return Point(messages.SOFTWARE, FAILED, asked.failure)
     if not asked.asked:
         return Point(messages.SOFTWARE, CHANGED, messages.NOT_ASKED)
     if asked.example is None:

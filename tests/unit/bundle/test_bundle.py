@@ -238,6 +238,28 @@ def test_the_software_is_asked_again(tmp_path, monkeypatch, capsys):
     assert "'income': 61" in printed
 
 
+def test_software_that_fails_when_asked_again_is_not_the_fault_of_the_bundle(
+    tmp_path, monkeypatch
+):
+    config = bundles.function_audit(tmp_path)
+    bundle = bundles.bundle_of(tmp_path, monkeypatch)
+    (tmp_path / "loan.py").write_text("def decide(people):\n    raise OSError('gone')\n")
+    with bundles.modules_of(tmp_path):
+        found = eh.verify(bundle, config=config)
+    assert found.exit_code == 4
+    assert "the software: FAILED: decide raised OSError" in str(found)
+    assert states(found)["measure sex"] == "re-derived"
+    config.write_text(config.read_text().replace("high = 99", "high = 98"))
+    with bundles.modules_of(tmp_path):
+        refused(eh.UsageError, lambda: eh.verify(bundle, config=config), "another space")
+
+
+def test_recorded_decisions_cannot_be_asked_again(tmp_path, monkeypatch):
+    config = bundles.log_audit(tmp_path)
+    bundle = bundles.bundle_of(tmp_path, monkeypatch)
+    refused(eh.UsageError, lambda: eh.verify(bundle, config=config), "recorded decisions")
+
+
 def test_the_configuration_of_a_bundle_runs_only_with_trust(tmp_path, monkeypatch):
     bundles.command_audit(tmp_path)
     program = tmp_path / "loan_program.py"

@@ -96,6 +96,8 @@ def _unpacked(index: Mapping[str, Any], content: bytes) -> NDArray[Any]:
         return _of_length(answers.astype(dtype), count)
     values = index["values"]
     if len(values) <= 2:
+        if len(content) != (count + 7) // 8:
+            raise ValueError(f"{len(content)} bytes for {count} answers")
         bits = np.frombuffer(content, dtype=np.uint8)
         numbers: NDArray[Any] = np.unpackbits(bits, count=count)
     else:

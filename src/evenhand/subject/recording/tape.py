@@ -261,7 +261,9 @@ def read_calls(indices: Sequence[Mapping[str, Any]], content: bytes) -> list[Cal
         reason = f"{type(error).__name__}: {error}"
         raise UsageError(f"the recorded answers are damaged ({reason})") from None
     if at != len(content):
-        raise UsageError(f"the recorded answers have {len(content) - at:,} bytes too many")
+        raise UsageError(
+            f"the recorded answers are damaged: {len(content):,} bytes instead of {at:,}"
+        )
     return checks
 
 
