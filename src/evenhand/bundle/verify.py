@@ -257,7 +257,9 @@ def _holds(configuration: bytes | None, recorded: RecordedAudit) -> bool:
     """Return whether results hold the text of the configuration that is in the bundle."""
     if configuration is None:
         return False
+    # As Python reads a text file, whichever line ends it has.
     text = configuration.decode("utf-8", "replace").replace("\r\n", "\n")
+    text = text.replace("\r", "\n")
     return text == recorded.audit.config.get("text")
 
 

@@ -67,11 +67,16 @@ def test_damaged_columns_are_refused(index, content):
     refused(UsageError, lambda: unpacked(index, content), "damaged")
 
 
+def giving(answers):
+    """Return software that gives these answers."""
+    return lambda _: answers
+
+
 def recorded(*calls):
     """Record calls, each of inputs and what they are answered."""
     tape = Recording()
     for inputs, answers in calls:
-        tape.outcomes(inputs, lambda _, answers=answers: answers)
+        tape.outcomes(inputs, giving(answers))
     tape.end("check")
     return tape
 
