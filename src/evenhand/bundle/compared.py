@@ -12,6 +12,7 @@ from evenhand.runtime.errors import clip
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from evenhand.methods.audit.audit_result import Audit
     from evenhand.methods.audit.check_result import CheckResult
 
 NEAR = 1e-9
@@ -23,9 +24,20 @@ _ABSENT = "absent"
 Difference = tuple[str, str, str]
 
 
-def plain_table(check: CheckResult, renamed: Mapping[str, str]) -> Any:
+def check_table(check: CheckResult, renamed: Mapping[str, str]) -> Any:
     """Return all that a check found as JSON holds it, with other names for some files."""
-    text = json_file.dump(_without_run(check.to_dict()))
+    return _renamed(_without_run(check.to_dict()), renamed)
+
+
+def audit_table(audit: Audit, renamed: Mapping[str, str]) -> Any:
+    """Return what an audit says of itself besides its checks, likewise."""
+    table = {**audit.content(), "command": audit.command, "ledger": audit.ledger}
+    del table["checks"]
+    return _renamed(_without_run(table), renamed)
+
+
+def _renamed(table: Mapping[str, Any], renamed: Mapping[str, str]) -> Any:
+    text = json_file.dump(table)
     for name, written in renamed.items():
         text = text.replace(json.dumps(name)[1:-1], json.dumps(written)[1:-1])
     return json.loads(text)

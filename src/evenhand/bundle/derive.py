@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evenhand.bundle import messages
-from evenhand.bundle.compared import difference, plain_table
+from evenhand.bundle.compared import audit_table, check_table, difference
 from evenhand.bundle.manifest import Damage
 from evenhand.bundle.named_files import INCLUDED, SOFTWARE, NamedFile, is_safe, with_paths
 from evenhand.bundle.run import AuditRun, environment
@@ -28,7 +28,7 @@ from evenhand.config.file import Config
 from evenhand.methods.audit.audit_result import Audit
 from evenhand.methods.audit.gate import Gate
 from evenhand.runtime import number_text
-from evenhand.runtime.errors import EvenhandError, UsageError, one_line
+from evenhand.runtime.errors import EvenhandError, UsageError, clip, one_line
 from evenhand.statistics.estimate import StopReason
 from evenhand.subject.recording.tape import Playback, read_calls
 
@@ -105,12 +105,19 @@ def derived(
         except NotDerivable as error:
             found.reasons = dict.fromkeys(found.checks, one_line(error))
             return found
-        except EvenhandError as error:
-            reason = messages.CANNOT_RUN.format(reason=one_line(error))
+        # A file of somebody else may hold anything, and whatever comes of it is not our mistake.
+        except Exception as error:
+            reason = messages.CANNOT_RUN.format(reason=_reason(error))
             _note(found, found.checks, _with_versions(recorded, reason))
             return found
     _compare(recorded, again, renamed, played, found)
     return found
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, EvenhandError):
+        return one_line(error)
+    return clip(f"{type(error).__name__}: {error}")
 
 
 def _after(played: Playback) -> Callable[[int, CheckResult], None]:
@@ -140,8 +147,12 @@ def _laid_out(
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_bytes(_content(recorded, file, data))
         path_of[file.written] = file.path
-        renamed[file.path] = file.written
+        # The longer name comes first, since the shorter is a part of it.
         renamed[str(place)] = file.written
+        renamed[file.path] = file.written
+        name, written_name = Path(file.path).name, Path(file.written).name
+        if name != written_name:
+            renamed[name] = written_name
     if recorded.run.log is not None:
         return folder / recorded.files[0].path, renamed
     place = folder / recorded.config_name
@@ -188,7 +199,7 @@ def _compare(
         elif other is None:
             found.differences[check.name] = messages.GONE
         else:
-            both = plain_table(check, {}), plain_table(other, renamed)
+            both = check_table(check, {}), check_table(other, renamed)
             differs = difference(*both)
             own = calls.get(check.name)
             if differs is not None:
@@ -200,6 +211,21 @@ def _compare(
     for name in here:
         found.checks.append(name)
         found.differences[name] = messages.NEW.format(name=name)
+    if not found.reasons and not found.differences:
+        _compare_rest(recorded, again, renamed, found)
+
+
+def _compare_rest(
+    recorded: RecordedAudit, again: Audit, renamed: Mapping[str, str], found: Rederivation
+) -> None:
+    """Note what the audits say of themselves that differs, where all checks are the same."""
+    both = audit_table(recorded.audit, {}), audit_table(again, renamed)
+    differs = difference(*both)
+    if differs is not None:
+        place, there, here = differs
+        text = messages.DIFFERS.format(field=place, there=there, here=here)
+        found.checks.append(messages.THE_AUDIT)
+        _note(found, [messages.THE_AUDIT], _with_versions(recorded, text))
 
 
 def _difference_text(differs: tuple[str, str, str], other: CheckResult) -> str:
@@ -277,6 +303,6 @@ def read_recorded(members: Mapping[str, bytes]) -> RecordedAudit | Damage:
         index = json_of(members, INDEX)
         name = ANSWERS
         read_calls(index["checks"], members[ANSWERS])
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
+    except (AttributeError, KeyError, OverflowError, TypeError, ValueError) as error:
         return Damage(name, one_line(f"{type(error).__name__}: {error}"))
     return RecordedAudit(run, about, files, audit, index, members)

@@ -109,6 +109,7 @@ STATES = {
 ARCHIVE = "the archive's own structure"
 SIGNATURE = "the signature"
 SOFTWARE = "the software"
+THE_AUDIT = "the audit as a whole"
 WHOLE = "{members} members, every SHA-256 sum as in the manifest of {date}"
 ALL_SAME = "{asked} recorded answers were asked again, and all are the same"
 SOME_DIFFER = (

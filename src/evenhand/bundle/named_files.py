@@ -140,10 +140,11 @@ def safe_path(written: str, number: int = 0) -> str:
     leaves = path.is_absolute() or ".." in path.parts
     if not odd and not leaves and str(path) == written:
         return written
-    letters = [
-        letter if letter.isalnum() or letter in "._-" else "_" for letter in path.name
-    ]
-    return f"outside/{number}/{''.join(letters)[-_LONGEST:]}"
+    letters = []
+    for letter in path.name[-_LONGEST // 2 :]:
+        is_odd = letter in _ODD or not letter.isprintable()
+        letters.append("_" if is_odd else letter)
+    return f"outside/{number}/{''.join(letters)}"
 
 
 def is_safe(path: str) -> bool:

@@ -17,7 +17,14 @@ from evenhand.bundle.contents import contents_of
 from evenhand.bundle.derive import RecordedAudit, derived, json_of, read_recorded
 from evenhand.bundle.manifest import Damage, damages, date_of
 from evenhand.bundle.signature import SUFFIX, is_signed
-from evenhand.bundle.write import ANSWERS, CONFIGURATION, CONTENTS, REPORT, RESULTS
+from evenhand.bundle.write import (
+    ANSWERS,
+    CONFIGURATION,
+    CONTENTS,
+    REPORT,
+    RESULTS,
+    without_costs,
+)
 from evenhand.config.file import Config
 from evenhand.methods.audit.statements import overall_word
 from evenhand.results.document import versions
@@ -243,7 +250,7 @@ def _member_points(recorded: RecordedAudit) -> list[Point]:
     members = recorded.members
     points = []
     table = json_of(members, RESULTS)
-    if recorded.audit.to_dict() != table:
+    if without_costs(recorded.audit).to_dict() != table:
         points.append(Point(RESULTS, DIFFERS, messages.STALE_RESULT))
     if hashlib.sha256(members[ANSWERS]).hexdigest() != recorded.about["answers"]:
         points.append(Point(ANSWERS, DIFFERS, messages.ANSWERS_OTHER))
@@ -279,10 +286,14 @@ def _page_points(recorded: RecordedAudit) -> list[Point]:
 
 
 def _page(recorded: RecordedAudit, name: str) -> str:
-    """Return a page for people as the results make it."""
-    if name == CONTENTS:
-        return contents_of(recorded.audit, recorded.about)
-    return recorded.audit.to_html()
+    """Return a page for people as the results make it, empty where they make none."""
+    try:
+        if name == CONTENTS:
+            return contents_of(recorded.audit, recorded.about)
+        return recorded.audit.to_html()
+    # Results that somebody has changed may not fit any page.
+    except Exception:
+        return ""
 
 
 def _asking(
@@ -317,9 +328,12 @@ def _config_here(text: str, name: str) -> Config:
     """Return the configuration of a bundle as if it were in the current folder."""
     if name.lower().endswith(".xml"):
         raise UsageError(messages.XML_CONFIGURATION.format(name=name))
-    table = tomllib.loads(text)
-    if name == "pyproject.toml":
-        table = table["tool"]["evenhand"]
+    try:
+        table = tomllib.loads(text)
+        if name == "pyproject.toml":
+            table = table["tool"]["evenhand"]
+    except (KeyError, ValueError) as error:
+        raise UsageError(f"{name}: {clip(str(error))}") from None
     return Config(Path(name), table)
 
 

@@ -281,3 +281,56 @@ def test_the_command_line_as_a_process(tmp_path, monkeypatch):
     assert done.returncode == 0, done.stderr
     assert json.loads((tmp_path / "out.json").read_text())["exit_code"] == 0
     assert "verified; the audit in it says" in done.stdout
+
+
+def test_other_models_of_a_comparison_are_recorded_too(tmp_path, monkeypatch):
+    config = bundles.estimator_audit(tmp_path)
+    (tmp_path / "other.skops").write_bytes((tmp_path / "model.skops").read_bytes())
+    text = config.read_text().split("[[checks]]")[0]
+    check = '[[checks]]\njob = "compare"\ntruth = "approved"\nover = ["sex"]\n'
+    config.write_text(f'{text}{check}models = {{ other = "other.skops" }}\n')
+    bundle = bundles.bundle_of(tmp_path, monkeypatch, "--bundle-data")
+    assert len(_json(bundle, "run.json")["software"]) == 2
+    (tmp_path / "other.skops").unlink()
+    found = eh.verify(bundle)
+    assert found.exit_code == 0, str(found)
+
+
+def test_data_that_lie_elsewhere_are_found_again(tmp_path, monkeypatch):
+    home = tmp_path / "home"
+    home.mkdir()
+    config = bundles.estimator_audit(home)
+    (home / "people.csv").rename(tmp_path / "all people.csv")
+    elsewhere = (tmp_path / "all people.csv").as_posix()
+    config.write_text(
+        config.read_text().replace('from = "people.csv"', f'from = "{elsewhere}"')
+    )
+    bundle = bundles.bundle_of(home, monkeypatch, "--bundle-data")
+    (tmp_path / "all people.csv").unlink()
+    (file,) = [
+        file for file in _json(bundle, "run.json")["files"] if file["role"] == "data"
+    ]
+    assert file["written"] == elsewhere
+    assert file["path"] == "outside/0/all people.csv"
+    found = eh.verify(bundle)
+    assert found.exit_code == 0, str(found)
+
+
+def test_a_linear_text_model_needs_the_software(tmp_path, monkeypatch):
+    from sklearn.feature_extraction.text import CountVectorizer
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+
+    from evenhand.subject.adapters.saved import save_model
+
+    config = bundles.text_audit(tmp_path)
+    texts = ["a gay house", "a man", "the house", "a gay man"]
+    model = make_pipeline(CountVectorizer(), LogisticRegression()).fit(texts, [1, 0, 0, 1])
+    trusted = save_model(model, tmp_path / "model.skops")
+    subject = f'estimator = "model.skops"\ntrusted = {trusted}'
+    text = config.read_text().replace('function = "rude:rude"', subject)
+    config.write_text(text.replace("positive = false", "positive = 0"))
+    bundle = bundles.bundle_of(tmp_path, monkeypatch, "--bundle-data")
+    found = eh.verify(bundle)
+    assert found.exit_code == 3
+    assert "the structure of a linear text model" in str(found)

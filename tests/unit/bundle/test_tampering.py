@@ -196,6 +196,16 @@ def test_a_looser_limit_is_derived_otherwise(real, tmp_path):
     assert "measure sex: DIFFERS" in str(found)
 
 
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("notes", ["all is well"]), ("command", "true"), ("ledger", "a.db")],
+)
+def test_what_the_audit_says_of_itself_is_derived_too(field, value, real, tmp_path):
+    found = checked(rewritten(real, lambda table: table.update({field: value})), tmp_path)
+    assert found.exit_code == 2
+    assert f"the audit as a whole: DIFFERS: {field}" in str(found)
+
+
 def test_a_bent_answer_is_derived_otherwise(real, tmp_path):
     members = members_of(real)
     index = json.loads(members["answers.json"])["checks"][0]
@@ -296,3 +306,43 @@ def test_paths_that_lead_out_of_the_folder_are_refused(real, tmp_path):
     assert found.exit_code == 2
     assert "run.json" in str(found)
     assert not victim.exists()
+
+
+@pytest.mark.parametrize(
+    "software", [[], [{}], [{"gradients": False}], [None], [{"expensive": []}], "none", {}]
+)
+def test_a_record_of_the_software_that_was_bent(software, real, tmp_path):
+    about = json.loads(members_of(real)["run.json"])
+    about["software"] = software
+    found = checked(
+        bent(real, "run.json", lambda _: json_file.dump(about).encode()), tmp_path
+    )
+    assert found.exit_code == 2
+
+
+def test_random_changes_of_json_are_found_or_change_nothing(real, tmp_path):
+    chance = random.Random(3)
+    members = members_of(real)
+    for name in ("run.json", "results.json", "answers.json"):
+        for _ in range(3):
+            table = json.loads(members[name])
+            _spoil(table, chance)
+            changed = written(sealed({**members, name: json_file.dump(table).encode()}))
+            found = checked(changed, tmp_path)
+            assert found.exit_code in (0, 2, 3), str(found)
+            if name == "results.json":
+                assert found.exit_code, str(found)
+
+
+def _spoil(table, chance):
+    """Put something else in the place of one value of nested tables."""
+    while True:
+        keys = list(table) if isinstance(table, dict) else list(range(len(table)))
+        if not keys:
+            return
+        key = chance.choice(keys)
+        inner = table[key]
+        if not isinstance(inner, dict | list) or not inner or chance.random() < 0.1:
+            table[key] = chance.choice([None, -1, "x", [], {}, 1e300, True])
+            return
+        table = inner

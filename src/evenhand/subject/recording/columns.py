@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 KINDS = "bUiufO"
 """The kinds of numpy's types that answers can have."""
+LONGEST = 1_000_000
+"""The most bytes of one answer."""
 _WIDTHS = {256: "|u1", 65_536: "<u2"}
 
 
@@ -89,7 +91,7 @@ def unpacked(index: Mapping[str, Any], content: bytes) -> NDArray[Any]:
 def _unpacked(index: Mapping[str, Any], content: bytes) -> NDArray[Any]:
     dtype = np.dtype(index["dtype"])
     count = int(index["count"])
-    if dtype.kind not in KINDS or count < 0:
+    if dtype.kind not in KINDS or dtype.itemsize > LONGEST or count < 0:
         raise ValueError(f"{count} answers of type {dtype}")
     if "values" not in index:
         answers = np.frombuffer(content, dtype=dtype.newbyteorder("<"))

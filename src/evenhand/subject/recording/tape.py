@@ -257,7 +257,7 @@ def read_calls(indices: Sequence[Mapping[str, Any]], content: bytes) -> list[Cal
         for index in indices:
             calls, at = _calls_of(index, content, at)
             checks.append(calls)
-    except (IndexError, KeyError, TypeError, ValueError) as error:
+    except (IndexError, KeyError, OverflowError, TypeError, ValueError) as error:
         reason = f"{type(error).__name__}: {error}"
         raise UsageError(f"the recorded answers are damaged ({reason})") from None
     if at != len(content):
