@@ -14,7 +14,7 @@ from evenhand.bundle import messages
 from evenhand.bundle.again import SAMPLE, AskAgain
 from evenhand.bundle.archive import read
 from evenhand.bundle.contents import contents_of
-from evenhand.bundle.derive import RecordedAudit, derived, json_of, read_recorded
+from evenhand.bundle.derive import RecordedAudit, derived, read_recorded
 from evenhand.bundle.manifest import Damage, damages, date_of
 from evenhand.bundle.signature import SUFFIX, is_signed
 from evenhand.bundle.write import (
@@ -249,8 +249,7 @@ def _member_points(recorded: RecordedAudit) -> list[Point]:
     """Return which members do not belong together, though their sums are right."""
     members = recorded.members
     points = []
-    table = json_of(members, RESULTS)
-    if without_costs(recorded.audit).to_dict() != table:
+    if without_costs(recorded.audit).to_json().encode() != members[RESULTS]:
         points.append(Point(RESULTS, DIFFERS, messages.STALE_RESULT))
     if hashlib.sha256(members[ANSWERS]).hexdigest() != recorded.about["answers"]:
         points.append(Point(ANSWERS, DIFFERS, messages.ANSWERS_OTHER))
