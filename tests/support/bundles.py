@@ -149,9 +149,8 @@ over = ["sex", "race"]
 def text_audit(folder: Path) -> Path:
     """Write an audit of a function of texts, with a lexicon of its own."""
     lines = ["text"]
-    lines += [
-        f"the {word} lives in house {n}" for n in range(40) for word in ("gay", "man")
-    ]
+    for number in range(40):
+        lines += [f"the gay lives in house {number}", f"the man lives in house {number}"]
     (folder / "texts.csv").write_text("\n".join(lines))
     (folder / "rude.py").write_text(
         "def rude(texts):\n    return ['gay' in text and '1' in text for text in texts]\n"
