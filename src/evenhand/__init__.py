@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from evenhand import datasets as datasets
+    from evenhand.bundle.verify import Verification as Verification
+    from evenhand.bundle.verify import verify as verify
     from evenhand.methods.audit.audit import audit as audit
     from evenhand.methods.audit.audit_result import Audit as Audit
     from evenhand.methods.audit.log import audit_log as audit_log
@@ -96,6 +98,7 @@ _HOMES = {
     "TextSubject": "texts.text_subject",
     "UsageError": "runtime.errors",
     "Verdict": "statistics.estimate",
+    "Verification": "bundle.verify",
     "Witnesses": "statistics.estimate",
     "aequitas": "methods.search.strategies.aequitas",
     "audit": "methods.audit.audit",
@@ -122,6 +125,7 @@ _HOMES = {
     "search": "methods.search.search",
     "subsets": "methods.subsets.subsets",
     "uniform": "population.samplers",
+    "verify": "bundle.verify",
 }
 
 __all__ = [
@@ -150,6 +154,7 @@ __all__ = [
     "TextSubject",
     "UsageError",
     "Verdict",
+    "Verification",
     "Witnesses",
     "aequitas",
     "audit",
@@ -176,6 +181,7 @@ __all__ = [
     "search",
     "subsets",
     "uniform",
+    "verify",
 ]
 
 

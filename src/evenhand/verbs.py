@@ -222,8 +222,10 @@ BINS = Option(
 
 AUDIT_FILE = Deferred("evenhand.config.audit:audit_file")
 """Runs the audit of a configuration file; deferred, since a layer above the verbs reads files."""
+BUNDLE_FILE = Deferred("evenhand.bundle.write:audit_into_bundle")
+"""The same, into an evidence bundle."""
 PLAN_FILE = Deferred("evenhand.config.plan:plan_file")
-"""The same for its forecast."""
+"""The same for the forecast of an audit."""
 
 
 def _problem(name: str, entry: Any) -> str:

@@ -62,7 +62,7 @@ REGISTRIES = ("verbs", "formats")
 """Modules that everything but `runtime` may import; they import `runtime` alone, and name all else
 as text.
 """
-TOP = ("", "__main__", "config", "cli", "explore", "pytest_plugin", "demo")
+TOP = ("", "__main__", "bundle", "config", "cli", "explore", "pytest_plugin", "demo")
 """What stands on top of everything."""
 
 

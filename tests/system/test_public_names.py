@@ -41,6 +41,7 @@ PUBLIC = [
     "TextSubject",
     "UsageError",
     "Verdict",
+    "Verification",
     "Witnesses",
     "aequitas",
     "audit",
@@ -67,6 +68,7 @@ PUBLIC = [
     "search",
     "subsets",
     "uniform",
+    "verify",
 ]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from evenhand.bundle import VERIFY, WRITTEN
 from evenhand.methods.audit import GATE, LOG
 from evenhand.runtime.options import (
     FEATURES,
@@ -43,6 +44,12 @@ N_JOBS = Option(
     "n_jobs", WHOLE, "how many processes share the work (default: 1)", default=1
 )
 JSON = Option("json", TEXT, "write the result here", metavar="FILE")
+TRUST = Option(
+    "trust",
+    FLAG,
+    "run the configuration that the result names, where it is not that of this folder",
+    default=False,
+)
 RUNS = Option(
     "json",
     TEXT,
@@ -109,6 +116,7 @@ MORE = {
         ),
         *GATE,
         *SPENT_EACH,
+        *WRITTEN,
         SEED,
         N_JOBS,
         Option("quiet", FLAG, "print what does not pass, and nothing else", default=False),
@@ -124,6 +132,7 @@ MORE = {
             required=True,
         ),
         CONFIG,
+        TRUST,
         JSON,
     ),
     "compare": Options.of(
@@ -357,6 +366,7 @@ OWN = (
                 positional=True,
             ),
             CONFIG,
+            TRUST,
             Option("port", WHOLE, "the port (default: any that is free)", default=0),
             Option(
                 "save",
@@ -412,6 +422,7 @@ OWN = (
         ),
         run=Deferred("evenhand.subject.ledger.command:run"),
     ),
+    VERIFY,
 )
 """The commands that are no verbs."""
 

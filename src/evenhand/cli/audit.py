@@ -18,11 +18,12 @@ from evenhand.methods.audit.gate import Gate
 from evenhand.methods.audit.text import MEANING, render_audit
 from evenhand.results.protocol import damage_reported
 from evenhand.runtime import json_file
+from evenhand.runtime.column_file import replacing
 from evenhand.runtime.errors import UsageError, printable
 
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from evenhand.formats import Format
     from evenhand.methods.audit.audit_result import Audit
@@ -32,12 +33,15 @@ if TYPE_CHECKING:
 def run_audit(options: Namespace) -> int:
     """Run every check of a configuration, print the verdicts, and write what was asked for."""
     _check_files(options)
+    key = _bundle_key(options)
     gate = Gate.of(
         options.baseline,
         tolerance=options.tolerance,
         keep_answers=options.keep_answers,
     )
     on_check = None if options.quiet else _progress_printer()
+    if options.bundle is not None:
+        return _run_bundled(options, gate, on_check, key)
     common = {
         "seed": options.seed,
         "level": options.level,
@@ -55,17 +59,88 @@ def _found(options: Namespace, common: dict[str, Any]) -> Audit:
     from evenhand.config.file import Config
     from evenhand.config.log import audit_log_file, is_log
 
-    names = [option.name for option in LOG if option.command]
-    of_log = given(options, names)
     if is_log(options.config):
-        return audit_log_file(options.config, of_log, **common)
-    for name in of_log:
+        return audit_log_file(options.config, _of_log(options), **common)
+    _refuse_log_options(options)
+    config = Config.load(options.config)
+    return audit_config(config, given(options, ("queries", "seconds")), **common)
+
+
+def _of_log(options: Namespace) -> dict[str, Any]:
+    """Return what is said of a file of recorded decisions."""
+    return given(options, [option.name for option in LOG if option.command])
+
+
+def _refuse_log_options(options: Namespace) -> None:
+    """Refuse what only a file of recorded decisions can be told."""
+    for name in _of_log(options):
         raise UsageError(
             f"{LOG[name].flag} is for a file of recorded decisions, as in: evenhand audit"
             " decisions.csv --outcome approved --over sex; a configuration says it in [log]"
         )
-    config = Config.load(options.config)
-    return audit_config(config, given(options, ("queries", "seconds")), **common)
+
+
+def _bundle_key(options: Namespace) -> Any:
+    """Return the key that signs the bundle, and refuse before anything is run what cannot work."""
+    from evenhand.bundle import messages
+    from evenhand.bundle.signature import private_key
+
+    if options.bundle is None:
+        for flag, value in {
+            "--bundle-data": options.bundle_data,
+            "--sign": options.sign,
+        }.items():
+            if value:
+                raise UsageError(messages.DATA_WITHOUT_BUNDLE.format(flag=flag))
+        return None
+    file = Path(options.bundle)
+    need_folder("--bundle", options.bundle)
+    if file.suffix.lower() != ".zip":
+        other = file.with_suffix(".zip")
+        raise UsageError(messages.BUNDLE_SUFFIX.format(file=file, other=other))
+    return None if options.sign is None else private_key(options.sign)
+
+
+def _run_bundled(
+    options: Namespace,
+    gate: Gate,
+    each: Callable[[int, CheckResult], None] | None,
+    key: Any,
+) -> int:
+    """Run an audit that is recorded, and write its bundle besides what else was asked for."""
+    from evenhand.bundle.run import AuditRun
+    from evenhand.bundle.signature import SUFFIX, signed
+    from evenhand.bundle.write import bundled
+    from evenhand.config.file import Config
+    from evenhand.config.log import is_log
+
+    if is_log(options.config):
+        source, log = options.config, _of_log(options)
+    else:
+        _refuse_log_options(options)
+        source, log = Config.load(options.config).file.as_posix(), None
+    run = AuditRun(
+        source,
+        log,
+        given(options, ("queries", "seconds")),
+        options.seed,
+        options.level,
+        options.tolerance,
+        options.keep_answers,
+        "" if options.baseline is None else Path(options.baseline).name,
+    )
+    bundle = bundled(run, gate, each=each, with_data=options.bundle_data)
+
+    def write_bundle(file: str) -> None:
+        content = bundle.write(file)
+        if key is not None:
+            with replacing(Path(file + SUFFIX)) as part:
+                part.write_bytes(signed(content, key))
+
+    files = [options.bundle]
+    if key is not None:
+        files.append(options.bundle + SUFFIX)
+    return _finish(bundle.audit, options, quiet=options.quiet, more=(write_bundle, files))
 
 
 def run_report(options: Namespace) -> int:
@@ -162,13 +237,26 @@ def _verdict_text(check: CheckResult) -> str:
     return check.verdict or "no limit"
 
 
-def _finish(audit: Audit, options: Namespace, *, quiet: bool = False) -> int:
-    """Write the files, print the verdicts, and return the exit code."""
+def _finish(
+    audit: Audit,
+    options: Namespace,
+    *,
+    quiet: bool = False,
+    more: tuple[Callable[[str], None], Sequence[str]] | None = None,
+) -> int:
+    """Write the files, print the verdicts, and return the exit code.
+
+    `more` writes further files: what takes the first of their names, and all names.
+    """
     writing = FileWriting()
     files = []
     for form, file in _requested(options):
         if writing.write(_write, form, audit, file):
             files.append(file)
+    if more is not None:
+        write, names = more
+        if writing.write(write, names[0]):
+            files += names
     if not quiet:
         code = writing.exit_code(audit.exit_code)
         writing.write(partial(render_audit, audit, files, code=code))

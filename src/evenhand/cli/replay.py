@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from evenhand.cli.output import finish, given
 from evenhand.config.file import Config
+from evenhand.config.trust import config_for
 from evenhand.methods.audit.audit_result import gathered
 from evenhand.methods.audit.checks import log_jobs
 from evenhand.methods.replay.replay import replay
@@ -20,16 +21,21 @@ if TYPE_CHECKING:
 
 
 def run(options: Namespace) -> int:
-    """Ask the software again, of the configuration that is named or that made the result."""
-    file = options.config
-    if file is None and Path(options.file).suffix.lower() == ".json":
-        with damage_reported(options.file):
-            held = gathered([options.file])
-            _refuse_log(held, options.file)
-            file = held.home
-    with Config.load(file).software() as subject:
+    """Ask the software again, of the configuration that is named or of the current folder."""
+    with _config(options).software() as subject:
         found = replay(options.file, subject, **given(options, ("limit", "level")))
         return finish(found, options.json)
+
+
+def _config(options: Namespace) -> Config:
+    """Return the configuration of the software that is asked again."""
+    is_result = Path(options.file).suffix.lower() == ".json"
+    if options.config is not None or not is_result:
+        return Config.load(options.config)
+    with damage_reported(options.file):
+        held = gathered([options.file])
+        _refuse_log(held, options.file)
+    return config_for(held, options.file, None, trust=options.trust, command="replay")
 
 
 def _refuse_log(held: Audit, file: str) -> None:

@@ -13,9 +13,8 @@ from evenhand.config.log import audit_of_log, is_log
 from evenhand.methods.audit.audit import run_all
 from evenhand.methods.audit.checks import usual, verb_for
 from evenhand.population.rows import Rows
-from evenhand.runtime.errors import ConfigError, UsageError
+from evenhand.runtime.errors import UsageError
 from evenhand.runtime.table_file import read_frame
-from evenhand.subject.subject import Subject
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,10 +25,8 @@ if TYPE_CHECKING:
     from evenhand.population.samplers import Sampler
     from evenhand.population.source import Real
     from evenhand.runtime.budget import Budget
+    from evenhand.subject.subject import Subject
     from evenhand.texts.real_texts import Texts
-
-LOADING = ("trusted", "allow_pickle", "threshold")
-"""Options of [subject] that apply to every model that an audit loads."""
 
 
 @dataclass(frozen=True)
@@ -69,17 +66,7 @@ class FileSource:
 
     def other(self, model: Any, subject: Subject) -> Subject:
         """Return another model, which is tested like the one of the file."""
-        if not isinstance(model, str):
-            return Subject(
-                model, subject.space, positive=subject.positive, differs=subject.differs
-            )
-        declared = self.config.table.get("subject", {})
-        options = {key: declared[key] for key in LOADING if key in declared}
-        path = self.config.file.parent / model
-        try:
-            return Subject.saved(path, subject.space, positive=subject.positive, **options)
-        except UsageError as error:
-            raise ConfigError(f"{self.where}: models names {model!r}: {error}") from error
+        return self.config.other(model, subject)
 
 
 def plans_of(config: Config, given: Mapping[str, Any]) -> list[CheckPlan]:

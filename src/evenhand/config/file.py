@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 
 TABLES = ("subject", "space", "population", "texts", "log", "audit", "checks", "repair")
 """The tables that a configuration may have."""
+LOADING = ("trusted", "allow_pickle", "threshold")
+"""Options of [subject] that apply to every model that an audit loads."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +54,7 @@ class Config:
     @classmethod
     def load(cls, path: str | PathLike[str] | None = None) -> Config:
         """Read a file, by default evenhand.toml, then [tool.evenhand] in pyproject.toml."""
-        file = _default() if path is None else Path(path)
+        file = default_file() if path is None else Path(path)
         if file.suffix.lower() == ".xml":
             return cls(file, _of_themis(file))
         table = read_toml(file)
@@ -183,6 +185,20 @@ class Config:
             raise
         except (UsageError, TypeError) as error:
             raise ConfigError(f"{self.file}: [subject]: {error}") from error
+
+    def other(self, model: Any, subject: Subject) -> Subject:
+        """Build another model, which is tested like the one of the file."""
+        if not isinstance(model, str):
+            return Subject(
+                model, subject.space, positive=subject.positive, differs=subject.differs
+            )
+        declared = self.table.get("subject", {})
+        options = {key: declared[key] for key in LOADING if key in declared}
+        path = self.file.parent / model
+        try:
+            return Subject.saved(path, subject.space, positive=subject.positive, **options)
+        except UsageError as error:
+            raise ConfigError(f"{self.file}: models names {model!r}: {error}") from error
 
     def text_subject(self) -> TextSubject:
         """Build the subject that the file declares, which takes texts."""
@@ -327,7 +343,8 @@ def imported(where: str, name: str, folder: Path) -> Any:
     return found
 
 
-def _default() -> Path:
+def default_file() -> Path:
+    """Return the configuration of the current folder."""
     file = Path("evenhand.toml")
     if file.exists():
         return file

@@ -54,6 +54,7 @@ OUTPUT_CHANGES = (
 def explore(options: Namespace) -> int:
     """Open the page on a configuration or on the cases of a result, until Ctrl-C."""
     from evenhand.config.file import Config
+    from evenhand.config.trust import config_for
 
     file = options.file
     found = None
@@ -63,17 +64,19 @@ def explore(options: Namespace) -> int:
         raise UsageError(f"{file}: a result or a configuration was expected; {choices}")
     if suffix == ".json":
         found = gathered([file])
-        config_file = found.home if options.config is None else options.config
+        config = config_for(
+            found, file, options.config, trust=options.trust, command="explore"
+        )
     elif file is None:
-        config_file = options.config
+        config = Config.load(options.config)
     elif options.config is None:
-        config_file = file
+        config = Config.load(file)
     else:
         raise UsageError(
             f"{file} and {options.config} are both configurations; name one of them"
         )
     serve(
-        Config.load(config_file),
+        config,
         found,
         port=options.port or 0,
         save=Path(options.save or SAVE),

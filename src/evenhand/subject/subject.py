@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from evenhand.subject.memo import Occasions
     from evenhand.subject.outcome_meaning import Differs
     from evenhand.subject.outcome_scale import OutcomeScale
+    from evenhand.subject.recording.tape import Tape
     from evenhand.subject.watcher import Watcher
 
     Outcomes = NDArray[Any]
@@ -117,6 +118,8 @@ class Subject(SubjectConstructors):
     """Set where every asking is to be answered anew, as of software with chance in it."""
     watch: Watcher | None = None
     """What asks some inputs again, where a run is watched."""
+    tape: Tape | None = None
+    """What records answers, or gives those that were recorded (`subject/recording`)."""
 
     @checked_keywords
     def __init__(
@@ -248,6 +251,11 @@ class Subject(SubjectConstructors):
         return self._memo.on or self._ledger is not None
 
     def _decided(self, points: Points) -> Outcomes:
+        if self.tape is not None:
+            return self.tape.outcomes(points, self._found)
+        return self._found(points)
+
+    def _found(self, points: Points) -> Outcomes:
         if not self.remembers:
             return self._ask_all(points)
         keys = self._keys(points)
@@ -406,6 +414,11 @@ class Subject(SubjectConstructors):
         A ledger keeps them beside the first, so that they are never asked for twice either.
         """
         self.asked += len(points)
+        if self.tape is not None:
+            return self.tape.outcomes(points, self._found_again)
+        return self._found_again(points)
+
+    def _found_again(self, points: Points) -> Outcomes:
         if self._ledger is None:
             return self._ask_all(points)
         keys = [AGAIN + key for key in self._keys(points)]

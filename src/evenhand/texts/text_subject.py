@@ -35,7 +35,7 @@ from evenhand.subject.view import View
 from evenhand.texts.matching import texts_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from os import PathLike
 
     from numpy.typing import NDArray
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from evenhand.subject.adapters.base import Output, Reply
     from evenhand.subject.ledger import Ledger
     from evenhand.subject.outcome_meaning import Differs
+    from evenhand.subject.recording.tape import Tape
     from evenhand.subject.subject import Subject
 
     Outcomes = NDArray[Any]
@@ -92,6 +93,9 @@ class TextSubject:
     >>> subject.decide(["Hello.", "Go away!", "Hello."]).tolist(), subject.asked, subject.executed
     ([True, False, True], 3, 2)
     """
+
+    tape: Tape | None = None
+    """What records answers, or gives those that were recorded (`subject/recording`)."""
 
     @checked_keywords
     def __init__(
@@ -207,8 +211,7 @@ class TextSubject:
         self.asked += len(given)
         places = {text: place for place, text in enumerate(dict.fromkeys(given))}
         distinct = list(places)
-        remembered = self._memo.on or self._ledger is not None
-        outcomes = self._recall(distinct) if remembered else self._ask_all(distinct)
+        outcomes = self._taped(distinct, self._found)
         self.seen[""].add(outcomes)
         if len(distinct) == len(given):
             return outcomes
@@ -236,11 +239,7 @@ class TextSubject:
         """
         distinct = list(dict.fromkeys(texts_of(texts)))
         first = self.decide(distinct)
-        second = (
-            self._ask_all(distinct)
-            if self._ledger is None
-            else self._recall(distinct, AGAIN)
-        )
+        second = self._taped(distinct, self._found_again)
         self.asked += len(distinct)
         changed = np.flatnonzero(np.asarray(first != second, dtype=np.bool_))
         if not len(changed):
@@ -252,6 +251,22 @@ class TextSubject:
             f" {clip(repr(distinct[row]), 200)}; fix its random seed or its state, since a causal"
             " test needs one answer per text"
         )
+
+    def _taped(self, texts: list[str], ask: Callable[[list[str]], Outcomes]) -> Outcomes:
+        """Ask, or return what was recorded where answers come from a tape."""
+        if self.tape is not None:
+            return self.tape.outcomes(texts, ask)
+        return ask(texts)
+
+    def _found(self, texts: list[str]) -> Outcomes:
+        if self._memo.on or self._ledger is not None:
+            return self._recall(texts)
+        return self._ask_all(texts)
+
+    def _found_again(self, texts: list[str]) -> Outcomes:
+        if self._ledger is None:
+            return self._ask_all(texts)
+        return self._recall(texts, AGAIN)
 
     def _ask_all(self, texts: list[str]) -> Outcomes:
         """Ask without looking anything up."""

@@ -853,7 +853,9 @@ RUN = """
 import argparse, sys
 from evenhand.explore.session import explore
 file, save = sys.argv[1:]
-options = argparse.Namespace(file=file, config=None, port=0, save=save, no_browser=True)
+options = argparse.Namespace(
+    file=file, config=None, trust=True, port=0, save=save, no_browser=True
+)
 sys.exit(explore(options))
 """
 
@@ -895,7 +897,14 @@ def test_the_page_is_served_until_somebody_ends_it(tmp_path):
 
 def options(file: Any, config: Any = None, **others: Any) -> argparse.Namespace:
     return argparse.Namespace(
-        **{"file": file, "config": config, "port": 0, "save": "x.json", "no_browser": True}
+        **{
+            "file": file,
+            "config": config,
+            "trust": False,
+            "port": 0,
+            "save": "x.json",
+            "no_browser": True,
+        }
         | others
     )
 

@@ -81,6 +81,7 @@ AUDIT = Verb(
             command=False,
         ),
         *[replace(option, toml=False, command=False) for option in GATE],
+        Option("bundle", ANY, "the file of an evidence bundle", toml=False, command=False),
         given=("subject", "space", "sampler", "budget", "seed", "n_jobs", "progress"),
     ),
     text=Deferred("evenhand.methods.audit.text:lines"),

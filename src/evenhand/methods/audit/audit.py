@@ -37,7 +37,7 @@ from evenhand.runtime.progress import Progress, progress_bar
 from evenhand.runtime.table_file import read_frame
 from evenhand.space.feature import plain
 from evenhand.subject.subject import Subject, as_subject
-from evenhand.verbs import AUDIT_FILE, VERBS
+from evenhand.verbs import AUDIT_FILE, BUNDLE_FILE, VERBS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -65,6 +65,7 @@ def audit(
     baseline: Audit | str | PathLike[str] | None = None,
     tolerance: float | None = None,
     keep_answers: bool | None = None,
+    bundle: str | PathLike[str] | None = None,
     budget: Budget | None = None,
     seed: int = 0,
     n_jobs: int = 1,
@@ -103,6 +104,9 @@ def audit(
         those of any software with a baseline. It takes 100 / tolerance draws of each score that is
         sampled, from 2,000 to 20,000, and 5 / tolerance where each input costs a process or a
         request.
+    bundle
+        A .zip file to write an evidence bundle to, of the audit of a configuration file; `verify`
+        checks it. The software is then asked by one process.
     budget
         What each check may spend.
 
@@ -141,10 +145,14 @@ def audit(
     }
     if isinstance(subject, str | PathLike):
         _refuse_with_file(space=space, data=data, sampler=sampler)
+        if bundle is not None:
+            return _into_bundle(subject, bundle, checks, bounds, level=level, **common)
         found: Audit = AUDIT_FILE(
             subject, checks=checks, budget=bounds, level=level, **common
         )
     else:
+        if bundle is not None:
+            raise UsageError(messages.BUNDLE_NEEDS_A_FILE.format(bundle=repr(str(bundle))))
         if _takes_texts(subject):
             raise UsageError(messages.TEXTS_NEED_A_FILE)
         tested = as_subject(subject, space)
@@ -159,6 +167,23 @@ def audit(
         levelled = with_levels(plans, LEVEL if level is None else level)
         found = run_all(tested, source, levelled, **common)
     return gate.held(found)
+
+
+def _into_bundle(
+    file: str | PathLike[str],
+    bundle: str | PathLike[str],
+    checks: Sequence[Mapping[str, Any]] | None,
+    bounds: Budget,
+    *,
+    n_jobs: int,
+    **common: Any,
+) -> Audit:
+    """Run the audit of a configuration file in one process, and write its bundle."""
+    del n_jobs  # answers are recorded in the order in which one process asks
+    if checks is not None or bounds.findings is not None:
+        raise UsageError(messages.BUNDLE_WITHOUT_CHECKS)
+    found: Audit = BUNDLE_FILE(file, bundle, budget=bounds, **common)
+    return found
 
 
 def _refuse_with_file(**options: Any) -> None:

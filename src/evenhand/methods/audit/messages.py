@@ -20,6 +20,14 @@ NOT_WITH_A_FILE = (
     "{name} cannot be combined with a configuration file, which declares its own; leave"
     " it out"
 )
+BUNDLE_NEEDS_A_FILE = (
+    "bundle = {bundle} needs a configuration file, from which others can derive the verdicts again;"
+    " write evenhand.audit('evenhand.toml', bundle={bundle})"
+)
+BUNDLE_WITHOUT_CHECKS = (
+    "bundle cannot be combined with checks or a budget of findings; write them into the"
+    " configuration, so that others can read them"
+)
 TEXTS_NEED_A_FILE = (
     "texts are audited by a configuration file with a [texts] table; in Python call"
     " mine_text"
