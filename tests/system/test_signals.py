@@ -105,7 +105,7 @@ def among(*quick: tuple[str, signal.Signals]) -> list[Any]:
     return every
 
 
-class Run:
+class HangingRun:
     """One folder with software that hangs after a while, and the command line in it."""
 
     def __init__(self, folder: Path) -> None:
@@ -181,7 +181,7 @@ class Run:
 
 @pytest.fixture
 def run(tmp_path):
-    return Run(tmp_path)
+    return HangingRun(tmp_path)
 
 
 @contextmanager
@@ -222,7 +222,7 @@ def hanging_service(folder: Path):
         server.shutdown()
 
 
-def ended(run: Run, number: signal.Signals) -> None:
+def ended(run: HangingRun, number: signal.Signals) -> None:
     """Start a run, end it by a signal once its software hangs, and check what is left of it."""
     process = run.start()
     run.until_hung(process)
@@ -275,7 +275,7 @@ def test_a_run_that_was_ended_is_resumed_to_the_same_digest(run, number):
     assert run.resumed() == resumed
 
 
-def with_workers(run: Run) -> subprocess.Popen[str]:
+def with_workers(run: HangingRun) -> subprocess.Popen[str]:
     """Start a run whose workers hang, in a session of its own."""
     run.configure(SUBJECTS["function"], ledger="")
     (run.folder / "rules.py").write_text(SLOW_RULES)
