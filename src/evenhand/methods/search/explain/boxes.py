@@ -91,7 +91,7 @@ class Boxes:
                 if position in constrained:
                     valid[at] = axes[at].of(background[:, position])
         self._binned = Binned(axes, bins, valid)
-        self._chosen: dict[int, _Choice] = {}
+        self._chosen: dict[int, _LastChoice] = {}
         """The last choice of bins of each axis."""
         # As many ranges are compared as there are pairs of ends, and as many conditions as there
         # are features (Bonferroni).
@@ -165,7 +165,7 @@ class Boxes:
         if last is not None and last.of(counts, shares):
             return last.chosen
         chosen = self._binned.axes[at].choose(counts, shares, self._doubt)
-        self._chosen[at] = _Choice(counts, shares, chosen)
+        self._chosen[at] = _LastChoice(counts, shares, chosen)
         return chosen
 
     def _pruned(self, start: Sequence[Flags]) -> BoxState | None:
@@ -191,7 +191,7 @@ class Boxes:
 
 
 @dataclass(frozen=True, slots=True)
-class _Choice:
+class _LastChoice:
     """What was chosen of an axis, and what it was chosen from."""
 
     counts: NDArray[Any]

@@ -60,7 +60,7 @@ class Screening:
 
 
 @dataclass(frozen=True, slots=True)
-class _Changes:
+class _JointChanges:
     """Inputs that were changed in several features each, and what came of that."""
 
     rows: Indices
@@ -150,7 +150,7 @@ def _changed(
     features: Sequence[int],
     shares: Numbers,
     rng: Generator,
-) -> _Changes:
+) -> _JointChanges:
     """Change a share of the features of inputs that are drawn from those found, and ask them.
 
     There is one input for each share. Inputs that constraints refuse are not counted.
@@ -160,7 +160,7 @@ def _changed(
     changed = changed_points(probe.space, features, points[chosen], change, rng)
     tried = probe.ask(changed, pairs[chosen])
     valid = np.flatnonzero(tried.asked)
-    return _Changes(
+    return _JointChanges(
         rows=valid,
         change=change[valid],
         ended=~tried.hits[valid],
@@ -168,7 +168,7 @@ def _changed(
     )
 
 
-def _halving(changes: _Changes, which: Indices, scales: int) -> int:
+def _halving(changes: _JointChanges, which: Indices, scales: int) -> int:
     """Return the scale of which about half of all changes are valid and end the discrimination."""
     tried = np.bincount(which, minlength=scales)
     ended = np.bincount(which[changes.rows], weights=changes.ended, minlength=scales)
