@@ -54,6 +54,8 @@ class StrategyRun:
     """After each wave: inputs asked, discriminatory inputs found, cells that hold one."""
     others: tuple[Tried, ...]
     """Some classes of each wave that are not hits."""
+    again: float = 0.0
+    """About how many seconds it takes to ask everything again that was found."""
 
     def followed(self, more: StrategyRun) -> StrategyRun:
         """Return this run, which found nothing, and one that went on."""
@@ -67,6 +69,7 @@ class StrategyRun:
             tried=self.tried + more.tried,
             curve=tuple(curve),
             others=self.others + more.others,
+            again=more.again,
         )
 
 
@@ -100,17 +103,20 @@ class _RunProgress:
             self.idle += 1
 
     @property
+    def again(self) -> float:
+        """About how many seconds it takes to ask everything again that was found."""
+        probe = self.found.probe
+        # Answers that are remembered are not asked again, but scores are no answers.
+        if probe.view.subject.remembers and probe.margins is None:
+            return 0.0
+        return 2 * len(self.found) * self.asking / max(self.queries, 1)
+
+    @property
     def seconds_left(self) -> float:
         """Seconds that may still be spent, without those to ask again what was found."""
         if self.meter.budget.seconds is None:
             return math.inf
-        left = self.meter.budget.seconds - self.meter.seconds
-        probe = self.found.probe
-        # Answers that are remembered are not asked again, but scores are no answers.
-        if probe.view.subject.remembers and probe.margins is None:
-            return left
-        pace = self.asking / max(self.queries, 1)
-        return left - 2 * len(self.found) * pace
+        return self.meter.budget.seconds - self.meter.seconds - self.again
 
     def wave(self, planned: int) -> int:
         """Return how many classes to try: as planned, or as many as the time is enough for.
@@ -157,6 +163,7 @@ class _RunProgress:
             tried=self.tried,
             curve=tuple(self.curve),
             others=tuple(self.others),
+            again=self.again,
         )
 
 

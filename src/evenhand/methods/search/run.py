@@ -114,6 +114,7 @@ def search_features(
     searched = _searched(probe, terms, meter)
     run = searched.run
     meter.queries += run.queries
+    _set_aside(meter, run.again)
     realism = terms.realism if terms.prefer == "realistic" else None
     watched = Watched(probe.view, names, found=run.found, realism=realism)
     explanation = None
@@ -270,8 +271,10 @@ def _by_strategy(probe: Probe, terms: SearchTerms, meter: Meter) -> _Searched:
     if meter.budget.seconds is not None:
         # What can be asked in the time that is left, at the pace so far.
         pace = run.queries / max(meter.seconds - begun, 1e-9)
-        seconds_left = max(0.0, meter.budget.seconds - meter.seconds)
-        plan = plan.within(pace * seconds_left)
+        seconds_left = max(0.0, meter.budget.seconds - meter.seconds - run.again)
+        # What is found on the way is asked again, too, unless answers are remembered.
+        share = 0.5 if run.again else 1.0
+        plan = plan.within(pace * share * seconds_left)
     found_nothing = not len(run.found) and run.stop is StopReason.QUERIES
     if found_nothing and plan.total > 1:
         # There is nothing to explain, so that what was set aside for it goes on looking.
@@ -306,6 +309,13 @@ def _bounded(meter: Meter, queries: float) -> Meter:
         seconds_left = max(0.0, budget.seconds - meter.seconds)
         budget = replace(budget, seconds=budget.seconds - SET_ASIDE * seconds_left)
     return replace(meter, budget=budget, queries=0)
+
+
+def _set_aside(meter: Meter, seconds: float) -> None:
+    """Leave some of the time of a meter to what comes after it."""
+    if meter.budget.seconds is not None:
+        left = max(meter.budget.seconds - seconds, 1e-9)
+        meter.budget = replace(meter.budget, seconds=left)
 
 
 def _shrunk(

@@ -63,26 +63,39 @@ class Screening:
 class _JointChanges:
     """Inputs that were changed in several features each, and what came of that."""
 
-    rows: Indices
-    """Their places among all that were tried."""
     change: Flags
     """Which features of each input were changed, one row for each input."""
+    scale: Indices
+    """How many were: the place of their share among all shares."""
     ended: Flags
     """Of which inputs that ended the discrimination."""
     asked: int
+
+    def joined(self, more: _JointChanges) -> _JointChanges:
+        """Return these changes and others."""
+        return _JointChanges(
+            change=np.concatenate([self.change, more.change]),
+            scale=np.concatenate([self.scale, more.scale]),
+            ended=np.concatenate([self.ended, more.ended]),
+            asked=self.asked + more.asked,
+        )
 
     def scores(self) -> Numbers:
         """Return how much more often the discrimination ends with each feature than without.
 
         It is counted in standard deviations of what chance leaves between two that have nothing to
-        do with each other.
+        do with each other. Changes are compared with others of as many features.
         """
-        if not len(self.ended):
-            return np.zeros(self.change.shape[1])
-        centred = self.change - self.change.mean(axis=0)
-        ended = self.ended - self.ended.mean()
-        deviations = np.sqrt((centred**2).sum(axis=0)) * ended.std()
-        return np.asarray(ended @ centred / np.maximum(deviations, _TINY))
+        total = np.zeros(self.change.shape[1])
+        variance = np.zeros(self.change.shape[1])
+        for scale in np.unique(self.scale):
+            alike = self.scale == scale
+            change = self.change[alike]
+            ended = self.ended[alike]
+            centred = change - change.mean(axis=0)
+            total += (ended - ended.mean()) @ centred
+            variance += (centred**2).sum(axis=0) * ended.var()
+        return np.asarray(total / np.sqrt(np.maximum(variance, _TINY)))
 
 
 def screened(
@@ -127,15 +140,9 @@ def screened(
     scores = np.zeros(len(features))
     asked = 0
     if changes > _FIRST and not meter.late:
-        rng = stream(seed, "screening")
-        shares = 2.0 ** -np.arange(1, math.floor(math.log2(len(features))) + 1)
-        which = np.arange(changes // _FIRST) % len(shares)
-        first = _changed(probe, points, pairs, features, shares[which], rng)
-        best = shares[_halving(first, which, len(shares))]
-        more = np.full(changes - len(which), best)
-        second = _changed(probe, points, pairs, features, more, rng)
-        scores = second.scores()
-        asked = first.asked + second.asked
+        tried = _tried(probe, points, pairs, features, changes, stream(seed, "screening"))
+        scores = tried.scores()
+        asked = tried.asked
     ranked = np.argsort(-scores, kind="stable")
     clear = int((scores >= _CLEAR).sum())
     kept = ranked[: min(max(clear, FEWEST_FEATURES), most)]
@@ -143,33 +150,41 @@ def screened(
     return Screening(chosen, of=len(features), asked=asked)
 
 
-def _changed(
+def _tried(
     probe: Probe,
     points: Points,
     pairs: Indices,
     features: Sequence[int],
-    shares: Numbers,
+    changes: int,
     rng: Generator,
 ) -> _JointChanges:
-    """Change a share of the features of inputs that are drawn from those found, and ask them.
+    """Change inputs that are drawn from those found, and ask them.
 
-    There is one input for each share. Inputs that constraints refuse are not counted.
+    Some changes are of half of the features, some of a quarter, and so on. All others are of as
+    many as end the discrimination about half of the time, which tells most.
     """
-    change = rng.random((len(shares), len(features))) < shares[:, None]
-    chosen = rng.integers(0, len(points), len(shares))
-    changed = changed_points(probe.space, features, points[chosen], change, rng)
-    tried = probe.ask(changed, pairs[chosen])
-    valid = np.flatnonzero(tried.asked)
-    return _JointChanges(
-        rows=valid,
-        change=change[valid],
-        ended=~tried.hits[valid],
-        asked=int(tried.asked.sum()),
-    )
+    scales = math.floor(math.log2(len(features)))
 
+    def changed(scale: Indices) -> _JointChanges:
+        shares = 0.5 ** (1 + scale)
+        change = rng.random((len(scale), len(features))) < shares[:, None]
+        chosen = rng.integers(0, len(points), len(scale))
+        inputs = changed_points(probe.space, features, points[chosen], change, rng)
+        tried = probe.ask(inputs, pairs[chosen])
+        # What constraints refuse tells nothing.
+        valid = np.flatnonzero(tried.asked)
+        return _JointChanges(
+            change=change[valid],
+            scale=scale[valid],
+            ended=~tried.hits[valid],
+            asked=int(tried.asked.sum()),
+        )
 
-def _halving(changes: _JointChanges, which: Indices, scales: int) -> int:
-    """Return the scale of which about half of all changes are valid and end the discrimination."""
-    tried = np.bincount(which, minlength=scales)
-    ended = np.bincount(which[changes.rows], weights=changes.ended, minlength=scales)
-    return int(np.argmin(np.abs(ended / np.maximum(tried, 1) - 0.5)))
+    first_scales = np.arange(changes // _FIRST) % scales
+    first = changed(first_scales)
+    tried_of_each = np.bincount(first_scales, minlength=scales)
+    ended_of_each = np.bincount(first.scale, weights=first.ended, minlength=scales)
+    ended_share = ended_of_each / np.maximum(tried_of_each, 1)
+    best = int(np.argmin(np.abs(ended_share - 0.5)))
+    more = changed(np.full(changes - len(first_scales), best))
+    return first.joined(more)
