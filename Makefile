@@ -84,6 +84,7 @@ bench: $(VENV)/.tested    ## the benchmarks; they print ratios and write benchma
 	$(BIN)/python benchmarks/transport.py
 	$(BIN)/python benchmarks/measure.py
 	$(BIN)/python benchmarks/search.py
+	$(BIN)/python benchmarks/explain.py
 	$(BIN)/python benchmarks/mine.py
 	$(BIN)/python benchmarks/compare.py
 	$(BIN)/python benchmarks/repair.py

@@ -43,7 +43,7 @@ def run(*command: Any, **settings: Any) -> str:
         **settings,
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
+    return str(done.stdout)
 
 
 def copy_to(folder: Path, *, mode: int, time: int) -> Path:
