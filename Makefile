@@ -4,13 +4,13 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 RUN    := $(BIN)/python -m
 PIP    := $(RUN) pip install --quiet --disable-pip-version-check
-# The versions that the tests last passed with; without the file, the newest that fit are taken.
+# The files that the tests last passed with, by their hashes; without the list, the newest that fit are taken.
 LOCK   := $(wildcard requirements.lock)
-PINNED := $(if $(LOCK),--constraint $(LOCK))
 # Tests run in three processes, since many wait for programs that they start; numpy takes one thread in each.
 TEST   := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(RUN) pytest
 
-.PHONY: fuzz fuzz-long demo test test-all test-browser test-mitigation pictures study-small check bench lock clean help
+.PHONY: demo test test-all test-browser test-mitigation pictures study-small check bench lock sbom dist check-supply \
+  fuzz fuzz-long clean help
 
 help:           ## what there is
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -25,11 +25,11 @@ $(VENV)/.installed: $(BIN)/python pyproject.toml
 
 # The toys are a package of somebody else; only tests that start a process of their own put them on its path.
 $(VENV)/.tested: $(BIN)/python pyproject.toml $(LOCK) $(wildcard tests/support/toys/*.toml tests/support/toys/*/*.py)
-	$(PIP) 'pip>=25.1'  # the first that knows dependency groups
-	$(PIP) $(PINNED) --editable '.[light]' --group dev || { \
-	  echo 'a version of $(LOCK) cannot be had here: the newest versions that fit are taken instead'; \
-	  $(PIP) --editable '.[light]' --group dev; }
-	$(PIP) --no-deps --upgrade --target $(VENV)/toys ./tests/support/toys
+	$(if $(LOCK),$(PIP) --require-hashes --requirement $(LOCK),false) || { \
+	  echo 'a file of requirements.lock cannot be had here: the newest versions that fit are taken instead'; \
+	  $(PIP) 'pip>=25.1' && $(PIP) --editable '.[light]' --group dev; }
+	$(PIP) --no-deps --no-build-isolation --editable .
+	$(PIP) --no-deps --no-build-isolation --upgrade --target $(VENV)/toys ./tests/support/toys
 	@touch $(VENV)/.installed $@
 
 # Torch first and alone: pip takes a build for the CPU where an index has one (PIP_EXTRA_INDEX_URL names another index).
@@ -98,17 +98,36 @@ bench: $(VENV)/.tested    ## the benchmarks; they print ratios and write benchma
 	$(BIN)/python benchmarks/ledger.py
 	$(BIN)/python benchmarks/measure.py
 	$(BIN)/python benchmarks/search.py
+	$(BIN)/python benchmarks/explain.py
 	$(BIN)/python benchmarks/mine.py
 	$(BIN)/python benchmarks/compare.py
 	$(BIN)/python benchmarks/repair.py
 
-lock: $(BIN)/python      ## write requirements.lock anew: the newest versions that fit, for `make test`
+# Supply chain: what is installed to test, what users get, and what is known against it.
+lock: $(BIN)/python      ## write requirements.lock anew: the newest versions that fit, with hashes, for `make test`
 	$(PYTHON) -m venv --clear $(VENV)/locking
-	$(VENV)/locking/bin/python -m pip install --quiet --disable-pip-version-check 'pip>=25.1'
-	$(VENV)/locking/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[light]' --group dev
-	echo '# The test environment, by `make lock`; `make test` takes these versions where it can.' > requirements.lock
-	$(VENV)/locking/bin/python -m pip freeze --exclude-editable >> requirements.lock
+	$(VENV)/locking/bin/python -m pip install --quiet --disable-pip-version-check uv
+	echo '# The test environment, by `make lock`; `make test` takes these files where it can.' > $(VENV)/locking/lock
+	$(VENV)/locking/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --upgrade \
+	  --no-header --no-annotate --no-emit-index-url --no-emit-find-links --extra light --group dev pyproject.toml \
+	  >> $(VENV)/locking/lock
+	mv $(VENV)/locking/lock requirements.lock
 	rm -rf $(VENV)/locking
+
+sbom: $(BIN)/python      ## write the bill of materials that the wheel holds anew, from pyproject.toml
+	$(BIN)/python scripts/sbom.py
+
+dist: $(VENV)/.tested    ## the source distribution and the wheel, the same bytes each time, with their SHA-256 sums
+	$(BIN)/python scripts/sbom.py --check
+	rm -rf dist
+	umask 022 && $(RUN) build --no-isolation --outdir dist .
+	cd dist && sha256sum -- *.tar.gz *.whl | tee SHA256SUMS
+
+check-supply: $(BIN)/python  ## known vulnerabilities in requirements.lock: exit 1 for some, 3 where nobody could be asked
+	$(PYTHON) -m venv $(VENV)/supply
+	$(VENV)/supply/bin/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
+	$(VENV)/supply/bin/python -m pip install --quiet --disable-pip-version-check --group supply
+	$(VENV)/supply/bin/python scripts/check_supply.py
 
 clean:          ## remove the environment and caches
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist

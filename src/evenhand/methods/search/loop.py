@@ -5,6 +5,7 @@ It goes the same way for any number of workers, and whether answers are remember
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -25,8 +26,8 @@ if TYPE_CHECKING:
 FIRST_WAVE = 64
 """Classes tried at once to begin with.
 
-The sizes of waves are fixed, and do not follow the clock: what a strategy proposes depends on what
-it has observed by then.
+The sizes of waves are fixed, and do not follow the clock unless the budget does: what a strategy
+proposes depends on what it has observed by then.
 """
 WAVE = 2048
 """Classes tried at once at most."""
@@ -53,6 +54,8 @@ class StrategyRun:
     """After each wave: inputs asked, discriminatory inputs found, cells that hold one."""
     others: tuple[Tried, ...]
     """Some classes of each wave that are not hits."""
+    again: float = 0.0
+    """About how many seconds it takes to ask everything again that was found."""
 
     def followed(self, more: StrategyRun) -> StrategyRun:
         """Return this run, which found nothing, and one that went on."""
@@ -66,6 +69,7 @@ class StrategyRun:
             tried=self.tried + more.tried,
             curve=tuple(curve),
             others=self.others + more.others,
+            again=more.again,
         )
 
 
@@ -78,6 +82,8 @@ class _RunProgress:
     task: str
     queries: int = 0
     tried: int = 0
+    asking: float = 0.0
+    """Seconds in which the software was asked."""
     idle: int = 0
     """Waves in a row in which nothing could be asked."""
     curve: list[tuple[int, int, int]] = field(default_factory=lambda: [(0, 0, 0)])
@@ -97,11 +103,38 @@ class _RunProgress:
             self.idle += 1
 
     @property
+    def again(self) -> float:
+        """About how many seconds it takes to ask everything again that was found."""
+        probe = self.found.probe
+        # Answers that are remembered are not asked again, but scores are no answers.
+        if probe.view.subject.remembers and probe.margins is None:
+            return 0.0
+        return 2 * len(self.found) * self.asking / max(self.queries, 1)
+
+    @property
+    def seconds_left(self) -> float:
+        """Seconds that may still be spent, without those to ask again what was found."""
+        if self.meter.budget.seconds is None:
+            return math.inf
+        return self.meter.budget.seconds - self.meter.seconds - self.again
+
+    def wave(self, planned: int) -> int:
+        """Return how many classes to try: as planned, or as many as the time is enough for.
+
+        Only where seconds are bounded do waves follow the clock.
+        """
+        seconds = self.seconds_left
+        if math.isinf(seconds) or not self.tried or self.asking <= 0:
+            return planned
+        timely = int(max(seconds, 0.0) * self.tried / self.asking)
+        return max(1, min(planned, timely))
+
+    @property
     def stop(self) -> StopReason | None:
         """Why to end after a wave, None for no reason."""
         if self.found.full:
             return StopReason.FINDINGS
-        if self.meter.late:
+        if self.seconds_left <= 0:
             return StopReason.SECONDS
         if self.idle == IDLE:
             return StopReason.EXHAUSTED
@@ -130,6 +163,7 @@ class _RunProgress:
             tried=self.tried,
             curve=tuple(self.curve),
             others=tuple(self.others),
+            again=self.again,
         )
 
 
@@ -146,7 +180,7 @@ def run_strategy(
     stop: StopReason | None = None
     try:
         while stop is None:
-            stop = _one_wave(strategy, probe, progress, wave)
+            stop = _one_wave(strategy, probe, progress, progress.wave(wave))
             wave = min(2 * wave, largest)
     except KeyboardInterrupt:
         stop = StopReason.INTERRUPTED
@@ -169,7 +203,9 @@ def _one_wave(
     proposal, cut = _affordable(proposal, probe, left)
     if not len(proposal.points):
         return StopReason.QUERIES
+    begun = progress.meter.seconds
     tried = probe.ask(proposal.points, proposal.pairs)
+    progress.asking += progress.meter.seconds - begun
     counted = strategy.observe(tried)
     accepted = len(tried) if counted is None else counted
     if accepted < len(tried):

@@ -72,6 +72,13 @@ NOT_REPRODUCED = (
     "{lost} of {found} inputs that were found did not hold when they were asked again and"
     " are left out; the software does not answer alike each time"
 )
+SCREENED = (
+    "{about}: where and why were asked about {kept} of {features} features, those whose"
+    " change, along with others, ended the discrimination most often"
+)
+EXPLAINING_STOPPED = (
+    "{about}: the time of the budget was up before all that was found was explained"
+)
 PROGRESS = "{queries} queries, {found} found, {cells} regions, {rate} per 1,000"
 EXPLAINING = "where and why"
 

@@ -32,14 +32,13 @@ from evenhand.runtime.errors import NotDeterministic
 from evenhand.runtime.random_streams import stream
 from evenhand.scores.twins import case_of
 from evenhand.space.feature_sets import unseen
-from evenhand.space.rule import Rule
 from evenhand.statistics.estimate import StopReason, Witnesses
 from evenhand.subject.parallel_view import SharedView
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from evenhand.methods.search.explain.drivers import Driver
+    from evenhand.methods.search.explain.explanation import Explanation
     from evenhand.methods.search.loop import StrategyRun
     from evenhand.methods.search.probe import Tried
     from evenhand.methods.search.strategies.base import Strategy
@@ -58,8 +57,6 @@ EFFORT = 100
 """About how many inputs it takes to shrink a case."""
 SCORED = 64
 """Inputs on which labels are compared with what scores say."""
-LEAST_CHANGES = 10
-"""Changes of each feature without which nothing is said of what drives."""
 CURVE = 200
 """The most points of the progress curve that a result keeps."""
 
@@ -117,9 +114,10 @@ def search_features(
     searched = _searched(probe, terms, meter)
     run = searched.run
     meter.queries += run.queries
+    _set_aside(meter, run.again)
     realism = terms.realism if terms.prefer == "realistic" else None
     watched = Watched(probe.view, names, found=run.found, realism=realism)
-    explanation = _NO_EXPLANATION
+    explanation = None
     simple = None
     stop = run.stop
     if stop is not StopReason.INTERRUPTED:
@@ -152,6 +150,8 @@ def search_features(
         **_counted_again(explanation, kept),
         "inputs": _packed(kept, terms, plausibility),
     }
+    if explanation is not None:
+        notes += explanation.notes
     return SearchReport(finding, entry, stop, notes + doubts)
 
 
@@ -271,8 +271,10 @@ def _by_strategy(probe: Probe, terms: SearchTerms, meter: Meter) -> _Searched:
     if meter.budget.seconds is not None:
         # What can be asked in the time that is left, at the pace so far.
         pace = run.queries / max(meter.seconds - begun, 1e-9)
-        seconds_left = max(0.0, meter.budget.seconds - meter.seconds)
-        plan = plan.within(pace * seconds_left)
+        seconds_left = max(0.0, meter.budget.seconds - meter.seconds - run.again)
+        # What is found on the way is asked again, too, unless answers are remembered.
+        share = 0.5 if run.again else 1.0
+        plan = plan.within(pace * share * seconds_left)
     found_nothing = not len(run.found) and run.stop is StopReason.QUERIES
     if found_nothing and plan.total > 1:
         # There is nothing to explain, so that what was set aside for it goes on looking.
@@ -304,8 +306,16 @@ def _bounded(meter: Meter, queries: float) -> Meter:
     if budget.queries is not None:
         budget = replace(budget, queries=max(1, int(queries)))
     if budget.seconds is not None:
-        budget = replace(budget, seconds=(1 - SET_ASIDE) * budget.seconds)
+        seconds_left = max(0.0, budget.seconds - meter.seconds)
+        budget = replace(budget, seconds=budget.seconds - SET_ASIDE * seconds_left)
     return replace(meter, budget=budget, queries=0)
+
+
+def _set_aside(meter: Meter, seconds: float) -> None:
+    """Leave some of the time of a meter to what comes after it."""
+    if meter.budget.seconds is not None:
+        left = max(meter.budget.seconds - seconds, 1e-9)
+        meter.budget = replace(meter.budget, seconds=left)
 
 
 def _shrunk(
@@ -343,6 +353,8 @@ def _shrunk(
         toward,
         allowed - 2 * many,
         outcomes=found.outcomes[:, picked],
+        # Two thirds of the time that is left are for where and why.
+        meter=meter.share(3),
     )
     points, pairs = small.points, small.pairs
     if probe.realism is not None:
@@ -376,30 +388,15 @@ def _explained(
     terms: SearchTerms,
     plan: Allowance,
     meter: Meter,
-) -> dict[str, Any]:
-    """Return where the inputs found lie and why, by inputs that are asked for it."""
+) -> Explanation | None:
+    """Return where the inputs found lie and why; None where that is not wanted."""
     if not terms.explain or not len(probe.found):
-        return _NO_EXPLANATION
-    # Imported where they are used.
-    from evenhand.methods.search.explain.drivers import drivers
-    from evenhand.methods.search.explain.projection import project
-    from evenhand.methods.search.explain.regions import regions
+        return None
+    # Imported where it is used.
+    from evenhand.methods.search.explain.explanation import explained
 
     meter.report("explain", None, messages.EXPLAINING)
-    points = probe.found.points
-    pairs = probe.found.pairs
-    where, asked_where = regions(probe, points, terms.seed, plan.where)
-    why: Sequence[Driver] = []
-    asked_why = 0
-    # A change asks both members.
-    if plan.why >= 2 * LEAST_CHANGES * len(probe.free):
-        why, asked_why = drivers(probe, points, pairs, terms.seed, plan.why)
-    meter.queries += asked_where + asked_why
-    return {
-        "regions": [region.to_dict() for region in where],
-        "drivers": [driver.to_dict() for driver in why],
-        "map": project(probe, points, others),
-    }
+    return explained(probe, others, terms.seed, plan, meter)
 
 
 def _verified(probe: Probe, found: Found) -> tuple[Found, list[str]]:
@@ -416,18 +413,18 @@ def _verified(probe: Probe, found: Found) -> tuple[Found, list[str]]:
     return kept, [note]
 
 
-def _counted_again(explanation: dict[str, Any], kept: Found) -> dict[str, Any]:
+def _counted_again(explanation: Explanation | None, kept: Found) -> dict[str, Any]:
     """Return the explanation with the number of inputs found that lie in each region.
 
     Some of them were found only while the regions were tested.
     """
-    space = kept.probe.space
+    if explanation is None:
+        return _NO_EXPLANATION
     regions = []
-    for region in explanation["regions"]:
-        rule = Rule.from_dict(region["rule"])
-        inside = int(rule.mask(kept.points, space).sum())
-        regions.append({**region, "found": inside})
-    return {**explanation, "regions": regions}
+    for region in explanation.where:
+        inside = int(region.rule.mask(kept.points, kept.probe.space).sum())
+        regions.append(replace(region, found=inside))
+    return replace(explanation, where=regions).to_dict()
 
 
 def _first_found(kept: Found) -> Found:

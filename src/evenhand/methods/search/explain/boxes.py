@@ -10,15 +10,20 @@ both.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand.methods.search.explain.box_axis import Axis, score
+from evenhand.methods.search.explain.box_axis import Axis
+from evenhand.methods.search.explain.box_state import Binned, BoxState
+from evenhand.runtime.budget import Meter
 from evenhand.space.rule import Rule
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from numpy.typing import NDArray
 
     from evenhand.methods.search.arrays import Flags, Generator, Indices, Numbers
     from evenhand.space.feature import Points
@@ -49,6 +54,8 @@ class Boxes:
         Uniform draws of the space, where it has constraints: what is valid is not evenly spread.
     repeats
         How many of the points count for one only, since they come from the same one.
+    meter
+        What ends the search for rules where the time is up.
 
     Examples
     --------
@@ -68,152 +75,134 @@ class Boxes:
         background: Points | None = None,
         *,
         repeats: int = 1,
+        meter: Meter | None = None,
     ) -> None:
         self.space = space
         features = space.features
         kept = [at for at in positions if features[at].size_with_missing > 1]
-        self.axes = []
+        axes = []
         for position in kept:
-            self.axes.append(Axis(space.features[position], points[:, position]))
-        self._bins = [axis.of(axis.values) for axis in self.axes]
-        self._valid: dict[int, Indices] = {}
-        """The bins of valid draws, of each axis that constraints tie to others."""
+            axes.append(Axis(space.features[position], points[:, position]))
+        bins = [axis.of(axis.values) for axis in axes]
+        valid: dict[int, Indices] = {}
         if background is not None:
             constrained = _constrained(space)
             for at, position in enumerate(kept):
                 if position in constrained:
-                    self._valid[at] = self.axes[at].of(background[:, position])
+                    valid[at] = axes[at].of(background[:, position])
+        self._binned = Binned(axes, bins, valid)
+        self._chosen: dict[int, _LastChoice] = {}
+        """The last choice of bins of each axis."""
         # As many ranges are compared as there are pairs of ends, and as many conditions as there
         # are features (Bonferroni).
         ranges = 0.0
-        for axis in self.axes:
+        for axis in axes:
             ends = len(axis.shares)
             ranges += ends * (ends + 1) / 2
         self._doubt = repeats * math.log(max(ranges, 1.0) / _CONFIDENCE)
+        self._meter = meter or Meter()
 
     def best(self, rng: Generator, least: float = 1.0) -> Rule:
         """Return the best rule that holds at least so many inputs; everybody where none is sure.
 
-        Several starts are improved: all inputs, and boxes around some.
+        Several starts are improved: all inputs, and boxes around some. Where the time is up, the
+        best so far is returned.
         """
-        if not self.axes:
+        binned = self._binned
+        if not binned.axes:
             return Rule()
-        best = self._whole()
-        for start in (self._whole(), *self._around(rng)):
-            chosen = self._pruned(start)
-            holds_enough = self._inside(chosen).all(axis=0).sum() >= least
-            if holds_enough and self._value(chosen) > self._value(best):
-                best = chosen
-        inside = np.asarray(self._inside(best).all(axis=0))
+        best = BoxState(binned, binned.whole)
+        for start in (binned.whole, *self._around(rng)):
+            if self._meter.late:
+                break
+            box = self._pruned(start)
+            if box is not None and box.hits >= least and box.value > best.value:
+                best = box
         conditions = []
-        for axis, bins in zip(self.axes, best, strict=True):
-            if not bins.all():
-                conditions.append(axis.condition(bins, inside))
+        for at in best.bounded.tolist():
+            condition = binned.axes[at].condition(best.chosen[at], best.inside)
+            conditions.append(condition)
         return Rule.of(self.space, conditions)
-
-    def _whole(self) -> list[Flags]:
-        return [np.ones(len(axis.shares), dtype=np.bool_) for axis in self.axes]
 
     def _around(self, rng: Generator) -> list[list[Flags]]:
         """Return boxes that each hold an input and those nearest to it."""
-        inputs = len(self._bins[0])
+        binned = self._binned
+        inputs = len(binned.bins[0])
         near = max(20, inputs // 10)
         boxes = []
         for centre in rng.choice(inputs, min(_STARTS, inputs), replace=False).tolist():
             distance = np.zeros(inputs)
-            for axis, bins in zip(self.axes, self._bins, strict=True):
+            for axis, bins in zip(binned.axes, binned.bins, strict=True):
                 farthest = len(axis.shares) - 1
                 apart = np.abs(bins - bins[centre]) / farthest
                 # Two levels of a category are the same or wholly different.
                 distance += apart > 0 if axis.feature.kind == "category" else apart
             nearest = np.argsort(distance, kind="stable")[:near]
             box = []
-            for axis, bins in zip(self.axes, self._bins, strict=True):
+            for axis, bins in zip(binned.axes, binned.bins, strict=True):
                 box.append(_spanned(axis, bins[nearest]))
             boxes.append(box)
         return boxes
 
-    def _inside(self, chosen: Sequence[Flags]) -> Flags:
-        """Return which condition (row) each input (column) meets."""
-        met = []
-        for condition, bins in zip(chosen, self._bins, strict=True):
-            met.append(condition[bins])
-        return np.stack(met)
-
-    def _climbed(self, chosen: Sequence[Flags], among: Sequence[int]) -> list[Flags]:
-        """Return what is chosen after every feature was set to its best, until nothing changes."""
-        chosen = list(chosen)
-        inside = self._inside(chosen)
-        missed = (~inside).sum(axis=0)
+    def _climb(self, box: BoxState, among: Sequence[int]) -> None:
+        """Set every feature to its best, until nothing changes."""
         for _ in range(_SWEEPS):
-            before = list(chosen)
-            for at in among:
-                axis = self.axes[at]
-                bins = self._bins[at]
-                meets_others = missed - ~inside[at] == 0
-                counts = np.bincount(bins[meets_others], minlength=len(axis.shares))
-                shares = self._shares(at, chosen)
-                chosen[at] = axis.choose(counts, shares, self._doubt)
-                missed += inside[at]
-                inside[at] = chosen[at][bins]
-                missed -= inside[at]
             changed = False
-            for old, new in zip(before, chosen, strict=True):
-                changed = changed or (old != new).any()
-            if not changed:
+            for at in among:
+                before = box.chosen[at]
+                chosen = self._choose(box, at)
+                if chosen is not before and (chosen != before).any():
+                    box.set(at, chosen)
+                    changed = True
+            if not changed or self._meter.late:
                 break
+
+    def _choose(self, box: BoxState, at: int) -> Flags:
+        """Return the best bins of a feature, as before where nothing has changed for it."""
+        counts = box.counts(at)
+        shares = box.shares(at)
+        last = self._chosen.get(at)
+        if last is not None and last.of(counts, shares):
+            return last.chosen
+        chosen = self._binned.axes[at].choose(counts, shares, self._doubt)
+        self._chosen[at] = _LastChoice(counts, shares, chosen)
         return chosen
 
-    def _shares(self, at: int, chosen: Sequence[Flags]) -> Numbers:
-        """Return the share of each bin among valid inputs that meet the other conditions."""
-        axis = self.axes[at]
-        if at not in self._valid:
-            return axis.shares
-        bins = self._valid[at]
-        meets_others = np.ones(len(bins), dtype=np.bool_)
-        for other, other_bins in self._valid.items():
-            if other != at:
-                meets_others &= chosen[other][other_bins]
-        # Too few draws would leave shares to chance; then those of all are better.
-        if meets_others.sum() >= len(bins) / 64:
-            bins = bins[meets_others]
-        counts = np.bincount(bins, minlength=len(axis.shares))
-        return np.asarray(counts / counts.sum())
-
-    def _value(self, chosen: Sequence[Flags]) -> float:
-        """Return the score of what is chosen."""
-        share = 1.0
-        for at, (axis, bins) in enumerate(zip(self.axes, chosen, strict=True)):
-            if not bins.all():
-                own_share = float(self._shares(at, chosen)[bins].sum())
-                share *= max(own_share, axis.least)
-        hits = self._inside(chosen).all(axis=0).mean()
-        return float(score(hits, share))
-
-    def _pruned(self, chosen: list[Flags]) -> list[Flags]:
-        """Return what is chosen after climbing, without conditions that are not worth reading.
+    def _pruned(self, start: Sequence[Flags]) -> BoxState | None:
+        """Return a box after climbing, without conditions that are not worth reading.
 
         The condition that is worth least is dropped, and the others climb again, until all that
-        are left matter.
+        are left matter. None is returned where the time is up before.
         """
-        chosen = self._climbed(chosen, range(len(self.axes)))
-        whole = self._whole()
-        while True:
-            bounded = [at for at, bins in enumerate(chosen) if not bins.all()]
-            if not bounded:
-                return chosen
-            without = []
-            for at in bounded:
-                others = list(chosen)
-                others[at] = whole[at]
-                without.append(others)
-            values_without = np.array([self._value(others) for others in without])
-            worth = self._value(chosen) - values_without
+        box = BoxState(self._binned, start)
+        self._climb(box, range(len(start)))
+        while not self._meter.late:
+            bounded = box.bounded
+            if not len(bounded):
+                return box
+            worth = box.value - box.values_without(bounded)
             least = int(np.argmin(worth))
             if len(bounded) <= LONGEST and worth[least] >= _WORTH:
-                return chosen
-            among = [at for at in bounded if at != bounded[least]]
-            chosen = self._climbed(without[least], among)
+                return box
+            dropped = int(bounded[least])
+            box.set(dropped, np.ones_like(start[dropped]))
+            self._climb(box, [at for at in bounded.tolist() if at != dropped])
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class _LastChoice:
+    """What was chosen of an axis, and what it was chosen from."""
+
+    counts: NDArray[Any]
+    shares: Numbers
+    chosen: Flags
+
+    def of(self, counts: NDArray[Any], shares: Numbers) -> bool:
+        """Return whether it was chosen from these counts and shares."""
+        if shares is not self.shares and not np.array_equal(shares, self.shares):
+            return False
+        return np.array_equal(counts, self.counts)
 
 
 def _constrained(space: Space) -> set[int]:

@@ -113,9 +113,10 @@ def drivers(
     seed: int,
     queries: int,
     *,
+    positions: tuple[int, ...] | None = None,
     level: float = 0.95,
 ) -> tuple[list[Driver], int]:
-    """Return how often a change of each free feature ends the discrimination, most often first.
+    """Return how often a change of each feature ends the discrimination, most often first.
 
     The second value is how many inputs were asked for that. For each feature, inputs are drawn from
     those found, with replacement, and given another of the feature's values, all as likely, that
@@ -127,6 +128,8 @@ def drivers(
     ----------
     points, pairs
         The inputs found, and of each the two assignments whose outcomes differ.
+    positions
+        The features to change, by default all that are free.
 
     Examples
     --------
@@ -146,7 +149,7 @@ def drivers(
     """
     features = [
         position
-        for position in probe.free
+        for position in (probe.free if positions is None else positions)
         if probe.space.features[position].size_with_missing > 1
     ]
     draws = queries // 2 // max(len(features), 1)

@@ -9,8 +9,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from evenhand.methods.search.arrays import Generator, Numbers
-    from evenhand.space.feature import Feature
+    from collections.abc import Sequence
+
+    from evenhand.methods.search.arrays import Flags, Generator, Numbers
+    from evenhand.space.feature import Feature, Points
+    from evenhand.space.space import Space
 
 _FINE = 1 << 20
 """How many values a continuous feature counts for."""
@@ -35,6 +38,28 @@ def other_values(
     moved = np.where(feature.is_missing(values), fresh, moved)
     goes = rng.random(len(values)) < feature.missing_share
     return np.where(goes, feature.missing_code, moved)
+
+
+def changed_points(
+    space: Space,
+    positions: Sequence[int],
+    points: Points,
+    change: Flags,
+    rng: Generator,
+    scales: int = 1,
+) -> Points:
+    """Return the points with other values of some features, by a scale drawn for each.
+
+    `change` has a row for each point and a column for each position. Beyond one end a number goes
+    on at its other, so that a change and its reverse are as likely.
+    """
+    found: Points = np.array(points, order="F")
+    for at, position in enumerate(positions):
+        rows = np.flatnonzero(change[:, at])
+        feature = space.features[position]
+        values = found[rows, position]
+        found[rows, position] = other_values(feature, values, rng, scales)
+    return found
 
 
 def _moved_values(

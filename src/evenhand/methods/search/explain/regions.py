@@ -17,8 +17,9 @@ import numpy as np
 from evenhand.methods.search import messages
 from evenhand.methods.search.explain.box_axis import least_share, score
 from evenhand.methods.search.explain.boxes import Boxes
-from evenhand.methods.search.explain.other_values import other_values
+from evenhand.methods.search.explain.other_values import changed_points
 from evenhand.population.samplers import Uniform
+from evenhand.runtime.budget import Meter
 from evenhand.runtime.errors import SpaceError
 from evenhand.runtime.random_streams import stream
 from evenhand.space.grid import GridCells
@@ -98,15 +99,19 @@ def regions(
     seed: int,
     queries: int,
     *,
+    positions: tuple[int, ...] | None = None,
     most: int = 5,
     level: float = 0.95,
+    meter: Meter | None = None,
 ) -> tuple[list[Region], int]:
     """Return up to `most` regions in which discriminatory inputs lie, then everybody.
 
     The second value is how many inputs were asked for that. A drawn input counts where two members
     of its class differ. The intervals hold together with probability `level`. Only rules whose
     whole interval is over everybody's are returned, those that explain most first: the lower limit
-    of the share times the number of inputs found inside.
+    of the share times the number of inputs found inside. Rules have conditions on the features at
+    `positions`, by default on all that are free. Where the time of a budget is up before the rules
+    are tested, none are returned.
 
     >>> from evenhand.space.feature import category, integer
     >>> from evenhand.methods.search.probe import Probe
@@ -121,15 +126,19 @@ def regions(
     >>> [str(region.rule) for region in found], asked
     (['age at least 61', 'everybody'], 400)
     """
+    meter = meter or Meter()
+    about = _About(probe, probe.free if positions is None else positions, seed)
     affordable_classes = queries // len(probe.table)
-    even = _evenly_lying(probe, found, seed, affordable_classes // 2)
+    # Rules are to be tested in the other half of the time.
+    learning = meter.share(2)
+    even = _evenly_lying(about, found, affordable_classes // 2, learning)
     affordable = (queries - even.asked) // len(probe.table)
-    rules = _learnt_rules(probe, found, even, seed, most)
+    rules = _learnt_rules(about, found, even, most, learning)
     # Everybody takes the place of one rule.
     most_rules = max(affordable // _FEWEST - 1, 0)
     rules = [*rules[:most_rules], Rule()]
     draws = affordable // len(rules)
-    if draws < 1:
+    if draws < 1 or meter.late:
         return [], even.asked
     rng = stream(seed, "regions", "test")
     tested, asked = _tested(probe, rules, found, rng, draws, level)
@@ -142,17 +151,35 @@ def regions(
     return [*kept, everybody], even.asked + asked
 
 
+@dataclass(frozen=True, slots=True)
+class _About:
+    """What rules are learnt about: the software, the features of conditions, and the seed."""
+
+    probe: Probe
+    positions: tuple[int, ...]
+    seed: int
+
+
 def _learnt_rules(
-    probe: Probe,
+    about: _About,
     found: Points,
     even: _EvenlyLying,
-    seed: int,
     most: int,
+    meter: Meter,
 ) -> list[Rule]:
     """Return rules learnt from inputs that lie evenly, then from a sample of those found."""
-    thinned = _thinned(probe, found, stream(seed, "regions", "thinned"), _SAMPLE)
-    from_even = learn(probe, even.points, seed, most, repeats=even.repeats)
-    from_found = learn(probe, thinned, seed, most)
+    probe, positions, seed = about.probe, about.positions, about.seed
+    thinned = _thinned(about, found, stream(seed, "regions", "thinned"), _SAMPLE)
+    from_even = learn(
+        probe,
+        even.points,
+        seed,
+        most,
+        repeats=even.repeats,
+        positions=positions,
+        meter=meter,
+    )
+    from_found = learn(probe, thinned, seed, most, positions=positions, meter=meter)
     # What a single input found started is not a region of the search.
     several = max(_SEVERAL, 0.01 * len(found))
     distinct = dict.fromkeys([*from_even, *from_found])
@@ -223,16 +250,17 @@ class _EvenlyLying:
 
 
 def _evenly_lying(
-    probe: Probe,
+    about: _About,
     found: Points,
-    seed: int,
     asks: int,
+    meter: Meter,
 ) -> _EvenlyLying:
     """Return discriminatory inputs that lie evenly.
 
     Where they are not rare, uniform draws show best how they lie; else those found are spread.
     """
-    draws = probe.space.draw(asks // 2, stream(seed, "regions", "even"))
+    probe = about.probe
+    draws = probe.space.draw(asks // 2, stream(about.seed, "regions", "even"))
     look = asks // _LOOK
     tried = probe.ask(draws[:look])
     even = tried.points[tried.hits]
@@ -243,15 +271,15 @@ def _evenly_lying(
         more = probe.ask(np.asfortranarray(draws[look:]))
         points = np.concatenate([even, more.points[more.hits]])
         return _EvenlyLying(points, repeats=1, asked=asked + int(more.asked.sum()))
-    spread, asked_to_spread = _spread(probe, found, seed, asks - look)
+    spread, asked_to_spread = _spread(about, found, asks - look, meter)
     return _EvenlyLying(spread, repeats=_LOOKS, asked=asked + asked_to_spread)
 
 
 def _spread(
-    probe: Probe,
+    about: _About,
     found: Points,
-    seed: int,
     asks: int,
+    meter: Meter,
 ) -> tuple[Points, int]:
     """Return discriminatory inputs that lie as evenly as few steps make them.
 
@@ -261,18 +289,21 @@ def _spread(
     it can reach. Features that hardly matter are changed several at once, those that do one by one:
     the first asks tell them apart.
     """
-    rng = stream(seed, "regions", "spread")
-    features = len(probe.free)
+    probe = about.probe
+    rng = stream(about.seed, "regions", "spread")
+    features = len(about.positions)
     walkers = min(asks // (_STEPS + 2), _SAMPLE)
     if walkers < _ENOUGH or not len(found) or not features:
         return found[:0], 0
-    points = _thinned(probe, found, rng, walkers)
+    points = _thinned(about, found, rng, walkers)
     points = points[np.arange(walkers) % len(points)]
-    survival, asked = _survival(probe, points, rng)
+    survival, asked = _survival(about, points, rng)
     mattering = 1 - survival
     cumulative = np.cumsum(mattering) / mattering.sum()
-    kept = []
+    kept = [found[:0]]
     for step in range(_STEPS):
+        if meter.late:
+            break
         if step % 4:
             which = np.searchsorted(cumulative, rng.random(walkers))
             change = np.arange(features) == which[:, None]
@@ -280,7 +311,8 @@ def _spread(
         else:
             change = _several_features(survival, walkers, rng)
             scales = 1
-        tried = probe.ask(_changed(probe, points, change, rng, scales))
+        moved = changed_points(probe.space, about.positions, points, change, rng, scales)
+        tried = probe.ask(moved)
         points = np.where(tried.hits[:, None], tried.points, points)
         asked += int(tried.asked.sum())
         if step % _APART == _APART - 1:
@@ -288,18 +320,19 @@ def _spread(
     return np.concatenate(kept[-_LOOKS:]), asked
 
 
-def _survival(probe: Probe, points: Points, rng: Generator) -> tuple[Numbers, int]:
+def _survival(about: _About, points: Points, rng: Generator) -> tuple[Numbers, int]:
     """Return how often points stay discriminatory when one feature is changed.
 
     The second value is how many inputs were asked for that.
     """
-    features = len(probe.free)
+    features = len(about.positions)
     walkers = len(points)
     changes_of_each = max(1, 2 * walkers // features)
     which = np.repeat(np.arange(features), changes_of_each)[: 2 * walkers]
     only_one = np.arange(features) == which[:, None]
     starts = points[rng.integers(0, walkers, len(which))]
-    tried = probe.ask(_changed(probe, starts, only_one, rng, 1))
+    moved = changed_points(about.probe.space, about.positions, starts, only_one, rng)
+    tried = about.probe.ask(moved)
     survived = np.bincount(which[tried.hits], minlength=features)
     changed = np.bincount(which, minlength=features)
     # Jeffreys' prior keeps shares off 0 and 1.
@@ -317,27 +350,6 @@ def _several_features(survival: Numbers, walkers: int, rng: Generator) -> Flags:
     return change
 
 
-def _changed(
-    probe: Probe,
-    points: Points,
-    change: Flags,
-    rng: Generator,
-    scales: int,
-) -> Points:
-    """Return the points with other values of some free features, by a scale drawn for each.
-
-    `change` has a row for each point. Beyond one end a number goes on at its other, so that a
-    change and its reverse are as likely.
-    """
-    found: Points = np.array(points, order="F")
-    for at, position in enumerate(probe.free):
-        rows = np.flatnonzero(change[:, at])
-        feature = probe.space.features[position]
-        values = found[rows, position]
-        found[rows, position] = other_values(feature, values, rng, scales)
-    return found
-
-
 def learn(
     probe: Probe,
     points: Points,
@@ -345,12 +357,18 @@ def learn(
     most: int = 5,
     *,
     repeats: int = 1,
+    positions: tuple[int, ...] | None = None,
+    meter: Meter | None = None,
 ) -> list[Rule]:
     """Return up to `most` rules that hold many of these inputs in little of the space.
 
     Nothing is asked. Rules are sought one after the other, among what those before do not hold.
+    They have conditions on the features at `positions`, by default on all that are free. Where the
+    time is up, those found so far are returned.
     """
     space = probe.space
+    meter = meter or Meter()
+    about = probe.free if positions is None else positions
     rules: list[Rule] = []
     left = points
     enough = min(_ENOUGH, len(points) / 2)
@@ -359,9 +377,9 @@ def learn(
     if space.constrained:
         background = space.draw(_BACKGROUND, stream(seed, "regions", "background"))
     for turn in range(2 * most):
-        if len(left) < least:
+        if len(left) < least or meter.late:
             break
-        boxes = Boxes(space, probe.free, left, background, repeats=repeats)
+        boxes = Boxes(space, about, left, background, repeats=repeats, meter=meter)
         rule = boxes.best(stream(seed, "regions", "starts", turn), least)
         if not rule.conditions:
             break
@@ -388,7 +406,7 @@ def _mostly_same(first: Flags, second: Flags) -> bool:
 
 
 def _thinned(
-    probe: Probe,
+    about: _About,
     found: Points,
     rng: Generator,
     most: int,
@@ -398,7 +416,7 @@ def _thinned(
     A search floods some cells and skims others.
     """
     shuffled = found[rng.permutation(len(found))]
-    grid = GridCells(probe.space, probe.free)
+    grid = GridCells(about.probe.space, about.positions)
     _, cells = np.unique(grid.of(shuffled), return_inverse=True)
     by_cell = np.argsort(cells, kind="stable")
     starts = np.flatnonzero(np.diff(cells[by_cell], prepend=-1))

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from evenhand.methods.search.explain.shrinking_cases import ShrinkingCases
+from evenhand.runtime.budget import Meter
 from evenhand.runtime.values import as_outcomes
 
 if TYPE_CHECKING:
@@ -57,6 +58,7 @@ def shrink(
     queries: int,
     *,
     outcomes: Outcomes,
+    meter: Meter | None = None,
 ) -> Shrunk:
     """Return each case as near to a typical row as it goes.
 
@@ -72,6 +74,8 @@ def shrink(
         What `Found` holds of each case.
     toward
         A typical row, one for all cases or one for each.
+    meter
+        Cases stay as they are where its time is up.
 
     Examples
     --------
@@ -90,13 +94,15 @@ def shrink(
     >>> shrink(probe, tried.points, pairs, typical(space), 100, outcomes=tried.pair).points.tolist()
     [[0.0, 62.0, 50.0]]
     """
+    meter = meter or Meter()
     toward = np.broadcast_to(toward, points.shape)
     left = queries
     start = 0
     parts: list[ShrinkingCases] = []
     while start < len(points) or not parts:
         # Without anything left to ask, all others stay as they are.
-        size = max(1, left // NEEDED) if left > 1 else len(points)
+        can_ask = left > 1 and not meter.late
+        size = max(1, left // NEEDED) if can_ask else len(points)
         batch = slice(start, start + size)
         cases = ShrinkingCases(
             probe,
@@ -105,6 +111,7 @@ def shrink(
             outcomes[:, batch],
             toward[batch],
             left,
+            meter,
         )
         cases.simplify()
         left = cases.left

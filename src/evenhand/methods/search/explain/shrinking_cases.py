@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from evenhand.methods.search.arrays import Counts, Flags, Indices, Numbers, Outcomes
     from evenhand.methods.search.probe import Probe, Tried
+    from evenhand.runtime.budget import Meter
     from evenhand.space.feature import Points
 
 COMBINATIONS = 100
@@ -54,8 +55,10 @@ class ShrinkingCases:
         outcomes: Outcomes,
         toward: Points,
         queries: int,
+        meter: Meter,
     ) -> None:
         self.probe = probe
+        self.meter = meter
         self.left = queries
         self.points = probe.canonical(points)
         self.pairs = np.array(pairs, dtype=np.intp)
@@ -75,6 +78,11 @@ class ShrinkingCases:
             moved = self.approach(self.reset(moved.astype(np.int64)))
         self.round_off()
         self.change_least()
+
+    @property
+    def can_ask(self) -> bool:
+        """Whether both members of a case can be asked yet."""
+        return self.left >= 2 and not self.meter.late
 
     @property
     def odd(self) -> Flags:
@@ -168,14 +176,14 @@ class ShrinkingCases:
         This is delta debugging. Returns which cases moved.
         """
         ever = np.zeros(len(size), dtype=np.bool_)
-        while self.left >= 2 and size.any():
+        while self.can_ask and size.any():
             parts = self._parts(size)
             if not parts:
                 break
             tried = self._ask_typical(parts)
             moved = self.accept(tried)
             joined = self._joined(parts, tried.kept)
-            if joined and self.left >= 2:
+            if joined and self.can_ask:
                 self.accept(self._ask_typical(joined))
             still_odd = np.minimum(size, self.odd.sum(axis=1))
             size = np.where(moved, still_odd, size // 2)
@@ -233,8 +241,10 @@ class ShrinkingCases:
         count = odd.sum(axis=1)
         # To leave out only one feature was tried before.
         for size in range(1, int(count.max(initial=0)) - 1):
+            if not self.can_ask:
+                break
             parts = self._built(odd, count, size)
-            if parts and self.left >= 2:
+            if parts:
                 built = self.accept(self._ask_typical(parts))
                 count[built] = 0
 
@@ -303,7 +313,7 @@ class ShrinkingCases:
         for rows, position in self._numbers(cases):
             near = self.toward[rows, position]
             far = self.points[rows, position]
-            while self.left >= 2:
+            while self.can_ask:
                 middle, _ = self._placed((near + far) / 2, position)
                 wide_enough = np.abs(far - near) > width[position]
                 going = np.flatnonzero(wide_enough & (middle != near) & (middle != far))
@@ -341,7 +351,7 @@ class ShrinkingCases:
             placed, inside = self._placed(candidates, position[both])
             gap = np.abs(placed - goal[both])
             fit = inside & (gap <= limit[both]) & (gap > 0)
-            if self.left < 2 or not len(open_):
+            if not self.can_ask or not len(open_):
                 break
             which = both[fit]
             tried = self._ask_moved(rows[which], position[which], placed[fit])
@@ -352,6 +362,8 @@ class ShrinkingCases:
         """Let the members of each case differ in as few features, and as little, as possible."""
         table = self.probe.table
         if not 2 < len(table) <= MOST_ASSIGNMENTS or not len(self.points):
+            return
+        if not self.can_ask:
             return
         pairs = np.stack(np.triu_indices(len(table), 1), axis=1)
         cost = self._change(pairs)
