@@ -16,9 +16,11 @@ from evenhand.runtime.errors import (
     ConfigError,
     DataError,
     EvenhandError,
+    SubjectCrashed,
     UsageError,
     nearest,
 )
+from evenhand.runtime.interruption import exits_reported
 from evenhand.runtime.options import FILE, FOLDER, PLACE
 from evenhand.runtime.table_file import read_frame
 from evenhand.space.space_file import read_themis, read_toml, space_from_table
@@ -312,7 +314,10 @@ def imported(where: str, name: str, folder: Path) -> Any:
     if home not in sys.path:
         sys.path.insert(0, home)
     try:
-        found: Any = importlib.import_module(module)
+        with exits_reported(f"{where}: {module!r}", " when it was imported"):
+            found: Any = importlib.import_module(module)
+    except SubjectCrashed:
+        raise
     except Exception as error:
         raise ConfigError(
             f"{where}: importing {module!r} raised {type(error).__name__}: {error}"

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand.runtime.errors import UsageError, clip, nearest
+from evenhand.runtime.errors import SubjectCrashed, UsageError, clip, nearest
+from evenhand.runtime.interruption import exits_reported
 from evenhand.space.feature import plain
 
 if TYPE_CHECKING:
@@ -70,7 +71,10 @@ def _graded(
 ) -> NDArray[Any]:
     """Return the distances that a function of the user gives, checked."""
     try:
-        found = np.asarray(function(a, b))
+        with exits_reported("the function of differs"):
+            found = np.asarray(function(a, b))
+    except SubjectCrashed:
+        raise
     except Exception as error:
         raise UsageError(
             f"differs raised {type(error).__name__}: {clip(str(error))}"
@@ -287,7 +291,10 @@ class Meaning:
     ) -> NDArray[np.bool_]:
         part = f"positive[{self.name!r}]" if self.name else "positive"
         try:
-            found = np.asarray(function(outcomes))
+            with exits_reported(f"the function of {part}"):
+                found = np.asarray(function(outcomes))
+        except SubjectCrashed:
+            raise
         except Exception as error:
             raise UsageError(
                 f"{part} raised {type(error).__name__}: {clip(str(error))}"

@@ -13,6 +13,7 @@ from evenhand.runtime.errors import NotDeterministic, UsageError, clip
 from evenhand.runtime.options import checked_keywords
 from evenhand.space.feature import plain
 from evenhand.space.space import Space
+from evenhand.subject.adapters.base import replies_of
 from evenhand.subject.adapters.resolve import adapt, as_printed, in_own_form
 from evenhand.subject.answers_seen import AnswersSeen
 from evenhand.subject.constructors import SubjectConstructors
@@ -283,7 +284,7 @@ class Subject(SubjectConstructors):
     def _ask(self, points: Points) -> Outcomes:
         """Ask the software once for each point, and return its outcomes in their order."""
         answered: Outcomes | None = None
-        for rows, outcomes in self.adapter.run(points, self.space):
+        for rows, outcomes in replies_of(self.adapter, points, self.space):
             checked = self._answers.check(outcomes, len(rows))
             self.executed += len(rows)
             # Most adapters answer everything at once and in order: nothing is copied then.
@@ -313,7 +314,7 @@ class Subject(SubjectConstructors):
 
     def _ask_new(self, points: Points, keys: list[bytes]) -> Iterator[dict[bytes, Reply]]:
         """Ask the software, write its answers into the ledger, and yield them by key."""
-        for rows, outcomes in self.adapter.run(points, self.space):
+        for rows, outcomes in replies_of(self.adapter, points, self.space):
             answers = self._answers.check(outcomes, len(rows)).tolist()
             asked = [keys[row] for row in rows.tolist()]
             self.executed += len(asked)

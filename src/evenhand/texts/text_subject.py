@@ -20,7 +20,7 @@ from evenhand.runtime.options import (
 from evenhand.runtime.values import as_outcomes
 from evenhand.space.feature import plain
 from evenhand.subject.adapters import ADAPTERS
-from evenhand.subject.adapters.base import Adapter, is_torch_module
+from evenhand.subject.adapters.base import Adapter, is_torch_module, replies_of
 from evenhand.subject.adapters.estimator import EstimatorAdapter
 from evenhand.subject.adapters.function import FunctionAdapter
 from evenhand.subject.adapters.resolve import adapt
@@ -279,7 +279,7 @@ class TextSubject:
 
     def _run(self, inputs: Any, size: int, adapter: Adapter) -> Outcomes:
         given = cast("Any", _TextInputs(inputs, size))
-        ((_, outcomes),) = adapter.run(given, given)
+        ((_, outcomes),) = replies_of(adapter, given, given)
         if outcomes.ndim != 1:
             raise BadOutcome(
                 f"{self.name} returned outcomes of shape {outcomes.shape} for {size:,} texts; it"
