@@ -75,8 +75,6 @@ class Foreign(eh.Adapter):
         sys.exit(0)
 
 
-
-
 SUBJECTS = {
     "function": lambda: eh.Subject(leave, SPACE),
     "estimator": lambda: eh.Subject(Model(predict=leave), SPACE),
