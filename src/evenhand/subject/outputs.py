@@ -111,7 +111,7 @@ def meanings_of(
 def refuse_masked(answer: Any, software: str) -> None:
     """Refuse an array with masked values, which numpy would take for answers."""
     if isinstance(answer, np.ma.MaskedArray) and np.ma.getmaskarray(answer).any():
-        count = int(np.ma.count_masked(answer))
+        count = int(np.ma.getmaskarray(answer).sum())
         raise BadOutcome(
             f"{software} answered nothing to {count:,} of {len(answer):,} inputs, which are masked"
         )

@@ -86,6 +86,10 @@ class Subject(SubjectConstructors):
     identity
         What to call the software in the ledger, where it is more, or less, than its code and data
         tell.
+    isolate
+        Run the software in a process of its own, which is started again when it dies: True, or
+        limits such as ``{"memory": "2 GB", "timeout": 30}``, the seconds for one batch of inputs.
+        By default an object of Python runs in this process, and a model file in one of its own.
 
     Examples
     --------
@@ -132,11 +136,16 @@ class Subject(SubjectConstructors):
         memo: bool | None = None,
         ledger: str | PathLike[str] | None = None,
         identity: str | None = None,
+        isolate: bool | Mapping[str, Any] | None = None,
     ) -> None:
         _check_space(space)
         adapter = adapt(
             model, positive=positive, threshold=threshold, output=output, identity=identity
         )
+        if isolate:
+            from evenhand.subject.adapters.isolated.adapter import isolated
+
+            adapter = isolated(adapter, isolate)
         if adapter.printed and outputs is None:
             # With several outputs a program prints JSON, which says itself what is text.
             positive = as_printed(positive)

@@ -105,6 +105,8 @@ class Adapter(ABC):
     """Model files that `evenhand init` takes for this kind."""
     printed: ClassVar[bool] = False
     """Whether outcomes are printed text, in which 1 and "1" are the same."""
+    own_process: ClassVar[bool] = False
+    """Whether the software runs elsewhere, so that nothing it does can end this process."""
     expensive: bool = False
     """Whether an answer costs a process or a request, and so is worth remembering."""
     outputs: tuple[str, ...] = ()
