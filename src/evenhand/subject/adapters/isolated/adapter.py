@@ -14,6 +14,7 @@ from evenhand.runtime.errors import (
     EvenhandError,
     EvenhandWarning,
     SubjectCrashed,
+    SubjectError,
     SubjectTimeout,
     UsageError,
     clip,
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
 _ATTRIBUTES = ("classes", "output", "numbers", "scorers")
 """What an adapter may tell, and what is asked of the one in the other process."""
 _METHODS = ("margins", "gradients")
+_LOADING = 60.0
+"""Seconds that software may take to be loaded, where a batch of inputs is given fewer."""
 
 
 class IsolatedAdapter(Adapter):
@@ -130,8 +133,19 @@ class IsolatedAdapter(Adapter):
         """Yield what the other process answers."""
         # Texts stand for points and space at once.
         number = None if space is points else self._number(space)
-        for rows, outcomes in self._asked("run", points, number, task=_on(points)):
-            yield np.arange(len(points)) if rows is None else rows, outcomes
+        last = None
+        try:
+            for rows, outcomes in self._asked("run", points, number, task=_on(points)):
+                if last is not None:
+                    yield last
+                last = (np.arange(len(points)) if rows is None else rows, outcomes)
+        except SubjectError:
+            if last is not None:
+                yield last
+            raise
+        # Whoever has all answers asks for no more, and by now the other process is through.
+        if last is not None:
+            yield last
 
     def close(self) -> None:
         """End the process; it is started again when it is needed."""
@@ -211,7 +225,8 @@ class IsolatedAdapter(Adapter):
         try:
             # How long Python takes to start is not the software's.
             list(self._exchange(child, None, " when it was started"))
-            (facts,) = self._exchange(child, ("build", self._recipe), " when it was loaded")
+            build = ("build", self._recipe)
+            (facts,) = self._exchange(child, build, " when it was loaded", least=_LOADING)
         except _Refused as refusal:
             child.close()
             raise refusal.error from None
@@ -220,9 +235,16 @@ class IsolatedAdapter(Adapter):
             raise
         return child, facts
 
-    def _exchange(self, child: Child, request: Any, task: str) -> Iterator[Any]:
-        """Send a request, if there is one, and yield the parts of the answer."""
+    def _exchange(
+        self, child: Child, request: Any, task: str, *, least: float = 0.0
+    ) -> Iterator[Any]:
+        """Send a request, if there is one, and yield the parts of the answer.
+
+        It takes `least` seconds or more to run out of time.
+        """
         seconds = None if request is None else self._limits.timeout
+        if seconds is not None:
+            seconds = max(seconds, least)
         deadline = None if seconds is None else time.monotonic() + seconds
         try:
             if request is not None:

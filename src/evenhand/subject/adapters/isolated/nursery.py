@@ -6,6 +6,7 @@ Importing takes a second, and forking takes milliseconds: software that dies is 
 from __future__ import annotations
 
 import contextlib
+import importlib
 import json
 import os
 import signal
@@ -26,6 +27,7 @@ _BOOT = (
 )
 _MESSAGE = 1 << 20
 """The most bytes of one message: the paths and the environment of a process."""
+_LIBRARIES = ("xgboost", "lightgbm", "catboost", "onnxruntime", "skops.io")
 _PATIENCE = 100
 """Hundredths of a second in which a process that answers nothing more may end by itself."""
 
@@ -66,6 +68,8 @@ class Nursery:
             "folder": os.getcwd(),  # noqa: PTH109
             "environment": dict(os.environ),
             "memory": memory,
+            # What was imported here already is imported there once, and not by each of them.
+            "libraries": [name for name in _LIBRARIES if name in sys.modules],
         }
         content = json.dumps(["fork", options]).encode()
         return int(self._asked(content, pipes))
@@ -113,6 +117,9 @@ def serve(number: int) -> None:
         if action == "wait":
             answer = _status(details)
         else:
+            for library in details.pop("libraries"):
+                with contextlib.suppress(ImportError):
+                    importlib.import_module(library)
             answer = os.fork()
             if not answer:
                 connection.close()
