@@ -116,7 +116,7 @@ def test_an_interrupt_of_the_software_is_told_from_one_of_a_person() -> None:
 def test_an_iteration_that_ends_early_is_no_crash() -> None:
     from evenhand.subject.adapters.base import replies_of
 
-    replies = replies_of(Foreign(), people(1, 2), SPACE)
+    replies: Any = replies_of(Foreign(), people(1, 2), SPACE)
     rows, _ = next(replies)
     replies.close()
     assert len(rows) == 1

@@ -68,7 +68,7 @@ class Reducing:
         return sys.exit, (0,)
 
 
-class Deadly(DecisionTreeClassifier):
+class Deadly:
     """A model whose file ends the process that loads it, past all that Python could catch."""
 
     def __reduce__(self) -> Any:

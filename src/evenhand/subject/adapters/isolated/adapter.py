@@ -85,7 +85,7 @@ class IsolatedAdapter(Adapter):
         return vars(self) | {"_child": None, "_spaces": [], "_local": None}
 
     @property
-    def outputs(self) -> tuple[str, ...]:  # type: ignore[override]
+    def outputs(self) -> tuple[str, ...]:
         """The names of several outputs; the Subject sets them."""
         return self._names
 
@@ -132,7 +132,8 @@ class IsolatedAdapter(Adapter):
     ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.generic]]]:
         """Yield what the other process answers."""
         # Texts stand for points and space at once.
-        number = None if space is points else self._number(space)
+        given: Any = space
+        number = None if given is points else self._number(given)
         last = None
         try:
             for rows, outcomes in self._asked("run", points, number, task=_on(points)):

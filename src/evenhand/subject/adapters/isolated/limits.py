@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any
 
 from evenhand.runtime.errors import UsageError, clip, nearest
@@ -65,7 +64,7 @@ def _memory(given: Any) -> int | None:
 def _timeout(given: Any) -> float | None:
     if given is None:
         return None
-    if isinstance(given, bool) or not isinstance(given, Real) or not given > 0:
+    if isinstance(given, bool) or not isinstance(given, int | float) or not given > 0:
         raise UsageError(
             f"isolate: timeout = {clip(repr(given))} must be a number of seconds over 0"
         )
