@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
+from evenhand.results import remarks_text
 from evenhand.results.json_values import json_value, json_values
 from evenhand.runtime import number_text
 from evenhand.runtime.errors import UsageError
@@ -23,20 +24,6 @@ if TYPE_CHECKING:
 
 NEAR = 60
 """How much of a long text is shown on both sides of its first mark."""
-_BY_CONSTRUCTION = (
-    "so by construction, and no evidence: the software does not see {features}"
-)
-_UNIFORM = "for comparison, without a limit: {estimate}"
-_NOISE = "asked again, the same input gets another outcome: {estimate}"
-_ONE_ANSWER = "one answer only: every outcome was {answer}"
-_UNFAVOURED = (
-    "one answer only, and no evidence: every outcome was {answer}, which is not known to be the"
-    " favourable one"
-)
-_LIMIT_OF_DESCRIPTION = (
-    "{key}: a descriptive interval gives no verdict; its limit of {limit:g} must be left"
-    " out"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,7 +275,9 @@ class Finding:
         if not self.key:
             object.__setattr__(self, "key", key_of(self.score, self.about, self.output))
         if self.descriptive and self.limit is not None:
-            raise UsageError(_LIMIT_OF_DESCRIPTION.format(key=self.key, limit=self.limit))
+            raise UsageError(
+                remarks_text.LIMIT_OF_DESCRIPTION.format(key=self.key, limit=self.limit)
+            )
 
     @property
     def descriptive(self) -> bool:
@@ -319,14 +308,16 @@ class Finding:
         """What must be told beside the verdict, as sentences; mostly nothing."""
         remarks = []
         if self.by_construction:
-            remarks.append(_BY_CONSTRUCTION.format(features=_features_text(self.about)))
+            remarks.append(
+                remarks_text.BY_CONSTRUCTION.format(features=_features_text(self.about))
+            )
         if self.only_answer is not None:
-            remark = _UNFAVOURED if self.unfavoured else _ONE_ANSWER
+            remark = remarks_text.UNFAVOURED if self.unfavoured else remarks_text.ONE_ANSWER
             remarks.append(remark.format(answer=_around(self.only_answer)))
         if self.uniform is not None:
-            remarks.append(_UNIFORM.format(estimate=self.uniform))
+            remarks.append(remarks_text.UNIFORM.format(estimate=self.uniform))
         if self.noise is not None:
-            remarks.append(_NOISE.format(estimate=self.noise))
+            remarks.append(remarks_text.NOISE.format(estimate=self.noise))
         return tuple(remarks)
 
     def to_dict(self) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from evenhand.runtime.errors import (
     clip,
 )
 from evenhand.subject.adapters.base import Adapter
-from evenhand.subject.adapters.isolated.child import Child, OutOfTime
+from evenhand.subject.adapters.isolated.child import ModelProcess, OutOfTime
 from evenhand.subject.adapters.isolated.limits import Isolation
 from evenhand.subject.adapters.isolated.messages import NotPlain, read_plain
 from evenhand.subject.adapters.isolated.recipe import elsewhere
@@ -70,7 +70,7 @@ class IsolatedAdapter(Adapter):
         self._title = title
         self._limits = limits
         self._local = local
-        self._child: Child | None = None
+        self._child: ModelProcess | None = None
         self._spaces: list[Any] = []
         self._names: tuple[str, ...] = ()
         self._known: dict[str, Any] = {}
@@ -203,7 +203,7 @@ class IsolatedAdapter(Adapter):
         try:
             yield from self._exchange(child, (action, *details), task)
             is_through = True
-        except _Refused as refusal:
+        except _RefusedThere as refusal:
             is_through = True
             raise refusal.error from None
         finally:
@@ -211,7 +211,7 @@ class IsolatedAdapter(Adapter):
                 # Whatever comes back now is no answer to the next question.
                 self.close()
 
-    def _ready(self) -> Child:
+    def _ready(self) -> ModelProcess:
         """Return the process, with the adapter in it."""
         if self._child is None:
             self._child, _ = self._started()
@@ -220,15 +220,15 @@ class IsolatedAdapter(Adapter):
                 self._alone("outputs", self._names)
         return self._child
 
-    def _started(self) -> tuple[Child, dict[str, Any]]:
+    def _started(self) -> tuple[ModelProcess, dict[str, Any]]:
         """Return a new process that has built the adapter, and what is known of that."""
-        child = Child(self._limits)
+        child = ModelProcess(self._limits)
         try:
             # How long Python takes to start is not the software's.
             list(self._exchange(child, None, " when it was started"))
             build = ("build", self._recipe)
             (facts,) = self._exchange(child, build, " when it was loaded", least=_LOADING)
-        except _Refused as refusal:
+        except _RefusedThere as refusal:
             child.close()
             raise refusal.error from None
         except BaseException:
@@ -237,7 +237,7 @@ class IsolatedAdapter(Adapter):
         return child, facts
 
     def _exchange(
-        self, child: Child, request: Any, task: str, *, least: float = 0.0
+        self, child: ModelProcess, request: Any, task: str, *, least: float = 0.0
     ) -> Iterator[Any]:
         """Send a request, if there is one, and yield the parts of the answer.
 
@@ -257,7 +257,7 @@ class IsolatedAdapter(Adapter):
                 elif kind == "warning":
                     _warn(content)
                 elif kind == "error":
-                    raise _Refused(content)
+                    raise _RefusedThere(content)
                 else:
                     return
         except EOFError:
@@ -274,7 +274,7 @@ class IsolatedAdapter(Adapter):
             ) from None
 
 
-class _Refused(Exception):
+class _RefusedThere(Exception):
     """An error of the adapter in the other process, which goes on."""
 
     def __init__(self, content: Any) -> None:

@@ -24,7 +24,7 @@ class OutOfTime(Exception):
     """No answer came in the time allowed."""
 
 
-class Child:
+class ModelProcess:
     """One process, with pipes to and from it."""
 
     def __init__(self, limits: Isolation) -> None:
