@@ -218,8 +218,7 @@ class Finding:
         The one answer that the software gave to every input behind the estimate, where it gave no
         other.
     unfavoured
-        Whether that one answer is not known to be the favourable outcome. Software that refuses
-        everybody, or that is broken, treats all alike: no evidence, and never a pass.
+        Whether that one answer is not known to be favourable: no evidence, and never a pass.
     uniform
         The same score over all inputs, uniformly, where the estimate is about real rows. No limit
         is held against it, and it is descriptive: its interval holds by itself.
@@ -299,9 +298,8 @@ class Finding:
         if self.by_construction:
             return Verdict.UNDECIDED
         verdict = self.estimate.verdict(self.limit, least=self.least)
-        if self.unfavoured and verdict is Verdict.PASS:
-            return Verdict.UNDECIDED
-        return verdict
+        no_pass = self.unfavoured and verdict is Verdict.PASS
+        return Verdict.UNDECIDED if no_pass else verdict
 
     @property
     def remarks(self) -> tuple[str, ...]:
