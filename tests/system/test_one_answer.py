@@ -88,7 +88,7 @@ def test_a_function_says_what_is_favourable() -> None:
 
 
 def test_texts() -> None:
-    texts = [f"{text}, {number}" for number in range(40) for text in COMMENTS]
+    texts = [f"{text}, {number}" for number, text in enumerate(COMMENTS * 40)]
     for answer, verdict in {"fine": "pass", LOST: "undecided"}.items():
         subject = TextSubject(always(answer), positive="fine", labels=["fine", LOST])
         found = eh.mine_text(subject, texts, lexicon=TERMS, limit=0.5, kind="causal")

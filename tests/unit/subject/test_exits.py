@@ -98,7 +98,7 @@ def test_whatever_is_no_exception_is_a_crash(error: type[BaseException]) -> None
     refused(SubjectCrashed, lambda: eh.Subject(lend, SPACE).decide(people(1)), words)
 
 
-def test_an_interrupt_of_the_software_is_told_from_one_of_a_person() -> None:
+def test_an_interrupt_of_the_software_is_not_that_of_a_person() -> None:
     subject = eh.Subject(interrupt, SPACE)
     with signals_end_runs():
         words = "raised KeyboardInterrupt on 1 inputs"

@@ -83,7 +83,7 @@ class Replayed(ABC):
         """The fields of a finding on the one answer of this version, if it gave but one."""
         answers = different(self.new)
         answer = answers[0] if len(answers) == 1 else None
-        return {"only_answer": answer, "unfavoured": self.view.unfavoured(answer)}
+        return self.view.answer_fields(answer)
 
     @property
     def names(self) -> str:

@@ -206,10 +206,7 @@ def _findings(tested: Subject, reports: Sequence[SearchReport]) -> list[Finding]
     only_answers = {}
     for view in views_of(tested):
         answer = view.only_answer(view.answers)
-        only_answers[view.name] = {
-            "only_answer": answer,
-            "unfavoured": view.unfavoured(answer),
-        }
+        only_answers[view.name] = view.answer_fields(answer)
     findings = []
     for report in reports:
         finding = report.finding
