@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
+from evenhand.results import remarks_text
 from evenhand.results.json_values import json_value, json_values
 from evenhand.runtime import number_text
 from evenhand.runtime.errors import UsageError
@@ -23,16 +24,6 @@ if TYPE_CHECKING:
 
 NEAR = 60
 """How much of a long text is shown on both sides of its first mark."""
-_BY_CONSTRUCTION = (
-    "so by construction, and no evidence: the software does not see {features}"
-)
-_UNIFORM = "for comparison, without a limit: {estimate}"
-_NOISE = "asked again, the same input gets another outcome: {estimate}"
-_ONE_ANSWER = "one answer only: every outcome was {answer}"
-_LIMIT_OF_DESCRIPTION = (
-    "{key}: a descriptive interval gives no verdict; its limit of {limit:g} must be left"
-    " out"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,6 +217,8 @@ class Finding:
     only_answer
         The one answer that the software gave to every input behind the estimate, where it gave no
         other.
+    unfavoured
+        Whether that one answer is not known to be favourable: no evidence, and never a pass.
     uniform
         The same score over all inputs, uniformly, where the estimate is about real rows. No limit
         is held against it, and it is descriptive: its interval holds by itself.
@@ -268,6 +261,7 @@ class Finding:
     """What distinguishes this finding from the others of a run, and is the same in the next run."""
     by_construction: bool = False
     only_answer: Label | None = None
+    unfavoured: bool = False
     uniform: Estimate | None = None
     p_value: float | None = None
     e_value: float | None = None
@@ -280,7 +274,9 @@ class Finding:
         if not self.key:
             object.__setattr__(self, "key", key_of(self.score, self.about, self.output))
         if self.descriptive and self.limit is not None:
-            raise UsageError(_LIMIT_OF_DESCRIPTION.format(key=self.key, limit=self.limit))
+            raise UsageError(
+                remarks_text.LIMIT_OF_DESCRIPTION.format(key=self.key, limit=self.limit)
+            )
 
     @property
     def descriptive(self) -> bool:
@@ -301,20 +297,25 @@ class Finding:
             return None
         if self.by_construction:
             return Verdict.UNDECIDED
-        return self.estimate.verdict(self.limit, least=self.least)
+        verdict = self.estimate.verdict(self.limit, least=self.least)
+        no_pass = self.unfavoured and verdict is Verdict.PASS
+        return Verdict.UNDECIDED if no_pass else verdict
 
     @property
     def remarks(self) -> tuple[str, ...]:
         """What must be told beside the verdict, as sentences; mostly nothing."""
         remarks = []
         if self.by_construction:
-            remarks.append(_BY_CONSTRUCTION.format(features=_features_text(self.about)))
+            remarks.append(
+                remarks_text.BY_CONSTRUCTION.format(features=_features_text(self.about))
+            )
         if self.only_answer is not None:
-            remarks.append(_ONE_ANSWER.format(answer=_around(self.only_answer)))
+            remark = remarks_text.UNFAVOURED if self.unfavoured else remarks_text.ONE_ANSWER
+            remarks.append(remark.format(answer=_around(self.only_answer)))
         if self.uniform is not None:
-            remarks.append(_UNIFORM.format(estimate=self.uniform))
+            remarks.append(remarks_text.UNIFORM.format(estimate=self.uniform))
         if self.noise is not None:
-            remarks.append(_NOISE.format(estimate=self.noise))
+            remarks.append(remarks_text.NOISE.format(estimate=self.noise))
         return tuple(remarks)
 
     def to_dict(self) -> dict[str, Any]:
@@ -343,6 +344,8 @@ class Finding:
             table["by_construction"] = True
         if self.only_answer is not None:
             table["only_answer"] = json_value(self.only_answer)
+        if self.unfavoured:
+            table["unfavoured"] = True
         if self.uniform is not None:
             table["uniform"] = self.uniform.to_dict()
         if self.p_value is not None:
@@ -395,6 +398,7 @@ class Finding:
             key=table["key"],
             by_construction=table.get("by_construction", False),
             only_answer=table.get("only_answer"),
+            unfavoured=table.get("unfavoured", False),
             uniform=None if uniform is None else Estimate.from_dict(uniform),
             p_value=table.get("p_value"),
             e_value=table.get("e_value"),

@@ -11,6 +11,7 @@ from evenhand.methods.repair import messages
 from evenhand.methods.repair.steps import NO_HELP, REPAIRED
 from evenhand.runtime import number_text
 from evenhand.runtime.budget import Spent
+from evenhand.runtime.interruption import Interruption
 from evenhand.runtime.random_streams import stream
 from evenhand.subject.subject import Subject
 
@@ -276,7 +277,7 @@ def why_not(
 def interrupted(history: Sequence[Step], notes: list[str]) -> None:
     """Go on with the steps that there are after an interrupt; without any, let it through."""
     if not history:
-        raise KeyboardInterrupt
+        raise Interruption
     notes.append(messages.INTERRUPTED.format(steps=len(history)))
 
 

@@ -11,6 +11,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 
 from evenhand.methods.subsets.lattice import State, Tested
+from evenhand.runtime.interruption import Interruption
 from evenhand.scores.answer import ask
 from evenhand.scores.groups import Groups
 from evenhand.scores.kinds import question_of
@@ -59,7 +60,7 @@ class PaperSearch:
                 return StopReason.QUERIES
             answer = ask(question, self.terms, meter, workers, keep=self.keep)
             if answer.stop is StopReason.INTERRUPTED:
-                raise KeyboardInterrupt
+                raise Interruption
             (finding,) = answer.findings
             self.tests[mask] = answer.tests
             self.lattice.settle(mask, self._decided(finding))

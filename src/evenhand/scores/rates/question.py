@@ -14,6 +14,7 @@ import numpy as np
 from evenhand.population.samplers import Uniform
 from evenhand.runtime import number_text
 from evenhand.runtime.errors import UsageError, clip
+from evenhand.runtime.interruption import Interruption
 from evenhand.scores.enumeration import SMALL, parts
 from evenhand.scores.groups import Groups
 from evenhand.scores.planning.plans import group_plan
@@ -372,7 +373,7 @@ class GroupQuestion(Question):
             meter.queries += part.queries
             if outcome.stop is StopReason.INTERRUPTED:
                 # A score needs all groups.
-                raise KeyboardInterrupt
+                raise Interruption
             outcomes.append(outcome)
             seen.merge(outcome.answers)
         sizes = np.array([outcome.draws for outcome in outcomes])

@@ -1,0 +1,18 @@
+"""The sentences that stand beside the verdict of a finding, and the error of its limit."""
+
+from __future__ import annotations
+
+BY_CONSTRUCTION = (
+    "so by construction, and no evidence: the software does not see {features}"
+)
+UNIFORM = "for comparison, without a limit: {estimate}"
+NOISE = "asked again, the same input gets another outcome: {estimate}"
+ONE_ANSWER = "one answer only: every outcome was {answer}"
+UNFAVOURED = (
+    "one answer only, and no evidence: every outcome was {answer}, which is not known to be the"
+    " favourable one"
+)
+LIMIT_OF_DESCRIPTION = (
+    "{key}: a descriptive interval gives no verdict; its limit of {limit:g} must be left"
+    " out"
+)
