@@ -5,13 +5,14 @@ from __future__ import annotations
 import time
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from evenhand.runtime.errors import NotDeterministic, UsageError, clip
 from evenhand.runtime.options import checked_keywords
 from evenhand.space.feature import plain
+from evenhand.space.row_keys import bytes_of_rows
 from evenhand.space.space import Space
 from evenhand.subject.adapters.base import replies_of
 from evenhand.subject.adapters.resolve import adapt, as_printed, in_own_form
@@ -350,11 +351,7 @@ class Subject(SubjectConstructors):
 
         Features that it is not passed do not count.
         """
-        passed = np.ascontiguousarray(points[:, list(self.space.passed)])
-        seen = passed + 0.0  # turns -0.0, whose bytes differ, into 0.0
-        row_type = np.dtype((np.void, seen.shape[1] * seen.itemsize))
-        rows = seen.view(row_type).ravel()
-        return cast("list[bytes]", rows.tolist())
+        return bytes_of_rows(points[:, list(self.space.passed)])
 
     @cached_property
     def unread(self) -> frozenset[str]:

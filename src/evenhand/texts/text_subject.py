@@ -71,8 +71,7 @@ class TextSubject:
     threshold
         For estimators with two classes: take the label from `predict_proba` and this threshold.
     differs
-        When two outcomes differ: None (labels differ), a number γ, or a distance function in [0,
-        1].
+        When two outcomes differ: None (labels differ), a number γ, or a distance in [0, 1].
     memo
         Remember answers in memory; by default where an answer is expensive.
     ledger
