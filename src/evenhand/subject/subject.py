@@ -13,9 +13,8 @@ from evenhand.runtime.errors import NotDeterministic, UsageError, clip
 from evenhand.runtime.options import checked_keywords
 from evenhand.space.feature import plain
 from evenhand.space.row_keys import bytes_of_rows
-from evenhand.space.space import Space
 from evenhand.subject.adapters.base import replies_of
-from evenhand.subject.adapters.resolve import adapt, as_printed, in_own_form
+from evenhand.subject.adapters.resolve import adapt, as_printed, check_space, in_own_form
 from evenhand.subject.answers_seen import AnswersSeen
 from evenhand.subject.constructors import SubjectConstructors
 from evenhand.subject.ledger.sharing import Sharing
@@ -38,6 +37,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from evenhand.space.feature import Points
+    from evenhand.space.space import Space
     from evenhand.subject.adapters.base import Output, Reply
     from evenhand.subject.ledger import Ledger
     from evenhand.subject.memo import Occasions
@@ -144,7 +144,7 @@ class Subject(SubjectConstructors):
         identity: str | None = None,
         isolate: bool | Mapping[str, Any] | None = None,
     ) -> None:
-        _check_space(space)
+        check_space(space)
         adapter = adapt(
             model, positive=positive, threshold=threshold, output=output, identity=identity
         )
@@ -470,19 +470,6 @@ class Subject(SubjectConstructors):
 
     def __repr__(self) -> str:
         return f"Subject({self.name}, {self.space.title})"
-
-
-def _check_space(space: Any) -> None:
-    """Refuse what is no space, and a space of which the software would see nothing."""
-    if not isinstance(space, Space):
-        raise UsageError(
-            f"space = {clip(repr(space))} is not a Space; build one with Space(...) or"
-            " Space.from_frame(...)"
-        )
-    if not space.passed:
-        raise UsageError(
-            "no feature of the space is passed to the software; leave passed=True on one of them"
-        )
 
 
 def as_subject(subject: Any, space: Space | None, **options: Any) -> Subject:

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from evenhand.runtime.errors import UsageError, clip
 from evenhand.runtime.values import parse_outcome
+from evenhand.space.space import Space
 from evenhand.subject.adapters import ADAPTERS
 from evenhand.subject.adapters.base import Adapter
 from evenhand.subject.model_form import gaps_note, without_missing
 
 if TYPE_CHECKING:
-    from evenhand.space.space import Space
     from evenhand.subject.adapters.base import Output
 
 
@@ -102,3 +102,16 @@ def as_printed(outcomes: Any) -> Any:
     if isinstance(outcomes, Mapping) or not isinstance(outcomes, Iterable):
         return outcomes
     return [as_printed(outcome) for outcome in outcomes]
+
+
+def check_space(space: Any) -> None:
+    """Refuse what is no space, and a space of which the software would see nothing."""
+    if not isinstance(space, Space):
+        raise UsageError(
+            f"space = {clip(repr(space))} is not a Space; build one with Space(...) or"
+            " Space.from_frame(...)"
+        )
+    if not space.passed:
+        raise UsageError(
+            "no feature of the space is passed to the software; leave passed=True on one of them"
+        )
