@@ -1,0 +1,228 @@
+"""Signals at random moments: what is resumed ends as if nothing had happened."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+import signal
+import tempfile
+import time
+from collections import Counter
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tests.faults.adapters import PLANTERS, Place, Planted
+from tests.faults.catalogue import NO_FAULT
+from tests.faults.matrix import VERBS, conduct, write_configuration, write_people
+from tests.faults.process import Observed, Started
+from tests.faults.services import PlantedService
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+AGES = range(20, 70)
+"""The ages of the people of these runs; the software takes its time with each."""
+PAUSE = 0.01
+"""Seconds that the software takes for one person."""
+LIMIT = 120.0
+CODES = {
+    signal.SIGINT: 130,
+    signal.SIGTERM: 143,
+    signal.SIGHUP: 129,
+    signal.SIGKILL: -signal.SIGKILL,
+}
+"""Signals, and what a run ends with that gets one."""
+
+
+@dataclass(frozen=True)
+class Runner:
+    """Software whose runs are killed, and how many inputs it has in flight at most."""
+
+    name: str
+    adapter: str
+    in_flight: int
+    arguments: tuple[str, ...] = ()
+
+
+RUNNERS = (
+    Runner("command", "command", in_flight=2),
+    Runner("stream", "stream", in_flight=len(AGES) * 4),
+    Runner("http", "http", in_flight=8),
+    Runner("function", "function", in_flight=len(AGES) * 4),
+    Runner("function, 2 jobs", "function", len(AGES) * 4, ("--n-jobs", "2")),
+)
+"""A program that is sent lines, and a function, are given many inputs at a time."""
+
+
+@dataclass(frozen=True)
+class Life:
+    """Runs of one piece of software that are killed one after the other, and then resumed."""
+
+    runner: Runner
+    verb: str
+    signals: tuple[signal.Signals, ...]
+    seed: int
+
+    @property
+    def name(self) -> str:
+        """Its name, to choose it by."""
+        return f"{self.runner.name}/{self.verb}/{self.seed}"
+
+
+@dataclass(frozen=True)
+class LifeOutcome:
+    """What came of a life."""
+
+    life: Life
+    kills: int
+    again: int
+    """Inputs that were executed again since a kill struck them in flight."""
+    codes: tuple[int, ...]
+    complaints: list[str]
+
+
+def lives(*, long: bool) -> list[Life]:
+    """Return the lives of the campaign: 4 kills each, of each signal once."""
+    verbs = ("causal", "search", "audit") if long else ("causal",)
+    rounds = 2 if long else 1
+    chosen = []
+    for runner in RUNNERS:
+        for verb in verbs:
+            for _ in range(rounds):
+                seed = len(chosen)
+                signals = list(CODES)
+                random.Random(seed).shuffle(signals)
+                chosen.append(Life(runner, verb, tuple(signals), seed))
+    return chosen
+
+
+@contextlib.contextmanager
+def _housed(runner: Runner) -> Iterator[tuple[Path, dict[str, str]]]:
+    """Yield a folder with slow software and a ledger, and the environment to run it in."""
+    with tempfile.TemporaryDirectory(prefix="evenhand-signal-") as name:
+        folder = Path(name)
+        place = Place(folder, biased=True)
+        with contextlib.ExitStack() as stack:
+            if runner.adapter == "http":
+                planted = _service(stack, place)
+            else:
+                planted = stack.enter_context(PLANTERS[runner.adapter](NO_FAULT, place))
+            favourable, other = planted.labels
+            write_configuration(
+                folder,
+                {
+                    **planted.subject,
+                    "positive": favourable,
+                    "labels": [favourable, other],
+                    "ledger": "answers.ledger",
+                    "identity": "software that is killed",
+                },
+            )
+            write_people(folder, AGES)
+            yield folder, {**planted.environment, "FAULT_PAUSE": str(PAUSE)}
+
+
+def _service(stack: contextlib.ExitStack, place: Place) -> Planted:
+    """Start a service that outlives the runs that ask it."""
+    service = PlantedService(biased=True, log=place.log)
+    service.pause = PAUSE
+    stack.enter_context(service)
+    return Planted({"http": service.url, "batch": 4, "concurrency": 2})
+
+
+class Undisturbed:
+    """What each piece of software comes to if nothing happens to it."""
+
+    def __init__(self) -> None:
+        self._found: dict[tuple[str, str], tuple[Observed, Counter[str]]] = {}
+
+    def of(self, runner: Runner, verb: str) -> tuple[Observed, Counter[str]]:
+        """Return the run, and how often each input was executed."""
+        key = (runner.name, verb)
+        if key not in self._found:
+            with _housed(runner) as (folder, environment):
+                observed = _started(runner, verb, folder, environment).finished(
+                    LIMIT, folder / "result.json"
+                )
+                self._found[key] = observed, executions(folder)
+        return self._found[key]
+
+
+UNDISTURBED = Undisturbed()
+
+
+def _started(
+    runner: Runner, verb: str, folder: Path, environment: dict[str, str]
+) -> Started:
+    arguments = [*VERBS[verb], *runner.arguments, "--json", "result.json"]
+    return Started(arguments, folder, environment)
+
+
+def executions(folder: Path) -> Counter[str]:
+    """Return how often the software was asked for each input."""
+    log = folder / "asked.log"
+    if not log.exists():
+        return Counter()
+    return Counter(log.read_text(encoding="utf-8").splitlines())
+
+
+def lived(life: Life) -> LifeOutcome:
+    """Kill runs at random moments, resume to the end, and say what is wrong with what came of it."""
+    reference, usual = UNDISTURBED.of(life.runner, life.verb)
+    clock = random.Random(life.seed)
+    complaints: list[str] = []
+    codes = []
+    kills = 0
+    with _housed(life.runner) as (folder, environment):
+        for number in life.signals:
+            started = _started(life.runner, life.verb, folder, environment)
+            moment = clock.uniform(0.1, 1.0) * reference.seconds
+            observed, struck = _killed(started, number, moment)
+            kills += struck
+            codes.append(observed.code)
+            allowed = {CODES[number], reference.code} if struck else {reference.code}
+            for complaint in _faults_of(observed, allowed):
+                complaints.append(f"{number.name} after {moment:.1f} s: {complaint}")
+        (folder / "result.json").unlink(missing_ok=True)
+        started = _started(life.runner, life.verb, folder, environment)
+        last = started.finished(LIMIT, folder / "result.json")
+        complaints += _faults_of(last, {reference.code})
+        again = _again(executions(folder), usual)
+    complaints += _compared(last, reference)
+    if again > life.runner.in_flight * kills:
+        complaints.append(f"{again} inputs were executed again after {kills} kills")
+    return LifeOutcome(life, kills, again, tuple(codes), complaints)
+
+
+def _killed(
+    started: Started, number: signal.Signals, moment: float
+) -> tuple[Observed, bool]:
+    """Send a signal at a moment, and return what the run did and whether it was struck."""
+    while started.seconds < moment and started.running():
+        time.sleep(0.005)
+    struck = started.running()
+    if struck:
+        started.send(number)
+    return started.finished(LIMIT), struck
+
+
+def _faults_of(observed: Observed, allowed: set[int]) -> list[str]:
+    complaints = conduct(observed)
+    if observed.code not in allowed:
+        complaints.append(f"exit code {observed.code}, and not {sorted(allowed)}")
+    return complaints
+
+
+def _again(executed: Counter[str], usual: Counter[str]) -> int:
+    """Return how many executions there were beyond those of an undisturbed run."""
+    return (executed - usual).total()
+
+
+def _compared(last: Observed, reference: Observed) -> list[str]:
+    if last.document is None or reference.document is None:
+        return ["wrote no result"]
+    if last.document["digest"] != reference.document["digest"]:
+        return ["has another digest than an undisturbed run"]
+    return []
