@@ -6,28 +6,82 @@ import argparse
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
 
+from tests.faults.disks import disk_cells, tried
+from tests.faults.ledgers import recalled, resumed
 from tests.faults.matrix import cells, judged
+from tests.faults.signals import lived, lives
+from tests.faults.table import Campaign, summary, write_json, write_page
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+PARTS = ("matrix", "signals", "ledgers", "disks")
 
 
 def main() -> int:
-    """Run what was asked for, and return 1 where a cell is not as expected."""
-    parser = argparse.ArgumentParser(prog="python -m tests.faults", description=__doc__)
-    parser.add_argument("--long", action="store_true")
-    parser.add_argument("--only", default="")
-    parser.add_argument("--jobs", type=int, default=3)
-    options = parser.parse_args()
-    chosen = [cell for cell in cells(long=options.long) if options.only in cell.name]
-    print(len(chosen), "cells")
+    """Run what was asked for, and return 1 where something is not as expected."""
+    options = _options()
+    campaign = Campaign(f"make {'faults-long' if options.long else 'faults'}")
     began = time.monotonic()
-    bad = 0
     with ThreadPoolExecutor(options.jobs) as pool:
-        for outcome in pool.map(judged, chosen):
-            mark = "ok " if not outcome.complaints else "BAD"
-            bad += bool(outcome.complaints)
-            print(mark, outcome.cell.name, outcome.observed.code, f"{outcome.observed.seconds:.1f}s {outcome.observed.megabytes:.0f}MB", outcome.complaints, outcome.observed.stderr.strip()[-200:], flush=True)
-    print(f"{bad} of {len(chosen)} bad, {time.monotonic() - began:.0f} s")
-    return 1 if bad else 0
+        _run(campaign, options, pool)
+    campaign.seconds = time.monotonic() - began
+    if options.json:
+        write_json(campaign)
+    if options.docs:
+        write_page(campaign)
+    for line in campaign.failures:
+        print("not as expected:", line)
+    print(f"{summary(campaign)}; {campaign.seconds:.0f} s")
+    return 1 if campaign.failures else 0
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m tests.faults", description=__doc__)
+    parser.add_argument("--long", action="store_true", help="every cell, and 120 kills")
+    parser.add_argument("--only", default="", help="cells whose name holds this text")
+    parser.add_argument("--part", choices=PARTS, action="append", help="this part alone")
+    parser.add_argument("--jobs", type=int, default=3, help="cells at a time (3)")
+    parser.add_argument("--json", action="store_true", help="write the JSON of the campaign")
+    parser.add_argument("--docs", action="store_true", help="write the page of the docs")
+    return parser.parse_args()
+
+
+def _run(
+    campaign: Campaign, options: argparse.Namespace, pool: ThreadPoolExecutor
+) -> None:
+    parts = options.part or PARTS
+    if "matrix" in parts:
+        chosen = [cell for cell in cells(long=options.long) if options.only in cell.name]
+        campaign.cells = _watched(pool, judged, chosen, lambda outcome: outcome.cell.name)
+    if "signals" in parts:
+        campaign.lives = _watched(
+            pool, lived, lives(long=options.long), lambda outcome: outcome.life.name
+        )
+    if "ledgers" in parts:
+        campaign.recalled = recalled(long=options.long)
+        campaign.resumed = resumed(long=options.long)
+    if "disks" in parts:
+        campaign.disks = _watched(
+            pool, tried, disk_cells(), lambda outcome: outcome.fault.name
+        )
+
+
+def _watched(
+    pool: ThreadPoolExecutor,
+    act: Callable[[Any], Any],
+    chosen: Iterable[Any],
+    name: Callable[[Any], str],
+) -> list[Any]:
+    """Do something with each, and print what came of it as it comes."""
+    outcomes = []
+    for outcome in pool.map(act, chosen):
+        mark = "BAD" if outcome.complaints else "ok "
+        print(mark, name(outcome), "; ".join(outcome.complaints), flush=True)
+        outcomes.append(outcome)
+    return outcomes
 
 
 if __name__ == "__main__":

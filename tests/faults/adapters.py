@@ -63,6 +63,7 @@ def _environment(fault: Fault, place: Place) -> dict[str, str]:
         "FAULT_AT": "some" if fault.some else "every",
         "FAULT_BIAS": "1" if place.biased else "0",
         "FAULT_LOG": os.fspath(place.log),
+        "FAULT_PYTHON": sys.executable,
     }
 
 
@@ -102,16 +103,15 @@ def _module() -> Any:
     return module
 
 
-def program(folder: Path) -> list[str]:
-    """Return the command of the planted program, without arguments."""
-    for name in ("planted.py", "program.py"):
+def _copy_program(folder: Path) -> None:
+    for name in ("planted.py", "program.py", "decide.sh"):
         shutil.copy(PLANTED / name, folder)
-    return [sys.executable, "-S", "-E", "program.py"]
 
 
 @contextlib.contextmanager
 def command(fault: Fault, place: Place) -> Iterator[Planted]:
-    argv = [*program(place.folder), "{sex}", "{age}", "{owns}"]
+    _copy_program(place.folder)
+    argv = ["/bin/sh", "decide.sh", "{sex}", "{age}", "{owns}"]
     subject = {"command": argv, "workers": 2, "timeout": fault.timeout}
     yield Planted(
         subject, _environment(fault, place), has_struck=_written(fault, place)
@@ -120,8 +120,9 @@ def command(fault: Fault, place: Place) -> Iterator[Planted]:
 
 @contextlib.contextmanager
 def stream(fault: Fault, place: Place) -> Iterator[Planted]:
+    _copy_program(place.folder)
     subject = {
-        "stream": program(place.folder),
+        "stream": [sys.executable, "-S", "-E", "program.py"],
         "workers": 2,
         "timeout": fault.timeout,
         "restarts": 1,

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import os
+import math
 import random
 import signal
 import tempfile
 import time
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -47,13 +47,15 @@ class Runner:
 
 
 RUNNERS = (
-    Runner("command", "command", in_flight=2),
+    Runner("command", "command", in_flight=4),
     Runner("stream", "stream", in_flight=len(AGES) * 4),
-    Runner("http", "http", in_flight=8),
+    Runner("http", "http", in_flight=16),
     Runner("function", "function", in_flight=len(AGES) * 4),
     Runner("function, 2 jobs", "function", len(AGES) * 4, ("--n-jobs", "2")),
 )
-"""A program that is sent lines, and a function, are given many inputs at a time."""
+"""Of a program or a service, twice what runs at a time: while some inputs run, the answers to others
+are written down. A program that is sent lines, and a function, are given all inputs at a time.
+"""
 
 
 @dataclass(frozen=True)
@@ -178,13 +180,14 @@ def lived(life: Life) -> LifeOutcome:
     with _housed(life.runner) as (folder, environment):
         for number in life.signals:
             started = _started(life.runner, life.verb, folder, environment)
-            moment = clock.uniform(0.1, 1.0) * reference.seconds
+            left = usual.total() - executions(folder).total()
+            moment = _Moment(left, clock, folder)
             observed, struck = _killed(started, number, moment)
             kills += struck
             codes.append(observed.code)
             allowed = {CODES[number], reference.code} if struck else {reference.code}
             for complaint in _faults_of(observed, allowed):
-                complaints.append(f"{number.name} after {moment:.1f} s: {complaint}")
+                complaints.append(f"{number.name}: {complaint}")
         (folder / "result.json").unlink(missing_ok=True)
         started = _started(life.runner, life.verb, folder, environment)
         last = started.finished(LIMIT, folder / "result.json")
@@ -196,11 +199,28 @@ def lived(life: Life) -> LifeOutcome:
     return LifeOutcome(life, kills, again, tuple(codes), complaints)
 
 
+class _Moment:
+    """A random moment of a run: some executions after its start, or some time."""
+
+    def __init__(self, left: int, clock: random.Random, folder: Path) -> None:
+        self._folder = folder
+        self._before = executions(folder).total()
+        # Runs are killed while they start and end, too: one in five whatever was executed.
+        anywhere = left <= 0 or clock.random() < 0.2
+        self._executions = math.inf if anywhere else clock.randrange(left)
+        self._seconds = clock.uniform(0.0, 3.0) if anywhere else math.inf
+
+    def is_due(self, started: Started) -> bool:
+        """Return whether it has come."""
+        done = executions(self._folder).total() - self._before
+        return done > self._executions or started.seconds > self._seconds
+
+
 def _killed(
-    started: Started, number: signal.Signals, moment: float
+    started: Started, number: signal.Signals, moment: _Moment
 ) -> tuple[Observed, bool]:
     """Send a signal at a moment, and return what the run did and whether it was struck."""
-    while started.seconds < moment and started.running():
+    while started.running() and not moment.is_due(started):
         time.sleep(0.005)
     struck = started.running()
     if struck:
