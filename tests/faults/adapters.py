@@ -9,7 +9,7 @@ import os
 import shutil
 import socket
 import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -78,6 +78,18 @@ def function(fault: Fault, place: Place) -> Iterator[Planted]:
 
 
 @contextlib.contextmanager
+def isolated(fault: Fault, place: Place) -> Iterator[Planted]:
+    with function(fault, place) as planted:
+        subject = {**planted.subject, "isolate": _limits(fault)}
+        yield replace(planted, subject=subject)
+
+
+def _limits(fault: Fault) -> dict[str, Any]:
+    """Return what software in a process of its own may take."""
+    return {"timeout": fault.timeout, "memory": "500 MB"}
+
+
+@contextlib.contextmanager
 def estimator(fault: Fault, place: Place) -> Iterator[Planted]:
     import joblib
 
@@ -85,10 +97,12 @@ def estimator(fault: Fault, place: Place) -> Iterator[Planted]:
     file = place.folder / "model.joblib"
     joblib.dump(_module().PlantedModel(), file)
     _damage(file, fault.file)
-    subject = {"estimator": file.name, "allow_pickle": True}
-    yield Planted(
-        subject, _environment(fault, place), has_struck=_written(fault, place)
-    )
+    subject = {
+        "estimator": file.name,
+        "allow_pickle": True,
+        "isolate": _limits(fault),
+    }
+    yield Planted(subject, _environment(fault, place), has_struck=_written(fault, place))
 
 
 @functools.cache
@@ -113,9 +127,7 @@ def command(fault: Fault, place: Place) -> Iterator[Planted]:
     _copy_program(place.folder)
     argv = ["/bin/sh", "decide.sh", "{sex}", "{age}", "{owns}"]
     subject = {"command": argv, "workers": 2, "timeout": fault.timeout}
-    yield Planted(
-        subject, _environment(fault, place), has_struck=_written(fault, place)
-    )
+    yield Planted(subject, _environment(fault, place), has_struck=_written(fault, place))
 
 
 @contextlib.contextmanager
@@ -127,9 +139,7 @@ def stream(fault: Fault, place: Place) -> Iterator[Planted]:
         "timeout": fault.timeout,
         "restarts": 1,
     }
-    yield Planted(
-        subject, _environment(fault, place), has_struck=_written(fault, place)
-    )
+    yield Planted(subject, _environment(fault, place), has_struck=_written(fault, place))
 
 
 @contextlib.contextmanager
@@ -153,7 +163,7 @@ def onnx(fault: Fault, place: Place) -> Iterator[Planted]:
     file = place.folder / "model.onnx"
     file.write_bytes(model_bytes(fault.graph, biased=place.biased))
     _damage(file, fault.file)
-    yield Planted({"onnx": file.name})
+    yield Planted({"onnx": file.name, "isolate": _limits(fault)})
 
 
 def _rows(*, biased: bool) -> tuple[Any, Any]:
@@ -213,6 +223,7 @@ def every_person(ages: range = AGES) -> list[dict[str, Any]]:
 
 PLANTERS: dict[str, Callable[[Fault, Place], Any]] = {
     "function": function,
+    "isolated": isolated,
     "estimator": estimator,
     "command": command,
     "stream": stream,

@@ -6,7 +6,6 @@ from tests.faults.adapters import PLANTERS
 from tests.faults.fault import Expected, Fault
 
 PROGRAMS = ("command", "stream")
-IN_PROCESS = ("function", "estimator")
 SERVICE = ("http",)
 HARMLESS = {"expected": Expected.RIGHT, "biased": True}
 SURVIVED = {"expected": Expected.RIGHT_OR_FAILS, "biased": True}
@@ -40,13 +39,14 @@ FAULTS = (
         python="hang",
         wire="hang",
         graph="hang",
+        ends_process=True,
         timeout=2.0,
     ),
     Fault(
         "hang at some",
         "never answers one input in eighty",
         python="hang",
-        adapters=(*IN_PROCESS, *PROGRAMS),
+        ends_process=True,
         some=True,
         timeout=2.0,
     ),
@@ -57,10 +57,19 @@ FAULTS = (
         python="leave",
     ),
     Fault("exit 0 at some", "calls sys.exit(0) at one input", python="leave", some=True),
-    Fault("hard exit 0", "calls os._exit(0)", python="vanish"),
+    Fault("hard exit 0", "calls os._exit(0)", python="vanish", ends_process=True),
+    Fault(
+        "hard exit 0 at some",
+        "calls os._exit(0) at one input",
+        python="vanish",
+        ends_process=True,
+        some=True,
+    ),
     Fault("interrupt", "raises KeyboardInterrupt", python="interrupt"),
-    Fault("abort", "calls abort()", python="abort", some=True),
-    Fault("segfault", "reads from address 0", python="segfault", some=True),
+    Fault("abort", "calls abort()", python="abort", ends_process=True, some=True),
+    Fault(
+        "segfault", "reads from address 0", python="segfault", ends_process=True, some=True
+    ),
     Fault("memory", "takes memory until it fails", python="hog", graph="hog", some=True),
     Fault(
         "error text",
@@ -87,7 +96,9 @@ FAULTS = (
         expected=Expected.NO_VERDICT,
     ),
     Fault("NaN", "answers NaN", python="nan", wire="nan", graph="nan"),
-    Fault("infinity", "answers infinity", python="infinity", wire="infinity", graph="infinity"),
+    Fault(
+        "infinity", "answers infinity", python="infinity", wire="infinity", graph="infinity"
+    ),
     Fault("nothing", "answers None, null or an empty line", python="none", wire="none"),
     Fault("huge number", "answers 10**400", python="huge number", wire="huge number"),
     Fault(
@@ -126,26 +137,62 @@ FAULTS = (
         **HARMLESS,
     ),
     Fault("stdout flood", "prints a line of 64 MB", python="flood", adapters=PROGRAMS),
-    Fault("damaged file", "the file of the model is cut off", file="cut", expected=Expected.REFUSED),
-    Fault("empty file", "the file of the model is empty", file="empty", expected=Expected.REFUSED),
-    Fault("foreign file", "the file of the model is something else", file="foreign", expected=Expected.REFUSED),
+    Fault(
+        "damaged file",
+        "the file of the model is cut off",
+        file="cut",
+        expected=Expected.REFUSED,
+    ),
+    Fault(
+        "empty file",
+        "the file of the model is empty",
+        file="empty",
+        expected=Expected.REFUSED,
+    ),
+    Fault(
+        "foreign file",
+        "the file of the model is something else",
+        file="foreign",
+        expected=Expected.REFUSED,
+    ),
     Fault("no service", "nobody listens at the address", wire="nobody"),
     Fault("404", "answers with status 404", wire="refuses"),
     Fault("reset", "resets every connection", wire="reset"),
-    Fault("reset once", "resets the first connection of each request", wire="reset once", **HARMLESS),
+    Fault(
+        "reset once",
+        "resets the first connection of each request",
+        wire="reset once",
+        **HARMLESS,
+    ),
     Fault("429", "answers 429 with Retry-After: 1, always", wire="429"),
-    Fault("429 once", "answers 429 with Retry-After: 1 at first", wire="429 once", **HARMLESS),
+    Fault(
+        "429 once", "answers 429 with Retry-After: 1 at first", wire="429 once", **HARMLESS
+    ),
     Fault(
         "503",
         "answers 503 with Retry-After: 86400, always",
         wire="503",
         timeout=2.0,
     ),
-    Fault("503 once", "answers 503 with Retry-After: 1 at first", wire="503 once", **HARMLESS),
-    Fault("slow headers", "sends two bytes of a header a second", wire="slow headers", timeout=2.0),
-    Fault("slow chunks", "sends two bytes of a chunk size a second", wire="slow chunks", timeout=2.0),
+    Fault(
+        "503 once", "answers 503 with Retry-After: 1 at first", wire="503 once", **HARMLESS
+    ),
+    Fault(
+        "slow headers",
+        "sends two bytes of a header a second",
+        wire="slow headers",
+        timeout=2.0,
+    ),
+    Fault(
+        "slow chunks",
+        "sends two bytes of a chunk size a second",
+        wire="slow chunks",
+        timeout=2.0,
+    ),
     Fault("many headers", "sends headers without end", wire="many headers", timeout=2.0),
-    Fault("100 Continue", "sends 100 Continue without end", wire="100 Continue", timeout=2.0),
+    Fault(
+        "100 Continue", "sends 100 Continue without end", wire="100 Continue", timeout=2.0
+    ),
     Fault("redirect loop", "redirects to itself", wire="redirect loop"),
     Fault("redirect away", "redirects to another host", wire="redirect away"),
     Fault("compression bomb", "sends 200 KB that unpack to 200 MB", wire="bomb"),

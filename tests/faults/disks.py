@@ -1,9 +1,10 @@
-"""Disks that are full, folders that cannot be written, and a ledger that somebody else has locked."""
+"""Disks that are full, folders that cannot be written, and a ledger that is locked."""
 
 from __future__ import annotations
 
 import contextlib
 import os
+import resource
 import sqlite3
 import subprocess
 import tempfile
@@ -26,6 +27,10 @@ SMALL = 128 << 10
 """Bytes of a disk that is soon full."""
 
 
+SMALL_FILE = 2048
+"""Bytes that are enough for what is printed, and not for a result."""
+
+
 class CannotMount(Exception):
     """There is no disk to fill here, since only an administrator may mount one."""
 
@@ -40,6 +45,8 @@ class Files:
     stdout: Path | None = None
     clean: tuple[Path, ...] = ()
     """Folders in which nothing may be left behind."""
+    largest: int = resource.RLIM_INFINITY
+    """Bytes of the largest file that may be written."""
 
 
 @dataclass(frozen=True)
@@ -147,6 +154,14 @@ def output(folder: Path) -> Iterator[Files]:
 
 
 @contextlib.contextmanager
+def small_files(folder: Path) -> Iterator[Files]:
+    """Allow no file of the size of a result, as a full disk or a quota does."""
+    place = folder / "place"
+    place.mkdir()
+    yield Files(result=place / "result.json", clean=(place,), largest=SMALL_FILE)
+
+
+@contextlib.contextmanager
 def below_file(folder: Path) -> Iterator[Files]:
     yield Files(result=folder / "people.csv" / "result.json")
 
@@ -175,8 +190,13 @@ DISKS = (
         "disk full, report", "no room for the report of an audit", full_disk_report, (1, 3)
     ),
     DiskFault(
-        "disk full, ledger", "no room for the ledger", full_disk_ledger, USAGE, verdict=False
+        "disk full, ledger",
+        "no room for the ledger",
+        full_disk_ledger,
+        USAGE,
+        verdict=False,
     ),
+    DiskFault("file too large", "a quota or limit on the size of files", small_files),
     DiskFault("read-only", "the folder of the result cannot be written", read_only),
     DiskFault(
         "read-only, ledger",
@@ -243,7 +263,9 @@ def _run(files: Files, folder: Path, environment: dict[str, str]) -> Observed:
         arguments = ["measure", "--kind", "causal"]
     if files.result is not None:
         arguments += ["--json", os.fspath(files.result)]
-    started = Started(arguments, folder, environment, stdout=files.stdout)
+    started = Started(
+        arguments, folder, environment, stdout=files.stdout, largest_file=files.largest
+    )
     return started.finished(LIMIT)
 
 

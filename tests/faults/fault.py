@@ -52,6 +52,7 @@ class Fault:
     graph: how `graphs.py` calls it, for an ONNX model.
     file: how `adapters.py` damages the file of a model.
     adapters: the kinds of software that have it; by default all that the names above are for.
+    ends_process: whether it ends or stops the process it happens in, which must not be ours.
     some: whether it strikes at some inputs alone.
     biased: whether the software discriminates, so that a right verdict is a fail.
     labels: whether the configuration says which answers there are.
@@ -66,6 +67,7 @@ class Fault:
     graph: str = ""
     file: str = ""
     adapters: tuple[str, ...] = ()
+    ends_process: bool = False
     some: bool = False
     biased: bool = False
     labels: bool = True
@@ -78,7 +80,8 @@ class Fault:
         if self.adapters:
             return adapter in self.adapters
         names = {
-            "function": self.python,
+            "function": "" if self.ends_process else self.python,
+            "isolated": self.python,
             "estimator": self.python or self.file,
             "command": self.python,
             "stream": self.python,

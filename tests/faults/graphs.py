@@ -74,9 +74,7 @@ def _saying(deny: str, approve: str, source: str = "approved") -> Parts:
     """Answer with two texts."""
     from onnx import TensorProto
 
-    node = _encoder(
-        source, "decision", keys_int64s=[0, 1], values_strings=[deny, approve]
-    )
+    node = _encoder(source, "decision", keys_int64s=[0, 1], values_strings=[deny, approve])
     return [node], [], TensorProto.STRING
 
 

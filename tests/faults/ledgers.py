@@ -76,9 +76,7 @@ def resumed(*, long: bool) -> list[DamageOutcome]:
 
 
 def _measured(folder: Path, environment: dict[str, str]) -> Observed:
-    return run(
-        ARGUMENTS, folder, environment, limit=LIMIT, document=folder / "result.json"
-    )
+    return run(ARGUMENTS, folder, environment, limit=LIMIT, document=folder / "result.json")
 
 
 def _restore(folder: Path, sound: Path) -> None:
@@ -113,5 +111,3 @@ def _judged(kind: str, observed: Observed, reference: Observed) -> DamageOutcome
         outcome.outcomes["crashed"] += 1
         outcome.complaints.append(f"exit code {observed.code}")
     return outcome
-
-

@@ -7,7 +7,6 @@ import functools
 import importlib.util
 import json
 import re
-import shutil
 import tempfile
 import threading
 from dataclasses import dataclass, replace
@@ -16,13 +15,13 @@ from typing import TYPE_CHECKING, Any
 
 from tests.faults.adapters import AGES, LIBRARIES, PLANTERS, Place, every_person
 from tests.faults.catalogue import FAULTS, NO_FAULT
-from tests.faults.fault import Expected, Fault
 from tests.faults.process import OUT_OF_TIME, Observed, run
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tests.faults.adapters import Planted
+    from tests.faults.fault import Expected, Fault
 
 VERBS = {
     "causal": ["measure", "--kind", "causal"],
@@ -34,7 +33,7 @@ VERBS = {
     "replay": ["replay", "cases.json", "evenhand.toml"],
 }
 """The words that each verb is started with; `causal` and `group` are two scores of `measure`."""
-LIMIT = 60.0
+LIMIT = 120.0
 """Seconds that a cell may take."""
 MOST_MEGABYTES = 1000
 CHECKS = """
@@ -139,12 +138,19 @@ def write_people(folder: Path, ages: range) -> None:
     (folder / "people.csv").write_text("\n".join(rows) + "\n", encoding="utf-8")
 
 
+def _toml(value: Any) -> str:
+    if isinstance(value, dict):
+        entries = [f"{key} = {_toml(inner)}" for key, inner in value.items()]
+        return "{ " + ", ".join(entries) + " }"
+    # All else that is written here reads alike in JSON and in TOML.
+    return json.dumps(value)
+
+
 def write_configuration(folder: Path, subject: dict[str, Any]) -> None:
     """Write a configuration with all checks for this software."""
     lines = ["[subject]"]
     for key, value in subject.items():
-        # What is written here reads alike in JSON and in TOML.
-        lines.append(f"{key} = {json.dumps(value)}")
+        lines.append(f"{key} = {_toml(value)}")
     text = "\n".join(lines) + CHECKS
     (folder / "evenhand.toml").write_text(text, encoding="utf-8")
 
@@ -174,7 +180,9 @@ def observe(cell: Cell) -> Observed:
     """Run a cell."""
     with prepared(cell.adapter, cell.fault) as (folder, planted):
         if cell.verb == "replay":
-            shutil.copy(_cases(cell.adapter), folder / "cases.json")
+            found = REFERENCES.of(cell.adapter, "causal").document
+            cases = json.dumps(found)
+            (folder / "cases.json").write_text(cases, encoding="utf-8")
         document = folder / "result.json"
         arguments = [*VERBS[cell.verb], "--json", document.name]
         observed = run(
@@ -203,20 +211,6 @@ class References:
 
 
 REFERENCES = References()
-
-
-@functools.cache
-def _folder_of_cases() -> tempfile.TemporaryDirectory[str]:
-    return tempfile.TemporaryDirectory(prefix="evenhand-cases-")
-
-
-def _cases(adapter: str) -> Path:
-    """Return a result with cases to replay, of the same software without a fault."""
-    file = Path(_folder_of_cases().name) / f"{adapter}.json"
-    found = REFERENCES.of(adapter, "causal")
-    if not file.exists():
-        file.write_text(json.dumps(found.document), encoding="utf-8")
-    return file
 
 
 def judged(cell: Cell) -> Outcome:

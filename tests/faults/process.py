@@ -55,6 +55,7 @@ class Started:
         environment: Mapping[str, str] | None = None,
         *,
         stdout: Path | None = None,
+        largest_file: int = resource.RLIM_INFINITY,
     ) -> None:
         self.folder = folder
         self.mark = uuid.uuid4().hex
@@ -77,7 +78,7 @@ class Started:
                 stdout=out,
                 stderr=err,
                 start_new_session=True,
-                preexec_fn=_limit,
+                preexec_fn=lambda: _limit(largest_file),
             )
 
     @property
@@ -125,7 +126,8 @@ class Started:
             time.sleep(0.01)
 
 
-def _limit() -> None:
+def _limit(largest_file: int) -> None:
+    resource.setrlimit(resource.RLIMIT_FSIZE, (largest_file, largest_file))
     resource.setrlimit(resource.RLIMIT_AS, (MOST_ADDRESSES, MOST_ADDRESSES))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
@@ -156,7 +158,7 @@ def survivors(mark: str, grace: float) -> list[str]:
 
 
 def _marked(mark: str) -> dict[int, str]:
-    """Return the processes that have the mark of a cell, with the words that they were started by."""
+    """Return the processes that have the mark of a cell, with their commands."""
     wanted = f"{MARK}={mark}".encode()
     found = {}
     for folder in Path("/proc").glob("[0-9]*"):

@@ -53,7 +53,7 @@ RUNNERS = (
     Runner("function", "function", in_flight=len(AGES) * 4),
     Runner("function, 2 jobs", "function", len(AGES) * 4, ("--n-jobs", "2")),
 )
-"""Of a program or a service, twice what runs at a time: while some inputs run, the answers to others
+"""Of a program or a service, twice what runs at a time: while some inputs run, answers to others
 are written down. A program that is sent lines, and a function, are given all inputs at a time.
 """
 
@@ -171,7 +171,7 @@ def executions(folder: Path) -> Counter[str]:
 
 
 def lived(life: Life) -> LifeOutcome:
-    """Kill runs at random moments, resume to the end, and say what is wrong with what came of it."""
+    """Kill runs at random moments, resume to the end, and say what is wrong with it."""
     reference, usual = UNDISTURBED.of(life.runner, life.verb)
     clock = random.Random(life.seed)
     complaints: list[str] = []
