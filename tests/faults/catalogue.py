@@ -6,15 +6,11 @@ from tests.faults.adapters import PLANTERS
 from tests.faults.fault import Expected, Fault
 
 PROGRAMS = ("command", "stream")
-SERVICE = ("http",)
-HARMLESS = {"expected": Expected.RIGHT, "biased": True}
-SURVIVED = {"expected": Expected.RIGHT_OR_FAILS, "biased": True}
 
 NO_FAULT = Fault(
     "none",
     "does as it should, and discriminates",
     adapters=tuple(PLANTERS),
-    biased=True,
     expected=Expected.DISCRIMINATES,
 )
 FAULTS = (
@@ -50,7 +46,14 @@ FAULTS = (
         some=True,
         timeout=2.0,
     ),
-    Fault("slow", "takes its time", python="slow", wire="slow", graph="slow", **HARMLESS),
+    Fault(
+        "slow",
+        "takes its time",
+        python="slow",
+        wire="slow",
+        graph="slow",
+        expected=Expected.RIGHT,
+    ),
     Fault(
         "exit 0",
         "calls sys.exit(0)",
@@ -134,7 +137,7 @@ FAULTS = (
         "writes 100 MB to standard error at some inputs, and answers",
         python="complain",
         some=True,
-        **HARMLESS,
+        expected=Expected.RIGHT,
     ),
     Fault("stdout flood", "prints a line of 64 MB", python="flood", adapters=PROGRAMS),
     Fault(
@@ -162,11 +165,14 @@ FAULTS = (
         "reset once",
         "resets the first connection of each request",
         wire="reset once",
-        **HARMLESS,
+        expected=Expected.RIGHT,
     ),
     Fault("429", "answers 429 with Retry-After: 1, always", wire="429"),
     Fault(
-        "429 once", "answers 429 with Retry-After: 1 at first", wire="429 once", **HARMLESS
+        "429 once",
+        "answers 429 with Retry-After: 1 at first",
+        wire="429 once",
+        expected=Expected.RIGHT,
     ),
     Fault(
         "503",
@@ -175,7 +181,10 @@ FAULTS = (
         timeout=2.0,
     ),
     Fault(
-        "503 once", "answers 503 with Retry-After: 1 at first", wire="503 once", **HARMLESS
+        "503 once",
+        "answers 503 with Retry-After: 1 at first",
+        wire="503 once",
+        expected=Expected.RIGHT,
     ),
     Fault(
         "slow headers",
@@ -196,7 +205,12 @@ FAULTS = (
     Fault("redirect loop", "redirects to itself", wire="redirect loop"),
     Fault("redirect away", "redirects to another host", wire="redirect away"),
     Fault("compression bomb", "sends 200 KB that unpack to 200 MB", wire="bomb"),
-    Fault("surplus response", "sends a second, wrong response", wire="surplus", **SURVIVED),
+    Fault(
+        "surplus response",
+        "sends a second, wrong response",
+        wire="surplus",
+        expected=Expected.RIGHT_OR_FAILS,
+    ),
     Fault("half a body", "closes in the middle of a body", wire="half"),
     Fault("body flood", "sends a body of 80 MB", wire="flood"),
     Fault("long answer", "sends one answer of 40 MB", wire="long answer"),

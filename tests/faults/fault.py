@@ -54,7 +54,6 @@ class Fault:
     adapters: the kinds of software that have it; by default all that the names above are for.
     ends_process: whether it ends or stops the process it happens in, which must not be ours.
     some: whether it strikes at some inputs alone.
-    biased: whether the software discriminates, so that a right verdict is a fail.
     labels: whether the configuration says which answers there are.
     timeout: seconds that the configuration allows to one answer.
     expected: what must come of it, and of single adapters or verbs where that is something else.
@@ -69,11 +68,18 @@ class Fault:
     adapters: tuple[str, ...] = ()
     ends_process: bool = False
     some: bool = False
-    biased: bool = False
     labels: bool = True
     timeout: float = 20.0
     expected: Expected = Expected.FAILS
     besides: dict[str, Expected] = field(default_factory=dict)
+
+    @property
+    def biased(self) -> bool:
+        """Whether the software discriminates, so that the right verdict is a fail.
+
+        Software that must be seen to fail does not: it would pass if it were not seen.
+        """
+        return self.expected.right or self.expected is Expected.DISCRIMINATES
 
     def strikes(self, adapter: str) -> bool:
         """Return whether software of this kind can have it."""

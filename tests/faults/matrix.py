@@ -102,7 +102,7 @@ class Outcome:
 
 def cells(*, long: bool) -> list[Cell]:
     """Return the cells of the campaign: all of them, or one verb for each fault and adapter."""
-    chosen = []
+    chosen: list[Cell] = []
     number = 0
     for fault in FAULTS:
         for adapter in available():

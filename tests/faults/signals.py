@@ -89,7 +89,7 @@ def lives(*, long: bool) -> list[Life]:
     """Return the lives of the campaign: 4 kills each, of each signal once."""
     verbs = ("causal", "search", "audit") if long else ("causal",)
     rounds = 2 if long else 1
-    chosen = []
+    chosen: list[Life] = []
     for runner in RUNNERS:
         for verb in verbs:
             for _ in range(rounds):

@@ -32,10 +32,10 @@ def test_software_that_fails_is_survived(adapter: str, fault: str, verb: str) ->
 
 
 def test_a_fault_that_must_fail_and_does_not_is_seen() -> None:
-    # Nothing is wrong with this software, so that the campaign has to object.
+    # Nothing is wrong with this software, so that the campaign has to object to a pass.
     pretended = dataclasses.replace(NO_FAULT, name="pretended", expected=Expected.FAILS)
     outcome = judged(Cell("function", pretended, "causal"))
-    assert outcome.complaints == ["exit code 1, and not exit 4: the software failed"]
+    assert outcome.complaints == ["exit code 0, and not exit 4: the software failed"]
 
 
 def test_an_exit_code_without_a_sentence_is_seen() -> None:

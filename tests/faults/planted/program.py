@@ -8,7 +8,12 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))  # noqa: PTH100, PTH120
 
-from planted import decided, note_strike, printed, struck
+from planted import (  # type: ignore[import-not-found]  # found beside it, where it is copied
+    decided,
+    note_strike,
+    printed,
+    struck,
+)
 
 FLOOD = 64 << 20
 """Characters of a line that is no answer."""
