@@ -27,7 +27,7 @@ AGES = range(30, 50)
 
 
 @dataclass(frozen=True)
-class Planted:
+class PlantedSoftware:
     """Software with a fault: its table [subject], and the environment it runs in."""
 
     subject: dict[str, Any]
@@ -39,7 +39,7 @@ class Planted:
 
 
 @dataclass(frozen=True)
-class Place:
+class Site:
     """Where software is planted, and whether it discriminates."""
 
     folder: Path
@@ -51,35 +51,35 @@ class Place:
         return self.folder / "asked.log"
 
 
-def _written(fault: Fault, place: Place) -> Callable[[], bool]:
+def _written(fault: Fault, site: Site) -> Callable[[], bool]:
     """Return how to tell that software has noted its fault."""
-    strike = place.log.with_name(place.log.name + STRUCK_SUFFIX)
+    strike = site.log.with_name(site.log.name + STRUCK_SUFFIX)
     return lambda: strike.exists() or not fault.python
 
 
-def _environment(fault: Fault, place: Place) -> dict[str, str]:
+def _environment(fault: Fault, site: Site) -> dict[str, str]:
     return {
         "FAULT": fault.python,
         "FAULT_AT": "some" if fault.some else "every",
-        "FAULT_BIAS": "1" if place.biased else "0",
-        "FAULT_LOG": os.fspath(place.log),
+        "FAULT_BIAS": "1" if site.biased else "0",
+        "FAULT_LOG": os.fspath(site.log),
         "FAULT_PYTHON": sys.executable,
     }
 
 
 @contextlib.contextmanager
-def function(fault: Fault, place: Place) -> Iterator[Planted]:
-    shutil.copy(PLANTED / "planted.py", place.folder)
-    yield Planted(
+def function(fault: Fault, site: Site) -> Iterator[PlantedSoftware]:
+    shutil.copy(PLANTED / "planted.py", site.folder)
+    yield PlantedSoftware(
         {"function": "planted:decide"},
-        _environment(fault, place),
-        has_struck=_written(fault, place),
+        _environment(fault, site),
+        has_struck=_written(fault, site),
     )
 
 
 @contextlib.contextmanager
-def isolated(fault: Fault, place: Place) -> Iterator[Planted]:
-    with function(fault, place) as planted:
+def isolated(fault: Fault, site: Site) -> Iterator[PlantedSoftware]:
+    with function(fault, site) as planted:
         subject = {**planted.subject, "isolate": _limits(fault)}
         yield replace(planted, subject=subject)
 
@@ -90,11 +90,11 @@ def _limits(fault: Fault) -> dict[str, Any]:
 
 
 @contextlib.contextmanager
-def estimator(fault: Fault, place: Place) -> Iterator[Planted]:
+def estimator(fault: Fault, site: Site) -> Iterator[PlantedSoftware]:
     import joblib
 
-    shutil.copy(PLANTED / "planted.py", place.folder)
-    file = place.folder / "model.joblib"
+    shutil.copy(PLANTED / "planted.py", site.folder)
+    file = site.folder / "model.joblib"
     joblib.dump(_module().PlantedModel(), file)
     _damage(file, fault.file)
     subject = {
@@ -102,7 +102,9 @@ def estimator(fault: Fault, place: Place) -> Iterator[Planted]:
         "allow_pickle": True,
         "isolate": _limits(fault),
     }
-    yield Planted(subject, _environment(fault, place), has_struck=_written(fault, place))
+    yield PlantedSoftware(
+        subject, _environment(fault, site), has_struck=_written(fault, site)
+    )
 
 
 @functools.cache
@@ -123,47 +125,51 @@ def _copy_program(folder: Path) -> None:
 
 
 @contextlib.contextmanager
-def command(fault: Fault, place: Place) -> Iterator[Planted]:
-    _copy_program(place.folder)
+def command(fault: Fault, site: Site) -> Iterator[PlantedSoftware]:
+    _copy_program(site.folder)
     argv = ["/bin/sh", "decide.sh", "{sex}", "{age}", "{owns}"]
     subject = {"command": argv, "workers": 2, "timeout": fault.timeout}
-    yield Planted(subject, _environment(fault, place), has_struck=_written(fault, place))
+    yield PlantedSoftware(
+        subject, _environment(fault, site), has_struck=_written(fault, site)
+    )
 
 
 @contextlib.contextmanager
-def stream(fault: Fault, place: Place) -> Iterator[Planted]:
-    _copy_program(place.folder)
+def stream(fault: Fault, site: Site) -> Iterator[PlantedSoftware]:
+    _copy_program(site.folder)
     subject = {
         "stream": [sys.executable, "-S", "-E", "program.py"],
         "workers": 2,
         "timeout": fault.timeout,
         "restarts": 1,
     }
-    yield Planted(subject, _environment(fault, place), has_struck=_written(fault, place))
+    yield PlantedSoftware(
+        subject, _environment(fault, site), has_struck=_written(fault, site)
+    )
 
 
 @contextlib.contextmanager
-def http(fault: Fault, place: Place) -> Iterator[Planted]:
+def http(fault: Fault, site: Site) -> Iterator[PlantedSoftware]:
     options = {"timeout": fault.timeout, "retries": 2, "backoff": 0.05, "identity": "it"}
     if fault.wire == "nobody":
         with socket.create_server(("127.0.0.1", 0)) as server:
             port = server.getsockname()[1]
-        yield Planted({"http": f"http://127.0.0.1:{port}/decide", **options})
+        yield PlantedSoftware({"http": f"http://127.0.0.1:{port}/decide", **options})
         return
-    with PlantedService(fault.wire, biased=place.biased, log=place.log) as service:
-        yield Planted(
+    with PlantedService(fault.wire, biased=site.biased, log=site.log) as service:
+        yield PlantedSoftware(
             {"http": service.url, **options}, has_struck=lambda: service.requests > 0
         )
 
 
 @contextlib.contextmanager
-def onnx(fault: Fault, place: Place) -> Iterator[Planted]:
+def onnx(fault: Fault, site: Site) -> Iterator[PlantedSoftware]:
     from tests.faults.graphs import model_bytes
 
-    file = place.folder / "model.onnx"
-    file.write_bytes(model_bytes(fault.graph, biased=place.biased))
+    file = site.folder / "model.onnx"
+    file.write_bytes(model_bytes(fault.graph, biased=site.biased))
     _damage(file, fault.file)
-    yield Planted({"onnx": file.name, "isolate": _limits(fault)})
+    yield PlantedSoftware({"onnx": file.name, "isolate": _limits(fault)})
 
 
 def _rows(*, biased: bool) -> tuple[Any, Any]:
@@ -178,25 +184,25 @@ def _rows(*, biased: bool) -> tuple[Any, Any]:
 
 
 @contextlib.contextmanager
-def xgboost(fault: Fault, place: Place) -> Iterator[Planted]:
+def xgboost(fault: Fault, site: Site) -> Iterator[PlantedSoftware]:
     import xgboost as library
 
-    file = place.folder / "model.ubj"
+    file = site.folder / "model.ubj"
     model = library.XGBClassifier(n_estimators=10, n_jobs=1, enable_categorical=True)
-    model.fit(*_rows(biased=place.biased)).save_model(file)
+    model.fit(*_rows(biased=site.biased)).save_model(file)
     _damage(file, fault.file)
-    yield Planted({"xgboost": file.name}, labels=(1, 0))
+    yield PlantedSoftware({"xgboost": file.name}, labels=(1, 0))
 
 
 @contextlib.contextmanager
-def lightgbm(fault: Fault, place: Place) -> Iterator[Planted]:
+def lightgbm(fault: Fault, site: Site) -> Iterator[PlantedSoftware]:
     import lightgbm as library
 
-    file = place.folder / "model.txt"
+    file = site.folder / "model.txt"
     model = library.LGBMClassifier(n_estimators=20, verbose=-1, n_jobs=1)
-    model.fit(*_rows(biased=place.biased)).booster_.save_model(file)
+    model.fit(*_rows(biased=site.biased)).booster_.save_model(file)
     _damage(file, fault.file)
-    yield Planted({"lightgbm": file.name}, labels=(1, 0))
+    yield PlantedSoftware({"lightgbm": file.name}, labels=(1, 0))
 
 
 def _damage(file: Path, how: str) -> None:
@@ -221,7 +227,7 @@ def every_person(ages: range = AGES) -> list[dict[str, Any]]:
     return people
 
 
-PLANTERS: dict[str, Callable[[Fault, Place], Any]] = {
+PLANTERS: dict[str, Callable[[Fault, Site], Any]] = {
     "function": function,
     "isolated": isolated,
     "estimator": estimator,

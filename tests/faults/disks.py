@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tests.faults.adapters import PLANTERS, Place
+from tests.faults.adapters import PLANTERS, Site
 from tests.faults.catalogue import NO_FAULT
 from tests.faults.matrix import conduct, write_configuration, write_people
 from tests.faults.process import Observed, Started
@@ -237,7 +237,7 @@ def tried(cell: tuple[DiskFault, bool]) -> DiskOutcome:
     fault, biased = cell
     with tempfile.TemporaryDirectory(prefix="evenhand-disk-") as name:
         folder = Path(name)
-        with PLANTERS["stream"](NO_FAULT, Place(folder, biased)) as planted:
+        with PLANTERS["stream"](NO_FAULT, Site(folder, biased)) as planted:
             write_people(folder, AGES)
             try:
                 with fault.files(folder) as files:

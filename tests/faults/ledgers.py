@@ -9,7 +9,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.faults.adapters import PLANTERS, Place
+from tests.faults.adapters import PLANTERS, Site
 from tests.faults.catalogue import NO_FAULT
 from tests.faults.matrix import conduct, write_configuration, write_people
 from tests.faults.process import Observed, run
@@ -50,7 +50,7 @@ def resumed(*, long: bool) -> list[DamageOutcome]:
     """Let the command line resume from damaged ledgers, and return what came of it."""
     with tempfile.TemporaryDirectory(prefix="evenhand-ledger-") as name:
         folder = Path(name)
-        with PLANTERS["stream"](NO_FAULT, Place(folder, biased=True)) as planted:
+        with PLANTERS["stream"](NO_FAULT, Site(folder, biased=True)) as planted:
             write_people(folder, AGES)
             write_configuration(
                 folder,

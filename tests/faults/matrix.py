@@ -13,14 +13,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tests.faults.adapters import AGES, LIBRARIES, PLANTERS, Place, every_person
+from tests.faults.adapters import AGES, LIBRARIES, PLANTERS, Site, every_person
 from tests.faults.catalogue import FAULTS, NO_FAULT
 from tests.faults.process import OUT_OF_TIME, Observed, run
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tests.faults.adapters import Planted
+    from tests.faults.adapters import PlantedSoftware
     from tests.faults.fault import Expected, Fault
 
 VERBS = {
@@ -155,7 +155,7 @@ def write_configuration(folder: Path, subject: dict[str, Any]) -> None:
     (folder / "evenhand.toml").write_text(text, encoding="utf-8")
 
 
-def configured(planted: Planted, folder: Path, *, labels: bool = True) -> None:
+def configured(planted: PlantedSoftware, folder: Path, *, labels: bool = True) -> None:
     """Write the configuration of a cell, and the people that it is about."""
     favourable, other = planted.labels
     subject = {**planted.subject, "positive": favourable}
@@ -166,12 +166,12 @@ def configured(planted: Planted, folder: Path, *, labels: bool = True) -> None:
 
 
 @contextlib.contextmanager
-def prepared(adapter: str, fault: Fault) -> Iterator[tuple[Path, Planted]]:
+def prepared(adapter: str, fault: Fault) -> Iterator[tuple[Path, PlantedSoftware]]:
     """Yield a folder with software and its configuration, and what was planted there."""
     with tempfile.TemporaryDirectory(prefix="evenhand-fault-") as name:
         folder = Path(name)
-        place = Place(folder, fault.biased)
-        with PLANTERS[adapter](fault, place) as planted:
+        site = Site(folder, fault.biased)
+        with PLANTERS[adapter](fault, site) as planted:
             configured(planted, folder, labels=fault.labels)
             yield folder, planted
 

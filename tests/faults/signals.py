@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tests.faults.adapters import PLANTERS, Place, Planted
+from tests.faults.adapters import PLANTERS, Site, PlantedSoftware
 from tests.faults.catalogue import NO_FAULT
 from tests.faults.matrix import VERBS, conduct, write_configuration, write_people
 from tests.faults.process import Observed, Started
@@ -105,12 +105,12 @@ def _housed(runner: Runner) -> Iterator[tuple[Path, dict[str, str]]]:
     """Yield a folder with slow software and a ledger, and the environment to run it in."""
     with tempfile.TemporaryDirectory(prefix="evenhand-signal-") as name:
         folder = Path(name)
-        place = Place(folder, biased=True)
+        site = Site(folder, biased=True)
         with contextlib.ExitStack() as stack:
             if runner.adapter == "http":
-                planted = _service(stack, place)
+                planted = _service(stack, site)
             else:
-                planted = stack.enter_context(PLANTERS[runner.adapter](NO_FAULT, place))
+                planted = stack.enter_context(PLANTERS[runner.adapter](NO_FAULT, site))
             favourable, other = planted.labels
             write_configuration(
                 folder,
@@ -126,12 +126,12 @@ def _housed(runner: Runner) -> Iterator[tuple[Path, dict[str, str]]]:
             yield folder, {**planted.environment, "FAULT_PAUSE": str(PAUSE)}
 
 
-def _service(stack: contextlib.ExitStack, place: Place) -> Planted:
+def _service(stack: contextlib.ExitStack, site: Site) -> PlantedSoftware:
     """Start a service that outlives the runs that ask it."""
-    service = PlantedService(biased=True, log=place.log)
+    service = PlantedService(biased=True, log=site.log)
     service.pause = PAUSE
     stack.enter_context(service)
-    return Planted({"http": service.url, "batch": 4, "concurrency": 2})
+    return PlantedSoftware({"http": service.url, "batch": 4, "concurrency": 2})
 
 
 class Undisturbed:
@@ -185,7 +185,12 @@ def lived(life: Life) -> LifeOutcome:
             observed, struck = _killed(started, number, moment)
             kills += struck
             codes.append(observed.code)
-            allowed = {CODES[number], reference.code} if struck else {reference.code}
+            allowed = {reference.code}
+            if struck:
+                allowed.add(CODES[number])
+            if not moment.executed():
+                # Python itself had not started yet, and dies of a signal as programs do.
+                allowed.add(-number)
             for complaint in _faults_of(observed, allowed):
                 complaints.append(f"{number.name}: {complaint}")
         (folder / "result.json").unlink(missing_ok=True)
@@ -210,10 +215,13 @@ class _Moment:
         self._executions = math.inf if anywhere else clock.randrange(left)
         self._seconds = clock.uniform(0.0, 3.0) if anywhere else math.inf
 
+    def executed(self) -> int:
+        """Return how many inputs were executed since the start."""
+        return executions(self._folder).total() - self._before
+
     def is_due(self, started: Started) -> bool:
         """Return whether it has come."""
-        done = executions(self._folder).total() - self._before
-        return done > self._executions or started.seconds > self._seconds
+        return self.executed() > self._executions or started.seconds > self._seconds
 
 
 def _killed(

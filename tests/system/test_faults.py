@@ -63,7 +63,7 @@ def test_a_killed_run_is_resumed() -> None:
     assert outcome.kills == 1
 
 
-def test_a_result_that_cannot_be_written_is_said() -> None:
+def test_a_result_that_cannot_be_written_is_named() -> None:
     fault = next(fault for fault in disks.DISKS if fault.name == "/dev/full")
     outcome = disks.tried((fault, False))
     assert not outcome.complaints
