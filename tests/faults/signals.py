@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tests.faults.adapters import PLANTERS, Site, PlantedSoftware
+from tests.faults.adapters import PLANTERS, PlantedSoftware, Site
 from tests.faults.catalogue import NO_FAULT
 from tests.faults.matrix import VERBS, conduct, write_configuration, write_people
 from tests.faults.process import Observed, Started
