@@ -371,6 +371,47 @@ OWN = (
         ),
         run=Deferred("evenhand.explore.session:explore"),
     ),
+    Command(
+        "ledger",
+        help="check, repair or compact the file that keeps executed tests",
+        example="evenhand ledger check loan.ledger",
+        purpose="Look closer",
+        options=Options.of(
+            Option(
+                "action",
+                TEXT,
+                "check that every answer is as it was written, repair a damaged file, or compact"
+                " one",
+                choices=("check", "repair", "compact"),
+                metavar="ACTION",
+                positional=True,
+                required=True,
+            ),
+            Option(
+                "file",
+                FILE,
+                "the file that `ledger` names under [subject]",
+                metavar="FILE",
+                positional=True,
+                required=True,
+            ),
+            Option(
+                "output",
+                TEXT,
+                "with repair, write the sound ledger here (default: in place, and the damaged file"
+                " is kept as FILE.damaged-1)",
+                metavar="FILE",
+                short="-o",
+            ),
+            Option(
+                "adopt",
+                FLAG,
+                "with repair, trust the rows of an older ledger, which has no checksums",
+                default=False,
+            ),
+        ),
+        run=Deferred("evenhand.subject.ledger.command:run"),
+    ),
 )
 """The commands that are no verbs."""
 

@@ -81,7 +81,7 @@ class DataError(UsageError):
 
 
 class LedgerError(UsageError):
-    """A ledger that cannot be opened, or that belongs to another space or subject."""
+    """A ledger that cannot be opened, is damaged, or belongs to another space or subject."""
 
 
 class MissingExtra(UsageError, ImportError):

@@ -7,7 +7,7 @@ from itertools import filterfalse
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from evenhand.subject.adapters.base import Reply
     from evenhand.subject.ledger import Ledger
@@ -84,10 +84,16 @@ class Memo:
         if self.on and has_room:
             self.answers.update(fresh)
 
-    def recall(self, keys: Sequence[bytes], ledger: Ledger | None) -> Recalled:
+    def recall(
+        self,
+        keys: Sequence[bytes],
+        ledger: Ledger | None,
+        check: Callable[[Mapping[bytes, Reply]], object] | None = None,
+    ) -> Recalled:
         """Return what memory and ledger know of some keys.
 
-        What neither knows is to be asked, each key once.
+        What neither knows is to be asked, each key once. `check` refuses what the ledger has and
+        the software could not have answered.
 
         >>> memo = Memo(wanted=True, expensive=False)
         >>> recalled = memo.recall([b"a", b"b", b"a"], None)
@@ -103,6 +109,8 @@ class Memo:
         fresh: dict[bytes, Reply] = {}
         if unknown and ledger is not None:
             fresh.update(ledger.known(unknown))
+            if check is not None and fresh:
+                check(fresh)
             self.add(fresh)
             unknown = list(filterfalse(fresh.__contains__, unknown))
         return Recalled(self, keys, unknown, fresh)

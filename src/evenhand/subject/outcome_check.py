@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -39,6 +39,17 @@ class Answers:
         # classifier picks from its classes, so its answers need no search for missing values.
         positive = None if meaning.scores else next(iter(meaning.values), None)
         return cls(meaning.about, meaning.labels, positive, bool(meaning.known))
+
+    @classmethod
+    def recalled(cls, meaning: Meaning) -> Answers:
+        """Return the answers that a ledger may have kept.
+
+        A classifier picks from its classes, but nobody has picked what stands in a file.
+        """
+        labels = meaning.labels
+        if labels is None and not meaning.scores:
+            labels = meaning.known or None
+        return replace(cls.of(meaning), labels=labels, closed=False)
 
     def check(self, outcomes: NDArray[Any], expected: int) -> NDArray[Any]:
         """Return outcomes as they are to be counted, or raise BadOutcome."""

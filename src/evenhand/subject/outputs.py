@@ -15,7 +15,7 @@ from evenhand.space.feature import plain
 from evenhand.subject.outcome_meaning import Meaning
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from numpy.typing import NDArray
 
@@ -290,6 +290,40 @@ class Records:
         for name, answers in self.outputs.items():
             columns[name] = answers.check(outcomes[name], expected)
         return joined(columns)
+
+
+def answers_of(
+    meanings: Mapping[str, Meaning], made: Callable[[Meaning], Answers]
+) -> Answers | Records:
+    """Return the answers that software may give, by name where it has several outputs."""
+    answers = {name: made(meaning) for name, meaning in meanings.items()}
+    return answers[""] if "" in answers else Records(answers)
+
+
+@dataclass(frozen=True, slots=True)
+class RecalledCheck:
+    """Refuses recalled replies that the software could not have given.
+
+    >>> from evenhand.subject.outcome_check import Answers
+    >>> RecalledCheck(Answers("loan", labels=("yes", "no")))({b"key": "maybe"})
+    Traceback (most recent call last):
+    evenhand.runtime.errors.BadOutcome: loan answered 'maybe', which is not an outcome; ...
+    """
+
+    answers: Answers | Records
+    names: tuple[str, ...] = ()
+
+    def __call__(self, known: Mapping[bytes, Reply]) -> None:
+        """Raise the error that fresh answers of this kind would raise."""
+        replies = list(known.values())
+        for reply in replies:
+            width = len(reply) if isinstance(reply, tuple) else 0
+            if width != len(self.names):
+                raise BadOutcome(
+                    f"the ledger has {clip(repr(reply))} as an answer, which is not one outcome for"
+                    f" each of {_quoted(self.names) or 'its inputs'}"
+                )
+        self.answers.check(packed(replies, self.names), len(replies))
 
 
 class Recent:

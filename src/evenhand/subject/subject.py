@@ -16,11 +16,13 @@ from evenhand.space.space import Space
 from evenhand.subject.adapters.resolve import adapt, as_printed, in_own_form
 from evenhand.subject.answers_seen import AnswersSeen
 from evenhand.subject.constructors import SubjectConstructors
+from evenhand.subject.ledger.sharing import Sharing
 from evenhand.subject.memo import AGAIN, Memo
 from evenhand.subject.outcome_check import Answers
 from evenhand.subject.outputs import (
+    RecalledCheck,
     Recent,
-    Records,
+    answers_of,
     checked_outputs,
     full_identity,
     meanings_of,
@@ -156,10 +158,9 @@ class Subject(SubjectConstructors):
         self.executed = 0
         self.answered: dict[str, str] = {}
         self.seen = {name: AnswersSeen() for name in self.meanings}
-        answers = {}
-        for name, meaning in self.meanings.items():
-            answers[name] = Answers.of(meaning)
-        self._answers = Records(answers) if self.outputs else answers[""]
+        self._answers = answers_of(self.meanings, Answers.of)
+        recalled = answers_of(self.meanings, Answers.recalled)
+        self._recalled = RecalledCheck(recalled, self.outputs)
         self._memo = Memo(wanted=memo, expensive=adapter.expensive)
         self._recent = Recent() if len(self.outputs) > 1 else None
         self._ledger: Ledger | None = None
@@ -169,6 +170,9 @@ class Subject(SubjectConstructors):
             self._ledger = Ledger(
                 ledger, space=space.encoding, subject=full_identity(adapter)
             )
+        self._sharing = Sharing.of(
+            adapter, self._ledger, most=ROWS_AT_ONCE, check=self._recalled
+        )
 
     def decide(self, inputs: Any) -> Outcomes:
         """Return one outcome per input.
@@ -299,16 +303,18 @@ class Subject(SubjectConstructors):
 
         Every answer is written down as it comes, under its key.
         """
-        recalled = self._memo.recall(keys, self._ledger)
+        recalled = self._memo.recall(keys, self._ledger, self._recalled)
         if recalled.unknown:
             # From the last key to the first, so that the first row of equal inputs stays.
             backwards = range(len(keys) - 1, -1, -1)
             first_row = dict(zip(reversed(keys), backwards, strict=True))
-            rows = np.array([first_row[key] for key in recalled.unknown], dtype=np.intp)
-            for start in range(0, len(rows), ROWS_AT_ONCE):
-                batch = slice(start, start + ROWS_AT_ONCE)
-                for answers in self._ask_new(points[rows[batch]], recalled.unknown[batch]):
-                    recalled.add(answers)
+
+            def ask(batch: list[bytes]) -> Iterator[dict[bytes, Reply]]:
+                rows = np.array([first_row[key] for key in batch], dtype=np.intp)
+                return self._ask_new(points[rows], batch)
+
+            for answers in self._sharing.answers(recalled.unknown, ask):
+                recalled.add(answers)
         return packed(recalled.answers, self.outputs)
 
     def _ask_new(self, points: Points, keys: list[bytes]) -> Iterator[dict[bytes, Reply]]:

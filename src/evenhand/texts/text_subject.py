@@ -25,20 +25,22 @@ from evenhand.subject.adapters.estimator import EstimatorAdapter
 from evenhand.subject.adapters.function import FunctionAdapter
 from evenhand.subject.adapters.resolve import adapt
 from evenhand.subject.answers_seen import AnswersSeen
+from evenhand.subject.ledger.sharing import Sharing
 from evenhand.subject.memo import AGAIN, Memo
 from evenhand.subject.options import OUTPUT, SHARED, THRESHOLD
 from evenhand.subject.outcome_check import Answers
 from evenhand.subject.outcome_meaning import Meaning
+from evenhand.subject.outputs import RecalledCheck
 from evenhand.subject.view import View
 from evenhand.texts.matching import texts_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from os import PathLike
 
     from numpy.typing import NDArray
 
-    from evenhand.subject.adapters.base import Output
+    from evenhand.subject.adapters.base import Output, Reply
     from evenhand.subject.ledger import Ledger
     from evenhand.subject.outcome_meaning import Differs
     from evenhand.subject.subject import Subject
@@ -129,6 +131,10 @@ class TextSubject:
             from evenhand.subject.ledger import Ledger
 
             self._ledger = Ledger(ledger, space="texts", subject=self.adapter.identity)
+        self._recalled = RecalledCheck(Answers.recalled(meaning))
+        self._sharing = Sharing.of(
+            self.adapter, self._ledger, most=self.batch, check=self._recalled
+        )
 
     @classmethod
     def of(cls, kind: str, value: Any, /, **options: Any) -> TextSubject:
@@ -265,13 +271,15 @@ class TextSubject:
             keys.append(mark + hashlib.sha256(encoded).digest())
         asked = dict(zip(keys, texts, strict=True))
 
-        recalled = self._memo.recall(keys, self._ledger)
-        for at in range(0, len(recalled.unknown), self.batch):
-            part = recalled.unknown[at : at + self.batch]
-            answers = self._ask([asked[key] for key in part]).tolist()
+        def ask(batch: list[bytes]) -> Iterator[dict[bytes, Reply]]:
+            answers = self._ask([asked[key] for key in batch]).tolist()
             if self._ledger is not None:
-                self._ledger.record(part, answers)
-            recalled.add(dict(zip(part, answers, strict=True)))
+                self._ledger.record(batch, answers)
+            yield dict(zip(batch, answers, strict=True))
+
+        recalled = self._memo.recall(keys, self._ledger, self._recalled)
+        for answers in self._sharing.answers(recalled.unknown, ask):
+            recalled.add(answers)
         return as_outcomes(recalled.answers)
 
     def _ask(self, texts: list[str]) -> Outcomes:

@@ -1,0 +1,184 @@
+"""The SQLite file of a ledger: its tables, how it is opened, and what its errors mean."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shlex
+import sqlite3
+import time
+from typing import TYPE_CHECKING
+
+from evenhand.runtime import number_text
+from evenhand.runtime.errors import LedgerError, clip
+from evenhand.subject.ledger.checksum import FORMAT, Checksum
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
+
+ASKED_AT_ONCE = 900
+"""SQLite before 3.32 allows 999 variables in one statement."""
+TABLES = (
+    "CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
+    # The head once more, on a page of its own: without it no row could be verified.
+    "CREATE TABLE spare (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
+    # No type on `outcome`: SQLite then keeps 1, 1.0 and '1' apart.
+    "CREATE TABLE test (key BLOB PRIMARY KEY, outcome NOT NULL, checksum BLOB NOT NULL)"
+    " WITHOUT ROWID",
+    "CREATE TABLE claimant (id INTEGER PRIMARY KEY, host TEXT NOT NULL, pid INTEGER NOT NULL,"
+    " began TEXT NOT NULL, beat INTEGER NOT NULL)",
+    "CREATE TABLE claim (key BLOB PRIMARY KEY, claimant INTEGER NOT NULL) WITHOUT ROWID",
+)
+
+
+FAILURES = (sqlite3.Error, UnicodeDecodeError, MemoryError)
+"""What SQLite raises; the last two where a damaged file lets it name or fetch nonsense."""
+
+
+def connected(file: Path, timeout: float) -> sqlite3.Connection:
+    """Return a connection to a file in which several processes may write."""
+    connection = sqlite3.connect(
+        file, timeout=timeout, isolation_level=None, check_same_thread=False
+    )
+    try:
+        # SQLite does not wait here while another process changes the mode, so we do.
+        _patiently(
+            lambda: connection.execute("PRAGMA journal_mode = WAL").fetchone(), timeout
+        )
+        connection.execute("PRAGMA synchronous = NORMAL")
+        prepare(connection)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def prepare(connection: sqlite3.Connection) -> None:
+    """Let a connection find damage rather than follow it."""
+    connection.execute("PRAGMA cell_size_check = ON")
+    connection.text_factory = readable
+
+
+def readable(text: bytes) -> str:
+    """Return a text of the file; bytes that are no text stay to be seen, and fit no checksum."""
+    return text.decode("utf-8", "surrogateescape")
+
+
+def _patiently(act: Callable[[], object], timeout: float) -> None:
+    """Do something again and again, as long as another process has locked the file."""
+    deadline = time.monotonic() + timeout
+    while True:
+        try:
+            act()
+        except sqlite3.OperationalError as error:
+            if code_of(error) != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
+                raise
+            time.sleep(0.02)
+        else:
+            return
+
+
+@contextlib.contextmanager
+def transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    """Write all of what follows, or nothing."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        with contextlib.suppress(sqlite3.Error):
+            connection.execute("ROLLBACK")
+        raise
+
+
+def create(connection: sqlite3.Connection, space: str, subject: str) -> None:
+    """Write the tables and the head of a new ledger."""
+    for statement in TABLES:
+        connection.execute(statement)
+    head = {
+        "format": str(FORMAT),
+        "space": space,
+        "subject": subject,
+        "checksum": Checksum(space, subject).head,
+    }
+    rest = {"openings": "0", "evenhand": _version()}
+    connection.executemany("INSERT INTO meta VALUES (?, ?)", (head | rest).items())
+    connection.executemany("INSERT INTO spare VALUES (?, ?)", head.items())
+
+
+def marks(values: Sequence[object]) -> str:
+    """Return a question mark for each value, as SQL wants them.
+
+    >>> marks([b"a", b"b"])
+    '?,?'
+    """
+    return ",".join("?" * len(values))
+
+
+def code_of(error: Exception) -> int:
+    """Return the kind of an error of SQLite."""
+    # The low byte is the kind of error; the others tell cases of it apart.
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF
+
+
+def repairing(path: Path) -> str:
+    """Return what a person types to repair a ledger."""
+    return f"evenhand ledger repair {shlex.quote(os.fspath(path))}"
+
+
+def damaged(path: Path, what: str) -> LedgerError:
+    """Return the error for a file that is not as it was written."""
+    return LedgerError(
+        f"the ledger '{path}' is damaged: {what}; run '{repairing(path)}' to keep the rows that are"
+        " sound"
+    )
+
+
+def damaged_rows(path: Path, count: int, seen: int) -> LedgerError:
+    """Return the error for rows that do not fit their checksums."""
+    number = number_text.count(count)
+    rows = number_text.count(seen)
+    return damaged(path, f"{number} of {rows} rows read so far do not match their checksum")
+
+
+def refusal(path: Path, error: Exception, timeout: float) -> LedgerError:
+    """Return the error for what SQLite says of a file."""
+    code = code_of(error)
+    if not isinstance(error, sqlite3.Error):
+        return damaged(path, "SQLite cannot read it")
+    if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_ERROR, sqlite3.SQLITE_MISMATCH):
+        return damaged(path, f"SQLite says '{clip(str(error))}'")
+    no_permission = (
+        "cannot be written: check the permissions of the file and of its folder, or name another"
+        " file"
+    )
+    reasons = {
+        sqlite3.SQLITE_NOTADB: (
+            "is not an SQLite file, so not a ledger: name another file, or run"
+            f" '{repairing(path)}' if it was one"
+        ),
+        sqlite3.SQLITE_FULL: (
+            "cannot be written because the disk is full: make room, then run again to resume"
+        ),
+        sqlite3.SQLITE_BUSY: (
+            f"was locked by another process for {timeout:g} s: wait for it to end, or name"
+            " another file"
+        ),
+        sqlite3.SQLITE_READONLY: no_permission,
+        sqlite3.SQLITE_CANTOPEN: no_permission,
+        sqlite3.SQLITE_PERM: no_permission,
+    }
+    anything_else = (
+        f"cannot be used ({clip(str(error))}): check the disk, or name another file"
+    )
+    return LedgerError(f"the ledger '{path}' {reasons.get(code, anything_else)}")
+
+
+def _version() -> str:
+    from importlib import metadata
+
+    try:
+        return metadata.version("evenhand")
+    except metadata.PackageNotFoundError:
+        return "unknown"

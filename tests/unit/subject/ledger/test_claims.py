@@ -1,0 +1,288 @@
+"""Claims on real processes: what one runs no other runs, and what a dead one claimed is free."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from evenhand.runtime.errors import SubjectCrashed
+from evenhand.space.feature import category, integer
+from evenhand.space.space import Space
+from evenhand.subject.subject import Subject
+from evenhand.texts.text_subject import TextSubject
+from tests.support.paths import ROOT
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="runs shell scripts")
+
+SPACE = Space([category("sex", ["F", "M"]), integer("age", 0, 199)], ["sex"])
+
+RUN = """
+import json, sys
+import numpy as np
+from evenhand.space.feature import category, integer
+from evenhand.space.space import Space
+from evenhand.subject.memo import Occasions
+from evenhand.subject.subject import Subject
+program, ledger, order, count = sys.argv[1:5]
+space = Space([category("sex", ["F", "M"]), integer("age", 0, 199)], ["sex"])
+points = np.array([[age % 2, age] for age in range(int(count))], dtype=float)
+if order == "backwards":
+    points = points[::-1]
+command = [program, "{age}", "{sex}"]
+with Subject.command(command, space, ledger=ledger, workers=2, identity="loan") as subject:
+    if order == "occasions":
+        subject.occasions = Occasions()
+    print("ready", flush=True)
+    sys.stdin.readline()
+    outcomes = subject.decide(points).tolist()
+    print(json.dumps([subject.executed, sorted(zip(points[:, 1].tolist(), outcomes))]))
+"""
+
+
+def program(folder: Path, pause: float = 0.02) -> tuple[str, Path]:
+    """Write a program that notes each input that it runs on."""
+    log = folder / "runs.log"
+    path = folder / "loan"
+    path.write_text(
+        f'#!/bin/sh\necho "$1 $2" >> {log}\nsleep {pause}\n'
+        'if [ "$1" -gt 50 ]; then echo approve; else echo deny; fi\n'
+    )
+    path.chmod(0o755)
+    return str(path), log
+
+
+def started(
+    path: str, ledger: Path, order: str = "forwards", count: int = 150
+) -> subprocess.Popen[str]:
+    """Start a process that opens the ledger, and asks once it is told to go."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", RUN, path, str(ledger), order, str(count)],
+        env=os.environ | {"PYTHONPATH": os.environ.get("PYTHONPATH", str(ROOT / "src"))},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
+    return process
+
+
+def go(process: subprocess.Popen[str]) -> None:
+    assert process.stdin is not None
+    process.stdin.write("go\n")
+    process.stdin.flush()
+
+
+def finished(process: subprocess.Popen[str]) -> Any:
+    import json
+
+    output, trouble = process.communicate(timeout=120)
+    assert (process.returncode, trouble) == (0, "")
+    return json.loads(output)
+
+
+def people(count: int) -> np.ndarray:
+    return np.array([[age % 2, age] for age in range(count)], dtype=float)
+
+
+@pytest.mark.parametrize("order", ["forwards", "backwards", "occasions"])
+def test_three_processes_run_every_input_once(tmp_path, order):
+    path, log = program(tmp_path)
+    orders = ["forwards", order, order] if order != "occasions" else [order] * 3
+    processes = [started(path, tmp_path / "a.db", one) for one in orders]
+    for process in processes:
+        go(process)
+    found = [finished(process) for process in processes]
+    runs = log.read_text().splitlines()
+    assert len(runs) == len(set(runs)) == 150
+    assert sum(executed for executed, _ in found) == 150
+    assert found[0][1] == found[1][1] == found[2][1]
+    with sqlite3.connect(tmp_path / "a.db") as connection:
+        assert connection.execute("SELECT count(*) FROM claim").fetchone() == (0,)
+    connection.close()
+
+
+def test_what_a_killed_process_had_claimed_is_run_by_the_next_at_once(tmp_path):
+    path, log = program(tmp_path, pause=0.2)
+    killed = started(path, tmp_path / "a.db")
+    go(killed)
+    while not log.exists():
+        time.sleep(0.01)
+    killed.send_signal(signal.SIGKILL)
+    killed.communicate(timeout=60)
+    with sqlite3.connect(tmp_path / "a.db") as connection:
+        (claims,) = connection.execute("SELECT count(*) FROM claim").fetchone()
+    connection.close()
+    assert claims, "the kill must come while inputs are claimed"
+    quick, _ = program(tmp_path, pause=0)
+    command = [quick, "{age}", "{sex}"]
+    with Subject.command(
+        command, SPACE, ledger=tmp_path / "a.db", identity="loan"
+    ) as subject:
+        waits: list[float] = []
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("evenhand.subject.ledger.sharing.time.sleep", waits.append)
+            assert len(subject.decide(people(150))) == 150
+    assert waits == []
+
+
+def test_a_claimant_elsewhere_is_waited_for_until_its_lease_is_over(tmp_path, monkeypatch):
+    from evenhand.subject.ledger import claims
+
+    path, _ = program(tmp_path, pause=0)
+    with Subject.command(
+        [path, "{age}", "{sex}"], SPACE, ledger=tmp_path / "a.db"
+    ) as subject:
+        keys = subject._keys(people(3))
+        assert subject._ledger is not None
+        with sqlite3.connect(tmp_path / "a.db") as connection:
+            connection.execute("INSERT INTO claimant VALUES (7, 'elsewhere', 1, '1', 1)")
+            connection.executemany(
+                "INSERT INTO claim VALUES (?, 7)", [(key,) for key in keys]
+            )
+        connection.close()
+        with claims.Claims(subject._ledger) as mine:
+            assert mine.take(keys, 9).others == keys
+            monkeypatch.setattr(claims, "LEASE", -1.0)
+            assert mine.take(keys, 9).mine == keys
+        assert subject.decide(people(3)).tolist() == ["deny"] * 3
+
+
+def test_answers_are_signs_of_life(tmp_path, monkeypatch):
+    from evenhand.subject.ledger import claims
+    from evenhand.subject.ledger.ledger import Ledger
+
+    def beats(path):
+        with sqlite3.connect(path) as connection:
+            found = connection.execute("SELECT beat FROM claimant").fetchall()
+        connection.close()
+        return found
+
+    path = tmp_path / "a.db"
+    with (
+        Ledger(path, space="s", subject="m") as ledger,
+        claims.Claims(ledger) as mine,
+    ):
+        mine.take([b"a", b"b"], 2)
+        mine.beat()
+        assert beats(path) == [(1,)], "there was a sign a moment ago"
+        monkeypatch.setattr(claims, "LEASE", 0.0)
+        mine.beat()
+        assert beats(path) == [(2,)]
+
+
+def test_a_process_that_fails_leaves_its_inputs_to_others(tmp_path):
+    path = tmp_path / "loan"
+    path.write_text('#!/bin/sh\nif [ "$1" = 7 ]; then exit 3; fi\necho deny\n')
+    path.chmod(0o755)
+    command = [str(path), "{age}", "{sex}"]
+    with Subject.command(command, SPACE, ledger=tmp_path / "a.db") as subject:
+        for _ in range(2):
+            with pytest.raises(SubjectCrashed, match="loan"):
+                subject.decide(people(20))
+        with sqlite3.connect(tmp_path / "a.db") as connection:
+            assert connection.execute("SELECT count(*) FROM claim").fetchone() == (0,)
+            assert connection.execute("SELECT count(*) FROM claimant").fetchone() == (0,)
+        connection.close()
+
+
+def test_an_interrupt_ends_the_wait_for_others(tmp_path):
+    path, log = program(tmp_path, pause=5)
+    slow = started(path, tmp_path / "a.db", count=20)
+    go(slow)
+    while not log.exists():
+        time.sleep(0.01)
+    # The first has claimed all 20 inputs, so that this one has nothing to run.
+    waiting = started(path, tmp_path / "a.db", count=20)
+    go(waiting)
+    time.sleep(0.5)
+    waiting.send_signal(signal.SIGINT)
+    _, trouble = waiting.communicate(timeout=30)
+    assert "in _claimed" in trouble
+    assert "KeyboardInterrupt" in trouble
+    slow.kill()
+    slow.communicate(timeout=30)
+    assert len(log.read_text().splitlines()) == 2
+
+
+def test_threads_of_one_subject_share_the_work(tmp_path):
+    path, log = program(tmp_path)
+    command = [path, "{age}", "{sex}"]
+    with (
+        Subject.command(command, SPACE, ledger=tmp_path / "a.db", memo=False) as subject,
+        ThreadPoolExecutor(3) as pool,
+    ):
+        found = list(pool.map(lambda _: subject.decide(people(40)).tolist(), range(3)))
+    runs = log.read_text().splitlines()
+    assert len(runs) == len(set(runs)) == 40
+    assert found[0] == found[1] == found[2]
+
+
+def test_cheap_software_in_this_process_claims_nothing(tmp_path):
+    subject = Subject(
+        lambda frame: frame["age"] > 40, SPACE, ledger=tmp_path / "a.db", identity="cheap"
+    )
+    with subject:
+        statements: list[str] = []
+        assert subject._ledger is not None
+        assert subject._ledger._connection is not None
+        subject._ledger._connection.set_trace_callback(statements.append)
+        subject.decide(people(100))
+        subject.decide(people(200))
+    assert statements
+    assert not any("claim" in statement for statement in statements)
+
+
+def test_slow_software_in_this_process_claims_once_that_is_known(tmp_path):
+    def slow(frame):
+        time.sleep(0.002 * len(frame))
+        return frame["age"] > 40
+
+    with Subject(slow, SPACE, ledger=tmp_path / "a.db", identity="slow") as subject:
+        subject.decide(people(10))  # a first call tells nothing
+        assert not subject._sharing.claims
+        subject.decide(people(80))
+        assert subject._sharing.claims
+        assert subject.decide(people(99)).tolist() == [age > 40 for age in range(99)]
+        assert subject.executed == 99
+
+
+def test_texts_are_claimed_as_well(tmp_path):
+    asked: list[str] = []
+    lock = threading.Lock()
+
+    def slow(texts):
+        with lock:
+            asked.extend(texts)
+        time.sleep(0.005 * len(texts))
+        return [len(text) % 2 == 0 for text in texts]
+
+    texts = ["x" * length for length in range(1, 80)]
+    options: dict[str, Any] = {
+        "ledger": tmp_path / "a.db",
+        "identity": "slow",
+        "memo": False,
+    }
+    with TextSubject(slow, **options) as one, TextSubject(slow, **options) as other:
+        for subject in (one, other):  # each learns that an answer takes long
+            subject.decide([f"first of {id(subject)}"])
+            subject.decide([f"{number} of {id(subject)}" for number in range(30)])
+        asked.clear()
+        with ThreadPoolExecutor(2) as pool:
+            found = list(pool.map(lambda s: s.decide(texts).tolist(), (one, other)))
+    assert found[0] == found[1]
+    assert sorted(asked) == sorted(texts)
