@@ -10,11 +10,11 @@ import subprocess
 import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tests.faults.adapters import PLANTERS, Site
 from tests.faults.catalogue import NO_FAULT
-from tests.faults.matrix import conduct, write_configuration, write_people
+from tests.faults.matrix import conduct, configure
 from tests.faults.process import Observed, Started
 
 if TYPE_CHECKING:
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 LIMIT = 120.0
 """Seconds that a run may take; one waits for half a minute for a ledger that is locked."""
-AGES = range(30, 50)
 SMALL = 128 << 10
 """Bytes of a disk that is soon full."""
 
@@ -238,17 +237,12 @@ def tried(cell: tuple[DiskFault, bool]) -> DiskOutcome:
     with tempfile.TemporaryDirectory(prefix="evenhand-disk-") as name:
         folder = Path(name)
         with PLANTERS["stream"](NO_FAULT, Site(folder, biased)) as planted:
-            write_people(folder, AGES)
             try:
                 with fault.files(folder) as files:
-                    subject = {
-                        **planted.subject,
-                        "positive": "approve",
-                        "labels": ["approve", "deny"],
-                    }
+                    options: dict[str, Any] = {}
                     if files.ledger is not None:
-                        subject["ledger"] = os.fspath(files.ledger)
-                    write_configuration(folder, subject)
+                        options["ledger"] = os.fspath(files.ledger)
+                    configure(folder, planted, **options)
                     observed = _run(files, folder, planted.environment)
                     complaints = _complaints(fault, biased, observed, files)
             except CannotMount as error:

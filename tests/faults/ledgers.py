@@ -11,12 +11,11 @@ from pathlib import Path
 
 from tests.faults.adapters import PLANTERS, Site
 from tests.faults.catalogue import NO_FAULT
-from tests.faults.matrix import conduct, write_configuration, write_people
+from tests.faults.matrix import conduct, configure
 from tests.faults.process import Observed, run
 from tests.support.ledger_damage import KINDS, Hurt, campaign
 
 LIMIT = 60.0
-AGES = range(30, 50)
 ARGUMENTS = ("measure", "--kind", "causal", "--json", "result.json")
 CASES = {False: 130, True: 650}
 """Damaged files whose answers are recalled, in the quick campaign and in the long one."""
@@ -51,16 +50,7 @@ def resumed(*, long: bool) -> list[DamageOutcome]:
     with tempfile.TemporaryDirectory(prefix="evenhand-ledger-") as name:
         folder = Path(name)
         with PLANTERS["stream"](NO_FAULT, Site(folder, biased=True)) as planted:
-            write_people(folder, AGES)
-            write_configuration(
-                folder,
-                {
-                    **planted.subject,
-                    "positive": "approve",
-                    "labels": ["approve", "deny"],
-                    "ledger": "answers.ledger",
-                },
-            )
+            configure(folder, planted, ledger="answers.ledger")
             reference = _measured(folder, planted.environment)
             sound = folder / "sound.ledger"
             shutil.copy(folder / "answers.ledger", sound)

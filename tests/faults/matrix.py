@@ -130,14 +130,6 @@ def available() -> tuple[str, ...]:
     return tuple(found)
 
 
-def write_people(folder: Path, ages: range) -> None:
-    """Write everybody of these ages to a file."""
-    rows = ["sex,age,owns"]
-    for person in every_person(ages):
-        rows.append("{sex},{age},{owns}".format(**person))
-    (folder / "people.csv").write_text("\n".join(rows) + "\n", encoding="utf-8")
-
-
 def _toml(value: Any) -> str:
     if isinstance(value, dict):
         entries = [f"{key} = {_toml(inner)}" for key, inner in value.items()]
@@ -146,23 +138,36 @@ def _toml(value: Any) -> str:
     return json.dumps(value)
 
 
-def write_configuration(folder: Path, subject: dict[str, Any]) -> None:
-    """Write a configuration with all checks for this software."""
+def configure(
+    folder: Path,
+    planted: PlantedSoftware,
+    ages: range = AGES,
+    *,
+    labels: bool = True,
+    **options: Any,
+) -> None:
+    """Write a configuration with all checks for software, and the people that it is about.
+
+    Parameters
+    ----------
+    folder: where to.
+    planted: the software, and its answers.
+    ages: of the people.
+    labels: whether the configuration says which answers there are.
+    options: further options of the software, such as a ledger.
+    """
+    subject = {**planted.subject, "positive": planted.labels[0], **options}
+    if labels:
+        subject["labels"] = list(planted.labels)
     lines = ["[subject]"]
     for key, value in subject.items():
         lines.append(f"{key} = {_toml(value)}")
     text = "\n".join(lines) + CHECKS
     (folder / "evenhand.toml").write_text(text, encoding="utf-8")
-
-
-def configured(planted: PlantedSoftware, folder: Path, *, labels: bool = True) -> None:
-    """Write the configuration of a cell, and the people that it is about."""
-    favourable, other = planted.labels
-    subject = {**planted.subject, "positive": favourable}
-    if labels:
-        subject["labels"] = [favourable, other]
-    write_configuration(folder, subject)
-    write_people(folder, AGES)
+    rows = ["sex,age,owns"]
+    for person in every_person(ages):
+        rows.append("{sex},{age},{owns}".format(**person))
+    (folder / "people.csv").write_text("\n".join(rows) + "\n", encoding="utf-8")
 
 
 @contextlib.contextmanager
@@ -172,7 +177,7 @@ def prepared(adapter: str, fault: Fault) -> Iterator[tuple[Path, PlantedSoftware
         folder = Path(name)
         site = Site(folder, fault.biased)
         with PLANTERS[adapter](fault, site) as planted:
-            configured(planted, folder, labels=fault.labels)
+            configure(folder, planted, labels=fault.labels)
             yield folder, planted
 
 

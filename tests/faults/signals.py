@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from tests.faults.adapters import PLANTERS, PlantedSoftware, Site
 from tests.faults.catalogue import NO_FAULT
-from tests.faults.matrix import VERBS, conduct, write_configuration, write_people
+from tests.faults.matrix import VERBS, conduct, configure
 from tests.faults.process import Observed, Started
 from tests.faults.services import PlantedService
 
@@ -111,18 +111,9 @@ def _housed(runner: Runner) -> Iterator[tuple[Path, dict[str, str]]]:
                 planted = _service(stack, site)
             else:
                 planted = stack.enter_context(PLANTERS[runner.adapter](NO_FAULT, site))
-            favourable, other = planted.labels
-            write_configuration(
-                folder,
-                {
-                    **planted.subject,
-                    "positive": favourable,
-                    "labels": [favourable, other],
-                    "ledger": "answers.ledger",
-                    "identity": "software that is killed",
-                },
+            configure(
+                folder, planted, AGES, ledger="answers.ledger", identity="what is killed"
             )
-            write_people(folder, AGES)
             yield folder, {**planted.environment, "FAULT_PAUSE": str(PAUSE)}
 
 
