@@ -90,6 +90,7 @@ bench: $(VENV)/.tested    ## the benchmarks; they print ratios and write benchma
 	$(BIN)/python benchmarks/overhead.py
 	$(BIN)/python benchmarks/transport.py
 	$(BIN)/python benchmarks/ledger.py
+	$(BIN)/python benchmarks/isolation.py
 	$(BIN)/python benchmarks/measure.py
 	$(BIN)/python benchmarks/search.py
 	$(BIN)/python benchmarks/mine.py

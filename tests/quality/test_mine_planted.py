@@ -152,7 +152,7 @@ def mined(
     part = MiningPart(mining, OutcomeWords("yes"))
     (ranked,) = rank([part], level=0.95, limits=UnitLimit(limit), top=top)
     no_cases = [()] * len(ranked.stories)
-    findings, (entry,) = write_findings([ranked], [no_cases], [None])
+    findings, (entry,) = write_findings([ranked], [no_cases], [{}])
     return Mined(findings, entry, mining)
 
 

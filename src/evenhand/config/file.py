@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import sys
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,13 +16,16 @@ from evenhand.runtime.errors import (
     ConfigError,
     DataError,
     EvenhandError,
+    SubjectCrashed,
     UsageError,
     nearest,
 )
+from evenhand.runtime.interruption import exits_reported
 from evenhand.runtime.options import FILE, FOLDER, PLACE
 from evenhand.runtime.table_file import read_frame
 from evenhand.space.space_file import read_themis, read_toml, space_from_table
 from evenhand.subject.adapters import ADAPTERS
+from evenhand.subject.adapters.isolated.recipe import Later
 from evenhand.subject.adapters.resolve import kinds_in_files
 from evenhand.subject.options import SHARED
 from evenhand.subject.subject import Subject
@@ -177,7 +180,7 @@ class Config:
         """Build the subject that the file declares."""
         kind, value, options = self.declared(SHARED)
         try:
-            software = self.resolved(kind, value)
+            software = self.resolved(kind, value, isolate=options.get("isolate"))
             return Subject.of(kind, software, self.space, **options)
         except ConfigError:
             raise
@@ -189,7 +192,7 @@ class Config:
         from evenhand.texts.text_subject import TextSubject
 
         kind, value, options = self.declared(SHARED.without("outputs"))
-        software = self.resolved(kind, value)
+        software = self.resolved(kind, value, isolate=options.get("isolate"))
         try:
             return TextSubject.of(kind, software, **options)
         except (UsageError, TypeError) as error:
@@ -256,15 +259,21 @@ class Config:
             except UsageError as error:
                 raise ConfigError(str(error)) from None
 
-    def resolved(self, kind: str, value: Any) -> Any:
-        """Return what the value of a kind stands for: a path, an imported object, or itself."""
+    def resolved(self, kind: str, value: Any, *, isolate: Any = None) -> Any:
+        """Return what the value of a kind stands for: a path, an imported object, or itself.
+
+        Where software is to run in a process of its own, its module is imported there.
+        """
         option = ADAPTERS[kind].value
         assert option is not None
         if not option.kind.fits(value):
             wanted = option.wanted or option.kind.wanted
             raise ConfigError(f"{self.file}: [subject] {kind} = {value!r} must be {wanted}")
         if option.kind is PLACE:
-            return imported(f"{self.file}: [subject] {kind}", value, self.file.parent)
+            found = partial(
+                imported, f"{self.file}: [subject] {kind}", value, self.file.parent
+            )
+            return Later(f"the {kind} {value!r}", found) if isolate else found()
         if option.kind in (FILE, FOLDER):
             return self.file.parent / value
         return value
@@ -312,7 +321,10 @@ def imported(where: str, name: str, folder: Path) -> Any:
     if home not in sys.path:
         sys.path.insert(0, home)
     try:
-        found: Any = importlib.import_module(module)
+        with exits_reported(f"{where}: {module!r}", " when it was imported"):
+            found: Any = importlib.import_module(module)
+    except SubjectCrashed:
+        raise
     except Exception as error:
         raise ConfigError(
             f"{where}: importing {module!r} raised {type(error).__name__}: {error}"

@@ -15,10 +15,12 @@ from evenhand.runtime.errors import (
     ConfigError,
     DataError,
     MissingExtra,
+    SubjectCrashed,
     UsageError,
     clip,
     nearest,
 )
+from evenhand.runtime.interruption import exits_reported
 from evenhand.runtime.table_file import read_frame
 from evenhand.space.frames.reading import check_missing, eager
 from evenhand.space.rule import Rule
@@ -251,7 +253,10 @@ def _made(key: str, name: str, folder: Path) -> Any:
                 f" {_WHAT_TO_TRAIN}"
             )
         try:
-            estimator = estimator()
+            with exits_reported(f"{where}: calling it"):
+                estimator = estimator()
+        except SubjectCrashed:
+            raise
         except Exception as error:
             raise ConfigError(
                 f"{where}: calling it raised {type(error).__name__}: {clip(str(error))}"

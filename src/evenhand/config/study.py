@@ -12,7 +12,15 @@ from evenhand import datasets
 from evenhand.config.file import imported
 from evenhand.methods.compare.axes import as_bias, as_performance
 from evenhand.mitigation.catalogue import METHODS
-from evenhand.runtime.errors import ConfigError, MissingExtra, UsageError, clip, nearest
+from evenhand.runtime.errors import (
+    ConfigError,
+    MissingExtra,
+    SubjectCrashed,
+    UsageError,
+    clip,
+    nearest,
+)
+from evenhand.runtime.interruption import exits_reported
 from evenhand.runtime.options import (
     LABEL,
     NUMBER,
@@ -244,7 +252,10 @@ def _model(where: str, table: Mapping[str, Any], folder: Path) -> Model:
     place = table["estimator"]
     make = imported(f"{where} estimator", place, folder)
     try:
-        estimator = make()
+        with exits_reported(f"{where}: {place}()"):
+            estimator = make()
+    except SubjectCrashed:
+        raise
     except Exception as error:
         raise ConfigError(
             f"{where}: {place}() raised {type(error).__name__}: {clip(str(error))}"

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, urlsplit
 
 from evenhand.runtime.errors import EvenhandError, SubjectError, UsageError, clip
+from evenhand.runtime.interruption import exits_reported
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -115,7 +116,9 @@ class PageServer(ThreadingHTTPServer):
                 return
             work, future = job
             try:
-                future.set_result(work())
+                with exits_reported("the software under test"):
+                    answer = work()
+                future.set_result(answer)
             except Exception as error:
                 future.set_exception(error)
 

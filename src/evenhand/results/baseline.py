@@ -287,14 +287,17 @@ def _judged(
             if worsening.tolerated:
                 return worsening.state, Verdict.UNDECIDED
             return CROSSED, Verdict.FAIL
-    if worsening.tolerated:
+    # Software that gives everybody one and the same answer is no better than it was.
+    if worsening.tolerated and not finding.unfavoured:
         return worsening.state, Verdict.PASS
     return worsening.state, Verdict.UNDECIDED
 
 
 def _verdict_then(finding: Finding, old: Finding) -> Verdict | None:
     """Return what the baseline says of the limit that the finding is held against now."""
-    if old.judged is not None or old.by_construction or finding.limit is None:
+    if old.judged is not None or finding.limit is None:
+        return old.verdict
+    if old.by_construction or old.unfavoured:
         return old.verdict
     return old.estimate.verdict(finding.limit, least=finding.least)
 
@@ -318,7 +321,8 @@ def _by_verdict(finding: Finding, old: Finding, *, before: str) -> BaselineCompa
         state = CROSSED
     elif own in (Verdict.FAIL, Verdict.UNDECIDED):
         # What failed before cannot have become worse.
-        verdict = Verdict.PASS if then is Verdict.FAIL else Verdict.UNDECIDED
+        excused = then is Verdict.FAIL and not finding.unfavoured
+        verdict = Verdict.PASS if excused else Verdict.UNDECIDED
         if verdict is Verdict.UNDECIDED and not is_better:
             state = UNSURE
     return BaselineComparison(finding.claim, state, verdict, before)

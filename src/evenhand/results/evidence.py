@@ -29,6 +29,10 @@ _BY_CONSTRUCTION = (
 _UNIFORM = "for comparison, without a limit: {estimate}"
 _NOISE = "asked again, the same input gets another outcome: {estimate}"
 _ONE_ANSWER = "one answer only: every outcome was {answer}"
+_UNFAVOURED = (
+    "one answer only, and no evidence: every outcome was {answer}, which is not known to be the"
+    " favourable one"
+)
 _LIMIT_OF_DESCRIPTION = (
     "{key}: a descriptive interval gives no verdict; its limit of {limit:g} must be left"
     " out"
@@ -226,6 +230,9 @@ class Finding:
     only_answer
         The one answer that the software gave to every input behind the estimate, where it gave no
         other.
+    unfavoured
+        Whether that one answer is not known to be the favourable outcome. Software that refuses
+        everybody, or that is broken, treats all alike: no evidence, and never a pass.
     uniform
         The same score over all inputs, uniformly, where the estimate is about real rows. No limit
         is held against it, and it is descriptive: its interval holds by itself.
@@ -268,6 +275,7 @@ class Finding:
     """What distinguishes this finding from the others of a run, and is the same in the next run."""
     by_construction: bool = False
     only_answer: Label | None = None
+    unfavoured: bool = False
     uniform: Estimate | None = None
     p_value: float | None = None
     e_value: float | None = None
@@ -301,7 +309,10 @@ class Finding:
             return None
         if self.by_construction:
             return Verdict.UNDECIDED
-        return self.estimate.verdict(self.limit, least=self.least)
+        verdict = self.estimate.verdict(self.limit, least=self.least)
+        if self.unfavoured and verdict is Verdict.PASS:
+            return Verdict.UNDECIDED
+        return verdict
 
     @property
     def remarks(self) -> tuple[str, ...]:
@@ -310,7 +321,8 @@ class Finding:
         if self.by_construction:
             remarks.append(_BY_CONSTRUCTION.format(features=_features_text(self.about)))
         if self.only_answer is not None:
-            remarks.append(_ONE_ANSWER.format(answer=_around(self.only_answer)))
+            remark = _UNFAVOURED if self.unfavoured else _ONE_ANSWER
+            remarks.append(remark.format(answer=_around(self.only_answer)))
         if self.uniform is not None:
             remarks.append(_UNIFORM.format(estimate=self.uniform))
         if self.noise is not None:
@@ -343,6 +355,8 @@ class Finding:
             table["by_construction"] = True
         if self.only_answer is not None:
             table["only_answer"] = json_value(self.only_answer)
+        if self.unfavoured:
+            table["unfavoured"] = True
         if self.uniform is not None:
             table["uniform"] = self.uniform.to_dict()
         if self.p_value is not None:
@@ -395,6 +409,7 @@ class Finding:
             key=table["key"],
             by_construction=table.get("by_construction", False),
             only_answer=table.get("only_answer"),
+            unfavoured=table.get("unfavoured", False),
             uniform=None if uniform is None else Estimate.from_dict(uniform),
             p_value=table.get("p_value"),
             e_value=table.get("e_value"),

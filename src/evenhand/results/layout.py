@@ -80,6 +80,7 @@ class FindingFields(TypedDict):
     judged: NotRequired[bool]
     by_construction: NotRequired[bool]
     only_answer: NotRequired[JsonLabel]
+    unfavoured: NotRequired[bool]
     uniform: NotRequired[EstimateFields]
     p_value: NotRequired[float]
     e_value: NotRequired[float]

@@ -7,6 +7,8 @@ import signal
 import threading
 from typing import TYPE_CHECKING
 
+from evenhand.runtime.errors import SubjectCrashed, clip
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from types import FrameType
@@ -109,3 +111,46 @@ def is_from_outside(error: KeyboardInterrupt) -> bool:
     False
     """
     return isinstance(error, Interruption) or not watched()
+
+
+@contextlib.contextmanager
+def exits_reported(name: str, task: str = "") -> Iterator[None]:
+    """Turn what would end this process without a verdict into an error of one sentence.
+
+    Code of others runs inside: the software under test, or a function that the user gave. Whatever
+    it raises that is no Exception, as sys.exit does, would otherwise end the run. Interrupts that
+    come from outside pass.
+
+    Parameters
+    ----------
+    name
+        Who runs, for the message.
+    task
+        What it was doing, at the end of the message.
+
+    >>> import sys
+    >>> with exits_reported("lend", " on 3 inputs"):
+    ...     sys.exit(0)
+    Traceback (most recent call last):
+    evenhand.runtime.errors.SubjectCrashed: lend called sys.exit(0) on 3 inputs
+    """
+    try:
+        yield
+    except Exception:
+        raise
+    except BaseException as error:
+        if isinstance(error, KeyboardInterrupt) and is_from_outside(error):
+            raise
+        raise SubjectCrashed(f"{name} {_deed(error)}{task}") from error
+
+
+def _deed(error: BaseException) -> str:
+    """Return what code did that raised an error.
+
+    >>> _deed(SystemExit(3)), _deed(SystemExit()), _deed(KeyboardInterrupt())
+    ('called sys.exit(3)', 'called sys.exit()', 'raised KeyboardInterrupt')
+    """
+    if isinstance(error, SystemExit):
+        code = "" if error.code is None else clip(repr(error.code))
+        return f"called sys.exit({code})"
+    return f"raised {type(error).__name__}"

@@ -13,6 +13,7 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from evenhand.runtime.errors import UsageError, clip, nearest
+from evenhand.runtime.interruption import exits_reported
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -316,7 +317,9 @@ def _checked(function: Callable[P, R], names: Sequence[str]) -> Callable[P, R]:
     @wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
         refuse_unknown(owner, kwargs, names)
-        return function(*args, **kwargs)
+        # The software under test is called somewhere inside, and must not end the caller.
+        with exits_reported("the software under test"):
+            return function(*args, **kwargs)
 
     return call
 

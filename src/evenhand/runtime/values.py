@@ -57,7 +57,10 @@ def as_outcomes(values: Sequence[object]) -> NDArray[np.generic]:
             # A float64 would take numbers that large for their neighbours.
             return _as_objects(values)
     if kinds and kinds <= {int, float}:
-        return np.array(values, dtype=np.float64)
+        try:
+            return np.array(values, dtype=np.float64)
+        except OverflowError:
+            return _as_objects(values)
     return _as_objects(values)
 
 

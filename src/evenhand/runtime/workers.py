@@ -6,13 +6,15 @@ Results are the same, in the same order, for any number of workers and any backe
 from __future__ import annotations
 
 import os
+import re
 import tempfile
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-from evenhand.runtime.errors import UsageError
+from evenhand.runtime.errors import SubjectCrashed, UsageError
+from evenhand.runtime.interruption import exits_reported
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -85,7 +87,8 @@ class Workers:
         import joblib
 
         shipped = self._ship(function)
-        return list(self._pool(joblib.delayed(shipped)(task) for task in tasks))
+        with _deaths_reported():
+            return list(self._pool(joblib.delayed(shipped)(task) for task in tasks))
 
     def _ship(self, function: Any) -> Any:
         """Return what is sent with each task: the function, or for local workers where it lies.
@@ -136,10 +139,46 @@ class Streaming(Workers):
             import joblib
 
             shipped: Any = self._ship(function)
-            yield from self._pool(joblib.delayed(shipped)(task) for task in tasks)
+            answers = iter(self._pool(joblib.delayed(shipped)(task) for task in tasks))
+            for _ in tasks:
+                with _deaths_reported():
+                    answer = next(answers)
+                yield answer
         else:
             for start in range(0, len(tasks), self.width):
                 yield from self.map(function, tasks[start : start + self.width])
+
+
+@contextmanager
+def _deaths_reported() -> Iterator[None]:
+    """Turn what ended a worker process, or would end this one, into an error of one sentence."""
+    from concurrent.futures.process import BrokenProcessPool
+
+    try:
+        with exits_reported("the software under test", " in a worker process"):
+            yield
+    except BrokenProcessPool as error:
+        raise SubjectCrashed(
+            f"a worker process {_ending(str(error))} while it ran the software under test; with"
+            " isolate = true it runs in a process of its own, and the inputs are told"
+        ) from error
+
+
+def _ending(reason: str) -> str:
+    """Return how a worker ended, by the exit code that joblib tells where it knows one.
+
+    >>> _ending("The exit codes of the workers are {SIGSEGV(-11)}"), _ending("")
+    ('was killed by SIGSEGV', 'ended')
+    >>> _ending("The exit codes of the workers are {EXIT(3)}")
+    'exited with code 3'
+    """
+    found = re.search(r"\{(\w+)\((-?\d+)\)", reason)
+    if found is None:
+        return "ended"
+    name, code = found.groups()
+    if name == "EXIT":
+        return f"exited with code {code}"
+    return f"was killed by {name}"
 
 
 class _Parcel:

@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand.runtime.errors import SpaceError, clip, nearest
+from evenhand.runtime.errors import SpaceError, SubjectCrashed, clip, nearest
 from evenhand.runtime.fingerprint import fingerprint
+from evenhand.runtime.interruption import exits_reported
 from evenhand.space.values import dates
 
 if TYPE_CHECKING:
@@ -376,13 +377,16 @@ class FunctionConstraint:
 
     def mask(self, points: Points) -> Mask:
         """Return which encoded points satisfy the constraint."""
+        name = f"constraint {named(self.function)}"
         try:
             frame = self.space.decode(points)
-            answer = np.asarray(self.function(frame))
+            with exits_reported(name):
+                answer = np.asarray(self.function(frame))
+        except SubjectCrashed:
+            raise
         except Exception as error:
             raise SpaceError(
-                f"constraint {named(self.function)} raised {type(error).__name__}:"
-                f" {clip(str(error))}"
+                f"{name} raised {type(error).__name__}: {clip(str(error))}"
             ) from error
         if answer.dtype == object:
             # Pandas' nullable truth values come as objects.
@@ -391,7 +395,7 @@ class FunctionConstraint:
                 answer = answer.astype(np.bool_)
         if answer.shape != (len(points),) or answer.dtype != np.bool_:
             raise SpaceError(
-                f"constraint {named(self.function)} returned {answer.dtype} of shape {answer.shape}"
+                f"{name} returned {answer.dtype} of shape {answer.shape}"
                 f" for {len(points):,} inputs; it must return one truth value per input"
             )
         return answer

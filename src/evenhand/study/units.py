@@ -12,6 +12,7 @@ import numpy as np
 
 from evenhand.mitigation.aif360_compat import seeded
 from evenhand.runtime.errors import EvenhandError, clip
+from evenhand.runtime.interruption import exits_reported
 from evenhand.study.fits import ORIGINAL, StudyCase
 
 if TYPE_CHECKING:
@@ -138,7 +139,7 @@ class _SplitRows:
         began = time.perf_counter()
         ready = None
         try:
-            with seeded(self.seed):
+            with exits_reported(name), seeded(self.seed):
                 estimator = make()
                 estimator.fit(self.train, self.labels)
                 ready = time.perf_counter()

@@ -89,8 +89,13 @@ class SubjectConstructors:
         own: Mapping[str, Any],
         shared: Mapping[str, Any],
     ) -> Self:
-        adapter = ADAPTERS[kind].of(value, positive=shared.get("positive"), **own)
-        return cls(adapter, space, **shared)
+        from evenhand.subject.adapters.isolated.recipe import build
+
+        options = dict(shared)
+        isolate = options.pop("isolate", None)
+        positive = shared.get("positive")
+        adapter = build(kind, value, own, positive=positive, isolate=isolate)
+        return cls(adapter, space, **options)
 
     @classmethod
     def command(
@@ -386,7 +391,12 @@ class SubjectConstructors:
         -----
         See docs/how-to/subjects.md.
         """
-        from evenhand.subject.adapters.saved import identity_of, load_model
-
-        model = load_model(path, trusted=trusted, allow_pickle=allow_pickle)
-        return cls(model, space, identity=identity or identity_of(path), **options)
+        own: dict[str, Any] = {
+            "trusted": trusted,
+            "allow_pickle": allow_pickle,
+            "identity": identity,
+        }
+        for name in ("threshold", "output"):
+            if name in options:
+                own[name] = options.pop(name)
+        return cls._of("estimator", path, space, own, options)

@@ -27,6 +27,25 @@ _DISTANCE = Kind(
     {"type": ["number", "object"]},
 )
 
+_ISOLATION = Kind(
+    "isolation",
+    (bool, dict),
+    'true, false, or a table of limits such as { memory = "2 GB", timeout = 30 }',
+    {
+        "anyOf": [
+            {"type": "boolean"},
+            {
+                "type": "object",
+                "properties": {
+                    "memory": {"type": ["string", "integer"]},
+                    "timeout": {"type": "number"},
+                },
+                "additionalProperties": False,
+            },
+        ]
+    },
+)
+
 SHARED = Options.of(
     Option(
         "outputs",
@@ -47,6 +66,11 @@ SHARED = Options.of(
         "ledger",
         FILE,
         "a file that keeps every executed test and its outcome, for this run and the next",
+    ),
+    Option(
+        "isolate",
+        _ISOLATION,
+        "run the software in a process of its own, with limits; by default for model files",
     ),
 )
 """Options that every kind of subject has."""

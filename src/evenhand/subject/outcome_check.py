@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import sys
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +17,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from evenhand.subject.outcome_meaning import Meaning
+
+
+_LARGEST = int(sys.float_info.max)
+"""The largest whole number that can be compared with any other number."""
+_LONGEST = 1 << 20
+"""The most characters of an outcome that is a text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +65,12 @@ class Answers:
         if outcomes.shape != (expected,):
             raise self._wrong_shape(outcomes, expected)
         if outcomes.dtype.kind == "f":
+            # Of numbers wider than 64 bits, Python and JSON know nothing.
+            if outcomes.dtype.itemsize > 8:
+                outcomes = outcomes.astype(np.float64)
             self._refuse_missing(np.isnan(outcomes), outcomes)
+        elif outcomes.dtype.kind == "U":
+            self._refuse_long(outcomes.dtype.itemsize // 4)
         elif outcomes.dtype.kind == "O" and not self.closed:
             outcomes = self._unpacked(outcomes)
         elif outcomes.dtype.kind not in "biuUO":
@@ -105,6 +118,7 @@ class Answers:
         values = outcomes.tolist()
         kinds = set(map(type, values))
         if kinds == {str}:
+            self._refuse_long(max(map(len, values)))
             return outcomes
         import pandas as pd
 
@@ -112,7 +126,13 @@ class Answers:
         unwrapped = [plain(value) for value in values]
         for value in unwrapped:
             if not isinstance(value, str | int | float):
-                raise self._no_outcome(f"answered {clip(repr(value))}")
+                raise self._no_outcome(f"answered {clip(_shown(value))}")
+            if isinstance(value, int) and abs(value) > _LARGEST:
+                digits = int(value.bit_length() * math.log10(2)) + 1
+                raise BadOutcome(
+                    f"{self.name} answered a number of about {digits:,} digits; an outcome has at"
+                    f" most {sys.float_info.max_10_exp}"
+                )
         is_text = [isinstance(value, str) for value in unwrapped]
         if any(is_text) and not all(is_text):
             first_text = unwrapped[is_text.index(True)]
@@ -121,6 +141,14 @@ class Answers:
                 " is always one or the other"
             )
         return as_outcomes(unwrapped)
+
+    def _refuse_long(self, characters: int) -> None:
+        """Refuse texts that can be no outcome, as when a program answers with a whole page."""
+        if characters > _LONGEST:
+            raise BadOutcome(
+                f"{self.name} answered a text of {characters:,} characters; an outcome has at most"
+                f" {_LONGEST:,}"
+            )
 
     def _no_outcome(self, action: str) -> BadOutcome:
         return BadOutcome(
@@ -134,3 +162,11 @@ class Answers:
             raise BadOutcome(
                 f"{self.name} answered {first} to {count:,} of {len(outcomes):,} inputs"
             )
+
+
+def _shown(value: Any) -> str:
+    """Return a value for a message; Python refuses to print numbers with many digits."""
+    try:
+        return repr(value)
+    except Exception:
+        return f"a {type(value).__name__}"

@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand.runtime.errors import UsageError, clip, nearest
+from evenhand.runtime.errors import SubjectCrashed, UsageError, clip, nearest
+from evenhand.runtime.interruption import exits_reported
+from evenhand.runtime.values import as_outcomes
 from evenhand.space.feature import plain
 
 if TYPE_CHECKING:
@@ -70,7 +72,10 @@ def _graded(
 ) -> NDArray[Any]:
     """Return the distances that a function of the user gives, checked."""
     try:
-        found = np.asarray(function(a, b))
+        with exits_reported("the function of differs"):
+            found = np.asarray(function(a, b))
+    except SubjectCrashed:
+        raise
     except Exception as error:
         raise UsageError(
             f"differs raised {type(error).__name__}: {clip(str(error))}"
@@ -239,6 +244,22 @@ class Meaning:
             f"say which outcome of {self.about} is the favourable one, with {option}"
         )
 
+    def favours(self, answer: Any) -> bool:
+        """Return whether an answer is known to be favourable.
+
+        >>> Meaning("loan").favours(True), Meaning("loan").favours("approve")
+        (True, False)
+        >>> Meaning("loan", positive="approve").favours("approve")
+        True
+        """
+        if callable(self.positive):
+            return bool(self._judged(self.positive, as_outcomes([answer]))[0])
+        if self.scores or self.measured:
+            return False
+        if self.values:
+            return answer in self.values
+        return isinstance(answer, int) and answer == 1
+
     def refuse_never_given(self, answers: Sequence[Any]) -> None:
         """Refuse a favourable outcome that is not among the answers of a run.
 
@@ -287,7 +308,10 @@ class Meaning:
     ) -> NDArray[np.bool_]:
         part = f"positive[{self.name!r}]" if self.name else "positive"
         try:
-            found = np.asarray(function(outcomes))
+            with exits_reported(f"the function of {part}"):
+                found = np.asarray(function(outcomes))
+        except SubjectCrashed:
+            raise
         except Exception as error:
             raise UsageError(
                 f"{part} raised {type(error).__name__}: {clip(str(error))}"
@@ -298,6 +322,20 @@ class Meaning:
                 f" {outcomes.shape}; it must return one truth value per outcome"
             )
         return found
+
+
+def one_answer(outcomes: Sequence[Any], positive: Any) -> dict[str, Any]:
+    """Return the fields of a finding on recorded outcomes that are all the same, if they are.
+
+    >>> one_answer(["deny"], "approve")
+    {'only_answer': 'deny', 'unfavoured': True}
+    >>> one_answer(["deny", "approve"], "approve")
+    {}
+    """
+    if len(outcomes) != 1:
+        return {}
+    meaning = Meaning("the log", positive=positive)
+    return {"only_answer": outcomes[0], "unfavoured": not meaning.favours(outcomes[0])}
 
 
 def _checked_positive(positive: Any, option: str) -> Any:

@@ -108,6 +108,15 @@ def meanings_of(
     return meanings
 
 
+def refuse_masked(answer: Any, software: str) -> None:
+    """Refuse an array with masked values, which numpy would take for answers."""
+    if isinstance(answer, np.ma.MaskedArray) and np.ma.getmaskarray(answer).any():
+        count = int(np.ma.getmaskarray(answer).sum())
+        raise BadOutcome(
+            f"{software} answered nothing to {count:,} of {len(answer):,} inputs, which are masked"
+        )
+
+
 def full_identity(adapter: Adapter) -> str:
     """Return a name of the software and of its outputs, which tells its ledger from others."""
     if not adapter.outputs:

@@ -13,6 +13,7 @@ from evenhand.runtime.errors import NotDeterministic, UsageError, clip
 from evenhand.runtime.options import checked_keywords
 from evenhand.space.feature import plain
 from evenhand.space.space import Space
+from evenhand.subject.adapters.base import replies_of
 from evenhand.subject.adapters.resolve import adapt, as_printed, in_own_form
 from evenhand.subject.answers_seen import AnswersSeen
 from evenhand.subject.constructors import SubjectConstructors
@@ -87,6 +88,10 @@ class Subject(SubjectConstructors):
     identity
         What to call the software in the ledger, where it is more, or less, than its code and data
         tell.
+    isolate
+        Run the software in a process of its own, which is started again when it dies: True, or
+        limits such as ``{"memory": "2 GB", "timeout": 30}``, the seconds for one batch of inputs.
+        By default an object of Python runs in this process, and a model file in one of its own.
 
     Examples
     --------
@@ -133,11 +138,16 @@ class Subject(SubjectConstructors):
         memo: bool | None = None,
         ledger: str | PathLike[str] | None = None,
         identity: str | None = None,
+        isolate: bool | Mapping[str, Any] | None = None,
     ) -> None:
         _check_space(space)
         adapter = adapt(
             model, positive=positive, threshold=threshold, output=output, identity=identity
         )
+        if isolate:
+            from evenhand.subject.adapters.isolated.adapter import isolated
+
+            adapter = isolated(adapter, isolate)
         if adapter.printed and outputs is None:
             # With several outputs a program prints JSON, which says itself what is text.
             positive = as_printed(positive)
@@ -287,7 +297,7 @@ class Subject(SubjectConstructors):
     def _ask(self, points: Points) -> Outcomes:
         """Ask the software once for each point, and return its outcomes in their order."""
         answered: Outcomes | None = None
-        for rows, outcomes in self.adapter.run(points, self.space):
+        for rows, outcomes in replies_of(self.adapter, points, self.space):
             checked = self._answers.check(outcomes, len(rows))
             self.executed += len(rows)
             # Most adapters answer everything at once and in order: nothing is copied then.
@@ -319,7 +329,7 @@ class Subject(SubjectConstructors):
 
     def _ask_new(self, points: Points, keys: list[bytes]) -> Iterator[dict[bytes, Reply]]:
         """Ask the software, write its answers into the ledger, and yield them by key."""
-        for rows, outcomes in self.adapter.run(points, self.space):
+        for rows, outcomes in replies_of(self.adapter, points, self.space):
             answers = self._answers.check(outcomes, len(rows)).tolist()
             asked = [keys[row] for row in rows.tolist()]
             self.executed += len(asked)

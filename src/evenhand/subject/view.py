@@ -138,6 +138,14 @@ class View:
             return answers[0]
         return None
 
+    def unfavoured(self, only_answer: Any) -> bool:
+        """Return whether there was one answer only, and it is not known to be favourable.
+
+        A label that is looked at by itself is not favourable for that.
+        """
+        meaning = self.subject.meanings[self.name]
+        return only_answer is not None and not meaning.favours(only_answer)
+
     def distance(self, a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
         """Return how far apart outcomes are."""
         return distance(self.differs, a, b)

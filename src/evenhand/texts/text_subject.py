@@ -20,7 +20,7 @@ from evenhand.runtime.options import (
 from evenhand.runtime.values import as_outcomes
 from evenhand.space.feature import plain
 from evenhand.subject.adapters import ADAPTERS
-from evenhand.subject.adapters.base import Adapter, is_torch_module
+from evenhand.subject.adapters.base import Adapter, is_torch_module, replies_of
 from evenhand.subject.adapters.estimator import EstimatorAdapter
 from evenhand.subject.adapters.function import FunctionAdapter
 from evenhand.subject.adapters.resolve import adapt
@@ -35,7 +35,7 @@ from evenhand.subject.view import View
 from evenhand.texts.matching import texts_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from os import PathLike
 
     from numpy.typing import NDArray
@@ -81,6 +81,8 @@ class TextSubject:
         tell.
     batch
         How many texts the software is given at once.
+    isolate
+        Run the software in a process of its own, as for a `Subject`; by default none does.
 
     Notes
     -----
@@ -107,6 +109,7 @@ class TextSubject:
         ledger: str | PathLike[str] | None = None,
         identity: str | None = None,
         batch: int = 4096,
+        isolate: bool | Mapping[str, Any] | None = None,
     ) -> None:
         if isinstance(batch, bool) or not isinstance(batch, int) or batch < 1:
             raise UsageError(
@@ -117,6 +120,12 @@ class TextSubject:
         self.adapter = _adapted(
             model, positive=positive, threshold=threshold, output=output, identity=identity
         )
+        if isolate:
+            from evenhand.subject.adapters.isolated.adapter import isolated
+
+            self.adapter = isolated(self.adapter, isolate)
+            # Nothing but the process is to be asked, so that there is no model here to read.
+            self.model = self.adapter
         known = getattr(self.adapter, "classes", None)
         scores = getattr(self.adapter, "output", output) == "score"
         meaning = Meaning.of(self.name, "", positive, labels, differs, known, scores=scores)
@@ -150,6 +159,9 @@ class TextSubject:
         refuse_unknown(
             f"TextSubject.of({kind!r})", options, [option.name for option in known]
         )
+        if options.get("isolate"):
+            return cls._isolated(kind, value, options)
+        options.pop("isolate", None)
         if issubclass(adapter, FunctionAdapter):
             return cls(value, **options)
         if issubclass(adapter, EstimatorAdapter):
@@ -159,6 +171,20 @@ class TextSubject:
         own = _taken(options, [option.name for option in adapter.options])
         adapted = adapter.of(value, positive=options.get("positive"), **own)
         return cls(adapted, **options)
+
+    @classmethod
+    def _isolated(cls, kind: str, value: Any, options: dict[str, Any]) -> TextSubject:
+        """Test software that is loaded and asked in a process of its own."""
+        from evenhand.subject.adapters.isolated.adapter import IsolatedAdapter
+        from evenhand.subject.adapters.isolated.limits import Isolation
+        from evenhand.subject.adapters.isolated.recipe import title_of
+
+        limits = Isolation.of(options.pop("isolate")) or Isolation()
+        own = _taken(options, [option.name for option in text_options(ADAPTERS[kind])])
+        batch = _taken(own, ["batch"])
+        recipe = _TextRecipe(kind, value, {"positive": options.get("positive"), **own})
+        adapter = IsolatedAdapter(recipe, title_of(value), limits)
+        return cls(adapter, **options, **batch)
 
     @property
     def name(self) -> str:
@@ -287,7 +313,7 @@ class TextSubject:
 
     def _run(self, inputs: Any, size: int, adapter: Adapter) -> Outcomes:
         given = cast("Any", _TextInputs(inputs, size))
-        ((_, outcomes),) = adapter.run(given, given)
+        ((_, outcomes),) = replies_of(adapter, given, given)
         if outcomes.ndim != 1:
             raise BadOutcome(
                 f"{self.name} returned outcomes of shape {outcomes.shape} for {size:,} texts; it"
@@ -311,6 +337,20 @@ class TextSubject:
 
     def __repr__(self) -> str:
         return f"TextSubject({self.name})"
+
+
+@dataclass(frozen=True, slots=True)
+class _TextRecipe:
+    """Builds the adapter of software that takes texts, in the process that runs it."""
+
+    kind: str
+    value: Any
+    options: dict[str, Any]
+
+    def __call__(self) -> Adapter:
+        from evenhand.subject.adapters.isolated.recipe import made
+
+        return TextSubject.of(self.kind, made(self.value), **self.options).adapter
 
 
 def text_options(adapter: type[Adapter]) -> Options:

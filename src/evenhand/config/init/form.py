@@ -9,6 +9,7 @@ from evenhand.runtime.errors import ConfigError, DataError, SubjectError
 from evenhand.runtime.number_text import many
 from evenhand.space.frames.dtypes import word_of
 from evenhand.subject.adapters import ADAPTERS
+from evenhand.subject.adapters.isolated.recipe import build
 from evenhand.subject.options import SHARED
 
 if TYPE_CHECKING:
@@ -33,10 +34,11 @@ def form_of(draft: Draft) -> ModelForm:
     """Return what the software says of its inputs and answers, before it is asked anything."""
     config = Config(draft.file, draft.table)
     kind, value, options = config.declared(SHARED)
-    adapter_class = ADAPTERS[kind]
-    own_names = [option.name for option in adapter_class.options]
+    own_names = [option.name for option in ADAPTERS[kind].options]
     own = {name: value for name, value in options.items() if name in own_names}
-    adapter = adapter_class.of(config.resolved(kind, value), **own)
+    isolate = options.get("isolate")
+    software = config.resolved(kind, value, isolate=isolate)
+    adapter = build(kind, software, own, isolate=isolate)
     try:
         return adapter.form().renamed(draft.data.columns)
     finally:

@@ -83,7 +83,11 @@ def impact(
         raise DataError(f"{real.file}: {error}") from error
     executed = subject.executed - executed_before
     spent = Spent(len(frame), executed, time.monotonic() - begun)
-    findings = [replace(finding, only_answer=only_answer) for finding in found.findings]
+    one_answer = {
+        "only_answer": only_answer,
+        "unfavoured": View(subject).unfavoured(only_answer),
+    }
+    findings = [replace(finding, **one_answer) for finding in found.findings]
     return replace(
         with_notes_before(found, notes),
         findings=findings,

@@ -60,6 +60,7 @@ from evenhand.space.space import Space
 from evenhand.statistics.error_rates import rates_of, reported
 from evenhand.statistics.estimate import StopReason
 from evenhand.statistics.spending import Spending
+from evenhand.subject.outcome_meaning import one_answer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -261,7 +262,9 @@ class _RateLog:
         details |= {"support": float(self.support), "left_out": left_out}
         details |= _error_rates(tables, self.decisions)
         outcomes = seen(self.counted[0], self.decisions.outcome)
-        return _with_only_answer(findings, outcomes), details, notes
+        answer = one_answer(outcomes, self.decisions.favourable)
+        findings = [replace(finding, **answer) for finding in findings]
+        return findings, details, notes
 
 
 def is_causal(kind: Any, features: Any) -> bool:
@@ -289,13 +292,6 @@ def _check_rates(
         raise UsageError(messages.UNITS_OF_RATES)
     shares = {"level": level, "limit": limit, "least_ratio": least, "support": support}
     check_shares(ALLOWED, OPTIONAL, **shares)
-
-
-def _with_only_answer(findings: list[Finding], outcomes: Sequence[Label]) -> list[Finding]:
-    """Return findings that say so where all decisions are the same."""
-    if len(outcomes) != 1:
-        return findings
-    return [replace(finding, only_answer=outcomes[0]) for finding in findings]
 
 
 def _error_rates(

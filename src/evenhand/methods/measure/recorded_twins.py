@@ -36,6 +36,7 @@ from evenhand.space.distribution import numbered
 from evenhand.space.feature import category
 from evenhand.space.space import Space
 from evenhand.statistics.estimate import StopReason
+from evenhand.subject.outcome_meaning import one_answer
 from evenhand.subject.outcome_scale import OutcomeScale
 
 if TYPE_CHECKING:
@@ -138,6 +139,7 @@ class RecordedSuite:
     sizes: Floats
     rows: int
     """How many rows there are, also without an outcome."""
+    positive: Any = None
     numbers: Floats | None = None
     scale: OutcomeScale | None = None
 
@@ -164,7 +166,9 @@ class RecordedSuite:
             keys.append(columns[name].codes[known])
         known = known[np.lexsort(keys)]
         kept = {name: column.at(known) for name, column in columns.items()}
-        counted = cls(log.outcome, kept, outcomes.at(known), sizes[known], rows)
+        counted = cls(
+            log.outcome, kept, outcomes.at(known), sizes[known], rows, log.positive
+        )
         dtype = table.collect_schema()[log.outcome]
         if log.positive is None and are_numbers(table, log.outcome, dtype):
             return counted.on_scale()
@@ -243,9 +247,8 @@ class RecordedSuite:
         cases = []
         for row, twin in twins.pairs(CASES):
             cases.append(self._case(int(rows[row]), int(rows[twin])))
-        only_answer = None
-        if len(np.unique(self.outcomes.codes)) == 1:
-            only_answer = self.outcomes.label(0)
+        codes = np.unique(self.outcomes.codes)
+        outcomes = [self.outcomes.labels[code] for code in codes]
         return Finding(
             claim,
             features,
@@ -253,7 +256,7 @@ class RecordedSuite:
             limit,
             tuple(cases),
             score="causal",
-            only_answer=only_answer,
+            **one_answer(outcomes, self.positive),
         )
 
     def _case(self, row: int, twin: int) -> Case:

@@ -112,6 +112,7 @@ def error_rates(
     meter.queries += len(points)
     for view in views:
         decided, only_answer = _decided(view, points)
+        unfavoured = view.unfavoured(only_answer)
         truths = _truths(values, view, terms)
         for names in sets:
             groups = Groups(tested.space, names)
@@ -120,7 +121,9 @@ def error_rates(
             table = replace(table, level=level, spending=spending, limits=limits)
             for finding in table.findings():
                 named = replace(finding, output=view.title, key="")
-                findings.append(replace(named, only_answer=only_answer))
+                findings.append(
+                    replace(named, only_answer=only_answer, unfavoured=unfavoured)
+                )
             tables.append({**table.to_dict(), "output": view.title})
     unknown = int((truths == 2).sum())
     if unknown:

@@ -431,15 +431,16 @@ class _MiningJob:
     words: OutcomeWords
 
     @property
-    def only_answer(self) -> Any:
-        """The one answer that the software gave so far, None where it gave several.
+    def only_answer(self) -> dict[str, Any]:
+        """The fields of findings on the one answer that the software gave so far, if any.
 
         A favourable outcome that it never gave is refused.
         """
         favoured = self.view.meaning.measured
         for block in self.mined.ranking.blocks:
             favoured |= bool(block.inside.any() or block.outside.any())
-        return self.view.only_answer(self.view.answers, favoured=favoured)
+        answer = self.view.only_answer(self.view.answers, favoured=favoured)
+        return {"only_answer": answer, "unfavoured": self.view.unfavoured(answer)}
 
     def part(self, run: TreatmentRun, terms: _ReportTerms, meter: Meter) -> MiningPart:
         """Return the mining to report, with the scores of Algorithm 2 where it is asked for."""

@@ -37,6 +37,7 @@ from evenhand.scores.numbers.unit_scale import UnitLimit, UnitScale
 from evenhand.space.feature_sets import sets_of
 from evenhand.space.space import Space
 from evenhand.statistics.estimate import StopReason
+from evenhand.subject.outcome_meaning import one_answer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -153,7 +154,7 @@ def mine_log(
     notes += limits.notes([part.mining.treated.scale for part in parts])
     no_cases: list[list[tuple[Case, ...]]] = [[()] * len(mined.stories) for mined in ranked]
     outcomes = seen(kept.select(outcome).unique(), outcome)
-    only_answer = outcomes[0] if len(outcomes) == 1 else None
+    only_answer = one_answer(outcomes, positive)
     findings, entries = write_findings(ranked, no_cases, [only_answer] * len(ranked))
     spent = Spent(0, 0, time.monotonic() - start)
     stop = StopReason.ENUMERATED

@@ -108,6 +108,7 @@ NO_SAMPLE_WEIGHT = (
     "{name} takes no sample_weight, so that the weights of rows would be lost; leave out"
     " sample_weight, or use a model that takes it, such as LogisticRegression()"
 )
+DURING_TRAINING = " when trained on {rows} rows"
 TRAINING_FAILED = "{name} raised {kind} when trained on {rows} rows: {error}"
 NOT_A_MODEL = (
     "{name} returned {model}, which cannot predict; return a model with predict, or a function of"

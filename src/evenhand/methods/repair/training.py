@@ -20,6 +20,7 @@ from evenhand.runtime.errors import (
     nearest,
 )
 from evenhand.runtime.estimators import weight_keyword
+from evenhand.runtime.interruption import exits_reported
 from evenhand.runtime.random_streams import stream
 from evenhand.space.frames.reading import eager
 from evenhand.subject.subject import Subject
@@ -109,15 +110,17 @@ class Trainer:
         options = {}
         if weights is not None and self.weighted is not None:
             options[self.weighted] = weights
+        rows = number_text.count(len(labels))
         try:
-            model = self.train(inputs, labels, **options)
+            with exits_reported(self.name, messages.DURING_TRAINING.format(rows=rows)):
+                model = self.train(inputs, labels, **options)
         except EvenhandError:
             raise
         except Exception as error:
             message = messages.TRAINING_FAILED.format(
                 name=self.name,
                 kind=type(error).__name__,
-                rows=number_text.count(len(labels)),
+                rows=rows,
                 error=clip(str(error)),
             )
             raise SubjectCrashed(message) from error

@@ -31,6 +31,7 @@ from evenhand.space.row_keys import classes
 from evenhand.statistics.estimate import Estimate, StopReason
 from evenhand.statistics.sequential import confidence_sequences
 from evenhand.statistics.sequential.paired_groups import MOST_GROUPS, PairedPlan
+from evenhand.subject.answers_seen import different
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -76,6 +77,13 @@ class Replayed(ABC):
     def changed(self) -> NDArray[np.bool_]:
         """Which outcomes differ from what they were."""
         return np.asarray(self.view.distance(self.new, self.old) != 0)
+
+    @property
+    def only_answer(self) -> dict[str, Any]:
+        """The fields of a finding on the one answer of this version, if it gave but one."""
+        answers = different(self.new)
+        answer = answers[0] if len(answers) == 1 else None
+        return {"only_answer": answer, "unfavoured": self.view.unfavoured(answer)}
 
     @property
     def names(self) -> str:
@@ -131,6 +139,7 @@ class Replayed(ABC):
             key=f"replayed {key_of(self.part.kind, over, output)}",
             p_value=None if against is None else against.p_value,
             e_value=None if against is None else against.e_value,
+            **self.only_answer,
         )
 
 

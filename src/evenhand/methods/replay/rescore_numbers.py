@@ -74,6 +74,7 @@ class NumberTests(GroupTests):
             output=output,
             score="replayed",
             key=f"replayed {key_of(self.part.kind, self.part.over, output)}",
+            **self.only_answer,
         )
 
     def notes(self) -> list[str]:

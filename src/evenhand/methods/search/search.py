@@ -205,11 +205,15 @@ def _findings(tested: Subject, reports: Sequence[SearchReport]) -> list[Finding]
     """Return what was found, with the only answer of software that gave a single one."""
     only_answers = {}
     for view in views_of(tested):
-        only_answers[view.name] = view.only_answer(view.answers)
+        answer = view.only_answer(view.answers)
+        only_answers[view.name] = {
+            "only_answer": answer,
+            "unfavoured": view.unfavoured(answer),
+        }
     findings = []
     for report in reports:
-        answer = only_answers[report.finding.output]
-        findings.append(replace(report.finding, only_answer=answer))
+        finding = report.finding
+        findings.append(replace(finding, **only_answers[finding.output]))
     return findings
 
 

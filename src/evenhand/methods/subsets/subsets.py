@@ -302,8 +302,11 @@ def _findings(searches: Sequence[Search], kind: str) -> list[Finding]:
         else:
             favoured = None
         only_answer = search.view.only_answer(answers, favoured=favoured)
+        unfavoured = search.view.unfavoured(only_answer)
         for finding in search.findings():
-            findings.append(replace(finding, only_answer=only_answer))
+            findings.append(
+                replace(finding, only_answer=only_answer, unfavoured=unfavoured)
+            )
     return findings
 
 

@@ -219,8 +219,12 @@ class NumberQuestion(GroupQuestion):
         limit = limit_in_units(terms.limit, terms.units, spread)
         notes = limit_note(terms.limit, terms.units, spread)
         only_answer = self.view.only_answer(different(numbers.numbers))
+        one_answer = {
+            "only_answer": only_answer,
+            "unfavoured": self.view.unfavoured(only_answer),
+        }
         found = numbers.findings(assurance, limit)
-        return [replace(finding, only_answer=only_answer) for finding in found], notes
+        return [replace(finding, **one_answer) for finding in found], notes
 
     def _grouped(
         self,

@@ -10,6 +10,7 @@ from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
 from evenhand.runtime.errors import EvenhandError, SubjectCrashed, UsageError, clip, nearest
+from evenhand.runtime.interruption import exits_reported
 from evenhand.runtime.options import Options, refuse_unknown
 from evenhand.runtime.values import Scalar
 
@@ -104,6 +105,8 @@ class Adapter(ABC):
     """Model files that `evenhand init` takes for this kind."""
     printed: ClassVar[bool] = False
     """Whether outcomes are printed text, in which 1 and "1" are the same."""
+    own_process: ClassVar[bool] = False
+    """Whether the software runs elsewhere, so that nothing it does can end this process."""
     expensive: bool = False
     """Whether an answer costs a process or a request, and so is worth remembering."""
     outputs: tuple[str, ...] = ()
@@ -344,7 +347,7 @@ def _answers(adapter: Adapter, person: NDArray[np.float64], space: Space) -> boo
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            for _, outcomes in adapter.run(person, space):
+            for _, outcomes in replies_of(adapter, person, space):
                 answer = np.asarray(outcomes)
                 if answer.dtype.kind == "f" and np.isnan(answer).any():
                     return False
@@ -407,11 +410,28 @@ def is_fitted(model: Any) -> bool:
 @contextmanager
 def crashes_reported(name: str, inputs: int) -> Iterator[None]:
     """Turn whatever the software raises on so many inputs into an error of one sentence."""
-    try:
-        yield
-    except EvenhandError:
-        raise
-    except Exception as error:
-        raise SubjectCrashed(
-            f"{name} raised {type(error).__name__} on {inputs:,} inputs: {clip(str(error))}"
-        ) from error
+    task = f" on {inputs:,} inputs"
+    with exits_reported(name, task):
+        try:
+            yield
+        except EvenhandError:
+            raise
+        except Exception as error:
+            raise SubjectCrashed(
+                f"{name} raised {type(error).__name__}{task}: {clip(str(error))}"
+            ) from error
+
+
+def replies_of(
+    adapter: Adapter, points: NDArray[np.float64], space: Space
+) -> Iterator[tuple[NDArray[np.intp], NDArray[np.generic]]]:
+    """Yield the answers of an adapter, which may be one of another package."""
+    task = f" on {len(points):,} inputs"
+    replies = iter(adapter.run(points, space))
+    while True:
+        # Around each answer, and not around the loop: its end is a GeneratorExit of our own.
+        with exits_reported(adapter.name, task):
+            reply = next(replies, None)
+        if reply is None:
+            return
+        yield reply

@@ -84,6 +84,7 @@ class CommandAdapter(Adapter):
     """
 
     kind = "command"
+    own_process = True
     value = Option(
         "command", LIST, "a program that is run once for each input, and its arguments"
     )

@@ -23,7 +23,7 @@ from evenhand.subject.adapters.base import (
 )
 from evenhand.subject.forms import form_of
 from evenhand.subject.options import IDENTITY, OUTPUT, THRESHOLD
-from evenhand.subject.outputs import records_of
+from evenhand.subject.outputs import records_of, refuse_masked
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -271,7 +271,9 @@ class EstimatorAdapter(Adapter):
 
     def _ask(self, inputs: Any) -> NDArray[np.generic]:
         if self.output == "label" and self.threshold is None:
-            labels = np.asarray(self.model.predict(inputs))
+            predicted = self.model.predict(inputs)
+            refuse_masked(predicted, self.name)
+            labels = np.asarray(predicted)
             # CatBoost gives several classes as one column.
             is_column = labels.ndim == 2 and labels.shape[1] == 1
             if is_column and not self.outputs:

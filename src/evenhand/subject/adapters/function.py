@@ -17,7 +17,7 @@ from evenhand.subject.adapters.base import (
     tried_missing,
 )
 from evenhand.subject.options import IDENTITY
-from evenhand.subject.outputs import records_of
+from evenhand.subject.outputs import records_of, refuse_masked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -94,6 +94,7 @@ class FunctionAdapter(Adapter):
         """Answer all points in one call."""
         with crashes_reported(self.name, len(points)):
             answer = self.function(space.native(points))
+        refuse_masked(answer, self.name)
         rows = np.arange(len(points))
         if self.outputs:
             yield rows, records_of(answer, self.outputs, len(points), self.name)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from evenhand.runtime.errors import MissingExtra, UsageError, clip, nearest
 from evenhand.runtime.fingerprint import file_digest
+from evenhand.runtime.interruption import exits_reported
 from evenhand.runtime.table_file import beside
 from evenhand.subject.adapters.base import is_fitted, is_torch_module
 from evenhand.subject.adapters.boosters import SUFFIXES, loader_of
@@ -71,20 +72,26 @@ def load_model(
             f"'{file}' is an ONNX model: give it as onnx = \"{file.name}\", or to Subject.onnx"
         )
     load = loader_of(suffix)
-    if load is not None:
-        _check_readable(file)
-        return load(file)
-    _check_suffix(file, SUFFIXES)
+    if load is None:
+        _check_suffix(file, SUFFIXES)
     _check_readable(file)
-    if suffix in _SKOPS:
-        return _checked(_from_skops(file, trusted or ()), file)
+    with exits_reported(f"the model '{file}'", " when it was loaded"):
+        if load is not None:
+            return load(file)
+        return _checked(_loaded(file, trusted or (), allow_pickle=allow_pickle), file)
+
+
+def _loaded(file: Path, trusted: Sequence[str], *, allow_pickle: bool) -> Any:
+    """Return what a file of skops or a pickle holds, where it may be loaded."""
+    if file.suffix.lower() in _SKOPS:
+        return _from_skops(file, trusted)
     if not allow_pickle:
         raise UsageError(
             f"the model '{file}' is a pickle, and loading one runs any code that its author put"
             " into it: save the model with skops instead, or allow it with allow_pickle = true if"
             " you trust where the file comes from"
         )
-    return _checked(_from_pickle(file), file)
+    return _from_pickle(file)
 
 
 def save_model(model: Any, path: str | PathLike[str]) -> list[str]:

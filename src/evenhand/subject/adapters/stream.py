@@ -70,6 +70,7 @@ class StreamAdapter(Adapter):
     """
 
     kind = "stream"
+    own_process = True
     value = Option(
         "stream",
         LIST,

@@ -231,6 +231,8 @@ def _properties(statement: Statement) -> dict[str, Any]:
         properties["least"] = True
     if statement.finding is not None and statement.finding.by_construction:
         properties["by_construction"] = True
+    if statement.finding is not None and statement.finding.unfavoured:
+        properties["unfavoured"] = True
     if statement.held is not None:
         properties["baseline"] = statement.held.state
         if statement.held.change is not None:

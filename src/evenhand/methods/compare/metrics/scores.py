@@ -16,6 +16,7 @@ import numpy as np
 from evenhand.methods.compare import messages
 from evenhand.methods.compare.metrics import as_metric, metric_names
 from evenhand.runtime.errors import DataError, EvenhandError, UsageError, clip, nearest
+from evenhand.runtime.interruption import exits_reported
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -182,7 +183,7 @@ def _values(
 ) -> Floats:
     """Return the number that a metric gives each table, or an error that names the metric."""
     try:
-        with np.errstate(invalid="ignore", divide="ignore"):
+        with exits_reported(metric.name), np.errstate(invalid="ignore", divide="ignore"):
             found = np.asarray(metric.function(cells, favourable), dtype=np.float64)
     except EvenhandError:
         raise
@@ -276,7 +277,7 @@ class Function:
         elif "protected" in self.takes:
             columns.append(self._protected(combination))
         try:
-            with warnings.catch_warnings():
+            with exits_reported(self.name), warnings.catch_warnings():
                 # Scikit-learn warns where some label is predicted for nobody, which blind
                 # overwriting brings about on purpose.
                 warnings.filterwarnings("ignore", message=".* is ill-defined")

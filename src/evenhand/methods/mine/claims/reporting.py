@@ -11,7 +11,7 @@ from evenhand.statistics.simultaneous import SimultaneousIntervals
 from evenhand.statistics.simultaneous_means import SimultaneousMeans
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from evenhand.methods.mine.claims.words import OutcomeWords
     from evenhand.methods.mine.findings import Cases, Entry, RankedStories
@@ -82,7 +82,7 @@ def rank(
 def write_findings(
     minings: Sequence[RankedStories],
     cases: Sequence[Sequence[Cases]],
-    only_answers: Sequence[Any],
+    only_answers: Sequence[Mapping[str, Any]],
 ) -> tuple[list[Finding], list[Entry]]:
     """Return the findings of all minings, best evidence first, and an entry for each mining.
 
@@ -91,7 +91,7 @@ def write_findings(
     cases
         For each mining, the cases that are shown with each of its stories.
     only_answers
-        For each mining, the one answer that there was, None where there were several.
+        For each mining, the fields of its findings on the one answer that there was, if any.
     """
     findings: list[Finding] = []
     entries: list[Entry] = []
@@ -99,7 +99,7 @@ def write_findings(
     for ranked, cases_of_mining, only_answer in parts:
         findings_of_mining, entry = ranked.writer.write(ranked, cases_of_mining)
         for finding in findings_of_mining:
-            findings.append(replace(finding, only_answer=only_answer))
+            findings.append(replace(finding, **only_answer))
         entries.append(entry)
     findings.sort(key=_stories_first)
     return findings, entries

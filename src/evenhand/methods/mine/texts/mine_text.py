@@ -293,7 +293,11 @@ class TextScoring:
         view = self.subject.view
         favoured = None if self.causal else len(view.answers) >= MOST_ANSWERS
         only_answer = view.only_answer(view.answers, favoured=favoured)
-        return [replace(finding, only_answer=only_answer) for finding in findings]
+        one_answer = {
+            "only_answer": only_answer,
+            "unfavoured": view.unfavoured(only_answer),
+        }
+        return [replace(finding, **one_answer) for finding in findings]
 
     def _intervals(self, decided: Sequence[Decided]) -> SimultaneousIntervals:
         """Return the intervals, which hold for all rule sets together."""

@@ -35,6 +35,7 @@ from evenhand.methods.repair import messages
 from evenhand.methods.search.explain.diversity import Distances
 from evenhand.runtime import number_text
 from evenhand.runtime.errors import DataError, EvenhandError, UsageError, clip, nearest
+from evenhand.runtime.interruption import exits_reported
 from evenhand.runtime.random_streams import stream
 from evenhand.runtime.values import as_outcomes
 from evenhand.scores.twins import ROWS
@@ -400,7 +401,9 @@ class Labeller:
         """Label inputs by a function of the user."""
         name = clip(getattr(function, "__qualname__", type(function).__name__))
         try:
-            given = function(self.space.decode(points))
+            people = self.space.decode(points)
+            with exits_reported(name):
+                given = function(people)
             is_list = isinstance(given, list | tuple)
             answers = as_outcomes(given) if is_list else np.asarray(given)
         except EvenhandError:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from evenhand.runtime.errors import UsageError, clip
 from evenhand.runtime.fingerprint import file_digest
+from evenhand.runtime.interruption import exits_reported
 from evenhand.runtime.options import Options, refuse_unknown
 from evenhand.runtime.table_file import beside
 from evenhand.subject.adapters.estimator import EstimatorAdapter
@@ -44,7 +45,9 @@ class BoosterAdapter(EstimatorAdapter):
         file = Path(value)
         check_readable(file, cls.suffixes)
         options["identity"] = options.get("identity") or f"file:{file_digest(file)}"
-        return cls(cls.load(file), positive=positive, **options)
+        with exits_reported(f"the model '{file}'", " when it was loaded"):
+            model = cls.load(file)
+        return cls(model, positive=positive, **options)
 
 
 def check_readable(file: Path, suffixes: tuple[str, ...]) -> None:

@@ -55,6 +55,7 @@ class HttpAdapter(Adapter):
     """
 
     kind = "http"
+    own_process = True
     value = Option("http", TEXT, "the address of a service that takes and answers JSON")
     options = Options.of(
         Option("request", TABLE, "what a request looks like", keys=REQUEST.entries),

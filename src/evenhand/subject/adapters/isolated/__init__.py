@@ -1,0 +1,1 @@
+"""Software in a process of its own: what it does there ends neither us nor our verdict."""

@@ -1,0 +1,78 @@
+"""What a process and ours say to each other: frames of bytes, and pickles that hold plain data."""
+
+from __future__ import annotations
+
+import io
+import pickle
+import struct
+from typing import Any
+
+import numpy as np
+
+HEADER = struct.Struct("<Q")
+"""The number of bytes that follow."""
+
+_PLAIN = {
+    ("numpy", "ndarray"),
+    ("numpy", "dtype"),
+    ("pandas._libs.missing", "NA"),
+    ("datetime", "date"),
+    ("datetime", "datetime"),
+    ("_codecs", "encode"),
+    ("evenhand.subject.model_form", "ModelForm"),
+}
+_NUMPY = ("numpy._core.", "numpy.core.")
+_NUMPY_NAMES = ("_reconstruct", "scalar", "_frombuffer")
+_ERRORS = "evenhand.runtime.errors"
+
+
+class NotPlain(Exception):
+    """An answer that holds objects of a class, where only plain values are read."""
+
+
+class PlainUnpickler(pickle.Unpickler):
+    """Reads arrays, plain values and our own errors, and nothing whose making runs other code.
+
+    The process that wrote them runs software that nobody vouches for.
+
+    >>> read_plain(pickle.dumps({"a": np.arange(2)}))
+    {'a': array([0, 1])}
+    >>> read_plain(pickle.dumps(print))
+    Traceback (most recent call last):
+    evenhand.subject.adapters.isolated.messages.NotPlain: builtins.print
+    """
+
+    def find_class(self, module: str, name: str) -> Any:
+        """Return a class or function that may be named."""
+        of_numpy = module.startswith(_NUMPY) and name in _NUMPY_NAMES
+        is_scalar = module == "numpy" and _is_scalar_type(name)
+        if (
+            (module, name) in _PLAIN
+            or of_numpy
+            or is_scalar
+            or (module == _ERRORS and _is_error(name))
+        ):
+            return super().find_class(module, name)
+        raise NotPlain(f"{module}.{name}")
+
+
+def _is_scalar_type(name: str) -> bool:
+    found = getattr(np, name, None)
+    return isinstance(found, type) and issubclass(found, np.generic)
+
+
+def _is_error(name: str) -> bool:
+    from evenhand.runtime import errors
+
+    found = getattr(errors, name, None)
+    return isinstance(found, type) and issubclass(found, errors.EvenhandError)
+
+
+def read_plain(content: bytes | bytearray) -> Any:
+    """Return what a pickle of plain data holds."""
+    return PlainUnpickler(io.BytesIO(content)).load()
+
+
+def framed(content: bytes) -> bytes:
+    """Return bytes with their number before them."""
+    return HEADER.pack(len(content)) + content
