@@ -16,7 +16,7 @@ from tests.faults.signals import lived, lives
 from tests.faults.table import Campaign, summary, write_json, write_page
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
 PARTS = ("matrix", "signals", "ledgers", "disks")
 
@@ -24,7 +24,7 @@ PARTS = ("matrix", "signals", "ledgers", "disks")
 def main() -> int:
     """Run what was asked for, and return 1 where something is not as expected."""
     options = _options()
-    campaign = Campaign(f"make {'faults-long' if options.long else 'faults'}")
+    campaign = Campaign(_command(options.long))
     began = time.monotonic()
     with ThreadPoolExecutor(options.jobs) as pool:
         _run(campaign, options, pool)
@@ -50,9 +50,25 @@ def _processor_seconds() -> float:
     return total
 
 
+def _command(long: Sequence[str]) -> str:
+    """Return the command that does this."""
+    if not long:
+        return "make faults"
+    if set(long) == set(PARTS):
+        return "make faults-long"
+    return f"python -m tests.faults --long {' '.join(long)}"
+
+
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.faults", description=__doc__)
-    parser.add_argument("--long", action="store_true", help="every cell, and 120 kills")
+    parser.add_argument(
+        "--long",
+        nargs="*",
+        choices=PARTS,
+        default=(),
+        metavar="PART",
+        help=f"all there is of these parts, or of every part: {', '.join(PARTS)}",
+    )
     parser.add_argument("--only", default="", help="cells whose name holds this text")
     parser.add_argument("--part", choices=PARTS, action="append", help="this part alone")
     parser.add_argument("--jobs", type=int, default=3, help="cells at a time (3)")
@@ -60,21 +76,32 @@ def _options() -> argparse.Namespace:
         "--json", action="store_true", help="write the JSON of the campaign"
     )
     parser.add_argument("--docs", action="store_true", help="write the page of the docs")
-    return parser.parse_args()
+    options = parser.parse_args()
+    if options.long == []:
+        options.long = PARTS
+    return options
 
 
 def _run(campaign: Campaign, options: argparse.Namespace, pool: ThreadPoolExecutor) -> None:
     parts = options.part or PARTS
     if "matrix" in parts:
-        chosen = [cell for cell in cells(long=options.long) if options.only in cell.name]
+        chosen = [
+            cell
+            for cell in cells(long="matrix" in options.long)
+            if options.only in cell.name
+        ]
         campaign.cells = _watched(pool, judged, chosen, lambda outcome: outcome.cell.name)
     if "signals" in parts:
         campaign.lives = _watched(
-            pool, lived, lives(long=options.long), lambda outcome: outcome.life.name
+            pool,
+            lived,
+            lives(long="signals" in options.long),
+            lambda outcome: outcome.life.name,
         )
     if "ledgers" in parts:
-        campaign.recalled = recalled(long=options.long)
-        campaign.resumed = resumed(long=options.long)
+        long = "ledgers" in options.long
+        campaign.recalled = recalled(long=long)
+        campaign.resumed = resumed(long=long)
     if "disks" in parts:
         campaign.disks = _watched(
             pool, tried, disk_cells(), lambda outcome: outcome.fault.name
