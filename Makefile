@@ -10,7 +10,6 @@ PINNED := $(if $(LOCK),--constraint $(LOCK))
 # Tests run in three processes, since many wait for programs that they start; numpy takes one thread in each.
 TEST   := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(RUN) pytest
 
-.PHONY: faults faults-long
 .PHONY: demo test test-all test-browser test-mitigation pictures study-small check bench lock clean help
 
 help:           ## what there is
@@ -77,6 +76,7 @@ check: $(VENV)/.tested    ## lint, format, types, and the rules of the house
 	$(RUN) mypy
 	$(TEST) -q tests/architecture
 
+.PHONY: faults faults-long
 faults: $(VENV)/.tested   ## software that fails, signals, damaged ledgers and full disks: ten minutes of them
 	$(BIN)/python -m tests.faults --json
 faults-long: $(VENV)/.tested  ## all of them, and the tables of docs/reference/faults.md
