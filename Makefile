@@ -88,6 +88,12 @@ check: $(VENV)/.tested    ## lint, format, types, and the rules of the house
 	$(RUN) mypy
 	$(TEST) -q tests/architecture
 
+.PHONY: faults faults-long
+faults: $(VENV)/.tested   ## software that fails, signals, damaged ledgers and full disks: ten minutes of them
+	$(BIN)/python -m tests.faults --json
+faults-long: $(VENV)/.tested  ## all of them, and the tables of docs/reference/faults.md
+	$(BIN)/python -m tests.faults --long --json --docs
+
 bench: $(VENV)/.tested    ## the benchmarks; they print ratios and write benchmarks/results/*.json
 	$(BIN)/python benchmarks/coverage.py
 	$(BIN)/python benchmarks/decide.py

@@ -650,3 +650,35 @@ def test_tables_are_no_texts(tmp_path, saved):
     result = result_of(tmp_path, finding(case(65)))
     refused(UsageError, lambda: replay(result, subject), "r.json", "holds no texts")
     refused(UsageError, lambda: replay(result, rude), "has no space")
+
+
+def lender(people):
+    """Decide with texts, for women from 60 on and for men from 50 on."""
+    least = np.where(people["sex"] == "F", 60, 50)
+    return np.where(people["age"] >= least, "approve", "deny")
+
+
+def cases_of_lender(tmp_path) -> Any:
+    file = tmp_path / "result.json"
+    subject = eh.Subject(lender, SPACE, positive="approve")
+    eh.measure(subject, over="sex").to_json(file)
+    return file
+
+
+def test_a_version_that_answers_something_else_to_all_cases_does_not_pass(tmp_path):
+    # Cases that no longer differ would else pass, though nothing is decided any more.
+    file = cases_of_lender(tmp_path)
+    broken = eh.Subject(
+        lambda people: ["database connection lost"] * len(people), SPACE, positive="approve"
+    )
+    found = replay(file, broken)
+    assert found.exit_code == 3
+    assert found.worst.only_answer == "database connection lost"
+    assert "no evidence" in found.to_text()
+
+
+@pytest.mark.parametrize("answer", ["approve", "deny"])
+def test_a_version_that_treats_all_cases_alike_passes(tmp_path, answer):
+    file = cases_of_lender(tmp_path)
+    repaired = eh.Subject(lambda people: [answer] * len(people), SPACE, positive="approve")
+    assert replay(file, repaired).exit_code == 0

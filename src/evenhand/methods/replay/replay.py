@@ -453,5 +453,24 @@ def _still(
         score="replayed",
         # Checks of an audit may have found something of the same features.
         key=f"replayed {finding.key}",
+        **_new_answer(finding, view, pairs),
     )
     return still_differing, changed
+
+
+def _new_answer(finding: Finding, view: View, pairs: Sequence[Any]) -> dict[str, Any]:
+    """Return what a finding holds of software that has one answer only, and never had it before.
+
+    Repaired software may refuse the few people of all cases alike. Software that has broken down
+    answers something else to them.
+    """
+    before: set[Any] = set()
+    for case in finding.cases:
+        before.update(case.outcomes)
+    answers: set[Any] = set()
+    for pair in pairs:
+        answers.update(pair)
+    if len(answers) != 1 or answers <= before:
+        return {}
+    (only_answer,) = answers
+    return {"only_answer": only_answer, "unfavoured": view.unfavoured(only_answer)}

@@ -442,7 +442,8 @@ def _cases(
 ) -> tuple[tuple[Case, ...], list[str]]:
     """Return the cases to show, and notes where the software does not answer alike.
 
-    Their inputs are run once more even where their answers are remembered.
+    Their inputs are run once more even where their answers are remembered. Where no case stays,
+    chance was found instead of discrimination, and NotDeterministic is raised.
     """
     individuals = simple.individuals[:SHOWN]
     twins = simple.twins[:SHOWN]
@@ -453,12 +454,23 @@ def _cases(
         try:
             probe.view.subject.need_deterministic(np.asfortranarray(inputs))
         except NotDeterministic as error:
+            if not _any_differ_again(probe.view, inputs):
+                raise
             notes.append(str(error))
         meter.queries += 4 * len(individuals)
     cases = []
     for individual, twin, (own, other) in zip(individuals, twins, outcomes.T, strict=True):
         cases.append(case_of(probe.space, individual, twin, (own, other)))
     return tuple(cases), notes
+
+
+def _any_differ_again(view: View, inputs: Points) -> bool:
+    """Return whether any of some individuals, which come first, still differs from its twin."""
+    answers = view.subject.again(np.asfortranarray(inputs))
+    if view.name:
+        answers = answers[view.name]
+    individuals, twins = np.split(answers, 2)
+    return bool(np.any(view.distance(individuals, twins)))
 
 
 def _thinned(curve: tuple[tuple[int, int, int], ...]) -> list[list[int]]:

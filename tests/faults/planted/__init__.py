@@ -1,0 +1,1 @@
+"""Software with a fault in it, as it is copied beside the configuration of a cell."""
