@@ -1,6 +1,6 @@
 """Do the intervals and verdicts that the verbs print hold their level?
 
-    python -m tests.coverage_study [--runs N] [--seconds N] [--more] [--only TEXT] [--jobs N] [--docs]
+    python -m tests.coverage_study [--runs N] [--seconds N] [--more] [--only TEXT] [--docs]
 
 calls every verb many times where the truth is known, prints how often its intervals hold and its
 verdicts are wrong, writes benchmarks/results/coverage_study.json, and ends with 1 where a level is

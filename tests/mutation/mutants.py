@@ -1,4 +1,4 @@
-"""Mutants: all that there are, a sample of them, and one of them put in the place of the original."""
+"""Mutants: all that there are, a sample of them, and one put in the place of the original."""
 
 from __future__ import annotations
 

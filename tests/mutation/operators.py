@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 import copy
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 Change: TypeAlias = "tuple[str, ast.AST]"
 """What kind of change it is, and what stands there instead."""
@@ -219,7 +219,7 @@ def _of_call(node: ast.Call) -> Iterator[Change]:
     yield "function", ast.Call(new, node.args, node.keywords)
 
 
-_BY_KIND: dict[type[ast.AST], object] = {
+_BY_KIND: dict[type[ast.AST], Callable[[Any], Iterator[Change]]] = {
     ast.Compare: _of_comparison,
     ast.BinOp: _of_arithmetic,
     ast.AugAssign: _of_steps,

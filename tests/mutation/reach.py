@@ -41,8 +41,10 @@ class Reach:
         Tests are taken while they take no more than `most` seconds together.
         """
         by_line = self.tests.get(mutant.module, {})
+        # A constant is read wherever its module is at work.
+        lines = mutant.lines if mutant.function else by_line
         found: set[str] = set()
-        for line in mutant.lines:
+        for line in lines:
             found |= by_line.get(line, frozenset())
         own = "test_" + mutant.path.stem
         ordered = sorted(

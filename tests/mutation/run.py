@@ -23,7 +23,7 @@ from tests.mutation.mutants import NotApplicable, live_functions, put
 from tests.support.paths import ROOT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
     from tests.mutation.mutants import Mutant
     from tests.mutation.reach import Reach
@@ -62,6 +62,19 @@ class Forks:
         self._reach = reach
         self._most = most
         self._report: Callable[[Fate], None] = report
+
+    def pytest_sessionstart(self) -> None:
+        """Let properties end at the first example that fails: nobody reads the smallest one."""
+        from hypothesis import Phase, settings
+
+        settings.register_profile(
+            "few",
+            settings.get_profile("few"),
+            phases=(Phase.explicit, Phase.generate),
+            database=None,
+            derandomize=True,
+        )
+        settings.load_profile("few")
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         """Run every mutant; pytest's own loop is left out."""
@@ -155,25 +168,6 @@ def load_all() -> None:
                 importlib.import_module(dotted.replace("/", ".").removesuffix(".__init__"))
 
 
-@contextlib.contextmanager
-def _few_examples() -> Iterator[None]:
-    """Let properties stop at the first example that fails: nobody reads the smallest one."""
-    from hypothesis import Phase, settings
-
-    register = settings.register_profile
-
-    def registered(name: str, *given: Any, **options: Any) -> None:
-        phases = (Phase.explicit, Phase.generate)
-        options.update(phases=phases, database=None, derandomize=True)
-        register(name, *given, **options)
-
-    settings.register_profile = registered
-    try:
-        yield
-    finally:
-        settings.register_profile = register
-
-
 def run(
     mutants: Sequence[Mutant],
     reach: Reach,
@@ -189,7 +183,7 @@ def run(
     if not files:
         return [Fate(mutant, UNREACHED) for mutant in mutants]
     forks = Forks(mutants, reach, most=most, report=report)
-    with tempfile.TemporaryDirectory() as folder, _few_examples():
+    with tempfile.TemporaryDirectory() as folder:
         options = [
             "-q",
             "-s",
