@@ -21,7 +21,7 @@ SIGNIFICANT = 1e-4
 """How rarely a cell that holds its level may look as if it did not."""
 
 
-class Run(NamedTuple):
+class Trial(NamedTuple):
     """What one run found: whether all of its intervals hold the truth, and its verdict."""
 
     held: bool
@@ -48,7 +48,7 @@ class Cell:
 
     verb: str
     what: str
-    run: Callable[[int], Run]
+    run: Callable[[int], Trial]
     truth: str
     wrong: str | None = None
     level: float = 0.95
@@ -61,7 +61,7 @@ class Cell:
     def simulate(
         self, runs: int, seconds: float = math.inf, earlier: Mapping[str, Any] | None = None
     ) -> Row:
-        """Run it until there are so many runs, and for so many seconds of computing at most.
+        """Trial it until there are so many runs, and for so many seconds of computing at most.
 
         Earlier runs, as a document has them, are counted and not run again.
         """
@@ -87,7 +87,7 @@ class Row:
     held: int = 0
     verdicts: Counter[str] = field(default_factory=Counter)
 
-    def add(self, run: Run) -> None:
+    def add(self, run: Trial) -> None:
         """Count one run."""
         self.runs += 1
         self.held += run.held
@@ -142,10 +142,10 @@ def standard_error(share: float, runs: int) -> float:
     return math.sqrt(smoothed * (1 - smoothed) / runs)
 
 
-def judged(found: Any, truths: Iterable[tuple[Any, float]]) -> Run:
+def judged(found: Any, truths: Iterable[tuple[Any, float]]) -> Trial:
     """Return the run of a result, with pairs of estimates and what is true of them."""
     pairs = list(truths)
     assert pairs, "nothing was judged"
     held = all(covers(estimate, truth, SLACK) for estimate, truth in pairs)
     verdict = found.verdict
-    return Run(held, None if verdict is None else str(verdict))
+    return Trial(held, None if verdict is None else str(verdict))

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 import evenhand as eh
-from tests.coverage_study.cells import SLACK, Cell, Run, judged
+from tests.coverage_study.cells import SLACK, Cell, Trial, judged
 from tests.quality.test_audit_level import (
     claims_of_ratios,
     claims_of_rules,
@@ -24,7 +24,7 @@ from tests.support.simulation import covers
 TOGETHER = "all intervals together"
 
 
-def of_log(seed: int) -> Run:
+def of_log(seed: int) -> Trial:
     """Measure decisions by race and sex, with both limits at the truth of races."""
     found = eh.measure_log(
         several(np.random.default_rng(seed)),
@@ -35,10 +35,10 @@ def of_log(seed: int) -> Run:
     )
     pairs = [(finding.estimate, SCORES[finding.key]) for finding in found.findings]
     held = all(covers(estimate, truth, 1e-4) for estimate, truth in pairs)
-    return Run(held, str(found.verdict))
+    return Trial(held, str(found.verdict))
 
 
-def of_ratio(seed: int, *, low: float, high: float) -> Run:
+def of_ratio(seed: int, *, low: float, high: float) -> Trial:
     """Measure the ratio of two groups of 200."""
     rng = np.random.default_rng(seed)
     sex = np.repeat(["F", "M"], 200)
@@ -49,17 +49,17 @@ def of_ratio(seed: int, *, low: float, high: float) -> Run:
     return judged(found, [(ratios[0].estimate, low / high)])
 
 
-def at_the_ratio(seed: int) -> Run:
+def at_the_ratio(seed: int) -> Trial:
     """Measure a ratio at the least one, which is enough."""
     return of_ratio(seed, low=0.4, high=0.5)
 
 
-def under_the_ratio(seed: int) -> Run:
+def under_the_ratio(seed: int) -> Trial:
     """Measure a ratio under the least one by little."""
     return of_ratio(seed, low=0.39, high=0.5)
 
 
-def of_recorded_errors(seed: int) -> Run:
+def of_recorded_errors(seed: int) -> Trial:
     """Measure error rates of recorded decisions."""
     rng = np.random.default_rng(seed)
     n = 500
@@ -80,7 +80,7 @@ def of_recorded_errors(seed: int) -> Run:
     return judged(found, pairs)
 
 
-def of_recorded_numbers(seed: int) -> Run:
+def of_recorded_numbers(seed: int) -> Trial:
     """Measure recorded amounts that are skewed."""
     rng = np.random.default_rng(seed)
     sex = np.repeat(["F", "M"], [150, 250])
@@ -97,7 +97,7 @@ def of_recorded_numbers(seed: int) -> Run:
     return judged(found, pairs)
 
 
-def of_impact(seed: int) -> Run:
+def of_impact(seed: int) -> Trial:
     """Make impact tables of random populations."""
     rng = np.random.default_rng([seed, 1])
     people = population(rng)
@@ -105,10 +105,10 @@ def of_impact(seed: int) -> Run:
         drawn(people, rng), outcome="accepted", over=[("sex",), ("race",)], support=0.0
     )
     claims = claims_of_ratios({"impact": found}, people)  # type: ignore[arg-type]
-    return Run(not any(is_wrong(estimate, truth) for estimate, truth in claims))
+    return Trial(not any(is_wrong(estimate, truth) for estimate, truth in claims))
 
 
-def at_the_impact_ratio(seed: int) -> Run:
+def at_the_impact_ratio(seed: int) -> Trial:
     """Make an impact table whose lowest ratio is the least one, which is enough."""
     found = eh.impact(
         several(np.random.default_rng(seed)), outcome="ok", over="race", least_ratio=LEAST
@@ -117,16 +117,16 @@ def at_the_impact_ratio(seed: int) -> Run:
     for group, rate in zip(found.worst.groups, RATES, strict=True):
         pairs.append((group.estimate, rate / max(RATES)))
     held = all(covers(estimate, truth, 1e-4) for estimate, truth in pairs)
-    return Run(held, str(found.verdict))
+    return Trial(held, str(found.verdict))
 
 
-def of_rules(seed: int) -> Run:
+def of_rules(seed: int) -> Trial:
     """Mine the rules of random populations."""
     rng = np.random.default_rng([seed, 2])
     people = population(rng)
     found = eh.mine_log(drawn(people, rng), outcome="accepted", over=["sex", "race"])
     claims = claims_of_rules({"mine_log": found}, people)  # type: ignore[arg-type]
-    return Run(not any(is_wrong(estimate, truth) for estimate, truth in claims))
+    return Trial(not any(is_wrong(estimate, truth) for estimate, truth in claims))
 
 
 MINED = eh.Space(
@@ -139,7 +139,7 @@ MINED = eh.Space(
 )
 
 
-def of_mined_software(seed: int) -> Run:
+def of_mined_software(seed: int) -> Trial:
     """Mine software with given rows, which are a sample of all people."""
     rng = np.random.default_rng([seed, 3])
     people = population(rng)
@@ -155,10 +155,10 @@ def of_mined_software(seed: int) -> Run:
 
     found = eh.mine(decide, MINED, rows, over=["sex", "race"], seed=seed, progress=False)
     claims = claims_of_rules({"mine_log": found}, people)  # type: ignore[arg-type]
-    return Run(not any(is_wrong(estimate, truth) for estimate, truth in claims))
+    return Trial(not any(is_wrong(estimate, truth) for estimate, truth in claims))
 
 
-def of_comparison(seed: int, *, name: str) -> Run:
+def of_comparison(seed: int, *, name: str) -> Trial:
     """Compare a method with blind overwriting: limits of scores, and plausible regions."""
     plant = SITUATIONS[name]
     rng = np.random.default_rng([seed, len(name)])
@@ -170,22 +170,22 @@ def of_comparison(seed: int, *, name: str) -> Run:
     tally = Tally()
     count_estimates(tally, plant, found)
     is_held = bool(tally.together and tally.honest)
-    return Run(is_held, "right region" if tally.honest else "wrong region")
+    return Trial(is_held, "right region" if tally.honest else "wrong region")
 
 
-def good_trade(seed: int) -> Run:
+def good_trade(seed: int) -> Trial:
     """Compare a method that is a good trade-off."""
     return of_comparison(seed, name="a good trade-off")
 
 
-def win_win(seed: int) -> Run:
+def win_win(seed: int) -> Trial:
     """Compare a method that wins in both."""
     return of_comparison(seed, name="a win-win")
 
 
-def of_audit_log(seed: int) -> Run:
+def of_audit_log(seed: int) -> Trial:
     """Audit random decisions with checks that share one level."""
-    return Run(misses_of_log(0.95, seed) == 0)
+    return Trial(misses_of_log(0.95, seed) == 0)
 
 
 def cells() -> list[Cell]:

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 import evenhand as eh
-from tests.coverage_study.cells import Cell, Run, judged
+from tests.coverage_study.cells import Cell, Trial, judged
 from tests.quality.test_audit_level import misses_of_software
 from tests.quality.test_baseline import alarm
 from tests.quality.test_mine_text_planted import GENDERS, TEMPLATES, Planted, all_hold
@@ -62,7 +62,7 @@ class Costly(eh.Adapter):
         yield np.arange(len(points)), planted(people, score=self.score)
 
 
-def measured(subject: Any, space: Any, truth: float, seed: int, **settings: Any) -> Run:
+def measured(subject: Any, space: Any, truth: float, seed: int, **settings: Any) -> Trial:
     """Measure one score."""
     found = eh.measure(subject, space, seed=seed, progress=False, **settings)
     return judged(found, [(found.worst.estimate, truth)])
@@ -87,7 +87,7 @@ def measure_cell(
     if costly:
         subject = eh.Subject(Costly(score), space)
 
-    def run(seed: int) -> Run:
+    def run(seed: int) -> Trial:
         return measured(subject, space, score, seed, **settings)
 
     return Cell("measure", what, run, f"score {score:g}", wrong)
@@ -133,7 +133,7 @@ def by_race(people: Any) -> Any:
     return people["luck"] < rates
 
 
-def of_three(seed: int) -> Run:
+def of_three(seed: int) -> Trial:
     """Measure the largest difference of three groups."""
     settings: dict[str, Any] = {"kind": "group", "limit": LIMIT, "budget": FEW}
     return measured(by_race, RACES, 0.1, seed, **settings)
@@ -146,7 +146,7 @@ def rows_of(seed: int, n: int = 300) -> pd.DataFrame:
     return pd.DataFrame({"race": races, "luck": rng.random(n)})
 
 
-def apparent(seed: int, *, kind: str) -> Run:
+def apparent(seed: int, *, kind: str) -> Trial:
     """Measure a score of rows that are a sample of all people."""
     sampler = eh.rows(rows_of(seed), sample_of="all")
     settings: dict[str, Any] = {"kind": kind, "limit": LIMIT, "sampler": sampler}
@@ -159,7 +159,7 @@ def pay(people: Any) -> Any:
     return women * -np.log1p(-people["luck"] * (1 - 1e-12))
 
 
-def of_numbers(seed: int) -> Run:
+def of_numbers(seed: int) -> Trial:
     """Measure the difference of means and medians of a skewed amount."""
     found = eh.measure(
         pay,
@@ -183,7 +183,7 @@ def error_truth(seed: int) -> pd.DataFrame:
     return frame.assign(due=rng.random(len(frame)) < 0.5)
 
 
-def of_errors(seed: int) -> Run:
+def of_errors(seed: int) -> Trial:
     """Measure true and false positive rates; what is due does not depend on luck."""
     frame = error_truth(seed)
     found = eh.measure(
@@ -204,7 +204,7 @@ def of_errors(seed: int) -> Run:
     return judged(found, pairs)
 
 
-def of_chance(seed: int, *, noise: float, excess: float, limit: float | None) -> Run:
+def of_chance(seed: int, *, noise: float, excess: float, limit: float | None) -> Trial:
     """Measure software that gives a wrong answer now and then."""
     truth = CHANCE.Truth(noise, excess)
     settings: dict[str, Any] = {}
@@ -221,7 +221,7 @@ CHANCE_SPACE = eh.Space(
 )
 
 
-def of_subsets(seed: int, *, kind: str) -> Run:
+def of_subsets(seed: int, *, kind: str) -> Trial:
     """Search random software with a limit next to a score; any claim of any set may be wrong."""
     rng = np.random.default_rng([seed, len(kind)])
     table = either(rng)
@@ -239,8 +239,8 @@ def of_subsets(seed: int, *, kind: str) -> Run:
     for entry in found.details["lattice"]["sets"]:
         is_over = truth[frozenset(entry["about"])] >= limit
         if entry["state"] == ("cleared" if is_over else "discriminating"):
-            return Run(False)
-    return Run(True)
+            return Trial(False)
+    return Trial(True)
 
 
 def text_software() -> Planted:
@@ -252,11 +252,11 @@ def text_software() -> Planted:
 TEXTS = text_software()
 
 
-def of_texts(seed: int) -> Run:
+def of_texts(seed: int) -> Trial:
     """Mine the terms of texts."""
     texts = TEXTS.texts(60, np.random.default_rng(1000 + seed))
     found = eh.mine_text(TEXTS, texts, lexicon=GENDERS, seed=seed, progress=False)
-    return Run(all_hold(TEXTS, found))
+    return Trial(all_hold(TEXTS, found))
 
 
 def baseline_of(seed: int, score: float) -> Any:
@@ -272,15 +272,15 @@ def baseline_of(seed: int, score: float) -> Any:
     )
 
 
-def of_baseline(seed: int) -> Run:
+def of_baseline(seed: int) -> Trial:
     """Hold software that did not change against its baseline: an alarm is wrong."""
     new = baseline_of(2 * seed, LIMIT)
     old = baseline_of(2 * seed + 1, LIMIT)
     raised = alarm(new, old)
-    return Run(not raised, "worse" if raised else "as before")
+    return Trial(not raised, "worse" if raised else "as before")
 
 
-def of_prevalence(seed: int) -> Run:
+def of_prevalence(seed: int) -> Trial:
     """Measure the share of discriminatory inputs."""
     subject = partial(planted, score=0.03)
     found = eh.prevalence(subject, ENDLESS, margin=0.03, seed=seed, progress=False)
@@ -315,7 +315,7 @@ def trained(people: Any, labels: Any) -> Straight:
     return Straight(bars)
 
 
-def of_repair(seed: int) -> Run:
+def of_repair(seed: int) -> Trial:
     """Repair a model by training it again; the scores of both models are known."""
     rng = np.random.default_rng(seed)
     people = ENDLESS.decode(ENDLESS.draw(400, rng))
@@ -333,12 +333,12 @@ def of_repair(seed: int) -> Run:
     )
     before = covers(found.before, models[0].score, 1e-6)
     after = covers(found.after, found.model.score, 1e-6)
-    return Run(before and after)
+    return Trial(before and after)
 
 
-def of_audit(seed: int) -> Run:
+def of_audit(seed: int) -> Trial:
     """Audit random software with checks that share one level."""
-    return Run(misses_of_software(0.95, seed) == 0)
+    return Trial(misses_of_software(0.95, seed) == 0)
 
 
 def cells() -> list[Cell]:

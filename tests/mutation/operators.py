@@ -68,7 +68,7 @@ SWAPPED = {
 
 
 @dataclass
-class Place:
+class Site:
     """One change, and where in a tree it can be made.
 
     Parameters
@@ -256,12 +256,12 @@ class Finder:
     def __init__(self) -> None:
         self._statement = 0
 
-    def places(self, tree: ast.Module) -> Iterator[Place]:
+    def places(self, tree: ast.Module) -> Iterator[Site]:
         """Yield all places of a module, in the order of its source."""
         for node in tree.body:
             yield from self._at_top(node, "")
 
-    def _at_top(self, node: ast.stmt, prefix: str) -> Iterator[Place]:
+    def _at_top(self, node: ast.stmt, prefix: str) -> Iterator[Site]:
         if isinstance(node, ast.ClassDef):
             for inner in node.body:
                 if not isinstance(inner, ast.Assign | ast.AnnAssign):
@@ -275,7 +275,7 @@ class Finder:
 
     def _inside(
         self, node: ast.FunctionDef | ast.AsyncFunctionDef, function: str
-    ) -> Iterator[Place]:
+    ) -> Iterator[Site]:
         arguments = node.args
         self._statement = node.body[-1].lineno
         for field in ("defaults", "kw_defaults"):
@@ -287,7 +287,7 @@ class Finder:
 
     def _at(
         self, owner: ast.AST, field: str, index: int | None, function: str
-    ) -> Iterator[Place]:
+    ) -> Iterator[Site]:
         held = getattr(owner, field)
         node = held if index is None else held[index]
         is_statement = isinstance(node, ast.stmt)
@@ -301,7 +301,7 @@ class Finder:
         elif not isinstance(node, ast.Raise):
             yield from self._below(node, function)
 
-    def _below(self, node: ast.AST, function: str) -> Iterator[Place]:
+    def _below(self, node: ast.AST, function: str) -> Iterator[Site]:
         statement = self._statement
         for field, held in ast.iter_fields(node):
             if field in ("annotation", "op", "ops", "func", "ctx"):
@@ -318,11 +318,11 @@ class Finder:
 
     def _of(
         self, owner: ast.AST, field: str, index: int | None, function: str
-    ) -> Iterator[Place]:
+    ) -> Iterator[Site]:
         held = getattr(owner, field)
         node = held if index is None else held[index]
         for kind, new in changes(node):
-            yield Place(kind, owner, field, index, new, function, self._statement)
+            yield Site(kind, owner, field, index, new, function, self._statement)
 
 
 def _is_docstring(node: ast.AST) -> bool:

@@ -27,7 +27,7 @@ EQUIVALENT = "equivalent"
 
 
 @dataclass(frozen=True)
-class Tally:
+class PartTally:
     """How many mutants of a part there are, and what became of those that were drawn."""
 
     part: str
@@ -82,7 +82,7 @@ def reasons() -> dict[str, tuple[str, str]]:
     return found
 
 
-def tallies(document: dict[str, Any]) -> list[Tally]:
+def tallies(document: dict[str, Any]) -> list[PartTally]:
     """Return the tally of each part, and that of all."""
     known = reasons()
     found = []
@@ -99,7 +99,7 @@ def _tally(
     possible: int,
     rows: Sequence[dict[str, Any]],
     known: dict[str, tuple[str, str]],
-) -> Tally:
+) -> PartTally:
     outcomes: Counter[str] = Counter()
     for row in rows:
         outcome = row["outcome"]
@@ -110,7 +110,7 @@ def _tally(
     survived = sum(outcomes.values()) - sum(
         outcomes[name] for name in (KILLED, TIMEOUT, SKIPPED, EQUIVALENT)
     )
-    return Tally(
+    return PartTally(
         part,
         possible,
         len(rows),

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import math
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,40 +29,23 @@ if TYPE_CHECKING:
 
 FILE = DATA / "statistics.json"
 
-# Counts from nothing to everything, in samples that are tiny, small and large.
-K = np.array([0.0, 0, 1, 3, 1, 20, 40, 7, 390, 400])
-N = np.array([0.0, 5, 1, 3, 9, 40, 40, 50, 400, 400])
-K2 = np.array([2.0, 5, 0, 1, 9, 12, 0, 7, 350, 0])
-N2 = np.array([4.0, 5, 2, 3, 9, 40, 40, 90, 400, 60])
-GROUPS = np.array([[30.0, 20, 12], [0, 0, 1], [40, 40, 40], [5, 0, 0]])
-SIZES = np.array([[40.0, 40, 40], [10, 20, 3], [40, 50, 40], [5, 9, 0]])
-LOOKS = np.array([4, 20, 60, 128, 400, 2000])
-SHARES = np.array([0.0, 0.02, 0.09, 0.1, 0.13, 0.5, 1.0])
-PLANS: dict[str, Plan] = {
-    "usual": Plan(),
-    "limit": Plan(limit=0.1),
-    "limit, no margin": Plan(margin=None, limit=0.1),
-    "cheap": Plan(limit=0.1, margin=0.05, precise=True, finest=0.002),
-    "cheap, anytime": Plan(limit=0.1, interval="anytime", precise=True, finest=0.02),
-    "anytime": Plan(interval="anytime", limit=0.1),
-    "wilson": Plan(interval="wilson", limit=0.1),
-    "wald": Plan(interval="wald", limit=0.1),
-    "few": Plan(size=2500, limit=0.1),
-    "few, cheap": Plan(size=2500, limit=0.1, precise=True, finest=0.002),
-    "few, no limit": Plan(size=2500, level=0.9, margin=0.02),
-    "none": Plan(limit=0.0),
-    "all": Plan(limit=1.0),
-    "strict": Plan(level=0.9999, margin=0.02),
-}
-SPREADS: dict[str, SpreadPlan] = {
-    "usual": SpreadPlan(groups=3),
-    "limit": SpreadPlan(groups=3, limit=0.1),
-    "limit, no margin": SpreadPlan(groups=3, limit=0.1, margin=None),
-    "cheap": SpreadPlan(groups=3, limit=0.1, precise=True, finest=0.02),
-    "two": SpreadPlan(groups=2, limit=0.3),
-    "wald": SpreadPlan(groups=2, interval="wald"),
-    "anytime": SpreadPlan(groups=3, interval="anytime", margin=0.2),
-}
+INPUTS: dict[str, Any] = json.loads((DATA / "statistics_inputs.json").read_text("utf-8"))
+"""Counts from nothing to everything in samples that are tiny, small and large, and plans."""
+K, N, K2, N2, GROUPS, SIZES, LOOKS, SHARES = (
+    np.array(INPUTS[name], dtype=float)
+    for name in (
+        "hits",
+        "sizes",
+        "other hits",
+        "other sizes",
+        "hits of groups",
+        "sizes of groups",
+        "looks",
+        "shares",
+    )
+)
+PLANS = {name: Plan(**settings) for name, settings in INPUTS["plans"].items()}
+SPREADS = {name: SpreadPlan(**settings) for name, settings in INPUTS["spreads"].items()}
 
 
 def errors(plan: Plan) -> list[float]:
@@ -83,26 +67,26 @@ def reasons(plan: Plan, counts: Any, n: int) -> list[str]:
 
 def of_plans() -> Iterator[tuple[str, Callable[[], Any]]]:
     """Yield what plans of one rate and of a spread say."""
+    counts = np.floor(SHARES * LOOKS[:, None])
+    sizes = np.broadcast_to(LOOKS[:, None], counts.shape)
     for name, plan in PLANS.items():
-        counts = np.floor(SHARES * LOOKS[:, None])
-        sizes = np.broadcast_to(LOOKS[:, None].astype(float), counts.shape)
-        yield f"errors: {name}", lambda plan=plan: errors(plan)
-        yield (
-            f"report: {name}",
-            lambda plan=plan, counts=counts, sizes=sizes: reported(
-                plan, counts.ravel(), sizes.ravel()
-            ),
-        )
-        yield f"looks: {name}", lambda plan=plan: list(plan.looks(2000))[:40]
-        yield (
-            f"reasons: {name}",
-            lambda plan=plan, counts=counts: [
-                reasons(plan, row, int(n)) for row, n in zip(counts, LOOKS, strict=True)
-            ],
-        )
+        yield f"errors: {name}", partial(errors, plan)
+        yield f"report: {name}", partial(reported, plan, counts.ravel(), sizes.ravel())
+        yield f"looks: {name}", partial(first_looks, plan)
+        yield f"reasons: {name}", partial(all_reasons, plan, counts)
     for name, spread in SPREADS.items():
-        yield f"spread errors: {name}", lambda spread=spread: errors(spread)
-        yield f"spread report: {name}", lambda spread=spread: spread_reports(spread)
+        yield f"spread errors: {name}", partial(errors, spread)
+        yield f"spread report: {name}", partial(spread_reports, spread)
+
+
+def first_looks(plan: Plan) -> list[int]:
+    """Return the first sizes at which a plan looks."""
+    return list(plan.looks(2000))[:40]
+
+
+def all_reasons(plan: Plan, counts: Any) -> list[list[str]]:
+    """Return why a plan stops at the counts of each look."""
+    return [reasons(plan, row, int(n)) for row, n in zip(counts, LOOKS, strict=True)]
 
 
 def spread_reports(plan: SpreadPlan) -> list[Any]:
@@ -158,46 +142,28 @@ def excess_reports() -> list[Any]:
 
 def of_intervals() -> Iterator[tuple[str, Callable[[], Any]]]:
     """Yield intervals of rates, differences, spreads and ratios."""
+    two = (K[1:], N[1:], K2[1:], N2[1:])
     for level in (0.95, 0.999):
-        yield f"exact {level}", lambda level=level: intervals.clopper_pearson(K, N, level)
-        yield f"wilson {level}", lambda level=level: intervals.wilson(K, N, level)
-        yield f"wald {level}", lambda level=level: intervals.wald(K, N, level)
-        yield f"mixture {level}", lambda level=level: always.mixture(K, N, level)
-        yield (
-            f"difference {level}",
-            lambda level=level: intervals.difference(K[1:], N[1:], K2[1:], N2[1:], level),
-        )
-        yield (
-            f"mixture difference {level}",
-            lambda level=level: always.mixture_difference(K, N, K2, N2, level),
-        )
-        yield f"spread {level}", lambda level=level: intervals.spread(GROUPS, SIZES, level)
-        yield (
-            f"mixture spread {level}",
-            lambda level=level: always.mixture_spread(GROUPS, SIZES, level),
-        )
-        yield (
-            f"ratio {level}",
-            lambda level=level: ratios.ratio(K[1:], N[1:], K2[1:], N2[1:], level),
-        )
-        yield (
-            f"impact ratio {level}",
-            lambda level=level: ratios.impact_ratio(GROUPS[:3], SIZES[:3], level),
-        )
-        yield (
-            f"ratios to best {level}",
-            lambda level=level: ratios.ratios_to_best(GROUPS[:3], SIZES[:3], level),
-        )
-        yield (
-            f"by group {level}",
-            lambda level=level: intervals.by_group(GROUPS, SIZES, level),
-        )
+        for interval in (
+            intervals.clopper_pearson,
+            intervals.wilson,
+            intervals.wald,
+            always.mixture,
+        ):
+            yield f"{interval.__name__} {level}", partial(interval, K, N, level)
+        for of_two in (intervals.difference, ratios.ratio):
+            yield f"{of_two.__name__} {level}", partial(of_two, *two, level)
+        sequence = partial(always.mixture_difference, K, N, K2, N2, level)
+        yield f"mixture difference {level}", sequence
+        for of_groups in (intervals.spread, always.mixture_spread, intervals.by_group):
+            yield f"{of_groups.__name__} {level}", partial(of_groups, GROUPS, SIZES, level)
+        for of_ratios in (ratios.impact_ratio, ratios.ratios_to_best):
+            found = partial(of_ratios, GROUPS[:3], SIZES[:3], level)
+            yield f"{of_ratios.__name__} {level}", found
     sizes = np.array([5.0, 20, 39, 40])
-    yield "finite", lambda: finite.exact(np.array([0.0, 2, 30, 40]), sizes, 0.95, 50)
-    yield (
-        "finite mixture",
-        lambda: always.mixture(np.array([0.0, 2, 30, 40]), sizes, 0.95, total=50),
-    )
+    hits = np.array([0.0, 2, 30, 40])
+    yield "finite", partial(finite.exact, hits, sizes, 0.95, 50)
+    yield "finite mixture", partial(always.mixture, hits, sizes, 0.95, total=50)
 
 
 def contrasts() -> list[Any]:
@@ -214,24 +180,11 @@ def contrasts() -> list[Any]:
 def of_tests() -> Iterator[tuple[str, Callable[[], Any]]]:
     """Yield evidence against limits."""
     for limit in (0.05, 0.5, 0.99):
-        yield f"below {limit}", lambda limit=limit: limit_tests.log_e_below(K, N, limit)
-        yield f"above {limit}", lambda limit=limit: limit_tests.log_e_above(K, N, limit)
-        yield (
-            f"below {limit}, paired",
-            lambda limit=limit: limit_tests.log_e_below(K, 2 * N, limit, downs=N / 2),
-        )
-        yield (
-            f"above {limit}, paired",
-            lambda limit=limit: limit_tests.log_e_above(K, 2 * N, limit, downs=N / 2),
-        )
-        yield (
-            f"below {limit}, finite",
-            lambda limit=limit: limit_tests.log_e_below(K, N, limit, size=900),
-        )
-        yield (
-            f"above {limit}, finite",
-            lambda limit=limit: limit_tests.log_e_above(K, N, limit, size=900),
-        )
+        for test in (limit_tests.log_e_below, limit_tests.log_e_above):
+            name = f"{test.__name__} {limit}"
+            yield name, partial(test, K, N, limit)
+            yield f"{name}, paired", partial(test, K, 2 * N, limit, downs=N / 2)
+            yield f"{name}, finite", partial(test, K, N, limit, size=900)
     yield "against limits", against_limits
 
 
@@ -301,12 +254,24 @@ def of_bets() -> list[Any]:
     before = rng.random(200)
     after = before * rng.random(200)
     found += [*paired_limits.rise_limits(before, after, 0.05)]
-    found += [*paired_limits.rise_limits(before > 0.5, after > 0.5, 0.05)]
+    favoured = np.round(before), np.round(after)
+    found += [*paired_limits.rise_limits(*favoured, 0.05)]
     found.append(paired_limits.ratio_above(after, before, 0.05))
     for gone, come, both in ((40, 10, 5), (0, 3, 2), (3, 0, 0), (0, 0, 4)):
         found.append(paired_limits.fall_above(gone, come, 100, 0.025))
         found.append(paired_limits.hits_ratio_above(gone, come, both, 0.025))
     return found
+
+
+def tails() -> list[Any]:
+    """Return how errors are shared out."""
+    return [
+        [calibration(error) for error in (0.05, 0.004, 0.0039, 1e-5, 9e-6)],
+        intervals.spread_tails(4, 0.05),
+        always.mixture_tails(2, 0.05),
+        always.mixture_tails(4, 0.05),
+        means.spread_tails_of_limits(3, 0.05),
+    ]
 
 
 VECTORS: dict[str, Callable[[], Any]] = {
@@ -320,15 +285,7 @@ VECTORS: dict[str, Callable[[], Any]] = {
     "simultaneous means": simultaneous_means,
     "means": of_means,
     "bets": of_bets,
-    "calibration": lambda: [
-        calibration(error) for error in (0.05, 0.004, 0.0039, 1e-5, 9e-6)
-    ],
-    "tails": lambda: [
-        *intervals.spread_tails(4, 0.05),
-        *always.mixture_tails(2, 0.05),
-        *always.mixture_tails(4, 0.05),
-        *means.spread_tails_of_limits(3, 0.05),
-    ],
+    "tails": tails,
 }
 
 
