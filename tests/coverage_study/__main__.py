@@ -36,7 +36,12 @@ def options(given: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser("python -m tests.coverage_study", description=__doc__)
     parser.add_argument("--runs", type=int, default=1000)
     parser.add_argument("--only", default="", help="cells whose name holds this text")
-    parser.add_argument("--seconds", type=float, default=math.inf, help="of each cell")
+    parser.add_argument(
+        "--seconds",
+        type=float,
+        default=math.inf,
+        help="of each cell",
+    )
     parser.add_argument("--more", action="store_true", help="go on from earlier runs")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--json", type=Path, default=RESULTS)
@@ -81,9 +86,21 @@ def simulated(task: tuple[int, int, float, dict[str, Any] | None]) -> dict[str, 
     """Run one cell, and print its line of the table."""
     place, runs, seconds, earlier = task
     started = time.process_time()
-    row = all_cells()[place].simulate(runs, seconds, earlier).document()
+    row = (
+        all_cells()[place]
+        .simulate(
+            runs,
+            seconds,
+            earlier,
+        )
+        .document()
+    )
     spent = time.process_time() - started
-    print(markdown([row]).splitlines()[-1], f"{spent:.1f} s", flush=True)
+    print(
+        markdown([row]).splitlines()[-1],
+        f"{spent:.1f} s",
+        flush=True,
+    )
     return row
 
 
@@ -107,7 +124,14 @@ def main(given: list[str] | None = None) -> int:
     tasks = []
     for place, cell in enumerate(all_cells()):
         if chosen.only in cell.key:
-            tasks.append((place, chosen.runs, chosen.seconds, known.get(cell.key)))
+            tasks.append(
+                (
+                    place,
+                    chosen.runs,
+                    chosen.seconds,
+                    known.get(cell.key),
+                )
+            )
     with Parallel(n_jobs=chosen.jobs) as parallel:
         rows = parallel(delayed(simulated)(task) for task in tasks)
     found = {**known, **{row["key"]: row for row in rows}}
@@ -118,10 +142,17 @@ def main(given: list[str] | None = None) -> int:
         "rows": ordered,
     }
     chosen.json.parent.mkdir(parents=True, exist_ok=True)
-    chosen.json.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+    chosen.json.write_text(
+        json.dumps(document, indent=1) + "\n",
+        encoding="utf-8",
+    )
     if chosen.docs:
         note = f"{document['date']}, `{document['command']}`."
-        written_between(PAGE, "coverage study", f"{note}\n\n{markdown(ordered)}")
+        written_between(
+            PAGE,
+            "coverage study",
+            f"{note}\n\n{markdown(ordered)}",
+        )
     return 1 if any(row["below"] for row in ordered) else 0
 
 

@@ -110,8 +110,16 @@ class Row:
         error = 1 - self.cell.level
         misses = self.runs - self.held
         chance = min(
-            binom.sf(misses - 1, self.runs, error),
-            binom.sf(self.wrong - 1, self.runs, error),
+            binom.sf(
+                misses - 1,
+                self.runs,
+                error,
+            ),
+            binom.sf(
+                self.wrong - 1,
+                self.runs,
+                error,
+            ),
         )
         return bool(chance < SIGNIFICANT)
 
@@ -130,7 +138,10 @@ class Row:
             "standard_error": standard_error(self.coverage, self.runs),
             "wrong_verdict": cell.wrong,
             "wrong": self.wrong / self.runs if cell.wrong else None,
-            "wrong_error": standard_error(self.wrong / self.runs, self.runs),
+            "wrong_error": standard_error(
+                self.wrong / self.runs,
+                self.runs,
+            ),
             "verdicts": dict(sorted(self.verdicts.items())),
             "below": self.is_below,
         }
@@ -148,4 +159,7 @@ def judged(found: Any, truths: Iterable[tuple[Any, float]]) -> Trial:
     assert pairs, "nothing was judged"
     held = all(covers(estimate, truth, SLACK) for estimate, truth in pairs)
     verdict = found.verdict
-    return Trial(held, None if verdict is None else str(verdict))
+    return Trial(
+        held,
+        None if verdict is None else str(verdict),
+    )

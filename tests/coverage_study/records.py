@@ -44,9 +44,17 @@ def of_ratio(seed: int, *, low: float, high: float) -> Trial:
     sex = np.repeat(["F", "M"], 200)
     granted = rng.random(400) < np.repeat([low, high], 200)
     people = pd.DataFrame({"sex": sex, "ok": granted})
-    found = eh.measure_log(people, outcome="ok", over="sex", least_ratio=LEAST)
+    found = eh.measure_log(
+        people,
+        outcome="ok",
+        over="sex",
+        least_ratio=LEAST,
+    )
     ratios = [finding for finding in found.findings if finding.least]
-    return judged(found, [(ratios[0].estimate, low / high)])
+    return judged(
+        found,
+        [(ratios[0].estimate, low / high)],
+    )
 
 
 def at_the_ratio(seed: int) -> Trial:
@@ -124,7 +132,11 @@ def of_rules(seed: int) -> Trial:
     """Mine the rules of random populations."""
     rng = np.random.default_rng([seed, 2])
     people = population(rng)
-    found = eh.mine_log(drawn(people, rng), outcome="accepted", over=["sex", "race"])
+    found = eh.mine_log(
+        drawn(people, rng),
+        outcome="accepted",
+        over=["sex", "race"],
+    )
     claims = claims_of_rules({"mine_log": found}, people)  # type: ignore[arg-type]
     return Trial(not any(is_wrong(estimate, truth) for estimate, truth in claims))
 
@@ -143,17 +155,32 @@ def of_mined_software(seed: int) -> Trial:
     """Mine software with given rows, which are a sample of all people."""
     rng = np.random.default_rng([seed, 3])
     people = population(rng)
-    cells = rng.choice(len(people), 300, p=people["share"])
+    cells = rng.choice(
+        len(people),
+        300,
+        p=people["share"],
+    )
     rows = people.loc[cells, ["sex", "race"]].reset_index(drop=True)
     rows = rows.assign(luck=rng.random(len(rows)))
     rates = {(row.sex, row.race): row.rate for row in people.itertuples()}
 
     def decide(asked: Any) -> Any:
-        pairs = zip(asked["sex"], asked["race"], strict=True)
+        pairs = zip(
+            asked["sex"],
+            asked["race"],
+            strict=True,
+        )
         of_each = np.array([rates[pair] for pair in pairs])
         return asked["luck"].to_numpy() < of_each
 
-    found = eh.mine(decide, MINED, rows, over=["sex", "race"], seed=seed, progress=False)
+    found = eh.mine(
+        decide,
+        MINED,
+        rows,
+        over=["sex", "race"],
+        seed=seed,
+        progress=False,
+    )
     claims = claims_of_rules({"mine_log": found}, people)  # type: ignore[arg-type]
     return Trial(not any(is_wrong(estimate, truth) for estimate, truth in claims))
 
@@ -162,7 +189,13 @@ def of_comparison(seed: int, *, name: str) -> Trial:
     """Compare a method with blind overwriting: limits of scores, and plausible regions."""
     plant = SITUATIONS[name]
     rng = np.random.default_rng([seed, len(name)])
-    rows = plant.kinds[rng.choice(len(plant.kinds), 600, p=plant.chances)]
+    rows = plant.kinds[
+        rng.choice(
+            len(plant.kinds),
+            600,
+            p=plant.chances,
+        )
+    ]
     group, truth, original, changed = rows.T
     found = eh.compare(
         {"original": original, "changed": changed}, truth, group, bias=plant.bias, seed=seed

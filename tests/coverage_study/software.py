@@ -23,11 +23,20 @@ if TYPE_CHECKING:
 LUCK = eh.real("luck", 0, 1)
 SEX = eh.category("sex", ["F", "M"])
 RACE = eh.category("race", ["a", "b", "c"])
-ENDLESS = eh.Space([SEX, LUCK], protected=["sex"])
+ENDLESS = eh.Space(
+    [SEX, LUCK],
+    protected=["sex"],
+)
 """Too many inputs to enumerate: draws are with replacement."""
-FINITE = eh.Space([SEX, eh.integer("luck", 0, 5999)], protected=["sex"])
+FINITE = eh.Space(
+    [SEX, eh.integer("luck", 0, 5999)],
+    protected=["sex"],
+)
 """12,000 inputs: draws are without replacement."""
-RACES = eh.Space([RACE, LUCK], protected=["race"])
+RACES = eh.Space(
+    [RACE, LUCK],
+    protected=["race"],
+)
 LIMIT = 0.1
 UNDER = 0.09
 """A score that is under the limit by little."""
@@ -64,8 +73,17 @@ class Costly(eh.Adapter):
 
 def measured(subject: Any, space: Any, truth: float, seed: int, **settings: Any) -> Trial:
     """Measure one score."""
-    found = eh.measure(subject, space, seed=seed, progress=False, **settings)
-    return judged(found, [(found.worst.estimate, truth)])
+    found = eh.measure(
+        subject,
+        space,
+        seed=seed,
+        progress=False,
+        **settings,
+    )
+    return judged(
+        found,
+        [(found.worst.estimate, truth)],
+    )
 
 
 def measure_cell(
@@ -88,9 +106,21 @@ def measure_cell(
         subject = eh.Subject(Costly(score), space)
 
     def run(seed: int) -> Trial:
-        return measured(subject, space, score, seed, **settings)
+        return measured(
+            subject,
+            space,
+            score,
+            seed,
+            **settings,
+        )
 
-    return Cell("measure", what, run, f"score {score:g}", wrong)
+    return Cell(
+        "measure",
+        what,
+        run,
+        f"score {score:g}",
+        wrong,
+    )
 
 
 def measure_cells() -> list[Cell]:
@@ -101,7 +131,12 @@ def measure_cells() -> list[Cell]:
         cells.append(measure_cell(f"{kind}, no limit", LIMIT, **common))
         for score in (LIMIT, UNDER):
             cells.append(
-                measure_cell(f"{kind}, limit 0.1, cheap", score, limit=LIMIT, **common)
+                measure_cell(
+                    f"{kind}, limit 0.1, cheap",
+                    score,
+                    limit=LIMIT,
+                    **common,
+                )
             )
             cells.append(
                 measure_cell(
@@ -142,7 +177,11 @@ def of_three(seed: int) -> Trial:
 def rows_of(seed: int, n: int = 300) -> pd.DataFrame:
     """Return people of unequal groups."""
     rng = np.random.default_rng(seed)
-    races = rng.choice(["a", "b", "c"], n, p=[0.6, 0.3, 0.1])
+    races = rng.choice(
+        ["a", "b", "c"],
+        n,
+        p=[0.6, 0.3, 0.1],
+    )
     return pd.DataFrame({"race": races, "luck": rng.random(n)})
 
 
@@ -173,7 +212,10 @@ def of_numbers(seed: int) -> Trial:
         progress=False,
     )
     mean, median = found.findings
-    return judged(found, [(mean.estimate, 0.2), (median.estimate, 0.2 * np.log(2))])
+    return judged(
+        found,
+        [(mean.estimate, 0.2), (median.estimate, 0.2 * np.log(2))],
+    )
 
 
 def error_truth(seed: int) -> pd.DataFrame:
@@ -190,7 +232,10 @@ def of_errors(seed: int) -> Trial:
         by_race,
         RACES,
         kind="group",
-        sampler=eh.rows(frame[["race", "luck"]], sample_of="all"),
+        sampler=eh.rows(
+            frame[["race", "luck"]],
+            sample_of="all",
+        ),
         truth=frame["due"].to_numpy(),
         metric=["tpr", "fpr"],
         limit=LIMIT,
@@ -246,7 +291,10 @@ def of_subsets(seed: int, *, kind: str) -> Trial:
 def text_software() -> Planted:
     """Return software for texts whose outcomes depend on a term."""
     drawn = np.random.default_rng(1).random((TEMPLATES, 4))
-    return Planted(drawn < np.array([0.5, 0.9, 0.4, 0.6]), ["gender"])
+    return Planted(
+        drawn < np.array([0.5, 0.9, 0.4, 0.6]),
+        ["gender"],
+    )
 
 
 TEXTS = text_software()
@@ -254,8 +302,17 @@ TEXTS = text_software()
 
 def of_texts(seed: int) -> Trial:
     """Mine the terms of texts."""
-    texts = TEXTS.texts(60, np.random.default_rng(1000 + seed))
-    found = eh.mine_text(TEXTS, texts, lexicon=GENDERS, seed=seed, progress=False)
+    texts = TEXTS.texts(
+        60,
+        np.random.default_rng(1000 + seed),
+    )
+    found = eh.mine_text(
+        TEXTS,
+        texts,
+        lexicon=GENDERS,
+        seed=seed,
+        progress=False,
+    )
     return Trial(all_hold(TEXTS, found))
 
 
@@ -283,8 +340,17 @@ def of_baseline(seed: int) -> Trial:
 def of_prevalence(seed: int) -> Trial:
     """Measure the share of discriminatory inputs."""
     subject = partial(planted, score=0.03)
-    found = eh.prevalence(subject, ENDLESS, margin=0.03, seed=seed, progress=False)
-    return judged(found, [(found.worst.estimate, 0.03)])
+    found = eh.prevalence(
+        subject,
+        ENDLESS,
+        margin=0.03,
+        seed=seed,
+        progress=False,
+    )
+    return judged(
+        found,
+        [(found.worst.estimate, 0.03)],
+    )
 
 
 class Straight:
@@ -319,7 +385,11 @@ def of_repair(seed: int) -> Trial:
     """Repair a model by training it again; the scores of both models are known."""
     rng = np.random.default_rng(seed)
     people = ENDLESS.decode(ENDLESS.draw(400, rng))
-    bars = np.where(people["sex"] == "F", 0.6, 0.4)
+    bars = np.where(
+        people["sex"] == "F",
+        0.6,
+        0.4,
+    )
     labels = (people["luck"] > bars).astype(int).to_numpy()
     models: list[Straight] = []
 
@@ -331,8 +401,16 @@ def of_repair(seed: int) -> Trial:
     found = eh.repair(
         fit, people, labels, space=ENDLESS, steps=1, draws=1000, seed=seed, progress=False
     )
-    before = covers(found.before, models[0].score, 1e-6)
-    after = covers(found.after, found.model.score, 1e-6)
+    before = covers(
+        found.before,
+        models[0].score,
+        1e-6,
+    )
+    after = covers(
+        found.after,
+        found.model.score,
+        1e-6,
+    )
     return Trial(before and after)
 
 
@@ -376,8 +454,18 @@ def cells() -> list[Cell]:
             "pass",
         ),
         Cell("prevalence", "margin 0.03", of_prevalence, "share 0.03"),
-        Cell("subsets", "causal", partial(of_subsets, kind="causal"), level_together),
-        Cell("subsets", "group", partial(of_subsets, kind="group"), level_together),
+        Cell(
+            "subsets",
+            "causal",
+            partial(of_subsets, kind="causal"),
+            level_together,
+        ),
+        Cell(
+            "subsets",
+            "group",
+            partial(of_subsets, kind="group"),
+            level_together,
+        ),
         Cell("mine_text", "terms of one category", of_texts, level_together),
         Cell("repair", "one step, 1,000 inputs", of_repair, "both scores"),
         Cell("baseline", "unchanged software", of_baseline, "no change", "worse"),

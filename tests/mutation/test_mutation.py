@@ -101,11 +101,11 @@ def test_a_mutant_takes_the_place_of_the_original(share):
     assert share(np.array(6.0), np.array(3.0), 0.0) == 18
 
 
-def test_tests_of_the_module_come_first_then_quick_ones_up_to_the_time_there_is():
+def test_quick_tests_come_first_and_those_of_the_module_up_to_the_time_there_is():
     mutant = mutants.sample("statistics", 1, seed=0)[0]
     own = f"tests/unit/test_{mutant.path.stem}.py::test_a"
     tests = {mutant.lines.start: frozenset([own, "b", "c", "d"])}
-    seconds = {own: 3.0, "b": 2.0, "c": 1.0, "d": 50.0}
+    seconds = {own: 4.0, "b": 2.0, "c": 1.0, "d": 50.0}
     reach = Reach({mutant.module: tests}, seconds)
     assert reach.of(mutant, 10) == [own, "c", "b"]
 

@@ -21,7 +21,14 @@ PASS, FAIL, UNDECIDED = Verdict.PASS, Verdict.FAIL, Verdict.UNDECIDED
 
 
 def between(low: float, high: float) -> Estimate:
-    return Estimate((low + high) / 2, low, high, 10, 0.95, "exact")
+    return Estimate(
+        (low + high) / 2,
+        low,
+        high,
+        10,
+        0.95,
+        "exact",
+    )
 
 
 @pytest.mark.parametrize(
@@ -52,7 +59,13 @@ def test_a_score_at_its_limit_discriminates(low, high, limit, verdict):
     ],
 )
 def test_a_ratio_at_its_least_is_enough(low, high, least, verdict):
-    assert between(low, high).verdict(least, least=True) is verdict
+    assert (
+        between(low, high).verdict(
+            least,
+            least=True,
+        )
+        is verdict
+    )
 
 
 def test_only_what_is_not_exact_is_descriptive():
@@ -60,7 +73,10 @@ def test_only_what_is_not_exact_is_descriptive():
     assert not Estimate.exact(1, 4).described().descriptive
 
 
-@pytest.mark.parametrize("hits", [-1, 5])
+@pytest.mark.parametrize(
+    "hits",
+    [-1, 5],
+)
 def test_enumeration_needs_hits_among_its_inputs(hits):
     from evenhand.runtime.errors import UsageError
 
@@ -80,7 +96,14 @@ def test_witnesses_without_end_are_written_as_unknown():
 def test_an_amount_of_nothing_may_be_unknown_and_others_lie_in_their_interval():
     from evenhand.runtime.errors import UsageError
 
-    Amount(math.nan, -math.inf, math.inf, 0, 0.95, "welch")
+    Amount(
+        math.nan,
+        -math.inf,
+        math.inf,
+        0,
+        0.95,
+        "welch",
+    )
     Amount(2.0, 2.0, 2.0, 3, 0.95, "welch")
     with pytest.raises(UsageError):
         Amount(math.nan, 0.0, 1.0, 1, 0.95, "welch")
@@ -99,21 +122,47 @@ def test_one_score_by_itself_is_not_corrected():
 @pytest.mark.parametrize("groups", [64, 65])
 def test_too_many_groups_of_different_sizes_are_not_compared(groups):
     sizes = 50 + np.arange(groups)
-    hits = np.where(np.arange(groups) % 2, 40, 5)
+    hits = np.where(
+        np.arange(groups) % 2,
+        40,
+        5,
+    )
     found = discoveries.spread_against(hits, sizes, 0.1)
     exact = discoveries.exact_spread_against(hits, sizes, 0.1)
     assert (found is None) == (groups > discoveries.MOST_GROUPS)
     assert (exact is None) == (groups > discoveries.MOST_GROUPS)
-    assert discoveries.spread_against(hits, np.full(groups, 60), 0.1) is not None
+    assert (
+        discoveries.spread_against(
+            hits,
+            np.full(groups, 60),
+            0.1,
+        )
+        is not None
+    )
 
 
 def test_among_more_groups_the_same_pair_is_weaker_evidence():
-    pair = discoveries.spread_against([40, 10], [50, 50], 0.1)
-    trio = discoveries.spread_against([40, 10, 20], [50, 50, 50], 0.1)
+    pair = discoveries.spread_against(
+        [40, 10],
+        [50, 50],
+        0.1,
+    )
+    trio = discoveries.spread_against(
+        [40, 10, 20],
+        [50, 50, 50],
+        0.1,
+    )
     assert pair is not None
     assert trio is not None
     assert trio.p_value == pytest.approx(3 * pair.p_value)
-    assert discoveries.spread_against([40, 0], [50, 0], 0.1) is None
+    assert (
+        discoveries.spread_against(
+            [40, 0],
+            [50, 0],
+            0.1,
+        )
+        is None
+    )
 
 
 def test_a_sampling_threshold_of_nothing_looks_from_the_first_draw_on():
@@ -121,7 +170,10 @@ def test_a_sampling_threshold_of_nothing_looks_from_the_first_draw_on():
     assert next(iter(Plan(interval="wald", sampling_threshold=0).looks())) == 1
 
 
-@pytest.mark.parametrize("margin", [0.0, 1.0, -0.1, "wide", None])
+@pytest.mark.parametrize(
+    "margin",
+    [0.0, 1.0, -0.1, "wide", None],
+)
 def test_margins_lie_between_nothing_and_everything(margin):
     from evenhand.runtime.errors import UsageError
 
@@ -168,13 +220,23 @@ def test_long_samples_are_looked_at_one_at_a_time(monkeypatch):
     samples = rng.random((3, 60))
     whole = betting.bet(samples, 0.05)
     monkeypatch.setattr(betting, "_BYTES_AT_ONCE", 8)
-    assert np.array_equal(betting.bet(samples, 0.05), whole)
+    assert np.array_equal(
+        betting.bet(samples, 0.05),
+        whole,
+    )
 
 
 def test_a_ratio_of_nothing_has_no_limit_above_nothing():
     nothing = np.zeros(4)
     assert ratio_above(nothing, nothing, 0.05) == 0
-    assert ratio_above(np.ones(40), np.zeros(40), 0.05) > 1
+    assert (
+        ratio_above(
+            np.ones(40),
+            np.zeros(40),
+            0.05,
+        )
+        > 1
+    )
 
 
 def test_the_spread_of_limits_is_never_negative():
@@ -187,9 +249,56 @@ def test_the_spread_of_limits_is_never_negative():
 
 @pytest.mark.parametrize(
     ("limits", "limited", "among", "describes"),
-    [(0, False, 12, False), (0, True, 12, False), (2, True, 2, False), (1, False, 1, True)],
+    [
+        (0, False, 12, False),
+        (0, True, 12, False),
+        (2, True, 2, False),
+        (1, False, 1, True),
+    ],
 )
 def test_the_error_goes_to_what_has_a_limit(limits, limited, among, describes):
     spending = Spending(limits, 12)
     assert spending.among(limited=limited) == among
     assert spending.describes(limited=limited) is describes
+
+
+@pytest.mark.parametrize("groups", [2, 3, 5])
+@pytest.mark.parametrize("limit", [None, 0.0, 0.1, 1.0])
+def test_many_runs_of_groups_at_once_are_one_after_the_other(groups, limit):
+    plan = PairedPlan(limit=limit, groups=groups, margin=0.2)
+    rng = np.random.default_rng(groups)
+    alone = []
+    for _ in range(6):
+        base = rng.random((150, 1)) < 0.4
+        more = rng.random((150, groups)) < rng.random() * np.linspace(0, 0.7, groups)
+        amounts = (base | more).astype(float)
+        counts = plan.counted(amounts[60:], plan.counted(amounts[:60]))
+        alone.append(counts)
+    together = np.stack(alone)
+    low, high, _ = plan.report(together, np.full(6, 150.0))
+    stops = plan.first_stop(together[:, None], [150])
+    alike = plan.alike(together) if limit else None
+    for place, counts in enumerate(alone):
+        judged = plan.judge(counts, 150)
+        assert judged.estimate.low == pytest.approx(float(low[place]))
+        assert judged.estimate.high == pytest.approx(float(high[place]))
+        assert (judged.stop is not None) == (stops[place] == 0)
+        if alike is not None:
+            assert np.array_equal(plan.alike(counts), alike[place])
+    again = plan.added(
+        np.stack([counts[:2] for counts in alone]), np.stack([plan.nothing] * 6)
+    )
+    assert again.shape == together.shape
+    assert np.array_equal(again[:, :2], together[:, :2])
+
+
+def test_the_pair_that_looks_most_apart_is_bet_on_from_the_second_draws_on():
+    plan = PairedPlan(limit=0.1, groups=3)
+    first = np.tile([1.0, 0.0, 1.0], (10, 1))
+    counts = plan.counted(first)
+    assert not counts[3].any()
+    counts = plan.counted(np.tile([1.0, 0.0, 0.0], (4, 1)), counts)
+    assert counts[3].ravel()[:3].tolist() == [4.0, 0.0, 4.0]
+    assert counts[0, 0, 1] == 14
+    assert counts[1, 0, 1] == 14
+    assert counts[0, 0, 0] == 14
