@@ -13,6 +13,7 @@ from evenhand.statistics.estimate import Amount, Estimate, StopReason, Verdict, 
 from evenhand.statistics.means import spread_of_limits
 from evenhand.statistics.paired_limits import ratio_above
 from evenhand.statistics.sequential import betting
+from evenhand.statistics.sequential.group_stopping import SpreadPlan
 from evenhand.statistics.sequential.paired_groups import PairedPlan
 from evenhand.statistics.sequential.stopping import Plan
 from evenhand.statistics.spending import Spending
@@ -302,3 +303,21 @@ def test_the_pair_that_looks_most_apart_is_bet_on_from_the_second_draws_on():
     assert counts[0, 0, 1] == 14
     assert counts[1, 0, 1] == 14
     assert counts[0, 0, 0] == 14
+
+
+def test_inputs_that_were_hits_before_alone_lower_the_ratio():
+    top = np.tile([0.5, 0.0], 100)
+    bottom = np.full(200, 0.5)
+    assert 0.3 < ratio_above(top, bottom, 0.05) < 0.5
+
+
+def test_the_formula_of_wald_ends_where_rates_do():
+    plan = SpreadPlan(groups=2, interval="wald")
+    low, high, _ = plan.report(np.array([[19.0, 1.0], [1.0, 1.0], [0.0, 0.0]]), [20, 20, 0])
+    assert high[0] == 1
+    assert low[1] == 0
+    assert (low[2], high[2]) == (0, 1)
+    # The standard error of a difference of two rates.
+    half = 1.959963984540054 * math.sqrt((0.5 * 0.5 + 0.2 * 0.8) / 100)
+    low, high, _ = plan.report(np.array([[50.0, 20.0]]), [100])
+    assert (low[0], high[0]) == pytest.approx((0.3 - half, 0.3 + half))
