@@ -31,10 +31,7 @@ TOLERANCE = 1e-12
 MANY = 1000
 FEW = 40
 FAVOURABLE = np.array([False, True])
-numbers = pytest.mark.parametrize(
-    "number",
-    [FEW, slow(MANY)],
-)
+numbers = pytest.mark.parametrize("number", [FEW, slow(MANY)])
 """For libraries that take milliseconds for each table."""
 
 
@@ -44,21 +41,13 @@ def close(found: Any, expected: Any) -> None:
     ours = np.asarray(found, dtype=float)
     defined = ~np.isnan(theirs)
     assert defined.any()
-    assert ours[defined] == pytest.approx(
-        theirs[defined],
-        rel=TOLERANCE,
-        abs=TOLERANCE,
-    )
+    assert ours[defined] == pytest.approx(theirs[defined], rel=TOLERANCE, abs=TOLERANCE)
 
 
 def tables(number: int, groups: int, seed: int = 0) -> Any:
     """Return counts by group, true and predicted label; every sixth cell is 0."""
     rng = np.random.default_rng([seed, groups])
-    counts = rng.integers(
-        1,
-        200,
-        (number, groups, 2, 2),
-    )
+    counts = rng.integers(1, 200, (number, groups, 2, 2))
     is_empty = rng.random(counts.shape) < 1 / 6
     drawn = np.where(is_empty, 0, counts)
     # A group without anybody is no group.
@@ -68,13 +57,10 @@ def tables(number: int, groups: int, seed: int = 0) -> Any:
 
 def rows_of(table: Any) -> tuple[Any, Any, Any, Any]:
     """Return group, truth and prediction of each cell, and how many people it stands for."""
-    group, truth, predicted = np.indices(table.shape).reshape(
-        3,
-        -1,
-    )
+    group, truth, predicted = np.indices(table.shape).reshape(3, -1)
     weight = table.ravel().astype(float)
     some = weight > 0
-    return group[some], truth[some], predicted[some], weight[some,]
+    return group[some], truth[some], predicted[some], weight[some]
 
 
 def metric_table(table: Any) -> MetricTable:
@@ -84,30 +70,10 @@ def metric_table(table: Any) -> MetricTable:
     counts[:, :2] = table
     about = [{"group": str(place)} for place in range(groups)]
     names = (*USUAL, "false_negative_rate", "true_negative_rate", "base_rate")
-    return MetricTable(
-        ("group",),
-        about,
-        counts,
-        names,
-        1.0,
-        ALONE,
-        NO_LIMITS,
-        "people",
-    )
+    return MetricTable(("group",), about, counts, names, 1.0, ALONE, NO_LIMITS, "people")
 
 
-def cases(
-    number: int, groups: int
-) -> Iterator[
-    tuple[
-        Any,
-        Any,
-        dict[
-            str,
-            Any,
-        ],
-    ]
-]:
+def cases(number: int, groups: int) -> Iterator[tuple[Any, Any, dict[str, Any]]]:
     """Yield tables, their rows, and what Fairlearn takes besides."""
     for table in tables(number, groups):
         group, truth, predicted, weight = rows_of(table)
@@ -134,14 +100,8 @@ def test_differences_and_ratios_are_those_of_fairlearn(number, groups):
     counts = tables(number, groups).astype(float)
     expected = np.array(theirs).T
     with np.errstate(invalid="ignore"):
-        close(
-            METRICS["spd"].function(counts, FAVOURABLE),
-            expected[0],
-        )
-        close(
-            METRICS["di"].function(counts, FAVOURABLE),
-            expected[1],
-        )
+        close(METRICS["spd"].function(counts, FAVOURABLE), expected[0])
+        close(METRICS["di"].function(counts, FAVOURABLE), expected[1])
 
 
 @numbers
@@ -160,20 +120,8 @@ def test_equalized_odds_are_those_of_fairlearn(number):
             ]
         )
     odds, opportunity = np.array(theirs).T
-    close(
-        METRICS["odds"].function(
-            counts.astype(float),
-            FAVOURABLE,
-        ),
-        odds,
-    )
-    close(
-        METRICS["eod"].function(
-            counts.astype(float),
-            FAVOURABLE,
-        ),
-        opportunity,
-    )
+    close(METRICS["odds"].function(counts.astype(float), FAVOURABLE), odds)
+    close(METRICS["eod"].function(counts.astype(float), FAVOURABLE), opportunity)
 
 
 @numbers
@@ -197,25 +145,12 @@ def test_rates_of_groups_are_those_of_fairlearn_and_scikit_learn(number):
             expected = []
             for place in (0, 1):
                 of = group == place
-                rate = function(
-                    truth[of],
-                    predicted[of],
-                    sample_weight=weight[of],
-                )
+                rate = function(truth[of], predicted[of], sample_weight=weight[of])
                 expected.append(rate)
-            close(
-                [estimate.value for estimate in found.rates(name)],
-                expected,
-            )
-            close(
-                found.difference(name).value,
-                max(expected) - min(expected),
-            )
+            close([estimate.value for estimate in found.rates(name)], expected)
+            close(found.difference(name).value, max(expected) - min(expected))
             if max(expected):
-                close(
-                    found.ratio(name).value,
-                    min(expected) / max(expected),
-                )
+                close(found.ratio(name).value, min(expected) / max(expected))
 
 
 def test_rates_of_a_thousand_tables_are_shares_of_people():
@@ -252,10 +187,7 @@ def test_performances_are_those_of_scikit_learn(number):
             expected[name].append(function(truth, predicted, sample_weight=weight))
     together = counts.sum(axis=1).astype(float)
     for name, values in expected.items():
-        close(
-            METRICS[name].function(together, FAVOURABLE),
-            values,
-        )
+        close(METRICS[name].function(together, FAVOURABLE), values)
 
 
 @pytest.mark.heavy
@@ -280,24 +212,13 @@ def test_biases_are_those_of_aif360():
         decided.labels = predicted.astype(float)[:, None]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            found = ClassificationMetric(
-                true,
-                decided,
-                [{"group": 0}],
-                [{"group": 1}],
-            )
+            found = ClassificationMetric(true, decided, [{"group": 0}], [{"group": 1}])
             expected["spd"].append(abs(found.statistical_parity_difference()))
             expected["aod"].append(abs(found.average_odds_difference()))
             expected["aod-abs"].append(found.average_abs_odds_difference())
             expected["eod"].append(abs(found.equal_opportunity_difference()))
     for name, values in expected.items():
-        close(
-            METRICS[name].function(
-                counts.astype(float),
-                FAVOURABLE,
-            ),
-            values,
-        )
+        close(METRICS[name].function(counts.astype(float), FAVOURABLE), values)
 
 
 # Intervals
@@ -307,13 +228,7 @@ def shares(seed: int, number: int = MANY) -> tuple[Any, Any]:
     """Return hits and sizes, some with no hit and some with nothing but hits."""
     rng = np.random.default_rng(seed)
     size = rng.integers(1, 400, number)
-    hits = rng.binomial(
-        size,
-        rng.choice(
-            [0.0, 0.02, 0.5, 0.9, 1.0],
-            number,
-        ),
-    )
+    hits = rng.binomial(size, rng.choice([0.0, 0.02, 0.5, 0.9, 1.0], number))
     return hits, size
 
 
@@ -324,10 +239,7 @@ METHODS: tuple[tuple[Any, str, str], ...] = (
 )
 
 
-@pytest.mark.parametrize(
-    ("interval", "in_scipy", "in_statsmodels"),
-    METHODS,
-)
+@pytest.mark.parametrize(("interval", "in_scipy", "in_statsmodels"), METHODS)
 @pytest.mark.parametrize("level", [0.9, 0.95, 0.999])
 def test_intervals_of_one_rate_are_those_of_statsmodels_and_scipy(
     interval, in_scipy, in_statsmodels, level
@@ -344,21 +256,12 @@ def test_intervals_of_one_rate_are_those_of_statsmodels_and_scipy(
         )
     # Beyond 1e-12 the quantiles of the beta distribution differ by how they are found.
     tolerance = 1e-9 if in_scipy == "exact" else 1e-12
-    assert low == pytest.approx(
-        np.clip(theirs[0], 0, 1),
-        abs=tolerance,
-    )
-    assert high == pytest.approx(
-        np.clip(theirs[1], 0, 1),
-        abs=tolerance,
-    )
+    assert low == pytest.approx(np.clip(theirs[0], 0, 1), abs=tolerance)
+    assert high == pytest.approx(np.clip(theirs[1], 0, 1), abs=tolerance)
     if not in_scipy:
         return
     for place in range(0, MANY, 50):
-        test = stats.binomtest(
-            int(hits[place]),
-            int(size[place]),
-        )
+        test = stats.binomtest(int(hits[place]), int(size[place]))
         expected = test.proportion_ci(level, method=in_scipy)
         assert low[place] == pytest.approx(expected.low, abs=1e-9)
         assert high[place] == pytest.approx(expected.high, abs=1e-9)
@@ -367,17 +270,9 @@ def test_intervals_of_one_rate_are_those_of_statsmodels_and_scipy(
 @pytest.mark.parametrize("tail", [0.025, 1e-6])
 def test_exact_limits_of_a_rate_are_quantiles_of_the_beta_distribution(tail):
     hits, size = shares(7)
-    low = intervals.lower_limit(
-        hits.astype(float),
-        size.astype(float),
-        tail,
-    )
+    low = intervals.lower_limit(hits.astype(float), size.astype(float), tail)
     some = hits > 0
-    expected = stats.beta.ppf(
-        tail,
-        hits[some],
-        size[some] - hits[some] + 1,
-    )
+    expected = stats.beta.ppf(tail, hits[some], size[some] - hits[some] + 1)
     assert low[some] == pytest.approx(expected, rel=1e-12, abs=1e-12)
     assert not low[~some].any()
 
@@ -388,20 +283,10 @@ def test_the_chance_of_the_other_side_is_at_the_exact_limits_the_tail():
     low, high = intervals.clopper_pearson(hits, size, 0.95)
     has_low = hits > 0
     has_high = hits < size
-    at_low = stats.binom.sf(
-        hits - 1,
-        size,
-        low,
-    )[has_low]
+    at_low = stats.binom.sf(hits - 1, size, low)[has_low]
     at_high = stats.binom.cdf(hits, size, high)[has_high]
-    assert at_low == pytest.approx(
-        np.full(len(at_low), 0.025),
-        rel=1e-9,
-    )
-    assert at_high == pytest.approx(
-        np.full(len(at_high), 0.025),
-        rel=1e-9,
-    )
+    assert at_low == pytest.approx(np.full(len(at_low), 0.025), rel=1e-9)
+    assert at_high == pytest.approx(np.full(len(at_high), 0.025), rel=1e-9)
 
 
 def test_the_chances_of_draws_without_replacement_are_those_of_scipy():
@@ -409,29 +294,10 @@ def test_the_chances_of_draws_without_replacement_are_those_of_scipy():
     size = 250
     numbers_of_hits = rng.integers(0, size + 1, MANY)
     n = rng.integers(1, size, MANY)
-    hits = rng.hypergeometric(
-        numbers_of_hits,
-        size - numbers_of_hits,
-        n,
-    )
-    given = (
-        hits.astype(float),
-        n.astype(float),
-        numbers_of_hits.astype(float),
-        size,
-    )
-    at_least = stats.hypergeom.sf(
-        hits - 1,
-        size,
-        numbers_of_hits,
-        n,
-    )
-    at_most = stats.hypergeom.cdf(
-        hits,
-        size,
-        numbers_of_hits,
-        n,
-    )
+    hits = rng.hypergeometric(numbers_of_hits, size - numbers_of_hits, n)
+    given = (hits.astype(float), n.astype(float), numbers_of_hits.astype(float), size)
+    at_least = stats.hypergeom.sf(hits - 1, size, numbers_of_hits, n)
+    at_most = stats.hypergeom.cdf(hits, size, numbers_of_hits, n)
     assert finite.chance_of_more(*given) == pytest.approx(at_least, abs=TOLERANCE)
     assert finite.chance_of_fewer(*given) == pytest.approx(at_most, abs=TOLERANCE)
 
@@ -441,48 +307,17 @@ def test_limits_without_replacement_are_found_by_trying_every_number_of_hits():
     size = 60
     n = rng.integers(1, size, MANY)
     truth = rng.integers(0, size + 1, MANY)
-    hits = rng.hypergeometric(
-        truth,
-        size - truth,
-        n,
-    )
+    hits = rng.hypergeometric(truth, size - truth, n)
     level = 0.9
     tail = (1 - level) / 2
-    low, high = finite.exact(
-        hits.astype(float),
-        n.astype(float),
-        level,
-        size,
-    )
+    low, high = finite.exact(hits.astype(float), n.astype(float), level, size)
     every = np.arange(size + 1)[:, None]
     possible = (every >= hits) & (every <= size - n + hits)
-    not_too_few = (
-        stats.hypergeom.sf(
-            hits - 1,
-            size,
-            every,
-            n,
-        )
-        > tail
-    )
-    not_too_many = (
-        stats.hypergeom.cdf(
-            hits,
-            size,
-            every,
-            n,
-        )
-        > tail
-    )
+    not_too_few = stats.hypergeom.sf(hits - 1, size, every, n) > tail
+    not_too_many = stats.hypergeom.cdf(hits, size, every, n) > tail
     kept = possible & not_too_few & not_too_many
-    assert low * size == pytest.approx(
-        np.argmax(kept, axis=0),
-        abs=1e-9,
-    )
-    last = size - np.argmax(
-        kept[::-1],
-        axis=0,
-    )
+    assert low * size == pytest.approx(np.argmax(kept, axis=0), abs=1e-9)
+    last = size - np.argmax(kept[::-1], axis=0)
     assert high * size == pytest.approx(last, abs=1e-9)
 
 
@@ -491,11 +326,7 @@ def test_intervals_of_means_are_those_of_student_where_nothing_is_skewed():
     for n in (5, 12, 80):
         half = rng.normal(3, 2, n)
         values = np.concatenate([half, -half])
-        moments = Moments.of(
-            values,
-            np.zeros(2 * n, dtype=int),
-            1,
-        )
+        moments = Moments.of(values, np.zeros(2 * n, dtype=int), 1)
         low, high = mean_limits(moments, 0.025)
         expected = stats.ttest_1samp(values, 0).confidence_interval(0.95)
         close(low[0], expected.low)
@@ -508,15 +339,7 @@ def test_intervals_of_medians_are_two_of_the_values_by_the_binomial_distribution
         values = np.sort(rng.normal(size=n))
         (low,), (high,) = median_limits([values], 0.025)
         passed = int(stats.binom.ppf(0.025, n, 0.5))
-        while (
-            passed
-            and stats.binom.cdf(
-                passed - 1,
-                n,
-                0.5,
-            )
-            > 0.025
-        ):
+        while passed and stats.binom.cdf(passed - 1, n, 0.5) > 0.025:
             passed -= 1
         assert low == values[passed - 1]
         assert high == values[n - passed]
