@@ -104,7 +104,8 @@ class Site:
     def lines(self) -> range:
         """The lines of the statement up to the end of what is replaced."""
         end: int = getattr(self.old, "end_lineno", None) or self.statement
-        return range(self.statement, end + 1)
+        # A default stands above the body that reads it.
+        return range(self.statement, max(end, self.statement) + 1)
 
     def make(self) -> None:
         """Change the tree."""
