@@ -9,8 +9,8 @@ LOCK   := $(wildcard requirements.lock)
 # Tests run in three processes, since many wait for programs that they start; numpy takes one thread in each.
 TEST   := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(RUN) pytest
 
-.PHONY: demo test test-all test-browser test-mitigation pictures study-small check bench lock sbom dist check-supply \
-  fuzz fuzz-long clean help
+.PHONY: demo test test-all test-browser test-mitigation pictures study-small check bench lock sbom dist check-supply
+.PHONY: coverage mutants mutants-long coverage-study coverage-study-long fuzz fuzz-long faults faults-long clean help
 
 help:           ## what there is
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -109,6 +109,33 @@ bench: $(VENV)/.tested    ## the benchmarks; they print ratios and write benchma
 	$(BIN)/python benchmarks/mine.py
 	$(BIN)/python benchmarks/compare.py
 	$(BIN)/python benchmarks/repair.py
+
+# Which test reaches which line, in build/coverage, which mutation testing reads too.
+REACHED := build/coverage
+# The packages of the kernel, as patterns with commas between them.
+KERNEL  := */evenhand/runtime/*,*/evenhand/space/*,*/evenhand/statistics/*,*/evenhand/results/*
+KERNEL  := $(KERNEL),*/evenhand/population/*,*/evenhand/subject/*,*/evenhand/texts/*,*/evenhand/scores/*
+
+coverage: $(VENV)/.tested  ## lines and branches that the tests run; fails where the kernel has under 95 %
+	mkdir -p $(REACHED) && rm -f $(REACHED)/*
+	$(TEST) -n 3 --dist worksteal -m 'not heavy and not slow and not minutes' --cov --cov-context=test --cov-report= \
+	  --junitxml=$(REACHED)/tests.xml
+	$(RUN) coverage report --skip-covered --fail-under=95 --include='$(KERNEL)'
+
+$(REACHED)/tests.db:
+	$(MAKE) coverage
+
+mutants: $(VENV)/.tested $(REACHED)/tests.db  ## change the code that decides, 50 times in each part: does a test notice?
+	OMP_NUM_THREADS=1 $(RUN) tests.mutation --sample 50 --seconds 20 --docs
+
+mutants-long: $(VENV)/.tested $(REACHED)/tests.db  ## the same 400 times in each part; hours
+	OMP_NUM_THREADS=1 $(RUN) tests.mutation --sample 400 --seconds 60 --docs
+
+coverage-study: $(VENV)/.tested  ## do intervals and verdicts hold their level? five seconds for each way to call a verb
+	OMP_NUM_THREADS=1 $(RUN) tests.coverage_study --runs 1000 --seconds 5 --jobs 2 --docs
+
+coverage-study-long: $(VENV)/.tested  ## the same with 1,000 runs of each; about an hour
+	OMP_NUM_THREADS=1 $(RUN) tests.coverage_study --runs 1000 --jobs 2 --docs
 
 # Supply chain: what is installed to test, what users get, and what is known against it.
 lock: $(BIN)/python      ## write requirements.lock anew: the newest versions that fit, with hashes, for `make test`

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.fuzz.targets import Target, targets
-from tests.support.generated import write_section
+from tests.support.generated import dated, written_between
 from tests.support.paths import ROOT
 
 PAGE = ROOT / "docs/reference/fuzzing.md"
@@ -169,7 +169,7 @@ def _write(reports: list[TargetReport], folder: Path) -> None:
     RESULTS.write_text(json.dumps(listed, indent=2) + "\n", encoding="utf-8")
     if "--docs" in sys.argv:
         command = "python -m tests.fuzz " + " ".join(sys.argv[1:])
-        write_section(PAGE, "campaign", _table(reports), command)
+        written_between(PAGE, "campaign", f"{dated(command)}\n\n{_table(reports)}")
 
 
 def _ending(reports: list[TargetReport], folder: Path) -> int:

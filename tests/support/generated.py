@@ -1,4 +1,4 @@
-"""Tables in the docs that a command writes: between two comments, with the date and the command."""
+"""Parts of the documentation that programs write, between two marks."""
 
 from __future__ import annotations
 
@@ -7,39 +7,36 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
-BEGIN = "<!-- begin {name}: written by a command -->"
-END = "<!-- end {name} -->"
 
+def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Return a table in Markdown.
 
-def write_section(page: Path, name: str, text: str, command: str) -> None:
-    """Put a text between the comments of a name in a page, under the date and the command.
-
-    Parameters
-    ----------
-    page
-        A Markdown file that has both comments.
-    name
-        The name in the comments.
-    text
-        What to write, in Markdown.
-    command
-        The command that made it.
+    >>> print(table(["a", "b"], [["1", "2"]]))
+    | a | b |
+    |---|---|
+    | 1 | 2 |
     """
-    begin = BEGIN.format(name=name)
-    end = END.format(name=name)
-    old = page.read_text("utf-8")
-    if begin not in old or end not in old:
-        raise ValueError(f"{page}: has no section {begin!r} … {end!r}")
-    before, _, rest = old.partition(begin)
-    _, _, after = rest.partition(end)
-    heading = f"Written on {today()} by `{command}`."
-    page.write_text(f"{before}{begin}\n{heading}\n\n{text}\n{end}{after}", encoding="utf-8")
+    rule = "|" + "---|" * len(heads)
+    lines = [f"| {' | '.join(cells)} |" for cells in [heads, *rows]]
+    return "\n".join([lines[0], rule, *lines[1:]])
 
 
-def today() -> str:
-    """Return the day in UTC, of SOURCE_DATE_EPOCH where it is set."""
+def written_between(page: Path, mark: str, text: str) -> None:
+    """Write a text between the marks `<!-- NAME -->` and `<!-- end of NAME -->` of a page."""
+    begin = f"<!-- {mark} -->"
+    end = f"<!-- end of {mark} -->"
+    before, found, rest = page.read_text(encoding="utf-8").partition(begin)
+    _, closed, after = rest.partition(end)
+    if not found or not closed:
+        raise ValueError(f"{page} has no marks {begin} and {end}")
+    page.write_text(f"{before}{begin}\n{text}\n{end}{after}", encoding="utf-8")
+
+
+def dated(command: str) -> str:
+    """Return the line above what a command wrote: the day in UTC, and the command."""
     epoch = os.environ.get("SOURCE_DATE_EPOCH")
     now = datetime.now(UTC) if epoch is None else datetime.fromtimestamp(int(epoch), UTC)
-    return now.date().isoformat()
+    return f"Written on {now.date().isoformat()} by `{command}`."
