@@ -9,9 +9,11 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pandas as pd
+import pytest
 
 import evenhand as eh
 from evenhand.subject.ledger import Ledger
+from tests.support.bundles import bundle_of, log_audit
 from tests.support.evidence import LOANS, MAKERS, lend, made, people
 from tests.support.paths import DATA, ROOT
 
@@ -253,6 +255,14 @@ def ledgers() -> list[bytes]:
         with Ledger(file, space=LEDGER_SPACE, subject=LEDGER_SUBJECT) as ledger:
             ledger.record(list(LEDGER_ANSWERS), list(LEDGER_ANSWERS.values()))
         return [file.read_bytes()]
+
+
+@cache
+def bundles() -> list[bytes]:
+    """Return the evidence bundle of an audit of recorded decisions, with the data in it."""
+    with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        log_audit(Path(folder))
+        return [bundle_of(Path(folder), patch, "--bundle-data").read_bytes()]
 
 
 def openapi() -> list[bytes]:

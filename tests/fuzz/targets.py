@@ -227,6 +227,14 @@ def read_ledger(file: Path) -> None:
         ledger.record([b"new"], [True])
 
 
+def read_bundle(file: Path) -> None:
+    """Verify a bundle: whatever is not the very bytes that were written must be noticed."""
+    code = eh.verify(file).exit_code
+    is_whole = file.read_bytes() in seeds.bundles()
+    if (code == 0) != is_whole:
+        raise AssertionError(f"the bundle ended with {code}")
+
+
 def read_openapi(file: Path) -> None:
     """Read the description of a service."""
     form = read_form(str(file), "/decide", server="http://127.0.0.1:1")
@@ -255,6 +263,7 @@ def targets() -> dict[str, Target]:
         Target("parquet", ".parquet", read_csv, seeds.rows_parquet, share=4),
         Target("suite", ".csv", read_suite_file, seeds.suites, share=4),
         Target("ledger", ".sqlite", read_ledger, seeds.ledgers, share=4),
+        Target("bundle", ".zip", read_bundle, seeds.bundles, share=4),
         Target("openapi", ".json", read_openapi, seeds.openapi, "json", share=10),
     ]
     return {target.name: target for target in listed}
