@@ -26,7 +26,7 @@ SMALL = 128 << 10
 """Bytes of a disk that is soon full."""
 
 
-SMALL_FILE = 2048
+SMALL_FILE = 1024
 """Bytes that are enough for what is printed, and not for a result."""
 
 

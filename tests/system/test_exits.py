@@ -32,6 +32,7 @@ job = "{job}"
 MODULES = {
     "asked": "import sys\ndef lend(people):\n    sys.exit(0)\n",
     "imported": "import sys\nsys.exit(0)\n",
+    "at once": "import os\ndef lend(people):\n    os._exit(0)\n",
 }
 
 
@@ -42,7 +43,13 @@ def run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.parametrize(
     ("module", "verb"),
-    [("asked", "measure"), ("asked", "search"), ("asked", "audit"), ("imported", "audit")],
+    [
+        ("asked", "measure"),
+        ("asked", "search"),
+        ("asked", "audit"),
+        ("imported", "audit"),
+        ("at once", "measure"),
+    ],
 )
 def test_the_exit_code_says_that_the_software_failed(
     module: str, verb: str, tmp_path: Path
@@ -53,5 +60,6 @@ def test_the_exit_code_says_that_the_software_failed(
     (tmp_path / "evenhand.toml").write_text(CONFIG.format(subject=subject, job=job))
     done = run(tmp_path, verb, "--json", "found.json")
     assert done.returncode == 4, done.stderr
-    assert "called sys.exit(0)" in done.stdout + done.stderr
+    deed = "called os._exit(0)" if module == "at once" else "called sys.exit(0)"
+    assert deed in done.stdout + done.stderr
     assert "Traceback" not in done.stderr

@@ -83,13 +83,13 @@ def _guarded(options: Namespace) -> int:
     import warnings
 
     from evenhand.runtime.errors import EvenhandError, one_line
-    from evenhand.runtime.interruption import exits_reported
+    from evenhand.runtime.interruption import exits_reported, sudden_exits_raised
 
     try:
         with warnings.catch_warnings():
             warnings.showwarning = _show_warning
             # No exit code but that of a verdict: the software may have called sys.exit(0).
-            with exits_reported("the software under test"):
+            with sudden_exits_raised(), exits_reported("the software under test"):
                 code = dispatch(options)
     except EvenhandError as error:
         print("evenhand: " + one_line(error), file=sys.stderr)

@@ -333,6 +333,7 @@ class Evidence(ABC):
             found.check_digest(table, place)
             # Whatever fits no sentence is refused here, and not wherever it is first shown.
             found.to_text()
+            found.to_dict()
         return found
 
     def check_digest(self, table: Mapping[str, Any], where: str) -> None:

@@ -7,7 +7,7 @@ import os
 import signal
 import threading
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from evenhand.runtime.errors import SubjectCrashed, clip
 
@@ -22,6 +22,8 @@ ENDING = tuple(
 )
 """The signals after which a run ends with what it has."""
 
+_END = os._exit
+"""What ends this process at once, whatever stands in its place for the tested software."""
 _FATAL_OFFSET = 128
 """What shells add to the number of the signal that ended a program."""
 _LOOK = 1.0
@@ -121,7 +123,7 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
     if _SIGNALS.first is None:
         _SIGNALS.first = number
     if _SIGNALS.count > _PATIENCE:
-        os._exit(exit_code())
+        _END(exit_code())
     if _SIGNALS.held:
         _SIGNALS.waiting = number
         return
@@ -146,7 +148,7 @@ def serve_parent(parent: int) -> None:
 def _end_with(parent: int) -> None:
     while os.getppid() == parent:
         time.sleep(_LOOK)
-    os._exit(_FATAL_OFFSET + signal.SIGTERM)
+    _END(_FATAL_OFFSET + signal.SIGTERM)
 
 
 def watched() -> bool:
@@ -210,12 +212,44 @@ def exits_reported(name: str, task: str = "") -> Iterator[None]:
         raise SubjectCrashed(f"{name} {_deed(error)}{task}") from error
 
 
+class SuddenExit(SystemExit):
+    """What os._exit raises where it may not end this process."""
+
+
+@contextlib.contextmanager
+def sudden_exits_raised() -> Iterator[None]:
+    """Raise where code calls os._exit in this process, which would end it without a verdict.
+
+    Processes that are forked end as they always do.
+
+    >>> with sudden_exits_raised(), exits_reported("lend"):
+    ...     os._exit(0)
+    Traceback (most recent call last):
+    evenhand.runtime.errors.SubjectCrashed: lend called os._exit(0)
+    """
+    own = os.getpid()
+    end = os._exit
+
+    def raise_here(status: int) -> NoReturn:
+        if os.getpid() != own:
+            end(status)
+        raise SuddenExit(status)
+
+    os._exit = raise_here
+    try:
+        yield
+    finally:
+        os._exit = end
+
+
 def _deed(error: BaseException) -> str:
     """Return what code did that raised an error.
 
     >>> _deed(SystemExit(3)), _deed(SystemExit()), _deed(KeyboardInterrupt())
     ('called sys.exit(3)', 'called sys.exit()', 'raised KeyboardInterrupt')
     """
+    if isinstance(error, SuddenExit):
+        return f"called os._exit({clip(repr(error.code))})"
     if isinstance(error, SystemExit):
         code = "" if error.code is None else clip(repr(error.code))
         return f"called sys.exit({code})"

@@ -120,8 +120,8 @@ def read_toml(path: str | PathLike[str]) -> dict[str, Any]:
     file = Path(path)
     try:
         table = tomllib.loads(_read(file))
-    except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"{file}: is not valid TOML: {error}") from None
+    except ValueError as error:  # a number of too many digits is no TOMLDecodeError
+        raise ConfigError(f"{file}: is not valid TOML: {clip(str(error))}") from None
     except RecursionError:
         raise ConfigError(f"{file}: lists and tables are nested too deeply") from None
     if file.name != "pyproject.toml":
