@@ -339,14 +339,19 @@ def test_groups_without_numbers_have_no_mean():
 
 
 def test_moments_of_large_numbers_keep_their_digits():
-    values = np.array([0.0, 1.0, 2.0, 3.0])
-    groups = np.array([0, 0, 1, 1])
+    values = np.array([0.0, 1.0, 3.0, 5.0, 6.0, 9.0])
+    groups = np.array([0, 0, 0, 1, 1, 1])
     near = Moments.of(values, groups, 2)
     far = Moments.of(values + 2.0**40, groups, 2)
     assert far.variance.tolist() == near.variance.tolist()
     assert far.third.tolist() == near.third.tolist()
+
+
+def test_two_numbers_have_the_variance_of_two_and_of_one_more_like_all():
+    values = np.array([0.0, 1.0, 2.0, 3.0])
+    moments = Moments.of(values, np.array([0, 0, 1, 1]), 2)
     # Two numbers that are 1 apart have the variance 1/2; all four, on the whole, 5/4.
-    assert near.variance.tolist() == [(0.5 + 1.25) / 2] * 2
+    assert moments.variance.tolist() == [(0.5 + 1.25) / 2] * 2
 
 
 def test_the_formula_of_wald_excludes_no_limit():
