@@ -117,6 +117,14 @@ def earlier_rows(file: Path) -> dict[str, dict[str, Any]]:
     return {row["key"]: row for row in document["rows"]}
 
 
+def command_of(chosen: argparse.Namespace) -> str:
+    """Return the command in the form that the documentation shows."""
+    command = f"python -m tests.coverage_study --runs {chosen.runs}"
+    if math.isfinite(chosen.seconds):
+        command += f" --seconds {chosen.seconds:g}"
+    return command + (" --more" if chosen.more else "")
+
+
 def main(given: list[str] | None = None) -> int:
     """Run all cells."""
     chosen = options(given)
@@ -138,7 +146,7 @@ def main(given: list[str] | None = None) -> int:
     ordered = [found[cell.key] for cell in all_cells() if cell.key in found]
     document = {
         "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
-        "command": f"python -m tests.coverage_study --runs {chosen.runs}",
+        "command": command_of(chosen),
         "rows": ordered,
     }
     chosen.json.parent.mkdir(parents=True, exist_ok=True)

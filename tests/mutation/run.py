@@ -58,6 +58,7 @@ class Forks:
         self, mutants: Sequence[Mutant], reach: Reach, *, most: float, report: Any
     ) -> None:
         self.fates: list[Fate] = []
+        self._sound: dict[str, bool] = {}
         self._mutants = mutants
         self._reach = reach
         self._most = most
@@ -92,17 +93,32 @@ class Forks:
     def _fate(self, mutant: Mutant, tests: list[pytest.Item]) -> Fate:
         if not tests:
             return Fate(mutant, UNREACHED)
-        expected = self._reach.time_of(test.nodeid for test in tests)
         started = time.perf_counter()
-        with tempfile.TemporaryFile("w+") as note:
-            outcome = self._forked(mutant, tests, note, 20 + 8 * expected)
-            note.seek(0)
-            name = note.read()
+        outcome, name = self._outcome(mutant, tests)
+        if outcome == KILLED and name and not self._passes(name, tests):
+            rest = [test for test in tests if test.nodeid != name]
+            return self._fate(mutant, rest)
         spent = time.perf_counter() - started
         return Fate(mutant, outcome, name, len(tests), spent)
 
+    def _passes(self, name: str, tests: list[pytest.Item]) -> bool:
+        """Return whether a test passes without any mutant: else it says nothing of one."""
+        if name not in self._sound:
+            alone = [test for test in tests if test.nodeid == name]
+            outcome, _ = self._outcome(None, alone)
+            self._sound[name] = outcome == SURVIVED
+        return self._sound[name]
+
+    def _outcome(self, mutant: Mutant | None, tests: list[pytest.Item]) -> tuple[str, str]:
+        """Return what became of a mutant, or of the original, and the test that failed."""
+        expected = self._reach.time_of(test.nodeid for test in tests)
+        with tempfile.TemporaryFile("w+") as note:
+            outcome = self._forked(mutant, tests, note, 20 + 8 * expected)
+            note.seek(0)
+            return outcome, note.read()
+
     def _forked(
-        self, mutant: Mutant, tests: list[pytest.Item], note: Any, patience: float
+        self, mutant: Mutant | None, tests: list[pytest.Item], note: Any, patience: float
     ) -> str:
         pid = os.fork()
         if pid == 0:
@@ -124,8 +140,8 @@ class Forks:
         return _CODES.get(os.waitstatus_to_exitcode(status), KILLED)
 
 
-def _child(mutant: Mutant, tests: list[pytest.Item], note: Any) -> None:
-    """Run the tests against a mutant, and leave with what came of it."""
+def _child(mutant: Mutant | None, tests: list[pytest.Item], note: Any) -> None:
+    """Run the tests against a mutant or the original, and leave with what came of it."""
     os.setpgid(0, 0)
     nothing = os.open(os.devnull, os.O_RDWR)
     for stream in (0, 1, 2):
@@ -133,7 +149,8 @@ def _child(mutant: Mutant, tests: list[pytest.Item], note: Any) -> None:
     resource.setrlimit(resource.RLIMIT_AS, (_MORE_MEMORY, resource.RLIM_INFINITY))
     code = 1
     try:
-        put(mutant)
+        if mutant is not None:
+            put(mutant)
         failed = first_failed(tests)
         note.write(failed)
         note.flush()

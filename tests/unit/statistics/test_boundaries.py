@@ -10,7 +10,7 @@ import pytest
 from evenhand.statistics import discoveries, intervals
 from evenhand.statistics.discoveries import AgainstLimit
 from evenhand.statistics.estimate import Amount, Estimate, StopReason, Verdict, Witnesses
-from evenhand.statistics.means import spread_of_limits
+from evenhand.statistics.means import Moments, mean_limits, spread_of_limits
 from evenhand.statistics.paired_limits import ratio_above
 from evenhand.statistics.sequential import betting
 from evenhand.statistics.sequential.group_stopping import SpreadPlan
@@ -321,3 +321,63 @@ def test_the_formula_of_wald_ends_where_rates_do():
     half = 1.959963984540054 * math.sqrt((0.5 * 0.5 + 0.2 * 0.8) / 100)
     low, high, _ = plan.report(np.array([[50.0, 20.0]]), [100])
     assert (low[0], high[0]) == pytest.approx((0.3 - half, 0.3 + half))
+
+
+def test_a_description_says_that_it_is_one():
+    assert "descriptive" in str(between(0.1, 0.2).described())
+    assert "descriptive" not in str(between(0.1, 0.2))
+    assert Estimate.exact(1, 4).interval_text == ""
+
+
+def test_groups_without_numbers_have_no_mean():
+    nothing = Moments.of(np.array([]), np.array([], dtype=int), 2)
+    assert nothing.n.tolist() == [0, 0]
+    assert np.isnan(nothing.mean).all()
+    low, high = mean_limits(nothing, 0.025)
+    assert low.tolist() == [-math.inf] * 2
+    assert high.tolist() == [math.inf] * 2
+
+
+def test_moments_of_large_numbers_keep_their_digits():
+    values = np.array([0.0, 1.0, 3.0, 5.0, 6.0, 9.0])
+    groups = np.array([0, 0, 0, 1, 1, 1])
+    near = Moments.of(values, groups, 2)
+    far = Moments.of(values + 2.0**40, groups, 2)
+    assert far.variance.tolist() == near.variance.tolist()
+    assert far.third.tolist() == near.third.tolist()
+
+
+def test_two_numbers_have_the_variance_of_two_and_of_one_more_like_all():
+    values = np.array([0.0, 1.0, 2.0, 3.0])
+    moments = Moments.of(values, np.array([0, 0, 1, 1]), 2)
+    # Two numbers that are 1 apart have the variance 1/2; all four, on the whole, 5/4.
+    assert moments.variance.tolist() == [(0.5 + 1.25) / 2] * 2
+
+
+def test_the_formula_of_wald_excludes_no_limit():
+    plan = SpreadPlan(groups=2, interval="wald", limit=0.1, margin=0.01)
+    assert plan.judge([70, 20], 100).stop is None
+
+
+@pytest.mark.parametrize(("n", "stop"), [(40, None), (2000, StopReason.MARGIN)])
+def test_groups_asked_about_the_same_people_end_at_the_margin(n, stop):
+    plan = PairedPlan(groups=2, margin=0.1)
+    amounts = np.tile([[1.0, 0.0], [1.0, 1.0]], (n // 2, 1))
+    judged = plan.judge(plan.counted(amounts), n)
+    assert judged.estimate.value == 0.5
+    assert judged.stop is stop
+
+
+def test_a_precise_run_without_a_margin_goes_on_until_it_gives_up():
+    plan = Plan(limit=0.1, margin=None, precise=True, finest=0.02)
+    assert plan.reason(0, 200) is None
+    assert plan.reason(0, 4000) is StopReason.DECIDED
+
+
+def test_more_witnesses_than_a_limit_allows_fail():
+    some = Witnesses.of(3, 400, "adaptive")
+    assert some.verdict(2) is FAIL
+    assert some.verdict(3) is UNDECIDED
+    every = Witnesses.of(3, 400, "all", complete=True)
+    assert every.verdict(2) is FAIL
+    assert every.verdict(3) is PASS
