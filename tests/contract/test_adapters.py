@@ -28,6 +28,7 @@ from evenhand.subject.adapters import ADAPTERS, boosters
 from evenhand.subject.adapters.base import Adapter
 from evenhand.subject.adapters.estimator import EstimatorAdapter
 from evenhand.subject.adapters.function import FunctionAdapter
+from evenhand.subject.adapters.isolated.adapter import IsolatedAdapter
 from evenhand.subject.adapters.saved import load_model
 from evenhand.subject.options import SHARED
 from evenhand.subject.subject import Subject
@@ -239,11 +240,23 @@ def test_importing_the_registry_is_light():
 # What every adapter does
 
 
+def check_class(adapter, kind, made):
+    """Check that software is asked by the adapter of its kind.
+
+    A model file is asked in a process of its own, by the name that it has in this one.
+    """
+    if isinstance(adapter, IsolatedAdapter):
+        in_this_process = ADAPTERS[kind].of(made.value, positive=1, **made.options)
+        assert adapter.identity == in_this_process.identity
+    else:
+        assert type(adapter) is ADAPTERS[kind]
+
+
 @pytest.mark.parametrize("kind", RUN)
 def test_it_answers_as_a_plain_function_does(build, kind):
     made = build(kind)
     with Subject.of(kind, made.value, SPACE, positive=1, **made.options) as subject:
-        assert type(subject.adapter) is ADAPTERS[kind]
+        check_class(subject.adapter, kind, made)
         assert subject.decide(EVERYBODY).tolist() == TRUTH
         assert subject.decide(EVERYBODY[::-1]).tolist() == TRUTH[::-1]
         assert len(subject.decide([])) == 0
@@ -322,7 +335,7 @@ def test_a_file_names_it_with_the_same_options(build, tmp_path, kind):
     with declared(
         tmp_path, f"{kind} = {toml(made.written)}", "positive = 1", *lines
     ).subject() as subject:
-        assert type(subject.adapter) is ADAPTERS[kind]
+        check_class(subject.adapter, kind, made)
         assert subject.decide(EVERYBODY).tolist() == TRUTH
 
 

@@ -25,7 +25,7 @@ from tests.support.generated import table, written_between
 from tests.support.paths import ROOT
 
 if TYPE_CHECKING:
-    from tests.coverage_study.cells import Cell
+    from tests.coverage_study.cells import StudyCell
 
 RESULTS = ROOT / "benchmarks" / "results" / "coverage_study.json"
 PAGE = ROOT / "docs" / "explanation" / "coverage.md"
@@ -104,7 +104,7 @@ def simulated(task: tuple[int, int, float, dict[str, Any] | None]) -> dict[str, 
     return row
 
 
-def all_cells() -> list[Cell]:
+def all_cells() -> list[StudyCell]:
     """Return all cells of the study."""
     return [*software.cells(), *records.cells()]
 

@@ -29,7 +29,7 @@ class Trial(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Cell:
+class StudyCell:
     """One way to call a verb.
 
     Parameters
@@ -82,7 +82,7 @@ class Cell:
 class Row:
     """What the runs of a cell found."""
 
-    cell: Cell
+    cell: StudyCell
     runs: int = 0
     held: int = 0
     verdicts: Counter[str] = field(default_factory=Counter)

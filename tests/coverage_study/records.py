@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 import evenhand as eh
-from tests.coverage_study.cells import SLACK, Cell, Trial, judged
+from tests.coverage_study.cells import SLACK, StudyCell, Trial, judged
 from tests.quality.test_audit_level import (
     claims_of_ratios,
     claims_of_rules,
@@ -221,24 +221,30 @@ def of_audit_log(seed: int) -> Trial:
     return Trial(misses_of_log(0.95, seed) == 0)
 
 
-def cells() -> list[Cell]:
+def cells() -> list[StudyCell]:
     """Return all cells of verbs that read recorded decisions."""
     apart = f"{APART:.1f} apart, ratio {LEAST:g}"
     return [
-        Cell("measure_log", "difference and ratio, two sets", of_log, apart, "pass"),
-        Cell("measure_log", "ratio of two groups", at_the_ratio, "ratio 0.8", "fail"),
-        Cell("measure_log", "ratio of two groups", under_the_ratio, "ratio 0.78", "pass"),
-        Cell("measure_log", "error rates", of_recorded_errors, "0.1 and 0 apart", "pass"),
-        Cell(
+        StudyCell("measure_log", "difference and ratio, two sets", of_log, apart, "pass"),
+        StudyCell("measure_log", "ratio of two groups", at_the_ratio, "ratio 0.8", "fail"),
+        StudyCell(
+            "measure_log", "ratio of two groups", under_the_ratio, "ratio 0.78", "pass"
+        ),
+        StudyCell(
+            "measure_log", "error rates", of_recorded_errors, "0.1 and 0 apart", "pass"
+        ),
+        StudyCell(
             "measure_log", "skewed amounts", of_recorded_numbers, "means at limit", "pass"
         ),
-        Cell("impact", "two sets, no limit", of_impact, TOGETHER),
-        Cell("impact", "three races", at_the_impact_ratio, "ratio 0.8", "fail"),
-        Cell("mine_log", "rules of two features", of_rules, TOGETHER),
-        Cell("mine", "software, 300 rows", of_mined_software, TOGETHER),
-        Cell("compare", "good trade-off, 600 rows", good_trade, TOGETHER, "wrong region"),
-        Cell("compare", "win-win, 600 rows", win_win, TOGETHER, "wrong region"),
-        Cell("audit_log", "three checks", of_audit_log, TOGETHER),
+        StudyCell("impact", "two sets, no limit", of_impact, TOGETHER),
+        StudyCell("impact", "three races", at_the_impact_ratio, "ratio 0.8", "fail"),
+        StudyCell("mine_log", "rules of two features", of_rules, TOGETHER),
+        StudyCell("mine", "software, 300 rows", of_mined_software, TOGETHER),
+        StudyCell(
+            "compare", "good trade-off, 600 rows", good_trade, TOGETHER, "wrong region"
+        ),
+        StudyCell("compare", "win-win, 600 rows", win_win, TOGETHER, "wrong region"),
+        StudyCell("audit_log", "three checks", of_audit_log, TOGETHER),
     ]
 
 

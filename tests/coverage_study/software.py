@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 import evenhand as eh
-from tests.coverage_study.cells import Cell, Trial, judged
+from tests.coverage_study.cells import StudyCell, Trial, judged
 from tests.quality.test_audit_level import misses_of_software
 from tests.quality.test_baseline import alarm
 from tests.quality.test_mine_text_planted import GENDERS, TEMPLATES, Planted, all_hold
@@ -93,7 +93,7 @@ def measure_cell(
     space: eh.Space = ENDLESS,
     costly: bool = False,
     **settings: Any,
-) -> Cell:
+) -> StudyCell:
     """Return a cell of one score, with a verdict that would be wrong where there is a limit."""
     wrong = None
     if "limit" in settings:
@@ -114,7 +114,7 @@ def measure_cell(
             **settings,
         )
 
-    return Cell(
+    return StudyCell(
         "measure",
         what,
         run,
@@ -123,7 +123,7 @@ def measure_cell(
     )
 
 
-def measure_cells() -> list[Cell]:
+def measure_cells() -> list[StudyCell]:
     """Return the cells of causal and group scores of yes and no."""
     cells = []
     for kind in ("causal", "group"):
@@ -419,55 +419,59 @@ def of_audit(seed: int) -> Trial:
     return Trial(misses_of_software(0.95, seed) == 0)
 
 
-def cells() -> list[Cell]:
+def cells() -> list[StudyCell]:
     """Return all cells of verbs that ask software."""
     level_together = "all intervals and claims together"
     return [
         *measure_cells(),
-        Cell("measure", "group, three groups, limit 0.1", of_three, "score 0.1", "pass"),
-        Cell(
+        StudyCell(
+            "measure", "group, three groups, limit 0.1", of_three, "score 0.1", "pass"
+        ),
+        StudyCell(
             "measure",
             "group, 300 given rows, limit 0.1",
             partial(apparent, kind="group"),
             "score 0.1",
             "pass",
         ),
-        Cell("measure", "means and medians, limit 0.2", of_numbers, "0.2 apart", "pass"),
-        Cell(
+        StudyCell(
+            "measure", "means and medians, limit 0.2", of_numbers, "0.2 apart", "pass"
+        ),
+        StudyCell(
             "measure",
             "true and false positive rates, limit 0.1",
             of_errors,
             "both 0.1 apart",
             "pass",
         ),
-        Cell(
+        StudyCell(
             "measure",
             "software with chance in it",
             partial(of_chance, noise=0.05, excess=0.1, limit=None),
             "excess 0.1",
         ),
-        Cell(
+        StudyCell(
             "measure",
             "software with chance in it, limit 0.1",
             partial(of_chance, noise=0.05, excess=0.1, limit=0.1),
             "excess 0.1",
             "pass",
         ),
-        Cell("prevalence", "margin 0.03", of_prevalence, "share 0.03"),
-        Cell(
+        StudyCell("prevalence", "margin 0.03", of_prevalence, "share 0.03"),
+        StudyCell(
             "subsets",
             "causal",
             partial(of_subsets, kind="causal"),
             level_together,
         ),
-        Cell(
+        StudyCell(
             "subsets",
             "group",
             partial(of_subsets, kind="group"),
             level_together,
         ),
-        Cell("mine_text", "terms of one category", of_texts, level_together),
-        Cell("repair", "one step, 1,000 inputs", of_repair, "both scores"),
-        Cell("baseline", "unchanged software", of_baseline, "no change", "worse"),
-        Cell("audit", "five checks", of_audit, level_together),
+        StudyCell("mine_text", "terms of one category", of_texts, level_together),
+        StudyCell("repair", "one step, 1,000 inputs", of_repair, "both scores"),
+        StudyCell("baseline", "unchanged software", of_baseline, "no change", "worse"),
+        StudyCell("audit", "five checks", of_audit, level_together),
     ]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tests.coverage_study import __main__ as study
-from tests.coverage_study.cells import Cell, Trial
+from tests.coverage_study.cells import StudyCell, Trial
 from tests.support.simulation import slow
 
 LONG = {"subsets, group", "repair, one step", "audit, five", "compare, good", "audit_log"}
@@ -40,14 +40,14 @@ def test_cells_have_keys_of_their_own():
     assert len(set(keys)) == len(keys)
 
 
-def chance(miss: float, wrong: float) -> Cell:
+def chance(miss: float, wrong: float) -> StudyCell:
     """Return a cell that misses, and is wrong, so often."""
 
     def run(seed: int) -> Trial:
         held, verdict = np.random.default_rng(seed).random(2)
         return Trial(bool(held >= miss), "pass" if verdict < wrong else "undecided")
 
-    return Cell("chance", f"{miss} {wrong}", run, "known", "pass")
+    return StudyCell("chance", f"{miss} {wrong}", run, "known", "pass")
 
 
 def test_levels_that_do_not_hold_are_seen_and_others_are_not():

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tests.mutation.operators import Finder, Site
+from tests.mutation.operators import Finder, MutationSite
 from tests.mutation.targets import modules, name_of
 
 if TYPE_CHECKING:
@@ -134,14 +134,14 @@ def put(mutant: Mutant) -> None:
             _put_code(function, code)
 
 
-def _place(tree: ast.Module, number: int) -> Site:
+def _place(tree: ast.Module, number: int) -> MutationSite:
     for at, place in enumerate(Finder().places(tree)):
         if at == number:
             return place
     raise NotApplicable(f"there is no place {number}")
 
 
-def _put_constant(path: Path, place: Site) -> None:
+def _put_constant(path: Path, place: MutationSite) -> None:
     assert isinstance(place.owner, ast.Assign)
     target = place.owner.targets[0]
     assert isinstance(target, ast.Name)
@@ -172,7 +172,7 @@ def live_functions() -> dict[tuple[str, str], list[Any]]:
     return found
 
 
-def _put_default(function: Any, place: Site) -> None:
+def _put_default(function: Any, place: MutationSite) -> None:
     assert isinstance(place.new, ast.Constant)
     arguments = place.owner
     assert isinstance(arguments, ast.arguments)

@@ -68,7 +68,7 @@ SWAPPED = {
 
 
 @dataclass
-class Site:
+class MutationSite:
     """One change, and where in a tree it can be made.
 
     Parameters
@@ -257,12 +257,12 @@ class Finder:
     def __init__(self) -> None:
         self._statement = 0
 
-    def places(self, tree: ast.Module) -> Iterator[Site]:
+    def places(self, tree: ast.Module) -> Iterator[MutationSite]:
         """Yield all places of a module, in the order of its source."""
         for node in tree.body:
             yield from self._at_top(node, "")
 
-    def _at_top(self, node: ast.stmt, prefix: str) -> Iterator[Site]:
+    def _at_top(self, node: ast.stmt, prefix: str) -> Iterator[MutationSite]:
         if isinstance(node, ast.ClassDef):
             for inner in node.body:
                 if not isinstance(inner, ast.Assign | ast.AnnAssign):
@@ -276,7 +276,7 @@ class Finder:
 
     def _inside(
         self, node: ast.FunctionDef | ast.AsyncFunctionDef, function: str
-    ) -> Iterator[Site]:
+    ) -> Iterator[MutationSite]:
         arguments = node.args
         self._statement = node.body[-1].lineno
         for field in ("defaults", "kw_defaults"):
@@ -288,7 +288,7 @@ class Finder:
 
     def _at(
         self, owner: ast.AST, field: str, index: int | None, function: str
-    ) -> Iterator[Site]:
+    ) -> Iterator[MutationSite]:
         held = getattr(owner, field)
         node = held if index is None else held[index]
         is_statement = isinstance(node, ast.stmt)
@@ -302,7 +302,7 @@ class Finder:
         elif not isinstance(node, ast.Raise):
             yield from self._below(node, function)
 
-    def _below(self, node: ast.AST, function: str) -> Iterator[Site]:
+    def _below(self, node: ast.AST, function: str) -> Iterator[MutationSite]:
         statement = self._statement
         for field, held in ast.iter_fields(node):
             if field in ("annotation", "op", "ops", "func", "ctx"):
@@ -319,11 +319,11 @@ class Finder:
 
     def _of(
         self, owner: ast.AST, field: str, index: int | None, function: str
-    ) -> Iterator[Site]:
+    ) -> Iterator[MutationSite]:
         held = getattr(owner, field)
         node = held if index is None else held[index]
         for kind, new in changes(node):
-            yield Site(kind, owner, field, index, new, function, self._statement)
+            yield MutationSite(kind, owner, field, index, new, function, self._statement)
 
 
 def _is_docstring(node: ast.AST) -> bool:

@@ -394,12 +394,24 @@ def test_the_facts_are_really_there(name):
         assert present["frame"]
 
 
+def drop_digests(table: Any) -> None:
+    """Drop the digests of a document and of those within it, which are of its first words."""
+    if isinstance(table, dict):
+        table.pop("digest", None)
+        for value in table.values():
+            drop_digests(value)
+    elif isinstance(table, list):
+        for value in table:
+            drop_digests(value)
+
+
 @every
 def test_a_document_in_other_words_is_read_as_the_same_evidence(name):
     translation = Translation()
     found = made(name)
     table = json.loads(dump(translation.document(found.to_dict())))
     assert FIRST in json.dumps(table, ensure_ascii=False)
+    drop_digests(table)
     again = evidence_of(table, where="translated.json")
     assert type(again) is type(found)
     assert facts(again) == facts_before(name)

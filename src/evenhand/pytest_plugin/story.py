@@ -14,8 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from evenhand.runtime.system.whole_file import write_whole
-
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
@@ -213,6 +211,8 @@ def _keep(result: Any, folder: Path, name: str) -> tuple[Path | None, str]:
     """Write a result as JSON; return its file, or why there is none."""
     file = folder / name
     try:
+        from evenhand.runtime.system.whole_file import write_whole
+
         try:
             folder.mkdir(parents=True)
             # Cases may be of real people, so they are not to be committed.

@@ -192,6 +192,11 @@ class Option:
         name = self.name.replace("_", "-")
         return f"--{name}"
 
+    @property
+    def takes_one_value(self) -> bool:
+        """Whether a list can be no value of it."""
+        return bool(self.choices) or self.kind in (FLAG, NUMBER, WHOLE)
+
     def check(self, value: Any, where: str) -> None:
         """Raise a UsageError for a value of another kind, or one that is not among the choices.
 
@@ -343,12 +348,12 @@ class Options:
             entry = f"{owner} has {name} = "
             if _is_too_large(value):
                 raise UsageError(f"{entry}{shown_value(value)}; the number is too large")
+            if name not in self or not self[name].takes_one_value:
+                continue
             is_listed = any(hasattr(value, attribute) for attribute in _LISTED)
-            if is_listed and getattr(value, "shape", None) != () and name in self:
-                option = self[name]
-                if option.choices or option.kind in (FLAG, NUMBER, WHOLE):
-                    wanted = option.wanted or option.kind.wanted
-                    raise UsageError(f"{entry}{shown_value(value)}; it must be {wanted}")
+            if is_listed and getattr(value, "shape", None) != ():
+                wanted = self[name].wanted or self[name].kind.wanted
+                raise UsageError(f"{entry}{shown_value(value)}; it must be {wanted}")
 
 
 def checked_keywords(function: Callable[P, R]) -> Callable[P, R]:

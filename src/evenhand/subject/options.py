@@ -29,21 +29,13 @@ _DISTANCE = Kind(
 
 _ISOLATION = Kind(
     "isolation",
-    (bool, dict),
-    'true, false, or a table of limits such as { memory = "2 GB", timeout = 30 }',
-    {
-        "anyOf": [
-            {"type": "boolean"},
-            {
-                "type": "object",
-                "properties": {
-                    "memory": {"type": ["string", "integer"]},
-                    "timeout": {"type": "number"},
-                },
-                "additionalProperties": False,
-            },
-        ]
+    types=(bool, dict),
+    wanted='true, false, or a table of limits such as { memory = "2 GB", timeout = 30 }',
+    schema={
+        "type": ["boolean", "object"],
+        "additionalProperties": {"type": ["string", "number"]},
     },
+    items=(str, int, float),
 )
 
 SHARED = Options.of(

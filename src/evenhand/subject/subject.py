@@ -98,6 +98,7 @@ class Subject(SubjectConstructors):
     Examples
     --------
     >>> from evenhand.space.feature import category, integer
+    >>> from evenhand.space.space import Space
     >>> space = Space([category("sex", ["F", "M"]), integer("age", 18, 90)])
     >>> subject = Subject(lambda frame: frame["age"] >= 21, space, positive=True)
     >>> subject.decide([{"sex": "F", "age": 20}]).tolist(), subject.asked

@@ -453,7 +453,9 @@ def test_an_interrupt_writes_what_was_found_and_exits_with_130(run, project):
         + "\n\ndef stop(people):\n    import inspect\n\n"
         "    inside = any('search' in frame.filename for frame in inspect.stack()[:40])\n"
         "    if 0 not in asked and inside:\n"
-        "        asked.append(0)\n        raise KeyboardInterrupt\n"
+        "        asked.append(0)\n"
+        "        import os, signal\n"
+        "        os.kill(os.getpid(), signal.SIGINT)\n"
     )
     done = run("audit", "--json", "audit.json", "--junit", "junit.xml", expect=130)
     found = done.audit()

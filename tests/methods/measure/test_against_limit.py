@@ -103,6 +103,7 @@ def test_json_frames_and_text_have_them_and_older_files_do_without():
     table = json.loads(result.to_json())
     jsonschema.validate(table, schema())
     assert eh.Result.from_dict(table).findings == result.findings
+    table.pop("digest")
     for entry in table["findings"]:
         entry.pop("p_value")
         entry.pop("e_value")

@@ -450,7 +450,9 @@ def test_nothing_favourable_leaves_the_ratio_undefined():
     )
     assert "undefined" in ratio(result).claim
     assert ratio(result).verdict == "undecided"
-    assert difference(result).verdict == "pass"
+    # Where nobody got the favourable outcome, equal rates are no evidence.
+    assert difference(result).verdict == "undecided"
+    assert difference(result).unfavoured
     assert result.verdict == "undecided"
 
 

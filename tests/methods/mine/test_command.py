@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import io
 import itertools
+import json
 import os
 import subprocess
 import sys
@@ -882,10 +883,13 @@ def test_marks_that_a_text_has_of_its_own_are_shown_once():
 
 
 def test_a_damaged_result_is_refused(mined):
-    table = mined["log"].to_json()
-    Path("out.json").write_text(table.replace('"text": "', '"text": "un', 1))
-    damaged = Result.from_json("out.json")
-    refused(eh.UsageError, lambda: lines(damaged), "damaged")
+    text = mined["log"].to_json().replace('"text": "', '"text": "un', 1)
+    Path("out.json").write_text(text)
+    refused(eh.UsageError, lambda: Result.from_json("out.json"), "was changed")
+    table = json.loads(text)
+    del table["digest"]
+    Path("out.json").write_text(json.dumps(table))
+    refused(eh.UsageError, lambda: Result.from_json("out.json"), "damaged")
 
 
 def test_rows_without_their_column_of_outcomes_are_refused():
