@@ -112,7 +112,7 @@ def _add_contexts(
     ids: dict[str, str],
     seconds: dict[str, float],
 ) -> None:
-    from coverage import CoverageData
+    from coverage.sqldata import CoverageData
 
     data = CoverageData(str(file))
     data.read()
