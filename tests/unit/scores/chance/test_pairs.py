@@ -153,3 +153,13 @@ def test_large_and_small_batches_count_alike():
     costs = np.concatenate([part.costs for part in parts])
     assert (hits == whole.hits).all()
     assert (costs == whole.costs).all()
+
+
+def test_a_draw_that_takes_more_than_fits_is_asked_alone(monkeypatch):
+    count = count_of(lambda people: people["race"] == "c")
+    whole = count((0, 6))
+    monkeypatch.setattr("evenhand.scores.chance.pairs.ROWS", 1)
+    one_by_one = count((0, 6))
+    assert (one_by_one.hits == whole.hits).all()
+    assert (one_by_one.costs == whole.costs).all()
+    assert [number for number, _ in one_by_one.witnesses] == [0, 1, 2]
