@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from evenhand.runtime.budget import Budget, Meter
 from evenhand.runtime.errors import UsageError
 from evenhand.scores.numbers.question import NumberQuestion
 from evenhand.scores.question import Terms
+from evenhand.statistics.estimate import Amount
 from evenhand.subject.view import View
 
 SPACE = eh.Space(
@@ -103,3 +105,30 @@ def test_there_are_two_groups_at_least():
     question._need_groups(np.arange(2))
     with pytest.raises(UsageError, match="has 1 group, so there is nothing to compare"):
         question._need_groups(np.arange(1))
+
+
+@pytest.mark.parametrize(
+    ("limit", "margin", "high", "is_settled"),
+    [
+        (None, 0.1, 11.0, True),
+        (None, 0.1, 11.1, False),
+        (None, 0.0, 10.0, True),
+        (20.0, 0.001, 19.0, True),
+        (10.5, 1.0, 11.0, False),
+    ],
+)
+def test_a_finding_is_settled_by_its_verdict_or_its_margin(limit, margin, high, is_settled):
+    """The margin is a share of the spread of outcomes, 10 here."""
+    mean, _ = answered(Meter()).findings
+    estimate = Amount(10.0, 10.0, high, 100, 0.95, "Welch", "all")
+    finding = replace(mean, estimate=estimate, limit=limit)
+    terms = Terms(Uniform(), margin=margin)
+    assert question_of()._settled(finding, terms, 10.0) == is_settled
+
+
+def test_the_lower_end_counts_as_well():
+    mean, _ = answered(Meter()).findings
+    estimate = Amount(10.0, 8.9, 10.0, 100, 0.95, "Welch", "all")
+    finding = replace(mean, estimate=estimate, limit=None)
+    assert not question_of()._settled(finding, Terms(Uniform(), margin=0.1), 10.0)
+    assert question_of()._settled(finding, Terms(Uniform(), margin=0.12), 10.0)

@@ -109,7 +109,7 @@ def test_many_runs_are_looked_at_as_each_by_itself():
     assert at_once == [worth_asking(PLAN, run).tolist() for run in runs]
     assert ALL in at_once
     assert [False, False, True] not in at_once
-    assert sum(ALL != row for row in at_once) > 2
+    assert sum(row != ALL for row in at_once) > 2
 
 
 def count_of(plan: PairedPlan = PLAN) -> PairedCount:
