@@ -166,7 +166,9 @@ def test_exact_scores_and_amounts_are_not_asked():
     assert Keeping(subject, None, seed=0).all([of_numbers]) == ()
 
 
-@pytest.mark.parametrize(("left", "draws"), [(199, None), (200, 100), (201, 100), (202, 101)])
+@pytest.mark.parametrize(
+    ("left", "draws"), [(199, None), (200, 100), (201, 100), (202, 101)]
+)
 def test_at_least_a_hundred_draws_are_kept(left, draws):
     kept = kept_of(20_000, left=left)
     assert [one.draws for one in kept] == ([] if draws is None else [draws])

@@ -113,9 +113,12 @@ def test_what_is_found_is_said():
     assert (mean.score, mean.limit) == ("mean difference", 3.0)
     assert median.claim == "the median outcome is 10 for sex M, 2 for sex F"
     of_error = groups_of(errors=ERRORS, output="pay").finding(BIAS, EXACT, None)
-    assert of_error.claim == "the mean error of pay is +0.6667 for sex F, 0 for sex M"
+    assert of_error.claim == "the mean error of pay is +0.6667 for sex F, +0 for sex M"
     same = NumberGroups(("sex",), ABOUT[:2], np.array([2.0, 2.0]), np.array([0, 1]))
-    assert same.finding(MEAN, EXACT, None).claim == "the mean outcome is 2 in every group of sex"
+    assert (
+        same.finding(MEAN, EXACT, None).claim
+        == "the mean outcome is 2 in every group of sex"
+    )
 
 
 def test_limits_are_shares_of_the_spread_or_amounts():

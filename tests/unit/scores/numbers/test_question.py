@@ -105,6 +105,24 @@ def test_there_are_two_groups_at_least():
     question._need_groups(np.arange(2))
     with pytest.raises(UsageError, match="has 1 group, so there is nothing to compare"):
         question._need_groups(np.arange(1))
+    question._need_groups(np.arange(1000))
+    with pytest.raises(
+        UsageError, match="make 1,001 groups, but at most 1,000 are compared"
+    ):
+        question._need_groups(np.arange(1001))
+
+
+def test_whoever_gains_in_the_worst_group_is_no_case():
+    """The newest of the best job gets half a unit less than in the worst one."""
+
+    def decide(people: Any) -> Any:
+        is_new = (people["job"] == "b") & (people["years"] == 0)
+        best = people["job"] == "b"
+        few_years = people["years"] < 3
+        return 100.5 + np.where(best & ~few_years, 10.0, 0.0) - 0.5 * is_new
+
+    mean, _ = answered(Meter(), decide=decide).findings
+    assert [case.individual["years"] for case in mean.cases] == [3, 4]
 
 
 @pytest.mark.parametrize(
