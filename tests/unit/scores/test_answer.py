@@ -125,3 +125,17 @@ def test_a_sample_of_rows_is_cut_to_the_budget():
         UsageError, match="200 inputs are to be asked, but the budget leaves 1"
     ):
         asked_of(question(1000), Terms(sample), 1)
+
+
+@pytest.mark.parametrize("kind", ["causal", "group"])
+def test_tests_are_kept_where_they_are_wanted(kind):
+    asked = question(10**6, kind=kind)
+    terms = Terms(Uniform(), limit=0.1)
+    with Workers(1) as workers:
+        without = ask(asked, terms, Meter(), workers)
+        kept = ask(asked, terms, Meter(), workers, keep=True)
+    assert list(without.tests) == []
+    (tests,) = kept.tests
+    assert (tests.kind, tests.over) == (kind, ("sex",))
+    assert len(tests.points) >= kept.findings[0].estimate.n
+    assert kept.findings == without.findings

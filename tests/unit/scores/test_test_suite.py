@@ -469,3 +469,18 @@ def test_numbers_that_no_file_holds_become_fractions(tmp_path, suffix, given, ke
     (found,) = test_suite.read_suite(file, SPACE)
     assert found.outcomes.tolist() == kept
     assert {type(value) for value in found.outcomes.tolist()} == {type(kept[0])}
+
+
+def test_of_several_parts_the_longest_is_kept(tmp_path):
+    points = SPACE.draw(9, np.random.default_rng(0))
+    parts = []
+    for size in (3, 9, 5):
+        parts.append(each_its_own_draw("group", ("sex",), points[:size], np.arange(size)))
+    parts.append(each_its_own_draw("causal", ("sex",), points[:2], np.arange(2)))
+    file = tmp_path / "tests.parquet"
+    test_suite.write_suite(file, SPACE, parts)
+    found = test_suite.read_suite(file, SPACE)
+    assert {(part.kind, len(part.points)) for part in found} == {
+        ("group", 9),
+        ("causal", 2),
+    }

@@ -112,6 +112,11 @@ def test_there_are_two_groups_at_least():
         question._need_groups(np.arange(1001))
 
 
+def test_whoever_loses_a_little_is_a_case():
+    mean, _ = answered(Meter(), decide=lambda people: (people["job"] == "b") / 2).findings
+    assert [case.outcomes for case in mean.cases] == [(0.5, 0.0)] * 3
+
+
 def test_whoever_gains_in_the_worst_group_is_no_case():
     """The newest of the best job gets half a unit less than in the worst one."""
 

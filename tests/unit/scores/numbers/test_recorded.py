@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
+import narwhals as nw
 import numpy as np
+import pandas as pd
 import pytest
 
+from evenhand.population.recorded import MOST_VALUES
 from evenhand.runtime.errors import UsageError
 from evenhand.scores.numbers.recorded import (
     NumberColumns,
     RecordedNumbers,
     RecordedTerms,
+    are_numbers,
     judged_of,
 )
+from evenhand.subject.outcome_scale import LEAST_VALUES
 
 SETS = [("sex",), ("race",), ("sex", "race")]
 
@@ -64,3 +69,19 @@ def test_errors_need_the_truth():
         judged_of("mean_error", truth=False)
     with pytest.raises(UsageError, match="did you mean 'median'"):
         judged_of(("mean", "meadian"), truth=False)
+
+
+@pytest.mark.parametrize(
+    ("values", "is_scale"),
+    [
+        ([str(number) for number in range(MOST_VALUES + 1)], False),
+        (list(range(MOST_VALUES + 1)), True),
+        (list(range(MOST_VALUES)), False),
+        ([number + 0.5 for number in range(LEAST_VALUES)], True),
+        ([number + 0.5 for number in range(LEAST_VALUES - 1)], False),
+        ([float(number) for number in range(LEAST_VALUES)], False),
+    ],
+)
+def test_numbers_of_many_values_are_on_a_scale(values, is_scale):
+    table = nw.from_native(pd.DataFrame({"pay": values}))
+    assert are_numbers(table, "pay", table.schema["pay"]) == is_scale
