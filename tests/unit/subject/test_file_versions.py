@@ -1,4 +1,4 @@
-"""What is said of the versions that saved a model file."""
+"""What is named of the versions that saved a model file."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def skops_file(path: Path, *, of_model: str = "", of_skops: str = "") -> Path:
 
 
 @pytest.mark.parametrize(
-    ("of_model", "of_skops", "said"),
+    ("of_model", "of_skops", "named"),
     [
         (
             "0.24.2",
@@ -50,9 +50,9 @@ def skops_file(path: Path, *, of_model: str = "", of_skops: str = "") -> Path:
         ("", "", ""),
     ],
 )
-def test_the_version_that_differs_is_named(tmp_path, of_model, of_skops, said):
+def test_the_version_that_differs_is_named(tmp_path, of_model, of_skops, named):
     file = skops_file(tmp_path / "model.skops", of_model=of_model, of_skops=of_skops)
-    assert versions_of(file) == said
+    assert versions_of(file) == named
 
 
 def test_another_archive_says_nothing(tmp_path):

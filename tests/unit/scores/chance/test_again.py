@@ -20,7 +20,7 @@ WOMEN = np.asfortranarray([[0.0, float(number)] for number in range(4)])
 MEN = np.asfortranarray([[1.0, float(number)] for number in range(4)])
 
 
-class Fickle:
+class ChangedSex:
     """Software that answers one sex in another way from some moment on."""
 
     def __init__(self, sex: str) -> None:
@@ -39,7 +39,7 @@ def asked(decide: Any, hits: list[int], *, start: int = 0, first: int = 15) -> l
     people = WOMEN, subject.decide(WOMEN)
     # The twin of each woman is the man who stands opposite her in the other direction.
     others = MEN, subject.decide(MEN), np.array([3, 2, 1, 0])
-    if isinstance(decide, Fickle):
+    if isinstance(decide, ChangedSex):
         decide.has_changed = True
     return asked_again(View(subject), start, np.array(hits), people, others).tolist()
 
@@ -58,9 +58,9 @@ def test_two_inputs_of_each_hit_and_one_of_each_draw_are_asked():
 @pytest.mark.parametrize("sex", ["F", "M"])
 def test_a_hit_is_confirmed_on_both_sides(sex):
     with pytest.raises(NotDeterministic):
-        asked(Fickle(sex), [0, 1, 0, 0])
+        asked(ChangedSex(sex), [0, 1, 0, 0])
     # Nobody is asked again where nobody is a hit.
-    assert asked(Fickle(sex), [0, 0, 0, 0]) == [0, 0, 0, 0]
+    assert asked(ChangedSex(sex), [0, 0, 0, 0]) == [0, 0, 0, 0]
 
 
 def test_the_twin_that_is_confirmed_is_the_one_at_its_place():

@@ -82,16 +82,20 @@ def test_some_groups_are_compared():
 
 
 def test_intervals_of_groups_hold_together():
-    groups = groups_of(errors=ERRORS)
+    rng = np.random.default_rng(0)
+    numbers = rng.random(200)
+    place = np.arange(200) % 2
+    groups = NumberGroups(("sex",), ABOUT, numbers, place)
     women, men, nobody = groups.estimates(MEAN, Assurance(0.9, look=0.5))
     tail = 0.5 * 0.1 / 6
-    moments = means.Moments.of(NUMBERS, GROUP, 3)
+    moments = means.Moments.of(numbers, place, 3)
     lows, highs = means.mean_limits(moments.at(np.arange(3)), tail)
     assert (women.low, women.high) == (lows[0], highs[0])
     assert (men.low, men.high) == (lows[1], highs[1])
+    assert 0.3 < women.low < women.value < women.high < 0.7
     assert women.level == 0.9
     assert women.method == "Welch, corrected for skewness, simultaneous over 3 groups"
-    assert (women.n, men.n, nobody.n) == (3, 3, 0)
+    assert (women.n, men.n, nobody.n) == (100, 100, 0)
     assert (nobody.low, nobody.high) == (-math.inf, math.inf)
 
 
@@ -107,7 +111,7 @@ def test_the_error_is_shared():
     assert (found.low, found.high) == (min(low, found.value), max(high, found.value))
 
 
-def test_what_is_found_is_said():
+def test_what_is_found_is_a_sentence():
     mean, median = groups_of().findings(EXACT, 3.0)
     assert mean.claim == "the mean outcome is 12.33 for sex M, 2.333 for sex F"
     assert (mean.score, mean.limit) == ("mean difference", 3.0)

@@ -48,7 +48,7 @@ def test_cases_are_people_of_the_best_group_who_would_lose_most_in_the_worst():
     assert [case.individual["job"] for case in mean.cases] == ["b"] * 3
     assert [case.twin["job"] for case in mean.cases] == ["a"] * 3
     assert [case.individual["years"] for case in mean.cases] == [4, 3, 2]
-    falls = [before - after for before, after in (case.outcomes for case in mean.cases)]
+    falls = [case.outcomes[0] - case.outcomes[1] for case in mean.cases]
     assert falls == [14.0, 13.0, 12.0]
     # Five people of the best group, each with a twin.
     assert meter.queries == 10

@@ -8,6 +8,7 @@ import numpy as np
 
 import evenhand as eh
 from evenhand.population.samplers import Uniform
+from evenhand.scores.question import Terms
 from evenhand.scores.rates.groups import GroupCount
 from evenhand.scores.rates.paired import PairedCount
 from evenhand.scores.rates.question import GroupQuestion
@@ -52,3 +53,12 @@ def test_people_of_each_group_are_kept_with_their_numbers():
     assert tests.points[:, 0].tolist() == [0, 0, 2]
     assert tests.draw.tolist() == [0, 1, 0]
     assert tests.own.tolist() == [True] * 3
+
+
+def test_the_fewest_inputs_are_those_of_software_that_treats_all_alike():
+    """A run of software that treats all alike, counted."""
+    alike = eh.Subject(lambda people: people["id"] < 50, SPACE, positive=True)
+    alike.adapter.expensive = True
+    question = GroupQuestion(View(alike), ("race",))
+    found = eh.measure(alike, over="race", kind="group", limit=0.2, exact=False)
+    assert question.fewest(Terms(Uniform(), limit=0.2)) == found.findings[0].estimate.n
