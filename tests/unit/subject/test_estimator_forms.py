@@ -5,17 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from sklearn.base import BaseEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from evenhand.subject.forms.estimators import weight_keyword
+from evenhand.subject.forms.estimators import _steps, weight_keyword
 
 
-class AnyKeyword(BaseEstimator):
+class AnyKeyword:
     """An estimator that takes any keyword."""
 
     def fit(self, x: Any, y: Any, **more: Any) -> AnyKeyword:
@@ -43,3 +42,9 @@ class AnyKeyword(BaseEstimator):
 )
 def test_the_keyword_is_that_of_the_last_estimator(model, keyword):
     assert weight_keyword(model) == keyword
+
+
+def test_steps_that_do_nothing_are_left_out():
+    scale, model = StandardScaler(), LogisticRegression()
+    assert _steps(make_pipeline(scale, "passthrough", None, model)) == [scale, model]
+    assert _steps(model) == [model]
