@@ -32,7 +32,7 @@ class ChangedSex:
         return (people["sex"] == "F") ^ (of_sex & self.has_changed)
 
 
-def asked(decide: Any, hits: list[int], *, start: int = 0, first: int = 15) -> list[int]:
+def asked(decide: Any, hits: list[int], *, start: int = 0, first: int = 15) -> Any:
     """Return how many inputs of each of four women were asked again."""
     subject = eh.Subject(decide, SPACE)
     subject.watch = Watch(subject, AskedTwice(subject), first, 100)
