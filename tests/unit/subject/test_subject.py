@@ -941,11 +941,11 @@ def test_a_new_run_forgets_which_answers_were_seen():
     subject = Subject(lambda people: people["age"], SPACE)
     person = {"sex": "F", "rate": 0.5}
     subject.decide([person | {"age": 20}, person | {"age": 30}])
-    assert subject.seen[""].answers == (20, 30)
+    assert list(subject.seen[""].answers) == [20, 30]
     subject.begin()
-    assert subject.seen[""].answers == ()
+    assert not subject.seen[""].answers
     subject.decide([person | {"age": 40}])
-    assert subject.seen[""].answers == (40,)
+    assert list(subject.seen[""].answers) == [40]
 
 
 def test_a_new_run_forgets_the_answers_of_each_output():

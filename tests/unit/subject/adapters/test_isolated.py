@@ -317,6 +317,7 @@ def test_software_that_cannot_be_sent() -> None:
 def test_it_has_what_the_software_inside_has():
     """Searches ask for gradients where there are some, and see by their absence that not."""
     with eh.Subject(tree(), NUMBERS, isolate=True) as subject:
-        assert not hasattr(subject.adapter, "gradients")
-        assert not hasattr(subject.adapter, "anything else")
-        assert list(subject.adapter.classes) == ["no", "yes"]
+        adapter: Any = subject.adapter
+        assert not hasattr(adapter, "gradients")
+        assert not hasattr(adapter, "anything else")
+        assert list(adapter.classes) == ["no", "yes"]
