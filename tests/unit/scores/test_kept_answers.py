@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from evenhand.scores.kept_answers import (
     change_of,
     draws_for,
 )
+from evenhand.statistics.estimate import Amount
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -122,3 +124,61 @@ def test_answers_of_one_version_alone_stand_beside_the_old_estimate():
     assert unpaired is not None
     assert unpaired.method == "independent"
     assert change_of(finding, finding, None, other, level=0.95, among=1) is None
+
+
+@pytest.mark.parametrize(
+    ("changes", "is_kept"),
+    [
+        ({}, True),
+        ({"score": "group"}, True),
+        ({"score": "causal difference"}, False),
+        ({"about": ()}, False),
+        ({"output": "other"}, False),
+    ],
+)
+def test_only_what_draws_can_tell_is_asked(changes, is_kept):
+    subject = eh.Subject(lender(20_000), SPACE)
+    (finding,) = eh.measure(subject, over="sex", limit=0.05).findings
+    changed = replace(finding, **changes)
+    before = subject.asked
+    kept = Keeping(subject, None, seed=0, left=400).all([changed])
+    assert bool(kept) == is_kept
+    assert subject.asked - before == (400 if is_kept else 0)
+
+
+def test_exact_scores_and_amounts_are_not_asked():
+    subject = eh.Subject(lender(20_000), SPACE)
+    (finding,) = eh.measure(subject, over="sex", limit=0.05).findings
+    exact = replace(finding, estimate=replace(finding.estimate, level=1.0))
+    assert Keeping(subject, None, seed=0).all([exact]) == ()
+    estimate = finding.estimate
+    amount = Amount(
+        estimate.value,
+        estimate.low,
+        estimate.high,
+        estimate.n,
+        estimate.level,
+        estimate.method,
+        estimate.population,
+    )
+    of_numbers = replace(finding, estimate=amount)
+    assert of_numbers.unit == "amount"
+    assert Keeping(subject, None, seed=0).all([of_numbers]) == ()
+
+
+@pytest.mark.parametrize(
+    ("left", "draws"), [(199, None), (200, 100), (201, 100), (202, 101)]
+)
+def test_at_least_a_hundred_draws_are_kept(left, draws):
+    kept = kept_of(20_000, left=left)
+    assert [one.draws for one in kept] == ([] if draws is None else [draws])
+    assert [one.asked for one in kept] == ([] if draws is None else [2 * draws])
+
+
+def test_what_was_kept_before_is_asked_whole_or_not_at_all():
+    (old,) = kept_of(20_000, left=1000)
+    assert old.draws == 500
+    before = {old.key: old}
+    assert kept_of(20_000, left=999, before=before) == ()
+    (new,) = kept_of(20_000, left=1000, before=before)
+    assert new.same_inputs(old)

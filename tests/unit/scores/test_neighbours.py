@@ -473,3 +473,16 @@ def test_workers_share_a_walk_and_find_the_same(draws, monkeypatch):
     assert alone.view.subject.asked == queries
     assert together.view.subject.asked == queries
     assert together.view.subject.executed == alone.view.subject.executed
+
+
+def test_a_part_says_what_was_asked_for_it_alone():
+    space = Space([SEX, integer("b", 0, 9)], protected=["sex"])
+    subject = Subject(lambda people: people["b"] > 4, space, positive=True, memo=False)
+    points = space.draw(6, np.random.default_rng(0))
+    subject.decide(points)
+    means = module._Means(Neighbours.of(View(subject), ["sex"]), None, 0)
+    first = means((0, points))
+    assert first.asked == first.executed > 0
+    again = means((0, points))
+    assert (again.asked, again.executed) == (first.asked, first.executed)
+    assert subject.executed == 6 + 2 * first.executed

@@ -2,10 +2,34 @@
 
 from __future__ import annotations
 
+import math
+import sys
+from typing import Any
+
 import numpy as np
 import pytest
 
-from evenhand.scores.sampling_loop import RunningSums
+import evenhand as eh
+from evenhand.population.samplers import Draws, Uniform
+from evenhand.runtime.budget import Budget, Meter
+from evenhand.runtime.errors import UsageError
+from evenhand.scores.sampling_loop import (
+    Counted,
+    RunningSums,
+    _first_stop,
+    _Hits,
+    _Look,
+    _Looks,
+    _most_draws,
+    _Pace,
+    _share,
+    check_deterministic,
+)
+from evenhand.statistics.sequential.stopping import (
+    CHEAP_LOOK_RATIO,
+    FIRST_CHEAP_LOOK,
+    Plan,
+)
 
 
 def sums(hits: np.ndarray, waves: list[int]) -> list[float]:
@@ -29,3 +53,125 @@ def test_sums_of_scores_do_not_depend_on_the_size_of_waves(shape):
     at_once = sums(hits, [])
     assert sums(hits, [16, 17, 700, 1999]) == at_once
     assert sums(hits, list(range(256, 3001, 256))) == at_once
+
+
+def test_expensive_software_is_asked_up_to_the_next_look_alone():
+    expensive = _Pace(expensive=True, width=4)
+    assert expensive.width == 1
+    assert expensive.until(0, 3, None) == 3
+    assert expensive.until(10_000, 10_001, None) == 10_001
+    assert expensive.until(0, 30, 20) == 20
+
+
+def test_cheap_software_is_asked_ahead():
+    cheap = _Pace(expensive=False, width=4)
+    assert cheap.width == 4
+    assert cheap.until(0, 3, None) == FIRST_CHEAP_LOOK
+    ahead = math.ceil(10_000 * CHEAP_LOOK_RATIO)
+    assert ahead > 10_000
+    assert cheap.until(10_000, 10_001, None) == ahead
+    assert cheap.until(10_000, 10 * ahead, None) == 10 * ahead
+    assert cheap.until(0, 3, 5) == 5
+
+
+@pytest.mark.parametrize(
+    ("draws", "seconds", "is_shared"), [(4, 0.05, True), (3, 1.0, False), (4, 0.04, False)]
+)
+def test_a_wave_is_shared_where_it_is_enough_work(draws, seconds, is_shared):
+    pace = _Pace(expensive=False, width=4)
+    assert not pace.spread(draws)
+    pace.learn(10, 5 * seconds, width=2)
+    assert pace.spread(draws) == is_shared
+    alone = _Pace(expensive=True, width=4)
+    alone.learn(10, 5 * seconds, width=2)
+    assert not alone.spread(draws)
+
+
+def test_what_draws_cost_is_added_up_over_waves():
+    hits = _Hits(RunningSums())
+    assert hits.cost(5, 3) == 15
+    first = Counted(np.array([1, 0, 1]), [], 0, 0, costs=np.array([2, 3, 4]))
+    totals = hits.add([first], [1, 3])
+    assert [float(total) for total in totals] == [1, 2]
+    assert [hits.cost(n, 9) for n in (1, 2, 3)] == [2, 5, 9]
+    second = Counted(np.array([1]), [], 0, 0, costs=np.array([5]))
+    third = Counted(np.array([0, 1]), [], 0, 0, costs=np.array([1, 1]))
+    totals = hits.add([second, third], [4, 6])
+    assert [float(total) for total in totals] == [3, 4]
+    assert hits.n == 6
+    assert [hits.cost(n, 9) for n in (4, 5, 6)] == [14, 15, 16]
+    hits.add([Counted(np.array([1]), [], 0, 0, costs=np.array([7]))], [7])
+    assert hits.cost(7, 9) == 23
+
+
+def test_answers_and_cases_are_those_of_the_draws_that_count():
+    hits = _Hits(RunningSums())
+    cases: list[Any] = ["first", "second", "third", "fourth"]
+    numbered = list(zip([1, 2, 4, 5], cases, strict=True))
+    one = Counted(np.zeros(3), numbered[:2], 0, 0, answers=[(0, "no"), (2, "yes")])
+    two = Counted(np.zeros(3), numbered[2:], 0, 0, answers=[(3, "no"), (4, "maybe")])
+    hits.add([one, two], [6])
+    assert list(hits.cases(2)) == cases[:1]
+    assert list(hits.cases(3)) == cases[:2]
+    assert list(hits.cases(6)) == cases[:3]
+    assert hits.answers(2) == ("no",)
+    assert hits.answers(3) == ("no", "yes")
+    assert hits.answers(6) == ("no", "yes", "maybe")
+
+
+def test_looks_are_taken_up_to_a_number():
+    looks = _Looks(iter([1, 2, 5, 9]))
+    assert looks.next == 1
+    assert looks.upto(2) == [1, 2]
+    assert looks.next == 5
+    assert looks.upto(9) == [5, 9]
+    assert looks.next == sys.maxsize
+
+
+@pytest.mark.parametrize(
+    ("queries", "draws"), [(None, None), (6, 2), (8, 2), (9, 3), (3, 1)]
+)
+def test_a_budget_is_in_inputs(queries, draws):
+    assert _most_draws(Meter(Budget(queries=queries)), 3) == draws
+
+
+def test_a_budget_under_one_draw_is_refused():
+    with pytest.raises(UsageError, match="2 queries are left, but one draw takes 3"):
+        _most_draws(Meter(Budget(queries=2)), 3)
+
+
+@pytest.mark.parametrize(
+    ("queries", "checked"), [(None, 32), (640, 32), (639, 31), (20, 1), (19, 0)]
+)
+def test_a_tenth_of_the_budget_is_asked_twice(queries, checked):
+    space = eh.Space([eh.integer("id", 0, 9999)])
+    subject = eh.Subject(lambda people: people["id"] > 50, space)
+    meter = Meter(Budget(queries=queries))
+    notes = check_deterministic(Draws(Uniform(), space, 0, "test"), subject, meter)
+    assert meter.queries == subject.asked == 2 * checked
+    assert len(notes) == (checked == 0)
+
+
+def test_the_share_of_a_run_is_that_of_its_margin_or_its_budget():
+    plan = Plan(margin=0.1, limit=None)
+    look = _Look(50, 25.0, 50)
+    assert _share(plan, look, None) == pytest.approx(50 * 0.05**2 / 0.25)
+    assert _share(plan, look, 80) == pytest.approx(50 / 80)
+    assert _share(plan, look, 400) == pytest.approx(0.5)
+    # Nobody was hit so far: the variance is at least that of one.
+    assert _share(plan, _Look(10, 0.0, 10), None) == pytest.approx(10 * 0.05**2 / 0.1)
+    assert _share(plan, _Look(500, 250.0, 500), None) == 1.0
+    assert _share(Plan(limit=0.1, margin=None), look, None) is None
+
+
+def test_a_run_ends_at_the_first_look_that_stops():
+    plan = Plan(limit=0.1, margin=None)
+    hits = _Hits(RunningSums())
+    totals = hits.add([Counted(np.ones(40), [], 0, 0)], [1, 10, 40])
+    stopped = _first_stop(plan, [1, 10, 40], totals, hits, 2)
+    assert (stopped.n, stopped.hits, stopped.asked) == (10, 10.0, 20)
+    undecided = _first_stop(plan, [1], totals[:1], hits, 2)
+    assert (undecided.n, undecided.hits, undecided.asked) == (1, 1.0, 2)
+    few = hits.add([Counted(np.array([1.0, 0.0]), [], 0, 0)], [41, 42])
+    last = _first_stop(Plan(limit=0.99, margin=None), [41, 42], few, hits, 1)
+    assert last.n in (41, 42)

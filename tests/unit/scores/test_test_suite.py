@@ -446,3 +446,41 @@ def test_columns_in_another_order_and_dictionaries_are_read(tmp_path):
     (same_tests,) = test_suite.read_suite(reordered, SPACE)
     same(tests, same_tests)
     assert json.loads(frame["test.over"][0]) == ["sex"]
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [
+        ([2**63 + 2**12, 1], [float(2**63 + 2**12), 1.0]),
+        ([2**70, 1], [float(2**70), 1.0]),
+        ([2**62, 1], [2**62, 1]),
+        ([True, 2], [1, 2]),
+        ([True, 2.5], [1.0, 2.5]),
+    ],
+)
+def test_numbers_that_no_file_holds_become_fractions(tmp_path, suffix, given, kept):
+    outcomes = np.empty(2, dtype=object)
+    outcomes[:] = given
+    points = SPACE.draw(2, np.random.default_rng(0))
+    file = tmp_path / f"tests{suffix}"
+    tests = each_its_own_draw("group", ("sex",), points, outcomes)
+    test_suite.write_suite(file, SPACE, [tests])
+    (found,) = test_suite.read_suite(file, SPACE)
+    assert found.outcomes.tolist() == kept
+    assert {type(value) for value in found.outcomes.tolist()} == {type(kept[0])}
+
+
+def test_of_several_parts_the_longest_is_kept(tmp_path):
+    points = SPACE.draw(9, np.random.default_rng(0))
+    parts = []
+    for size in (3, 9, 5):
+        parts.append(each_its_own_draw("group", ("sex",), points[:size], np.arange(size)))
+    parts.append(each_its_own_draw("causal", ("sex",), points[:2], np.arange(2)))
+    file = tmp_path / "tests.parquet"
+    test_suite.write_suite(file, SPACE, parts)
+    found = test_suite.read_suite(file, SPACE)
+    assert {(part.kind, len(part.points)) for part in found} == {
+        ("group", 9),
+        ("causal", 2),
+    }

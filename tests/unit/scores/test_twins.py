@@ -18,7 +18,16 @@ from evenhand.population.samplers import Draws
 from evenhand.runtime.errors import UsageError
 from evenhand.scores import twins
 from evenhand.scores.farthest import farthest
-from evenhand.scores.twins import Causal, outward, seek, stages, twins_of
+from evenhand.scores.twins import (
+    Causal,
+    Donated,
+    Joined,
+    outward,
+    seek,
+    simplest,
+    stages,
+    twins_of,
+)
 from evenhand.subject.view import View, views_of
 from tests.support.helpers import examples
 from tests.support.strategies import spaces
@@ -368,3 +377,92 @@ def test_farthest_is_the_farthest_of_the_class(differs, outcomes, data):
         mates = values[ids == number]
         own = np.full(len(mates), values[row])
         assert found[row] == view.distance(mates, own).max()
+
+
+GAPS = eh.Space(
+    [
+        eh.integer("age", 18, 90, missing=True),
+        eh.category("sex", ["F", "M"]),
+        eh.real("rate", 0, 1, bins=(0, 0.5, 1)),
+    ],
+    protected=["age"],
+)
+
+
+@pytest.mark.parametrize("twins_missing", [False, True])
+def test_donors_give_the_values_that_they_have(twins_missing):
+    age = eh.integer("age", 18, 90, missing=True, twins_missing=twins_missing)
+    space = eh.Space([age, *GAPS.features[1:]], protected=["age"])
+    gap = space.features[0].missing_code
+    points = np.asfortranarray([[20.0, 0.0, 0.1], [30.0, 1.0, 0.2]])
+    others = np.asfortranarray([[40.0, 1.0, 0.4], [gap, 0.0, 0.9]])
+    donated = Donated(space, ("age", "rate"), points, others, np.array([[0, 1], [1, 0]]))
+    assert donated.size == 2
+    lacking = [gap, gap] if twins_missing else [20.0, 30.0]
+    # Rates are the middles of the bins of their donors.
+    assert donated(np.array([0, 1])).tolist() == [
+        [40.0, 0.0, 0.25],
+        [lacking[1], 1.0, 0.75],
+        [lacking[0], 0.0, 0.75],
+        [40.0, 1.0, 0.25],
+    ]
+    assert donated(np.array([1])).tolist() == [[lacking[1], 1.0, 0.75], [40.0, 1.0, 0.25]]
+
+
+def test_a_stage_of_several_sets_repeats_the_first_variants_of_short_ones():
+    points = np.asfortranarray([[20.0, 0.0, 1.0], [30.0, 0.0, 2.0], [40.0, 1.0, 3.0]])
+    (long,) = stages(points[:1], SPACE, ("income",))
+    (short,) = stages(points[1:2], SPACE, ("sex",))
+    joined = Joined([long, short, None], [1, 1, 1], points)
+    assert (long.size, short.size) == (10, 2)
+    assert joined.size == 10
+    variants = joined(np.array([0, 1, 2])).reshape(10, 3, 3)
+    assert sorted(variants[:, 0, 2].tolist()) == list(range(10))
+    assert variants[:, 1, 1].tolist() == [0.0, 1.0] * 5
+    assert (variants[:, 2] == points[2]).all()
+    assert (joined(np.array([1])).reshape(10, 3) == variants[:, 1]).all()
+    assert Joined([None], [3], points).size == 0
+
+
+def test_a_search_ends_where_its_budget_does():
+    view = view_of(lambda people: people["income"] == 9)
+    points = np.asfortranarray([[20.0, 0.0, 1.0], [30.0, 0.0, 2.0]])
+    base = view.decide(points)
+    for left, is_cut in [(19, True), (20, False)]:
+        flips = seek(view, points, base, stages(points, SPACE, ("income",)), left=left)
+        assert flips.cut == is_cut
+        assert flips.found.tolist() == [not is_cut] * 2
+        assert flips.asked.tolist() == [0 if is_cut else 10] * 2
+        assert flips.done
+    assert flips.twins[:, 2].tolist() == [9, 9]
+    assert flips.outcomes.tolist() == [True, True]
+    never = view_of(lambda people: people["age"] > 0)
+    none = seek(never, points, never.decide(points), stages(points, SPACE, ("income",)))
+    assert not none.done
+    assert not none.found.any()
+
+
+def test_the_simplest_twin_differs_in_the_fewest_features():
+    point = np.array([0.0, 0.0])
+    variants = np.array([[1.0, 1.0], [0.0, 1.0], [2.0, 0.0], [0.0, 0.0]])
+    assert simplest(point, variants, np.array([1.0, 0.2, 0.5, 0.0])) == 2
+    assert simplest(point, variants, np.array([1.0, 0.5, 0.5, 0.0])) == 1
+    assert simplest(point, variants, np.array([1.0, 0.0, 0.0, 0.0])) == 0
+
+
+def test_points_that_take_more_than_fits_are_asked_one_by_one(monkeypatch):
+    view = view_of(lambda people: people["income"] > people["age"] % 10)
+    points = SPACE.draw(9, np.random.default_rng(0))
+    at_once = twins.hits(view, ("income",), points)
+    count = Causal(view, Draws(eh.uniform(), SPACE, 0, "test"), ("income",))
+    whole = count((0, 9))
+    monkeypatch.setattr(twins, "ROWS", 1)
+    assert twins.hits(view, ("income",), points).tolist() == at_once.tolist()
+    one_by_one = count((0, 9))
+    assert one_by_one.hits.tolist() == whole.hits.tolist()
+    assert one_by_one.costs is not None
+    assert one_by_one.costs.tolist() == [10] * 9
+    assert len(one_by_one.witnesses) == len(whole.witnesses) == 3
+    assert [number for number, _ in one_by_one.witnesses] == [
+        number for number, _ in whole.witnesses
+    ]

@@ -11,6 +11,7 @@ import pickle
 import numpy as np
 import pytest
 
+import evenhand as eh
 from evenhand.runtime import errors
 from evenhand.runtime.budget import Budget, Meter
 from evenhand.runtime.errors import (
@@ -295,3 +296,19 @@ def test_clip_keeps_one_line():
     clipped = clip("x" * 500)
     assert len(clipped) == 120
     assert clipped.endswith("…")
+
+
+@pytest.mark.parametrize(
+    ("positive", "values"),
+    [
+        (None, ()),
+        ("yes", ("yes",)),
+        (["yes", "maybe"], ("yes", "maybe")),
+        (0, (0,)),
+        (lambda outcomes: outcomes > 1, ()),
+    ],
+)
+def test_favourable_outcomes_are_named_one_by_one(positive, values):
+    space = eh.Space([eh.integer("age", 0, 9)])
+    subject = eh.Subject(lambda people: people["age"], space, positive=positive)
+    assert subject.meanings[""].values == values

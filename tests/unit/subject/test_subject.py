@@ -935,3 +935,26 @@ def test_forests_and_searches_are_models_too():
     search = GridSearchCV(pipeline, grid, cv=2).fit(frame, y)
     expected = search.predict(SPACE.decode(POINTS))
     assert np.array_equal(decided(search), expected)
+
+
+def test_a_new_run_forgets_which_answers_were_seen():
+    subject = Subject(lambda people: people["age"], SPACE)
+    person = {"sex": "F", "rate": 0.5}
+    subject.decide([person | {"age": 20}, person | {"age": 30}])
+    assert list(subject.seen[""].answers) == [20, 30]
+    subject.begin()
+    assert not subject.seen[""].answers
+    subject.decide([person | {"age": 40}])
+    assert list(subject.seen[""].answers) == [40]
+
+
+def test_a_new_run_forgets_the_answers_of_each_output():
+    def decide(people):
+        return {"grant": people["age"] > 20, "rate": people["rate"]}
+
+    subject = Subject(decide, SPACE, outputs=["grant", "rate"])
+    person = {"sex": "F", "age": 50, "rate": 0.5}
+    subject.decide([person])
+    assert [subject.seen[name].answers for name in ("grant", "rate")] == [(True,), (0.5,)]
+    subject.begin()
+    assert [subject.seen[name].answers for name in ("grant", "rate")] == [(), ()]

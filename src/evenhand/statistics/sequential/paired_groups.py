@@ -217,7 +217,10 @@ class PairedPlan(Plan):
         np.True_
         """
         evidence = np.asarray(counts)[..., CLEARED, :, :]
-        cleared = evidence >= SLACK - math.log(self.error_decide)
+        # Without a limit nothing is tested, and no pair is known to be alike.
+        error = self.error_decide
+        least = SLACK - math.log(error) if error else math.inf
+        cleared = evidence >= least
         cleared = cleared | np.eye(self.groups, dtype=np.bool_)
         return np.asarray(cleared & cleared.swapaxes(-1, -2))
 

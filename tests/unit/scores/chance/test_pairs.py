@@ -153,3 +153,24 @@ def test_large_and_small_batches_count_alike():
     costs = np.concatenate([part.costs for part in parts])
     assert (hits == whole.hits).all()
     assert (costs == whole.costs).all()
+
+
+def test_a_draw_that_takes_more_than_fits_is_asked_alone(monkeypatch):
+    count = count_of(lambda people: people["race"] == "c")
+    whole = count((0, 6))
+    monkeypatch.setattr("evenhand.scores.chance.pairs.ROWS", 1)
+    one_by_one = count((0, 6))
+    assert (one_by_one.hits == whole.hits).all()
+    assert (one_by_one.costs == whole.costs).all()
+    assert [number for number, _ in one_by_one.witnesses] == [0, 1, 2]
+
+
+@pytest.mark.parametrize("twins_missing", [False, True])
+def test_who_lacks_a_value_has_as_many_twins(twins_missing):
+    """Three values and a gap: a gap that is no twin has all three of them for twins."""
+    race = eh.category("race", ["a", "b", "c"], missing=True, twins_missing=twins_missing)
+    space = eh.Space([race, eh.integer("id", 0, 99)], protected=["race"])
+    count = count_of(lambda people: people["id"] > 50, space)
+    assert count._may_be_beside == (not twins_missing)
+    # Once each, once more to choose a twin, and two answers to each of two.
+    assert count.cost == (1 + 3) + (1 + 3) + 4

@@ -164,3 +164,26 @@ def test_asked_anew_nothing_is_recalled(tmp_path):
     with asked_anew(subject):
         subject.decide(both)
         assert calls == 9
+
+
+def test_a_bounded_watch_confirms_the_first_hits_alone():
+    watch = Watch(subject_of(), AskedTwice(subject_of()), 2, 5, bounded=True)
+    hits = np.ones(20, dtype=bool)
+    assert np.flatnonzero(watch.hits(hits, 0)).tolist() == [0, 1, 2, 3, 4]
+    assert np.flatnonzero(watch.hits(hits, 3)).tolist() == [0, 1]
+    assert not watch.hits(hits, 5).any()
+    endless = Watch(subject_of(), AskedTwice(subject_of()), 2, 5)
+    assert np.flatnonzero(endless.hits(hits, 0)).tolist() == [0, 1, 2, 3, 4, 18]
+    assert np.flatnonzero(endless.draws(0, 40)).tolist() == [2, 18, 34]
+    # A distance counts where it is more than none.
+    assert watch.hits(np.array([0.0, 0.1, 1.0]), 0).tolist() == [False, True, True]
+
+
+def test_a_watch_keeps_to_one_part_in_64_of_a_budget():
+    watch = Watch(subject_of(), AskedTwice(subject_of()), 0, 100)
+    assert watch.within(math.inf) is watch
+    assert watch.reserve(math.inf) == 0
+    assert watch.within(6399).most_hits == 99
+    assert watch.within(1e9).most_hits == 100
+    assert watch.within(6399).bounded
+    assert watch.reserve(170) == 10 + 200

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from evenhand.scores.planning.runs import group_runs, rate_runs
+from evenhand.scores.planning.runs import _rates, group_runs, rate_runs
 from evenhand.statistics.sequential.group_stopping import SpreadPlan
 from evenhand.statistics.sequential.paired_groups import PairedPlan
 from evenhand.statistics.sequential.stopping import Plan
@@ -62,3 +62,12 @@ def test_groups_with_people_of_their_own_take_more():
     paired = group_runs(PairedPlan(limit=0.2, groups=2), 0.02, base=0.5, expensive=True)
     own = group_runs(SpreadPlan(limit=0.2, groups=2), 0.02, base=0.5, expensive=True)
     assert own.mean_inputs > paired.mean_inputs
+
+
+@pytest.mark.parametrize(
+    ("spread", "base", "lowest"),
+    [(0.2, 0.5, 0.4), (0.4, 0.1, 0.0), (0.4, 0.9, 0.6), (1.0, 0.5, 0.0), (0.0, 1.0, 1.0)],
+)
+def test_one_group_lies_below_all_others_within_0_and_1(spread, base, lowest):
+    others = [lowest + spread] * 2
+    assert _rates(spread, base, 3).tolist() == pytest.approx([lowest, *others])

@@ -312,3 +312,12 @@ def test_software_that_cannot_be_sent() -> None:
     lock = threading.Lock()
     call = lambda: eh.Subject(lambda frame: [lock], SPACE, isolate=True)  # noqa: E731
     refused(UsageError, call, "cannot be sent to a process of its own")
+
+
+def test_it_has_what_the_software_inside_has():
+    """Searches ask for gradients where there are some, and see by their absence that not."""
+    with eh.Subject(tree(), NUMBERS, isolate=True) as subject:
+        adapter: Any = subject.adapter
+        assert not hasattr(adapter, "gradients")
+        assert not hasattr(adapter, "anything else")
+        assert list(adapter.classes) == ["no", "yes"]

@@ -432,3 +432,27 @@ def test_features_without_an_input_are_not_passed(pipeline, pipeline_file):
     points = drawn(wider)
     people = wider.decode(points).drop(columns="zip")
     assert (subject.decide(points) == pipeline.predict(people)).all()
+
+
+def test_the_score_is_the_first_tensor_after_the_label(tmp_path):
+    """A model may give more than a label and a score."""
+    names = ["label", "score", "other"]
+    nodes = [
+        helper.make_node("Identity", ["X"], ["label"]),
+        helper.make_node("Add", ["X", "X"], ["score"]),
+        helper.make_node("Neg", ["X"], ["other"]),
+    ]
+    outputs = []
+    for name in names:
+        outputs.append(helper.make_tensor_value_info(name, TensorProto.FLOAT, [None, 1]))
+    inputs = [helper.make_tensor_value_info("X", TensorProto.FLOAT, [None, 1])]
+    graph = helper.make_graph(nodes, "three", inputs, outputs)
+    opset = [helper.make_opsetid("", 17)]
+    path = tmp_path / "three.onnx"
+    model = helper.make_model(graph, opset_imports=opset, ir_version=8)
+    path.write_bytes(model.SerializeToString())
+    space = Space([integer("age", 0, 9)])
+    points = np.array([[3.0], [4.0]])
+    assert answers(OnnxAdapter(path), points, space).tolist() == [3.0, 4.0]
+    scored = OnnxAdapter(path, output="score")
+    assert answers(scored, points, space).tolist() == [6.0, 8.0]

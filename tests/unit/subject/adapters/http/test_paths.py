@@ -79,6 +79,24 @@ def test_a_path_that_leads_nowhere_says_what_is_there(text, words):
         assert word in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("answer", "text", "sentence"),
+    [
+        ({}, "label", "an object without 'label'"),
+        ({"a": {}}, "a.label", "an object without 'label' in 'a'"),
+        (7, "label", "7 instead of an object with 'label'"),
+        ({"a": 7}, "a.label", "7 instead of an object with 'label' in 'a'"),
+        (7, "[].label", "7 instead of a list"),
+        ([], "[1]", "0 items in the list"),
+        ({"a": [1]}, "a[1]", "1 items in a"),
+    ],
+)
+def test_a_path_names_the_place_where_it_ends(answer, text, sentence):
+    with pytest.raises(ValueError) as caught:
+        read(text).found(answer)
+    assert str(caught.value) == sentence
+
+
 @settings(max_examples=examples(60), deadline=None)
 @given(keys=st.lists(st.text(min_size=1, max_size=8), min_size=1, max_size=4))
 def test_any_keys_can_be_written_as_a_path(keys):
