@@ -179,3 +179,24 @@ def test_as_many_categories_are_compared_as_there_may_be(number):
             _ = found.compared
     else:
         assert found.compared.all()
+
+
+def test_a_declared_population_is_the_one_that_is_described():
+    assert rates_of().population == "the recorded decisions"
+    assert rates_of(kind="scoring").population == "the recorded scores"
+    declared = rates_of(declared_population="applicants of 2020")
+    assert declared.population == "applicants of 2020"
+    assert declared.lowest.population == "applicants of 2020"
+
+
+def test_intervals_of_two_sets_hold_together():
+    assert rates_of(counts=None).lowest.method.endswith("over all rates and ratios")
+    of_two = rates_of(counts=None, sets=2).lowest.method
+    assert of_two.endswith("over all rates and ratios of 2 sets")
+
+
+def test_every_rate_that_is_told_has_a_finding():
+    found = rates_of()
+    scores = [finding.score for finding in found.findings()]
+    assert len(scores) == len(set(scores)) == len(found.metrics) > 1
+    assert len(rates_of(counts=None).findings()) == 1
