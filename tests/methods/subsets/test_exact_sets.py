@@ -133,3 +133,17 @@ def test_inputs_that_are_kept_are_one_draw_with_their_twins():
     causal = sets(men_of_a, "causal").kept(1, 0)
     classes = np.asarray(causal.draw)
     assert len(set(classes.tolist())) == 2 * 4
+
+
+def test_a_feature_of_more_values_than_are_ever_listed_can_be_sampled():
+    space = eh.Space([eh.category("sex", ["F", "M"]), eh.integer("number", 0, 10**9)])
+    result = eh.subsets(
+        lambda people: people["sex"] == "M",
+        space,
+        limit=0.5,
+        exact=False,
+        budget=eh.Budget(queries=20_000),
+        progress=False,
+    )
+    (worst,) = [finding for finding in result.findings if finding.verdict == "fail"]
+    assert tuple(worst.about) == ("sex",)
