@@ -185,3 +185,17 @@ def test_a_change_of_r2_is_that_of_the_formula():
     assert found.n == 80
     assert found.level == 0.9
     assert r2_change(np.ones(5), np.ones(5), np.ones(5), level=0.9) is None
+
+
+def test_the_gains_of_all_mitigations_hold_together():
+    rng = np.random.default_rng(0)
+    truth = rng.normal(size=200)
+    names = ("original", "one", "two", "three")
+    predictions = {name: truth + 0.5 * rng.normal(size=200) for name in names}
+    bias = {"original": 0.3, "one": 0.2, "two": 0.1, "three": 0.05}
+    found = compare_numbers(truth, predictions, bias, level=0.95)
+    for standing in found.standings:
+        assert standing.gain.method.endswith("over 3")
+    del predictions["two"], predictions["three"], bias["two"], bias["three"]
+    (alone,) = compare_numbers(truth, predictions, bias, level=0.95).standings
+    assert alone.gain.method.endswith("over 1")

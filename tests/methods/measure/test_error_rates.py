@@ -323,3 +323,20 @@ def test_rows_with_a_truth_are_not_noted_and_those_without_are():
     lost = int((LOG["age"] <= 20).sum())
     assert found.details["missing_truths"] == lost
     assert any(f"{lost:,}" in note and "paid" in note for note in found.notes)
+
+
+def test_without_a_limit_all_families_of_intervals_share_the_error():
+    sample = eh.rows(LOG, sample_of="borrowers")
+    found = eh.measure(subject(), sampler=sample, **SUBJECT_OPTIONS)
+    recorded = eh.measure_log(LOG.assign(ok=lend(LOG)), **HOW)
+    for score in ("true positive rate difference", "false positive rate difference"):
+        estimate = finding_of(found, score).estimate
+        same = finding_of(recorded, score).estimate
+        assert (estimate.low, estimate.high) == pytest.approx((same.low, same.high))
+
+
+def test_rows_may_be_a_list_of_records():
+    records = LOG.head(200).to_dict("records")
+    found = eh.measure(subject(), sampler=eh.rows(records), **SUBJECT_OPTIONS)
+    same = eh.measure(subject(), sampler=eh.rows(LOG.head(200)), **SUBJECT_OPTIONS)
+    assert found.findings == same.findings
