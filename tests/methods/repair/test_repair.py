@@ -1694,28 +1694,3 @@ def test_an_interrupt_keeps_the_best_so_far(monkeypatch):
     assert len(found.history) == 2
     assert found.model.line_ == {"share": 0.2}
     assert any("interrupted after 2 steps" in note for note in found.notes)
-
-
-def test_group_checks_have_the_bias_of_both_models_on_held_out_rows():
-    found = scripted(0.6, 0.0)
-    groups = [check for check in found.checks if check.kind == "group"]
-    assert [check.name for check in groups] == ["spd", "aod", "eod"]
-    for check in groups:
-        comparison = found.comparisons[check.name]
-        performance, bias = comparison.start
-        assert check.before == bias != performance
-        assert check.after == comparison.standings[0].bias
-    # Women are granted what their income says, men of most incomes the opposite.
-    assert groups[2].before.value > 0.4
-    assert groups[2].after.value < 0.1
-
-
-def test_other_features_share_the_level_of_their_checks():
-    found = scripted(0.6, {"on": "race", "share": 0.3})
-    (other,) = [check for check in found.checks if check.kind == "other"]
-    assert other.name == "race, all inputs"
-    # Many inputs: as many are drawn as for the claim itself.
-    assert found.inputs.before.n == other.before.n
-    assert other.before.level == found.inputs.before.level
-    assert other.before.value == 0
-    assert other.after.low < 0.3 < other.after.high

@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 
 import evenhand as eh
+from evenhand.methods.repair import verification
 from evenhand.methods.repair.paired import hits
 from evenhand.methods.repair.verification import changed_for_people, claimed
 from evenhand.subject.view import View
+from tests.methods.repair.test_repair import scripted
 
 SMALL = eh.Space(
     [
@@ -99,3 +101,35 @@ def test_features_that_no_model_is_passed_change_nothing():
     assert changed_for_people(old, old, ("club",), people, level=0.95) is None
     both = changed_for_people(old, old, ("club", "sex"), people, level=0.95)
     assert both is not None
+
+
+def test_as_many_inputs_are_all_asked_as_are_few(monkeypatch):
+    monkeypatch.setattr(verification, "SMALL", SMALL.size)
+    assert claim(by_sex, by_income, SMALL, n=30).before.n == SMALL.size
+    monkeypatch.setattr(verification, "SMALL", SMALL.size - 1)
+    assert claim(by_sex, by_income, SMALL, n=30).before.n == 30
+
+
+def test_group_checks_have_the_bias_of_both_models_on_held_out_rows():
+    found = scripted(0.6, 0.0)
+    groups = [check for check in found.checks if check.kind == "group"]
+    assert [check.name for check in groups] == ["spd", "aod", "eod"]
+    for check in groups:
+        comparison = found.comparisons[check.name]
+        performance, bias = comparison.start
+        assert check.before == bias != performance
+        assert check.after == comparison.standings[0].bias
+    # Women are granted what their income says, men of most incomes the opposite.
+    assert groups[2].before.value > 0.4
+    assert groups[2].after.value < 0.1
+
+
+def test_other_features_share_the_level_of_their_checks():
+    found = scripted(0.6, {"on": "race", "share": 0.3})
+    (other,) = [check for check in found.checks if check.kind == "other"]
+    assert other.name == "race, all inputs"
+    # Many inputs: as many are drawn as for the claim itself.
+    assert found.inputs.before.n == other.before.n
+    assert other.before.level == found.inputs.before.level
+    assert other.before.value == 0
+    assert other.after.low < 0.3 < other.after.high
