@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -29,6 +31,11 @@ def line(bias, performance):
 def accuracy(tables):
     right = tables[..., 0, 0].sum(axis=-1) + tables[..., 1, 1].sum(axis=-1)
     return right / tables.sum(axis=(-3, -2, -1))
+
+
+def scores(bias: Any = None) -> Any:
+    """Return a score of bias, None for one measured elsewhere, and that of performance."""
+    return bias, accuracy
 
 
 def test_at_a_step_of_the_line_its_upper_end_counts():
@@ -88,7 +95,7 @@ def test_a_mean_over_repetitions_is_of_those_in_which_the_bias_is_defined():
 
     overwriting = Overwriting((0.0, 0.5, 1.0), 1)
     rng = np.random.default_rng(0)
-    found, performance = repeated(overwriting, TABLE, (bias, accuracy), 4, rng)
+    found, performance = repeated(overwriting, TABLE, scores(bias), 4, rng)
     assert found == pytest.approx([0.5, 0.5, 0.3])
     assert performance[0] == pytest.approx(13 / 16)
     assert performance[2] == pytest.approx(11 / 16)
@@ -97,35 +104,35 @@ def test_a_mean_over_repetitions_is_of_those_in_which_the_bias_is_defined():
         return np.full(tables.shape[:2], np.nan)
 
     rng = np.random.default_rng(0)
-    undefined, _ = repeated(overwriting, TABLE, (never, accuracy), 4, rng)
+    undefined, _ = repeated(overwriting, TABLE, scores(never), 4, rng)
     assert np.isnan(undefined).all()
 
 
 def test_a_bias_measured_elsewhere_goes_down_in_proportion():
     overwriting = Overwriting((0.0, 0.25, 1.0), 0)
-    bias, performance = curve(overwriting, TABLE, (None, accuracy))
+    bias, performance = curve(overwriting, TABLE, scores())
     assert bias.tolist() == [1.0, 0.75, 0.0]
     assert performance == pytest.approx([13 / 16, (0.75 * 13 + 0.25 * 5) / 16, 5 / 16])
     rng = np.random.default_rng(0)
-    again, _ = repeated(overwriting, TABLE, (None, accuracy), 2, rng)
+    again, _ = repeated(overwriting, TABLE, scores(), 2, rng)
     assert again.tolist() == [1.0, 0.75, 0.0]
 
 
 def test_the_majority_is_the_commonest_true_label_and_the_tightest_keeps_most():
     for strategy in ("majority", "tightest"):
-        found = choose(strategy, None, ["no", "yes"], TABLE, (None, accuracy))
+        found = choose(strategy, None, ["no", "yes"], TABLE, scores())
         assert found.label == 1
     turned = TABLE[:, ::-1, ::-1]
     for strategy in ("majority", "tightest"):
-        found = choose(strategy, None, ["no", "yes"], turned, (None, accuracy))
+        found = choose(strategy, None, ["no", "yes"], turned, scores())
         assert found.label == 0
-    assert choose("random", None, ["no", "yes"], TABLE, (None, accuracy)).label is None
-    assert choose("label", "no", ["no", "yes"], TABLE, (None, accuracy)).label == 0
+    assert choose("random", None, ["no", "yes"], TABLE, scores()).label is None
+    assert choose("label", "no", ["no", "yes"], TABLE, scores()).label == 0
 
 
 @pytest.mark.parametrize("support", [-0.1, 1, 1.5, "half"])
 def test_a_support_is_a_share_under_1(support):
-    with pytest.raises(UsageError):
+    with pytest.raises(UsageError, match="must be a share of the rows"):
         Frame.of(["no", "yes"], {"sex": ["f", "m"]}, support=support)
 
 
@@ -177,7 +184,7 @@ def test_a_change_of_r2_is_that_of_the_formula():
     truth = rng.normal(size=80)
     before = truth + rng.normal(size=80)
     after = truth + 0.5 * rng.normal(size=80)
-    found = r2_change(truth, before, after, level=0.9, resamples=500)
+    found: Any = r2_change(truth, before, after, level=0.9, resamples=500)
     spread = ((truth - truth.mean()) ** 2).sum()
     gain = (((truth - before) ** 2).sum() - ((truth - after) ** 2).sum()) / spread
     assert found.value == pytest.approx(gain)

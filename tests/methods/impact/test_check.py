@@ -8,7 +8,6 @@ import pytest
 
 import evenhand as eh
 from evenhand.methods.impact.check import (
-    MOST_LEVELS,
     _decisions,
     _different,
     _only_answer,
@@ -17,6 +16,7 @@ from evenhand.methods.impact.check import (
     _without_gaps,
     columns_with_few_values,
 )
+from evenhand.population.source import MOST_LEVELS
 from evenhand.runtime.errors import DataError
 from evenhand.scores.numbers.settling import settle_differs
 from evenhand.subject.view import View

@@ -304,7 +304,12 @@ def test_as_many_groups_of_rows_are_compared_as_there_may_be(number):
         }
     )
     tested = eh.Subject(lambda rows: rows["age"] > 4, space, positive=True)
-    how = {"truth": "paid", "truth_positive": "paid", "kind": "group", "over": "zip"}
+    how: dict[str, Any] = {
+        "truth": "paid",
+        "truth_positive": "paid",
+        "kind": "group",
+        "over": "zip",
+    }
     if number > 200:
         with pytest.raises(UsageError, match="201"):
             eh.measure(tested, sampler=eh.rows(people), **how)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,7 +14,8 @@ from evenhand.methods.mine.testsgd_score import PaperScore, PaperScores
 
 
 def of(found):
-    return Discoveries(found, examined=20, simultaneous=None)
+    simultaneous: Any = None
+    return Discoveries(found, 20, simultaneous)
 
 
 def test_a_lower_limit_is_on_the_side_of_the_limit_that_was_found():

@@ -72,13 +72,15 @@ def test_without_a_budget_as_much_is_asked_as_suits_the_software():
 )
 def test_it_is_noted_how_far_it_came_and_why(done, most, draws, stop, expected, partial):
     run = run_of()
-    run._note_progress(done, most, SimpleNamespace(draws=draws), stop)
+    plan_of: Any = SimpleNamespace(draws=draws)
+    run._note_progress(done, most, plan_of, stop)
     assert run.stop is expected
     assert run.partial is partial
     assert run.done == done
     assert len(run.notes) == int(done < 100)
     assert run.level(0.95) == (0.95 if partial else 1.0)
     # The first reason stays.
-    run._note_progress(100, 100, SimpleNamespace(draws=None), StopReason.SECONDS)
+    every: Any = SimpleNamespace(draws=None)
+    run._note_progress(100, 100, every, StopReason.SECONDS)
     assert run.stop is (expected or StopReason.SECONDS)
     assert run.partial is partial

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -86,12 +88,12 @@ def test_people_are_those_that_are_given():
     people = SMALL.draw(300, np.random.default_rng(0))
     old = eh.Subject(by_sex, SMALL)
     new = eh.Subject(by_income, SMALL)
-    found = changed_for_people(old, new, ("sex",), people, level=0.95)
+    found: Any = changed_for_people(old, new, ("sex",), people, level=0.95)
     assert found.before.n == 300
     assert found.before.value == hits(View(old), ("sex",), people).mean()
     assert found.after.value == 0
     assert found.before.low < found.before.value < found.before.high
-    kept = changed_for_people(old, old, ("sex",), people, level=0.95)
+    kept: Any = changed_for_people(old, old, ("sex",), people, level=0.95)
     assert (kept.fall.low, kept.fall.high) == (0, 0)
 
 
@@ -111,7 +113,7 @@ def test_as_many_inputs_are_all_asked_as_are_few(monkeypatch):
 
 
 def test_group_checks_have_the_bias_of_both_models_on_held_out_rows():
-    found = scripted(0.6, 0.0)
+    found: Any = scripted(0.6, 0.0)
     groups = [check for check in found.checks if check.kind == "group"]
     assert [check.name for check in groups] == ["spd", "aod", "eod"]
     for check in groups:
@@ -125,7 +127,7 @@ def test_group_checks_have_the_bias_of_both_models_on_held_out_rows():
 
 
 def test_other_features_share_the_level_of_their_checks():
-    found = scripted(0.6, {"on": "race", "share": 0.3})
+    found: Any = scripted(0.6, {"on": "race", "share": 0.3})
     (other,) = [check for check in found.checks if check.kind == "other"]
     assert other.name == "race, all inputs"
     # Many inputs: as many are drawn as for the claim itself.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from scipy.stats import beta, norm
@@ -16,7 +17,7 @@ from evenhand.statistics.estimate import Estimate
 from evenhand.statistics.sequential.limit_tests import log_e_above, log_e_below
 from evenhand.statistics.sequential.stopping import SLACK
 
-JUDGE = Judge(0.2, 0.1, 0.95, sets=7, at_fault=6, population="all inputs")
+JUDGE: Any = Judge(0.2, 0.1, 0.95, sets=7, at_fault=6, population="all inputs")
 
 
 def looks_of(error, margin):
