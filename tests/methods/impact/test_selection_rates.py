@@ -195,7 +195,7 @@ def test_intervals_of_two_sets_hold_together():
     assert of_two.endswith("over all rates and ratios of 2 sets")
 
 
-def test_every_rate_that_is_told_has_a_finding():
+def test_every_rate_that_is_listed_has_a_finding():
     found = rates_of()
     scores = [finding.score for finding in found.findings()]
     assert len(scores) == len(set(scores)) == len(found.metrics) > 1

@@ -30,7 +30,7 @@ COST = 100
 
 
 @dataclass
-class Recorder:
+class QuestionNotes:
     """Notes what is asked, and answers nothing; `stops` says why each question ended."""
 
     stops: list[StopReason] = field(default_factory=list)
@@ -53,7 +53,7 @@ def steady(people: Any) -> Any:
     return people["income"] > 50_000
 
 
-class Fickle:
+class CoinToss:
     def __init__(self) -> None:
         self.rng = np.random.default_rng(0)
 
@@ -87,7 +87,7 @@ def run(of: Asking) -> Any:
 
 
 def test_what_a_question_leaves_is_shared_by_those_after_it():
-    recorder = Recorder()
+    recorder = QuestionNotes()
     one = asking(recorder)
     found = run(one)
     assert len(found.answers) == 3
@@ -100,7 +100,7 @@ def test_what_a_question_leaves_is_shared_by_those_after_it():
 
 def test_an_interrupt_ends_the_questions():
     stops = [StopReason.DECIDED, StopReason.INTERRUPTED]
-    recorder = Recorder(stops)
+    recorder = QuestionNotes(stops)
     found = run(asking(recorder))
     assert len(found.answers) == 2
     assert len(recorder.parts) == 2
@@ -108,7 +108,7 @@ def test_an_interrupt_ends_the_questions():
 
 @pytest.mark.parametrize("repeats", [2, 5])
 def test_repeated_answers_are_asked_for_in_this_process(repeats):
-    recorder = Recorder()
+    recorder = QuestionNotes()
     found = run(asking(recorder, repeats=repeats))
     assert recorder.workers == [1, 1, 1]
     assert [question.repeats for question in found.questions] == [repeats] * 3
@@ -118,8 +118,8 @@ def test_repeated_answers_are_asked_for_in_this_process(repeats):
 
 
 def test_chance_that_is_seen_at_first_is_measured():
-    recorder = Recorder()
-    found = run(asking(recorder, model=Fickle()))
+    recorder = QuestionNotes()
+    found = run(asking(recorder, model=CoinToss()))
     assert recorder.workers == [1, 1, 1]
     assert found.details["chance"]["noticed"] == "at first"
     repeats = found.details["chance"]["repeats"]
@@ -130,14 +130,14 @@ def test_chance_that_is_seen_at_first_is_measured():
 
 
 def test_chance_that_is_seen_later_is_measured_anew():
-    recorder = Recorder(fails=1)
+    recorder = QuestionNotes(fails=1)
     found = run(asking(recorder))
     assert found.details["chance"] == {"repeats": 2, "noticed": "during the run"}
     assert len(found.answers) == 3
 
 
 def test_chance_that_is_seen_later_is_refused_where_the_budget_is_spent():
-    recorder = Recorder(fails=1)
+    recorder = QuestionNotes(fails=1)
     one = asking(recorder)
     one.meter.budget = Budget(queries=10)
     with pytest.raises(NotDeterministic):
@@ -147,18 +147,18 @@ def test_chance_that_is_seen_later_is_refused_where_the_budget_is_spent():
 
 def test_one_answer_each_refuses_chance_of_twins_and_not_of_groups():
     with pytest.raises(NotDeterministic):
-        run(asking(Recorder(), model=Fickle(), repeats=1))
-    found = run(asking(Recorder(), model=Fickle(), repeats=1, kind="group"))
+        run(asking(QuestionNotes(), model=CoinToss(), repeats=1))
+    found = run(asking(QuestionNotes(), model=CoinToss(), repeats=1, kind="group"))
     assert found.details["chance"] == {"repeats": 1, "noticed": "at first"}
 
 
 def test_chance_in_groups_is_looked_at_once_more_after_the_answers():
-    one = asking(Recorder(), model=Fickle(), kind="group")
+    one = asking(QuestionNotes(), model=CoinToss(), kind="group")
     before = one.subject.asked
     found = run(one)
     assert found.details["chance"]["repeats"] == 1
     # The first look, and the one after: no answer of the recorder asked the software anything.
-    first = asking(Recorder(), model=Fickle(), kind="causal")
+    first = asking(QuestionNotes(), model=CoinToss(), kind="causal")
     run(first)
     assert one.subject.asked - before > first.subject.asked
     assert one.meter.queries > first.meter.queries
@@ -170,7 +170,7 @@ def test_chance_in_groups_is_looked_at_once_more_after_the_answers():
 )
 def test_what_needs_one_answer_is_refused(options, words):
     with pytest.raises(UsageError, match=words):
-        run(asking(Recorder(), repeats=2, **options))
+        run(asking(QuestionNotes(), repeats=2, **options))
 
 
 def test_as_many_repeats_are_chosen_as_take_fewest_inputs():
