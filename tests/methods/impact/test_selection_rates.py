@@ -4,16 +4,22 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from evenhand.formats import FORMATS
 from evenhand.methods.impact.impact import impact
 from evenhand.methods.impact.selection_rates import (
+    MOST_COMPARED,
+    CategoryRates,
     other_notes,
     remarks,
     tables_of,
     with_notes_before,
 )
+from evenhand.methods.impact.tally import CategoryTally
+from evenhand.runtime.errors import UsageError
+from evenhand.scores.rates.metric_table import RateLimits
 from tests.support.evidence import made, recorded
 
 NAMES = ["impact", "impact, scored"]
@@ -90,3 +96,107 @@ def test_beside_a_limit_it_names_the_groups_and_the_findings_with_one():
         assert finding.estimate.method == own
         methods = {group.estimate.method for group in finding.groups}
         assert methods == {f"melded, simultaneous over {groups} groups"}
+
+
+COUNTS = np.array([[[30.0, 10.0], [5.0, 55.0]], [[20.0, 5.0], [10.0, 15.0]]])
+"""Rows by category, truth and decision."""
+
+
+def rates_of(*, counts=COUNTS, unlisted=0, support=0.0, sets=1, **options):
+    size = COUNTS.sum(axis=(1, 2))
+    hits = COUNTS[:, :, 1].sum(axis=1)
+    tally = CategoryTally(
+        over=("sex",),
+        levels={"sex": ("F", "M")},
+        categories=(("F",), ("M",)),
+        hits=hits,
+        size=size,
+        rows=150,
+        unknown_as=(),
+        unlisted=unlisted,
+        counts=counts,
+    )
+    return CategoryRates(tally, support, level=0.95, sets=sets, **options)
+
+
+def test_every_rate_of_every_set_has_three_families_of_intervals():
+    alone = rates_of(counts=None)
+    assert alone.metrics == ("selection_rate",)
+    assert alone.spending.families == 3
+    assert rates_of(counts=None, sets=4).spending.families == 12
+    with_truth = rates_of(sets=2)
+    assert len(with_truth.metrics) > 1
+    assert with_truth.spending.families == 3 * 2 * len(with_truth.metrics)
+    assert with_truth.spending.limits == 0
+
+
+def test_limits_of_all_sets_share_the_error():
+    limits = RateLimits(("selection_rate",), ratio=0.8)
+    assert rates_of(sets=3, limits=limits).spending.limits == 3 * limits.number
+
+
+def test_categories_that_are_too_many_to_list_count_unless_some_are_left_out():
+    assert rates_of(unlisted=7).error_rates.unlisted == 7
+    assert rates_of(unlisted=7, support=0.1).error_rates.unlisted == 0
+    assert rates_of(unlisted=7).contrast.size.tolist() == [100, 50, 0]
+    assert rates_of(unlisted=7, support=0.1).contrast.size.tolist() == [100, 50]
+    assert rates_of().contrast.size.tolist() == [100, 50]
+    assert rates_of(counts=None).error_rates is None
+
+
+def test_a_category_with_just_the_support_is_compared():
+    third = 50 / 150
+    assert rates_of(support=third).compared.tolist() == [True, True]
+    assert rates_of(support=0.34).compared.tolist() == [True, False]
+    ratios = rates_of(support=0.34).ratios
+    assert ratios[1] is None
+    assert ratios[0] is not None
+
+
+def test_the_lowest_ratio_is_no_higher_than_any_other():
+    found = rates_of(counts=None)
+    assert found.lowest.value == pytest.approx(0.4 / 0.65)
+    assert found.lowest.high <= min(ratio.high for ratio in found.ratios)
+
+
+@pytest.mark.parametrize("number", [MOST_COMPARED, MOST_COMPARED + 1])
+def test_as_many_categories_are_compared_as_there_may_be(number):
+    assert MOST_COMPARED == 200
+    size = np.append(np.ones(number), 0.0)
+    names = tuple(str(place) for place in range(number + 1))
+    tally = CategoryTally(
+        over=("zip",),
+        levels={"zip": names},
+        categories=tuple((name,) for name in names),
+        hits=size,
+        size=size,
+        rows=number,
+        unknown_as=(),
+    )
+    found = CategoryRates(tally, 0.0, level=0.95, sets=1)
+    if number > 200:
+        with pytest.raises(UsageError, match="201"):
+            _ = found.compared
+    else:
+        assert found.compared.all()
+
+
+def test_a_declared_population_is_the_one_that_is_described():
+    assert rates_of().population == "the recorded decisions"
+    assert rates_of(kind="scoring").population == "the recorded scores"
+    declared = rates_of(declared_population="applicants of 2020")
+    assert declared.population == "applicants of 2020"
+    assert declared.lowest.population == "applicants of 2020"
+
+
+def test_intervals_of_two_sets_hold_together():
+    assert rates_of(counts=None).lowest.method.endswith("over all rates and ratios")
+    of_two = rates_of(counts=None, sets=2).lowest.method
+    assert of_two.endswith("over all rates and ratios of 2 sets")
+
+
+def test_every_rate_that_is_listed_has_a_finding():
+    found = rates_of()
+    scores = [finding.score for finding in found.findings()]
+    assert len(scores) == len(set(scores)) == len(found.metrics) > 1
+    assert len(rates_of(counts=None).findings()) == 1

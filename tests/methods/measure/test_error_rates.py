@@ -291,3 +291,57 @@ def test_a_check_of_a_configuration_has_a_truth(tmp_path, monkeypatch, capsys):
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert "Error rates by sex" in page
     assert main(["measure", "--kind", "group", "--over", "sex"]) == 1
+
+
+@pytest.mark.parametrize("number", [200, 201])
+def test_as_many_groups_of_rows_are_compared_as_there_may_be(number):
+    space = eh.Space([eh.integer("zip", 0, number - 1), eh.integer("age", 0, 9)])
+    people = pd.DataFrame(
+        {
+            "zip": np.repeat(np.arange(number), 2),
+            "age": np.tile([1, 6], number),
+            "paid": np.tile(["late", "paid"], number),
+        }
+    )
+    tested = eh.Subject(lambda rows: rows["age"] > 4, space, positive=True)
+    how: dict[str, Any] = {
+        "truth": "paid",
+        "truth_positive": "paid",
+        "kind": "group",
+        "over": "zip",
+    }
+    if number > 200:
+        with pytest.raises(UsageError, match="201"):
+            eh.measure(tested, sampler=eh.rows(people), **how)
+    else:
+        found = eh.measure(tested, sampler=eh.rows(people), **how)
+        rates = finding_of(found, "true positive rate difference")
+        assert rates.estimate.value == 0
+
+
+def test_rows_with_a_truth_are_not_noted_and_those_without_are():
+    complete = eh.measure_log(LOG, metric="fpr", limit=0.1, **HOW)
+    assert complete.details["missing_truths"] == 0
+    assert not any("paid" in note for note in complete.notes)
+    lacking = LOG.assign(paid=LOG["paid"].where(LOG["age"] > 20))
+    found = eh.measure_log(lacking, metric="fpr", limit=0.1, **HOW)
+    lost = int((LOG["age"] <= 20).sum())
+    assert found.details["missing_truths"] == lost
+    assert any(f"{lost:,}" in note and "paid" in note for note in found.notes)
+
+
+def test_without_a_limit_all_families_of_intervals_share_the_error():
+    sample = eh.rows(LOG, sample_of="borrowers")
+    found = eh.measure(subject(), sampler=sample, **SUBJECT_OPTIONS)
+    recorded = eh.measure_log(LOG.assign(ok=lend(LOG)), **HOW)
+    for score in ("true positive rate difference", "false positive rate difference"):
+        estimate = finding_of(found, score).estimate
+        same = finding_of(recorded, score).estimate
+        assert (estimate.low, estimate.high) == pytest.approx((same.low, same.high))
+
+
+def test_rows_may_be_a_list_of_records():
+    records = LOG.head(200).to_dict("records")
+    found = eh.measure(subject(), sampler=eh.rows(records), **SUBJECT_OPTIONS)
+    same = eh.measure(subject(), sampler=eh.rows(LOG.head(200)), **SUBJECT_OPTIONS)
+    assert found.findings == same.findings

@@ -197,3 +197,61 @@ def test_impact_of_numbers_leaves_unknown_categories_out():
     ratio = of_score(negative, "mean ratio")
     assert np.isnan(ratio.estimate.value)
     assert "undefined" in ratio.claim
+
+
+def predicted_pay(people: pd.DataFrame) -> Any:
+    return 20_000.5 + 100.25 * people["age"]
+
+
+def errors_of(sampler: Any, **options: Any) -> eh.Result:
+    space = eh.Space.from_frame(STAFF[["sex", "age"]], protected=["sex"])
+    how = {"kind": "group", "truth": "pay", "units": "outcome", **options}
+    return eh.measure(predicted_pay, space, sampler=sampler, **how)
+
+
+def test_errors_of_a_sample_have_intervals_and_those_of_all_have_none():
+    everyone = errors_of(eh.rows(STAFF), metric="mean_error", limit=1000)
+    sample = errors_of(eh.rows(STAFF, sample_of="staff"), metric="mean_error", limit=1000)
+    whole = of_score(everyone, "mean error difference").estimate
+    drawn = of_score(sample, "mean error difference").estimate
+    assert whole.low == whole.value == whole.high
+    assert whole.level == 1
+    assert drawn.low < drawn.value < drawn.high
+    assert drawn.level == 0.95
+    assert drawn.value == pytest.approx(whole.value)
+    # What the error goes to is said where there is one.
+    assert set(sample.notes) - set(everyone.notes)
+    assert everyone.spent.queries == sample.spent.queries == ROWS
+    assert everyone.details["rows"] == ROWS
+
+
+def test_weights_count_where_all_are_given():
+    weights = np.where(STAFF["age"] > 40, 3.0, 1.0)
+    found = errors_of(eh.rows(STAFF, weights=weights))
+    errors = predicted_pay(STAFF) - STAFF["pay"]
+    means = []
+    for sex in ("F", "M"):
+        inside = STAFF["sex"] == sex
+        means.append(np.average(errors[inside], weights=weights[inside]))
+    estimate = of_score(found, "mean error difference").estimate
+    assert estimate.value == pytest.approx(abs(means[1] - means[0]))
+
+
+def test_rows_without_a_true_number_are_left_out_and_noted():
+    truth = STAFF["pay"].tolist()
+    truth[:7] = [None] * 7
+    found = errors_of(eh.rows(STAFF), truth=truth)
+    assert any(note.startswith("7 of 3,000") for note in found.notes)
+    errors = (predicted_pay(STAFF) - STAFF["pay"])[7:]
+    expected = np.ptp(errors.groupby(STAFF["sex"][7:]).mean())
+    estimate = of_score(found, "mean error difference").estimate
+    assert estimate.value == pytest.approx(expected)
+    complete = errors_of(eh.rows(STAFF))
+    assert not any("of 3,000" in note for note in complete.notes)
+
+
+def test_only_the_statistics_that_are_named_are_judged():
+    found = errors_of(eh.rows(STAFF), metric="mean_error", limit=1000)
+    limits = {finding.score: finding.limit for finding in found.findings}
+    assert limits.pop("mean error difference") == 1000
+    assert set(limits.values()) == {None}

@@ -332,3 +332,8 @@ def differing(people: pd.DataFrame, name: str) -> int:
         if incomes - {income}:
             found += 1
     return found
+
+
+def test_nothing_is_asked_about_recorded_rows():
+    spent = twins(PEOPLE, limit=0.05).spent
+    assert (spent.queries, spent.executed) == (0, 0)

@@ -229,3 +229,25 @@ def test_compas():
     worst = (age >= 8) & other_races & (male == 1)
     ((inside, outside),) = compas.rates(worst)
     assert outside - inside == pytest.approx(0.4105, abs=5e-5)
+
+
+def test_the_most_draws_are_over_the_threshold_and_enough_for_rates_of_a_half():
+    assert DrawingRule(sample_thr=5000).most(0.95) == 5001
+    assert DrawingRule(sample_thr=0).most(0.95) == 1537
+    assert DrawingRule().most(0.95) == 1537
+
+
+def test_after_a_margin_that_is_too_wide_the_draws_that_would_reach_it_are_asked_at_once():
+    asked = []
+
+    def decide(people: Any) -> Any:
+        asked.append(len(people))
+        return people["income"] < 50
+
+    view = View(Subject(decide, SPACE, positive=True))
+    neighbours = Neighbours.of(view, ["sex"])
+    asked.clear()
+    score = score_of_women(neighbours)
+    assert 1400 < score.n <= 1537
+    # First the threshold and one more of each side, then all that rates of about a half need.
+    assert sum(asked) == pytest.approx(2 * 1537, rel=0.02)

@@ -435,3 +435,48 @@ def test_hits_of_no_points():
     subject = Subject(lambda people: people["age"] > 3, Space(SMALL))
     assert hits(View(subject), ("sex",), np.empty((0, 3))).tolist() == []
     assert subject.asked == 0
+
+
+@pytest.mark.parametrize(
+    ("fall", "fewer", "expected_fall", "expected_fewer"),
+    [
+        # The part that is gone says by how much the score fell at least.
+        ((0.0, 0.4), (0.2, 0.6), (0.08, 0.4), (0.2, 0.6)),
+        ((0.1, 0.4), (0.2, 0.6), (0.1, 0.4), (0.2, 0.6)),
+        # The fall says which part is gone at least.
+        ((0.15, 0.4), (-0.1, 0.6), (0.15, 0.4), (0.15 / 0.6, 0.6)),
+        ((-0.1, 0.4), (-0.1, 0.6), (-0.1, 0.4), (-0.1, 0.6)),
+        # Neither is of a sign that the other excludes.
+        ((0.0, 0.4), (-0.1, 0.6), (0.0, 0.4), (-0.1, 0.6)),
+    ],
+)
+def test_limits_of_a_fall_and_of_the_part_gone_imply_each_other(
+    fall, fewer, expected_fall, expected_fewer
+):
+    limits = [(0.4, 0.6), (0.2, 0.4), fall, fewer]
+    found = module._change((0.5, 0.3), 100, limits, 0.95, "all", ("exact", "paired"))
+    assert (found.fall.low, found.fall.high) == pytest.approx(expected_fall)
+    assert (found.fewer.low, found.fewer.high) == pytest.approx(expected_fewer)
+    assert found.fall.value == pytest.approx(0.2)
+    assert found.fewer.value == pytest.approx(0.4)
+    assert (found.before.low, found.before.high) == (0.4, 0.6)
+    assert (found.after.low, found.after.high) == (0.2, 0.4)
+
+
+@pytest.mark.parametrize(
+    ("fall", "fewer", "expected_fall", "expected_fewer"),
+    [
+        ((-0.4, 0.05), (-2.0, -0.25), (-0.4, -0.08), (-2.0, -0.25)),
+        ((-0.4, -0.1), (-2.0, -0.25), (-0.4, -0.1), (-2.0, -0.25)),
+        ((-0.4, -0.15), (-2.0, 0.1), (-0.4, -0.15), (-2.0, 1 - 1 / 0.75)),
+        ((-0.4, 0.0), (-2.0, 0.1), (-0.4, 0.0), (-2.0, 0.1)),
+    ],
+)
+def test_limits_of_a_rise_and_of_the_part_that_is_new_imply_each_other(
+    fall, fewer, expected_fall, expected_fewer
+):
+    limits = [(0.2, 0.4), (0.4, 0.6), fall, fewer]
+    found = module._change((0.3, 0.5), 100, limits, 0.95, "all", ("exact", "paired"))
+    assert (found.fall.low, found.fall.high) == pytest.approx(expected_fall)
+    assert (found.fewer.low, found.fewer.high) == pytest.approx(expected_fewer)
+    assert found.fall.value == pytest.approx(-0.2)

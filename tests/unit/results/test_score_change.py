@@ -17,6 +17,7 @@ from evenhand.results.score_change import (
     independent,
     paired,
     sampled,
+    unchanged,
 )
 from evenhand.runtime.errors import UsageError
 from evenhand.statistics.estimate import Amount, Estimate
@@ -124,3 +125,19 @@ def test_exact_scores_have_an_exact_change(new, old):
     )
     assert change.low == change.high == change.value == new - old
     assert change.level == 1
+
+
+def test_the_same_rows_leave_a_score_as_it_was():
+    change = unchanged(Estimate(0.1, 0.08, 0.12, 900, 0.95, "exact"))
+    assert (change.value, change.low, change.high) == (0, 0, 0)
+    assert change.level == 1
+    assert change.n == 900
+
+
+def test_two_intervals_allow_what_their_far_ends_do():
+    new = Estimate(0.3, 0.25, 0.36, 900, 0.95, "exact")
+    old = Estimate(0.1, 0.08, 0.13, 800, 0.9, "exact")
+    change = apart(new, old)
+    assert (change.value, change.low, change.high) == pytest.approx((0.2, 0.12, 0.28))
+    assert change.level == 0.9
+    assert change.n == 900
