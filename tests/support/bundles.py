@@ -178,14 +178,19 @@ def _written(folder: Path, text: str) -> Path:
 
 @contextmanager
 def modules_of(folder: Path) -> Iterator[None]:
-    """Forget the modules of a folder afterwards: other tests have some of the same names."""
+    """Import modules of a folder anew, and forget them: other tests have some of the same names."""
+    _forget_modules()
     try:
         yield
     finally:
         if str(folder) in sys.path:
             sys.path.remove(str(folder))
-        for name in ("loan", "rude"):
-            sys.modules.pop(name, None)
+        _forget_modules()
+
+
+def _forget_modules() -> None:
+    for name in ("loan", "rude"):
+        sys.modules.pop(name, None)
 
 
 def bundle_of(folder: Path, monkeypatch, *options: str, name: str = "evidence.zip") -> Path:

@@ -118,8 +118,9 @@ FEATURE = Options.of(
 def read_toml(path: str | PathLike[str]) -> dict[str, Any]:
     """Parse a TOML file, or raise a ConfigError; of a pyproject.toml take [tool.evenhand]."""
     file = Path(path)
+    text = _read(file)
     try:
-        table = tomllib.loads(_read(file))
+        table = tomllib.loads(text)
     except ValueError as error:  # a number of too many digits is no TOMLDecodeError
         raise ConfigError(f"{file}: is not valid TOML: {clip(str(error))}") from None
     except RecursionError:

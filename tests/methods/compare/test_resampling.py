@@ -83,14 +83,14 @@ def test_a_third_method_with_the_truth_has_no_error(monkeypatch):
     assert (right[..., 1, 0] == 0).all()
 
 
-def test_kinds_of_rows_are_told_apart_and_counted():
+def test_kinds_of_rows_are_kept_apart_and_counted():
     columns = np.array([[0, 1, 0, 1, 0], [2, 0, 2, 0, 1]])
     kinds, counts = resampling._kinds(columns)
     assert kinds.tolist() == [[0, 1], [0, 2], [1, 0]]
     assert counts.tolist() == [1, 2, 2]
 
 
-def test_kinds_of_rows_with_many_columns_are_told_apart_too():
+def test_kinds_of_rows_with_many_columns_are_kept_apart_too():
     rng = np.random.default_rng(0)
     columns = rng.integers(0, 3, (80, 40))
     columns[:, 1] = columns[:, 0]
