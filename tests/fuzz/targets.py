@@ -7,7 +7,6 @@ program or imports a module that a file names.
 
 from __future__ import annotations
 
-import random
 import warnings
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
@@ -267,12 +266,3 @@ def targets() -> dict[str, Target]:
         Target("openapi", ".json", read_openapi, seeds.openapi, "json", share=10),
     ]
     return {target.name: target for target in listed}
-
-
-def random_inputs(target: Target, number: int, seed: int) -> Sequence[bytes]:
-    """Return changed seeds of a target, the same for the same seed."""
-    from tests.fuzz.mutations import changed
-
-    rng = random.Random(f"{target.name} {seed}")
-    valid = target.seeds()
-    return [changed(valid, rng, target.form) for _ in range(number)]
