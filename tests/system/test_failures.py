@@ -211,6 +211,16 @@ def test_odd_settings_of_programs_are_refused(folder, capsys, setting, words):
     assert words in complaint(capsys.readouterr().err)
 
 
+@pytest.mark.parametrize("kind", ["estimator", "onnx", "xgboost"])
+def test_odd_paths_of_models_are_refused(folder, capsys, kind):
+    text = f'[subject]\n{kind} = "a\\u0000b"\n{SPACE}'
+    (folder.path / "evenhand.toml").write_text(text)
+    assert main(["measure"]) == 2
+    words = complaint(capsys.readouterr().err)
+    assert f"[subject] has {kind} =" in words
+    assert "no file can have such a name" in words
+
+
 @pytest.mark.parametrize(
     "content",
     [

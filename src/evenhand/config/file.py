@@ -31,11 +31,11 @@ from evenhand.subject.options import SHARED
 from evenhand.subject.subject import Subject
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from os import PathLike
 
     from evenhand.population.samplers import Sampler
-    from evenhand.runtime.options import Options
+    from evenhand.runtime.options import Option, Options
     from evenhand.space.space import Space
     from evenhand.subject.adapters.base import Adapter
     from evenhand.texts.real_texts import Texts
@@ -233,7 +233,9 @@ class Config:
         for key, value in table.items():
             if key != kind:
                 options[key] = value
-        self._check(options, schema, (kind, *schema.toml))
+        self._refuse_unknown(options, (kind, *schema.toml))
+        for key, value in options.items():
+            self._check(schema[key], value)
         for option in schema:
             if option.kind is FOLDER:
                 options.setdefault(option.name, "")
@@ -261,19 +263,19 @@ class Config:
             )
         return kind
 
-    def _check(
-        self, options: Mapping[str, Any], schema: Options, allowed: Sequence[str]
-    ) -> None:
-        """Refuse unknown keys, and values of another kind."""
-        for key, value in options.items():
+    def _refuse_unknown(self, options: Iterable[str], allowed: Sequence[str]) -> None:
+        for key in options:
             if key not in allowed:
                 raise ConfigError(
                     f"{self.file}: [subject] has an unknown key {key!r}; {nearest(key, allowed)}"
                 )
-            try:
-                schema[key].check(value, f"{self.file}: [subject]")
-            except UsageError as error:
-                raise ConfigError(str(error)) from None
+
+    def _check(self, option: Option, value: Any) -> None:
+        """Refuse a value that an option of [subject] cannot have."""
+        try:
+            option.check(value, f"{self.file}: [subject]")
+        except UsageError as error:
+            raise ConfigError(str(error)) from None
 
     def resolved(self, kind: str, value: Any, *, isolate: Any = None) -> Any:
         """Return what the value of a kind stands for: a path, an imported object, or itself.
@@ -282,9 +284,7 @@ class Config:
         """
         option = ADAPTERS[kind].value
         assert option is not None
-        if not option.kind.fits(value):
-            wanted = option.wanted or option.kind.wanted
-            raise ConfigError(f"{self.file}: [subject] {kind} = {value!r} must be {wanted}")
+        self._check(option, value)
         if option.kind is PLACE:
             found = partial(
                 imported, f"{self.file}: [subject] {kind}", value, self.file.parent

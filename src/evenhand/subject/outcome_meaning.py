@@ -143,10 +143,7 @@ class Meaning:
     ) -> Self:
         """Return the meaning of an output, or raise a UsageError where the options do not fit."""
         part = f"[{name!r}]" if name else ""
-        is_list = isinstance(labels, Iterable) and not isinstance(labels, str)
-        if labels is not None and not is_list:
-            raise UsageError(f"labels{part} = {labels!r} must be a list of outcomes")
-        allowed = None if labels is None else tuple(labels)
+        allowed = _checked_labels(labels, f"labels{part}")
         classes = None if known is None else tuple(known)
         favourable = _checked_positive(positive, f"positive{part}")
         rule = check_differs(differs, f"differs{part}")
@@ -336,6 +333,18 @@ def one_answer(outcomes: Sequence[Any], positive: Any) -> dict[str, Any]:
         return {}
     meaning = Meaning("the log", positive=positive)
     return {"only_answer": outcomes[0], "unfavoured": not meaning.favours(outcomes[0])}
+
+
+def _checked_labels(labels: Any, option: str) -> tuple[Any, ...] | None:
+    """Return all outcomes that there are as a tuple, or raise a UsageError."""
+    if labels is None:
+        return None
+    is_list = isinstance(labels, Iterable) and not isinstance(labels, str)
+    values = tuple(labels) if is_list else ()
+    are_outcomes = all(isinstance(plain(value), str | int | float) for value in values)
+    if not is_list or not are_outcomes:
+        raise UsageError(f"{option} = {clip(repr(labels))} must be a list of outcomes")
+    return values
 
 
 def _checked_positive(positive: Any, option: str) -> Any:

@@ -1098,6 +1098,13 @@ class InterruptedSoftware:
         return self.model(people)
 
 
+@pytest.mark.parametrize("known", [5.5, [1], "sex", [None]])
+def test_known_must_be_findings(known):
+    space = eh.Space([eh.category("sex", ["F", "M"]), eh.integer("age", 18, 90)], ["sex"])
+    with pytest.raises(UsageError, match="must be a list of findings"):
+        eh.subsets(lambda people: people["age"] > 40, space, known=known)
+
+
 @pytest.mark.parametrize("run", ["causal", "group", "wald", "wald group", "outputs"])
 def test_an_interrupt_keeps_what_is_known(run):
     """Once a set is settled, an interrupt at any later call returns what there is, and no more."""

@@ -265,6 +265,8 @@ def test_labels_list_every_outcome_there_is():
         UsageError, lambda: Subject(answer, SPACE, labels="yes"), "labels = 'yes'", "list"
     )
     refused(UsageError, lambda: Subject(answer, SPACE, labels=3), "labels = 3", "list")
+    nested = [["yes"], ["no"]]
+    refused(UsageError, lambda: Subject(answer, SPACE, labels=nested), "labels =", "list")
 
 
 def test_the_favourable_outcome():

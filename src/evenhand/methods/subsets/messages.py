@@ -15,6 +15,9 @@ TOO_FEW_VARIANTS = "variants = {variants} must be a whole number of 2 or more"
 DEPTH_NOT_WHOLE = (
     "depth = {depth} must be a whole number of 1 or more, or None for no bound"
 )
+KNOWN_IS_NO_FINDING = (
+    "known has {known}; it must be a list of findings, such as those of an earlier result"
+)
 AMONG_IS_NOT_A_LIST = "among = {among} must be the name of a feature or a list of names"
 NO_FEATURES = "among is empty; name at least one of the features {features}"
 FEATURE_TWICE = "among names {feature} twice; name each feature once"

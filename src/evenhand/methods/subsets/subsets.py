@@ -16,6 +16,7 @@ from evenhand.methods.subsets.lattice import Lattice
 from evenhand.methods.subsets.reach import margins_of
 from evenhand.methods.subsets.search import Search, SearchOptions, search_all
 from evenhand.population.samplers import Draws, checked_sampler
+from evenhand.results.evidence import Finding
 from evenhand.results.result import Result
 from evenhand.runtime.budget import Meter, Spent, checked_budget
 from evenhand.runtime.errors import UsageError, clip, nearest
@@ -40,7 +41,6 @@ if TYPE_CHECKING:
 
     from evenhand.methods.subsets.evaluators.arrays import Names
     from evenhand.population.samplers import Sampler
-    from evenhand.results.evidence import Finding
     from evenhand.runtime.budget import Budget
     from evenhand.scores.test_suite import Suite, Tests
     from evenhand.space.feature import Feature
@@ -169,7 +169,7 @@ def subsets(
     described = population.population(tested.space)
     judge = _judge(limit, margins, level, lattices, described)
     given = (population, interval, exact, variants, seed, threshold, margins)
-    options = SearchOptions(*given, keep=keep_tests, known=tuple(known))
+    options = SearchOptions(*given, keep=keep_tests, known=_checked_known(known))
     with Workers(n_jobs) as workers, progress_bar(show=progress) as hook:
         meter = Meter(allowed, hook)
         notes = prepared(Draws(population, tested.space, seed, "subsets"), tested, meter)
@@ -219,6 +219,15 @@ def _judge(
         population=population,
         finest=margins[-1],
     )
+
+
+def _checked_known(known: Any) -> tuple[Finding, ...]:
+    """Return findings as a tuple, or raise a UsageError for what is none."""
+    listed = tuple(known) if isinstance(known, Iterable) else (known,)
+    for finding in listed:
+        if not isinstance(finding, Finding):
+            raise UsageError(messages.KNOWN_IS_NO_FINDING.format(known=clip(repr(finding))))
+    return listed
 
 
 def _margins(

@@ -151,6 +151,22 @@ class Child:
             raise self.surplus(data)
         return data is None
 
+    def last_output(self, seconds: float) -> bytes:
+        """End its input, and return what it prints besides its answers before it exits, or b"".
+
+        A program that does not exit is given so many seconds, in which any answer would have come.
+        """
+        self.end_input()
+        until = time.monotonic() + seconds
+        printed = self._partial
+        while not printed and wait([self], until)[0][1]:
+            self.last_errors()
+            data = self.take()
+            if data == b"":
+                break
+            printed = data or b""
+        return printed
+
     def bury(self, most: int) -> None:
         """Take back what a dead process did not answer, or raise where it died of it too often."""
         with contextlib.suppress(subprocess.TimeoutExpired):

@@ -44,11 +44,6 @@ if TYPE_CHECKING:
 
     from evenhand.space.space import Space
 
-SETTLE = 0.05
-"""Seconds to wait after the very first answer for a line too many.
-
-A program that prints a banner would otherwise shift every answer by one.
-"""
 FLUSH = "a program must flush its output after every line"
 
 
@@ -57,7 +52,8 @@ class StreamAdapter(Adapter):
 
     Each line in is an object of feature name to value, each line out is one outcome; answers come
     in the order of the inputs, and the program must flush after each. It should exit when its input
-    ends. A process that dies is started again and asked what it has not answered.
+    ends. A process that dies is started again and asked what it has not answered. The first process
+    is sent one input only, and then ended, to see that it prints no other line than its answer.
 
     Parameters
     ----------
@@ -112,17 +108,17 @@ class StreamAdapter(Adapter):
         self.batch = whole("batch", batch, 1)
         self._program = Program.of(command, cwd, env)
         self.identity = identity or self._program.identity("stream")
+        self._vetted = False
         self._open()
 
     def _open(self) -> None:
         self._idle: list[Child] = []
-        self._vetted = False
         self._owner = os.getpid()
         self._finalizer = weakref.finalize(self, end, self._idle)
 
     def __getstate__(self) -> dict[str, Any]:
         state = self.__dict__.copy()
-        for live in ("_idle", "_vetted", "_owner", "_finalizer"):
+        for live in ("_idle", "_owner", "_finalizer"):
             del state[live]
         return state
 
@@ -246,13 +242,24 @@ class StreamAdapter(Adapter):
         known = len(answers)
         alive = child.read(answers) if ready else True
         if not self._vetted and len(answers) > known:
-            if readable(child.out, SETTLE) and (extra := child.take()):
-                raise child.surplus(extra)
-            self._vetted = True
-        if not alive:
+            self._vet(child)
+        elif not alive:
             child.bury(self.restarts)
         elif time.monotonic() - child.since >= self.timeout:
             self._give_up(child, answers)
+
+    def _vet(self, child: Child) -> None:
+        """Refuse a program that prints lines which nobody asked for, such as a banner.
+
+        One line too many would shift every answer by one, and only the end of the output shows for
+        certain that there is none, however slow the program or the machine is. So the process that
+        gives the very first answer is told to exit; what is left is asked of another.
+        """
+        extra = child.last_output(self.timeout)
+        child.kill()
+        if extra:
+            raise child.surplus(extra)
+        self._vetted = True
 
     def _give_up(self, child: Child, answers: list[Answer]) -> None:
         """Raise a timeout; its message tells a hang from answers that were held back."""

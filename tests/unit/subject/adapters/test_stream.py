@@ -87,8 +87,9 @@ def test_noisy_standard_error_does_not_block(program):
 def test_processes_are_kept_between_runs_and_ended_by_close(program):
     adapter = program("print(os.getpid(), flush=True)")
     first, again = (collect(adapter, people(1, 2))[0] for _ in range(2))
-    assert len({*first.values(), *again.values()}) == 1
-    pid = first[0]
+    pid = first[1]
+    assert again == {0: pid, 1: pid}
+    assert gone(first[0])
     assert alive(pid)
     adapter.close()
     assert gone(pid)
@@ -305,6 +306,51 @@ def test_banner_is_refused_before_any_answer_is_believed(program):
         assert found == {}
 
 
+@pytest.mark.parametrize("workers", [1, 2])
+def test_banner_of_a_program_that_is_slow_to_load_is_refused(program, workers):
+    """The line too many comes long after the first one, which looks like an answer."""
+    adapter = program(
+        "print(1, flush=True)",
+        before="import time\nprint(0, flush=True)\ntime.sleep(1)\n",
+        workers=workers,
+    )
+    found, error = collect(adapter, people(*range(6)))
+    assert (found, type(error)) == ({}, BadOutcome)
+    assert "such as '1" in sentence(error)
+
+
+def test_line_after_the_last_answer_is_refused(program):
+    """It looks just like the last answer of a program with a banner."""
+    adapter = program("print(age, flush=True)\nif not sys.stdin.readline(): print('bye')")
+    found, error = collect(adapter, people(1, 2))
+    assert (found, type(error)) == ({}, BadOutcome)
+    assert "'bye" in sentence(error)
+
+
+def test_program_that_does_not_exit_is_given_the_time_of_an_answer(program):
+    adapter = program(
+        "",
+        before="""
+import json, sys, time
+while True:
+    line = sys.stdin.readline()
+    if line:
+        print(json.loads(line)["age"], flush=True)
+    time.sleep(0.01)
+""",
+        timeout=1,
+    )
+    assert collect(adapter, people(1, 2, 3)) == ({0: 1, 1: 2, 2: 3}, None)
+
+
+def test_flood_of_errors_at_the_end_does_not_block(program):
+    adapter = program(
+        "print(age, flush=True)",
+        before="import atexit, sys\natexit.register(lambda: sys.stderr.write('x' * 500_000))\n",
+    )
+    assert collect(adapter, people(1, 2, 3)) == ({0: 1, 1: 2, 2: 3}, None)
+
+
 def test_line_too_many_is_seen_by_the_next_run(program):
     adapter = program(
         "print(age, flush=True)\nif age == 5:\n    time.sleep(0.3); print('done', flush=True)"
@@ -384,7 +430,7 @@ def _answer_in_fork(adapter, queue):
 
 def test_fork_uses_processes_of_its_own(program):
     adapter = program("print(os.getpid(), flush=True)")
-    ours = collect(adapter, people(1))[0][0]
+    ours = collect(adapter, people(1, 2))[0][1]
     context = multiprocessing.get_context("fork")
     queue = context.Queue()
     child = context.Process(target=_answer_in_fork, args=(adapter, queue))
