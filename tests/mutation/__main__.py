@@ -1,7 +1,7 @@
 """Change the code that decides, and see whether a test notices.
 
     python -m tests.mutation [--sample N] [--seed N] [--part NAME ...] [--seconds N] [--docs]
-    python -m tests.mutation --again [--docs]
+    python -m tests.mutation --again [--also PATH ...] [--docs]
 
 draws mutants of each part, runs the tests that reach each of them until one fails, and writes
 benchmarks/results/mutants.json. `--again` runs those that survived once more, with the tests that
@@ -35,6 +35,13 @@ def options(given: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--part", action="append", choices=sorted(PARTS))
     parser.add_argument("--seconds", type=float, default=30.0, help="tests of one mutant")
     parser.add_argument("--again", action="store_true", help="survivors alone")
+    parser.add_argument(
+        "--also",
+        action="append",
+        default=[],
+        metavar="PATH",
+        help="a file of tests, from the root, that is newer than the last `make coverage`",
+    )
     parser.add_argument("--json", type=Path, default=RESULTS)
     parser.add_argument("--reached", type=Path, default=REACHED)
     parser.add_argument("--docs", action="store_true", help="write the tables of the docs")
@@ -76,7 +83,9 @@ def main(given: list[str] | None = None) -> int:
     if not contexts:
         sys.exit(f"{chosen.reached} has no contexts of tests; run `make coverage` first")
     known = reach.read(contexts, sorted(chosen.reached.glob("*.xml")))
-    fates = run.run(chosen_mutants, known, most=chosen.seconds, report=show)
+    fates = run.run(
+        chosen_mutants, known, most=chosen.seconds, also=chosen.also, report=show
+    )
     found = {row["key"]: row for row in report.records(fates)}
     kept = [found.pop(row["key"], row) for row in document["mutants"]]
     document["mutants"] = [*kept, *found.values()]

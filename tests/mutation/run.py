@@ -55,13 +55,20 @@ class Forks:
     """A plugin of pytest that runs the collected tests against mutants instead of once."""
 
     def __init__(
-        self, mutants: Sequence[Mutant], reach: Reach, *, most: float, report: Any
+        self,
+        mutants: Sequence[Mutant],
+        reach: Reach,
+        *,
+        most: float,
+        also: Sequence[str],
+        report: Any,
     ) -> None:
         self.fates: list[Fate] = []
         self._sound: dict[str, bool] = {}
         self._mutants = mutants
         self._reach = reach
         self._most = most
+        self._also = tuple(also)
         self._report: Callable[[Fate], None] = report
 
     def pytest_sessionstart(self) -> None:
@@ -83,7 +90,9 @@ class Forks:
         load_all()
         live_functions()
         for mutant in self._mutants:
-            wanted = self._reach.of(mutant, self._most)
+            newer = [name for name in items if name.startswith(self._also)]
+            known = self._reach.of(mutant, self._most)
+            wanted = dict.fromkeys([*newer, *known])
             tests = [items[name] for name in wanted if name in items]
             fate = self._fate(mutant, tests)
             self.fates.append(fate)
@@ -190,16 +199,20 @@ def run(
     reach: Reach,
     *,
     most: float,
+    also: Sequence[str] = (),
     report: Callable[[Fate], None],
 ) -> list[Fate]:
-    """Run the tests against mutants and return what became of each."""
-    files: set[str] = set()
+    """Run the tests against mutants and return what became of each.
+
+    The tests of `also`, which `reach` does not know yet, are run against every mutant.
+    """
+    files: set[str] = set(also)
     for mutant in mutants:
         for test in reach.of(mutant, most):
             files.add(test.partition("::")[0])
     if not files:
         return [Fate(mutant, UNREACHED) for mutant in mutants]
-    forks = Forks(mutants, reach, most=most, report=report)
+    forks = Forks(mutants, reach, most=most, also=also, report=report)
     with tempfile.TemporaryDirectory() as folder:
         options = [
             "-q",
