@@ -33,6 +33,7 @@ def options(given: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--sample", type=int, default=50, help="mutants of each part")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--part", action="append", choices=sorted(PARTS))
+    parser.add_argument("--only", default="", help="mutants whose keys begin with this")
     parser.add_argument("--seconds", type=float, default=30.0, help="tests of one mutant")
     parser.add_argument("--again", action="store_true", help="survivors alone")
     parser.add_argument(
@@ -64,7 +65,7 @@ def drawn(chosen: argparse.Namespace) -> tuple[dict[str, Any], list[mutants.Muta
     parts = chosen.part or list(PARTS)
     sample: list[mutants.Mutant] = []
     for part in parts:
-        sample += mutants.sample(part, chosen.sample, chosen.seed)
+        sample += mutants.sample(part, chosen.sample, chosen.seed, chosen.only)
     command = f"python -m tests.mutation --sample {chosen.sample} --seed {chosen.seed}"
     document = {
         "date": datetime.datetime.now(datetime.UTC).date().isoformat(),

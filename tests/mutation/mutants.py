@@ -98,9 +98,12 @@ def _of_module(part: str, path: Path) -> Iterator[Mutant]:
         )
 
 
-def sample(part: str, size: int, seed: int) -> list[Mutant]:
-    """Return some mutants of a part, drawn without replacement, in the order of the source."""
-    every = all_of(part)
+def sample(part: str, size: int, seed: int, only: str = "") -> list[Mutant]:
+    """Return some mutants of a part, drawn without replacement, in the order of the source.
+
+    With `only`, they are drawn of those whose keys begin with it, such as "subject/memo.py".
+    """
+    every = [mutant for mutant in all_of(part) if mutant.key.startswith(only)]
     rng = np.random.default_rng([seed, len(part), sum(map(ord, part))])
     drawn = rng.permutation(len(every))[:size]
     return [every[place] for place in sorted(drawn)]
