@@ -88,7 +88,7 @@ def _guided(name: str, runs: int, seed: int, folder: Path) -> None:
         "-verbosity=0",
         "-print_final_stats=0",
         "-detect_leaks=0",
-        # An input that is slow or fatal is kept with the others, and not where the command was given.
+        # An input that is slow or fatal is kept with the others.
         f"-artifact_prefix={folder}/",
     ]
     atheris.Setup([sys.argv[0], *options, str(corpus)], one_input, custom_mutator=mutator)

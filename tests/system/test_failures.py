@@ -229,8 +229,10 @@ def test_odd_paths_of_models_are_refused(folder, capsys, kind):
         b"a = 1\n" * 3,
         b"\x00",
         b"[a" + b".a" * 50_000 + b"]",
+        b"[space.features" + b".a" * 2000 + b"]",
+        b"space.target" + b".a" * 2000 + b" = 1",
     ],
-    ids=["deep", "not UTF-8", "twice", "zero", "long"],
+    ids=["deep", "not UTF-8", "twice", "zero", "long", "deep table", "deep key"],
 )
 def test_a_configuration_that_is_none_is_one_sentence(folder, capsys, content):
     (folder.path / "evenhand.toml").write_bytes(content)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,6 +29,7 @@ from evenhand.methods.audit.statements import overall_word
 from evenhand.results.document import versions
 from evenhand.runtime import number_text
 from evenhand.runtime.errors import UsageError, clip, printable
+from evenhand.space.space_file import parsed_toml
 from evenhand.subject.subject import Subject
 
 if TYPE_CHECKING:
@@ -327,13 +327,8 @@ def _config_here(text: str, name: str) -> Config:
     """Return the configuration of a bundle as if it were in the current folder."""
     if name.lower().endswith(".xml"):
         raise UsageError(messages.XML_CONFIGURATION.format(name=name))
-    try:
-        table = tomllib.loads(text)
-        if name == "pyproject.toml":
-            table = table["tool"]["evenhand"]
-    except (KeyError, ValueError) as error:
-        raise UsageError(f"{name}: {clip(str(error))}") from None
-    return Config(Path(name), table)
+    file = Path(name)
+    return Config(file, parsed_toml(text, file))
 
 
 def _check_points(

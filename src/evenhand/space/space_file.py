@@ -113,18 +113,31 @@ FEATURE = Options.of(
     Option("derived", TEXT, "what it follows from, such as year(applied)"),
 )
 """The keys of a [space.features.NAME] table; the feature itself checks their values."""
+_MOST_NESTED = 50
+"""How often lists and tables may be nested; no configuration needs as many."""
 
 
 def read_toml(path: str | PathLike[str]) -> dict[str, Any]:
     """Parse a TOML file, or raise a ConfigError; of a pyproject.toml take [tool.evenhand]."""
     file = Path(path)
-    text = _read(file)
+    return parsed_toml(_read(file), file)
+
+
+def parsed_toml(text: str, file: Path) -> dict[str, Any]:
+    """Parse the text of a TOML file, as `read_toml` does.
+
+    >>> parsed_toml("[tool.evenhand.space]", Path("pyproject.toml"))
+    {'space': {}}
+    """
     try:
         table = tomllib.loads(text)
     except ValueError as error:  # a number of too many digits is no TOMLDecodeError
         raise ConfigError(f"{file}: is not valid TOML: {clip(str(error))}") from None
     except RecursionError:
-        raise ConfigError(f"{file}: lists and tables are nested too deeply") from None
+        table = None
+    # A key of a thousand parts is parsed without recursion, and fails whoever shows its value.
+    if table is None or _is_nested_deeper(table, _MOST_NESTED):
+        raise ConfigError(f"{file}: lists and tables are nested too deeply")
     if file.name != "pyproject.toml":
         return table
     tools = table.get("tool", {})
@@ -137,6 +150,24 @@ def read_toml(path: str | PathLike[str]) -> dict[str, Any]:
             f"{file}: tool.evenhand = {clip(repr(ours))} must be a table, [tool.evenhand]"
         )
     return ours
+
+
+def _is_nested_deeper(table: dict[str, Any], most: int) -> bool:
+    """Return whether lists and tables are nested more than so many times.
+
+    >>> _is_nested_deeper({"a": [1]}, 2), _is_nested_deeper({"a": [[1]]}, 2)
+    (False, True)
+    """
+    level: list[Any] = [table]
+    for _ in range(most + 1):
+        below: list[Any] = []
+        for holder in level:
+            if isinstance(holder, dict):
+                below.extend(holder.values())
+            elif isinstance(holder, list):
+                below.extend(holder)
+        level = below
+    return bool(level)
 
 
 def _read(file: Path) -> str:

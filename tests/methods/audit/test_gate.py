@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import pytest
 
 import evenhand as eh
 from evenhand.cli.main import main
-from evenhand.methods.audit.gate import Gate
+from evenhand.methods.audit.gate import Gate, _rows_digest
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -180,3 +181,17 @@ def test_the_same_decisions_are_not_worse_and_others_are_held_by_their_intervals
 def test_without_a_baseline_a_gate_changes_nothing():
     found = audit(20_000)
     assert Gate().held(found) is found
+
+
+def test_rows_that_are_given_in_python_have_no_digest():
+    class Unread:
+        """A source of a configuration, whose rows are not those of the check."""
+
+        def real(self, path: Any) -> Any:
+            raise AssertionError(f"{path!r} is no file")
+
+    rows = pd.DataFrame({"sex": ["F", "M"], "income": [1, 2]})
+    check = audit(20_000).checks[0]
+    given = replace(check, settings={**check.settings, "data": rows})
+    assert _rows_digest(given, Unread()) == ""  # type: ignore[arg-type]
+    assert _rows_digest(given, None) == ""

@@ -8,9 +8,11 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from sklearn.linear_model import LinearRegression
 
 import evenhand as eh
 from evenhand.runtime.errors import DataError, UsageError
+from evenhand.subject.outcome_scale import spread_of
 from tests.support.helpers import refused
 
 RNG = np.random.default_rng(0)
@@ -255,3 +257,45 @@ def test_only_the_statistics_that_are_named_are_judged():
     limits = {finding.score: finding.limit for finding in found.findings}
     assert limits.pop("mean error difference") == 1000
     assert set(limits.values()) == {None}
+
+
+def test_the_spread_is_that_of_the_rows_where_the_user_says_when_outcomes_differ():
+    """The numbers of a regressor have a scale of their own unless `differs` is given."""
+    ages = STAFF[["age"]]
+    model = LinearRegression().fit(ages, STAFF["pay"])
+    sex = eh.Feature("sex", "category", ("F", "M"), passed=False)
+    space = eh.Space([sex, eh.integer("age", 18, 69)], protected=["sex"])
+    found = eh.measure(
+        eh.Subject(model, space, differs=500),
+        kind="group",
+        sampler=eh.rows(STAFF[["sex", "age"]]),
+        truth=STAFF["pay"].tolist(),
+        metric="mean_error",
+        limit=0.2,
+        units="spread",
+    )
+    score = of_score(found, "mean error difference")
+    assert score.limit == pytest.approx(0.2 * spread_of(model.predict(ages)))
+
+
+def test_the_error_is_shared_by_all_outputs():
+    space = eh.Space.from_frame(STAFF[["sex", "age"]], protected=["sex"])
+
+    def doubled(people: pd.DataFrame) -> Any:
+        pay = predicted_pay(people)
+        return pd.DataFrame({"first": pay, "second": pay})
+
+    two = eh.Subject(doubled, space, outputs=["first", "second"])
+    options: dict[str, Any] = {"kind": "group", "truth": STAFF["pay"].tolist()}
+    options |= {"metric": "mean_error", "sampler": eh.rows(STAFF, sample_of="staff")}
+    options |= {"limit": 1000, "units": "outcome"}
+    alone = of_score(eh.measure(predicted_pay, space, **options), "mean error difference")
+    both = [
+        finding
+        for finding in eh.measure(two, **options).findings
+        if finding.score == "mean error difference"
+    ]
+    assert len(both) == 2
+    for finding in both:
+        assert finding.estimate.low < alone.estimate.low
+        assert finding.estimate.high > alone.estimate.high

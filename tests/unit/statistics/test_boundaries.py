@@ -16,6 +16,7 @@ from evenhand.statistics.sequential import betting
 from evenhand.statistics.sequential.group_stopping import SpreadPlan
 from evenhand.statistics.sequential.paired_groups import PairedPlan
 from evenhand.statistics.sequential.stopping import Plan
+from evenhand.statistics.simultaneous import SimultaneousIntervals
 from evenhand.statistics.spending import Spending
 
 PASS, FAIL, UNDECIDED = Verdict.PASS, Verdict.FAIL, Verdict.UNDECIDED
@@ -381,3 +382,37 @@ def test_more_witnesses_than_a_limit_allows_fail():
     every = Witnesses.of(3, 400, "all", complete=True)
     assert every.verdict(2) is FAIL
     assert every.verdict(3) is PASS
+
+
+def test_a_rate_of_one_is_refuted_by_one_miss_and_by_nothing_else():
+    refuted = discoveries.rate_against(4, 5, 1.0)
+    open_still = discoveries.rate_against(5, 5, 1.0)
+    assert refuted == AgainstLimit(0.0)
+    assert open_still == AgainstLimit(1.0)
+
+
+def test_one_pair_speaks_for_or_against_a_limit_already():
+    plan = PairedPlan(limit=0.1, groups=2)
+    one_pair = plan.counted(np.array([[1.0, 0.0]]))
+    against = plan.against(one_pair)
+    assert against is not None
+    assert 0 < against.p_value <= 1
+
+
+def test_the_first_look_may_be_far_beyond_the_margin():
+    plan = Plan(0.95, 0.2, 0.4)
+    first = 128.0
+    nothing = np.array([0.0, 0.0])
+    sizes = np.array([first, first + 1])
+    # No hit among so many is within a fifth of the margin at both looks.
+    assert plan._just_reached(nothing, sizes).tolist() == [True, False]
+
+
+def test_a_group_without_people_moves_no_limit_beyond_what_is_possible():
+    limits = SimultaneousIntervals(0.95)
+    low, high = limits.difference(0, 0, 40, 40)
+    reverse_low, reverse_high = limits.difference(40, 40, 0, 0)
+    # Of the empty group nothing is known, and 40 of 40 have a rate of at least .9.
+    assert -1 <= low <= -0.5
+    assert -0.5 <= high < 0.15
+    assert (reverse_low, reverse_high) == (-high, -low)

@@ -108,3 +108,11 @@ def test_more_groups_make_the_lower_limit_lower_and_leave_the_upper_one():
     many = means.mean_spread(moments(*groups, *middle), 0.05)
     assert many[0] < two[0]
     assert many[1] == pytest.approx(two[1], rel=0.01)
+
+
+@pytest.mark.parametrize("tail", [0.4, 0.2, 0.1, 0.025, 1e-3, 1e-6])
+def test_as_many_numbers_are_passed_over_as_the_tail_allows(tail):
+    for n in range(1, 260):
+        # So many lie below the median with the probability of a fair coin.
+        below = stats.binom.cdf(np.arange(n // 2), n, 0.5)
+        assert means._passed_over(n, tail) == int((below <= tail).sum()), n
