@@ -56,13 +56,15 @@ class Module:
 
     path: Path
     tree: ast.Module
+    every_node: tuple[ast.AST, ...]
+    """The nodes of the tree, which is walked once for all measures."""
     code_lines: int
     comment_lines: int
 
     @property
     def nodes(self) -> int:
         """How many nodes the syntax tree has."""
-        return sum(1 for _ in ast.walk(self.tree))
+        return len(self.every_node)
 
     @property
     def density(self) -> float:
@@ -73,7 +75,7 @@ class Module:
     def nested_comprehensions(self) -> list[Place]:
         """Comprehensions with two loops, or with another comprehension inside."""
         places = []
-        for node in ast.walk(self.tree):
+        for node in self.every_node:
             if isinstance(node, COMPREHENSIONS) and _loops(node) > 1:
                 places.append(Place(self.path, node.lineno, "nested comprehension"))
         return places
@@ -82,7 +84,7 @@ class Module:
     def long_functions(self) -> list[Place]:
         """Functions with more lines than LONGEST_FUNCTION."""
         places = []
-        for node in ast.walk(self.tree):
+        for node in self.every_node:
             if isinstance(node, FUNCTIONS) and _length(node) > LONGEST_FUNCTION:
                 places.append(
                     Place(self.path, node.lineno, f"{node.name}: {_length(node)} lines")
@@ -93,7 +95,7 @@ class Module:
     def many_arguments(self) -> list[Place]:
         """Private functions with more arguments than MOST_ARGUMENTS."""
         places = []
-        for node in ast.walk(self.tree):
+        for node in self.every_node:
             if not isinstance(node, FUNCTIONS) or not _is_private(node.name):
                 continue
             count = _arguments(node)
@@ -116,7 +118,7 @@ class Module:
     def vague_names(self) -> list[Place]:
         """Names that VAGUE matches, where they are bound."""
         places = []
-        for name, line in _bound_names(self.tree):
+        for name, line in _bound_names(self.every_node):
             if VAGUE.search(name):
                 places.append(Place(self.path, line, name))
         return places
@@ -176,7 +178,8 @@ def measure(modules: list[Module]) -> Measures:
 def _module(path: Path) -> Module:
     source = path.read_text(encoding="utf-8")
     tree = ast.parse(source)
-    strings = _docstring_lines(tree)
+    nodes = tuple(ast.walk(tree))
+    strings = _docstring_lines(nodes)
     code = 0
     for number, line in enumerate(source.splitlines(), start=1):
         text = line.strip()
@@ -185,13 +188,13 @@ def _module(path: Path) -> Module:
             code += 1
     tokens = tokenize.generate_tokens(io.StringIO(source).readline)
     comments = sum(token.type == tokenize.COMMENT for token in tokens)
-    return Module(path, tree, code, comments)
+    return Module(path, tree, nodes, code, comments)
 
 
-def _docstring_lines(tree: ast.Module) -> set[int]:
+def _docstring_lines(nodes: Iterable[ast.AST]) -> set[int]:
     """Return the lines of docstrings, those below an attribute too."""
     lines: set[int] = set()
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, DOCUMENTED):
             for statement in node.body:
                 if _is_string(statement):
@@ -235,8 +238,8 @@ def _arguments(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
     return len(names) - (names[:1] in (["self"], ["cls"]))
 
 
-def _bound_names(tree: ast.Module) -> Iterator[tuple[str, int]]:
-    for node in ast.walk(tree):
+def _bound_names(nodes: Iterable[ast.AST]) -> Iterator[tuple[str, int]]:
+    for node in nodes:
         if isinstance(node, (ast.ClassDef, *FUNCTIONS)):
             yield node.name, node.lineno
         elif isinstance(node, ast.arg):

@@ -24,6 +24,9 @@ REASONS = ROOT / "tests" / "mutation" / "reasons.toml"
 
 EQUIVALENT = "equivalent"
 """A mutant with the same numbers, verdicts and errors: no test can tell it apart."""
+BESIDE = ("speed", "wording", "not applied")
+"""Classes of mutants that change no number, verdict or kind of error either: the same is found by
+more or less work, a sentence has other words, or the change had no effect where it was made."""
 
 
 @dataclass(frozen=True)
@@ -36,11 +39,12 @@ class PartTally:
     killed: int
     timeout: int
     equivalent: int
+    beside: int
     survived: int
 
     @property
     def judged(self) -> int:
-        """The mutants that a test could tell apart from the original."""
+        """The mutants that change a number, a verdict or an error."""
         return self.killed + self.timeout + self.survived
 
     @property
@@ -104,12 +108,13 @@ def _tally(
     for row in rows:
         outcome = row["outcome"]
         survives = outcome not in (KILLED, TIMEOUT, SKIPPED)
-        if survives and known.get(row["key"], ("", ""))[0] == EQUIVALENT:
-            outcome = EQUIVALENT
+        kind, _ = known.get(row["key"], ("", ""))
+        if survives and kind in (EQUIVALENT, *BESIDE):
+            outcome = kind
         outcomes[outcome] += 1
-    survived = sum(outcomes.values()) - sum(
-        outcomes[name] for name in (KILLED, TIMEOUT, SKIPPED, EQUIVALENT)
-    )
+    beside = sum(outcomes[name] for name in BESIDE)
+    settled = (KILLED, TIMEOUT, SKIPPED, EQUIVALENT)
+    survived = len(rows) - beside - sum(outcomes[name] for name in settled)
     return PartTally(
         part,
         possible,
@@ -117,6 +122,7 @@ def _tally(
         outcomes[KILLED],
         outcomes[TIMEOUT],
         outcomes[EQUIVALENT],
+        beside,
         survived,
     )
 
@@ -139,6 +145,7 @@ def summary(document: dict[str, Any]) -> str:
                 f"{tally.killed:,}",
                 f"{tally.timeout:,}",
                 f"{tally.equivalent:,}",
+                f"{tally.beside:,}",
                 f"{tally.survived:,}",
                 tally.rate,
             ]
@@ -150,8 +157,9 @@ def summary(document: dict[str, Any]) -> str:
         "killed",
         "ran too long",
         "equivalent",
+        "speed or words",
         "survived",
-        "killed of non-equivalent (95 % interval)",
+        "killed of the others (95 % interval)",
     ]
     return table(heads, rows)
 

@@ -191,7 +191,7 @@ def wrong_audits(what: str, level: float, runs: int, *, shared: bool = True) -> 
     return sum(misses(level, seed, shared=shared) > 0 for seed in range(runs))
 
 
-@pytest.mark.parametrize("runs", [40, slow(400)])
+@pytest.mark.parametrize("runs", [20, slow(400)])
 @pytest.mark.parametrize("what", list(MISSES))
 def test_all_that_an_audit_says_holds_together(what, runs):
     assert plausible(wrong_audits(what, 0.8, runs), runs, 0.8)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 simulated = benchmark("baseline")
 LEVEL = 0.8
 """A low level, so that a share that is too high shows in few runs."""
-LARGE = slow(25)
+LARGE = slow(60)
 SPACE = eh.Space(
     [
         eh.category("sex", ["F", "M"]),
@@ -146,12 +146,12 @@ def alarm(new: Result, old: Result) -> bool:
 @pytest.mark.parametrize(
     ("run", "runs"),
     [
-        (measured, 15),
-        (decided, 15),
-        (grouped, 8),
-        (of_sets, 6),
-        (of_rules, 6),
-        (of_rates, 8),
+        (measured, 6),
+        (decided, 5),
+        (grouped, 5),
+        (of_sets, 2),
+        (of_rules, 4),
+        (of_rates, 5),
     ],
 )
 @pytest.mark.parametrize("times", [1, LARGE])

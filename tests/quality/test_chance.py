@@ -52,7 +52,7 @@ def test_the_score_is_right_on_average(bench):
         assert cell["ok"], cell
 
 
-@pytest.mark.parametrize("runs", [15, slow(300)])
+@pytest.mark.parametrize("runs", [4, slow(300)])
 def test_measured_with_two_and_five_races(bench, runs):
     for races, noise, excess in product((2, 5), (0.01, 0.2), (0.0, 0.3)):
         truth = bench.Truth(noise, excess)
@@ -68,7 +68,7 @@ def test_measured_with_two_and_five_races(bench, runs):
         assert holds(kept, runs, 0.95), (races, noise, excess)
 
 
-@pytest.mark.parametrize("runs", [20, slow(300)])
+@pytest.mark.parametrize("runs", [6, slow(300)])
 def test_one_wrong_answer_in_a_thousand_is_noticed(bench, runs):
     for cell in bench.noticed_cells(runs):
         assert cell["inputs"] >= 5000

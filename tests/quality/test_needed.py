@@ -9,6 +9,7 @@ import pytest
 
 import evenhand as eh
 from evenhand.subject.adapters.base import Adapter
+from tests.support.simulation import slow
 
 SEEDS = 50
 TOLERANCE = 0.15
@@ -61,14 +62,14 @@ def mean_taken(
     return float(np.mean(taken))
 
 
-CHEAP: list[tuple[float, int, dict[str, Any]]] = [
+CHEAP: list[Any] = [
     (0.0, 2, {"limit": 0.05}),
-    (0.03, 2, {"limit": 0.05}),
+    slow(0.03, 2, {"limit": 0.05}),
     (0.1, 3, {"limit": 0.05}),
-    (0.3, 2, {}),
+    slow(0.3, 2, {}),
     (0.01, 2, {"limit": 0.05, "kind": "group"}),
-    (0.1, 2, {"limit": 0.05, "kind": "group"}),
-    (0.01, 4, {"limit": 0.05, "kind": "group"}),
+    slow(0.1, 2, {"limit": 0.05, "kind": "group"}),
+    slow(0.01, 4, {"limit": 0.05, "kind": "group"}),
 ]
 EXPENSIVE: list[tuple[float, int, dict[str, Any]]] = [
     (0.01, 2, {"limit": 0.05}),
