@@ -127,6 +127,8 @@ coverage: $(VENV)/.tested  ## lines and branches that the tests run; fails where
 	  --junitxml=$(REACHED)/tests.xml
 	$(RUN) coverage run --data-file=$(REACHED)/imports.db -m pytest -q tests/unit/runtime/test_random_streams.py
 	$(RUN) coverage combine --keep --data-file=$(REACHED)/all $(REACHED)/tests.db $(REACHED)/imports.db
+	$(RUN) coverage json --data-file=$(REACHED)/all -q -o $(REACHED)/kernel.json --include='$(KERNEL)' --omit='$(HEAVY)'
+	$(RUN) tests.mutation.line_coverage $(REACHED)/kernel.json
 	$(RUN) coverage report --data-file=$(REACHED)/all --skip-covered --fail-under=95 --include='$(KERNEL)' --omit='$(HEAVY)'
 
 $(REACHED)/tests.db:
