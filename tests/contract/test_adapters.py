@@ -348,7 +348,7 @@ def test_what_is_wrong_in_a_file_is_reported_in_one_sentence(tmp_path, kind):
     refused(
         ConfigError,
         lambda: declared(tmp_path, f"{kind} = 3").subject(),
-        f"{where} {kind} = 3 must be a",
+        f"{where} has {kind} = 3; it must be a",
     )
     name = next(iter(adapter.options)).name
     lines = (f'{kind} = "x"', f"{name}x = 1")
