@@ -503,7 +503,7 @@ def test_a_file_names_a_registered_adapter(scorecard, tmp_path):
     refused(
         ConfigError,
         lambda: declared(tmp_path, "scorecard = 3").subject(),
-        "scorecard = 3 must be a table",
+        "has scorecard = 3; it must be a table",
     )
     flag = ("scorecard = { age = 1 }", "strict = 1")
     refused(
