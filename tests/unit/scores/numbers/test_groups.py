@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from evenhand.runtime.errors import UsageError
+from evenhand.scores.numbers import groups as module
 from evenhand.scores.numbers.groups import (
     ABSOLUTE,
     BIAS,
@@ -292,3 +293,12 @@ def test_units_are_two():
         limit_in_units(2.0, "spread", 10.0)
     with pytest.raises(UsageError, match="units"):
         limit_in_units(None, "spred", 10.0)
+
+
+def test_a_thousand_groups_are_compared():
+    most = module.MOST_GROUPS
+    about = [{"zip": number} for number in range(most)]
+    groups = NumberGroups(("zip",), about, np.arange(float(most)), np.arange(most))
+    found = groups.finding(MEAN, EXACT, None)
+    assert found.claim == "the mean outcome is 999 for zip 999, 0 for zip 0"
+    assert found.estimate.value == 999

@@ -122,6 +122,10 @@ def test_labels_that_stand_for_no_group_are_unknown():
     found = columns_of("sex", is_unknown=lambda label: label == "?")
     assert found.levels["sex"] == ("F", "M")
     assert found.codes["sex"].tolist() == [1, 0, -1, 0, -1]
+    kinds = PAY.assign(sex=pd.Categorical(PAY["sex"], ["?", "Z", "F", "M"]))
+    listed = columns_of("sex", frame=kinds, is_unknown=lambda label: label == "?")
+    assert listed.levels["sex"] == ("Z", "F", "M")
+    assert listed.codes["sex"].tolist() == [2, 1, -1, 1, -1]
 
 
 def test_rows_without_a_truth_are_left_out():
