@@ -296,3 +296,13 @@ def test_a_cut_sample_is_from_all_over_the_rows():
     assert min(numbers) < 30 < 70 < max(numbers)
     assert cut.stop is StopReason.QUERIES
     assert other.tests[0].points[:, 1].tolist() != tests.points[:, 1].tolist()
+
+
+@pytest.mark.usefixtures("little")
+def test_whoever_wants_draws_gets_draws():
+    """There are 100 inputs, fewer than are drawn."""
+    found, meter = asked_of(half(100), Terms(Uniform(), limit=0.5, exact=False))
+    (finding,) = found.findings
+    assert (finding.estimate.n, finding.estimate.level) == (150, 0.95)
+    assert found.stop is StopReason.TOO_CLOSE
+    assert meter.queries == 300

@@ -83,6 +83,10 @@ def test_nobody_is_compared_where_nobody_may_be_a_twin():
     assert calls == []
     of_none = farthest(view_of(), np.zeros(0), np.zeros(0, dtype=int), nobody[:0])
     assert of_none.tolist() == []
+    no_ids = np.zeros(0, dtype=int)
+    assert farthest(view_of(apart), np.zeros(0), no_ids).tolist() == []
+    assert farthest(view_of(1.0), np.zeros(0), no_ids).tolist() == []
+    assert calls == []
 
 
 def test_a_class_is_mixed_where_two_of_its_codes_differ():

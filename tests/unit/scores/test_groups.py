@@ -280,6 +280,15 @@ def test_a_step_that_no_decimal_holds_stays_on_its_grid():
             ["0 to under 33.3333", "33.3333 to under 66.6667", "66.6667 to 100"],
         ),
         (real("x", 0, 1e-8, bins=2), ["0 to under 5e-09", "5e-09 to 1e-08"]),
+        (
+            real("x", 0, 1e6, bins=(0, 123_456.78, 1e6)),
+            ["0 to under 123457", "123457 to 1000000"],
+        ),
+        (
+            real("x", 0, 3e-11, bins=(0, 1.23456789e-11, 3e-11)),
+            ["0 to under 1.2346e-11", "1.2346e-11 to 3e-11"],
+        ),
+        (real("x", 0, 1, bins=(0, 0.123456789, 1)), ["0 to under 0.123457", "0.123457 to 1"]),
     ],
 )
 def test_bins_are_named_by_edges_that_people_can_read(feature, labels):

@@ -357,3 +357,28 @@ def test_the_population_is_the_one_that_a_finding_names():
     of_profile = replace(finding, estimate=replace(finding.estimate, population=words))
     assert Keeping(subject, profile, 0)._population(of_profile) is profile
     assert Keeping(subject, None, 0)._population(of_profile) is None
+
+
+class Scorer:
+    """A classifier that answers with scores."""
+
+    classes_ = np.array([0, 1])
+    feature_names_in_ = np.array(["sex", "id"])
+
+    def predict_proba(self, frame: Any) -> Any:
+        shares = frame["id"].to_numpy() / 100
+        return np.column_stack([1 - shares, shares])
+
+    def predict(self, frame: Any) -> Any:
+        return frame["id"].to_numpy() > 50
+
+
+def test_scores_of_groups_are_kept_as_small_numbers():
+    space = eh.Space([eh.category("sex", ["F", "M"]), eh.integer("id", 0, 99)])
+    subject = eh.Subject(Scorer(), space, output="score")
+    question = _NumberedDraws(View(subject), Uniform(), "group", ("sex",))
+    points = question.points(0, 6)
+    answers = question.answers(points)
+    assert answers.dtype == np.float32
+    assert answers[:, 0].tolist() == pytest.approx(points[:6, 1] / 100)
+    assert answers[:, 1].tolist() == pytest.approx(points[6:, 1] / 100)

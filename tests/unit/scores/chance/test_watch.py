@@ -316,3 +316,11 @@ def test_what_is_said_is_of_the_first_change():
     twice.compare(points[::-1], answers, ~answers, "")
     assert twice.changed is first
     assert twice.pairs == {}
+
+
+@pytest.mark.parametrize("queries", [19, None])
+def test_a_first_look_takes_fractions_with_a_threshold_for_numbers(queries):
+    subject = subject_of(lambda people: people["id"] + 0.5, differs=10.0)
+    subject.decide(draws().take(0, 1))
+    first_look(draws(), subject, Meter(Budget(queries=queries)))
+    assert subject.meanings[""].numbers
