@@ -177,7 +177,10 @@ def test_software_that_does_not_see_a_feature_cannot_depend_on_it(kind):
     """The groups may still differ, where something else goes with them."""
     sex = eh.category("sex", ["F", "M"], passed=False)
     features = [sex, eh.integer("id", 0, 9)]
-    for constraints, expected in [((), True), (("sex == 'F' or id > 4",), kind == "causal")]:
+    for constraints, expected in [
+        ((), True),
+        (("sex == 'F' or id > 4",), kind == "causal"),
+    ]:
         space = eh.Space(features, ["sex"], constraints)
         subject = eh.Subject(lambda people: people["id"] > 4, space, positive=True)
         asked = question_of(View(subject), kind, ("sex",))
@@ -242,7 +245,8 @@ def test_every_input_is_asked_where_the_budget_allows_it(little, queries, is_exa
 
 
 @pytest.mark.parametrize(
-    ("in_memory", "exhaustible", "is_exact"), [(800, 0, True), (799, 800, True), (799, 799, False)]
+    ("in_memory", "exhaustible", "is_exact"),
+    [(800, 0, True), (799, 800, True), (799, 799, False)],
 )
 def test_inputs_that_do_not_fit_are_asked_some_at_a_time(
     little, in_memory, exhaustible, is_exact
@@ -288,7 +292,13 @@ def test_a_cut_sample_is_from_all_over_the_rows():
     with Workers(1) as workers:
         meter = Meter(Budget(queries=40))
         cut = ask(question(1000), Terms(sample), meter, workers, keep=True)
-        other = ask(question(1000), Terms(sample, seed=1), Meter(Budget(queries=40)), workers, keep=True)
+        other = ask(
+            question(1000),
+            Terms(sample, seed=1),
+            Meter(Budget(queries=40)),
+            workers,
+            keep=True,
+        )
     (tests,) = cut.tests
     numbers = tests.points[tests.own][:, 1].tolist()
     assert len(set(numbers)) == 20

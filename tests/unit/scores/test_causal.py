@@ -78,10 +78,10 @@ def test_every_input_is_kept_with_the_number_of_those_who_are_alike():
 
 
 def test_inputs_that_are_missing_seldom_count_as_they_are_drawn():
-    space = eh.Space(
-        [eh.category("sex", ["F", "M"]), eh.integer("id", 0, 1, missing=0.2)]
+    space = eh.Space([eh.category("sex", ["F", "M"]), eh.integer("id", 0, 1, missing=0.2)])
+    question = question_of(
+        lambda people: (people["sex"] == "F") & people["id"].isna(), space
     )
-    question = question_of(lambda people: (people["sex"] == "F") & people["id"].isna(), space)
     found = enumerated(question, Meter())
     assert found.estimate.value == pytest.approx(0.2)
     assert found.estimate.n == 6
@@ -133,7 +133,9 @@ def test_rows_have_every_twin_that_could_be():
     assert question.per_row(rows) == question.cost == 2
     meter = Meter()
     found = tallied(question, rows, meter)
-    assert found.estimate == Estimate(0.6, 0.6, 0.6, 5, 1.0, "enumerated", "the 5 given rows")
+    assert found.estimate == Estimate(
+        0.6, 0.6, 0.6, 5, 1.0, "enumerated", "the 5 given rows"
+    )
     assert found.stop is StopReason.ENUMERATED
     assert found.answers == (True, False)
     assert found.against is None
@@ -190,7 +192,11 @@ def test_a_sample_of_rows_has_an_interval(graded):
 
 
 def sampled(
-    question: CausalQuestion, terms: Terms, meter: Meter | None = None, *, keep: bool = False
+    question: CausalQuestion,
+    terms: Terms,
+    meter: Meter | None = None,
+    *,
+    keep: bool = False,
 ) -> tuple[Score, Meter]:
     counted = Meter() if meter is None else meter
     with Workers(1) as workers:
@@ -329,9 +335,7 @@ def test_a_distance_has_one_interval_only():
 
 def test_every_variant_that_can_be_is_kept_once():
     race = eh.category("race", ["a", "b", "c"])
-    space = eh.Space(
-        [race, eh.integer("id", 0, 9)], constraints=["race != 'c' or id > 6"]
-    )
+    space = eh.Space([race, eh.integer("id", 0, 9)], constraints=["race != 'c' or id > 6"])
     subject = eh.Subject(lambda people: people["race"] == "b", space)
     question = CausalQuestion(View(subject), ("race",))
     tests = question._kept(np.asfortranarray([[0.0, 5.0], [1.0, 7.0]]))
@@ -346,8 +350,14 @@ def test_every_variant_that_can_be_is_kept_once():
     ("options", "claim"),
     [
         ({}, "changing only sex changes the outcome of 25.0 % of inputs"),
-        ({"differs": 0.5}, "changing only sex changes the outcome of 25.0 % of inputs by more than 0.5"),
-        ({"differs": apart}, "changing only sex moves the outcome by up to 25.0 % on average"),
+        (
+            {"differs": 0.5},
+            "changing only sex changes the outcome of 25.0 % of inputs by more than 0.5",
+        ),
+        (
+            {"differs": apart},
+            "changing only sex moves the outcome by up to 25.0 % on average",
+        ),
     ],
 )
 def test_what_was_found_is_a_sentence(options, claim):

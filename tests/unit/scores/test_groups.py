@@ -288,7 +288,10 @@ def test_a_step_that_no_decimal_holds_stays_on_its_grid():
             real("x", 0, 3e-11, bins=(0, 1.23456789e-11, 3e-11)),
             ["0 to under 1.2346e-11", "1.2346e-11 to 3e-11"],
         ),
-        (real("x", 0, 1, bins=(0, 0.123456789, 1)), ["0 to under 0.123457", "0.123457 to 1"]),
+        (
+            real("x", 0, 1, bins=(0, 0.123456789, 1)),
+            ["0 to under 0.123457", "0.123457 to 1"],
+        ),
     ],
 )
 def test_bins_are_named_by_edges_that_people_can_read(feature, labels):
@@ -386,7 +389,11 @@ def test_values_that_a_feature_does_not_have_are_in_no_group():
     assert Groups(space, ("pay",)).of(pays).tolist() == [-1, 0, 0, 1, 1, -1]
     both = Groups(space, ("age", "pay"))
     assert both.of(points).tolist() == [0, -1, -1, -1, 5]
-    assert both.of(np.array([[20.0, 9.0], [20.0, 5.0], [30.0, 1.0]])).tolist() == [-1, 3, -1]
+    assert both.of(np.array([[20.0, 9.0], [20.0, 5.0], [30.0, 1.0]])).tolist() == [
+        -1,
+        3,
+        -1,
+    ]
 
 
 def test_the_middle_of_a_bin_stands_for_it():

@@ -303,7 +303,9 @@ def apart_by(a: Any, b: Any) -> Any:
 
 def test_distances_are_kept_as_small_numbers():
     space = eh.Space([eh.category("sex", ["F", "M"]), eh.integer("id", 0, 99)])
-    subject = eh.Subject(lambda people: 1.0 * (people["sex"] == "F"), space, differs=apart_by)
+    subject = eh.Subject(
+        lambda people: 1.0 * (people["sex"] == "F"), space, differs=apart_by
+    )
     question = _NumberedDraws(View(subject), Uniform(), "causal", ("sex",))
     answers = question.answers(question.points(0, 3))
     assert answers.dtype == np.float32

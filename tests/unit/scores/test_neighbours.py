@@ -572,7 +572,12 @@ def test_rows_are_no_more_than_the_time_that_is_left_allows():
 
 @pytest.mark.parametrize(
     ("width", "expensive", "left", "is_shared"),
-    [(3, False, 20, True), (3, False, 19, False), (1, False, 20, False), (3, True, 20, False)],
+    [
+        (3, False, 20, True),
+        (3, False, 19, False),
+        (1, False, 20, False),
+        (3, True, 20, False),
+    ],
 )
 def test_two_seconds_of_work_are_worth_sharing(width, expensive, left, is_shared):
     crew, workers = crew_of(width, expensive=expensive)

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 import evenhand as eh
-
 from evenhand.population.samplers import Uniform
 from evenhand.results.evidence import Group
 from evenhand.scores.kinds import question_of, questions_of
@@ -79,7 +78,12 @@ def test_a_rate_speaks_against_its_limit():
 
 @pytest.mark.parametrize(
     ("limit", "changes"),
-    [(None, {}), (0.1, {"method": "wald"}), (0.1, {"method": "wilson"}), (0.1, {"level": 1.0})],
+    [
+        (None, {}),
+        (0.1, {"method": "wald"}),
+        (0.1, {"method": "wilson"}),
+        (0.1, {"level": 1.0}),
+    ],
 )
 def test_a_rate_without_a_limit_or_an_error_speaks_against_nothing(limit, changes):
     assert rate_evidence(Terms(Uniform(), limit=limit), estimate(0.3, **changes)) is None
@@ -96,7 +100,9 @@ def test_a_spread_speaks_against_its_limit():
     assert spread_evidence(Terms(Uniform()), hits, sizes) is None
 
 
-@pytest.mark.parametrize(("hits", "says_nothing"), [(20.0, False), (21.0, True), (5.0, False)])
+@pytest.mark.parametrize(
+    ("hits", "says_nothing"), [(20.0, False), (21.0, True), (5.0, False)]
+)
 def test_a_group_that_nobody_was_seen_of_may_be_over_the_limit(hits, says_nothing):
     """Ten of forty more is the limit itself: it can only be over it."""
     terms = Terms(Uniform(), limit=0.25)

@@ -203,7 +203,9 @@ class Coins:
         self.calls.append(bounds)
         first, last = bounds
         part = self.hits[first:last]
-        cases: list[Any] = [(first + int(at), f"case {first + at}") for at in np.flatnonzero(part)]
+        cases: list[Any] = [
+            (first + int(at), f"case {first + at}") for at in np.flatnonzero(part)
+        ]
         costs = None if self.costs is None else np.full(len(part), self.costs)
         answers = [(first, "no"), (last - 1, "yes")]
         return Counted(part, cases[:3], 5, 4, costs=costs, answers=answers)
@@ -225,7 +227,9 @@ def coins(every: int, *, expensive: bool = True, **options: Any) -> Coins:
     return Coins(hits, subject, **options)
 
 
-def sampled(plan: Plan, count: Coins, meter: Meter | None = None, **options: Any) -> Outcome:
+def sampled(
+    plan: Plan, count: Coins, meter: Meter | None = None, **options: Any
+) -> Outcome:
     settings = {"cost": 2, "task": "coins", **options}
     with Workers(1) as workers:
         return sample(plan, count, meter=meter or Meter(), workers=workers, **settings)
@@ -246,7 +250,10 @@ def test_a_run_ends_where_its_limit_is_decided():
     assert [str(case) for case in found.cases] == ["case 1", "case 3", "case 5"][: n // 2]
     assert found.answers == ("no", "yes")
     # One call for each look, from where the last one ended.
-    assert [first for first, _ in count.calls] == [0, *(last for _, last in count.calls[:-1])]
+    assert [first for first, _ in count.calls] == [
+        0,
+        *(last for _, last in count.calls[:-1]),
+    ]
     assert count.calls[-1][1] == n
     # What was seen before the last look.
     assert count.seen == [last // 2 for _, last in count.calls[:-1]]
@@ -387,7 +394,5 @@ def test_software_is_prepared_with_notes():
     assert subject.settled
     assert meter.queries == subject.asked == 64 + 1024
     small = eh.Subject(lambda people: people["id"] > 5, space)
-    (note,) = prepared(
-        Draws(Uniform(), space, 0, "test"), small, Meter(Budget(queries=19))
-    )
+    (note,) = prepared(Draws(Uniform(), space, 0, "test"), small, Meter(Budget(queries=19)))
     assert note.startswith("the budget was too small to check")

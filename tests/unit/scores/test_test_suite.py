@@ -569,7 +569,12 @@ def test_numbers_are_kept_in_full(tmp_path, dtype, kept):
 
 @pytest.mark.parametrize(
     ("draws", "is_whole"),
-    [([0.0, 2.0**53], True), ([-1.0, 5.0], True), ([0.0, 2.0**54], False), ([0.5, 1.0], False)],
+    [
+        ([0.0, 2.0**53], True),
+        ([-1.0, 5.0], True),
+        ([0.0, 2.0**54], False),
+        ([0.5, 1.0], False),
+    ],
 )
 def test_draws_are_whole_numbers(draws, is_whole):
     column = np.array(draws)
@@ -613,7 +618,9 @@ def test_the_first_draw_that_varies_something_else_is_named():
     with pytest.raises(DataError, match="draw 7 varies 'age'"):
         test_suite._check_draws(Path("x.csv"), SPACE, part)
     unmarked = np.array([True, False, False, False])
-    lacking = test_suite.Tests("causal", ("sex",), points[:, :], np.arange(4), draw, unmarked)
+    lacking = test_suite.Tests(
+        "causal", ("sex",), points[:, :], np.arange(4), draw, unmarked
+    )
     with pytest.raises(DataError, match="no row of draw 7"):
         test_suite._check_draws(Path("x.csv"), SPACE, lacking)
     over_both = test_suite.Tests("causal", ("sex", "age"), points, np.arange(4), draw, own)

@@ -238,7 +238,7 @@ def test_cases_and_answers_are_numbered_as_draws():
         assert case.individual["id"] == points[number - 10, 1]
         is_a = case.individual["race"] == "a"
         assert case.outcomes == (is_a, not is_a)
-    numbers = dict((answer, number) for number, answer in found.answers)
+    numbers = {answer: number for number, answer in found.answers}
     assert numbers[True] == clear[0]
     assert numbers[False] in (10, clear[0])
 

@@ -11,9 +11,9 @@ import evenhand as eh
 from evenhand.population.samplers import Uniform
 from evenhand.runtime.budget import Meter
 from evenhand.runtime.errors import UsageError
+from evenhand.runtime.workers import Workers
 from evenhand.scores.chance.question import ExcessQuestion, _shown
 from evenhand.scores.question import Terms
-from evenhand.runtime.workers import Workers
 from evenhand.statistics.estimate import Estimate, StopReason
 from evenhand.subject.view import View
 

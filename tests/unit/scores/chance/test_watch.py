@@ -192,7 +192,8 @@ def test_a_watch_keeps_to_one_part_in_64_of_a_budget():
 
 
 @pytest.mark.parametrize(
-    ("queries", "checked"), [(None, 32), (640, 32), (639, 31), (40, 2), (39, 1), (20, 1), (19, 0)]
+    ("queries", "checked"),
+    [(None, 32), (640, 32), (639, 31), (40, 2), (39, 1), (20, 1), (19, 0)],
 )
 def test_a_tenth_of_the_budget_is_looked_at_first(queries, checked):
     subject = subject_of()

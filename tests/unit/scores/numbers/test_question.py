@@ -313,7 +313,9 @@ def test_everybody_is_asked_where_drawing_does_not_decide():
     assert (mean.estimate.n, mean.estimate.level) == (15, 1.0)
     assert meter.queries == 15 + 10
     assert list(found.tests) == []
-    spread = np.subtract(*np.quantile(salary(SPACE.decode(SPACE.enumerate())), [0.75, 0.25]))
+    spread = np.subtract(
+        *np.quantile(salary(SPACE.decode(SPACE.enumerate())), [0.75, 0.25])
+    )
     assert mean.limit == pytest.approx(0.5 * spread)
     assert found.notes[0].startswith("the limit of 50 % is of the spread of outcomes")
 

@@ -27,7 +27,12 @@ def test_shares_are_numbers_and_differences():
     estimate = Estimate(0.5, 0.25, 1.0, 9, 0.9, "exact", "all")
     value = SCALE.amount(estimate)
     assert (value.value, value.low, value.high) == (40.0, 30.0, 60.0)
-    assert (value.n, value.level, value.method, value.population) == (9, 0.9, "exact", "all")
+    assert (value.n, value.level, value.method, value.population) == (
+        9,
+        0.9,
+        "exact",
+        "all",
+    )
     apart = SCALE.amount(estimate, difference=True)
     assert (apart.value, apart.low, apart.high) == (20.0, 10.0, 40.0)
 

@@ -60,7 +60,9 @@ class Verb:
             self.hits.append(by.sum().tolist())
             apart = float(by.mean().max() - by.mean().min())
             spread = Estimate(apart, apart, apart, len(frame), 1.0, "enumerated", "all")
-            found = Finding("claim", (name,), spread, 0.25, groups=tuple(groups), score="rate")
+            found = Finding(
+                "claim", (name,), spread, 0.25, groups=tuple(groups), score="rate"
+            )
             findings.append(found)
         return SimpleNamespace(findings=findings)
 
@@ -80,7 +82,8 @@ def planted(
 
 
 @pytest.mark.parametrize(
-    ("support", "group", "n"), [(None, "X", 40), (0.2, "X", 40), (0.21, "M", 60), (0.9, "X", 40)]
+    ("support", "group", "n"),
+    [(None, "X", 40), (0.2, "X", 40), (0.21, "M", 60), (0.9, "X", 40)],
 )
 def test_the_smallest_group_that_is_compared_is_the_hardest_to_see(support, group, n):
     settings = {} if support is None else {"support": support}
@@ -122,7 +125,12 @@ def test_the_verb_is_told_of_planted_outcomes():
     planted(verb, truth="due", truth_positive="ja").detectable()
     assert verb.settings[-1]["truth_positive"] == "ja"
     alone = PlantedDecisions(
-        verb, {"over": ("sex",), "truth": "due"}, PEOPLE, 0.5, lambda _: True, lambda _: True
+        verb,
+        {"over": ("sex",), "truth": "due"},
+        PEOPLE,
+        0.5,
+        lambda _: True,
+        lambda _: True,
     )
     alone.detectable()
     assert verb.settings[-1]["truth_positive"] == 1

@@ -93,7 +93,14 @@ def test_how_many_runs_there_are():
 
 @pytest.mark.parametrize(
     ("groups", "wanted", "runs"),
-    [(2, 300, 300), (5, 300, 240), (12, 300, 100), (13, 300, 100), (20, 300, 100), (2, 7, 7)],
+    [
+        (2, 300, 300),
+        (5, 300, 240),
+        (12, 300, 100),
+        (13, 300, 100),
+        (20, 300, 100),
+        (2, 7, 7),
+    ],
 )
 def test_more_groups_have_fewer_runs(groups, wanted, runs):
     plan = PairedPlan(limit=0.1, groups=groups)

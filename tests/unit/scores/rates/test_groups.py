@@ -196,7 +196,8 @@ def batches_of(count_of: Any) -> list[int]:
 def test_no_more_is_asked_at_once_than_fits(monkeypatch, rows, batches):
     monkeypatch.setattr("evenhand.scores.rates.groups.ROWS", rows)
     assert (
-        batches_of(lambda view: GroupCount.of(view, GROUPS, (0, 2), Uniform(), 0)) == batches
+        batches_of(lambda view: GroupCount.of(view, GROUPS, (0, 2), Uniform(), 0))
+        == batches
     )
 
 
@@ -247,7 +248,9 @@ def test_twins_may_be_known_beforehand():
     assert [case.outcomes for case in cases] == [(True, False)] * 3
     nobody = np.zeros(0, dtype=int)
     none = np.zeros(0, dtype=bool)
-    assert paired(view, ("race",), points[:0], outcomes[:0], (none, none), alike=nobody) == []
+    assert (
+        paired(view, ("race",), points[:0], outcomes[:0], (none, none), alike=nobody) == []
+    )
 
 
 def test_points_outside_of_all_groups_are_left_out():
@@ -291,4 +294,9 @@ def test_a_spread_of_nothing_is_not_below_it():
     with pytest.raises(UsageError, match="has 1 group"):
         tally_of([1], [3]).exact("all", 3)
     exact = tally_of([1, 3], [4, 4]).exact("all", 8)
-    assert (exact.value, exact.low, exact.high, exact.method) == (0.5, 0.5, 0.5, "enumerated")
+    assert (exact.value, exact.low, exact.high, exact.method) == (
+        0.5,
+        0.5,
+        0.5,
+        "enumerated",
+    )

@@ -314,7 +314,8 @@ def test_people_of_no_group_are_not_counted():
 
 
 @pytest.mark.parametrize(
-    ("favourable", "found"), [("yes", [1, 0, 2, 1]), (None, [1, 0, 2, 1]), ("no", [0, 1, 2, 0])]
+    ("favourable", "found"),
+    [("yes", [1, 0, 2, 1]), (None, [1, 0, 2, 1]), ("no", [0, 1, 2, 0])],
 )
 def test_what_people_should_get_may_be_unknown(favourable, found):
     space = eh.Space([eh.integer("id", 0, 9)])

@@ -164,7 +164,9 @@ def test_the_inputs_of_a_group_are_the_same_people(number):
     assert points[:, 1].tolist() == count.people.take(0, 7)[:, 1].tolist()
 
 
-@pytest.mark.parametrize(("rows", "batches"), [(1, [3] * 10), (12, [12, 12, 6]), (99, [30])])
+@pytest.mark.parametrize(
+    ("rows", "batches"), [(1, [3] * 10), (12, [12, 12, 6]), (99, [30])]
+)
 def test_no_more_is_asked_at_once_than_fits(monkeypatch, rows, batches):
     monkeypatch.setattr("evenhand.scores.rates.paired.ROWS", rows)
     sizes = []

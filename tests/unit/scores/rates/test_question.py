@@ -159,7 +159,8 @@ def test_cases_are_favoured_people_of_the_best_group_who_would_lose_in_the_worst
 
 
 @pytest.mark.parametrize(
-    ("left", "cases", "spent"), [(1, 0, 0), (11, 0, 10), (12, 1, 12), (15, 2, 14), (99, 3, 64)]
+    ("left", "cases", "spent"),
+    [(1, 0, 0), (11, 0, 10), (12, 1, 12), (15, 2, 14), (99, 3, 64)],
 )
 def test_cases_keep_to_the_budget(left, cases, spent):
     meter = Meter(Budget(queries=left))
@@ -290,7 +291,9 @@ def test_groups_with_people_of_their_own_are_drawn_apart():
     assert [case.individual["race"] for case in score.cases] == ["a"] * 3
     assert score.against == spread_evidence(terms, hits.astype(float), np.full(3, float(n)))
     assert score.answers == (True, False)
-    older = (GroupCount.of(question.view, question.groups, (0, 1, 2), Uniform(), 0)).draws[0]
+    older = (GroupCount.of(question.view, question.groups, (0, 1, 2), Uniform(), 0)).draws[
+        0
+    ]
     able_to_move = int((older.take(0, 32)[:, 1] > 19).sum())
     assert meter.queries == 3 * n + 2 * able_to_move
 
@@ -339,6 +342,15 @@ def test_drawn_scores_have_no_cases():
     assert meter.queries == score.estimate.n
 
 
+@pytest.mark.parametrize("space", [SMALL_SPACE, ONE_RACE_OLDER])
+def test_nobody_is_moved_where_all_are_treated_alike(space):
+    question = small(lambda people: people["id"] >= 0, space)
+    score, meter = drawn_score(question, Terms(Uniform(), limit=0.5))
+    assert score.estimate.value == 0
+    assert score.cases == []
+    assert meter.queries == score.estimate.n
+
+
 def test_groups_without_anybody_are_not_drawn():
     space = eh.Space(SMALL_SPACE.features, constraints=["race != 'b'"])
     score, _ = drawn_score(small(space=space), Terms(Uniform(), limit=0.3))
@@ -350,7 +362,9 @@ def test_groups_without_anybody_are_not_drawn():
 def test_drawing_ends_where_no_more_is_worth_it():
     """Half of b and of c is favoured: the spread is the limit itself."""
     for space in (SMALL_SPACE, ONE_RACE_OLDER):
-        question = small(lambda people: (people["race"] == "a") | (people["id"] > 29), space)
+        question = small(
+            lambda people: (people["race"] == "a") | (people["id"] > 29), space
+        )
         terms = Terms(Uniform(), limit=0.75, enough=900)
         score, _ = drawn_score(question, terms)
         assert score.estimate.n <= 900
