@@ -17,7 +17,7 @@ SPACE = eh.Space([eh.category("sex", ["F", "M"]), eh.integer("age", 0, 200)])
 HALF = Estimate(0.5, 0.4, 0.6, 100, 0.95, "exact", "all")
 
 
-def person(age: int) -> dict[str, object]:
+def person(age: int) -> dict[str, str | int]:
     return {"sex": "F", "age": age}
 
 

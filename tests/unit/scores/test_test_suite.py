@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from evenhand.runtime.column_file import Coded
 from evenhand.runtime.errors import DataError, MissingExtra, UsageError
 from evenhand.scores import test_suite
 from evenhand.space.feature import category, date, integer, real
@@ -597,13 +598,13 @@ def test_draws_are_whole_numbers(draws, is_whole):
     ],
 )
 def test_truth_values_are_other_choices_than_numbers(values, choices, found):
-    column = test_suite.Coded(np.arange(len(values)), values)
+    column = Coded(np.arange(len(values)), values)
     matched = test_suite._matched(Path("x.csv"), "a", column, choices)
     assert matched.tolist() == found
 
 
 def test_the_first_value_that_is_unknown_is_named():
-    column = test_suite.Coded(np.array([0, 0, 1, 2]), ["a", "x", "y"])
+    column = Coded(np.array([0, 0, 1, 2]), ["a", "x", "y"])
     with pytest.raises(DataError, match="'a' = 'x' in row 2 is unknown"):
         test_suite._matched(Path("x.csv"), "a", column, ["a"])
     plain = np.array([1, 0, 2])

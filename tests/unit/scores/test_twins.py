@@ -591,7 +591,8 @@ def test_staged_cases_are_as_many_as_wanted():
     for row, case in found.cases:
         own = bool(points[row, 0] > 50)
         assert case.outcomes == (own, not own)
-        assert (case.twin["age"] > 50) != own
+        age: Any = case.twin["age"]
+        assert (age > 50) != own
 
 
 def test_cases_show_the_simplest_twin_of_a_point():

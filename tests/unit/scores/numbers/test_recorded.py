@@ -274,7 +274,7 @@ def test_errors_go_with_their_people():
     assert groups.group.tolist() == [0, 1, 1]
     both = numbers.grouped(("sex", "race"))
     assert both.group.tolist() == [0, 2, 3]
-    assert [label["sex"] + label["race"] for label in both.about] == [
+    assert [f"{label['sex']}{label['race']}" for label in both.about] == [
         "Fa",
         "Fb",
         "Ma",
