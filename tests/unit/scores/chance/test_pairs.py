@@ -10,6 +10,7 @@ import pytest
 
 import evenhand as eh
 from evenhand.population.samplers import Draws, Uniform
+from evenhand.runtime.random_streams import stream
 from evenhand.scores.chance.pairs import ExcessCount
 from evenhand.subject.view import View
 
@@ -286,3 +287,19 @@ def test_a_twin_that_may_lie_beside_counts():
     assert count._may_be_beside
     twins = len(space.assignments(("rate",)))
     assert count.cost == (1 + twins) + (1 + min(4, twins)) + 4
+
+
+def test_a_case_shows_the_first_answers():
+    """Answers to the same input differ by less than the threshold."""
+
+    def drifting(people: Any) -> Any:
+        return 100.0 * (people["race"] == "a").to_numpy() + 0.25 * np.arange(len(people))
+
+    count = count_of(drifting, TWO, differs=5.0)
+    found = count.count(np.asfortranarray([[0.0, 7.0]]))
+    ((number, case),) = found.witnesses
+    # The person twice and the twin twice, asked in an order by chance.
+    order = stream(0, "order", "race", 0).permutation(4).tolist()
+    own, other = (0.25 * order.index(place) for place in (0, 2))
+    assert number == 0
+    assert case.outcomes == (100.0 + own, other)
