@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from evenhand.population.samplers import uniform
 from evenhand.runtime.errors import NoInputs, SpaceError, UsageError
-from evenhand.scores.groups import MOST_GROUPS, Groups
-from evenhand.space.feature import Feature, category, integer, real
+from evenhand.scores.groups import MOST_GROUPS, Groups, declared_groups
+from evenhand.space.feature import Feature, category, date, integer, real
 from evenhand.space.space import Space
 from tests.support.helpers import examples, refused
 from tests.support.strategies import spaces
@@ -280,6 +280,18 @@ def test_a_step_that_no_decimal_holds_stays_on_its_grid():
             ["0 to under 33.3333", "33.3333 to under 66.6667", "66.6667 to 100"],
         ),
         (real("x", 0, 1e-8, bins=2), ["0 to under 5e-09", "5e-09 to 1e-08"]),
+        (
+            real("x", 0, 1e6, bins=(0, 123_456.78, 1e6)),
+            ["0 to under 123457", "123457 to 1000000"],
+        ),
+        (
+            real("x", 0, 3e-11, bins=(0, 1.23456789e-11, 3e-11)),
+            ["0 to under 1.2346e-11", "1.2346e-11 to 3e-11"],
+        ),
+        (
+            real("x", 0, 1, bins=(0, 0.123456789, 1)),
+            ["0 to under 0.123457", "0.123457 to 1"],
+        ),
     ],
 )
 def test_bins_are_named_by_edges_that_people_can_read(feature, labels):
@@ -331,3 +343,112 @@ def test_unknown_continuous_and_empty_groups_are_refused_by_name():
     assert uniform().empty(groups).tolist() == [False, True, False]
     rng = np.random.default_rng(0)
     refused(SpaceError, lambda: groups.draw(1, rng, 1), "1 to under 2")
+
+
+GAPS = Space(
+    [
+        category("sex", ["F", "M"], missing=True),
+        integer("age", 18, 58, step=10, missing=True),
+        integer("income", 0, 99, bins=(0, 50, 80), missing=True),
+    ]
+)
+
+
+def test_whoever_lacks_a_value_is_a_group_of_its_own():
+    gaps = [feature.missing_code for feature in GAPS.features]
+    points = np.array([[0.0, 18.0, 0.0], [1.0, 58.0, 80.0], gaps])
+    for name, cells in [("sex", [0, 1, 2]), ("age", [0, 4, 5]), ("income", [0, 1, 2])]:
+        groups = Groups(GAPS, (name,))
+        assert groups.of(points).tolist() == cells
+        assert len(groups) == cells[-1] + 1
+        last = GAPS.feature(name)
+        assert groups.label(cells[-1]) == {name: last.missing_word}
+        moved = groups.move(points, cells[-1])
+        assert groups.of(moved).tolist() == [cells[-1]] * 3
+        assert moved[:, GAPS.index(name)].tolist() == [last.missing_code] * 3
+        drawn = groups.draw(20, np.random.default_rng(0), cells[-1])
+        assert groups.of(drawn).tolist() == [cells[-1]] * 20
+        known = groups.draw(20, np.random.default_rng(0), 0)
+        assert groups.of(known).tolist() == [0] * 20
+
+
+def test_spans_end_with_the_code_of_what_is_missing():
+    age, income = (GAPS.feature(name).missing_code for name in ("age", "income"))
+    groups = Groups(GAPS, ("age", "income"))
+    assert groups.spans[0].tolist() == [[18, 28, 38, 48, 58, age]] * 2
+    assert groups.spans[1].tolist() == [[0, 50, income], [49, 80, income]]
+    assert groups.shape == (6, 3)
+    assert groups.cells(5 * 3 + 1) == (5, 1)
+
+
+def test_values_that_a_feature_does_not_have_are_in_no_group():
+    space = Space([integer("age", 10, 30, step=10), integer("pay", 0, 9, bins=(2, 5, 8))])
+    points = np.array([[10.0, 2.0], [15.0, 2.0], [40.0, 2.0], [0.0, 2.0], [30.0, 8.0]])
+    assert Groups(space, ("age",)).of(points).tolist() == [0, -1, -1, -1, 2]
+    pays = np.array([[10.0, pay] for pay in (1.0, 2.0, 4.0, 5.0, 8.0, 9.0)])
+    assert Groups(space, ("pay",)).of(pays).tolist() == [-1, 0, 0, 1, 1, -1]
+    both = Groups(space, ("age", "pay"))
+    assert both.of(points).tolist() == [0, -1, -1, -1, 5]
+    assert both.of(np.array([[20.0, 9.0], [20.0, 5.0], [30.0, 1.0]])).tolist() == [
+        -1,
+        3,
+        -1,
+    ]
+
+
+def test_the_middle_of_a_bin_stands_for_it():
+    space = Space([integer("age", 0, 100, bins=(0, 40, 61)), real("rate", 0, 1, bins=2)])
+    moved = Groups(space, ("age", "rate")).move(np.zeros((1, 2)), 3)
+    assert moved[0, 0] == 50.0
+    assert moved[0, 1] == 0.75
+    below = Groups(space, ("age", "rate")).move(np.zeros((1, 2)), 0)
+    assert below[0, 0] in (19.0, 20.0)
+    assert below[0, 1] == pytest.approx(0.25)
+    assert below[0, 1] < 0.25
+
+
+def test_bins_of_a_continuous_feature_end_just_under_the_next():
+    groups = Groups(Space([real("rate", 0, 1, bins=2)]), ("rate",))
+    low, high = groups.spans[0].tolist()
+    assert low == [0.0, 0.5]
+    assert high == [np.nextafter(0.5, 0.0), 1.0]
+
+
+def test_bins_of_dates_are_named_by_their_days():
+    groups = Groups(Space([date("since", "2020-01-01", "2020-01-31", bins=2)]), ("since",))
+    assert groups.label(0) == {"since": "2020-01-01 to before 2020-01-16"}
+    assert groups.label(1) == {"since": "2020-01-16 to 2020-01-31"}
+
+
+def test_as_many_groups_as_are_compared():
+    most = Groups(Space([integer("id", 1, MOST_GROUPS)]), ("id",))
+    assert len(most) == 100_000
+    refused(
+        SpaceError,
+        lambda: Groups(Space([integer("id", 0, MOST_GROUPS)]), ("id",)),
+        "id 100,001 = 100,001 groups, over the 100,000 that are compared",
+    )
+
+
+def test_declared_groups_have_only_declared_labels():
+    space = Space([category("sex", ["F", "M"]), category("race", ["a", "b", "c"])])
+    groups = Groups(space, ("sex", "race"))
+    declared = declared_groups(groups, {"sex": ["M"], "race": ["a", "c"]})
+    assert declared.tolist() == [False, False, False, True, False, True]
+    assert not declared_groups(groups, {"sex": ["M"]}).any()
+    assert not declared_groups(groups, {}).any()
+
+
+def test_blocks_that_a_group_does_not_narrow_are_those_of_the_whole():
+    space = Space(
+        [category("sex", ["F", "M"]), integer("a", 0, 9), integer("b", 0, 9)],
+        constraints=["a < b"],
+    )
+    groups = Groups(space, ("sex",))
+    whole = {block.columns: block for block in groups._whole.values()}
+    blocks = groups.within(1)
+    assert blocks is not None
+    assert [block.columns for block in blocks] == [(0,), (1, 2)]
+    assert blocks[1] is whole[1, 2]
+    assert blocks[0] is not whole[0,]
+    assert blocks[0].size == 1

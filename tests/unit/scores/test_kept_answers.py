@@ -11,15 +11,18 @@ import pytest
 
 import evenhand as eh
 from evenhand.population.samplers import Uniform
+from evenhand.scores import kept_answers as module
 from evenhand.scores.kept_answers import (
     MOST_ASKED,
     MOST_DRAWS,
     Keeping,
     KeptAnswers,
+    _NumberedDraws,
     change_of,
     draws_for,
 )
 from evenhand.statistics.estimate import Amount
+from evenhand.subject.view import View
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -182,3 +185,202 @@ def test_what_was_kept_before_is_asked_whole_or_not_at_all():
     assert kept_of(20_000, left=999, before=before) == ()
     (new,) = kept_of(20_000, left=1000, before=before)
     assert new.same_inputs(old)
+
+
+@pytest.mark.parametrize(
+    ("tolerance", "cheap", "expensive"),
+    [
+        (None, 2000, 100),
+        (0.0, 2000, 100),
+        (0.5, 2000, 100),
+        (0.05, 2000, 100),
+        (0.049, 2041, 103),
+        (0.03, 3334, 167),
+        (0.005, 20_000, 1000),
+        (0.004, 20_000, 1250),
+        (0.0002, 20_000, 20_000),
+    ],
+)
+def test_draws_follow_the_tolerance(tolerance, cheap, expensive):
+    assert draws_for(tolerance) == cheap
+    assert draws_for(tolerance, expensive=True) == expensive
+
+
+def a_finding(**measured: Any) -> Any:
+    subject = eh.Subject(lender(20_000), SPACE)
+    settings = {"over": "sex", "limit": 0.05, "margin": 0.2, **measured}
+    (finding,) = eh.measure(subject, **settings).findings
+    return subject, finding
+
+
+@pytest.mark.parametrize(
+    ("tolerance", "cost", "left", "draws"),
+    [
+        (1e-6, 20, 1e9, 20_000),
+        (1e-6, 21, 1e9, 19_047),
+        (1e-6, 2, 999.0, 499),
+        (0.01, 2, 1e9, 10_000),
+        # A fifth of the limit, where nothing else is said.
+        (None, 2, 1e9, 10_000),
+    ],
+)
+def test_draws_keep_to_what_may_be_asked(tolerance, cost, left, draws):
+    subject, finding = a_finding()
+    keeping = Keeping(subject, None, 0, tolerance=tolerance)
+    found = keeping._draws(finding, cost, left)
+    assert found == draws
+    assert isinstance(found, int)
+    subject.adapter.expensive = True
+    assert keeping._draws(finding, 1, 90.0) == 90
+
+
+def test_few_scores_are_kept(monkeypatch):
+    monkeypatch.setattr(module, "MOST_SCORES", 2)
+    subject, finding = a_finding()
+    other = replace(finding, about=("race",), key="")
+    third = replace(finding, about=("sex", "race"), key="")
+    keeping = Keeping(subject, None, 0, tolerance=0.5)
+    assert [one.key for one in keeping.all([finding, other, third])] == [
+        "causal of sex",
+        "causal of race",
+    ]
+
+
+def test_what_one_score_takes_is_not_left_to_the_next():
+    subject, finding = a_finding()
+    other = replace(finding, about=("race",), key="")
+    first, second = Keeping(subject, None, 0, left=20_600).all([finding, other])
+    assert (first.asked, second.asked) == (20_000, 600)
+    assert second.draws == 200
+    (alone,) = Keeping(subject, None, 0, left=20_299).all([finding, other])
+    assert alone.key == first.key
+
+
+def numbered(levels: int, kind: str = "group") -> _NumberedDraws:
+    races = eh.category("race", [f"r{number}" for number in range(levels)])
+    space = eh.Space([races, eh.integer("id", 0, 99)])
+    view = View(eh.Subject(lambda people: people["id"] > 50, space))
+    return _NumberedDraws(view, Uniform(), kind, ("race",))
+
+
+@pytest.mark.parametrize(("levels", "cost"), [(1, 0), (2, 2), (64, 64), (65, 0)])
+def test_a_draw_costs_one_input_of_each_group(levels, cost):
+    assert numbered(levels).cost == cost
+    assert numbered(levels, "causal").cost == levels
+
+
+def test_groups_without_anybody_are_not_drawn():
+    space = eh.Space(SPACE.features, ["race"], ["race != 'b'"])
+    view = View(eh.Subject(lender(0), space))
+    question = _NumberedDraws(view, Uniform(), "group", ("race",))
+    assert question.cost == 2
+    points = question.points(0, 5)
+    assert points[:, 1].tolist() == [0.0] * 5 + [2.0] * 5
+    assert question.answers(points).shape == (5, 2)
+
+
+def test_the_digest_is_that_of_the_inputs():
+    question = numbered(2, "causal")
+    one, same, other = (question.points(seed, 10) for seed in (1, 1, 2))
+    assert module._digest(question, one) == module._digest(question, same)
+    assert module._digest(question, one) != module._digest(question, other)
+    assert module._digest(question, one) != module._digest(numbered(3, "causal"), one)
+    assert len(module._digest(question, one)) == 16
+
+
+def test_answers_of_a_group_are_columns_of_people():
+    question = numbered(2)
+    points = question.points(3, 7)
+    answers = question.answers(points)
+    assert answers.dtype == np.bool_
+    assert answers[:, 0].tolist() == (points[:7, 1] > 50).tolist()
+    assert answers[:, 1].tolist() == (points[7:, 1] > 50).tolist()
+
+
+def apart_by(a: Any, b: Any) -> Any:
+    return np.minimum(np.abs(a - b) / 4.0, 1.0)
+
+
+def test_distances_are_kept_as_small_numbers():
+    space = eh.Space([eh.category("sex", ["F", "M"]), eh.integer("id", 0, 99)])
+    subject = eh.Subject(
+        lambda people: 1.0 * (people["sex"] == "F"), space, differs=apart_by
+    )
+    question = _NumberedDraws(View(subject), Uniform(), "causal", ("sex",))
+    answers = question.answers(question.points(0, 3))
+    assert answers.dtype == np.float32
+    assert answers.tolist() == [0.25] * 3
+    kept = KeptAnswers("x", 0, "d", answers)
+    assert not kept.counted
+    assert kept.to_dict()["graded"]
+
+
+def test_only_hits_of_both_versions_are_compared_as_such():
+    _, finding = a_finding()
+    rng = np.random.default_rng(0)
+    hits = KeptAnswers(finding.key, 0, "one", rng.random(200) < 0.5)
+    of_groups = KeptAnswers(finding.key, 0, "two", rng.random((200, 2)) < 0.5)
+    distances = KeptAnswers(finding.key, 0, "three", rng.random(200).astype(np.float32))
+    assert [kept.counted for kept in (hits, of_groups, distances)] == [True, False, False]
+
+    def method(new: KeptAnswers, old: KeptAnswers) -> str:
+        change = change_of(finding, finding, new, old, level=0.95, among=1)
+        assert change is not None
+        return change.method
+
+    assert method(hits, replace(hits, digest="other")) == "independent"
+    assert method(distances, hits) == "apart"
+    assert method(hits, distances) == "apart"
+    assert method(of_groups, replace(of_groups, digest="other")) == "apart"
+
+
+def test_nothing_is_told_of_another_score_or_a_whole_population():
+    _, finding = a_finding()
+    hits = KeptAnswers(finding.key, 0, "one", np.ones(200, dtype=bool))
+    other = replace(finding, about=("race",), key="")
+    assert change_of(finding, other, hits, hits, level=0.95, among=1) is None
+    assert change_of(finding, finding, hits, hits, level=1, among=1) is None
+    assert change_of(finding, finding, hits, hits, level=0.95, among=1) is not None
+
+
+def test_the_same_inputs_have_one_digest_and_one_shape():
+    one = KeptAnswers("x", 0, "d", np.ones(4, dtype=bool))
+    assert one.same_inputs(KeptAnswers("x", 1, "d", np.zeros(4, dtype=bool)))
+    assert not one.same_inputs(KeptAnswers("x", 0, "e", np.ones(4, dtype=bool)))
+    assert not one.same_inputs(KeptAnswers("x", 0, "d", np.ones(5, dtype=bool)))
+
+
+def test_the_population_is_the_one_that_a_finding_names():
+    subject, finding = a_finding()
+    given = eh.rows([{"sex": "F", "race": "a", "income": 1}] * 3)
+    assert Keeping(subject, given, 0)._population(finding) == Uniform()
+    profile = eh.profile({"sex": {"F": 1, "M": 3}})
+    words = profile.population(SPACE)
+    of_profile = replace(finding, estimate=replace(finding.estimate, population=words))
+    assert Keeping(subject, profile, 0)._population(of_profile) is profile
+    assert Keeping(subject, None, 0)._population(of_profile) is None
+
+
+class Scorer:
+    """A classifier that answers with scores."""
+
+    classes_ = np.array([0, 1])
+    feature_names_in_ = np.array(["sex", "id"])
+
+    def predict_proba(self, frame: Any) -> Any:
+        shares = frame["id"].to_numpy() / 100
+        return np.column_stack([1 - shares, shares])
+
+    def predict(self, frame: Any) -> Any:
+        return frame["id"].to_numpy() > 50
+
+
+def test_scores_of_groups_are_kept_as_small_numbers():
+    space = eh.Space([eh.category("sex", ["F", "M"]), eh.integer("id", 0, 99)])
+    subject = eh.Subject(Scorer(), space, output="score")
+    question = _NumberedDraws(View(subject), Uniform(), "group", ("sex",))
+    points = question.points(0, 6)
+    answers = question.answers(points)
+    assert answers.dtype == np.float32
+    assert answers[:, 0].tolist() == pytest.approx(points[:6, 1] / 100)
+    assert answers[:, 1].tolist() == pytest.approx(points[6:, 1] / 100)

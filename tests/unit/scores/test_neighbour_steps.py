@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
 from evenhand.runtime.errors import UsageError
-from evenhand.scores.neighbour_steps import checked_steps
+from evenhand.scores.neighbour_steps import checked_steps, free_features
 from evenhand.scores.neighbours import Neighbours
 from evenhand.space.feature import category, date, integer, real
 from evenhand.space.space import Space
@@ -97,3 +99,56 @@ def test_neighbours_are_as_far_away_as_the_step_says():
     rng = np.random.default_rng(0)
     drawn = neighbours.drawn(np.repeat(row, 400, axis=0), rng)
     assert set(drawn[:, income].tolist()) == {70.0, 100.0, 130.0}
+
+
+@pytest.mark.parametrize(
+    ("move", "steps"),
+    [
+        ({"rate": 1}, {"rate": 1.0}),
+        ({"rate": 1e-300}, {"rate": 1e-300}),
+        ({"income": 200}, {"income": 200.0}),
+        ({"since": 1}, {"since": 1.0}),
+        ({"income": 20 * (1 + 0.9e-9)}, {"income": 20.0}),
+        ({"income": 20 * (1 - 0.9e-9)}, {"income": 20.0}),
+    ],
+)
+def test_steps_up_to_the_whole_range_are_taken(move, steps):
+    assert checked_steps(SPACE, ["sex"], move) == steps
+
+
+@pytest.mark.parametrize("off", [1.1e-9, -1.1e-9])
+def test_a_step_may_miss_a_whole_number_by_rounding_alone(off):
+    def step() -> object:
+        return checked_steps(SPACE, ["sex"], {"income": 20 * (1 + off)})
+
+    refused(UsageError, step, "no whole number of its steps of 10")
+
+
+@pytest.mark.parametrize(
+    ("feature", "move", "end"),
+    [
+        (real("x", 0, 5), 0, "over 0, such as 0.05"),
+        (real("x", 3, 3), 0, "over 0, such as 1"),
+        (real("x", 0, 5, step=0.5), -1, "over 0, such as 0.5"),
+        (real("x", 0, 5), math.inf, "over 0, such as 0.05"),
+        (real("x", 1, 5), 6, "the nearest choice is 4"),
+        (integer("x", 0, 19, step=5), 20, "the nearest choice is 15"),
+        (integer("x", 0, 20, step=5), 21, "the nearest choice is 20"),
+        (integer("x", 0, 19, step=5), 18, "the nearest choice is 15"),
+        (integer("x", 0, 19, step=5), 2, "the nearest choice is 5"),
+        (integer("x", 0, 19, step=5), 8, "the nearest choice is 10"),
+        (real("x", 0, 0.3, step=0.1), 0.29, "the nearest choice is 0.3"),
+    ],
+)
+def test_the_nearest_step_is_named_in_full(feature, move, end):
+    space = Space([category("sex", ["F", "M"]), feature])
+    with pytest.raises(UsageError) as error:
+        checked_steps(space, ["sex"], {"x": move})
+    assert str(error.value).endswith(end)
+
+
+def test_what_neighbours_may_change_is_neither_at_issue_nor_protected_nor_hidden():
+    assert free_features(SPACE, ["sex"]) == (2, 3, 4, 5, 6)
+    assert free_features(SPACE, ["rate", "town"]) == (0, 2, 4, 6)
+    hidden = Space([category("sex", ["F", "M"]), integer("a", 0, 1, passed=False)])
+    assert free_features(hidden, ["sex"]) == ()

@@ -20,7 +20,7 @@ from evenhand.runtime.budget import Budget, Meter
 from evenhand.runtime.errors import UsageError
 from evenhand.runtime.workers import Workers
 from evenhand.scores import neighbours as module
-from evenhand.scores.neighbours import Neighbours, walk
+from evenhand.scores.neighbours import Neighbours, _averaged, _Crew, _Means, walk
 from evenhand.space.feature import Feature, category, integer, real
 from evenhand.space.space import Space
 from evenhand.statistics.estimate import StopReason
@@ -486,3 +486,196 @@ def test_a_part_says_what_was_asked_for_it_alone():
     again = means((0, points))
     assert (again.asked, again.executed) == (first.asked, first.executed)
     assert subject.executed == 6 + 2 * first.executed
+
+
+def test_a_walk_may_have_one_row_left():
+    neighbours = over_sex()
+    points = MIXED.draw(5, np.random.default_rng(3))
+    meter = Meter(Budget(queries=9))
+    found = walked(neighbours, points, meter=meter)
+    assert found.rows.tolist() == [0]
+    assert found.stop is StopReason.QUERIES
+    assert meter.queries == 9
+    eight = Meter(Budget(queries=8))
+    refused(UsageError, lambda: walked(neighbours, points, meter=eight), "takes 9")
+
+
+def test_a_walk_that_is_late_but_done_is_whole():
+    points = MIXED.draw(5, np.random.default_rng(3))
+    found = walked(over_sex(), points, meter=Meter(Budget(seconds=1e-9)))
+    assert len(found.rows) == 5
+    assert found.stop is None
+
+
+class NotedWorkers:
+    """Workers that note what they are given."""
+
+    def __init__(self, width: int) -> None:
+        self.width = width
+        self.sizes: list[list[int]] = []
+        self.firsts: list[list[int]] = []
+
+    def map(self, function: Any, tasks: list[Any]) -> list[Any]:
+        self.sizes.append([len(points) for _, points in tasks])
+        self.firsts.append([first for first, _ in tasks])
+        return [function(task) for task in tasks]
+
+
+def crew_of(width: int = 1, *, expensive: bool = False) -> tuple[_Crew, NotedWorkers]:
+    """Return who asks about rows of nine neighbours each, by several workers."""
+    neighbours = over_sex(memo=False)
+    neighbours.view.subject.adapter.expensive = expensive
+    workers = NotedWorkers(width)
+    return _Crew(_Means(neighbours, None, 0), 9, workers), workers
+
+
+def test_the_first_rows_are_few_and_the_next_more():
+    crew, _ = crew_of()
+    assert crew.rows(10_000, Meter()) == 256 // 9
+    points = MIXED.draw(28, np.random.default_rng(0))
+    crew.ask(0, points, 10_000)
+    crew._seconds = 1e-6
+    assert crew.rows(10_000, Meter()) == 8 * 28
+    # No more than take a second.
+    crew._seconds = 0.01
+    assert crew.rows(10_000, Meter()) == 100
+    crew._seconds = 7.0
+    assert crew.rows(10_000, Meter()) == 1
+
+
+def test_rows_are_no_more_than_fit(monkeypatch):
+    monkeypatch.setattr(module, "ROWS_AT_ONCE", 99)
+    crew, _ = crew_of()
+    crew.ask(0, MIXED.draw(28, np.random.default_rng(0)), 10_000)
+    crew._seconds = 1e-6
+    assert crew.rows(10_000, Meter()) == 11
+    monkeypatch.setattr(module, "ROWS_AT_ONCE", 5)
+    monkeypatch.setattr(module, "FIRST_WAVE", 5)
+    tiny, _ = crew_of()
+    assert tiny.rows(10_000, Meter()) == 1
+    tiny.ask(0, MIXED.draw(1, np.random.default_rng(0)), 10_000)
+    tiny._seconds = 1e-6
+    assert tiny.rows(10_000, Meter()) == 1
+
+
+def test_rows_are_no_more_than_the_time_that_is_left_allows():
+    crew, _ = crew_of()
+    crew.ask(0, MIXED.draw(28, np.random.default_rng(0)), 10_000)
+    crew._seconds = 0.01
+    ample = Meter(Budget(seconds=1000.0))
+    assert crew.rows(10_000, ample) == 100
+    half = Meter(Budget(seconds=0.5))
+    assert 1 <= crew.rows(10_000, half) <= 50
+    late = Meter(Budget(seconds=1e-9))
+    assert crew.rows(10_000, late) == 1
+
+
+@pytest.mark.parametrize(
+    ("width", "expensive", "left", "is_shared"),
+    [
+        (3, False, 20, True),
+        (3, False, 19, False),
+        (1, False, 20, False),
+        (3, True, 20, False),
+    ],
+)
+def test_two_seconds_of_work_are_worth_sharing(width, expensive, left, is_shared):
+    crew, workers = crew_of(width, expensive=expensive)
+    points = MIXED.draw(10, np.random.default_rng(0))
+    expected = crew._means.neighbours.means(points)
+    crew._seconds = 0.1
+    # A first call says nothing of what a row takes.
+    assert not crew._pays(left)
+    crew._warm = True
+    assert crew._pays(left) == is_shared
+    assert crew.rows(left, Meter()) == (30 if is_shared else 10)
+    found = crew.ask(5, points, left)
+    assert found.tolist() == expected.tolist()
+    assert workers.sizes == ([[3, 3, 4]] if is_shared else [])
+    assert workers.firsts == ([[5, 8, 11]] if is_shared else [])
+
+
+def test_once_workers_have_started_less_is_worth_sharing():
+    crew, workers = crew_of(2)
+    points = MIXED.draw(1, np.random.default_rng(0))
+    crew._seconds = 0.1
+    crew._warm = True
+    crew.ask(0, MIXED.draw(4, np.random.default_rng(0)), 20)
+    assert workers.sizes == [[2, 2]]
+    crew._seconds = 0.1
+    assert crew._pays(2)
+    assert not crew._pays(1)
+    # One row is not shared among two.
+    crew.ask(4, points, 20)
+    assert workers.sizes == [[2, 2]]
+
+
+def test_a_crew_is_warm_after_its_second_call():
+    crew, _ = crew_of(2)
+    points = MIXED.draw(3, np.random.default_rng(0))
+    assert crew._seconds is None
+    crew.ask(0, points, 3)
+    assert not crew._warm
+    assert crew._seconds is not None
+    crew.ask(3, points, 3)
+    assert crew._warm
+    assert crew._seconds > 0
+
+
+def test_what_workers_ask_is_counted_and_seen():
+    crew, _ = crew_of(2)
+    subject = crew._subject
+    crew._seconds = 1.0
+    crew._warm = True
+    before = subject.asked
+    crew.ask(0, MIXED.draw(4, np.random.default_rng(0)), 20)
+    # These workers are no other processes: what they ask is counted twice.
+    assert subject.asked - before == 2 * 4 * 9
+    assert set(subject.seen[""].answers) == {0, 1}
+
+
+def test_means_are_averages_over_features_of_averages_over_neighbours():
+    amounts = np.array([[1.0, 0.0], [0.0, 0.0], [1.0, 1.0]])
+    assert _averaged(amounts, [2, 1]).tolist() == [0.75, 0.5]
+    assert _averaged(amounts, [3]).tolist() == pytest.approx([2 / 3, 1 / 3])
+
+
+def test_random_neighbours_are_numbered_by_blocks(monkeypatch):
+    monkeypatch.setattr(module, "BLOCK", 8)
+    neighbours = over_sex()
+    which, turns = neighbours._numbered(0, 20, 3, 5)
+    assert which.shape == turns.shape == (3, 20)
+    for start, size in [(0, 1), (1, 1), (2, 2), (3, 9), (19, 1)]:
+        part, part_turns = neighbours._numbered(start, size, 3, 5)
+        assert part.tolist() == which[:, start : start + size].tolist()
+        assert part_turns.tolist() == turns[:, start : start + size].tolist()
+    monkeypatch.setattr(module, "BLOCK", 2)
+    alone, _ = neighbours._numbered(4, 3, 3, 5)
+    assert alone.shape == (3, 3)
+
+
+@pytest.mark.parametrize("value", [0.0, 0.004, 0.5, 0.996, 1.0])
+def test_a_real_number_moves_by_a_hundredth_within_its_range(value):
+    space = Space([SEX, real("rate", 0, 1)])
+    subject = Subject(lambda people: people["rate"] > 0.5, space, positive=True)
+    every = Neighbours.of(View(subject), ["sex"]).every(np.array([[0.0, value]]))
+    low, high = every[:, 1].tolist()
+    assert low == pytest.approx(max(value - 0.01, 0.0))
+    assert high == pytest.approx(min(value + 0.01, 1.0))
+
+
+def test_what_is_not_known_has_no_neighbour():
+    space = Space([SEX, integer("age", 18, 90, missing=True)])
+    gap = space.features[1].missing_code
+    subject = Subject(lambda people: people["age"] > 50, space, positive=True)
+    neighbours = Neighbours.of(View(subject), ["sex"])
+    every = neighbours.every(np.asfortranarray([[0.0, gap], [0.0, 18.0]]))
+    assert every[:, 1].tolist() == [gap, 18.0, gap, 19.0]
+
+
+@pytest.mark.parametrize("draws", [True, False, 0, -1, 2.0, "2"])
+def test_a_number_of_draws_is_whole_and_over_0(draws):
+    refused(UsageError, lambda: over_sex().asks(draws), "draws = ", "1 or more")
+    assert over_sex().asks(np.int64(3)) == 3
+    assert over_sex().asks(1) == 1
+    assert over_sex().asks(None) == 9

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,12 @@ import evenhand as eh
 from evenhand.population.samplers import Draws, Uniform
 from evenhand.runtime.budget import Budget, Meter
 from evenhand.runtime.errors import UsageError
+from evenhand.runtime.workers import Workers
+from evenhand.scores import sampling_loop
 from evenhand.scores.sampling_loop import (
     Counted,
+    CountedTwins,
+    Outcome,
     RunningSums,
     _first_stop,
     _Hits,
@@ -23,8 +28,12 @@ from evenhand.scores.sampling_loop import (
     _most_draws,
     _Pace,
     _share,
+    _wave,
     check_deterministic,
+    prepared,
+    sample,
 )
+from evenhand.statistics.estimate import StopReason
 from evenhand.statistics.sequential.stopping import (
     CHEAP_LOOK_RATIO,
     FIRST_CHEAP_LOOK,
@@ -175,3 +184,215 @@ def test_a_run_ends_at_the_first_look_that_stops():
     few = hits.add([Counted(np.array([1.0, 0.0]), [], 0, 0)], [41, 42])
     last = _first_stop(Plan(limit=0.99, margin=None), [41, 42], few, hits, 1)
     assert last.n in (41, 42)
+
+
+@dataclass
+class Coins:
+    """Counts hits that are known beforehand; each draw asks for two inputs."""
+
+    hits: Any
+    subject: Any
+    costs: int | None = None
+    calls: list[tuple[int, int]] = field(default_factory=list)
+    seen: list[float] = field(default_factory=list)
+    interrupted_at: int = sys.maxsize
+
+    def __call__(self, bounds: tuple[int, int]) -> Counted:
+        if len(self.calls) == self.interrupted_at:
+            raise KeyboardInterrupt
+        self.calls.append(bounds)
+        first, last = bounds
+        part = self.hits[first:last]
+        cases: list[Any] = [
+            (first + int(at), f"case {first + at}") for at in np.flatnonzero(part)
+        ]
+        costs = None if self.costs is None else np.full(len(part), self.costs)
+        answers = [(first, "no"), (last - 1, "yes")]
+        return Counted(part, cases[:3], 5, 4, costs=costs, answers=answers)
+
+    def totals(self) -> RunningSums:
+        return RunningSums()
+
+    def after(self, hits: Any) -> Coins:
+        self.seen.append(float(hits))
+        return self
+
+
+def coins(every: int, *, expensive: bool = True, **options: Any) -> Coins:
+    """Return hits of which one in so many is one."""
+    space = eh.Space([eh.integer("id", 0, 9)])
+    subject = eh.Subject(lambda people: people["id"] > 5, space)
+    subject.adapter.expensive = expensive
+    hits = (np.arange(100_000) % every == every - 1).astype(float)
+    return Coins(hits, subject, **options)
+
+
+def sampled(
+    plan: Plan, count: Coins, meter: Meter | None = None, **options: Any
+) -> Outcome:
+    settings = {"cost": 2, "task": "coins", **options}
+    with Workers(1) as workers:
+        return sample(plan, count, meter=meter or Meter(), workers=workers, **settings)
+
+
+def test_a_run_ends_where_its_limit_is_decided():
+    count = coins(2)
+    meter = Meter()
+    plan = Plan(limit=0.1, margin=None)
+    found = sampled(plan, count, meter)
+    assert found.stop is StopReason.DECIDED
+    n = found.draws
+    assert plan.reason(n // 2, n) is StopReason.DECIDED
+    assert found.hits == n // 2
+    assert found.estimate.value == (n // 2) / n
+    assert found.estimate.n == n
+    assert meter.queries == 2 * n
+    assert [str(case) for case in found.cases] == ["case 1", "case 3", "case 5"][: n // 2]
+    assert found.answers == ("no", "yes")
+    # One call for each look, from where the last one ended.
+    assert [first for first, _ in count.calls] == [
+        0,
+        *(last for _, last in count.calls[:-1]),
+    ]
+    assert count.calls[-1][1] == n
+    # What was seen before the last look.
+    assert count.seen == [last // 2 for _, last in count.calls[:-1]]
+
+
+@pytest.mark.parametrize("costs", [None, 3])
+def test_a_budget_ends_a_run(costs):
+    """With a limit of one half and half of all hit, nothing is ever decided."""
+    plan = Plan(limit=0.5, margin=None)
+    meter = Meter(Budget(queries=101))
+    found = sampled(plan, coins(2, costs=costs), meter)
+    assert (found.stop, found.draws) == (StopReason.QUERIES, 50)
+    assert meter.queries == (100 if costs is None else 150)
+    # The budget was spent, whatever was hit: nothing is decided by that.
+    assert found.estimate == plan.judge(25, 50, last=True).estimate
+
+
+@pytest.mark.parametrize(
+    ("queries", "enough", "stop", "draws"),
+    [
+        (None, 40, StopReason.TOO_CLOSE, 40),
+        (101, 40, StopReason.TOO_CLOSE, 40),
+        (80, 40, StopReason.QUERIES, 40),
+        (60, 40, StopReason.QUERIES, 30),
+    ],
+)
+def test_a_run_ends_where_no_more_is_worth_it(queries, enough, stop, draws):
+    plan = Plan(limit=0.5, margin=None)
+    found = sampled(plan, coins(2), Meter(Budget(queries=queries)), enough=enough)
+    assert (found.stop, found.draws) == (stop, draws)
+    ends_by_hits = stop is StopReason.TOO_CLOSE
+    assert found.estimate == plan.judge(draws // 2, draws, last=not ends_by_hits).estimate
+
+
+@pytest.mark.parametrize(("queries", "draws"), [(None, 30), (40, 20), (100, 30)])
+def test_a_population_ends_a_run(queries, draws):
+    plan = Plan(limit=0.5, margin=None, size=30)
+    found = sampled(plan, coins(2), Meter(Budget(queries=queries)))
+    assert found.draws == draws
+    assert (found.estimate.level == 1.0) == (draws == 30)
+    is_whole = draws == 30
+    assert found.stop is (StopReason.ENUMERATED if is_whole else StopReason.QUERIES)
+
+
+def test_a_run_that_is_late_ends_at_its_first_look():
+    meter = Meter(Budget(seconds=1e-9))
+    count = coins(2)
+    found = sampled(Plan(limit=0.5, margin=None), count, meter)
+    assert found.stop is StopReason.SECONDS
+    assert count.calls == [(0, found.draws)]
+    assert meter.queries == 2 * found.draws
+
+
+def test_an_interrupted_run_keeps_what_it_has():
+    plan = Plan(limit=0.5, margin=None)
+    count = coins(2, interrupted_at=3)
+    meter = Meter()
+    found = sampled(plan, count, meter)
+    assert found.stop is StopReason.INTERRUPTED
+    assert found.draws == count.calls[-1][1]
+    assert len(count.calls) == 3
+    assert meter.queries == 2 * found.draws
+    with pytest.raises(KeyboardInterrupt):
+        sampled(plan, coins(2, interrupted_at=0))
+
+
+def test_progress_is_shown_after_each_wave():
+    reports: list[Any] = []
+    meter = Meter(Budget(queries=20), hook=reports.append)
+    sampled(Plan(limit=0.5, margin=None), coins(2), meter)
+    assert {report.task for report in reports} == {"coins"}
+    assert reports[-1].share == 1.0
+    assert reports[-1].note == "20 inputs"
+    assert reports[0].share == pytest.approx(4 / 10)
+    assert reports[0].note == "8 inputs"
+
+
+def test_cheap_software_is_asked_at_once_for_many_looks():
+    count = coins(2, expensive=False)
+    found = sampled(Plan(margin=0.2), count)
+    assert count.calls == [(0, 128)]
+    # The first look that is precise enough ends it, though more was asked.
+    assert found.draws < 128
+    assert found.stop is StopReason.MARGIN
+    assert found.hits == found.draws // 2
+
+
+class Elsewhere:
+    """Workers that note what they are given."""
+
+    width = 3
+
+    def __init__(self) -> None:
+        self.tasks: list[Any] = []
+
+    def map(self, function: Any, tasks: list[Any]) -> list[Any]:
+        self.tasks.append(tasks)
+        return [function(task) for task in tasks]
+
+
+def test_a_wave_is_shared_evenly_and_counted():
+    count = coins(2, expensive=False)
+    pace = _Pace(expensive=False, width=3)
+    workers: Any = Elsewhere()
+    alone = _wave(count, 0, 10, workers, pace)
+    assert len(alone) == 1
+    assert workers.tasks == []
+    assert count.subject.asked == 0
+    pace.learn(1, 1.0, width=1)
+    parts = _wave(count, 10, 22, workers, pace)
+    assert workers.tasks == [[(10, 14), (14, 18), (18, 22)]]
+    assert len(parts) == 3
+    assert (count.subject.asked, count.subject.executed) == (15, 12)
+
+
+def test_twins_have_the_answers_of_points_and_cases():
+    case: Any = type("Pair", (), {"outcomes": ("no", "maybe")})()
+    found = CountedTwins.of(
+        np.array([0, 1, 0]), np.full(3, 2), [(1, case)], np.array(["yes", "no", "yes"])
+    )
+    assert found.answers == [(0, "yes"), (1, "no"), (1, "maybe")]
+    assert found.cases == [(1, case)]
+
+
+def test_no_more_answers_are_told_apart_than_matter(monkeypatch):
+    monkeypatch.setattr(sampling_loop, "MOST", 2)
+    hits = _Hits(RunningSums())
+    many = [(0, "a"), (1, "b"), (2, "c")]
+    hits.add([Counted(np.zeros(3), [], 0, 0, answers=many)], [3])
+    assert hits.answers(3) == ("a", "b")
+
+
+def test_software_is_prepared_with_notes():
+    space = eh.Space([eh.integer("id", 0, 9999)])
+    subject = eh.Subject(lambda people: people["id"] + 0.5, space)
+    meter = Meter()
+    assert prepared(Draws(Uniform(), space, 0, "test"), subject, meter) == []
+    assert subject.settled
+    assert meter.queries == subject.asked == 64 + 1024
+    small = eh.Subject(lambda people: people["id"] > 5, space)
+    (note,) = prepared(Draws(Uniform(), space, 0, "test"), small, Meter(Budget(queries=19)))
+    assert note.startswith("the budget was too small to check")

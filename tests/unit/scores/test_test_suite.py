@@ -15,9 +15,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from evenhand.runtime.column_file import Coded
 from evenhand.runtime.errors import DataError, MissingExtra, UsageError
 from evenhand.scores import test_suite
-from evenhand.space.feature import category, integer, real
+from evenhand.space.feature import category, date, integer, real
 from evenhand.space.space import Space
 from tests.support.helpers import SPACE, examples, refused
 from tests.support.strategies import TEXTS, spaces
@@ -484,3 +485,160 @@ def test_of_several_parts_the_longest_is_kept(tmp_path):
         ("group", 9),
         ("causal", 2),
     }
+
+
+GAPS = Space(
+    [
+        date("since", "2020-01-01", "2020-12-31", missing=True),
+        category("sex", ["F", "M"], missing=True),
+        integer("age", 18, 90, missing=True),
+        real("rate", 0, 1),
+        date("born", "1990-01-01", "1999-12-31"),
+    ]
+)
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_dates_and_gaps_come_back_as_they_were(tmp_path, suffix):
+    points = GAPS.draw(60, np.random.default_rng(0))
+    for position in (0, 1, 2):
+        points[position, position] = GAPS.features[position].missing_code
+    tests = each_its_own_draw("group", ("sex",), points, np.arange(60))
+    file = tmp_path / f"gaps{suffix}"
+    test_suite.write_suite(file, GAPS, [tests])
+    (found,) = test_suite.read_suite(file, GAPS)
+    same(tests, found)
+
+
+def test_dates_are_written_as_people_write_them(tmp_path):
+    gap = GAPS.features[0].missing_code
+    first = float(GAPS.features[0].values()[0])
+    born = float(GAPS.features[4].values()[1])
+    points = np.array([[first, 0.0, 20.0, 0.5, born], [gap, 1.0, 30.0, 0.25, born]])
+    file = tmp_path / "dates.csv"
+    tests = each_its_own_draw("group", ("sex",), points, np.array([True, False]))
+    test_suite.write_suite(file, GAPS, [tests])
+    frame = pd.read_csv(file, dtype=str, keep_default_na=False)
+    assert frame["since"].tolist() == ["2020-01-01", ""]
+    assert frame["born"].tolist() == ["1990-01-02"] * 2
+    assert frame["age"].tolist() == ["20", "30"]
+    assert frame["rate"].tolist() == ["0.5", "0.25"]
+    assert frame["outcome"].tolist() == ["true", "false"]
+    parquet = tmp_path / "dates.parquet"
+    test_suite.write_suite(parquet, GAPS, [tests])
+    since = pd.read_parquet(parquet)["since"]
+    assert since.tolist()[0] == "2020-01-01"
+    assert since.isna().tolist() == [False, True]
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_each_score_is_a_part_of_its_own_in_the_order_of_the_file(tmp_path, suffix):
+    points = SPACE.draw(3, np.random.default_rng(0))
+    parts = []
+    for kind, over in [("group", ("age",)), ("causal", ("sex",)), ("group", ("sex",))]:
+        parts.append(each_its_own_draw(kind, over, points, np.arange(3)))
+    file = tmp_path / f"parts{suffix}"
+    test_suite.write_suite(file, SPACE, parts)
+    found = test_suite.read_suite(file, SPACE)
+    assert [(part.kind, part.over) for part in found] == [
+        ("group", ("age",)),
+        ("causal", ("sex",)),
+        ("group", ("sex",)),
+    ]
+    for read, written in zip(found, parts, strict=True):
+        same(read, written)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "kept"),
+    [
+        (np.uint8, np.int64),
+        (np.int16, np.int64),
+        (np.float32, np.float64),
+        (np.float64, np.float64),
+    ],
+)
+def test_numbers_are_kept_in_full(tmp_path, dtype, kept):
+    points = SPACE.draw(2, np.random.default_rng(0))
+    tests = each_its_own_draw("group", ("sex",), points, np.array([0, 3], dtype=dtype))
+    file = tmp_path / "numbers.parquet"
+    test_suite.write_suite(file, SPACE, [tests])
+    (found,) = test_suite.read_suite(file, SPACE)
+    assert found.outcomes.tolist() == [0, 3]
+    assert found.outcomes.dtype == kept
+
+
+@pytest.mark.parametrize(
+    ("draws", "is_whole"),
+    [
+        ([0.0, 2.0**53], True),
+        ([-1.0, 5.0], True),
+        ([0.0, 2.0**54], False),
+        ([0.5, 1.0], False),
+    ],
+)
+def test_draws_are_whole_numbers(draws, is_whole):
+    column = np.array(draws)
+    if is_whole:
+        found = test_suite._whole(Path("x.csv"), "test.draw", column)
+        assert found.tolist() == draws
+        assert found.dtype == np.int64
+        return
+    row = int(np.argmax(column % 1 != 0)) if column[0] == 0.5 else 1
+    with pytest.raises(DataError, match=f"in row {row} is not a whole number"):
+        test_suite._whole(Path("x.csv"), "test.draw", column)
+
+
+@pytest.mark.parametrize(
+    ("values", "choices", "found"),
+    [
+        ([1, True, 0], [0, 1, True], [1, 2, 0]),
+        (["b", "a"], ["a", "b"], [1, 0]),
+        ([2.5], [2.5, 2], [0]),
+    ],
+)
+def test_truth_values_are_other_choices_than_numbers(values, choices, found):
+    column = Coded(np.arange(len(values)), values)
+    matched = test_suite._matched(Path("x.csv"), "a", column, choices)
+    assert matched.tolist() == found
+
+
+def test_the_first_value_that_is_unknown_is_named():
+    column = Coded(np.array([0, 0, 1, 2]), ["a", "x", "y"])
+    with pytest.raises(DataError, match="'a' = 'x' in row 2 is unknown"):
+        test_suite._matched(Path("x.csv"), "a", column, ["a"])
+    plain = np.array([1, 0, 2])
+    assert test_suite._matched(Path("x.csv"), "a", plain, [0, 1, 2]).tolist() == [1, 0, 2]
+
+
+def test_the_first_draw_that_varies_something_else_is_named():
+    points = np.array([[0.0, 1.0], [1.0, 1.0], [0.0, 2.0], [1.0, 3.0]])
+    draw = np.array([4, 4, 7, 7])
+    own = np.array([True, False, True, False])
+    part = test_suite.Tests("causal", ("sex",), points, np.arange(4), draw, own)
+    with pytest.raises(DataError, match="draw 7 varies 'age'"):
+        test_suite._check_draws(Path("x.csv"), SPACE, part)
+    unmarked = np.array([True, False, False, False])
+    lacking = test_suite.Tests(
+        "causal", ("sex",), points[:, :], np.arange(4), draw, unmarked
+    )
+    with pytest.raises(DataError, match="no row of draw 7"):
+        test_suite._check_draws(Path("x.csv"), SPACE, lacking)
+    over_both = test_suite.Tests("causal", ("sex", "age"), points, np.arange(4), draw, own)
+    test_suite._check_draws(Path("x.csv"), SPACE, over_both)
+
+
+def test_paths_that_are_no_paths_are_refused(tmp_path):
+    wrong: object = 3
+    refused(UsageError, lambda: test_suite.check_suite(wrong, SPACE), "suite = 3")  # type: ignore[arg-type]
+    assert test_suite.check_suite(tmp_path / "a.csv", SPACE) == tmp_path / "a.csv"
+    suite = test_suite.Suite(SPACE, [small()])
+    suite.write(tmp_path / "b.csv")
+    assert len(test_suite.read_suite(tmp_path / "b.csv", SPACE)) == 1
+
+
+@pytest.mark.parametrize("text", ["[1]", '{"a": 1}', "null", "[", '"sex"'])
+def test_sets_are_lists_of_features(text):
+    with pytest.raises(DataError, match="is not a JSON list of features"):
+        test_suite._set(Path("x.csv"), SPACE, text)
+    assert test_suite._set(Path("x.csv"), SPACE, '["sex", "age"]') == ("sex", "age")

@@ -466,3 +466,163 @@ def test_points_that_take_more_than_fits_are_asked_one_by_one(monkeypatch):
     assert [number for number, _ in one_by_one.witnesses] == [
         number for number, _ in whole.witnesses
     ]
+
+
+def test_draws_keep_their_numbers(monkeypatch):
+    """Where a run goes on, and in whatever batches."""
+    draws = Draws(eh.uniform(), SPACE, 0, "test")
+    for rows in (262_144, 25):
+        monkeypatch.setattr(twins, "ROWS", rows)
+        view = view_of(lambda people: (people["sex"] == "M") & (people["age"] > 70))
+        count = Causal(view, draws, ("sex",))
+        found = count((7, 60))
+        ages = draws.take(0, 60)[:, 0]
+        hit = np.flatnonzero(ages > 70)
+        hit = hit[hit >= 7]
+        assert [number for number, _ in found.witnesses][:3] == hit[:3].tolist()
+        for number, case in found.witnesses:
+            assert case.individual["age"] == ages[number]
+        assert found.hits.tolist() == (ages[7:] > 70).tolist()
+        assert found.asked == found.executed == 2 * 53
+        assert min(number for number, answer in found.answers if not answer) == 7
+        assert min(number for number, answer in found.answers if answer) == hit[0]
+
+
+def test_what_a_call_asked_is_counted_alone():
+    count = Causal(view_of(decide_by_age), Draws(eh.uniform(), SPACE, 0, "x"), ("sex",))
+    count((0, 10))
+    again = count((10, 14))
+    assert (again.asked, again.executed) == (8, 8)
+    assert again.costs is not None
+    assert again.costs.tolist() == [2] * 4
+
+
+@pytest.mark.parametrize(("rows", "batches"), [(1, [2] * 5), (4, [4, 4, 2]), (99, [10])])
+def test_no_more_is_asked_at_once_than_fits(monkeypatch, rows, batches):
+    monkeypatch.setattr(twins, "ROWS", rows)
+    sizes: list[int] = []
+
+    def noted(people):
+        sizes.append(len(people))
+        return people["sex"] == "F"
+
+    points = SPACE.draw(5, np.random.default_rng(0))
+    assert twins.hits(view_of(noted), ("sex",), points).all()
+    assert sizes == batches
+    sizes.clear()
+    count = Causal(view_of(noted), Draws(eh.uniform(), SPACE, 0, "x"), ("sex",))
+    count((0, 5))
+    assert sizes == batches
+
+
+def test_hits_of_nobody_are_none():
+    nobody = np.empty((0, 3))
+    assert twins.hits(view_of(decide_by_age), ("sex",), nobody).dtype == np.bool_
+    graded = view_of(decide_by_age, differs=scaled_distance)
+    assert twins.hits(graded, ("sex",), nobody).dtype == np.float64
+    assert len(twins.hits(graded, ("sex",), nobody)) == 0
+
+
+def test_variants_that_cannot_be_are_not_asked():
+    space = eh.Space(SPACE.features, constraints=["sex == 'F' or age > 50"])
+    seen: list[Any] = []
+
+    def noted(people):
+        seen.extend(zip(people["sex"], people["age"], strict=True))
+        return people["sex"] == "M"
+
+    view = view_of(noted, space)
+    points = np.asfortranarray([[20.0, 0.0, 1.0], [60.0, 0.0, 1.0]])
+    outcomes, valid = twins.decide_valid(view, space.variants(points, ("sex",)))
+    assert valid.tolist() == [True, True, False, True]
+    assert outcomes[valid].tolist() == [False, False, True]
+    assert ("M", 20) not in seen
+    assert view.subject.asked == 3
+    found = twins_of(view, points, ("sex",))
+    assert found.apart.tolist() == [[False, False], [False, True]]
+    assert found.base.tolist() == [False, False]
+    nobody, none_valid = twins.decide_valid(view, np.asfortranarray([[20.0, 1.0, 1.0]]))
+    assert not none_valid.any()
+    assert len(nobody) == 1
+
+
+def test_stages_begin_where_they_are_wanted():
+    points = SPACE.draw(2, np.random.default_rng(0))
+
+    def sizes(**options: int) -> list[int]:
+        return [stage.size for stage in stages(points, SPACE, ("age",), **options)]
+
+    assert sizes() == [16, 57]
+    assert sizes(start=16) == [57]
+    assert sizes(start=1) == [57]
+    assert sizes(stop=16) == [16]
+    assert sizes(stop=17) == [16, 57]
+    assert sizes(start=80) == []
+
+
+@pytest.mark.parametrize(
+    ("values", "options", "whole", "staged"),
+    [(16, {}, False, False), (17, {}, False, True), (17, {}, True, False)],
+)
+def test_many_variants_are_asked_in_stages(values, options, whole, staged):
+    space = eh.Space([eh.integer("age", 1, values), eh.integer("id", 0, 9)])
+    view = view_of(lambda people: people["id"] > 5, space, **options)
+    count = Causal(view, Draws(eh.uniform(), space, 0, "x"), ("age",), whole)
+    assert count.staged == staged
+    assert count.cost == values + staged
+    assert count.after(None) is count
+
+
+def test_a_distance_needs_all_variants():
+    view = view_of(lambda people: people["age"] * 1.0, differs=scaled_distance)
+    count = Causal(view, Draws(eh.uniform(), SPACE, 0, "x"), ("age",))
+    assert not count.staged
+    assert count.cost == 73
+
+
+def test_staged_cases_are_as_many_as_wanted():
+    view = view_of(lambda people: people["age"] > 50)
+    count = Causal(view, Draws(eh.uniform(), SPACE, 0, "x"), ("age",))
+    points = SPACE.draw(6, np.random.default_rng(0))
+    found = count.count(points, 2)
+    assert [row for row, _ in found.cases] == [0, 1]
+    assert found.hits.all()
+    assert found.asked.tolist() == [17] * 6
+    for row, case in found.cases:
+        own = bool(points[row, 0] > 50)
+        assert case.outcomes == (own, not own)
+        age: Any = case.twin["age"]
+        assert (age > 50) != own
+
+
+def test_cases_show_the_simplest_twin_of_a_point():
+    view = view_of(lambda people: (people["sex"] == "M") | (people["income"] > 4))
+    points = np.asfortranarray([[20.0, 0.0, 1.0], [30.0, 0.0, 9.0], [40.0, 1.0, 2.0]])
+    count = Causal(view, Draws(eh.uniform(), SPACE, 0, "x"), ("sex", "income"), True)
+    found = count.count(points, 5)
+    assert found.asked.tolist() == [20] * 3
+    changed = [case.changed for _, case in found.cases]
+    # Of two that are as simple, the first in the order of the assignments.
+    assert changed == [("income",), ("income",), ("sex",)]
+    assert [case.twin["income"] for _, case in found.cases] == [5, 0, 2]
+    assert [case.outcomes for _, case in found.cases] == [
+        (False, True),
+        (True, False),
+        (True, False),
+    ]
+    assert found.answers[:2] == [(0, False), (1, True)]
+
+
+def test_points_that_are_none_of_their_variants_are_asked_themselves():
+    """Somebody without an age is nobody's twin, and has twins."""
+    gap = GAPS.features[0].missing_code
+    view = view_of(lambda people: people["age"].isna(), GAPS)
+    points = np.asfortranarray([[gap, 0.0, 0.1], [20.0, 0.0, 0.1]])
+    found = twins_of(view, points, ("age",))
+    assert found.base.tolist() == [True, False]
+    assert found.apart[:, 0].all()
+    assert not found.apart[:, 1].any()
+    assert view.subject.asked == 2 * 73 + 2
+    own = view_of(lambda people: people["age"].isna(), GAPS)
+    twins_of(own, points[1:], ("age",))
+    assert own.subject.asked == 73

@@ -81,3 +81,20 @@ def test_without_a_watch_nothing_is_asked():
     found = asked_again(View(subject), 0, np.ones(4), people, others)
     assert found.tolist() == [0, 0, 0, 0]
     assert subject.asked == 8
+
+
+def test_who_is_not_asked_again_is_not_counted():
+    subject = eh.Subject(women_first, SPACE)
+    twice = AskedTwice(subject)
+    subject.watch = Watch(subject, twice, 15, 100)
+    people = WOMEN, subject.decide(WOMEN)
+    others = MEN, subject.decide(MEN), np.arange(4)
+    asked_again(View(subject), 0, np.zeros(4), people, others)
+    assert twice.pairs == {}
+    assert subject.asked == 8
+    asked_again(View(subject), 12, np.zeros(4), people, others)
+    assert twice.pairs == {"": 1}
+    # Hits were chosen for their answers, and tell no rate.
+    asked_again(View(subject), 0, np.ones(4), people, others)
+    assert twice.pairs == {"": 1}
+    assert subject.asked == 8 + 1 + 8

@@ -10,6 +10,7 @@ import pytest
 
 import evenhand as eh
 from evenhand.population.samplers import Draws, Uniform
+from evenhand.runtime.random_streams import stream
 from evenhand.scores.chance.pairs import ExcessCount
 from evenhand.subject.view import View
 
@@ -174,3 +175,131 @@ def test_who_lacks_a_value_has_as_many_twins(twins_missing):
     assert count._may_be_beside == (not twins_missing)
     # Once each, once more to choose a twin, and two answers to each of two.
     assert count.cost == (1 + 3) + (1 + 3) + 4
+
+
+def races(levels: int) -> eh.Space:
+    race = eh.category("race", [f"r{number}" for number in range(levels)])
+    return eh.Space([race, eh.integer("id", 0, 99)], protected=["race"])
+
+
+@pytest.mark.parametrize(
+    ("levels", "repeats", "asked", "most"),
+    [
+        (2, 2, 4, 4),
+        (2, 3, 6, 6),
+        # Everybody once, and two answers to each of two.
+        (3, 2, 3 + 4, 3 + 3 + 4),
+        # With so much noise few twins are all asked as often.
+        (3, 3, 3 * 3 + 6, 3 + 2 * 3 + 6),
+        (5, 3, 3 * 5 + 6, 5 + 2 * 5 + 6),
+        (6, 3, 6 + 6, 6 + 2 * 5 + 6),
+    ],
+)
+def test_how_much_is_asked_where_nobody_differs(levels, repeats, asked, most):
+    count = count_of(lambda people: people["id"] > 50, races(levels), repeats)
+    found = count((0, 12))
+    assert set(found.costs.tolist()) == {asked}
+    assert found.asked == found.executed == 12 * asked
+    assert count.cost == most
+    again = count((12, 15))
+    assert again.asked == again.executed == 3 * asked
+
+
+def test_of_many_twins_four_are_asked_again():
+    """All nine twins of the first race differ from it."""
+    count = count_of(lambda people: people["race"] == "r0", races(10))
+    found = count((0, 60))
+    is_first = count.draws.take(0, 60)[:, 0] == 0
+    assert 0 < is_first.sum() < 60
+    assert set(found.costs[is_first].tolist()) == {10 + 5 + 4}
+    assert set(found.costs[~is_first].tolist()) == {10 + 4}
+    assert count.cost == 10 + 5 + 4
+
+
+@pytest.mark.parametrize(("rows", "batches"), [(1, 6), (8, 3), (99, 1)])
+def test_no_more_is_asked_at_once_than_fits(monkeypatch, rows, batches):
+    monkeypatch.setattr("evenhand.scores.chance.pairs.ROWS", rows)
+    sizes = []
+
+    def noted(people: Any) -> Any:
+        sizes.append(len(people))
+        return people["race"] == "a"
+
+    count_of(noted, TWO)((0, 6))
+    assert sizes == [24 // batches] * batches
+
+
+def test_cases_and_answers_are_numbered_as_draws():
+    count = count_of(lambda people: (people["race"] == "a") & (people["id"] > 20), TWO)
+    found = count((10, 40))
+    points = count.draws.take(10, 40)
+    clear = (10 + np.flatnonzero(points[:, 1] > 20)).tolist()
+    assert [number for number, _ in found.witnesses] == clear[:3]
+    for number, case in found.witnesses:
+        assert case.individual["id"] == points[number - 10, 1]
+        is_a = case.individual["race"] == "a"
+        assert case.outcomes == (is_a, not is_a)
+    numbers = {answer: number for number, answer in found.answers}
+    assert numbers[True] == clear[0]
+    assert numbers[False] in (10, clear[0])
+
+
+def test_which_twin_is_taken_where_none_differs_follows_the_number_of_the_draw():
+    count = count_of(lambda people: people["id"] > 50, races(3))
+    points = np.asfortranarray([[0.0, 7.0]] * 4)
+    rng = np.random.default_rng(0)
+    assert count._choose(points, 0, rng).twins[:, 0].tolist() == [1, 2, 1, 2]
+    assert count._choose(points, 1, rng).twins[:, 0].tolist() == [2, 1, 2, 1]
+    of_last = np.asfortranarray([[2.0, 7.0]] * 2)
+    assert count._choose(of_last, 0, rng).twins[:, 0].tolist() == [0, 1]
+
+
+def test_who_differs_most_is_taken():
+    def score(people: Any) -> Any:
+        return people["race"].map({"r0": 0.0, "r1": 3.0, "r2": 9.0, "r3": 6.0})
+
+    count = count_of(score, races(4), differs=lambda a, b: np.abs(a - b) / 10)
+    points = np.asfortranarray([[0.0, 7.0], [1.0, 7.0], [2.0, 7.0]])
+    choice = count._choose(points, 0, np.random.default_rng(0))
+    assert choice.twins[:, 0].tolist() == [2, 2, 0]
+    found = count.count(points)
+    assert excess_of(count, found.hits) == pytest.approx([0.9, 0.6, 0.9])
+    # No distance is whole: nobody is a clear case.
+    assert found.witnesses == []
+
+
+def test_distances_between_and_within_are_averages():
+    count = count_of(lambda people: people["id"] > 50, TWO, repeats=3)
+    own = np.array([[True], [True], [False]])
+    other = np.array([[False], [False], [True]])
+    # Of nine pairs five differ; of three within each, two.
+    assert count._between(own, other).tolist() == pytest.approx([5 / 9])
+    assert count._within(own).tolist() == pytest.approx([2 / 3])
+    two = count_of(lambda people: people["id"] > 50, TWO)
+    assert two._between(own[:2], other[1:]).tolist() == pytest.approx([0.5])
+    assert two._within(other[1:]).tolist() == [1.0]
+
+
+def test_a_twin_that_may_lie_beside_counts():
+    """A continuous feature has its own value beside the middles of its bins."""
+    space = eh.Space([eh.real("rate", 0, 1, bins=3), eh.integer("id", 0, 9)], ["rate"])
+    count = count_of(lambda people: people["id"] > 5, space)
+    assert count._may_be_beside
+    twins = len(space.assignments(("rate",)))
+    assert count.cost == (1 + twins) + (1 + min(4, twins)) + 4
+
+
+def test_a_case_shows_the_first_answers():
+    """Answers to the same input differ by less than the threshold."""
+
+    def drifting(people: Any) -> Any:
+        return 100.0 * (people["race"] == "a").to_numpy() + 0.25 * np.arange(len(people))
+
+    count = count_of(drifting, TWO, differs=5.0)
+    found = count.count(np.asfortranarray([[0.0, 7.0]]))
+    ((number, case),) = found.witnesses
+    # The person twice and the twin twice, asked in an order by chance.
+    order = stream(0, "order", "race", 0).permutation(4).tolist()
+    own, other = (0.25 * order.index(place) for place in (0, 2))
+    assert number == 0
+    assert case.outcomes == (100.0 + own, other)

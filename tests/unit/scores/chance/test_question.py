@@ -11,9 +11,10 @@ import evenhand as eh
 from evenhand.population.samplers import Uniform
 from evenhand.runtime.budget import Meter
 from evenhand.runtime.errors import UsageError
+from evenhand.runtime.workers import Workers
 from evenhand.scores.chance.question import ExcessQuestion, _shown
 from evenhand.scores.question import Terms
-from evenhand.statistics.estimate import Estimate
+from evenhand.statistics.estimate import Estimate, StopReason
 from evenhand.subject.view import View
 
 SPACE = eh.Space(
@@ -101,3 +102,61 @@ def test_there_is_no_exact_score():
         question.enumerated(Terms(Uniform()), points, "all", Meter(), keep=False)
     with pytest.raises(UsageError, match="no exact score"):
         question.exhausted(Terms(Uniform()), Meter())
+
+
+@pytest.mark.parametrize(("at_once", "batches"), [(1, [4] * 5), (8, [8, 8, 4]), (99, [20])])
+def test_no_more_rows_are_asked_at_once_than_fit(monkeypatch, at_once, batches):
+    monkeypatch.setattr("evenhand.scores.chance.question.ROWS", at_once)
+    sizes = []
+
+    def noted(people: Any) -> Any:
+        sizes.append(len(people))
+        return people["race"] == "a"
+
+    question = ExcessQuestion(View(eh.Subject(noted, SPACE)), ("race",))
+    points = SPACE.draw(5, np.random.default_rng(0))
+    rows: Any = None
+    found = question.tallied(Terms(Uniform()), points, rows, Meter(queries=3), keep=False)
+    assert sizes == batches
+    assert found.stop is StopReason.ENUMERATED
+    assert found.estimate.value == 1.0
+
+
+def test_a_run_is_drawn_until_it_is_decided():
+    question = question_of()
+    terms = Terms(Uniform(), limit=0.2)
+    assert question.cost == 4
+    assert question.per_row(eh.rows([{"race": "a", "id": 1}])) == 4
+    assert question.fewest(terms) == 16
+    meter = Meter()
+    with Workers(1) as workers:
+        found = question.sampled(terms, meter, workers, keep=False)
+    assert found.stop is StopReason.DECIDED
+    assert meter.queries == 4 * found.estimate.n
+    assert found.estimate.low > 0.2
+    assert abs(found.estimate.value - 0.5) < 0.2
+    assert len(found.cases) == 3
+    assert set(found.answers) == {False, True}
+    # Without chance the same input is always answered alike.
+    assert found.noise is not None
+    assert found.noise.value == 0
+    assert found.noise.level == 0.95
+
+
+def test_a_run_ends_where_no_more_is_worth_it():
+    terms = Terms(Uniform(), limit=0.5, enough=900)
+    with Workers(1) as workers:
+        found = question_of().sampled(terms, Meter(), workers, keep=False)
+    assert found.estimate.n == 225
+    assert found.stop is StopReason.TOO_CLOSE
+
+
+def test_the_plan_follows_the_terms():
+    question = question_of()
+    terms = Terms(Uniform(), limit=0.1, level=0.9, among=2)
+    plan = question._plan(terms, question._count(terms))
+    assert plan.level == pytest.approx(0.95)
+    assert (plan.margin, plan.limit, plan.finest, plan.precise) == (0.05, 0.1, 0.002, True)
+    question.view.subject.adapter.expensive = True
+    coarse = question._plan(terms, question._count(terms))
+    assert (coarse.margin, coarse.finest, coarse.precise) == (0.02, None, False)

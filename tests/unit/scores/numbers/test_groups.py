@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from evenhand.runtime.errors import UsageError
+from evenhand.scores.numbers import groups as module
 from evenhand.scores.numbers.groups import (
     ABSOLUTE,
     BIAS,
@@ -17,10 +18,14 @@ from evenhand.scores.numbers.groups import (
     ROOT,
     Assurance,
     NumberGroups,
+    _mean,
+    _median,
+    check_units,
     limit_in_units,
     limit_note,
 )
 from evenhand.statistics import means
+from evenhand.statistics.spending import Spending
 
 ABOUT = [{"sex": "F"}, {"sex": "M"}, {"sex": "X"}]
 NUMBERS = np.array([4.0, 1.0, 10.0, 2.0, 7.0, 20.0])
@@ -135,3 +140,165 @@ def test_limits_are_shares_of_the_spread_or_amounts():
     assert limit_note(2.0, "outcome", 10.0) == []
     (note,) = limit_note(0.2, "spread", 10.0)
     assert "the limit of 20 % is of the spread of outcomes, 10: 2;" in note
+
+
+def test_a_group_without_numbers_stands_among_the_others():
+    groups = NumberGroups(("sex",), ABOUT, NUMBERS, np.where(GROUP == 1, 2, 0))
+    for assurance in (EXACT, Assurance(0.9)):
+        women, nobody, men = groups.estimates(MEAN, assurance)
+        assert women.value == pytest.approx(7 / 3)
+        assert men.value == pytest.approx(37 / 3)
+        assert math.isnan(nobody.value)
+        assert (nobody.low, nobody.high, nobody.n) == (-math.inf, math.inf, 0)
+        assert (women.n, men.n) == (3, 3)
+    found = groups.finding(MEAN, EXACT, None)
+    assert found.claim == "the mean outcome is 12.33 for sex X, 2.333 for sex F"
+    assert found.estimate.value == pytest.approx(10.0)
+
+
+def test_all_numbers_are_known_exactly():
+    women, men, _ = groups_of().estimates(MEAN, EXACT)
+    assert women.low == women.value == women.high
+    assert men.low == men.value == men.high
+    assert (women.level, women.method) == (1.0, "enumerated")
+
+
+@pytest.mark.parametrize("statistic", [MEDIAN, ROOT, ABSOLUTE])
+def test_limits_are_those_of_the_statistic(statistic):
+    rng = np.random.default_rng(0)
+    numbers = rng.random(300)
+    errors = rng.normal(size=300)
+    place = np.arange(300) % 3
+    groups = NumberGroups(("sex",), ABOUT, numbers, place, errors=errors)
+    tail = 0.1 / 6
+    every = np.arange(3)
+    of = {
+        MEDIAN: lambda: means.median_limits([numbers[place == at] for at in every], tail),
+        ROOT: lambda: means.root_limits(means.Moments.of(errors**2, place, 3), tail),
+        ABSOLUTE: lambda: means.mean_limits(
+            means.Moments.of(np.abs(errors), place, 3), tail
+        ),
+    }
+    lows, highs = of[statistic]()
+    found = groups.estimates(statistic, Assurance(0.9))
+    assert [one.low for one in found] == pytest.approx(list(lows))
+    assert [one.high for one in found] == pytest.approx(list(highs))
+    two = groups_of_two(numbers, errors, place)
+    apart = two.spread(statistic, Assurance(0.9, among=2))
+    if statistic == ABSOLUTE:
+        moments = means.Moments.of(np.abs(errors), place, 3).at(np.array([0, 2]))
+        low, high = means.mean_spread(moments, 0.05)
+    else:
+        inner, outer = means.spread_tails_of_limits(2, 0.05)
+        places = np.array([0, 2])
+        low, high = means.spread_of_limits(
+            two._limits(statistic, inner, places), two._limits(statistic, outer, places)
+        )
+    assert apart.low == pytest.approx(min(low, apart.value))
+    assert apart.high == pytest.approx(max(high, apart.value))
+    assert (apart.n, apart.level) == (200, 0.9)
+
+
+def groups_of_two(numbers: Any, errors: Any, place: Any) -> NumberGroups:
+    """Return three groups of which the first and the last are compared."""
+    compared = np.array([True, False, True])
+    return NumberGroups(("sex",), ABOUT, numbers, place, errors=errors, compared=compared)
+
+
+def test_the_claim_is_of_the_groups_that_are_compared():
+    numbers = np.array([1.0, 9.0, 2.0])
+    groups = groups_of_two(numbers, None, np.arange(3))
+    found = groups.finding(MEAN, EXACT, None)
+    assert found.claim == "the mean outcome is 2 for sex X, 1 for sex F"
+    assert found.estimate.value == 1.0
+    assert [group.estimate.value for group in found.groups] == [1.0, 9.0, 2.0]
+    assert [group.about["sex"] for group in found.groups] == ["F", "M", "X"]
+
+
+@pytest.mark.parametrize(
+    ("weights", "median"),
+    [
+        ([1, 1, 1, 1], 2.0),
+        ([1, 1, 1, 3], 3.0),
+        ([1, 1, 1, 4], 4.0),
+        ([2, 0, 1, 1], 1.0),
+        ([0, 5, 0, 0], 2.0),
+    ],
+)
+def test_a_weighted_median_has_half_of_the_weight(weights, median):
+    numbers = np.array([3.0, 1.0, 4.0, 2.0])
+    order = np.array([2, 0, 3, 1])
+    assert _median(numbers, np.array(weights, dtype=float)[order]) == median
+
+
+def test_means_and_medians_without_weights():
+    assert _median(np.array([3.0, 1.0, 4.0, 2.0]), None) == 2.5
+    assert _mean(np.array([0.1] * 10), None) == 0.1
+    assert _mean(np.array([1.0, 4.0]), np.array([3.0, 1.0])) == 1.75
+
+
+@pytest.mark.parametrize(
+    ("limit", "among", "is_descriptive"), [(0.5, 2, False), (None, 1, True)]
+)
+def test_the_error_goes_to_findings_with_a_limit(limit, among, is_descriptive):
+    assurance = Assurance(0.9, spending=Spending(limits=2, families=7))
+    found = groups_of().finding(MEAN, assurance, limit)
+    method = "Welch, corrected for skewness"
+    if among > 1:
+        method += f", simultaneous over {among}"
+    assert found.estimate.method == method
+    assert found.estimate.descriptive == is_descriptive
+    assert found.groups[0].estimate.descriptive
+    expected = groups_of().spread(MEAN, Assurance(0.9, among=among))
+    assert (found.estimate.low, found.estimate.high) == (expected.low, expected.high)
+
+
+def test_without_limits_all_findings_share_the_error():
+    assurance = Assurance(0.9, spending=Spending(limits=0, families=7))
+    assert assurance.of(limited=False).among == 7
+    assert not assurance.describes(limited=False)
+    assert not groups_of().finding(MEAN, assurance, None).estimate.descriptive
+    whole = Assurance(0.9, exact=True, spending=Spending(limits=2, families=7))
+    assert not whole.describes(limited=False)
+    alone = Assurance(0.9, among=3)
+    assert alone.of(limited=True) is alone
+    assert not alone.describes(limited=False)
+
+
+def test_two_groups_with_numbers_are_comparable():
+    assert groups_of().comparable
+    assert groups_of().compared_places.tolist() == [0, 1, 2]
+    alone = NumberGroups(("sex",), ABOUT, NUMBERS, np.zeros(6, dtype=int))
+    assert not alone.comparable
+    assert groups_of().statistics == (MEAN, MEDIAN)
+    assert groups_of(errors=ERRORS).statistics == (MEAN, MEDIAN, BIAS, ABSOLUTE, ROOT)
+
+
+def test_errors_of_an_output_are_named_by_it():
+    found = groups_of(errors=ERRORS, outcome="wage").finding(ABSOLUTE, EXACT, None)
+    assert found.claim == "the mean absolute error is 2.667 for sex M, 1.333 for sex F"
+    of_pay = groups_of(errors=ERRORS, output="pay").finding(ROOT, EXACT, None)
+    assert of_pay.claim.startswith("the root mean squared error of pay is ")
+    assert of_pay.output == "pay"
+    of_wage = groups_of(outcome="wage").finding(MEAN, EXACT, None)
+    assert of_wage.claim.startswith("the mean wage is ")
+
+
+def test_units_are_two():
+    check_units("spread")
+    check_units("outcome")
+    with pytest.raises(UsageError, match="units = 'outcomes' is unknown"):
+        check_units("outcomes")
+    with pytest.raises(UsageError, match="limit"):
+        limit_in_units(2.0, "spread", 10.0)
+    with pytest.raises(UsageError, match="units"):
+        limit_in_units(None, "spred", 10.0)
+
+
+def test_a_thousand_groups_are_compared():
+    most = module.MOST_GROUPS
+    about = [{"zip": number} for number in range(most)]
+    groups = NumberGroups(("zip",), about, np.arange(float(most)), np.arange(most))
+    found = groups.finding(MEAN, EXACT, None)
+    assert found.claim == "the mean outcome is 999 for zip 999, 0 for zip 0"
+    assert found.estimate.value == 999

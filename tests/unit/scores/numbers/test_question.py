@@ -6,15 +6,18 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import evenhand as eh
 from evenhand.population.samplers import Uniform
 from evenhand.runtime.budget import Budget, Meter
 from evenhand.runtime.errors import UsageError
+from evenhand.runtime.workers import Workers
+from evenhand.scores.numbers.groups import MEAN, MEDIAN, Assurance, NumberGroups
 from evenhand.scores.numbers.question import NumberQuestion
-from evenhand.scores.question import Terms
-from evenhand.statistics.estimate import Amount
+from evenhand.scores.question import Score, Terms
+from evenhand.statistics.estimate import Amount, StopReason
 from evenhand.subject.view import View
 
 SPACE = eh.Space(
@@ -155,3 +158,171 @@ def test_the_lower_end_counts_as_well():
     finding = replace(mean, estimate=estimate, limit=None)
     assert not question_of()._settled(finding, Terms(Uniform(), margin=0.1), 10.0)
     assert question_of()._settled(finding, Terms(Uniform(), margin=0.12), 10.0)
+
+
+PEOPLE = pd.DataFrame({"job": list("aabb"), "years": [0, 2, 0, 1], "often": [3, 1, 1, 1]})
+
+
+def tallied(rows: Any, meter: Meter, *, keep: bool = False, **terms: Any) -> Score:
+    question = question_of()
+    points = rows.points(SPACE)
+    return question.tallied(Terms(rows, **terms), points, rows, meter, keep=keep)
+
+
+@pytest.mark.parametrize(("twins", "cases", "spent"), [("rows", 0, 4), ("domain", 2, 8)])
+def test_rows_may_be_the_population(twins, cases, spent):
+    meter = Meter()
+    found = tallied(eh.rows(PEOPLE, twins=twins), meter)
+    mean, median = found.findings
+    assert mean.estimate.value == median.estimate.value == 10.0
+    assert (mean.estimate.n, mean.estimate.level) == (4, 1.0)
+    assert mean.estimate.method == "enumerated"
+    assert mean.estimate.population == "the 4 given rows"
+    assert found.estimate == mean.estimate
+    assert found.stop is StopReason.ENUMERATED
+    assert len(mean.cases) == cases
+    assert meter.queries == spent
+    (note,) = found.notes
+    assert note == (
+        "1 of 3 groups of job are empty, such as job c; the score says nothing of them"
+    )
+    assert list(found.tests) == []
+
+
+def test_weights_of_rows_count_where_they_are_the_population():
+    mean, _ = tallied(eh.rows(PEOPLE, weights="often"), Meter()).findings
+    assert mean.estimate.value == 10.5
+    assert tallied(eh.rows(PEOPLE), Meter()).findings[0].estimate.value == 10.0
+
+
+def test_rows_may_be_a_sample():
+    rows = eh.rows(pd.concat([PEOPLE] * 20), sample_of="people")
+    mean, median = tallied(rows, Meter(), among=2, level=0.9).findings
+    numbers = salary(PEOPLE).to_numpy()
+    about = [{"job": "a"}, {"job": "b"}]
+    place = np.tile([0, 0, 1, 1], 20)
+    groups = NumberGroups(("job",), about, np.tile(numbers, 20), place)
+    assurance = Assurance(0.9, 2, "people")
+    assert mean.estimate == groups.spread(MEAN, assurance)
+    assert median.estimate == groups.spread(MEDIAN, assurance)
+    assert mean.estimate.level == 0.9
+
+
+def drawn(
+    terms: Terms, meter: Meter, *, expensive: bool = False, decide: Any = salary
+) -> tuple[Score, NumberGroups]:
+    """Return what drawing finds, and all that was drawn, by group."""
+    question = question_of(decide)
+    question.view.subject.adapter.expensive = expensive
+    with Workers(1) as workers:
+        found = question.sampled(terms, meter, workers, keep=True)
+    (tests,) = found.tests
+    about = [{"job": name} for name in "abc"]
+    group = tests.points[:, 0].astype(int)
+    return found, NumberGroups(("job",), about, tests.outcomes.astype(float), group)
+
+
+@pytest.mark.parametrize(
+    ("terms", "queries", "expensive", "size", "part", "stop"),
+    [
+        ({"margin": 0.9}, None, False, 256, 1 / 2, StopReason.MARGIN),
+        ({"margin": 0.9}, None, True, 32, 1 / 2, StopReason.MARGIN),
+        ({"limit": 0.1}, None, False, 256, 1 / 2, StopReason.DECIDED),
+        ({"margin": 1e-6}, 300, True, 100, 1 / 4, StopReason.QUERIES),
+        ({"margin": 1e-6}, 3 * 129, True, 129, 1 / 8, StopReason.QUERIES),
+        ({"margin": 1e-6}, 3 * 513, True, 513, 1 / 16, StopReason.QUERIES),
+        ({"margin": 1e-6}, None, True, 8192, 1 / 16, StopReason.QUERIES),
+    ],
+)
+def test_each_look_has_its_part_of_the_error(terms, queries, expensive, size, part, stop):
+    meter = Meter(Budget(queries=queries))
+    settings = Terms(Uniform(), level=0.9, among=2, **terms)
+    found, groups = drawn(settings, meter, expensive=expensive)
+    assert groups.sizes.tolist() == [size] * 3
+    assert found.stop is stop
+    population = Uniform().population(SPACE)
+    apart = groups.spread(MEAN, Assurance(0.9, 2, population, look=part))
+    mean, median = found.findings
+    assert found.estimate == mean.estimate
+    assert mean.estimate.low == pytest.approx(apart.low)
+    assert mean.estimate.high == pytest.approx(apart.high)
+    assert (mean.estimate.n, mean.estimate.level) == (3 * size, 0.9)
+    of_median = groups.spread(MEDIAN, Assurance(0.9, 2, population, look=part))
+    assert median.estimate.high == pytest.approx(of_median.high)
+
+
+def test_what_drawing_takes_counts_as_spent():
+    meter = Meter()
+    found, _ = drawn(Terms(Uniform(), margin=0.9), meter)
+    # Thirty-two people of the best group are moved to the worst.
+    assert meter.queries == 3 * 256 + 64
+    assert [case.twin["job"] for case in found.findings[0].cases] == ["a"] * 3
+    assert [case.individual["job"] for case in found.findings[0].cases] == ["b"] * 3
+    assert [case.individual["years"] for case in found.findings[0].cases] == [4] * 3
+
+
+def test_a_run_that_is_late_ends_at_its_first_look():
+    found, groups = drawn(Terms(Uniform(), margin=1e-6), Meter(Budget(seconds=1e-9)))
+    assert found.stop is StopReason.SECONDS
+    assert groups.sizes.tolist() == [256] * 3
+
+
+def test_progress_is_shown_between_looks():
+    reports: list[Any] = []
+    meter = Meter(Budget(queries=3 * 129), hook=reports.append)
+    drawn(Terms(Uniform(), margin=1e-6), meter, expensive=True)
+    assert [report.note for report in reports] == [
+        "32 draws of each group",
+        "128 draws of each group",
+        "129 draws of each group",
+    ]
+    assert {report.task for report in reports} == {"group job"}
+
+
+def test_tests_are_kept_where_they_are_wanted():
+    with Workers(1) as workers:
+        terms = Terms(Uniform(), margin=0.9)
+        without = question_of().sampled(terms, Meter(), workers, keep=False)
+    assert list(without.tests) == []
+
+
+def test_intervals_of_rates_are_refused():
+    with pytest.raises(UsageError, match="interval = 'exact' is for rates"):
+        drawn(Terms(Uniform(), interval="exact"), Meter())
+
+
+def test_groups_without_anybody_are_named():
+    space = eh.Space(SPACE.features, constraints=["job != 'c'"])
+    question = NumberQuestion(View(eh.Subject(salary, space)), ("job",))
+    with Workers(1) as workers:
+        found = question.sampled(Terms(Uniform(), margin=0.9), Meter(), workers, keep=False)
+    (note,) = found.notes
+    assert note.endswith("such as job c; the score says nothing of them")
+    points = space.enumerate()
+    whole = question.enumerated(Terms(Uniform()), points, "all", Meter(), keep=False)
+    # Nobody can be in that group.
+    assert list(whole.notes) == []
+
+
+def test_everybody_is_asked_where_drawing_does_not_decide():
+    question = question_of()
+    meter = Meter()
+    found = question.exhausted(Terms(Uniform(), limit=0.5), meter)
+    mean, _ = found.findings
+    assert mean.estimate.value == pytest.approx(12.0)
+    assert (mean.estimate.n, mean.estimate.level) == (15, 1.0)
+    assert meter.queries == 15 + 10
+    assert list(found.tests) == []
+    spread = np.subtract(
+        *np.quantile(salary(SPACE.decode(SPACE.enumerate())), [0.75, 0.25])
+    )
+    assert mean.limit == pytest.approx(0.5 * spread)
+    assert found.notes[0].startswith("the limit of 50 % is of the spread of outcomes")
+
+
+def test_nothing_is_foretold_of_numbers():
+    question = question_of()
+    assert question.expected(Terms(Uniform()), 0.1, None) is None
+    question.view.subject.adapter.expensive = True
+    assert question.most(Terms(Uniform())) == 3 * 8192
+    assert question._looks(3, Meter()) == [32, 128, 512, 2048, 8192]

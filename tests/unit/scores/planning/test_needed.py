@@ -60,3 +60,30 @@ def test_what_cannot_be_is_refused():
     refused(UsageError, lambda: needed(limit=2), "limit")
     refused(UsageError, lambda: needed(groups=1), "groups is 1")
     refused(UsageError, lambda: needed(kind="grop"), "kind is 'grop'", "'group'")
+
+
+def test_two_groups_and_a_causal_score_are_meant_by_default():
+    of_two = needed(p=0.0, limit=0.4, kind="group", groups=2, expensive=True)
+    assert needed(p=0.0, limit=0.4, kind="group", expensive=True) == of_two
+    assert needed(p=0.0, limit=0.4, kind="group", groups=3, expensive=True) != of_two
+    causal = needed(p=0.0, limit=0.05, kind="causal", expensive=True)
+    assert needed(p=0.0, limit=0.05, expensive=True) == causal == 87
+    assert needed(margin=0.2, expensive=True) == needed(0.95, 0.2, 0.5, expensive=True)
+
+
+def test_rates_from_nothing_to_all_are_taken():
+    assert needed(p=1.0, limit=0.4, expensive=True) > 0
+    for base in (0.0, 1.0):
+        assert needed(p=0.0, limit=0.4, kind="group", base=base, expensive=True) > 0
+    refused(UsageError, lambda: needed(p=-0.1), "p is -0.1")
+    refused(UsageError, lambda: needed(base=1.1), "base is 1.1")
+
+
+def test_cheap_software_is_not_asked_for_ever(monkeypatch):
+    """Next to the limit, drawing ends where no more is worth it."""
+    monkeypatch.setattr("evenhand.scores.planning.needed.ENOUGH", 300)
+    assert needed(p=0.1, limit=0.1, groups=2) <= 150
+    assert needed(p=0.1, limit=0.1, groups=3) <= 100
+    assert needed(p=0.1, limit=0.1, groups=3, kind="group") <= 300
+    assert needed(p=0.1, limit=0.1, groups=2, expensive=True) > 150
+    assert needed(p=0.5, margin=0.02, groups=2) > 150

@@ -169,3 +169,134 @@ def test_two_groups_must_have_somebody():
     assert inhabited(GROUPS, np.array([False, True, False])) == (0, 2)
     with pytest.raises(UsageError, match="has 1 group"):
         inhabited(GROUPS, np.array([False, True, True]))
+
+
+@pytest.mark.parametrize(
+    ("at_once", "block"), [(1, 64), (64 * 2, 64), (130, 65), (1 << 20, 16_384)]
+)
+def test_draws_of_all_groups_are_made_together(monkeypatch, at_once, block):
+    monkeypatch.setattr("evenhand.scores.rates.groups.BLOCK", at_once)
+    count = GroupCount.of(view_of(), GROUPS, (0, 2), Uniform(), 0)
+    assert [draws.block for draws in count.draws] == [block] * 2
+
+
+def batches_of(count_of: Any) -> list[int]:
+    """Return how many inputs are asked at once among ten draws."""
+    sizes = []
+
+    def noted(people: Any) -> Any:
+        sizes.append(len(people))
+        return decide(people)
+
+    count_of(view_of(noted))((0, 10))
+    return sizes
+
+
+@pytest.mark.parametrize(("rows", "batches"), [(1, [2] * 10), (8, [8, 8, 4]), (20, [20])])
+def test_no_more_is_asked_at_once_than_fits(monkeypatch, rows, batches):
+    monkeypatch.setattr("evenhand.scores.rates.groups.ROWS", rows)
+    assert (
+        batches_of(lambda view: GroupCount.of(view, GROUPS, (0, 2), Uniform(), 0))
+        == batches
+    )
+
+
+def test_what_a_call_asked_is_counted_alone():
+    count = GroupCount.of(view_of(), GROUPS, (0, 2), Uniform(), 0)
+    first = count((0, 10))
+    second = count((10, 15))
+    assert (first.asked, first.executed) == (20, 20)
+    assert (second.asked, second.executed) == (10, 10)
+    assert second.witnesses == []
+    assert count.after(None) is count
+    low = count.draws[1].take(10, 15)[:, 1] < 5
+    assert second.hits[:, 1].tolist() == low.tolist()
+
+
+def test_cases_of_draws_are_of_the_first_of_them():
+    count = GroupCount.of(view_of(), GROUPS, (0, 2), Uniform(), 0)
+    cases, asked = count.cases(0, 1)
+    points = count.draws[0].take(0, 32)
+    losers = points[points[:, 1] >= 5][:3, 1].tolist()
+    assert [case.individual["id"] for case in cases] == losers
+    assert {case.twin["race"] for case in cases} == {"c"}
+    assert asked == 64
+
+
+def test_whoever_cannot_move_is_not_asked():
+    space = eh.Space(SPACE.features, constraints=["race != 'b' or id > 7"])
+    groups = Groups(space, ("race",))
+    view = View(eh.Subject(decide, space, positive=True))
+    points = np.asfortranarray([[0.0, float(number)] for number in range(10)])
+    cases, asked = moved(view, groups, points, 1)
+    assert asked == 4
+    assert [case.individual["id"] for case in cases] == [8, 9]
+    assert moved(view, groups, points[:8], 1) == ([], 0)
+    assert view.subject.asked == 4
+
+
+def test_twins_may_be_known_beforehand():
+    points = SPACE.enumerate()
+    view = view_of()
+    outcomes = view.decide(points)
+    sides = (points[:, 0] == 0, points[:, 0] == 1)
+    # Each is alike whoever has the next number.
+    alike = (points[:, 1] + (points[:, 0] == 0)).astype(int)
+    cases = paired(view, ("race",), points, outcomes, sides, alike=alike)
+    assert [case.individual["id"] for case in cases] == [4, 5, 6]
+    assert [case.twin["id"] for case in cases] == [5, 6, 7]
+    assert [case.outcomes for case in cases] == [(True, False)] * 3
+    nobody = np.zeros(0, dtype=int)
+    none = np.zeros(0, dtype=bool)
+    assert (
+        paired(view, ("race",), points[:0], outcomes[:0], (none, none), alike=nobody) == []
+    )
+
+
+def test_points_outside_of_all_groups_are_left_out():
+    space = eh.Space([eh.integer("age", 0, 9, bins=(0, 3, 6)), eh.integer("id", 0, 9)])
+    groups = Groups(space, ("age",))
+    points = np.asfortranarray([[1.0, 0.0], [8.0, 0.0], [5.0, 0.0], [9.0, 0.0]])
+    tally = Tally.of(groups, points, np.array([1.0, 1.0, 0.0, 1.0]))
+    assert tally.members == (0, 1)
+    assert tally.hits.tolist() == [1, 0]
+    assert tally.sizes.tolist() == [1, 1]
+
+
+def test_a_sum_of_tallies_has_the_groups_of_any():
+    one = Tally(GROUPS, (0,), np.array([1.0]), np.array([2.0]))
+    other = Tally(GROUPS, (2,), np.array([3.0]), np.array([4.0]), np.array([9.0]))
+    joined = Tally.joined([one, other])
+    assert joined.members == (0, 2)
+    assert joined.hits.tolist() == [1, 3]
+    assert joined.rows is not None
+    assert joined.rows.tolist() == [2, 9]
+    assert Tally.joined([one]).members == (0,)
+
+
+def test_limits_hold_the_rates():
+    """Of weighted rows a rate may lie outside of an interval that knows of no weights."""
+    tally = tally_of([20, 0], [20, 30])
+    first, second = tally.listed(0.9, "all", method="exact")
+    assert first.estimate.low < 1 == first.estimate.high
+    assert second.estimate.low == 0 < second.estimate.high
+    assert first.estimate.descriptive
+    assert (first.estimate.n, second.estimate.n) == (20, 30)
+    two = tally.listed(0.9, "all", method="wald")
+    assert two[0].estimate.method == "wald"
+
+
+def test_a_spread_of_nothing_is_not_below_it():
+    assert tally_of([1, 1], [3, 3]).spread == 0.0
+    assert tally_of([1, 2], [3, 6]).spread == 0.0
+    with pytest.raises(UsageError, match="has 1 group"):
+        tally_of([1], [3]).sampled(0.9, "all", graded=False)
+    with pytest.raises(UsageError, match="has 1 group"):
+        tally_of([1], [3]).exact("all", 3)
+    exact = tally_of([1, 3], [4, 4]).exact("all", 8)
+    assert (exact.value, exact.low, exact.high, exact.method) == (
+        0.5,
+        0.5,
+        0.5,
+        "enumerated",
+    )

@@ -7,17 +7,21 @@ import math
 import numpy as np
 import pytest
 
+import evenhand as eh
 from evenhand.scores.rates.metric_table import (
     NO_LIMITS,
     MetricTable,
     RateLimits,
     counts_by,
+    shares,
+    true_outcomes,
 )
 from evenhand.statistics.error_rates import RATES, USUAL
 from evenhand.statistics.estimate import Verdict
 from evenhand.statistics.intervals import spread
 from evenhand.statistics.ratios import impact_ratio
 from evenhand.statistics.spending import Spending
+from evenhand.subject.view import View
 
 NAMES = ("a", "b", "c")
 
@@ -193,3 +197,138 @@ def holds(table: MetricTable, truly: dict[str, np.ndarray]) -> bool:
         if not ratio.low <= true_ratio <= ratio.high:
             return False
     return True
+
+
+def counted(*groups: list[list[float]]) -> np.ndarray:
+    """Return the counts of groups: by truth, of those who are not selected and who are."""
+    counts = np.zeros((len(groups), 3, 2))
+    for place, cells in enumerate(groups):
+        counts[place, : len(cells)] = cells
+    return counts
+
+
+def test_claims_name_the_highest_and_the_lowest():
+    table = table_of(counted([[5, 5], [0, 0]], [[9, 1], [0, 0]], [[8, 2], [0, 0]]), 1.0)
+    assert table._difference_claim("selection_rate") == (
+        "group a has a selection rate of 50.0 %, group b of 10.0 %"
+    )
+    assert table._ratio_claim("selection_rate") == (
+        "by group, the lowest selection rate is 20.0 % of the highest"
+    )
+    same = table_of(counted([[5, 5]], [[5, 5]]), 1.0)
+    assert same._difference_claim("selection_rate") == (
+        "every group of group has a selection rate of 50.0 %"
+    )
+    assert [one.value for one in table.to_best("selection_rate")] == [1.0, 0.2, 0.4]
+    assert table.ratio("selection_rate").value == 0.2
+    assert table.difference("selection_rate").value == 0.4
+
+
+def test_a_ratio_of_nothing_is_undefined():
+    table = table_of(counted([[10, 0]], [[20, 0]]), 1.0)
+    claim = table._ratio_claim("selection_rate")
+    assert claim == (
+        "by group, the ratio of the lowest selection rate to the highest is undefined: it is 0 in"
+        " every group"
+    )
+    ratio = table.ratio("selection_rate")
+    assert math.isnan(ratio.value)
+    assert (ratio.low, ratio.high, ratio.n, ratio.level) == (0.0, 1.0, 0, 1.0)
+    assert all(math.isnan(one.value) for one in table.to_best("selection_rate"))
+    assert table.difference("selection_rate").value == 0.0
+
+
+def test_groups_that_are_not_compared_are_listed_all_the_same():
+    counts = counted([[5, 5]], [[0, 10]], [[9, 1]])
+    table = MetricTable(
+        ("group",),
+        [{"group": name} for name in NAMES],
+        counts,
+        ("selection_rate",),
+        1.0,
+        compared=np.array([0, 2]),
+    )
+    assert [one.value for one in table.rates("selection_rate")] == [0.5, 1.0, 0.1]
+    assert table.difference("selection_rate").value == 0.4
+    assert table.difference("selection_rate").n == 20
+    assert [one.value for one in table.to_best("selection_rate")] == [1.0, 0.2]
+    finding = table.ratio_finding("selection_rate")
+    assert [group.about["group"] for group in finding.groups] == ["a", "c"]
+    assert finding.least
+    assert finding.claim == "by group, the lowest selection rate is 20.0 % of the highest"
+    difference = table.difference_finding("selection_rate")
+    assert difference.claim == "group a has a selection rate of 50.0 %, group c of 10.0 %"
+    document = table.to_dict()
+    assert [group["compared"] for group in document["groups"]] == [True, False, True]
+    assert [group["n"] for group in document["groups"]] == [10, 10, 10]
+
+
+def test_rows_are_counted_where_weights_make_the_rates():
+    counts = counted([[1.5, 0.5], [2.0, 6.0]], [[1.0, 1.0], [1.0, 1.0]])
+    rows = counted([[1, 1], [2, 3]], [[4, 5], [6, 7]])
+    table = MetricTable(
+        ("group",),
+        [{"group": name} for name in NAMES[:2]],
+        counts,
+        ("true_positive_rate",),
+        1.0,
+        rows=rows,
+    )
+    first, second = table.rates("true_positive_rate")
+    assert (first.value, first.n) == (0.75, 5)
+    assert (second.value, second.n) == (0.5, 13)
+    assert table.difference("true_positive_rate").n == 18
+    cells = table.to_dict()["groups"][0]["counts"]
+    assert cells == {
+        "true_positives": 3,
+        "false_positives": 1,
+        "true_negatives": 1,
+        "false_negatives": 2,
+        "selected_of_unknown_truth": 0,
+        "not_selected_of_unknown_truth": 0,
+    }
+
+
+def test_groups_without_rows_that_are_not_listed_widen_the_interval():
+    counts = counted([[50, 50]], [[55, 45]])
+    about = [{"group": name} for name in NAMES[:2]]
+    rate = ("selection_rate",)
+    listed = MetricTable(("group",), about, counts, rate, 0.95)
+    more = MetricTable(("group",), about, counts, rate, 0.95, unlisted=3)
+    assert listed.difference("selection_rate").high < 1
+    assert more.difference("selection_rate").high == 1.0
+    assert more.ratio("selection_rate").low == 0.0
+    assert len(more.to_best("selection_rate")) == 2
+
+
+def test_people_of_no_group_are_not_counted():
+    places = np.array([0, -1, 1, 1])
+    truth = np.array([1, 1, 0, 2])
+    decided = np.array([True, True, False, True])
+    weights = np.array([2.0, 3.0, 4.0, 5.0])
+    counts = counts_by(places, 2, truth, decided, weights)
+    assert counts[0].tolist() == [[0, 0], [0, 2], [0, 0]]
+    assert counts[1].tolist() == [[4, 0], [0, 0], [0, 5]]
+    assert shares(counts, "selection_rate").tolist() == pytest.approx([1.0, 5 / 9])
+    assert math.isnan(shares(counts, "true_positive_rate")[1])
+
+
+@pytest.mark.parametrize(
+    ("favourable", "found"),
+    [("yes", [1, 0, 2, 1]), (None, [1, 0, 2, 1]), ("no", [0, 1, 2, 0])],
+)
+def test_what_people_should_get_may_be_unknown(favourable, found):
+    space = eh.Space([eh.integer("id", 0, 9)])
+    subject = eh.Subject(lambda people: people["id"].map(str), space, positive="yes")
+    values = ["yes", "no", None, "yes"]
+    assert true_outcomes(values, View(subject), favourable).tolist() == found
+
+
+def test_limits_are_of_some_rates():
+    limits = RateLimits(("precision",), difference=0.1, ratio=0.8)
+    assert limits.number == 2
+    assert limits.of_difference("precision") == 0.1
+    assert limits.of_difference("accuracy") is None
+    assert limits.of_ratio("accuracy") is None
+    assert RateLimits(("precision", "accuracy"), difference=0.0).number == 2
+    assert NO_LIMITS.number == 0

@@ -162,3 +162,79 @@ def test_the_inputs_of_a_group_are_the_same_people(number):
     points = count.inputs(number, 7)
     assert points[:, 0].tolist() == [number] * 7
     assert points[:, 1].tolist() == count.people.take(0, 7)[:, 1].tolist()
+
+
+@pytest.mark.parametrize(
+    ("rows", "batches"), [(1, [3] * 10), (12, [12, 12, 6]), (99, [30])]
+)
+def test_no_more_is_asked_at_once_than_fits(monkeypatch, rows, batches):
+    monkeypatch.setattr("evenhand.scores.rates.paired.ROWS", rows)
+    sizes = []
+
+    def noted(people: Any) -> Any:
+        sizes.append(len(people))
+        return people["id"] < 50
+
+    subject = eh.Subject(noted, SPACE, positive=True)
+    groups = Groups(SPACE, ("race",))
+    count = PairedCount.of(View(subject), groups, (0, 1, 2), PLAN, Uniform(), 0)
+    count((0, 10))
+    assert sizes == batches
+
+
+def test_what_a_call_asked_is_counted_alone():
+    count = count_of()
+    count((0, 10))
+    second = count((10, 14))
+    assert (second.asked, second.executed) == (12, 12)
+    assert second.witnesses == []
+    low = count.people.take(10, 14)[:, 1] < 50
+    assert second.hits[:, 1].tolist() == low.tolist()
+    for number, answer in second.answers:
+        person = number - 10
+        granted = second.hits[person].tolist()
+        assert float(answer) in granted
+
+
+def test_two_groups_are_both_asked_however_expensive():
+    plan = PairedPlan(limit=0.1, groups=2)
+    groups = Groups(SPACE, ("race",))
+    subject = eh.Subject(lambda people: people["id"] < 50, SPACE, positive=True)
+    subject.adapter.expensive = True
+    count = PairedCount.of(View(subject), groups, (0, 2), plan, Uniform(), 0)
+    assert count.after(plan.counted(np.array([[1.0, 0.0]] * 9))) is count
+    assert count.cost == 2
+
+
+def test_people_are_lent_values_of_a_bin():
+    """The ages of a group are drawn, and everything else is that of the person."""
+    space = eh.Space([eh.integer("age", 0, 99, bins=(0, 30, 99)), eh.integer("id", 0, 99)])
+    groups = Groups(space, ("age",))
+    subject = eh.Subject(lambda people: people["id"] < 50, space, positive=True)
+    plan = PairedPlan(limit=0.1, groups=2)
+    count = PairedCount.of(View(subject), groups, (0, 1), plan, Uniform(), 0)
+    people = count.people.take(4, 24)
+    for number in (0, 1):
+        moved_there = count._in_group(people, number, 4, 24)
+        assert groups.of(moved_there).tolist() == [number] * 20
+        assert moved_there[:, 1].tolist() == people[:, 1].tolist()
+        lent = count.within[number].take(4, 24)[:, 0]
+        assert moved_there[:, 0].tolist() == lent.tolist()
+        assert len(set(lent.tolist())) > 5
+
+
+def test_cases_are_of_the_first_people():
+    count = count_of()
+    cases, asked = count.cases(0, 2)
+    people = count.people.take(0, 32)[:, 1]
+    assert [case.individual["id"] for case in cases] == people[people >= 50][:3].tolist()
+    assert {case.individual["race"] for case in cases} == {"a"}
+    assert {case.twin["race"] for case in cases} == {"c"}
+    assert asked == 64
+
+
+def test_totals_are_those_of_the_plan():
+    rows = np.array([[1.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
+    first, second = count_of().totals().add(rows, [2, 3])
+    assert (first == PLAN.counted(rows[:2])).all()
+    assert (second == PLAN.counted(rows[2:], first)).all()
