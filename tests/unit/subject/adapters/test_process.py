@@ -95,7 +95,9 @@ def test_a_path_is_seen_from_the_working_directory(tmp_path, monkeypatch):
         lambda: Program.of(("./a",), None, None),
         f"the program './a' does not exist as a file at {tmp_path / 'a'}",
     )
-    refused(UsageError, lambda: Program.of(("./in",), None, None), "does not exist as a file")
+    refused(
+        UsageError, lambda: Program.of(("./in",), None, None), "does not exist as a file"
+    )
 
 
 def test_another_name_is_looked_for_where_one_is_given(tmp_path):

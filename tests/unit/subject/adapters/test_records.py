@@ -50,7 +50,9 @@ def test_what_json_cannot_hold_is_refused():
     )
     hidden = Feature("x", "category", (1.5, math.inf), passed=False)
     check_json(Space([hidden, integer("age", 0, 9)]))
-    refused(UsageError, lambda: check_json(Space([hidden])), "no feature of the space is passed")
+    refused(
+        UsageError, lambda: check_json(Space([hidden])), "no feature of the space is passed"
+    )
     check_json(Space([category("x", [1.5, 2.5, "inf"]), integer("age", 0, 9)]))
 
 
