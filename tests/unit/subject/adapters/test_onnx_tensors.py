@@ -24,7 +24,7 @@ from tests.support.helpers import refused
 pytest.importorskip("onnxruntime")
 pytest.importorskip("onnx")
 
-from onnx import TensorProto, helper  # noqa: E402
+from onnx import TensorProto, helper
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
