@@ -418,7 +418,7 @@ def test_any_text_arrives_byte_for_byte(mirror, levels):
 # Parts of a template, and what a program printed
 
 
-def given(*argv, **options):
+def echoing(*argv, **options):
     return CommandAdapter(["echo", *argv], **options)
 
 
@@ -436,23 +436,23 @@ def given(*argv, **options):
     ],
 )
 def test_arguments_of_one_input(argument, filled):
-    assert given(argument).arguments({"sex": "F", "age": 30}) == ["echo", *filled]
+    assert echoing(argument).arguments({"sex": "F", "age": 30}) == ["echo", *filled]
 
 
 def test_a_value_that_is_missing_is_written_as_the_user_says():
     record: Any = {"sex": None, "age": 0}
-    assert given("{*}").arguments(record) == ["echo", "", "0"]
-    assert given("{sex}", missing="NA").arguments(record) == ["echo", "NA"]
+    assert echoing("{*}").arguments(record) == ["echo", "", "0"]
+    assert echoing("{sex}", missing="NA").arguments(record) == ["echo", "NA"]
 
 
 def test_the_usual_options_of_a_command():
-    adapter = given("{*}")
+    adapter = echoing("{*}")
     assert adapter.workers == (os.cpu_count() or 1)
     assert (adapter.timeout, adapter.missing) == (30.0, "")
     assert (adapter.expensive, adapter.printed, adapter.own_process) == (True, True, True)
-    assert given("{*}", workers=1).workers == 1
-    assert given("{*}", missing="NA").identity == adapter.identity + ":missing=NA"
-    assert given("{*}", missing="NA", identity="mine").identity == "mine"
+    assert echoing("{*}", workers=1).workers == 1
+    assert echoing("{*}", missing="NA").identity == adapter.identity + ":missing=NA"
+    assert echoing("{*}", missing="NA", identity="mine").identity == "mine"
 
 
 def test_the_name_of_a_program_has_no_place_but_may_have_braces(tmp_path):
@@ -476,13 +476,13 @@ def test_the_name_of_a_program_has_no_place_but_may_have_braces(tmp_path):
 )
 def test_arguments_that_cannot_be_read(argument, words):
     with pytest.raises(UsageError) as caught:
-        given(argument)
+        echoing(argument)
     assert words in sentence(caught.value)
 
 
 @pytest.mark.parametrize("argv", [["{*}"], ["{age}", "{sex}"], ["{age}", "{*}"]])
 def test_templates_that_fit_a_space(argv):
-    given(*argv).check(SPACE)
+    echoing(*argv).check(SPACE)
 
 
 @pytest.mark.parametrize(

@@ -75,12 +75,12 @@ def test_a_column_of_labels_is_a_list_of_them():
 
 
 def test_masked_labels_are_no_answers():
-    masked = np.ma.array(["a", "b", "a"], mask=[0, 1, 0])
+    masked = np.ma.array(["a", "b", "a"], mask=[False, True, False])
     refused(BadOutcome, lambda: asked(Rule(lambda _: masked)), "1 of 3 inputs")
 
 
 def test_a_column_of_one_output_is_a_record_of_it():
-    adapter = EstimatorAdapter(Rule(lambda inputs: inputs[:, :1]))
+    adapter: Any = EstimatorAdapter(Rule(lambda inputs: inputs[:, :1]))
     adapter.outputs = ("age",)
     ((_, outcomes),) = adapter.run(POINTS, NUMBERS)
     assert outcomes["age"].tolist() == [1.0, 8.0, 5.0]
@@ -224,7 +224,7 @@ def test_several_outputs_are_named_by_as_many_and_have_no_score():
     adapter.outputs = ("a", "b")
     adapter.check(NUMBERS)
     for options in ({"threshold": 0.5}, {"output": "score"}):
-        scored = EstimatorAdapter(LOGISTIC, **options)  # type: ignore[arg-type]
+        scored = EstimatorAdapter(LOGISTIC, **options)
         scored.outputs = ("a",)
         refused(UsageError, lambda: scored.check(NUMBERS), "leave out threshold")  # noqa: B023
     plain = EstimatorAdapter(LOGISTIC)

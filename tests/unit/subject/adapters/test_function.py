@@ -56,7 +56,10 @@ def test_a_function_answers_all_inputs_at_once():
         (np.ones(1200), "returned 1,200 outcomes for 3 inputs"),
         ("yes", "returned the single value 'yes' for 3 inputs"),
         (None, "returned the single value None for 3 inputs"),
-        (np.ma.array([1, 2, 3], mask=[1, 1, 0]), "2 of 3 inputs, which are masked"),
+        (
+            np.ma.array([1, 2, 3], mask=[True, True, False]),
+            "2 of 3 inputs, which are masked",
+        ),
     ],
 )
 def test_answers_that_are_not_one_per_input(answer, words):

@@ -148,7 +148,7 @@ def test_few_jobs_are_taken_before_results_are_gathered():
             taken.append(job)
             yield job
 
-    results = fan_out(jobs(), lambda job: job, width=1, abort=lambda: None)
+    results: Any = fan_out(jobs(), lambda job: job, width=1, abort=lambda: None)
     first = next(results)
     assert len(first) <= 4
     assert len(taken) == 8
@@ -210,7 +210,7 @@ def test_a_caller_that_stops_early_aborts_what_is_under_way():
             hangs.wait(10)
         return job
 
-    results = fan_out(iter(range(10)), work, width=2, abort=abort)
+    results: Any = fan_out(iter(range(10)), work, width=2, abort=abort)
     assert next(results) == [(0, 0)]
     results.close()
     assert aborted == [True]

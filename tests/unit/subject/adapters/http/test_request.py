@@ -338,15 +338,18 @@ def test_a_get_sends_all_values_beside_constants_or_those_that_are_named():
 
 def test_items_of_a_parameter_that_are_missing_are_left_out():
     template = RequestTemplate(URL, {"query": {"x": ["{sex}", "{age}"]}})
-    assert template.filled([{"sex": None, "age": 30}]).target == "/score?x=30"
-    assert template.filled([{"sex": None, "age": None}]).target == "/score"
+    one: Any = {"sex": None, "age": 30}
+    none: Any = {"sex": None, "age": None}
+    assert template.filled([one]).target == "/score?x=30"
+    assert template.filled([none]).target == "/score"
 
 
 def test_the_address_has_a_letter_in_place_of_a_value():
     template = RequestTemplate("http://127.0.0.1:8000/a/{age}?s={sex}")
     assert template.address == ("http", "127.0.0.1", 8000, "/a/x?s=x")
     assert template.filled(RECORDS[:1]).target == "/a/30?s=F"
-    assert template.filled([{"sex": None, "age": True}]).target == "/a/true?s="
+    unusual: Any = {"sex": None, "age": True}
+    assert template.filled([unusual]).target == "/a/true?s="
 
 
 def test_headers_of_the_user_replace_the_usual_ones():

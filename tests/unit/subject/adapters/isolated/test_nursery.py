@@ -9,6 +9,7 @@ import resource
 import signal
 import sys
 import time
+from pathlib import Path
 from typing import Any
 
 import cloudpickle
@@ -33,7 +34,7 @@ class Begun:
         self.errors, prints = os.pipe()
         theirs = [asks, answers, prints]
         ours = (self.to, self.back, self.errors)
-        settings = {
+        settings: dict[str, Any] = {
             "path": sys.path,
             "folder": str(folder),
             "environment": {},
@@ -103,7 +104,14 @@ def begin(tmp_path):
 def test_it_has_the_folder_the_environment_and_the_paths_that_were_said(begin, tmp_path):
     def tell(_: Any) -> Any:
         return [
-            repr((os.getcwd(), dict(os.environ), sys.path[-1], os.getpgrp() == os.getpid()))
+            repr(
+                (
+                    str(Path.cwd()),
+                    dict(os.environ),
+                    sys.path[-1],
+                    os.getpgrp() == os.getpid(),
+                )
+            )
         ]
 
     process = begin(environment={"A": "b"}, path=[*sys.path, "/nowhere"])

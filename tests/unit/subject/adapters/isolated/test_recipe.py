@@ -56,7 +56,7 @@ def test_software_in_a_few_words():
     assert title_of(Path("b.skops")) == "the model 'b.skops'"
     assert title_of(ages) == "ages"
     assert title_of(Ages()) == "Ages"
-    assert title_of(Later("the function 'a:b'", len)) == "the function 'a:b'"
+    assert title_of(Later("the function 'a:b'", dict)) == "the function 'a:b'"
     long = type("x" * 61, (), {})
     assert title_of(long) == "x" * 59 + "…"
     assert title_of(type("x" * 60, (), {})) == "x" * 60
