@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import socket
+import threading
 
 import pytest
 
 from evenhand.runtime.errors import BadOutcome, SubjectCrashed
 from evenhand.subject.adapters.http.adapter import HttpAdapter
+from evenhand.subject.adapters.http.exchange import Exchange
 from tests.support.helpers import SPACE, collect, people, sentence
 
 ONE = '{"sex": "M", "age": 1}'
@@ -163,3 +165,61 @@ def test_a_host_that_does_not_exist_is_asked_once(monkeypatch):
     assert message.endswith("check that the service is running")
     # Once as a number, and once by its name.
     assert len(calls) == 2
+
+
+# Pauses between attempts
+
+
+class Noting(threading.Event):
+    """A sign to stop that is not given, and notes how long it was waited for."""
+
+    def __init__(self, *, given_after: int = 99) -> None:
+        super().__init__()
+        self.pauses: list[float] = []
+        self._given_after = given_after
+
+    def wait(self, timeout: float | None = None) -> bool:
+        assert timeout is not None
+        self.pauses.append(timeout)
+        return len(self.pauses) >= self._given_after
+
+
+def pauses(adapter, sign):
+    """Ask about one person until it fails, and return the pauses between the attempts."""
+    parts = (adapter, adapter._request, adapter._response, adapter._pool)
+    with pytest.raises(SubjectCrashed):
+        Exchange(*parts, [{"sex": "M", "age": 1}], sign).outcomes()
+    return sign.pauses
+
+
+def test_pauses_are_doubled(service, adapt):
+    service.answer = lambda handler, *_: handler.reply(503, text="busy")
+    adapter = adapt(retries=3, backoff=0.25)
+    assert pauses(adapter, Noting()) == [0.25, 0.5, 1.0]
+    assert len(service.requests) == 4
+    assert pauses(adapt(retries=0), Noting()) == []
+
+
+def test_a_longer_pause_is_made_where_the_service_asks_for_it(service, adapt):
+    wanted = iter(["3", "0.125", "60", "soon"])
+    service.answer = lambda handler, *_: handler.reply(
+        429, text="busy", Retry_After=next(wanted)
+    )
+    assert pauses(adapt(retries=3, backoff=0.25, timeout=5), Noting()) == [3.0, 0.5, 5.0]
+
+
+def test_a_pause_that_was_asked_for_is_made_once(service, adapt):
+    def answer(handler, _body, number):
+        if number == 1:
+            handler.reply(503, text="busy", Retry_After="4")
+        else:
+            handler.close_connection = True
+
+    service.answer = answer
+    assert pauses(adapt(retries=2, backoff=0.25), Noting()) == [4.0, 0.5]
+
+
+def test_a_run_that_is_stopped_asks_no_more(service, adapt):
+    service.answer = lambda handler, *_: handler.reply(503, text="busy")
+    assert pauses(adapt(retries=3, backoff=0.25), Noting(given_after=2)) == [0.25, 0.5]
+    assert len(service.requests) == 2

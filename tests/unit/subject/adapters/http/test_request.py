@@ -13,6 +13,7 @@ from evenhand.space.space import Space
 from evenhand.subject.adapters.http.request import (
     RequestTemplate,
     is_latin,
+    place_filler,
     places_of,
     text_of,
 )
@@ -423,3 +424,16 @@ def test_a_value_as_text(value, text):
 def test_what_a_header_can_hold():
     assert is_latin("é") is True
     assert is_latin("\u0109") is False
+
+
+def test_a_name_in_the_address_may_have_a_space():
+    template = RequestTemplate("http://127.0.0.1/{hours a week}")
+    assert template.filled([{"hours a week": 40}]).target == "/40"
+
+
+def test_a_place_of_one_input_takes_the_first():
+    assert place_filler("age")(RECORDS) == 30
+    assert place_filler("input")(RECORDS) == RECORDS[0]
+    assert place_filler("*")(RECORDS) == ["F", 30]
+    assert place_filler("inputs")(RECORDS) == RECORDS
+    assert place_filler("age[]")(RECORDS) == [30, 41]

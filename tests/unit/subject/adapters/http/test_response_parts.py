@@ -341,3 +341,48 @@ def test_a_number_is_an_address_and_a_name_is_resolved(monkeypatch):
     monkeypatch.setattr(socket, "getaddrinfo", fail)
     with pytest.raises(socket.gaierror, match="no such name"):
         _addresses("name", 81, time.monotonic() + 20)
+
+
+@pytest.mark.parametrize("error", [ConnectionRefusedError, KeyboardInterrupt])
+def test_a_socket_that_does_not_connect_is_closed(monkeypatch, error):
+    closed = []
+
+    class Failing:
+        def __init__(self, *_: Any) -> None:
+            pass
+
+        def settimeout(self, _seconds: float) -> None:
+            pass
+
+        def connect(self, _address: Any) -> None:
+            raise error
+
+        def close(self) -> None:
+            closed.append(self)
+
+    address = (socket.AF_INET, socket.SOCK_STREAM, 0, "", ("127.0.0.1", 9))
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: [address])
+    monkeypatch.setattr(socket, "socket", Failing)
+    with pytest.raises(error):
+        _connected("somewhere", 80, time.monotonic() + 60)
+    assert len(closed) == 1
+
+
+def test_a_handshake_that_fails_closes_the_socket(listening):
+    class Refusing:
+        """A context that encrypts nothing, and notes what it was given."""
+
+        given: Any = None
+
+        def wrap_socket(self, stream: Any, server_hostname: str) -> Any:
+            self.given = (stream, server_hostname, stream.gettimeout())
+            raise OSError("no handshake")
+
+    context: Any = Refusing()
+    port = listening.getsockname()[1]
+    with pytest.raises(OSError, match="no handshake"):
+        ServiceConnection("127.0.0.1", port, context, time.monotonic() + 20)
+    stream, host, seconds = context.given
+    assert stream.fileno() == -1
+    assert host == "127.0.0.1"
+    assert 15 < seconds <= 20
