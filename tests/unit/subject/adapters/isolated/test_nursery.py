@@ -23,6 +23,8 @@ from tests.support.helpers import SPACE, people
 
 FORKING = multiprocessing.get_context("fork")
 GIGABYTES = 8_000_000_000
+CAME_BACK = 77
+"""The exit code of a process that went on after it should have ended."""
 
 
 class Begun:
@@ -44,12 +46,17 @@ class Begun:
         def begin() -> None:
             for descriptor in ours:
                 os.close(descriptor)
-            _begin({**settings, **options}, theirs)
+            try:
+                _begin({**settings, **options}, theirs)
+            finally:
+                os._exit(CAME_BACK)
 
         self.process: Any = FORKING.Process(target=begin)
         self.process.start()
         for descriptor in theirs:
             os.close(descriptor)
+
+    def wait_until_ready(self) -> None:
         assert self.received() == ("end", None)
 
     def received(self) -> Any:
@@ -94,6 +101,7 @@ def begin(tmp_path):
 
     def make(**options: Any) -> Begun:
         made.append(Begun(tmp_path, **options))
+        made[-1].wait_until_ready()
         return made[-1]
 
     yield make
@@ -172,5 +180,9 @@ def test_it_ends_although_its_software_hangs(begin):
 
 
 def test_a_process_that_cannot_begin_exits_with_an_error(tmp_path):
+    process = Begun(tmp_path / "no such folder")
     with pytest.raises(AssertionError, match="it is gone"):
-        Begun(tmp_path / "no such folder")
+        process.wait_until_ready()
+    process.process.join(30)
+    assert process.process.exitcode == 1
+    process.close()
