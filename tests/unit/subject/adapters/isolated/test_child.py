@@ -34,6 +34,7 @@ def asked(child: ModelProcess, *request: Any) -> list[Any]:
     child.send(pickle.dumps(request), time.monotonic() + 30)
     parts = []
     while (reply := received(child)) != ("end", None):
+        assert reply[0] != "error", reply
         parts.append(reply)
     return parts
 

@@ -6,6 +6,7 @@ import multiprocessing
 import os
 import pickle
 import resource
+import select
 import signal
 import sys
 import time
@@ -23,6 +24,8 @@ from tests.support.helpers import SPACE, people
 
 FORKING = multiprocessing.get_context("fork")
 GIGABYTES = 8_000_000_000
+PATIENCE = 15
+"""Seconds after which an answer does not come any more."""
 CAME_BACK = 77
 """The exit code of a process that went on after it should have ended."""
 
@@ -66,6 +69,8 @@ class Begun:
     def _read(self, size: int) -> bytes:
         content = b""
         while len(content) < size:
+            ready, _, _ = select.select([self.back], [], [], PATIENCE)
+            assert ready, "it says nothing"
             part = os.read(self.back, size - len(content))
             assert part, "it is gone"
             content += part
@@ -76,6 +81,7 @@ class Begun:
         os.write(self.to, framed(pickle.dumps(request)))
         parts = []
         while (reply := self.received()) != ("end", None):
+            assert reply[0] != "error", reply
             parts.append(reply)
         return parts
 
