@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from evenhand.runtime.errors import BadOutcome, SubjectCrashed, SubjectTimeout, UsageError
 from evenhand.space.feature import Feature, category, integer, real
 from evenhand.space.space import Space
-from evenhand.subject.adapters.command import CommandAdapter
+from evenhand.subject.adapters.command import CommandAdapter, _read, _shown
 from evenhand.subject.subject import Subject
 from tests.support.helpers import SPACE, collect, examples, gone, people, sentence
 
@@ -413,3 +413,121 @@ def test_any_text_arrives_byte_for_byte(mirror, levels):
     assert [found[row] for row in range(len(levels))] == [
         "x" + level.encode().hex() for level in levels
     ]
+
+
+# Parts of a template, and what a program printed
+
+
+def echoing(*argv, **options):
+    return CommandAdapter(["echo", *argv], **options)
+
+
+@pytest.mark.parametrize(
+    ("argument", "filled"),
+    [
+        ("{age}", ["30"]),
+        ("{*}", ["F", "30"]),
+        ("a{age}b{sex}c", ["a30bFc"]),
+        ("{{{age}}}", ["{30}"]),
+        ("{{age}}", ["{age}"]),
+        ("}}{{", ["}{"]),
+        ("", [""]),
+        ("plain", ["plain"]),
+    ],
+)
+def test_arguments_of_one_input(argument, filled):
+    assert echoing(argument).arguments({"sex": "F", "age": 30}) == ["echo", *filled]
+
+
+def test_a_value_that_is_missing_is_written_as_the_user_says():
+    record: Any = {"sex": None, "age": 0}
+    assert echoing("{*}").arguments(record) == ["echo", "", "0"]
+    assert echoing("{sex}", missing="NA").arguments(record) == ["echo", "NA"]
+
+
+def test_the_usual_options_of_a_command():
+    adapter = echoing("{*}")
+    assert adapter.workers == (os.cpu_count() or 1)
+    assert (adapter.timeout, adapter.missing) == (30.0, "")
+    assert (adapter.expensive, adapter.printed, adapter.own_process) == (True, True, True)
+    assert echoing("{*}", workers=1).workers == 1
+    assert echoing("{*}", missing="NA").identity == adapter.identity + ":missing=NA"
+    assert echoing("{*}", missing="NA", identity="mine").identity == "mine"
+
+
+def test_the_name_of_a_program_has_no_place_but_may_have_braces(tmp_path):
+    with pytest.raises(UsageError, match="may not contain a placeholder"):
+        CommandAdapter(["{age}", "{*}"])
+    file = tmp_path / "{a}"
+    file.write_text("#!/bin/sh\necho $1\n")
+    file.chmod(0o755)
+    adapter = CommandAdapter([str(tmp_path / "{{a}}"), "{age}", "{sex}"], workers=1)
+    assert collect(adapter, people(3)) == ({0: 3}, None)
+
+
+@pytest.mark.parametrize(
+    ("argument", "words"),
+    [
+        ("{age", "has a lone '{'; write '{{' for it"),
+        ("age}", "has a lone '}'; write '}}' for it"),
+        ("x{*}", "joins '{*}' to text"),
+        ("{*}{age}", "joins '{*}' to text"),
+    ],
+)
+def test_arguments_that_cannot_be_read(argument, words):
+    with pytest.raises(UsageError) as caught:
+        echoing(argument)
+    assert words in sentence(caught.value)
+
+
+@pytest.mark.parametrize("argv", [["{*}"], ["{age}", "{sex}"], ["{age}", "{*}"]])
+def test_templates_that_fit_a_space(argv):
+    echoing(*argv).check(SPACE)
+
+
+@pytest.mark.parametrize(
+    ("printed", "outcome"),
+    [(b"yes\n", "yes"), (b"\n 1 \n\n", 1), (b"0.5", 0.5), ("é\n".encode(), "é")],
+)
+def test_what_a_program_printed(printed, outcome):
+    assert _read(printed, ["echo"], ()) == outcome
+
+
+@pytest.mark.parametrize(
+    ("printed", "words"),
+    [
+        (b"", "the command echo printed nothing"),
+        (b" \n\n", "the command echo printed nothing"),
+        (b"a\n\nb\n", "the command echo printed 2 lines instead of one outcome: 'a b'"),
+        (b"\xff\n", "the command echo printed text that is not UTF-8: '\\xff'"),
+        (b"\xff" * 5000, "…'"),
+    ],
+)
+def test_what_is_no_outcome(printed, words):
+    with pytest.raises(BadOutcome) as caught:
+        _read(printed, ["echo"], ())
+    assert words in sentence(caught.value)
+
+
+def test_a_command_is_shown_as_a_shell_has_it():
+    assert _shown(["a b", "c"]) == "'a b' c"
+    assert _shown("a b") == "a b"
+
+
+def test_errors_are_kept_up_to_their_last_bytes(sh):
+    program = sh("head -c 20000 /dev/zero | tr '\\0' x >&2; echo end >&2; exit 3")
+    _, error = collect(CommandAdapter([program, *BOTH], workers=1), people(1))
+    assert str(error).endswith("; standard error: …" + "x" * 236 + "end")
+
+
+@pytest.mark.parametrize(("size", "kind"), [(1 << 20, None), ((1 << 20) + 1, BadOutcome)])
+def test_a_mebibyte_may_be_printed_and_no_more(sh, size, kind):
+    program = sh(f"head -c {size} /dev/zero | tr '\\0' x")
+    found, error = collect(CommandAdapter([program, *BOTH], workers=1), people(1))
+    if kind is None:
+        assert (found, error) == ({0: "x" * size}, None)
+    else:
+        assert type(error) is kind
+        assert "printed more than 1048576 bytes instead of one line: 'xxx" in sentence(
+            error
+        )

@@ -386,3 +386,17 @@ def test_saving_without_skops_names_the_extra(model, tmp_path, monkeypatch):
     with pytest.raises(MissingExtra, match=r"evenhand\[skops\]"):
         save_model(model, tmp_path / "m.skops")
     assert not list(tmp_path.iterdir())
+
+
+def test_a_pickle_is_plain_and_a_joblib_file_is_not(tmp_path):
+    model = LogisticRegression().fit(X, Y)
+    for name in ("m.pkl", "m.pickle", "m.PKL"):
+        assert save_model(model, tmp_path / name) == []
+        content = (tmp_path / name).read_bytes()
+        assert pickle.loads(content).predict(X).tolist() == model.predict(X).tolist()
+        assert b"joblib" not in content
+    for name in ("m.joblib", "m.JOBLIB"):
+        save_model(model, tmp_path / name)
+        assert b"joblib" in (tmp_path / name).read_bytes()
+        loaded = load_model(tmp_path / name, allow_pickle=True)
+        assert loaded.predict(X).tolist() == model.predict(X).tolist()

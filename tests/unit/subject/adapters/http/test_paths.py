@@ -140,3 +140,83 @@ def test_an_answer_is_named_by_its_keys():
     assert len(seen(many)) < 200
     assert seen({}) == "an empty object"
     assert seen([json.dumps(many)] * 9).endswith("…")
+
+
+# Where outcomes may stand
+
+
+@pytest.mark.parametrize(
+    ("answer", "count", "paths"),
+    [
+        ({"a": {"b": {"c": {"d": 1}}}}, None, ["a.b.c.d"]),
+        ([[[[1]]]], None, ["[0][0][0][0]"]),
+        ([[[[[1]]]]], None, []),
+        ([{"a": {"b": {"c": 1}}}], 1, ["[].a.b.c"]),
+        ([{"a": {"b": {"c": {"d": 1}}}}], 1, []),
+        ([{"a": {"b": {"c": 1}}}], None, ["[0].a.b.c"]),
+        ([{"a": {"b": {"c": {"d": 1}}}}], None, []),
+        ([1, 2], None, []),
+        ([], None, []),
+        ([], 0, []),
+        ([[1], [2]], 2, ["[][0]"]),
+        ([[1, 2], [3, 4]], 2, []),
+        # The first item stands for all of them.
+        ([{"a": 1}, {"b": 2}], 2, ["[].a"]),
+        ({"a": 0, "b": False, "c": ""}, None, ["a", "b", "c"]),
+        ({"n": 3, "all": [1, 2, 3]}, 3, ["all[]"]),
+    ],
+)
+def test_the_paths_of_an_answer(answer, count, paths):
+    assert outcome_paths(answer, count) == paths
+
+
+@pytest.mark.parametrize(
+    ("answer", "paths"),
+    [
+        # Of names that say nothing, the one that is less deep is likelier.
+        ({"x": {"zeal": 1}, "zest": 2}, ["zest", "x.zeal"]),
+        ({"risk": 1, "Decision": 2, "Labels": 3}, ["Decision", "Labels", "risk"]),
+        ({"zeal": 1, "x": {"outcome": 2}}, ["x.outcome", "zeal"]),
+        # Neither an error nor a repeated input is likely, whatever it is called.
+        ({"ID": 1, "label": 2, "zeal": 3}, ["zeal", "label", "ID"]),
+        ({"sent": {"label": 1}, "x": {"zeal": 3}}, ["x.zeal", "sent.label"]),
+        ({"Label": 1, "zeal": 3}, ["Label", "zeal"]),
+    ],
+)
+def test_the_order_of_paths(answer, paths):
+    assert outcome_paths(answer, None, ["label"]) == paths
+
+
+@pytest.mark.parametrize(
+    ("answer", "text", "sentence"),
+    [
+        ({"a": [{}]}, "a[0].label", "an object without 'label' in 'a[0]'"),
+        ([{"x": 1}, 3], "[].x", "3 instead of an object with 'x' in '[]'"),
+        ({"a": {"b": 1}}, "a.b[]", "1 instead of a list in 'a.b'"),
+        ([[1], [2, 3]], "[][1]", "1 items in []"),
+    ],
+)
+def test_the_place_is_that_of_the_last_step(answer, text, sentence):
+    with pytest.raises(ValueError) as caught:
+        read(text).found(answer)
+    assert str(caught.value) == sentence
+
+
+def test_a_path_knows_whether_it_goes_through_a_list():
+    assert read("a[].b").goes_through is True
+    assert read("a[0].b").goes_through is False
+    assert read(" $.a[*] ").steps == ("a", None)
+    assert read("a[12]").steps == ("a", 12)
+
+
+def test_the_first_dozen_keys_are_named():
+    shown = ", ".join(repr(letter) for letter in "abcdefghijkl")
+    assert seen(dict.fromkeys("abcdefghijklm")) == f"an object with the keys {shown}"
+    assert seen("no") == '"no"'
+
+
+def test_keys_are_quoted_where_they_must_be():
+    assert joined("", "a") == "a"
+    assert joined("a", "b") == "a.b"
+    assert joined("", "$a") == '"$a"'
+    assert joined("a", "") == 'a.""'

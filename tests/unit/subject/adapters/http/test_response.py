@@ -73,3 +73,98 @@ def test_another_shape_says_what_was_seen_and_what_to_write(answer, response, wo
 def test_responses_that_cannot_be_used(response, words):
     with pytest.raises(UsageError, match=words):
         ResponseReader(response, per_record=False)
+
+
+# Answers without a path
+
+
+@pytest.mark.parametrize(
+    ("answer", "outputs", "found"),
+    [
+        ("yes", (), ["yes"]),
+        ({"outcome": "yes", "model": "v2"}, (), ["yes"]),
+        ([1, 2], (), [[1, 2]]),
+        # With several outputs an object may be the record itself, or hold it.
+        (
+            {"rate": 3, "decision": "no"},
+            ("decision", "rate"),
+            [{"rate": 3, "decision": "no"}],
+        ),
+        ({"outcome": {"a": 1, "b": 2}, "id": 7}, ("a", "b"), [{"a": 1, "b": 2}]),
+        ({"outcome": [1, 2], "id": 7}, ("a", "b"), [[1, 2]]),
+        (
+            {"outcome": "yes", "rate": 3},
+            ("outcome", "rate"),
+            [{"outcome": "yes", "rate": 3}],
+        ),
+    ],
+)
+def test_the_usual_answer_about_one_input(answer, outputs, found):
+    assert outcomes(answer, None, 1, outputs, per_record=True) == found
+
+
+@pytest.mark.parametrize("answer", [["yes", "no"], {"outcomes": ["yes", "no"]}])
+def test_the_usual_answer_about_many_inputs(answer):
+    assert outcomes(answer) == ["yes", "no"]
+
+
+def test_an_object_for_many_inputs_is_never_a_record():
+    assert complaint({"a": 1, "b": 2}, outputs=("a", "b")) == (
+        "an object without 'outcomes': an object with the keys 'a', 'b'"
+    )
+
+
+def complaint(*arguments, **options):
+    """Return what is said of an answer without outcomes."""
+    with pytest.raises(ValueError) as caught:
+        outcomes(*arguments, **options)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("answer", "response", "sentence"),
+    [
+        ([1, 2, 3], None, "3 outcomes instead of 2"),
+        ("yes", None, '"yes" instead of a list of outcomes'),
+        ({"outcomes": "yes"}, None, '"yes" instead of a list of outcomes'),
+        # Nothing is offered where no list has one item for each input.
+        (
+            {"labels": [1, 2, 3]},
+            None,
+            "an object without 'outcomes': an object with the keys 'labels'",
+        ),
+        (
+            {"labels": [1, 2, 3]},
+            {"outcome": "x"},
+            "an object without 'x' (valid choices are 'labels')",
+        ),
+        (
+            {"labels": [1, 2]},
+            {"outcome": "x"},
+            "an object without 'x' (valid choices are 'labels'); if the outcome is there, write"
+            ' response = { outcome = "labels[]" }',
+        ),
+        ({"p": [1, 2, 3]}, {"outcome": "p[]"}, "3 outcomes instead of 2"),
+    ],
+)
+def test_what_is_said_of_an_answer_about_many_inputs(answer, response, sentence):
+    assert complaint(answer, response) == sentence
+
+
+def test_what_is_said_of_an_answer_about_one_input():
+    assert complaint({"labels": ["yes"]}, None, 1, per_record=True) == (
+        "an object without 'outcome': an object with the keys 'labels'; if the outcome is there,"
+        ' write response = { outcome = "labels[0]" }'
+    )
+    path = {"outcome": "p[]"}
+    assert complaint({"p": [1, 2]}, path, 1, per_record=True) == "2 outcomes instead of 1"
+
+
+def test_the_paths_are_written_to_tell_responses_apart():
+    assert ResponseReader(None, per_record=False).written() == ""
+    one = ResponseReader({"outcome": "p[]"}, per_record=False)
+    assert one.written() == "p[]"
+    one.check(("a", "b"))
+    several = ResponseReader({"outcome": {"a": "x", "b": "y"}}, per_record=True)
+    assert several.written() == "a: x, b: y"
+    assert several.outcomes({"x": 1, "y": 2}, 1, ("b", "a")) == [[2, 1]]
