@@ -418,6 +418,7 @@ def test_options_of_a_named_output_are_refused_with_its_name():
     refused(UsageError, named([]), "positive['rate'] = []")
     refused(UsageError, named(None, "b"), "labels['rate'] = 'b'")
     refused(UsageError, named(None, differs=-1), "differs['rate'] = -1")
+    assert named("a")() == Meaning("loan", "rate", "a")
 
 
 def test_options_that_fit_are_kept():
