@@ -1194,3 +1194,10 @@ def test_only_the_last_batch_is_kept_and_nobody_changes_it():
     assert recent.get(np.ones((2, 1))) is None
     shipped = pickle.loads(pickle.dumps(recent))
     assert shipped.get(np.zeros((1, 1))) is None
+
+
+def test_replies_of_another_width_are_not_packed():
+    with pytest.raises(ValueError, match="zip"):
+        packed([("x", 1)], ["a"])
+    with pytest.raises(ValueError, match="zip"):
+        packed([("x", 1), ("y",)], BOTH)
