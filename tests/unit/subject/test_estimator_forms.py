@@ -22,6 +22,7 @@ from evenhand.subject.forms import form_of
 from evenhand.subject.forms.catboost import catboost_form
 from evenhand.subject.forms.estimators import (
     _innermost,
+    _known,
     _steps,
     estimator_form,
     weight_keyword,
@@ -175,6 +176,12 @@ def test_a_missing_value_is_no_category():
     sex: list[Any] = ["F", None, "M", None] * 5
     form = form_with(OneHotEncoder(), ["sex"], TABLE.assign(sex=sex))
     assert form.categories == {"sex": ("F", "M")}
+
+
+def test_an_encoder_of_other_columns_says_nothing_of_these():
+    encoder = OneHotEncoder().fit(TABLE[["sex", "town"]])
+    assert _known(encoder, ["sex"]) == {}
+    assert _known(encoder, ["a", "b"]) == {"a": ("F", "M"), "b": ("a", "b", "c")}
 
 
 def test_boosting_by_dtype_says_which_columns_were_categories():
