@@ -213,9 +213,9 @@ def test_a_row_whose_pages_are_cut_off_or_point_at_themselves_is_none():
     page = page_with([cell, CELL])
     rest = bytes(4) + b"x" * 508
     whole = [(bytes(89) + b"x" * 508,), ("hi",)]
-    assert list(Pages(page + rest, 512).rows(1)) == whole
+    assert list(Pages(page + rest, 512).rows_of(page, 0)) == whole
     for cut in (b"", rest[:4], rest[:-1], bytes([0, 0, 0, 2])):
-        assert list(Pages(page + cut, 512).rows(1)) == [("hi",)]
+        assert list(Pages(page + cut, 512).rows_of(page, 0)) == [("hi",)]
 
 
 @pytest.mark.parametrize(
