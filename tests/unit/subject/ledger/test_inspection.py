@@ -118,15 +118,24 @@ def test_a_newer_format_has_another_head(path):
     refused(LedgerError, lambda: compacted(path), words)
 
 
-def test_a_head_that_is_lost_twice_is_put_together_from_its_rows(path):
+def test_a_head_that_is_lost_twice_verifies_no_row(path):
     for name in ("meta", "spare"):
         sql(path, f"UPDATE {name} SET name = 'spacf' WHERE name = 'space'")
-    found = inspected(path)
-    assert not found.verifies
-    assert found.rows == {}
-    with_pages = salvaged(path)
-    # The old name may stand on a page still, or not: nothing is made up.
-    assert with_pages.rows in ({}, ANSWERS)
+    for found in (inspected(path), salvaged(path)):
+        assert found.format is None
+        assert not found.verifies
+        assert found.rows == {}
+    refused(LedgerError, lambda: repaired(path), "has no head of a ledger")
+
+
+def test_a_head_is_put_together_from_pages_that_sqlite_does_not_read(path):
+    content = bytearray(path.read_bytes())
+    content[:4096] = bytes(4096)
+    path.write_bytes(content)
+    assert not inspected(path).verifies
+    found = salvaged(path)
+    assert (found.format, found.space, found.subject) == (2, "s", "m")
+    assert found.rows == ANSWERS
 
 
 def test_a_first_format_is_known_by_its_head_and_its_columns(tmp_path):
@@ -154,16 +163,18 @@ def test_a_first_format_is_adopted_where_nothing_else_is_wrong(tmp_path):
     assert inspected(path) == Inspection(path, 2, "s", "m", {b"a": "yes", b"b": 1})
 
 
-def test_a_first_format_that_is_damaged_cannot_be_told_apart(tmp_path):
+def test_rows_of_a_damaged_first_format_cannot_be_told_apart(tmp_path):
     path = old_format(tmp_path / "a.db")
     content = bytearray(path.read_bytes())
-    content[2 * 4096 + 3 : 2 * 4096 + 5] = b"\xff\xff"
+    content[2 * 4096 + 3 : 2 * 4096 + 5] = b"\xff\xff"  # the number of rows of the table
     path.write_bytes(content)
     found = inspected(path)
+    assert found.format == 1
     assert found.problems
-    if found.format == 1:
-        words = "is damaged and has format 1, whose rows have no checksums"
-        refused(LedgerError, lambda: repaired(path, adopt=True), words)
+    words = "is damaged and has format 1, whose rows have no checksums"
+    refused(LedgerError, lambda: repaired(path, adopt=True), words)
+    refused(LedgerError, lambda: repaired(path), "--adopt")
+    assert path.read_bytes() == bytes(content)
 
 
 def test_claims_of_the_living_and_of_the_dead_are_counted(path):
