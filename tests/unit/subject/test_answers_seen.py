@@ -29,6 +29,6 @@ def test_twelve_answers_are_told_apart():
     seen.merge([70])
     assert seen.answers == (*range(11), 50)
     seen.clear()
-    assert seen.answers == ()
+    assert not seen.answers
     seen.merge(["x", "y", "x"])
     assert seen.answers == ("x", "y")

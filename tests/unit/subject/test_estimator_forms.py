@@ -223,7 +223,7 @@ def test_what_is_wrapped_says_whether_it_takes_gaps():
 class Wrapper:
     """Keeps something inside that is no estimator."""
 
-    estimator_ = "a text"
+    estimator_: Any = "a text"
 
     def predict(self, rows: Any) -> Any:
         return rows
@@ -233,10 +233,10 @@ def test_only_an_estimator_inside_is_looked_into():
     wrapper = Wrapper()
     assert _innermost(wrapper) is wrapper
     model = LogisticRegression()
-    wrapper.estimator_ = GridSearchCV(model, {})  # type: ignore[assignment]
+    wrapper.estimator_ = GridSearchCV(model, {})
     assert _innermost(wrapper) is wrapper.estimator_
     outer = Wrapper()
-    outer.estimator_ = wrapper  # type: ignore[assignment]
+    outer.estimator_ = wrapper
     assert _innermost(outer) is wrapper.estimator_
 
 
@@ -295,7 +295,8 @@ def test_a_booster_of_xgboost_may_have_kept_nothing(kept):
 
 
 def test_a_booster_of_xgboost_without_names_says_its_classes_alone():
-    for names in (None, []):
+    without: tuple[Any, Any] = (None, [])
+    for names in without:
         form = xgboost_form(Wrapped(XgboostModel(names)))
         expected = ModelForm(classes=("no", "yes"), takes_missing=True, library="xgboost")
         assert form == expected

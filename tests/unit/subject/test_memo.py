@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from typing import Any
 
 import pytest
 
@@ -95,7 +96,11 @@ def test_every_asking_has_a_number_of_its_own_from_the_third():
 
 def test_what_a_call_tells_begins_at_a_tenth_of_a_second_or_some_thousand_inputs():
     assert (SECONDS_TO_TELL, INPUTS_TO_TELL, WORTH_REMEMBERING) == (0.1, 4096, 2e-5)
-    for seconds, asked, is_on in ((0.1, 1, True), (0.099, 4095, False), (0.099, 4096, True)):
+    for seconds, asked, is_on in (
+        (0.1, 1, True),
+        (0.099, 4095, False),
+        (0.099, 4096, True),
+    ):
         memo = Memo(wanted=None, expensive=False)
         memo.observe(0.0, 1)
         memo.observe(seconds, asked)
@@ -107,7 +112,7 @@ def test_four_million_answers_are_remembered():
 
 
 def test_what_a_ledger_knows_is_checked_and_remembered(tmp_path):
-    checked = []
+    checked: list[Any] = []
     with Ledger(tmp_path / "a.db", space="s", subject="m") as ledger:
         ledger.record([b"a", b"b"], [1, 2])
         memo = Memo(wanted=True, expensive=False)

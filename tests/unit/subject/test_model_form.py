@@ -497,7 +497,9 @@ def test_a_dtype_of_the_data_gives_way_to_that_of_the_training():
     assert ModelForm(dtypes={"rooms": "int64"}).fitted(space, "m") is space
 
 
-@pytest.mark.parametrize(("word", "fits"), [("int64", False), ("float64", False), ("bool", True)])
+@pytest.mark.parametrize(
+    ("word", "fits"), [("int64", False), ("float64", False), ("bool", True)]
+)
 def test_texts_are_refused_where_a_model_takes_numbers(word, fits):
     form = ModelForm(dtypes={"sex": word})
     if fits:
@@ -557,7 +559,9 @@ def test_numbers_are_held_against_categories_up_to_a_thousand_of_them():
 def test_eight_names_are_listed_and_of_more_their_number_is_said():
     columns = [f"c{number}" for number in range(9)]
     eight = refused(
-        UsageError, lambda: ModelForm(columns=tuple(columns[:8])).taken(PLAIN, "m"), "columns"
+        UsageError,
+        lambda: ModelForm(columns=tuple(columns[:8])).taken(PLAIN, "m"),
+        "columns",
     )
     assert "'c6', 'c7', which" in eight
     nine = refused(
@@ -594,7 +598,9 @@ def test_a_lacking_column_that_is_not_passed_is_named_before_those_that_are_not_
     )
     # What the space does not pass is not offered either.
     other = ModelForm(columns=("zip",))
-    message = refused(UsageError, lambda: other.taken(space, "m"), "does not take 'gain', which")
+    message = refused(
+        UsageError, lambda: other.taken(space, "m"), "does not take 'gain', which"
+    )
     assert "'sex'" not in message
 
 

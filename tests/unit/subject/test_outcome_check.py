@@ -100,7 +100,9 @@ def test_what_may_be_recalled_are_the_classes_of_a_classifier() -> None:
 
 
 def test_the_shape_that_is_wrong_is_said() -> None:
-    one = refused(BadOutcome, lambda: answers().check(np.ones(3), 2), "shape (3,) for 2 inputs")
+    one = refused(
+        BadOutcome, lambda: answers().check(np.ones(3), 2), "shape (3,) for 2 inputs"
+    )
     assert one.endswith("it must return one per input")
     two = refused(BadOutcome, lambda: answers().check(np.ones((2, 2)), 2), "shape (2, 2)")
     assert two.endswith("or name its outputs with outputs=[…]")
@@ -130,7 +132,9 @@ def test_missing_values_are_counted_and_the_first_is_shown() -> None:
     found = np.array([1.0, np.nan, np.nan])
     refused(BadOutcome, lambda: answers().check(found, 3), "answered nan to 2 of 3 inputs")
     objects = np.array(["a", None, "b"], dtype=object)
-    refused(BadOutcome, lambda: answers().check(objects, 3), "answered None to 1 of 3 inputs")
+    refused(
+        BadOutcome, lambda: answers().check(objects, 3), "answered None to 1 of 3 inputs"
+    )
 
 
 def test_a_classifier_is_not_searched_for_missing_values() -> None:
@@ -179,7 +183,9 @@ def test_a_favourable_outcome_is_of_the_type_of_the_answers(
     if fits:
         assert wanted.check(found, len(outcomes)).tolist() == outcomes
         return
-    words = f"answered {outcomes[0]!r}, which cannot be compared with positive = {positive!r}"
+    words = (
+        f"answered {outcomes[0]!r}, which cannot be compared with positive = {positive!r}"
+    )
     refused(UsageError, lambda: wanted.check(found, len(outcomes)), words)
 
 

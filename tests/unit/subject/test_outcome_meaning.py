@@ -319,7 +319,9 @@ def test_favourable_outcomes_are_named_one_by_one(positive, values):
 # What is known of the outcomes of one output
 
 
-def meaning(positive=None, labels=None, differs=None, known=None, *, scores=False, numbers=False):
+def meaning(
+    positive=None, labels=None, differs=None, known=None, *, scores=False, numbers=False
+):
     return Meaning.of(
         "loan", "", positive, labels, differs, known, scores=scores, numbers=numbers
     )
@@ -340,7 +342,11 @@ def test_zero_is_a_threshold_and_a_number_of_another_type_becomes_a_float():
 
 
 def test_a_wrong_rule_is_named_by_its_output():
-    refused(UsageError, lambda: check_differs(-1, "differs['rate']"), "differs['rate'] = -1 must")
+    refused(
+        UsageError,
+        lambda: check_differs(-1, "differs['rate']"),
+        "differs['rate'] = -1 must",
+    )
 
 
 @pytest.mark.parametrize("texts_first", [True, False])
@@ -378,7 +384,9 @@ def test_an_exit_of_a_function_of_the_user_is_reported():
         raise SystemExit(3)
 
     refused(SubjectCrashed, lambda: distance(leave, LOW, LOW), "the function of differs")
-    refused(SubjectCrashed, lambda: meaning(leave).favourable(LOW), "the function of positive")
+    refused(
+        SubjectCrashed, lambda: meaning(leave).favourable(LOW), "the function of positive"
+    )
 
 
 def test_an_output_is_described_with_its_name():
@@ -389,7 +397,10 @@ def test_an_output_is_described_with_its_name():
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"positive": "yes", "labels": ["no", "maybe"]}, "positive = 'yes' is not in labels"),
+        (
+            {"positive": "yes", "labels": ["no", "maybe"]},
+            "positive = 'yes' is not in labels",
+        ),
         ({"positive": "yes", "known": ["no"]}, "positive = 'yes' is not a class of loan"),
         ({"positive": ["no", "yes"], "known": ["no"]}, "positive = 'yes' is not a class"),
         ({"labels": "yes"}, "labels = 'yes' must be a list of outcomes"),
@@ -635,7 +646,8 @@ def test_a_favourable_outcome_that_is_never_given_is_refused(options, answers, w
 
 def test_a_favourable_outcome_of_a_named_output_is_refused_with_its_name():
     message = refused(
-        UsageError, lambda: Meaning("loan", "rate", "yes").refuse_never_given(["yess", "no"])
+        UsageError,
+        lambda: Meaning("loan", "rate", "yes").refuse_never_given(["yess", "no"]),
     )
     assert message == (
         "output 'rate' of loan never answered positive['rate'] = 'yes' in this run, so that nobody"
@@ -672,7 +684,9 @@ def test_a_function_gives_a_truth_value_for_each_outcome():
             "for outcomes of shape (3,); it must return one truth value per outcome",
         )
     named = Meaning("loan", "rate", lambda y: y.missing)
-    refused(UsageError, lambda: named.favourable(LOW), "positive['rate'] raised AttributeError")
+    refused(
+        UsageError, lambda: named.favourable(LOW), "positive['rate'] raised AttributeError"
+    )
 
 
 def test_recorded_outcomes_that_are_all_the_same():

@@ -290,7 +290,9 @@ def test_a_scale_in_words():
     assert scale.sentence() == f"outcomes {expected}"
     assert scale.sentence("rate") == f"outcomes of rate {expected}"
     same = OutcomeScale.of(np.zeros(5), "all inputs")
-    words = "differ if they are not equal, since the middle half of them are the same number"
+    words = (
+        "differ if they are not equal, since the middle half of them are the same number"
+    )
     assert same.sentence("rate") == f"outcomes of rate {words}"
 
 
@@ -319,7 +321,11 @@ def test_numbers_on_a_scale_are_told_from_labels(numbers, outcomes, expected):
 
 def pair(**options: Any) -> eh.Subject:
     def loan(people: Any) -> Any:
-        return {"granted": people["age"] > 30, "pay": salary(people), "limit": salary(people)}
+        return {
+            "granted": people["age"] > 30,
+            "pay": salary(people),
+            "limit": salary(people),
+        }
 
     return eh.Subject(loan, SPACE, outputs=["granted", "pay", "limit"], **options)
 

@@ -975,7 +975,7 @@ def test_an_option_by_output():
     assert by_output("differs", None, BOTH) == {"decision": None, "rate": None}
     found = by_output("differs", {"rate": 1}, BOTH)
     assert list(found.items()) == [("decision", None), ("rate", 1)]
-    words = "differs = {'rate': 1} is by output, but the outputs have no names; add outputs=['rate']"
+    words = "is by output, but the outputs have no names; add outputs=['rate']"
     refused(UsageError, lambda: by_output("differs", {"rate": 1}, ()), words)
 
 
@@ -1072,10 +1072,18 @@ def test_one_reply_in_any_form(value, names, expected):
     ("value", "names", "words"),
     [
         ({"a": 1}, ["a", "b"], "{'a': 1}, which has no output 'b'"),
-        ([1], ["a", "b"], "[1], which has length 1 and not one outcome for each of 'a', 'b'"),
+        (
+            [1],
+            ["a", "b"],
+            "[1], which has length 1 and not one outcome for each of 'a', 'b'",
+        ),
         ([1, 2], ["a"], "[1, 2], which has length 2 and not one outcome for each of 'a'"),
         (1, ["a", "b"], "1, which is neither by name nor a list of 'a', 'b'"),
-        ([1, None], ["a", "b"], "[1, None], in which None is not an outcome for the output 'b'"),
+        (
+            [1, None],
+            ["a", "b"],
+            "[1, None], in which None is not an outcome for the output 'b'",
+        ),
         (float("nan"), ["a"], "nan, in which nan is not an outcome for the output 'a'"),
         ([[1], 2], ["a", "b"], "in which [1] is not an outcome for the output 'a'"),
     ],

@@ -1169,7 +1169,9 @@ def same_facts(one: Any, other: Any, *names: str) -> bool:
 def test_defaults_of_constructors_are_those_of_their_adapters():
     with Subject.command(["true", "{*}"], LINE) as command:
         bare = CommandAdapter(["true", "{*}"])
-        assert same_facts(command.adapter, bare, "workers", "timeout", "missing", "identity")
+        assert same_facts(
+            command.adapter, bare, "workers", "timeout", "missing", "identity"
+        )
         assert command.adapter.timeout == 30.0  # type: ignore[attr-defined]
     with Subject.stream(["cat"], LINE) as stream:
         plain = StreamAdapter(["cat"])
@@ -1183,7 +1185,9 @@ def test_defaults_of_constructors_are_those_of_their_adapters():
 
 def test_options_of_constructors_reach_their_adapters():
     found: Any
-    with Subject.command(["true", "{*}"], LINE, workers=3, timeout=7, missing="NA") as found:
+    with Subject.command(
+        ["true", "{*}"], LINE, workers=3, timeout=7, missing="NA"
+    ) as found:
         adapter = found.adapter
         assert (adapter.workers, adapter.timeout, adapter.missing) == (3, 7, "NA")
     with Subject.stream(["cat"], LINE, workers=2, timeout=7, restarts=5) as found:

@@ -246,7 +246,7 @@ def test_coefficients_of_other_models_than_linear_ones_prove_nothing():
 WORDS = np.array([["a", "x"], ["b", "x"], ["a", "y"], ["b", "z"]], dtype=object)
 
 
-def one_hot_read(read: list[bool], **options: Any) -> Any:
+def one_hot_read(read: list[int], **options: Any) -> Any:
     """Return which columns matter where these indicators are read."""
     encoder = OneHotEncoder(**options).fit(WORDS)
     model = LogisticRegression().fit(np.eye(len(read)), [0] + [1] * (len(read) - 1))
@@ -279,7 +279,9 @@ def test_indicators_that_are_not_one_for_each_category_prove_nothing():
 MIXED = pd.DataFrame({"a": [0.0, 1, 2, 3], "b": [4.0, 4, 4, 4], "c": [1.0, 1, 1, 1]})
 
 
-def chosen_read(transformers: list[Any], read: list[int], table: Any = MIXED, **more: Any) -> Any:
+def chosen_read(
+    transformers: list[Any], read: list[int], table: Any = MIXED, **more: Any
+) -> Any:
     """Return which columns matter where these outputs of a ColumnTransformer are read."""
     transformer = ColumnTransformer(transformers, **more).fit(table)
     model = LogisticRegression().fit(np.eye(len(read)), [0] + [1] * (len(read) - 1))
@@ -325,7 +327,10 @@ def test_what_is_dropped_is_not_read_and_the_rest_may_be_passed():
 def test_columns_that_are_chosen_in_another_way_prove_nothing():
     chosen = [("one", StandardScaler(), slice(0, 1)), ("two", MinMaxScaler(), ["b"])]
     assert chosen_read(chosen, [1, 0]) is None
-    masked = [("one", StandardScaler(), [True, False, False]), ("two", MinMaxScaler(), ["b"])]
+    masked = [
+        ("one", StandardScaler(), [True, False, False]),
+        ("two", MinMaxScaler(), ["b"]),
+    ]
     assert chosen_read(masked, [1, 0]) is None
 
 

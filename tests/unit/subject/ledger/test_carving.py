@@ -130,7 +130,9 @@ CELL = bytes([4, 2, 13 + 2 * 2, 0x68, 0x69])
 """A row of one text: its length, that of its head, its type, and the text."""
 
 
-def page_with(cells: Sequence[bytes], *, kind: int = 10, header: int = 0, size: int = 512) -> bytes:
+def page_with(
+    cells: Sequence[bytes], *, kind: int = 10, header: int = 0, size: int = 512
+) -> bytes:
     """Return a page of rows, whose cells stand behind the list of their places."""
     width = {2: 12, 10: 8}.get(kind, 8)
     begin = header + width + 2 * len(cells)

@@ -59,7 +59,15 @@ def test_rows_have_their_checksums():
 
 @pytest.mark.parametrize(
     ("key", "value"),
-    [("a", 1), (None, 1), (1, 1), (b"a", None), (b"a", True), (b"a", "\udc80"), (b"a", [1])],
+    [
+        ("a", 1),
+        (None, 1),
+        (1, 1),
+        (b"a", None),
+        (b"a", True),
+        (b"a", "\udc80"),
+        (b"a", [1]),
+    ],
 )
 def test_what_damage_leaves_fits_no_checksum(key: Any, value: Any):
     assert ROWS.fits(key, value, ROWS.of(b"a", 1)) is False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -75,7 +76,7 @@ def test_a_lock_is_waited_for_and_another_error_is_not(monkeypatch):
     waits: list[float] = []
     monkeypatch.setattr("evenhand.subject.ledger.database.time.sleep", waits.append)
     outcomes = [failure(sqlite3.SQLITE_BUSY), failure(0x0205), None]
-    tried = []
+    tried: list[Any] = []
 
     def act() -> None:
         outcome = outcomes[len(tried)]

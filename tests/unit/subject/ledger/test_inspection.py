@@ -22,7 +22,7 @@ from tests.support.helpers import refused
 if TYPE_CHECKING:
     from pathlib import Path
 
-ANSWERS = {b"a": "yes", b"b": 1, b"again:a": 2.5, b"again:3:b": "no"}
+ANSWERS: dict[bytes, Any] = {b"a": "yes", b"b": 1, b"again:a": 2.5, b"again:3:b": "no"}
 SEAL = Checksum("s", "m")
 
 
@@ -150,7 +150,9 @@ def test_a_first_format_is_known_by_its_head_and_its_columns(tmp_path):
     assert inspected(sealed).format is None
     wider = old_format(tmp_path / "c.db", "ALTER TABLE test ADD COLUMN checksum")
     assert inspected(wider).format is None
-    second = old_format(tmp_path / "d.db", "UPDATE meta SET value = '2' WHERE name = 'format'")
+    second = old_format(
+        tmp_path / "d.db", "UPDATE meta SET value = '2' WHERE name = 'format'"
+    )
     assert inspected(second).format is None
 
 

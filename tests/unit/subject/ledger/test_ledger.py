@@ -489,7 +489,10 @@ def changed(path: Path, *statements: str) -> Path:
         (["DELETE FROM meta WHERE name IN ('space', 'checksum')"], "of another program"),
         (["DELETE FROM meta"], "of another program"),
         (["UPDATE meta SET value = '3' WHERE name = 'format'"], "has format 3 of evenhand"),
-        (["UPDATE meta SET value = '1' WHERE name = 'format'"], "space and subject does not"),
+        (
+            ["UPDATE meta SET value = '1' WHERE name = 'format'"],
+            "space and subject does not",
+        ),
         (["DELETE FROM meta WHERE name = 'checksum'"], "space and subject does not match"),
         (["UPDATE meta SET value = 'x' WHERE name = 'checksum'"], "does not match"),
         (

@@ -58,7 +58,9 @@ def test_without_a_ledger_so_many_are_asked_at_once():
     assert len(software.asked) == 3
 
 
-def test_expensive_software_claims_sixty_four_as_long_as_nobody_knows_what_they_cost(ledger):
+def test_expensive_software_claims_sixty_four_as_long_as_nobody_knows_what_they_cost(
+    ledger,
+):
     software = Software(ledger)
     sharing = Sharing(ledger, expensive=True)
     assert sharing.claims
@@ -67,7 +69,9 @@ def test_expensive_software_claims_sixty_four_as_long_as_nobody_knows_what_they_
     assert sum(map(len, software.asked)) == 100
 
 
-@pytest.mark.parametrize(("least", "most", "first"), [(1, 10, 10), (70, 1000, 70), (1, 64, 64)])
+@pytest.mark.parametrize(
+    ("least", "most", "first"), [(1, 10, 10), (70, 1000, 70), (1, 64, 64)]
+)
 def test_what_is_claimed_lies_between_what_keeps_software_busy_and_what_it_takes(
     ledger, least, most, first
 ):

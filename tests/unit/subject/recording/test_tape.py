@@ -233,7 +233,11 @@ def test_more_answers_take_as_many_bytes_as_their_numbers_need(values, width):
     [
         ({"dtype": "|b1", "count": 9, "values": [True]}, b"\0", "1 bytes for 9 answers"),
         ({"dtype": "|b1", "count": 8, "values": [True]}, b"\0\0", "2 bytes for 8 answers"),
-        ({"dtype": "<i8", "count": 2, "values": [1, 2, 3]}, b"\0\1\2", "3 answers instead of 2"),
+        (
+            {"dtype": "<i8", "count": 2, "values": [1, 2, 3]},
+            b"\0\1\2",
+            "3 answers instead of 2",
+        ),
         ({"dtype": "<i8", "count": 2, "values": [1, 2, 3]}, b"\0\5", "IndexError"),
         ({"dtype": "<f8", "count": 3}, bytes(16), "2 answers instead of 3"),
         ({"dtype": "<f8", "count": -1}, b"", "-1 answers of type float64"),
@@ -311,7 +315,9 @@ def test_checks_come_one_after_another():
     assert playback.now.complete
     playback.end("first")
     assert playback.now.complete
-    refused(NotRecorded, lambda: playback.outcomes(POINTS, never), "than its 0 recorded calls")
+    refused(
+        NotRecorded, lambda: playback.outcomes(POINTS, never), "than its 0 recorded calls"
+    )
     playback.end("nothing asked")
     assert playback.outcomes(POINTS, never).tolist() == [0.5, 0.25]
     assert playback.number == 2
@@ -352,7 +358,9 @@ def failing(error):
     return fail
 
 
-@pytest.mark.parametrize("kind", [SubjectCrashed, SubjectTimeout, BadOutcome, NotDeterministic])
+@pytest.mark.parametrize(
+    "kind", [SubjectCrashed, SubjectTimeout, BadOutcome, NotDeterministic]
+)
 def test_failures_of_each_kind_are_repeated_where_they_came(kind):
     tape = Recording()
     tape.outcomes(POINTS, giving(np.array([1, 2])))
@@ -422,7 +430,9 @@ def test_a_tape_with_too_few_answers_is_refused():
     short = dict(indices[0]["columns"][0], count=1, bytes=8)
     indices[0]["columns"] = [short]
     playback = Playback(read_calls(indices, content[:-8]))
-    refused(NotRecorded, lambda: playback.outcomes(POINTS, never), "too few recorded answers")
+    refused(
+        NotRecorded, lambda: playback.outcomes(POINTS, never), "too few recorded answers"
+    )
 
 
 def test_damage_of_a_tape_is_said():
