@@ -20,7 +20,7 @@ def test_answers_are_plain_values():
     assert type(answer) is int
 
 
-def test_twelve_answers_are_told_apart():
+def test_twelve_answers_are_kept():
     assert different(np.arange(20)) == tuple(range(12))
     seen = AnswersSeen()
     seen.add(np.arange(11))

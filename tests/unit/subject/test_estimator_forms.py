@@ -354,7 +354,7 @@ def test_categories_of_lightgbm_are_in_the_order_of_the_columns():
         ([["x"]], "[categorical_feature: 0,1]"),
     ],
 )
-def test_categories_of_lightgbm_that_cannot_be_told_are_left_out(kept, text):
+def test_categories_of_lightgbm_that_are_not_certain_are_left_out(kept, text):
     form = lightgbm_form(LightgbmModel(["a", "b"], kept, text))
     assert form == ModelForm(columns=("a", "b"), takes_missing=True, library="lightgbm")
 

@@ -556,7 +556,7 @@ def test_numbers_are_held_against_categories_up_to_a_thousand_of_them():
     refused(UsageError, lambda: known.fitted(many, "m"), "(1000 in all)")
 
 
-def test_eight_names_are_listed_and_of_more_their_number_is_said():
+def test_eight_names_are_listed_and_more_are_counted():
     columns = [f"c{number}" for number in range(9)]
     eight = refused(
         UsageError,
@@ -570,7 +570,7 @@ def test_eight_names_are_listed_and_of_more_their_number_is_said():
     assert "'c6', 'c7', … (9 in all), which" in nine
 
 
-def test_what_a_space_lacks_is_said_in_full():
+def test_what_a_space_lacks_is_listed():
     message = refused(
         UsageError, lambda: ModelForm(columns=("sex", "gian")).taken(PLAIN, "m")
     )

@@ -99,7 +99,7 @@ def test_what_may_be_recalled_are_the_classes_of_a_classifier() -> None:
     assert Answers.recalled(both) == answers(labels=("a",))
 
 
-def test_the_shape_that_is_wrong_is_said() -> None:
+def test_the_shape_that_is_wrong_is_named() -> None:
     one = refused(
         BadOutcome, lambda: answers().check(np.ones(3), 2), "shape (3,) for 2 inputs"
     )

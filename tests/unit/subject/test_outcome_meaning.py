@@ -563,7 +563,7 @@ def test_true_and_one_are_favourable_by_themselves():
         (np.array(["a", 1], dtype=object), False),
     ],
 )
-def test_of_other_outcomes_the_favourable_one_must_be_said(outcomes, with_function):
+def test_of_other_outcomes_the_favourable_one_must_be_given(outcomes, with_function):
     message = refused(
         UsageError,
         lambda: meaning().favourable(outcomes),

@@ -315,7 +315,7 @@ FRACTIONS = np.arange(20) + 0.5
         (False, np.repeat(FRACTIONS[:10], 5), False),
     ],
 )
-def test_numbers_on_a_scale_are_told_from_labels(numbers, outcomes, expected):
+def test_numbers_on_a_scale_are_not_taken_for_labels(numbers, outcomes, expected):
     assert on_scale(Meaning("loan", numbers=numbers), outcomes) is expected
 
 
@@ -330,7 +330,7 @@ def pair(**options: Any) -> eh.Subject:
     return eh.Subject(loan, SPACE, outputs=["granted", "pay", "limit"], **options)
 
 
-def test_scales_of_a_subject_are_told_by_output():
+def test_scales_of_a_subject_are_listed_by_output():
     subject = pair(differs={"limit": 3.0})
     assert notes_of(subject) == []
     assert details_of(subject) == {}

@@ -1073,7 +1073,7 @@ def test_equal_inputs_are_asked_about_by_the_first_of_them():
     assert (subject.asked, subject.executed) == (4, 2)
 
 
-def test_the_first_input_that_is_answered_otherwise_is_told():
+def test_the_first_input_that_is_answered_otherwise_is_named():
     subject = Subject(lambda people: people["age"], LINE)
     points = ages(4, 5, 6)
     before = np.array(["a", "b", "c"])

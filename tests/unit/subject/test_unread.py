@@ -222,7 +222,7 @@ def test_boosting_that_begins_with_a_model_of_its_own_proves_nothing():
     assert columns_read(begun.fit(FOUR, HALVES)) is None
 
 
-def test_the_last_column_and_the_first_are_told_apart():
+def test_the_last_column_is_not_taken_for_the_first():
     last = FOUR[:, ::-1]
     tree = DecisionTreeClassifier(max_depth=1, random_state=0).fit(last, HALVES)
     assert read_by(tree) == [False, False, True]

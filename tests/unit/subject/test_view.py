@@ -145,7 +145,7 @@ def test_of_scores_no_label_is_looked_at_by_itself():
     assert [view.title for view in views_for(numbers, "group")] == [""]
 
 
-def test_eleven_answers_are_told_apart_and_twelve_are_too_many():
+def test_eleven_answers_are_compared_and_twelve_are_too_many():
     view = view_of(positive="yess")
     eleven = [str(number) for number in range(11)]
     with pytest.raises(UsageError, match="yess"):

@@ -291,7 +291,7 @@ def test_texts_are_claimed_as_well(tmp_path):
 # One claimant beside another, with a clock that stands still
 
 
-class Clock:
+class StandingClock:
     """Time that passes only when it is told to."""
 
     def __init__(self) -> None:
@@ -305,7 +305,7 @@ class Clock:
 def clock(monkeypatch):
     from evenhand.subject.ledger import claims
 
-    made = Clock()
+    made = StandingClock()
     monkeypatch.setattr(claims, "time", made)
     return made
 
@@ -337,7 +337,7 @@ def test_what_is_known_is_passed_over_and_what_follows_is_claimed(shared):
         assert mine.take([b"a"], 0).looked_at == 0
 
 
-def test_what_others_have_claimed_is_told_from_what_is_free(shared):
+def test_what_others_have_claimed_is_left_to_them(shared):
     with Claims(shared) as first, Claims(shared) as second:
         assert first.take([b"a", b"b"], 2).mine == [b"a", b"b"]
         taken = second.take([b"a", b"c", b"b", b"d"], 2)
@@ -499,7 +499,7 @@ def test_without_a_list_of_processes_a_signal_tells_who_lives(monkeypatch, tmp_p
 
 
 @lists_processes
-def test_a_host_is_told_by_its_name_its_start_and_its_container():
+def test_a_host_is_known_by_its_name_its_start_and_its_container():
     name, boot, space = host().split(" ")
     assert name == platform.node()
     assert boot == (PROCESSES / "sys/kernel/random/boot_id").read_text().strip()

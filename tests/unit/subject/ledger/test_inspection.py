@@ -165,7 +165,7 @@ def test_a_first_format_is_adopted_where_nothing_else_is_wrong(tmp_path):
     assert inspected(path) == Inspection(path, 2, "s", "m", {b"a": "yes", b"b": 1})
 
 
-def test_rows_of_a_damaged_first_format_cannot_be_told_apart(tmp_path):
+def test_rows_of_a_damaged_first_format_are_not_trusted(tmp_path):
     path = old_format(tmp_path / "a.db")
     content = bytearray(path.read_bytes())
     content[2 * 4096 + 3 : 2 * 4096 + 5] = b"\xff\xff"  # the number of rows of the table

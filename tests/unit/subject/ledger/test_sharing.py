@@ -21,7 +21,7 @@ def ledger(tmp_path):
         yield opened
 
 
-class Software:
+class CountedSoftware:
     """Answers 1 to everything, and keeps what it was asked."""
 
     def __init__(self, ledger: Ledger | None = None) -> None:
@@ -39,7 +39,7 @@ def keys_of(count: int) -> list[bytes]:
     return [b"%04d" % number for number in range(count)]
 
 
-def answered(sharing: Sharing, keys: list[bytes], software: Software) -> dict[bytes, Any]:
+def answered(sharing: Sharing, keys: list[bytes], software: CountedSoftware) -> dict[bytes, Any]:
     found: dict[bytes, Any] = {}
     for part in sharing.answers(keys, software):
         assert not found.keys() & part.keys()
@@ -48,7 +48,7 @@ def answered(sharing: Sharing, keys: list[bytes], software: Software) -> dict[by
 
 
 def test_without_a_ledger_so_many_are_asked_at_once():
-    software = Software()
+    software = CountedSoftware()
     sharing = Sharing(None, expensive=True, most=2)
     assert answered(sharing, keys_of(5), software) == dict.fromkeys(keys_of(5), 1)
     keys = keys_of(5)
@@ -61,7 +61,7 @@ def test_without_a_ledger_so_many_are_asked_at_once():
 def test_expensive_software_claims_sixty_four_as_long_as_nobody_knows_what_they_cost(
     ledger,
 ):
-    software = Software(ledger)
+    software = CountedSoftware(ledger)
     sharing = Sharing(ledger, expensive=True)
     assert sharing.claims
     assert answered(sharing, keys_of(100), software) == dict.fromkeys(keys_of(100), 1)
@@ -75,7 +75,7 @@ def test_expensive_software_claims_sixty_four_as_long_as_nobody_knows_what_they_
 def test_what_is_claimed_lies_between_what_keeps_software_busy_and_what_it_takes(
     ledger, least, most, first
 ):
-    software = Software(ledger)
+    software = CountedSoftware(ledger)
     sharing = Sharing(ledger, expensive=True, least=least, most=most)
     answered(sharing, keys_of(100), software)
     assert len(software.asked[0]) == first
@@ -133,7 +133,7 @@ def test_a_short_call_tells_of_expensive_software_at_once(ledger):
 
 
 def test_cheap_software_is_asked_without_claims_until_it_turns_out_to_be_slow(ledger):
-    software = Software(ledger)
+    software = CountedSoftware(ledger)
     sharing = Sharing(ledger, expensive=False, most=4)
     sharing._observe(0.0, 1)
     paces = iter([0.0, 1.0])
@@ -154,7 +154,7 @@ def test_what_is_known_is_checked_and_not_asked(ledger):
     keys = keys_of(6)
     ledger.record(keys[1:3], ["a", "b"])
     seen: list[Any] = []
-    software = Software(ledger)
+    software = CountedSoftware(ledger)
     sharing = Sharing(ledger, expensive=True, check=seen.append)
     found = answered(sharing, keys, software)
     assert found == {keys[1]: "a", keys[2]: "b"} | dict.fromkeys([keys[0], *keys[3:]], 1)
@@ -172,7 +172,7 @@ def test_what_is_known_is_checked_and_not_asked(ledger):
 def test_others_are_waited_for_ever_longer_and_then_as_often(ledger, monkeypatch):
     keys = keys_of(3)
     waits: list[float] = []
-    software = Software(ledger)
+    software = CountedSoftware(ledger)
     with Claims(ledger) as other:
         assert other.take(keys, 3).mine == keys
 
@@ -193,7 +193,7 @@ def test_others_are_waited_for_ever_longer_and_then_as_often(ledger, monkeypatch
 
 def test_what_others_leave_is_run_here(ledger, monkeypatch):
     keys = keys_of(4)
-    software = Software(ledger)
+    software = CountedSoftware(ledger)
     other = Claims(ledger)
     assert other.take(keys[:2], 2).mine == keys[:2]
     monkeypatch.setattr(

@@ -246,7 +246,7 @@ def test_more_answers_take_as_many_bytes_as_their_numbers_need(values, width):
         ({"count": 0}, b"", "KeyError"),
     ],
 )
-def test_what_is_damaged_in_a_column_is_said(index, content, words):
+def test_what_is_damaged_in_a_column_is_named(index, content, words):
     message = refused(UsageError, lambda: unpacked(index, content), words)
     assert message.startswith("the recorded answers are damaged (")
 
@@ -435,7 +435,7 @@ def test_a_tape_with_too_few_answers_is_refused():
     )
 
 
-def test_damage_of_a_tape_is_said():
+def test_damage_of_a_tape_is_named():
     indices, content = recorded((POINTS, np.array([0.5, 1.5]))).packed()
     message = refused(UsageError, lambda: read_calls(indices, content + b"\0"))
     # Three numbers of the call, and two answers.
