@@ -130,7 +130,11 @@ def test_texts_of_a_million_characters_are_outcomes_and_longer_ones_are_none() -
 
 def test_missing_values_are_counted_and_the_first_is_shown() -> None:
     found = np.array([1.0, np.nan, np.nan])
-    refused(BadOutcome, lambda: answers().check(found, 3), "answered nan to 2 of 3 inputs")
+    refused(
+        BadOutcome,
+        lambda: answers().check(found, 3),
+        "answered nan to 2 of 3 inputs",
+    )
     objects = np.array(["a", None, "b"], dtype=object)
     refused(
         BadOutcome, lambda: answers().check(objects, 3), "answered None to 1 of 3 inputs"
@@ -154,13 +158,21 @@ def test_the_largest_number_that_can_be_compared_is_an_outcome() -> None:
 
 def test_texts_beside_numbers_are_refused_and_the_first_text_is_named() -> None:
     mixed = np.array([1, "a", "b"], dtype=object)
-    refused(BadOutcome, lambda: answers().check(mixed, 3), "the text 'a' beside numbers")
+    refused(
+        BadOutcome,
+        lambda: answers().check(mixed, 3),
+        "the text 'a' beside numbers",
+    )
 
 
 def test_labels_that_are_unknown_are_named_in_the_order_of_texts() -> None:
     limited = answers(labels=("yes", "no"))
     found = np.array(["z", "no", "b"])
-    refused(BadOutcome, lambda: limited.check(found, 3), "loan answered 'b', which is not")
+    refused(
+        BadOutcome,
+        lambda: limited.check(found, 3),
+        "loan answered 'b', which is not",
+    )
     assert limited.check(np.array(["no"]), 1).tolist() == ["no"]
 
 
@@ -195,4 +207,8 @@ def test_what_cannot_be_shown_is_named_by_its_type() -> None:
             raise ValueError
 
     found = np.array([Mute()], dtype=object)
-    refused(BadOutcome, lambda: answers().check(found, 1), "answered a Mute; an outcome is")
+    refused(
+        BadOutcome,
+        lambda: answers().check(found, 1),
+        "answered a Mute; an outcome is",
+    )

@@ -376,14 +376,22 @@ def test_a_distance_is_given_for_every_pair_of_the_common_shape():
     found = distance(lambda a, b: a != b, first, second)
     assert found.tolist() == [[False, True, True], [True, False, True]]
     words = "shape (2,) for outcomes of shape (2, 3)"
-    refused(UsageError, lambda: distance(lambda a, b: np.zeros(2), first, second), words)
+    refused(
+        UsageError,
+        lambda: distance(lambda a, b: np.zeros(2), first, second),
+        words,
+    )
 
 
 def test_an_exit_of_a_function_of_the_user_is_reported():
     def leave(*_):
         raise SystemExit(3)
 
-    refused(SubjectCrashed, lambda: distance(leave, LOW, LOW), "the function of differs")
+    refused(
+        SubjectCrashed,
+        lambda: distance(leave, LOW, LOW),
+        "the function of differs",
+    )
     refused(
         SubjectCrashed, lambda: meaning(leave).favourable(LOW), "the function of positive"
     )
@@ -424,8 +432,16 @@ def test_options_of_a_named_output_are_refused_with_its_name():
             "loan", "rate", positive, labels, differs, known, scores=False
         )
 
-    refused(UsageError, named("a", ["b"]), "positive['rate'] = 'a' is not in labels")
-    refused(UsageError, named("a", known=["b"]), "positive['rate'] = 'a' is not a class")
+    refused(
+        UsageError,
+        named("a", ["b"]),
+        "positive['rate'] = 'a' is not in labels",
+    )
+    refused(
+        UsageError,
+        named("a", known=["b"]),
+        "positive['rate'] = 'a' is not a class",
+    )
     refused(UsageError, named([]), "positive['rate'] = []")
     refused(UsageError, named(None, "b"), "labels['rate'] = 'b'")
     refused(UsageError, named(None, differs=-1), "differs['rate'] = -1")
@@ -641,7 +657,12 @@ def test_a_favourable_outcome_that_may_be_given_is_taken(options, answers):
 )
 def test_a_favourable_outcome_that_is_never_given_is_refused(options, answers, words):
     found = meaning(**options)
-    refused(UsageError, lambda: found.refuse_never_given(answers), "loan never", words)
+    refused(
+        UsageError,
+        lambda: found.refuse_never_given(answers),
+        "loan never",
+        words,
+    )
 
 
 def test_a_favourable_outcome_of_a_named_output_is_refused_with_its_name():

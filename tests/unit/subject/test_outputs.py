@@ -1126,12 +1126,28 @@ def test_a_column_alone_is_that_of_the_only_output():
     assert records_of(np.array([[3], [4]]), ["a"], 2, "loan")["a"].tolist() == [3, 4]
     # Of two outputs it is neither.
     words = "shape (2,) for 'a', 'b'; it must return a frame or a mapping by name"
-    refused(BadOutcome, lambda: records_of(np.array([3, 4]), ["a", "b"], 2, "loan"), words)
+    refused(
+        BadOutcome,
+        lambda: records_of(np.array([3, 4]), ["a", "b"], 2, "loan"),
+        words,
+    )
     cube = np.zeros((2, 2, 2))
-    refused(BadOutcome, lambda: records_of(cube, ["a", "b"], 2, "loan"), "shape (2, 2, 2)")
-    refused(BadOutcome, lambda: records_of(cube, ["a"], 2, "loan"), "shape (2, 2, 2)")
+    refused(
+        BadOutcome,
+        lambda: records_of(cube, ["a", "b"], 2, "loan"),
+        "shape (2, 2, 2)",
+    )
+    refused(
+        BadOutcome,
+        lambda: records_of(cube, ["a"], 2, "loan"),
+        "shape (2, 2, 2)",
+    )
     wide = np.zeros((2, 3))
-    refused(BadOutcome, lambda: records_of(wide, ["a", "b"], 2, "loan"), "shape (2, 3)")
+    refused(
+        BadOutcome,
+        lambda: records_of(wide, ["a", "b"], 2, "loan"),
+        "shape (2, 3)",
+    )
 
 
 def test_a_column_of_another_length_is_named():
@@ -1158,7 +1174,12 @@ def test_each_output_has_its_own_answers():
     assert found.tolist() == [("x", 1), ("y", 2)]
     assert found["b"].dtype == np.int64
     other = joined({"a": np.array(["x", "z"]), "b": np.array([1, 2])})
-    refused(BadOutcome, lambda: answers.check(other, 2), "output 'a' of loan", "'z'")
+    refused(
+        BadOutcome,
+        lambda: answers.check(other, 2),
+        "output 'a' of loan",
+        "'z'",
+    )
     alone = answers_of({"": Meaning("loan")}, lambda one: Answers(one.about))
     assert alone == Answers("loan")
 

@@ -1154,7 +1154,11 @@ def test_a_subject_without_options_of_its_own_is_taken_as_it_is():
     assert as_subject(subject, SPACE) is subject
     assert as_subject(subject, subject.declared) is subject
     assert as_subject(subject, None, positive=None, labels=None) is subject
-    refused(UsageError, lambda: as_subject(subject, None, labels=None, memo=False), "memo")
+    refused(
+        UsageError,
+        lambda: as_subject(subject, None, labels=None, memo=False),
+        "memo",
+    )
     function = as_subject(with_default, SPACE, memo=True)
     assert function.remembers
 
@@ -1196,5 +1200,13 @@ def test_options_of_constructors_reach_their_adapters():
     with Subject.of("stream", ["cat"], LINE, workers=2, memo=False) as found:
         assert found.adapter.workers == 2
         assert not found.remembers
-    refused(UsageError, lambda: Subject.of("stream", ["cat"], LINE, worker=2), "'workers'")
-    refused(UsageError, lambda: Subject.stream(["cat"], LINE, worker=2), "'workers'")
+    refused(
+        UsageError,
+        lambda: Subject.of("stream", ["cat"], LINE, worker=2),
+        "'workers'",
+    )
+    refused(
+        UsageError,
+        lambda: Subject.stream(["cat"], LINE, worker=2),
+        "'workers'",
+    )

@@ -39,7 +39,9 @@ def keys_of(count: int) -> list[bytes]:
     return [b"%04d" % number for number in range(count)]
 
 
-def answered(sharing: Sharing, keys: list[bytes], software: CountedSoftware) -> dict[bytes, Any]:
+def answered(
+    sharing: Sharing, keys: list[bytes], software: CountedSoftware
+) -> dict[bytes, Any]:
     found: dict[bytes, Any] = {}
     for part in sharing.answers(keys, software):
         assert not found.keys() & part.keys()

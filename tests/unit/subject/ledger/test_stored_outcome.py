@@ -50,4 +50,8 @@ def test_outcomes_are_kept_exactly(outcome: Any, kept: Any):
 
 @pytest.mark.parametrize("wrong", [None, [1], b"yes", 1j, (1, None)])
 def test_what_is_no_outcome_is_not_kept(wrong: Any):
-    refused(BadOutcome, lambda: stored(wrong), "an outcome is a str, int, float or bool")
+    refused(
+        BadOutcome,
+        lambda: stored(wrong),
+        "an outcome is a str, int, float or bool",
+    )

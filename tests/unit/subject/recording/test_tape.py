@@ -348,7 +348,11 @@ def test_calls_are_refused_by_their_number():
     )
     # A call that was refused is not taken for made.
     assert playback.outcomes(POINTS + 1, never).tolist() == [1, 2]
-    refused(NotRecorded, lambda: playback.outcomes(POINTS, never), "its 2 recorded calls")
+    refused(
+        NotRecorded,
+        lambda: playback.outcomes(POINTS, never),
+        "its 2 recorded calls",
+    )
 
 
 def failing(error):
@@ -383,7 +387,11 @@ def test_a_failure_of_a_kind_that_is_not_known_is_one_of_the_software():
         tape.outcomes(POINTS, failing(NotRecorded("of another program")))
     tape.end("check")
     playback = played(tape)
-    refused(SubjectError, lambda: playback.outcomes(POINTS, never), "of another program")
+    refused(
+        SubjectError,
+        lambda: playback.outcomes(POINTS, never),
+        "of another program",
+    )
     odd = _failure("UsageError", "no error of the software")
     assert type(odd) is SubjectError
 
@@ -440,7 +448,11 @@ def test_damage_of_a_tape_is_named():
     message = refused(UsageError, lambda: read_calls(indices, content + b"\0"))
     # Three numbers of the call, and two answers.
     assert message == "the recorded answers are damaged: 29 bytes instead of 28"
-    refused(UsageError, lambda: read_calls([{}], b""), "damaged (KeyError: 'calls')")
+    refused(
+        UsageError,
+        lambda: read_calls([{}], b""),
+        "damaged (KeyError: 'calls')",
+    )
     assert read_calls([], b"") == []
 
 
