@@ -564,3 +564,19 @@ def test_a_ledger_is_at_hand_by_its_name_and_nothing_else_is():
     assert package.Ledger is Ledger
     with pytest.raises(AttributeError, match="no attribute 'Leger'"):
         package.Leger  # noqa: B018
+
+
+def test_a_file_without_tables_is_new_only_as_long_as_it_holds_nothing(tmp_path):
+    new = tmp_path / "new.db"
+    used = tmp_path / "used.db"
+    for path in (new, used):
+        connection = sqlite3.connect(path)
+        connection.execute("PRAGMA user_version = 1")
+        if path == used:
+            connection.execute("CREATE TABLE customers (name TEXT)")
+            connection.execute("DROP TABLE customers")
+        connection.close()
+    assert (new.stat().st_size, used.stat().st_size) == (4096, 8192)
+    with opened(new) as ledger:
+        assert len(ledger) == 0
+    assert "is damaged: it has no tables any more" in refusal(used)
