@@ -1163,6 +1163,14 @@ def test_a_subject_without_options_of_its_own_is_taken_as_it_is():
     assert function.remembers
 
 
+@pytest.mark.parametrize("kind", [np.float32, np.int8, np.bool_])
+def test_answers_that_come_at_once_and_in_order_keep_their_type(kind):
+    subject = Subject(lambda people: np.ones(len(people), dtype=kind), LINE, memo=False)
+    found = subject.decide(ages(1, 2))
+    assert found.dtype == kind
+    assert found.tolist() == [1, 1]
+
+
 # Constructors
 
 

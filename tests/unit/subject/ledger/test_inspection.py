@@ -321,6 +321,26 @@ def test_compacting_counts_the_log(path):
         assert before == size
 
 
+def test_damaged_rows_come_before_the_first_other_problem(path):
+    found = Inspection(path, 2, "s", "m", {b"a": 1}, 1, ["first", "second"])
+    words = "is damaged: 1 of 2 rows do not match their checksum and first; run"
+    assert words in str(damage(found))
+    found.damaged = 0
+    assert "is damaged: first; run" in str(damage(found))
+
+
+def test_a_ledger_that_others_write_is_not_compacted(path, monkeypatch):
+    monkeypatch.setattr("evenhand.subject.ledger.upkeep._PATIENCE", 0.05)
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    words = "was locked by another process for 0.05 s"
+    refused(LedgerError, lambda: compacted(path), words)
+    other.execute("ROLLBACK")
+    other.close()
+    before, after = compacted(path)
+    assert after <= before
+
+
 def test_facts_are_shown_one_a_line(path):
     found = Inspection(path, 2, "s", "m", dict(ANSWERS), 1, ["first", "second"], 3, 1200)
     assert table(found).splitlines() == [
