@@ -161,6 +161,7 @@ def test_an_encoder_has_columns_of_the_data_behind_what_fills_gaps_and_nothing_e
 def test_encoders_of_several_branches_are_all_found():
     chosen = ColumnTransformer(
         [
+            ("gone", "drop", ["gain"]),
             ("first", OneHotEncoder(), ["sex"]),
             ("left", "passthrough", ["age"]),
             ("second", OneHotEncoder(handle_unknown="ignore"), ["town"]),

@@ -351,3 +351,21 @@ def test_columns_that_are_chosen_in_another_way_prove_nothing():
 )
 def test_places_of_columns(columns, expected):
     assert _places(columns, ["a", "b", "c"]) == expected
+
+
+def test_columns_are_followed_through_several_steps():
+    scaler = StandardScaler().fit(FOUR)
+    other = MinMaxScaler().fit(FOUR)
+    assert read_by(ReadingThrough(scaler, other, stump())) == [True, False, False]
+    assert read_by(ReadingThrough(scaler, other, None, stump())) == [True, False, False]
+
+
+def test_each_of_three_columns_has_its_own_indicators():
+    words = np.array([["a", "x", "k"], ["b", "y", "l"], ["c", "x", "l"]], dtype=object)
+    encoder = OneHotEncoder().fit(words)
+    expected = {0: 0, 2: 0, 3: 1, 4: 1, 5: 2, 6: 2}
+    for place, column in expected.items():
+        model = LogisticRegression().fit(np.eye(7), [0, 1, 1, 1, 1, 1, 1])
+        model.coef_ = np.eye(7)[[place]]
+        read = read_by(ReadingThrough(encoder, model))
+        assert np.flatnonzero(read).tolist() == [column]
