@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 import struct
 from hashlib import blake2b
-from typing import Any
 
 import pytest
 
 from evenhand.subject.ledger.checksum import FORMAT, Checksum
 
-ROWS = Checksum("a space", "a subject")
+
+@pytest.fixture
+def sums():
+    return Checksum("a space", "a subject")
 
 
 def root() -> bytes:
@@ -28,33 +30,33 @@ def root() -> bytes:
         (0.5, b"f" + struct.pack("<d", 0.5)),
     ],
 )
-def test_a_checksum_is_of_the_key_the_type_and_the_answer(value, typed):
+def test_a_checksum_is_of_the_key_the_type_and_the_answer(sums, value, typed):
     # A ledger that was written before must be read for ever: eight bytes, and the key's length.
     content = b"key" + typed + (3).to_bytes(8, "big")
     expected = blake2b(content, digest_size=8, key=root()).digest()
-    assert ROWS.of(b"key", value) == expected
-    assert ROWS.fits(b"key", value, expected)
-    assert not ROWS.fits(b"key", value, expected[:-1] + b"\0")
-    assert not ROWS.fits(b"kez", value, expected)
+    assert sums.of(b"key", value) == expected
+    assert sums.fits(b"key", value, expected)
+    assert not sums.fits(b"key", value, expected[:-1] + b"\0")
+    assert not sums.fits(b"kez", value, expected)
 
 
-def test_the_head_has_a_checksum_of_its_own():
+def test_the_head_has_a_checksum_of_its_own(sums):
     facts = json.dumps([2, "a space", "a subject"]).encode()
     assert FORMAT == 2
-    assert ROWS.head == blake2b(facts, digest_size=16, key=root()).hexdigest()
-    assert Checksum("a space", "another").head != ROWS.head
-    assert Checksum("another", "a subject").head != ROWS.head
+    assert sums.head == blake2b(facts, digest_size=16, key=root()).hexdigest()
+    assert Checksum("a space", "another").head != sums.head
+    assert Checksum("another", "a subject").head != sums.head
 
 
-def test_where_a_key_ends_is_part_of_its_checksum():
-    assert ROWS.of(b"kb", b"") != ROWS.of(b"k", b"b")
+def test_where_a_key_ends_is_part_of_its_checksum(sums):
+    assert sums.of(b"kb", b"") != sums.of(b"k", b"b")
 
 
-def test_rows_have_their_checksums():
-    rows = ROWS.rows([b"a", b"b"], [1, "x"])
-    assert rows == [(b"a", 1, ROWS.of(b"a", 1)), (b"b", "x", ROWS.of(b"b", "x"))]
+def test_rows_have_their_checksums(sums):
+    rows = sums.rows([b"a", b"b"], [1, "x"])
+    assert rows == [(b"a", 1, sums.of(b"a", 1)), (b"b", "x", sums.of(b"b", "x"))]
     with pytest.raises(ValueError):
-        ROWS.rows([b"a", b"b"], [1])
+        sums.rows([b"a", b"b"], [1])
 
 
 @pytest.mark.parametrize(
@@ -69,5 +71,5 @@ def test_rows_have_their_checksums():
         (b"a", [1]),
     ],
 )
-def test_what_damage_leaves_fits_no_checksum(key: Any, value: Any):
-    assert ROWS.fits(key, value, ROWS.of(b"a", 1)) is False
+def test_what_damage_leaves_fits_no_checksum(sums, key, value):
+    assert sums.fits(key, value, sums.of(b"a", 1)) is False
