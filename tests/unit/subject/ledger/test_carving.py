@@ -272,6 +272,14 @@ def test_types_that_sqlite_reserves_are_none(kind):
         _column(bytes(20), kind, 0)
 
 
+@pytest.mark.parametrize(
+    ("kind", "width"),
+    [(0, 0), (1, 1), (2, 2), (3, 3), (4, 4), (5, 6), (6, 8), (7, 8), (8, 0)],
+)
+def test_a_value_ends_where_its_type_says(kind, width):
+    assert _column(bytes(20), kind, 3)[1] == 3 + width
+
+
 def test_a_value_that_goes_on_behind_the_row_is_none():
     assert _column(b"abc", 12 + 2 * 3, 0) == (b"abc", 3)
     assert _column(b"abc", 13 + 2 * 2, 1) == ("bc", 3)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
+import socket
 import sqlite3
 from typing import TYPE_CHECKING, Any
 
@@ -200,6 +202,17 @@ def test_claims_of_the_living_and_of_the_dead_are_counted(path):
 )
 def test_a_file_that_is_not_there_is_named(path, name, words):
     refused(LedgerError, lambda: inspected(path.parent / name), words)
+
+
+@pytest.mark.skipif(not hasattr(socket, "AF_UNIX"), reason="has no sockets that are files")
+def test_a_file_that_cannot_be_opened_is_named(tmp_path, monkeypatch):
+    # Nobody can open a socket as a file, whatever the permissions are.
+    monkeypatch.chdir(tmp_path)
+    with contextlib.closing(socket.socket(socket.AF_UNIX)) as bound:
+        bound.bind("a.ledger")
+        path = tmp_path / "a.ledger"
+        message = refused(LedgerError, lambda: inspected(path), "cannot be read (")
+        assert message.endswith("): check its permissions")
 
 
 def test_what_sqlite_cannot_do_is_noted_once(path):
