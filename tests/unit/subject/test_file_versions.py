@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+import warnings
 import zipfile
 from typing import TYPE_CHECKING, Any
 
 import pytest
 import sklearn
+from sklearn.exceptions import InconsistentVersionWarning
 
-from evenhand.runtime.errors import MissingExtra, UsageError
-from evenhand.subject.file_versions import missing_library, versions_of
+from evenhand.runtime.errors import EvenhandWarning, MissingExtra, UsageError
+from evenhand.subject.file_versions import missing_library, versions_compared, versions_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -81,3 +83,51 @@ def test_a_library_that_is_missing_is_an_extra_where_there_is_one(tmp_path):
     other = missing_library(file, ModuleNotFoundError(name="house.models"))
     assert type(other) is UsageError
     assert "needs the module 'house.models', which is not installed" in str(other)
+
+
+def test_a_module_without_a_name_is_no_extra(tmp_path):
+    other = missing_library(tmp_path / "model.pkl", ModuleNotFoundError())
+    assert type(other) is UsageError
+    for library in ("xgboost", "lightgbm", "catboost", "torch", "fairlearn"):
+        error = missing_library(tmp_path / "a.pkl", ModuleNotFoundError(name=library))
+        assert isinstance(error, MissingExtra)
+
+
+def older(version: str) -> None:
+    warning = InconsistentVersionWarning(
+        estimator_name="Scaler",
+        current_sklearn_version="9.9",
+        original_sklearn_version=version,
+    )
+    warnings.warn(warning, stacklevel=2)
+
+
+def test_parts_of_one_version_are_warned_of_in_one_sentence(tmp_path):
+    file = tmp_path / "model.pkl"
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        with versions_compared(file):
+            older("1.0")
+            warnings.warn("something else", UserWarning, stacklevel=1)
+            older("1.0")
+            older("1.1")
+    assert [warning.category for warning in caught] == [
+        UserWarning,
+        EvenhandWarning,
+        EvenhandWarning,
+    ]
+    assert str(caught[0].message) == "something else"
+    assert caught[0].filename == __file__
+    assert str(caught[1].message) == (
+        f"the model '{file}' was saved by scikit-learn 1.0 and is loaded by 9.9: its answers may"
+        " differ; install scikit-learn==1.0, or save the model again"
+    )
+    assert "saved by scikit-learn 1.1 and" in str(caught[2].message)
+
+
+def test_where_versions_agree_nothing_is_warned_of(tmp_path):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        with versions_compared(tmp_path / "model.pkl"):
+            pass
+    assert caught == []

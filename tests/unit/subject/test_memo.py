@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import pickle
+from typing import Any
 
 import pytest
 
 from evenhand.subject import memo as module
-from evenhand.subject.memo import INPUTS_TO_TELL, SECONDS_TO_TELL, WORTH_REMEMBERING, Memo
+from evenhand.subject.ledger import Ledger
+from evenhand.subject.memo import (
+    INPUTS_TO_TELL,
+    SECONDS_TO_TELL,
+    WORTH_REMEMBERING,
+    Memo,
+    Occasions,
+)
 
 
 @pytest.mark.parametrize(
@@ -77,3 +85,59 @@ def test_workers_get_no_answers():
     assert copy.answers == {}
     assert copy.on
     assert memo.answers == {b"a": 1}
+
+
+def test_every_asking_has_a_number_of_its_own_from_the_third():
+    occasions = Occasions()
+    assert occasions.keys([b"a", b"a"]) == [b"again:3:a", b"again:4:a"]
+    assert occasions.keys([b"b", b"a"]) == [b"again:3:b", b"again:5:a"]
+    assert Occasions().keys([b"a"]) == [b"again:3:a"]
+
+
+def test_what_a_call_tells_begins_at_a_tenth_of_a_second_or_some_thousand_inputs():
+    assert (SECONDS_TO_TELL, INPUTS_TO_TELL, WORTH_REMEMBERING) == (0.1, 4096, 2e-5)
+    for seconds, asked, is_on in (
+        (0.1, 1, True),
+        (0.099, 4095, False),
+        (0.099, 4096, True),
+    ):
+        memo = Memo(wanted=None, expensive=False)
+        memo.observe(0.0, 1)
+        memo.observe(seconds, asked)
+        assert memo.on is is_on
+
+
+def test_four_million_answers_are_remembered():
+    assert module.MOST_REMEMBERED == 4_000_000
+
+
+def test_what_a_ledger_knows_is_checked_and_remembered(tmp_path):
+    checked: list[Any] = []
+    with Ledger(tmp_path / "a.db", space="s", subject="m") as ledger:
+        ledger.record([b"a", b"b"], [1, 2])
+        memo = Memo(wanted=True, expensive=False)
+        memo.add({b"c": 3})
+        recalled = memo.recall([b"d", b"a", b"c", b"d"], ledger, checked.append)
+        assert recalled.unknown == [b"d"]
+        assert recalled.fresh == {b"a": 1}
+        assert checked == [{b"a": 1}]
+        assert memo.answers == {b"a": 1, b"c": 3}
+        recalled.add({b"d": 4})
+        assert recalled.answers == [4, 1, 3, 4]
+        assert memo.answers[b"d"] == 4
+        # What memory knows is looked up nowhere, and nothing is nothing to check.
+        assert memo.recall([b"a"], ledger, checked.append).unknown == []
+        assert memo.recall([b"e"], ledger, checked.append).unknown == [b"e"]
+        assert len(checked) == 1
+        assert memo.recall([b"b"], ledger).answers == [2]
+
+
+def test_without_a_memory_a_ledger_still_answers(tmp_path):
+    with Ledger(tmp_path / "a.db", space="s", subject="m") as ledger:
+        ledger.record([b"a"], [1])
+        memo = Memo(wanted=False, expensive=False)
+        recalled = memo.recall([b"a", b"b"], ledger)
+        assert recalled.unknown == [b"b"]
+        recalled.add({b"b": 2})
+        assert recalled.answers == [1, 2]
+        assert memo.answers == {}

@@ -16,7 +16,7 @@ import evenhand as eh
 from evenhand.runtime.errors import DataError, SubjectCrashed, UsageError
 from evenhand.subject.adapters.base import Adapter
 from evenhand.subject.forms import form_of
-from evenhand.subject.model_form import ModelForm
+from evenhand.subject.model_form import ModelForm, without_missing
 from tests.support.boosted import LIBRARIES, as_csv, decided, fitted, people
 from tests.support.helpers import refused
 
@@ -374,3 +374,281 @@ def test_columns_are_found_by_the_names_of_the_data():
     form = form_of(fitted("lightgbm", FRAME, BIASED)).renamed(CSV.columns)
     assert form.columns == ("hours a week", "sex", "race", "gain")
     assert form.categories["race"] == ("W", "B", "A")
+
+
+# What a form that is written by hand makes of a space
+
+
+WORDS = ("F", "M")
+PLAIN = eh.Space(
+    [eh.category("sex", WORDS), eh.integer("hours a week", 0, 99), eh.real("gain", 0, 9)]
+)
+ALL_COLUMNS = ("sex", "hours a week", "gain")
+
+
+def dtype_words(space):
+    return {name: str(dtype) for name, dtype in space.layout.dtypes.items()}
+
+
+def passed_in(space):
+    return [feature.name for feature in space.features if feature.passed]
+
+
+def test_a_space_that_has_the_form_already_is_kept():
+    assert ModelForm().fitted(PLAIN, "m") is PLAIN
+    assert ModelForm(columns=ALL_COLUMNS).fitted(PLAIN, "m") is PLAIN
+    assert ModelForm(dtypes={"gain": "float64"}).fitted(PLAIN, "m") is PLAIN
+
+
+def test_only_the_columns_of_the_model_are_passed_in_its_order():
+    form = ModelForm(columns=("gain", "sex"))
+    assert form.taken(PLAIN, "m") == ["gain", "sex"]
+    assert ModelForm().taken(PLAIN, "m") is None
+    fitted_space = form.fitted(PLAIN, "m")
+    assert passed_in(fitted_space) == ["sex", "gain"]
+    assert fitted_space.names == PLAIN.names
+    assert passed_in(PLAIN) == list(ALL_COLUMNS)
+
+
+def test_a_feature_that_is_not_passed_needs_no_form():
+    space = eh.Space([eh.category("sex", WORDS, passed=False), eh.real("gain", 0, 9)])
+    form = ModelForm(
+        dtypes={"sex": "category"}, categories={"sex": ("X",)}, closed=frozenset({"sex"})
+    )
+    assert form.fitted(space, "m") is space
+    assert form.notes(space, "m") == []
+    assert ModelForm(columns=("gain",)).fitted(space, "m") is space
+
+
+def test_a_column_of_categories_has_those_of_the_model_in_its_order():
+    form = ModelForm(dtypes={"sex": "category"}, categories={"sex": ("M", "X", "F")})
+    found = form.fitted(PLAIN, "m").layout.dtypes["sex"]
+    assert found == pd.CategoricalDtype(["M", "X", "F"])
+    assert list(found.categories) == ["M", "X", "F"]
+
+
+def test_a_column_whose_categories_a_model_does_not_say_keeps_its_own():
+    own = pd.CategoricalDtype(["M", "F"])
+    frame = pd.DataFrame({"sex": pd.Series(["F", "M"], dtype=own)})
+    space = eh.Space.from_frame(frame)
+    form = ModelForm(dtypes={"sex": "category"})
+    assert list(form.fitted(space, "m").layout.dtypes["sex"].categories) == ["M", "F"]
+    # Without any, they are the levels of the space.
+    levels = form.fitted(PLAIN, "m").layout.dtypes["sex"]
+    assert list(levels.categories) == ["F", "M"]
+
+
+def test_columns_that_a_model_says_nothing_of_keep_their_dtypes():
+    space = PLAIN.typed({"gain": "float32"})
+    form = ModelForm(dtypes={"sex": "category"})
+    assert dtype_words(form.fitted(space, "m")) == {"sex": "category", "gain": "float32"}
+
+
+@pytest.mark.parametrize("library", ["xgboost", "lightgbm", "catboost"])
+def test_of_another_engine_only_categories_are_kept_for_a_library_of_pandas(library):
+    data = pl.DataFrame({"sex": ["F", "M"], "gain": [0.5, 1.5]})
+    space = eh.Space.from_frame(data)
+    form = ModelForm(dtypes={"sex": "category"}, library=library)
+    layout = form.fitted(space, "m").layout
+    assert layout.engine == "pandas"
+    assert layout.dtypes == {"sex": pd.CategoricalDtype(["F", "M"])}
+
+
+def test_another_engine_is_kept_for_other_libraries():
+    space = eh.Space.from_frame(pl.DataFrame({"gain": [0.5, 1.5]}))
+    form = ModelForm(columns=("gain",), library="sklearn")
+    assert form.fitted(space, "m") is space
+    assert space.layout.engine == "polars"
+    frame = pd.DataFrame({"gain": np.array([0.5, 1.5], dtype=np.float32)})
+    same = eh.Space.from_frame(frame)
+    # Dtypes of pandas are kept in pandas.
+    assert ModelForm(library="xgboost").fitted(same, "m") is same
+
+
+@pytest.mark.parametrize(
+    ("chosen", "trained", "fits"),
+    [
+        ("category", "category", True),
+        ("string", "category", False),
+        ("category", "int64", False),
+        ("string", "bool", True),
+    ],
+)
+def test_a_chosen_dtype_and_that_of_the_training_are_both_categories_or_neither(
+    chosen, trained, fits
+):
+    space = PLAIN.typed({"sex": chosen})
+    form = ModelForm(dtypes={"sex": trained})
+    if fits:
+        found = form.fitted(space, "m")
+        assert dtype_words(found)["sex"] == chosen
+        return
+    refused(
+        UsageError,
+        lambda: form.fitted(space, "m"),
+        f"feature 'sex' has dtype = {chosen!r}, and m was trained with {trained!r}",
+    )
+
+
+def test_a_dtype_of_the_data_gives_way_to_that_of_the_training():
+    frame = pd.DataFrame({"rooms": pd.Categorical([1, 2, 3])})
+    space = eh.Space.from_frame(frame)
+    assert space.layout.chosen == frozenset()
+    assert ModelForm(dtypes={"rooms": "int64"}).fitted(space, "m") is space
+
+
+@pytest.mark.parametrize(
+    ("word", "fits"), [("int64", False), ("float64", False), ("bool", True)]
+)
+def test_texts_are_refused_where_a_model_takes_numbers(word, fits):
+    form = ModelForm(dtypes={"sex": word})
+    if fits:
+        assert form.fitted(PLAIN, "m") is PLAIN
+        return
+    refused(
+        UsageError,
+        lambda: form.fitted(PLAIN, "m"),
+        "feature 'sex' has the level 'F', and m was trained with numbers there",
+    )
+
+
+def test_levels_that_are_numbers_are_taken_where_a_model_takes_numbers():
+    space = eh.Space([eh.category("grade", [1, 2, 3])])
+    assert ModelForm(dtypes={"grade": "int64"}).fitted(space, "m") is space
+
+
+def test_an_open_model_must_know_one_level_and_a_closed_one_all():
+    one_known = {"sex": ("F", "X")}
+    none_known = {"sex": ("X",)}
+    all_known = {"sex": ("M", "F")}
+    closed = frozenset({"sex"})
+    assert ModelForm(categories=all_known, closed=closed).fitted(PLAIN, "m") is PLAIN
+    assert ModelForm(categories=one_known).fitted(PLAIN, "m") is PLAIN
+    refused(
+        UsageError,
+        lambda: ModelForm(categories=one_known, closed=closed).fitted(PLAIN, "m"),
+        "feature 'sex' has the level 'M', which m has never seen; it knows 'F', 'X': write"
+        " levels = ['F'], or",
+    )
+    refused(
+        UsageError,
+        lambda: ModelForm(categories=none_known).fitted(PLAIN, "m"),
+        "has the levels 'F', 'M', which m has never seen; it knows 'X': write levels = ['X'], or",
+    )
+
+
+def test_numbers_are_held_against_categories_up_to_a_thousand_of_them():
+    closed = frozenset({"n"})
+    form = ModelForm(categories={"n": (0, 1)}, closed=closed)
+    thousand = eh.Space([eh.integer("n", 0, 999)])
+    refused(
+        UsageError,
+        lambda: form.fitted(thousand, "m"),
+        "has the levels 2, 3, 4, 5, 6, 7, 8, 9, … (998 in all), which",
+        "write levels = [0, 1], or",
+    )
+    more = eh.Space([eh.integer("n", 0, 1000)])
+    assert form.fitted(more, "m") is more
+    assert form.notes(more, "m") == []
+    # Levels are held against them however many there are.
+    many = eh.Space([eh.category("n", [str(number) for number in range(1001)])])
+    known = ModelForm(categories={"n": ("0",)}, closed=closed)
+    refused(UsageError, lambda: known.fitted(many, "m"), "(1000 in all)")
+
+
+def test_eight_names_are_listed_and_more_are_counted():
+    columns = [f"c{number}" for number in range(9)]
+    eight = refused(
+        UsageError,
+        lambda: ModelForm(columns=tuple(columns[:8])).taken(PLAIN, "m"),
+        "columns",
+    )
+    assert "'c6', 'c7', which" in eight
+    nine = refused(
+        UsageError, lambda: ModelForm(columns=tuple(columns)).taken(PLAIN, "m"), "columns"
+    )
+    assert "'c6', 'c7', … (9 in all), which" in nine
+
+
+def test_what_a_space_lacks_is_listed():
+    message = refused(
+        UsageError, lambda: ModelForm(columns=("sex", "gian")).taken(PLAIN, "m")
+    )
+    assert message == (
+        "m was trained with column 'gian', which the space does not pass, and does not take"
+        " 'hours a week', 'gain', which the space does; did you mean 'gain'? Valid choices are"
+        " 'sex', 'hours a week', 'gain'"
+    )
+    two = refused(
+        UsageError,
+        lambda: ModelForm(columns=(*ALL_COLUMNS, "zip", "race")).taken(PLAIN, "m"),
+    )
+    assert two.startswith(
+        "m was trained with columns 'zip', 'race', which the space does not pass; "
+    )
+
+
+def test_a_lacking_column_that_is_not_passed_is_named_before_those_that_are_not_there():
+    space = eh.Space([eh.category("sex", WORDS, passed=False), eh.real("gain", 0, 9)])
+    form = ModelForm(columns=("zip", "sex", "gain"))
+    message = refused(UsageError, lambda: form.taken(space, "m"))
+    assert message == (
+        "m was trained with column 'sex', which the space does not pass; leave out passed = false"
+        " of 'sex'"
+    )
+    # What the space does not pass is not offered either.
+    other = ModelForm(columns=("zip",))
+    message = refused(
+        UsageError, lambda: other.taken(space, "m"), "does not take 'gain', which"
+    )
+    assert "'sex'" not in message
+
+
+def test_notes_name_each_feature_with_levels_that_are_unknown():
+    space = eh.Space([eh.category("sex", WORDS), eh.category("race", ["A", "B", "C"])])
+    form = ModelForm(categories={"sex": ("F", "M"), "race": ("A",)})
+    assert form.notes(space, "m") == [
+        "m has never seen the levels 'B', 'C' of race, and takes such a value for unknown"
+    ]
+    both = ModelForm(categories={"sex": ("F",), "race": ("A", "B", "C")})
+    assert both.notes(space, "m") == [
+        "m has never seen the level 'M' of sex, and takes such a value for unknown"
+    ]
+
+
+def test_a_form_is_renamed_with_all_that_it_says():
+    form = ModelForm(
+        columns=("hours_a_week", "sex", "zip_code"),
+        dtypes={"hours_a_week": "float64"},
+        categories={"sex": ("F",), "hours_a_week": (1,)},
+        closed=frozenset({"hours_a_week"}),
+        classes=("no", "yes"),
+    )
+    found = form.renamed(["sex", "hours a week"])
+    assert found == ModelForm(
+        columns=("hours a week", "sex", "zip_code"),
+        dtypes={"hours a week": "float64"},
+        categories={"sex": ("F",), "hours a week": (1,)},
+        closed=frozenset({"hours a week"}),
+        classes=("no", "yes"),
+    )
+    nothing = ModelForm(classes=("no", "yes"))
+    assert nothing.renamed(["sex"]) is nothing
+    # A column of that very name comes before one that is written with spaces.
+    exact = ModelForm(columns=("a_b",)).renamed(["a b", "a_b"])
+    assert exact.columns == ("a_b",)
+
+
+def test_features_of_a_space_that_are_never_missing():
+    features = [
+        eh.category("sex", WORDS, missing=True, twins_missing=True),
+        eh.real("gain", 0, 9, missing=True),
+    ]
+    space = eh.Space(features)
+    complete = without_missing(space, ["sex"])
+    assert [feature.missing for feature in complete.features] == [False, True]
+    assert [feature.twins_missing for feature in complete.features] == [False, False]
+    assert complete.layout.complete == {"sex"}
+    both = without_missing(complete, ["gain"])
+    assert [feature.missing for feature in both.features] == [False, False]
+    assert both.layout.complete == {"sex", "gain"}

@@ -12,9 +12,12 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 import evenhand as eh
 from evenhand.runtime.budget import Budget, Meter
 from evenhand.scores.numbers.settling import ASKED, ASKED_EXPENSIVE, settle_differs
+from evenhand.subject.outcome_meaning import Meaning
 from evenhand.subject.outcome_scale import (
     OutcomeScale,
     details_of,
+    notes_of,
+    on_scale,
     rounded,
     spread_of,
     take_over,
@@ -234,3 +237,121 @@ def test_the_spread_is_that_of_the_rows_which_a_space_remembers():
     forgetful = eh.Subject(lambda frame: 100 * frame["rate"], space.remembering(None))
     settle_differs(forgetful)
     assert scale_of(forgetful).spread == pytest.approx(50, rel=0.2)
+
+
+# Thresholds and scales, number by number
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (123.4, 120.0),
+        (0.01234, 0.012),
+        (99.6, 100.0),
+        (10.0, 10.0),
+        (9.96, 10.0),
+        (1.0, 1.0),
+        (-123.4, -120.0),
+        (0.0, 0.0),
+        (np.inf, 0.0),
+        (np.nan, 0.0),
+    ],
+)
+def test_a_threshold_has_two_figures(value, expected):
+    assert rounded(value) == expected
+
+
+def test_the_spread_is_from_the_first_quartile_to_the_third():
+    assert spread_of(np.arange(101.0)) == 50.0
+    assert spread_of(np.array([5.0])) == 0.0
+    assert spread_of(np.array([])) == 0.0
+    assert spread_of(np.array([0.0, 100.0, np.inf, np.nan, -np.inf])) == 50.0
+    assert spread_of(np.array([0, 4], dtype=np.int64)) == 2.0
+
+
+def test_a_scale_is_a_twentieth_of_the_spread():
+    scale = OutcomeScale.of(np.arange(101.0), "all inputs")
+    assert scale == OutcomeScale(2.5, 50.0, 101, "all inputs", 0.05)
+    assert scale.to_dict() == {
+        "value": 2.5,
+        "share": 0.05,
+        "spread": 50.0,
+        "n": 101,
+        "population": "all inputs",
+    }
+    assert OutcomeScale.from_dict(scale.to_dict()) == scale
+    other = OutcomeScale(1.0, 10.0, 3, "rows", 0.1)
+    assert OutcomeScale.from_dict(other.to_dict()) == other
+
+
+def test_a_scale_in_words():
+    scale = OutcomeScale.of(np.arange(101.0), "all inputs")
+    expected = "differ if they are further apart than 2.5 (5 % of their spread, 50)"
+    assert scale.sentence() == f"outcomes {expected}"
+    assert scale.sentence("rate") == f"outcomes of rate {expected}"
+    same = OutcomeScale.of(np.zeros(5), "all inputs")
+    words = (
+        "differ if they are not equal, since the middle half of them are the same number"
+    )
+    assert same.sentence("rate") == f"outcomes of rate {words}"
+
+
+FRACTIONS = np.arange(20) + 0.5
+
+
+@pytest.mark.parametrize(
+    ("numbers", "outcomes", "expected"),
+    [
+        (False, FRACTIONS, True),
+        (False, FRACTIONS[:19], False),
+        (False, np.arange(50.0), False),
+        (False, np.array([*range(49), 0.5]), True),
+        (False, np.arange(50), False),
+        (True, np.arange(3), True),
+        (True, np.array([1.0]), True),
+        (True, np.array([1], dtype=np.uint8), True),
+        (True, np.array(["a"]), False),
+        (True, np.array([True]), False),
+        (False, np.repeat(FRACTIONS[:10], 5), False),
+    ],
+)
+def test_numbers_on_a_scale_are_not_taken_for_labels(numbers, outcomes, expected):
+    assert on_scale(Meaning("loan", numbers=numbers), outcomes) is expected
+
+
+def pair(**options: Any) -> eh.Subject:
+    def loan(people: Any) -> Any:
+        return {
+            "granted": people["age"] > 30,
+            "pay": salary(people),
+            "limit": salary(people),
+        }
+
+    return eh.Subject(loan, SPACE, outputs=["granted", "pay", "limit"], **options)
+
+
+def test_scales_of_a_subject_are_listed_by_output():
+    subject = pair(differs={"limit": 3.0})
+    assert notes_of(subject) == []
+    assert details_of(subject) == {}
+    scale = OutcomeScale.of(np.arange(101.0), "all inputs")
+    take_over(subject, {"differs": {"pay": scale.to_dict(), "gone": scale.to_dict()}})
+    assert notes_of(subject) == [scale.sentence("pay")]
+    assert details_of(subject) == {"differs": {"pay": scale.to_dict()}}
+    # What the user says of one output stays beside it.
+    assert subject.differs == {"limit": 3.0, "pay": 2.5}
+    assert subject.meanings["pay"].differs == 2.5
+    assert subject.meanings["granted"].scale is None
+    take_over(subject, {"differs": {"limit": scale.to_dict()}})
+    assert subject.meanings["limit"].differs == 3.0
+    take_over(subject, {})
+    assert subject.differs == {"limit": 3.0, "pay": 2.5}
+
+
+def test_a_scale_of_several_outputs_is_kept_by_name():
+    subject = pair()
+    subject.put_on_scale("pay", OutcomeScale(2.5, 50.0, 101, "all inputs"))
+    assert subject.differs == {"pay": 2.5}
+    single = eh.Subject(salary, SPACE)
+    single.put_on_scale("", OutcomeScale(2.5, 50.0, 101, "all inputs"))
+    assert single.differs == 2.5

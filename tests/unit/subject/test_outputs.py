@@ -30,8 +30,24 @@ from evenhand.runtime.errors import (
     NotDeterministic,
     UsageError,
 )
+from evenhand.subject.outcome_check import Answers
 from evenhand.subject.outcome_meaning import Meaning
-from evenhand.subject.outputs import packed, reply_of
+from evenhand.subject.outputs import (
+    RecalledCheck,
+    Recent,
+    Records,
+    answers_of,
+    by_output,
+    checked_outputs,
+    full_identity,
+    joined,
+    meanings_of,
+    packed,
+    parse_reply,
+    records_of,
+    refuse_masked,
+    reply_of,
+)
 from evenhand.subject.subject import Subject
 from evenhand.subject.view import View, views_of
 from tests.support.helpers import SPACE, examples, people, refused
@@ -939,3 +955,278 @@ def test_packing_keeps_every_outcome(rows):
         == row
         for row in rows
     )
+
+
+# Forms of answers and options, one by one
+
+
+def test_names_of_outputs_come_in_a_list():
+    assert checked_outputs(None) == ()
+    assert checked_outputs(["b", "a"]) == ("b", "a")
+    assert checked_outputs(("a",)) == ("a",)
+    for wrong in ("a", [], ["a", ""], ["a", 1], {"a": 1}):
+        refused(UsageError, lambda: checked_outputs(wrong), "must be a list of names")  # noqa: B023
+    refused(UsageError, lambda: checked_outputs(["a", "b", "a"]), "names 'a' twice")
+
+
+def test_an_option_by_output():
+    assert by_output("differs", 0.5, ()) == {"": 0.5}
+    assert by_output("differs", None, ()) == {"": None}
+    assert by_output("differs", None, BOTH) == {"decision": None, "rate": None}
+    found = by_output("differs", {"rate": 1}, BOTH)
+    assert list(found.items()) == [("decision", None), ("rate", 1)]
+    words = "is by output, but the outputs have no names; add outputs=['rate']"
+    refused(UsageError, lambda: by_output("differs", {"rate": 1}, ()), words)
+
+
+class Described:
+    """Software that says of itself what some adapters do."""
+
+    outputs: tuple[str, ...] = ()
+    identity = "loan 1"
+
+    def __init__(self, **facts: Any) -> None:
+        vars(self).update(facts)
+
+
+def meanings(**facts: Any) -> dict[str, Meaning]:
+    adapter: Any = Described(**facts)
+    return meanings_of(adapter, "loan", positive=None, labels=None, differs=None)
+
+
+def test_meanings_take_what_an_adapter_says_of_itself():
+    assert meanings() == {"": Meaning("loan")}
+    assert meanings(classes=["a", "b"]) == {"": Meaning("loan", known=("a", "b"))}
+    assert meanings(output="score")[""].scores
+    assert not meanings(output="label")[""].scores
+    assert meanings(numbers=True)[""].numbers
+    assert not meanings()[""].numbers
+
+
+def test_meanings_of_several_outputs_have_classes_each():
+    names = ("decision", "rate")
+    found = meanings(outputs=names, classes=[["no", "yes"], ["a", "b"]])
+    assert {name: one.known for name, one in found.items()} == {
+        "decision": ("no", "yes"),
+        "rate": ("a", "b"),
+    }
+    assert [one.name for one in found.values()] == list(names)
+    without = meanings(outputs=names)
+    assert [one.known for one in without.values()] == [None, None]
+
+
+def test_masked_answers_are_counted():
+    masked = np.ma.MaskedArray([1, 2, 3], mask=[True, False, True])
+    refused(
+        BadOutcome,
+        lambda: refuse_masked(masked, "loan"),
+        "loan answered nothing to 2 of 3 inputs, which are masked",
+    )
+    refuse_masked(np.ma.MaskedArray([1, 2, 3]), "loan")
+    refuse_masked(np.ma.MaskedArray([1, 2], mask=[False, False]), "loan")
+    refuse_masked(np.array([1, 2]), "loan")
+
+
+def test_outputs_are_part_of_the_identity():
+    plain: Any = Described()
+    named: Any = Described(outputs=("a", "b"))
+    assert full_identity(plain) == "loan 1"
+    assert full_identity(named) == "outputs 'a', 'b' of loan 1"
+
+
+def test_records_keep_the_types_of_their_columns():
+    columns = {"a": np.array(["x", "yy"]), "b": np.array([1, 2], dtype=np.int8)}
+    found = joined(columns)
+    assert found.dtype == np.dtype([("a", "<U2"), ("b", "i1")])
+    assert found.tolist() == [("x", 1), ("yy", 2)]
+
+
+def test_replies_without_names_are_packed_as_they_are():
+    assert packed([1, 2], ()).tolist() == [1, 2]
+    assert packed([], ()).tolist() == []
+    none = packed([], BOTH)
+    assert none.shape == (0,)
+    assert none.dtype.names == ("decision", "rate")
+
+
+@pytest.mark.parametrize(
+    ("value", "names", "expected"),
+    [
+        ({"b": 1, "a": "x", "c": None}, ["a", "b"], ("x", 1)),
+        (["x", 1], ["a", "b"], ("x", 1)),
+        (("x", np.float64(1.5)), ["a", "b"], ("x", 1.5)),
+        ("x", ["a"], ("x",)),
+        (["x"], ["a"], ("x",)),
+        ({"a": np.int64(3)}, ["a"], (3,)),
+        (np.int64(3), ["a"], (3,)),
+        ([True, 0], ["a", "b"], (True, 0)),
+    ],
+)
+def test_one_reply_in_any_form(value, names, expected):
+    found = reply_of(value, names)
+    assert found == expected
+    assert list(map(type, found)) == list(map(type, expected))
+
+
+@pytest.mark.parametrize(
+    ("value", "names", "words"),
+    [
+        ({"a": 1}, ["a", "b"], "{'a': 1}, which has no output 'b'"),
+        (
+            [1],
+            ["a", "b"],
+            "[1], which has length 1 and not one outcome for each of 'a', 'b'",
+        ),
+        ([1, 2], ["a"], "[1, 2], which has length 2 and not one outcome for each of 'a'"),
+        (1, ["a", "b"], "1, which is neither by name nor a list of 'a', 'b'"),
+        (
+            [1, None],
+            ["a", "b"],
+            "[1, None], in which None is not an outcome for the output 'b'",
+        ),
+        (float("nan"), ["a"], "nan, in which nan is not an outcome for the output 'a'"),
+        ([[1], 2], ["a", "b"], "in which [1] is not an outcome for the output 'a'"),
+    ],
+)
+def test_one_reply_that_does_not_fit(value, names, words):
+    with pytest.raises(ValueError) as caught:
+        reply_of(value, names)
+    assert words in str(caught.value)
+
+
+def test_a_printed_reply():
+    assert parse_reply("approve", ()) == "approve"
+    assert parse_reply("3", ()) == 3
+    assert parse_reply("3", ["a"]) == (3,)
+    assert parse_reply('["x", 1.5]', ["a", "b"]) == ("x", 1.5)
+    for text in ("approve", "[" * 100_000):
+        with pytest.raises(ValueError, match="not a JSON object or array of 'a', 'b'"):
+            parse_reply(text, ["a", "b"])
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {"b": [3, 4], "a": ["x", "y"], "c": None},
+        [("x", 3), ("y", 4)],
+        (["x", 3], ["y", 4]),
+        [{"a": "x", "b": 3}, {"b": 4, "a": "y"}],
+        np.array([("x", 3), ("y", 4)], dtype=[("a", "<U1"), ("b", "<i8")]),
+        np.array([["x", 3], ["y", 4]], dtype=object),
+        pd.DataFrame({"b": [3, 4], "a": ["x", "y"]}),
+    ],
+    ids=lambda answer: type(answer).__name__,
+)
+def test_records_of_any_answer(answer):
+    assert records_of(answer, ["a", "b"], 2, "loan").tolist() == [("x", 3), ("y", 4)]
+
+
+def test_a_column_alone_is_that_of_the_only_output():
+    assert records_of(np.array([3, 4]), ["a"], 2, "loan")["a"].tolist() == [3, 4]
+    assert records_of(np.array([[3], [4]]), ["a"], 2, "loan")["a"].tolist() == [3, 4]
+    # Of two outputs it is neither.
+    words = "shape (2,) for 'a', 'b'; it must return a frame or a mapping by name"
+    refused(
+        BadOutcome,
+        lambda: records_of(np.array([3, 4]), ["a", "b"], 2, "loan"),
+        words,
+    )
+    cube = np.zeros((2, 2, 2))
+    refused(
+        BadOutcome,
+        lambda: records_of(cube, ["a", "b"], 2, "loan"),
+        "shape (2, 2, 2)",
+    )
+    refused(
+        BadOutcome,
+        lambda: records_of(cube, ["a"], 2, "loan"),
+        "shape (2, 2, 2)",
+    )
+    wide = np.zeros((2, 3))
+    refused(
+        BadOutcome,
+        lambda: records_of(wide, ["a", "b"], 2, "loan"),
+        "shape (2, 3)",
+    )
+
+
+def test_a_column_of_another_length_is_named():
+    answer = {"a": [1, 2], "b": [1, 2, 3]}
+    refused(
+        BadOutcome,
+        lambda: records_of(answer, ["a", "b"], 2, "loan"),
+        "loan returned outcomes of shape (3,) as output 'b' for 2 inputs",
+    )
+
+
+def test_a_list_keeps_answers_apart_that_an_array_would_not():
+    found = records_of({"a": [True, 1]}, ["a"], 2, "loan")["a"].tolist()
+    assert [type(value) for value in found] == [bool, int]
+
+
+def test_each_output_has_its_own_answers():
+    answers = answers_of(
+        {"a": Meaning("loan", "a", labels=("x", "y")), "b": Meaning("loan", "b")},
+        lambda one: Answers(one.about, labels=one.labels),
+    )
+    records = joined({"a": np.array(["x", "y"]), "b": np.array([1, 2], dtype=object)})
+    found = answers.check(records, 2)
+    assert found.tolist() == [("x", 1), ("y", 2)]
+    assert found["b"].dtype == np.int64
+    other = joined({"a": np.array(["x", "z"]), "b": np.array([1, 2])})
+    refused(
+        BadOutcome,
+        lambda: answers.check(other, 2),
+        "output 'a' of loan",
+        "'z'",
+    )
+    alone = answers_of({"": Meaning("loan")}, lambda one: Answers(one.about))
+    assert alone == Answers("loan")
+
+
+def test_recalled_replies_have_one_outcome_for_each_output():
+    single = RecalledCheck(Answers("loan"))
+    single({b"1": "x", b"2": "y"})
+    single({})
+    refused(
+        BadOutcome,
+        lambda: single({b"1": "x", b"2": ("y", 1)}),
+        "the ledger has ('y', 1) as an answer, which is not one outcome for each of its inputs",
+    )
+    named = RecalledCheck(Records({"a": Answers("loan"), "b": Answers("loan")}), ("a", "b"))
+    named({b"1": ("x", 1)})
+    for wrong in ("x", ("x",), ("x", 1, 2)):
+        refused(
+            BadOutcome,
+            lambda: named({b"1": wrong}),  # noqa: B023
+            "which is not one outcome for each of 'a', 'b'",
+        )
+
+
+def test_only_the_last_batch_is_kept_and_nobody_changes_it():
+    recent = Recent()
+    points = np.ones((2, 1))
+    assert recent.get(points) is None
+    answers = np.array([7, 8])
+    recent.keep(points, answers)
+    points[0] = 5
+    answers[0] = 0
+    found = recent.get(np.ones((2, 1)))
+    assert found is not None
+    assert found.tolist() == [7, 8]
+    found[0] = 1
+    again = recent.get(np.ones((2, 1)))
+    assert again is not None
+    assert again.tolist() == [7, 8]
+    assert recent.get(np.ones((3, 1))) is None
+    recent.keep(np.zeros((1, 1)), np.array([9]))
+    assert recent.get(np.ones((2, 1))) is None
+    shipped = pickle.loads(pickle.dumps(recent))
+    assert shipped.get(np.zeros((1, 1))) is None
+
+
+def test_replies_of_another_width_are_not_packed():
+    with pytest.raises(ValueError, match="zip"):
+        packed([("x", 1)], ["a"])
+    with pytest.raises(ValueError, match="zip"):
+        packed([("x", 1), ("y",)], BOTH)

@@ -38,7 +38,11 @@ from evenhand.runtime.errors import (
     UsageError,
 )
 from evenhand.subject.adapters.base import Adapter
-from evenhand.subject.memo import Memo
+from evenhand.subject.adapters.command import CommandAdapter
+from evenhand.subject.adapters.http.adapter import HttpAdapter
+from evenhand.subject.adapters.stream import StreamAdapter
+from evenhand.subject.memo import Memo, Occasions
+from evenhand.subject.recording.tape import Recording
 from evenhand.subject.subject import ROWS_AT_ONCE, Subject, as_subject
 from tests.support.helpers import refused
 
@@ -960,3 +964,257 @@ def test_a_new_run_forgets_the_answers_of_each_output():
     assert [subject.seen[name].answers for name in ("grant", "rate")] == [(True,), (0.5,)]
     subject.begin()
     assert [subject.seen[name].answers for name in ("grant", "rate")] == [(), ()]
+
+
+# What a subject counts, notes and compares
+
+
+LINE = eh.Space([eh.integer("age", 0, 99)])
+
+
+def ages(*values: int) -> Any:
+    return np.array(values, dtype=np.float64).reshape(-1, 1)
+
+
+def test_the_kind_of_the_first_answers_is_noted_once():
+    answer: list[Any] = [["a"]]
+    subject = Subject(lambda people: answer[0], LINE, memo=False)
+    subject.decide(ages()[:0])
+    assert subject.answered == {}
+    subject.decide(ages(1))
+    assert subject.answered == {"": "O"}
+    answer[0] = [1.5]
+    subject.decide(ages(1))
+    assert subject.answered == {"": "O"}
+    both = Subject(
+        lambda people: {"a": people["age"] > 1, "b": people["age"] / 2},
+        LINE,
+        outputs=["a", "b"],
+    )
+    both.decide(ages(1))
+    assert both.answered == {"a": "b", "b": "f"}
+
+
+def test_software_of_one_named_output_keeps_no_last_batch():
+    function = CountingFunction(lambda people: {"a": people["age"] > 1})
+    one = Subject(function, LINE, outputs=["a"], memo=False)
+    one.decide(ages(1, 2))
+    one.decide(ages(1, 2))
+    assert (one.asked, one.executed) == (4, 4)
+    two = Subject(
+        lambda people: {"a": people["age"] > 1, "b": people["age"]},
+        LINE,
+        outputs=["a", "b"],
+        memo=False,
+    )
+    two.decide(ages(1, 2))
+    two.decide(ages(1, 2))
+    assert (two.asked, two.executed) == (4, 2)
+
+
+def test_every_asking_is_answered_anew_where_each_is_an_occasion():
+    numbers = iter(range(100))
+
+    def chance(people: Any) -> Any:
+        return {"a": [next(numbers) for _ in range(len(people))], "b": people["age"]}
+
+    subject = Subject(chance, LINE, outputs=["a", "b"], memo=True)
+    subject.occasions = Occasions()
+    assert subject.decide(ages(5, 5))["a"].tolist() == [0, 1]
+    assert subject.decide(ages(5, 5))["a"].tolist() == [2, 3]
+    assert (subject.asked, subject.executed) == (4, 4)
+
+
+def test_a_memory_or_a_ledger_remembers(tmp_path):
+    assert not Subject(CountingFunction(), SPACE).remembers
+    assert not Subject(CountingFunction(), SPACE, memo=False).remembers
+    assert Subject(CountingFunction(), SPACE, memo=True).remembers
+    with Subject(with_default, SPACE, memo=False, ledger=tmp_path / "a.db") as subject:
+        assert subject.remembers
+
+
+def test_second_answers_are_fresh_and_counted():
+    function = CountingFunction(lambda people: people["age"])
+    subject = Subject(function, LINE, memo=True)
+    subject.decide(ages(1, 2, 3))
+    assert subject.again(ages(1, 2)).tolist() == [1, 2]
+    assert (subject.asked, subject.executed) == (5, 5)
+    assert function.calls == [3, 2]
+
+
+def test_a_tape_stands_before_first_and_second_answers():
+    subject = Subject(lambda people: people["age"], LINE)
+    tape = Recording()
+    subject.tape = tape
+    assert subject.decide(ages(1, 2)).tolist() == [1, 2]
+    assert subject.again(ages(3)).tolist() == [3]
+    tape.end("check")
+    (index,), _ = tape.packed()
+    assert (index["calls"], index["answers"]) == (2, 3)
+
+
+def test_equal_inputs_are_asked_about_by_the_first_of_them():
+    # What is not passed tells rows apart that are one input to the software.
+    space = eh.Space([eh.integer("age", 0, 9), eh.integer("row", 0, 99, passed=False)])
+    seen: list[Any] = []
+
+    class Looking(Adapter):
+        kind = "looking"
+        identity = "looking"
+
+        def run(self, points: Any, space: eh.Space) -> Any:
+            seen.extend(points.tolist())
+            yield np.arange(len(points)), points[:, 0] > 4
+
+    subject = Subject(Looking(), space, memo=True)
+    rows = np.array([[5.0, 1.0], [2.0, 2.0], [5.0, 3.0], [2.0, 4.0]])
+    assert subject.decide(rows).tolist() == [True, False, True, False]
+    assert seen == [[5.0, 1.0], [2.0, 2.0]]
+    assert (subject.asked, subject.executed) == (4, 2)
+
+
+def test_the_first_input_that_is_answered_otherwise_is_named():
+    subject = Subject(lambda people: people["age"], LINE)
+    points = ages(4, 5, 6)
+    before = np.array(["a", "b", "c"])
+    subject.need_alike(points, before, before.copy())
+    after = np.array(["a", "x", "y"])
+    message = refused(NotDeterministic, lambda: subject.need_alike(points, before, after))
+    assert message.startswith(
+        f"{subject.name} gave 2 of 3 inputs another outcome when asked again, such as 'b' and then"
+        " 'x' to {'age': 5}; fix its random seed"
+    )
+    named = refused(
+        NotDeterministic, lambda: subject.need_same(points, before, after, "rate")
+    )
+    assert "inputs another 'rate' when" in named
+
+
+def test_inputs_of_any_other_form_are_encoded():
+    subject = Subject(lambda people: people["age"], LINE)
+    assert subject.decide(pd.DataFrame({"age": [3, 4]})).tolist() == [3, 4]
+    assert subject.decide([{"age": 3}]).tolist() == [3]
+    points = ages(7)
+    assert subject._encoded(points) is points
+
+
+def test_a_batch_in_this_process_is_of_so_many_inputs():
+    assert ROWS_AT_ONCE == 131_072
+
+
+def test_a_name_is_clipped_to_sixty_characters():
+    class Long(Adapter):
+        kind = "long"
+        identity = "long"
+        name = "n" * 61
+
+        def run(self, points: Any, space: eh.Space) -> Any:
+            yield np.arange(len(points)), points[:, 0]
+
+    subject = Subject(Long(), LINE)
+    assert subject.name == "n" * 59 + "…"
+    subject.adapter.name = "n" * 60  # type: ignore[misc]
+    assert subject.name == "n" * 60
+
+
+def test_a_closed_subject_closes_its_adapter_and_its_ledger(tmp_path):
+    closed: list[str] = []
+
+    class Closing(Adapter):
+        kind = "closing"
+        identity = "closing"
+
+        def run(self, points: Any, space: eh.Space) -> Any:
+            yield np.arange(len(points)), points[:, 0]
+
+        def close(self) -> None:
+            closed.append("adapter")
+
+    with Subject(Closing(), LINE, ledger=tmp_path / "a.db") as subject:
+        assert subject.decide(ages(1)).tolist() == [1.0]
+        assert subject._ledger is not None
+        assert subject._ledger._connection is not None
+    assert closed == ["adapter"]
+    assert subject._ledger._connection is None
+    assert subject.decide(ages(1)).tolist() == [1.0]
+    subject.close()
+
+
+def test_answers_of_a_program_are_named_as_it_prints_them():
+    words = ["printf", "%s", "{age}"]
+    with Subject.command(words, LINE, positive="1", labels=["1", "2"]) as single:
+        assert single.positive == 1
+        assert single.meanings[""].labels == (1, 2)
+    with Subject.command(words, LINE, outputs=["a"], positive={"a": "1"}) as named:
+        assert named.meanings["a"].positive == "1"
+
+
+def test_a_subject_without_options_of_its_own_is_taken_as_it_is():
+    subject = Subject(with_default, SPACE)
+    assert as_subject(subject, SPACE) is subject
+    assert as_subject(subject, subject.declared) is subject
+    assert as_subject(subject, None, positive=None, labels=None) is subject
+    refused(
+        UsageError,
+        lambda: as_subject(subject, None, labels=None, memo=False),
+        "memo",
+    )
+    function = as_subject(with_default, SPACE, memo=True)
+    assert function.remembers
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.int8, np.bool_])
+def test_answers_that_come_at_once_and_in_order_keep_their_type(kind):
+    subject = Subject(lambda people: np.ones(len(people), dtype=kind), LINE, memo=False)
+    found = subject.decide(ages(1, 2))
+    assert found.dtype == kind
+    assert found.tolist() == [1, 1]
+
+
+# Constructors
+
+
+def same_facts(one: Any, other: Any, *names: str) -> bool:
+    return all(getattr(one, name) == getattr(other, name) for name in names)
+
+
+def test_defaults_of_constructors_are_those_of_their_adapters():
+    with Subject.command(["true", "{*}"], LINE) as command:
+        bare = CommandAdapter(["true", "{*}"])
+        assert same_facts(
+            command.adapter, bare, "workers", "timeout", "missing", "identity"
+        )
+        assert command.adapter.timeout == 30.0  # type: ignore[attr-defined]
+    with Subject.stream(["cat"], LINE) as stream:
+        plain = StreamAdapter(["cat"])
+        assert same_facts(stream.adapter, plain, "workers", "timeout", "restarts", "batch")
+    url = "http://127.0.0.1:9/decide"
+    with Subject.http(url, LINE) as service:
+        http = HttpAdapter(url)
+        facts = ("batch", "concurrency", "timeout", "retries", "backoff", "_templates")
+        assert same_facts(service.adapter, http, *facts, "identity")
+
+
+def test_options_of_constructors_reach_their_adapters():
+    found: Any
+    with Subject.command(
+        ["true", "{*}"], LINE, workers=3, timeout=7, missing="NA"
+    ) as found:
+        adapter = found.adapter
+        assert (adapter.workers, adapter.timeout, adapter.missing) == (3, 7, "NA")
+    with Subject.stream(["cat"], LINE, workers=2, timeout=7, restarts=5) as found:
+        adapter = found.adapter
+        assert (adapter.workers, adapter.timeout, adapter.restarts) == (2, 7, 5)
+    with Subject.of("stream", ["cat"], LINE, workers=2, memo=False) as found:
+        assert found.adapter.workers == 2
+        assert not found.remembers
+    refused(
+        UsageError,
+        lambda: Subject.of("stream", ["cat"], LINE, worker=2),
+        "'workers'",
+    )
+    refused(
+        UsageError,
+        lambda: Subject.stream(["cat"], LINE, worker=2),
+        "'workers'",
+    )

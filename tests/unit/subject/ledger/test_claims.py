@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 import signal
 import sqlite3
 import subprocess
@@ -10,7 +11,8 @@ import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,12 +20,10 @@ import pytest
 from evenhand.runtime.errors import SubjectCrashed
 from evenhand.space.feature import category, integer
 from evenhand.space.space import Space
+from evenhand.subject.ledger.claims import Claims, began, free_dead, has_died, host
 from evenhand.subject.subject import Subject
 from evenhand.texts.text_subject import TextSubject
 from tests.support.paths import ROOT
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="runs shell scripts")
 
@@ -286,3 +286,221 @@ def test_texts_are_claimed_as_well(tmp_path):
             found = list(pool.map(lambda s: s.decide(texts).tolist(), (one, other)))
     assert found[0] == found[1]
     assert sorted(asked) == sorted(texts)
+
+
+# One claimant beside another, with a clock that stands still
+
+
+class StandingClock:
+    """Time that passes only when it is told to."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    from evenhand.subject.ledger import claims
+
+    made = StandingClock()
+    monkeypatch.setattr(claims, "time", made)
+    return made
+
+
+@pytest.fixture
+def shared(tmp_path):
+    from evenhand.subject.ledger.ledger import Ledger
+
+    with Ledger(tmp_path / "a.db", space="s", subject="m") as ledger:
+        yield ledger
+
+
+def rows_of(ledger: Any, query: str) -> list[Any]:
+    with ledger.writing() as connection:
+        return list(connection.execute(query).fetchall())
+
+
+def test_what_is_known_is_passed_over_and_what_follows_is_claimed(shared):
+    shared.record([b"b", b"d"], ["yes", "no"])
+    with Claims(shared) as mine:
+        taken = mine.take([b"b", b"a", b"d", b"c"], 9)
+        assert taken.known == {b"b": "yes", b"d": "no"}
+        assert taken.mine == [b"a", b"c"]
+        assert taken.others == []
+        assert taken.looked_at == 4
+        few = mine.take([b"b", b"a", b"d", b"c"], 1)
+        assert few.mine == [b"a"]
+        assert few.looked_at == 2
+        assert mine.take([b"a"], 0).looked_at == 0
+
+
+def test_what_others_have_claimed_is_left_to_them(shared):
+    with Claims(shared) as first, Claims(shared) as second:
+        assert first.take([b"a", b"b"], 2).mine == [b"a", b"b"]
+        taken = second.take([b"a", b"c", b"b", b"d"], 2)
+        assert taken.others == [b"a", b"b"]
+        assert taken.mine == [b"c", b"d"]
+        assert taken.looked_at == 4
+        # A claim ends with the next one of the same claimant.
+        assert first.take([b"e"], 1).mine == [b"e"]
+        assert second.take([b"a", b"b"], 2).mine == [b"a", b"b"]
+    assert rows_of(shared, "SELECT * FROM claim") == []
+    assert rows_of(shared, "SELECT * FROM claimant") == []
+
+
+def test_more_claims_than_one_statement_takes_are_found(shared):
+    keys = [b"%05d" % number for number in range(1850)]
+    with Claims(shared) as first, Claims(shared) as second:
+        assert first.take(keys, 1850).mine == keys
+        taken = second.take(keys, 1850)
+        assert taken.mine == []
+        assert taken.others == keys
+
+
+def test_a_claimant_signs_with_its_process(shared):
+    with Claims(shared) as mine:
+        mine.take([b"a"], 1)
+        (row,) = rows_of(shared, "SELECT host, pid, began, beat FROM claimant")
+        assert row == (host(), os.getpid(), began(os.getpid()), 1)
+        mine.take([b"a"], 1)
+        assert rows_of(shared, "SELECT beat FROM claimant") == [(2,)]
+        assert len(rows_of(shared, "SELECT * FROM claim")) == 1
+
+
+def test_claims_of_a_parent_are_not_ended_by_its_child(shared):
+    mine = Claims(shared)
+    mine.take([b"a"], 1)
+    mine._pid += 1  # as if this were another process
+    mine.__exit__()
+    assert len(rows_of(shared, "SELECT * FROM claim")) == 1
+    mine._pid -= 1
+    mine.__exit__()
+    assert rows_of(shared, "SELECT * FROM claim") == []
+
+
+def test_nothing_is_written_for_a_claimant_that_took_nothing(shared):
+    statements: list[str] = []
+    shared._connection.set_trace_callback(statements.append)
+    with Claims(shared):
+        pass
+    assert statements == []
+
+
+def test_a_sign_of_life_is_due_after_an_eighth_of_the_lease(shared, clock):
+    with Claims(shared) as mine:
+        mine.take([b"a"], 1)
+        clock.now += 14.5
+        mine.beat()
+        assert rows_of(shared, "SELECT beat FROM claimant") == [(1,)]
+        clock.now += 0.5
+        mine.beat()
+        assert rows_of(shared, "SELECT beat FROM claimant") == [(2,)]
+        clock.now += 14.5
+        mine.beat()
+        assert rows_of(shared, "SELECT beat FROM claimant") == [(2,)]
+
+
+def claimed_elsewhere(ledger: Any, beat: int) -> None:
+    with ledger.writing() as connection:
+        connection.execute(
+            "INSERT OR REPLACE INTO claimant VALUES (7, 'elsewhere', 1, '1', ?)", [beat]
+        )
+        connection.execute("INSERT OR REPLACE INTO claim VALUES (?, 7)", [b"a"])
+
+
+def test_a_lease_is_over_after_two_minutes_without_a_sign_of_life(shared, clock):
+    claimed_elsewhere(shared, 1)
+    with Claims(shared) as mine:
+        assert mine.take([b"a"], 1).others == [b"a"]
+        clock.now += 120
+        assert mine.take([b"a"], 1).others == [b"a"]
+        clock.now += 1
+        assert mine.take([b"a"], 1).mine == [b"a"]
+    assert rows_of(shared, "SELECT * FROM claimant") == []
+
+
+def test_a_sign_of_life_begins_a_lease_anew(shared, clock):
+    claimed_elsewhere(shared, 1)
+    with Claims(shared) as mine:
+        mine.take([b"a"], 1)
+        clock.now += 100
+        claimed_elsewhere(shared, 2)
+        assert mine.take([b"a"], 1).others == [b"a"]
+        clock.now += 120
+        assert mine.take([b"a"], 1).others == [b"a"]
+        clock.now += 1
+        assert mine.take([b"a"], 1).mine == [b"a"]
+
+
+PROCESSES = Path("/proc")
+lists_processes = pytest.mark.skipif(
+    not (PROCESSES / "self/stat").exists(), reason="the system lists no processes"
+)
+
+
+def gone_process() -> int:
+    """Return the number of a process that has ended."""
+    ended = subprocess.Popen(["true"])
+    ended.wait()
+    return ended.pid
+
+
+def test_claims_of_the_dead_are_freed_and_no_others(shared):
+    claimed_elsewhere(shared, 1)
+    with shared.writing() as connection:
+        dead = (8, host(), gone_process(), "1", 1)
+        connection.execute("INSERT INTO claimant VALUES (?, ?, ?, ?, ?)", dead)
+        connection.executemany(
+            "INSERT INTO claim VALUES (?, ?)", [(b"b", 8), (b"c", 9), (b"d", 8)]
+        )
+        free_dead(connection)
+    assert rows_of(shared, "SELECT key, claimant FROM claim") == [(b"a", 7)]
+    assert rows_of(shared, "SELECT id FROM claimant") == [(7,)]
+
+
+@lists_processes
+def test_a_process_is_known_by_its_number_and_when_it_began():
+    own = os.getpid()
+    since = began(own)
+    assert since is not None
+    fields = (PROCESSES / "self/stat").read_text().rpartition(")")[2].split()
+    # The 22nd field, of which the first two stand before the bracket.
+    assert since == fields[19]
+    assert has_died(host(), own, since) is False
+    assert has_died(host(), own, str(int(since) + 1)) is True
+    assert has_died("elsewhere", own, "0") is False
+    assert has_died(host(), "no number", since) is False
+    assert has_died(host(), gone_process(), since) is True
+    assert began(gone_process()) is None
+
+
+@lists_processes
+def test_a_process_that_nobody_has_looked_after_has_ended():
+    ended = subprocess.Popen(["true"])
+    for _ in range(500):
+        if began(ended.pid) is None:
+            break
+        time.sleep(0.01)
+    assert began(ended.pid) is None
+    ended.wait()
+
+
+def test_without_a_list_of_processes_a_signal_tells_who_lives(monkeypatch, tmp_path):
+    from evenhand.subject.ledger import claims
+
+    here = host()
+    monkeypatch.setattr(claims, "_PROCESSES", tmp_path)
+    assert has_died(here, os.getpid(), "") is False
+    assert has_died(here, gone_process(), "") is True
+    assert has_died(here, 2**70, "") is True
+
+
+@lists_processes
+def test_a_host_is_known_by_its_name_its_start_and_its_container():
+    name, boot, space = host().split(" ")
+    assert name == platform.node()
+    assert boot == (PROCESSES / "sys/kernel/random/boot_id").read_text().strip()
+    assert space == str((PROCESSES / "self/ns/pid").readlink())

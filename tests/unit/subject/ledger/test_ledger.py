@@ -466,3 +466,117 @@ def test_no_connection_is_carried_over_a_fork(tmp_path):
         assert [process.exitcode for process in children] == [0] * 4
         assert len(ledger.known([b"child-%d" % number for number in range(4)])) == 4
     assert integrity(tmp_path / "a.db") == "ok"
+
+
+def changed(path: Path, *statements: str) -> Path:
+    """Change the head of a ledger by hand."""
+    opened(path).close()
+    connection = sqlite3.connect(path)
+    for statement in statements:
+        connection.execute(statement)
+    connection.commit()
+    connection.close()
+    return path
+
+
+@pytest.mark.parametrize(
+    ("statements", "words"),
+    [
+        (["UPDATE meta SET value = 'two' WHERE name = 'format'"], "is damaged: its head"),
+        (["DELETE FROM meta WHERE name = 'format'"], "is damaged: its head"),
+        (["DELETE FROM meta WHERE name = 'space'"], "is damaged: its head"),
+        (["DELETE FROM meta WHERE name = 'subject'"], "is damaged: its head"),
+        (["DELETE FROM meta WHERE name IN ('space', 'checksum')"], "of another program"),
+        (["DELETE FROM meta"], "of another program"),
+        (["UPDATE meta SET value = '3' WHERE name = 'format'"], "has format 3 of evenhand"),
+        (
+            ["UPDATE meta SET value = '1' WHERE name = 'format'"],
+            "space and subject does not",
+        ),
+        (["DELETE FROM meta WHERE name = 'checksum'"], "space and subject does not match"),
+        (["UPDATE meta SET value = 'x' WHERE name = 'checksum'"], "does not match"),
+        (
+            [
+                "DELETE FROM meta WHERE name = 'checksum'",
+                "UPDATE meta SET value = '1' WHERE name = 'format'",
+            ],
+            "has format 1, whose rows have no checksums",
+        ),
+        (["DROP TABLE meta"], "of another program"),
+    ],
+)
+def test_a_head_that_does_not_fit_is_refused(tmp_path, statements, words):
+    assert words in refusal(changed(tmp_path / "a.db", *statements))
+
+
+def test_openings_are_counted(tmp_path):
+    path = tmp_path / "a.db"
+    for _ in range(3):
+        opened(path).close()
+    connection = sqlite3.connect(path)
+    found = connection.execute("SELECT value FROM meta WHERE name = 'openings'").fetchone()
+    connection.close()
+    assert found == ("3",)
+
+
+def test_a_ledger_with_a_damaged_row_gives_no_answer_any_more(tmp_path):
+    path = tmp_path / "a.db"
+    with opened(path) as ledger:
+        ledger.record([b"a", b"b", b"c"], [1, 2, 3])
+    connection = sqlite3.connect(path)
+    connection.execute("UPDATE test SET outcome = 9 WHERE key = ?", [b"b"])
+    connection.commit()
+    connection.close()
+    with opened(path) as ledger:
+        assert ledger.known([b"a"]) == {b"a": 1}
+        with pytest.raises(LedgerError, match="1 of 3 rows read so far"):
+            ledger.known([b"a", b"b"])
+        with pytest.raises(LedgerError, match="1 of 4 rows read so far"):
+            ledger.known([b"c"])
+
+
+def test_every_answer_of_many_is_found(tmp_path):
+    keys = [b"%05d" % number for number in range(1801)]
+    with opened(tmp_path / "a.db") as ledger:
+        ledger.record(keys, list(range(1801)))
+        assert ledger.known(keys[::-1]) == dict(zip(keys, range(1801), strict=True))
+        assert ledger.known([keys[900]]) == {keys[900]: 900}
+
+
+def test_a_lock_is_waited_for_half_a_minute(tmp_path):
+    with Ledger(tmp_path / "a.db", space="s", subject="m") as ledger:
+        (milliseconds,) = ledger._connection.execute("PRAGMA busy_timeout").fetchone()  # type: ignore[union-attr]
+    assert milliseconds == 30_000
+
+
+def test_an_empty_file_becomes_a_ledger(tmp_path):
+    path = tmp_path / "a.db"
+    path.touch()
+    with opened(path) as ledger:
+        ledger.record([b"a"], [1])
+    with opened(path) as ledger:
+        assert ledger.known([b"a"]) == {b"a": 1}
+
+
+def test_a_ledger_is_at_hand_by_its_name_and_nothing_else_is():
+    import evenhand.subject.ledger as package
+
+    assert package.Ledger is Ledger
+    with pytest.raises(AttributeError, match="no attribute 'Leger'"):
+        package.Leger  # noqa: B018
+
+
+def test_a_file_without_tables_is_new_only_as_long_as_it_holds_nothing(tmp_path):
+    new = tmp_path / "new.db"
+    used = tmp_path / "used.db"
+    for path in (new, used):
+        connection = sqlite3.connect(path)
+        connection.execute("PRAGMA user_version = 1")
+        if path == used:
+            connection.execute("CREATE TABLE customers (name TEXT)")
+            connection.execute("DROP TABLE customers")
+        connection.close()
+    assert (new.stat().st_size, used.stat().st_size) == (4096, 8192)
+    with opened(new) as ledger:
+        assert len(ledger) == 0
+    assert "is damaged: it has no tables any more" in refusal(used)
