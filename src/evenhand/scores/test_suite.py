@@ -212,6 +212,13 @@ def _inputs(feature: Feature, column: NDArray[np.float64], suffix: str) -> Colum
     return np.where(missing, np.nan, column)
 
 
+def _is_beyond_int64(values: NDArray[Any]) -> bool:
+    """Return whether whole numbers are larger than those that a file holds."""
+    if values.dtype.kind != "u" or not len(values):
+        return False
+    return int(values.max()) > np.iinfo(np.int64).max
+
+
 def _outcomes(arrays: Sequence[NDArray[Any]], suffix: str) -> Column:
     """Return the outcomes of all parts: numbers as they are, truth values and texts coded."""
     import pandas as pd
@@ -232,10 +239,9 @@ def _outcomes(arrays: Sequence[NDArray[Any]], suffix: str) -> Column:
         else:
             # Truth values beside numbers are numbers.
             values = np.array(values.tolist())
-            if values.dtype.kind in "uO":
-                # No file holds whole numbers beyond those of int64.
+            if values.dtype.kind == "O":
                 values = values.astype(np.float64)
-    if values.dtype.kind == "f":
+    if values.dtype.kind == "f" or _is_beyond_int64(values):
         return values.astype(np.float64)
     if values.dtype.kind not in "Ob":
         return values.astype(np.int64)

@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import evenhand as eh
 from evenhand.runtime.column_file import Coded
 from evenhand.runtime.errors import DataError, MissingExtra, UsageError
 from evenhand.scores import test_suite
@@ -642,3 +643,18 @@ def test_sets_are_lists_of_features(text):
     with pytest.raises(DataError, match="is not a JSON list of features"):
         test_suite._set(Path("x.csv"), SPACE, text)
     assert test_suite._set(Path("x.csv"), SPACE, '["sex", "age"]') == ("sex", "age")
+
+
+def test_whole_numbers_beyond_int64_are_written_as_fractions(tmp_path):
+    """As int64 they would wrap around to negative numbers."""
+    space = eh.Space(
+        [eh.category("sex", ["F", "M"]), eh.integer("id", 0, 3)], protected=["sex"]
+    )
+
+    def far(people):
+        return people["id"].to_numpy().astype(np.uint64) + np.uint64(2**63)
+
+    found = eh.measure(eh.Subject(far, space), over="sex", keep_tests=True)
+    found.to_suite(tmp_path / "suite.csv")
+    written = pd.read_csv(tmp_path / "suite.csv")["outcome"]
+    assert set(written) == {float(2**63)}
