@@ -288,7 +288,7 @@ def _judged(
                 return worsening.state, Verdict.UNDECIDED
             return CROSSED, Verdict.FAIL
     # Software that gives everybody one and the same answer is no better than it was.
-    if worsening.tolerated and not finding.unfavoured:
+    if worsening.tolerated and not finding.vacuous:
         return worsening.state, Verdict.PASS
     return worsening.state, Verdict.UNDECIDED
 
@@ -297,7 +297,7 @@ def _verdict_then(finding: Finding, old: Finding) -> Verdict | None:
     """Return what the baseline says of the limit that the finding is held against now."""
     if old.judged is not None or finding.limit is None:
         return old.verdict
-    if old.by_construction or old.unfavoured:
+    if old.by_construction or old.vacuous:
         return old.verdict
     return old.estimate.verdict(finding.limit, least=finding.least)
 
@@ -321,7 +321,7 @@ def _by_verdict(finding: Finding, old: Finding, *, before: str) -> BaselineCompa
         state = CROSSED
     elif own in (Verdict.FAIL, Verdict.UNDECIDED):
         # What failed before cannot have become worse.
-        excused = then is Verdict.FAIL and not finding.unfavoured
+        excused = then is Verdict.FAIL and not finding.vacuous
         verdict = Verdict.PASS if excused else Verdict.UNDECIDED
         if verdict is Verdict.UNDECIDED and not is_better:
             state = UNSURE

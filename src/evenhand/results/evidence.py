@@ -218,7 +218,8 @@ class Finding:
         The one answer that the software gave to every input behind the estimate, where it gave no
         other.
     unfavoured
-        Whether that one answer is not known to be favourable: no evidence, and never a pass.
+        Whether that one answer is not known to be favourable, or nobody got a favourable one: no
+        evidence, and never a pass.
     uniform
         The same score over all inputs, uniformly, where the estimate is about real rows. No limit
         is held against it, and it is descriptive: its interval holds by itself.
@@ -298,8 +299,23 @@ class Finding:
         if self.by_construction:
             return Verdict.UNDECIDED
         verdict = self.estimate.verdict(self.limit, least=self.least)
-        no_pass = self.unfavoured and verdict is Verdict.PASS
+        no_pass = self.vacuous and verdict is Verdict.PASS
         return Verdict.UNDECIDED if no_pass else verdict
+
+    @property
+    def vacuous(self) -> bool:
+        """Whether a pass would say nothing, whatever the software does to people."""
+        return self.unfavoured or self.lost_in_chance
+
+    @property
+    def lost_in_chance(self) -> bool:
+        """Whether outcomes change by chance so often that twins cannot differ much more often.
+
+        A score beyond chance is at most what chance leaves over, which may be less than the limit.
+        """
+        if self.noise is None or self.limit is None or self.score != "causal":
+            return False
+        return 1 - self.noise.high < self.limit
 
     @property
     def remarks(self) -> tuple[str, ...]:
@@ -312,10 +328,14 @@ class Finding:
         if self.only_answer is not None:
             remark = remarks_text.UNFAVOURED if self.unfavoured else remarks_text.ONE_ANSWER
             remarks.append(remark.format(answer=_around(self.only_answer)))
+        elif self.unfavoured:
+            remarks.append(remarks_text.NEVER_FAVOURED)
         if self.uniform is not None:
             remarks.append(remarks_text.UNIFORM.format(estimate=self.uniform))
         if self.noise is not None:
             remarks.append(remarks_text.NOISE.format(estimate=self.noise))
+        if self.lost_in_chance:
+            remarks.append(remarks_text.LOST_IN_CHANCE)
         return tuple(remarks)
 
     def to_dict(self) -> dict[str, Any]:

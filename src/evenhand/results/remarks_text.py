@@ -12,6 +12,11 @@ UNFAVOURED = (
     "one answer only, and no evidence: every outcome was {answer}, which is not known to be the"
     " favourable one"
 )
+NEVER_FAVOURED = "no evidence: nobody got the favourable outcome"
+LOST_IN_CHANCE = (
+    "no evidence: the outcome changes by chance so often that no more than the limit is left for"
+    " anything else"
+)
 LIMIT_OF_DESCRIPTION = (
     "{key}: a descriptive interval gives no verdict; its limit of {limit:g} must be left"
     " out"

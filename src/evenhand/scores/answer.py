@@ -82,7 +82,7 @@ def ask(
         score=question.kind,
         by_construction=_by_construction(question, terms),
         only_answer=only_answer,
-        unfavoured=question.view.unfavoured(only_answer),
+        unfavoured=question.view.unfavoured(only_answer, favoured=score.favoured),
         p_value=None if score.against is None else score.against.p_value,
         e_value=None if score.against is None else score.against.e_value,
         noise=score.noise,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evenhand.runtime.values import as_outcomes
 from evenhand.subject.answers_seen import MOST
 from evenhand.subject.outcome_meaning import distance
 
@@ -138,17 +139,32 @@ class View:
             return answers[0]
         return None
 
-    def unfavoured(self, only_answer: Any) -> bool:
-        """Return whether there was one answer only, and it is not known to be favourable.
+    def any_favoured(self, answers: Sequence[Any]) -> bool | None:
+        """Return whether a favourable outcome is among the different answers of a run.
 
-        A label that is looked at by itself is not favourable for that.
+        It is None where that is not known, as of more answers than are told apart.
         """
-        meaning = self.subject.meanings[self.name]
-        return only_answer is not None and not meaning.favours(only_answer)
+        if not self.counts or not 0 < len(answers) < MOST:
+            return None
+        return bool(self.favourable(as_outcomes(answers)).any())
 
-    def answer_fields(self, only_answer: Any) -> dict[str, Any]:
+    def unfavoured(self, only_answer: Any, *, favoured: bool | None = None) -> bool:
+        """Return whether there is no evidence in what was answered, since nobody is favoured.
+
+        That is so where there was one answer only, and it is not known to be favourable: a label
+        that is looked at by itself is not favourable for that. `favoured` says whether anybody got
+        the favourable outcome, None where a score does not rest on that.
+        """
+        if only_answer is None:
+            return favoured is False
+        return not self.subject.meanings[self.name].favours(only_answer)
+
+    def answer_fields(
+        self, only_answer: Any, *, favoured: bool | None = None
+    ) -> dict[str, Any]:
         """Return the fields of a finding on the one answer that there was, if any."""
-        return {"only_answer": only_answer, "unfavoured": self.unfavoured(only_answer)}
+        unfavoured = self.unfavoured(only_answer, favoured=favoured)
+        return {"only_answer": only_answer, "unfavoured": unfavoured}
 
     def distance(self, a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
         """Return how far apart outcomes are."""

@@ -112,7 +112,7 @@ def error_rates(
     meter.queries += len(points)
     for view in views:
         decided, only_answer = _decided(view, points)
-        one_answer = view.answer_fields(only_answer)
+        one_answer = view.answer_fields(only_answer, favoured=bool(decided.any()))
         truths = _truths(values, view, terms)
         for names in sets:
             groups = Groups(tested.space, names)

@@ -440,7 +440,7 @@ class _MiningJob:
         for block in self.mined.ranking.blocks:
             favoured |= bool(block.inside.any() or block.outside.any())
         answer = self.view.only_answer(self.view.answers, favoured=favoured)
-        return self.view.answer_fields(answer)
+        return self.view.answer_fields(answer, favoured=favoured)
 
     def part(self, run: TreatmentRun, terms: _ReportTerms, meter: Meter) -> MiningPart:
         """Return the mining to report, with the scores of Algorithm 2 where it is asked for."""

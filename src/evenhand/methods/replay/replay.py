@@ -473,4 +473,4 @@ def _new_answer(finding: Finding, view: View, pairs: Sequence[Any]) -> dict[str,
     if len(answers) != 1 or answers <= before:
         return {}
     (only_answer,) = answers
-    return {"only_answer": only_answer, "unfavoured": view.unfavoured(only_answer)}
+    return view.answer_fields(only_answer)

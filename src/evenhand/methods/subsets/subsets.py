@@ -30,7 +30,6 @@ from evenhand.space.feature_sets import unseen_notes
 from evenhand.statistics.estimate import StopReason, check_limit
 from evenhand.statistics.intervals import check_level, checked_threshold
 from evenhand.statistics.sequential.stopping import Plan
-from evenhand.subject.answers_seen import MOST
 from evenhand.subject.outcome_scale import details_of, notes_of
 from evenhand.subject.parallel_view import SharedView
 from evenhand.subject.subject import as_subject
@@ -309,16 +308,11 @@ def _findings(searches: Sequence[Search], kind: str) -> list[Finding]:
     for search in searches:
         answers = search.view.answers
         # The rates of all groups are compared, so that one of them rests on the favourable outcome.
-        if kind == "group":
-            favoured = len(answers) >= MOST
-        else:
-            favoured = None
+        favoured = search.view.any_favoured(answers) if kind == "group" else None
         only_answer = search.view.only_answer(answers, favoured=favoured)
-        unfavoured = search.view.unfavoured(only_answer)
+        fields = search.view.answer_fields(only_answer, favoured=favoured)
         for finding in search.findings():
-            findings.append(
-                replace(finding, only_answer=only_answer, unfavoured=unfavoured)
-            )
+            findings.append(replace(finding, **fields))
     return findings
 
 

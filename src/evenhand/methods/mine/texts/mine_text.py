@@ -42,7 +42,6 @@ from evenhand.space.feature import category
 from evenhand.space.space import Space
 from evenhand.statistics.estimate import StopReason
 from evenhand.statistics.simultaneous import SimultaneousIntervals
-from evenhand.subject.answers_seen import MOST as MOST_ANSWERS
 from evenhand.texts.lexicon import lexicon_of
 from evenhand.texts.linear import linear_path
 from evenhand.texts.matching import find, texts_of
@@ -291,12 +290,9 @@ class TextScoring:
         A favourable outcome that was never given is refused.
         """
         view = self.subject.view
-        favoured = None if self.causal else len(view.answers) >= MOST_ANSWERS
+        favoured = None if self.causal else view.any_favoured(view.answers)
         only_answer = view.only_answer(view.answers, favoured=favoured)
-        one_answer = {
-            "only_answer": only_answer,
-            "unfavoured": view.unfavoured(only_answer),
-        }
+        one_answer = view.answer_fields(only_answer, favoured=favoured)
         return [replace(finding, **one_answer) for finding in findings]
 
     def _intervals(self, decided: Sequence[Decided]) -> SimultaneousIntervals:
