@@ -24,6 +24,7 @@ from evenhand.subject.forms.estimators import (
     _innermost,
     _known,
     _steps,
+    _taken,
     estimator_form,
     weight_keyword,
 )
@@ -122,6 +123,17 @@ def test_columns_that_are_dropped_are_not_taken_and_those_that_pass_through_are(
     # What is used twice is one column.
     again = ("again", MinMaxScaler(), ["gain"])
     assert columns_of([scaled, again]) == ("gain",)
+
+
+class OlderTransformer:
+    """A ColumnTransformer of a version that keeps the words for steps that do nothing."""
+
+    transformers_ = (("kept", "passthrough", ["b"]), ("gone", "drop", ["a"]))
+    _transformer_to_input_indices: Any = {"kept": [1], "gone": [0]}  # noqa: RUF012
+
+
+def test_columns_that_an_older_version_passes_through_are_taken():
+    assert _taken(OlderTransformer(), ["a", "b", "c"]) == ["b"]
 
 
 def test_only_the_first_step_chooses_among_the_columns_of_the_data():
@@ -410,7 +422,7 @@ def test_a_model_is_read_by_the_library_of_its_class_or_of_what_that_is_derived_
     derived = type("Mine", (family,), {"__module__": "mine"})
     assert form_of(derived(["a"])).library == "xgboost"
     cats = type("CatBoost", (CatboostModel,), {"__module__": "catboost.core"})
-    assert form_of(cats(["a"])).library == "catboost"
+    assert form_of(cats(["a", "b"])) == catboost_form(CatboostModel(["a", "b"]))
     leaves = type("Booster", (LightgbmModel,), {"__module__": "lightgbm.basic"})
     assert form_of(leaves(["a"], None)).library == "lightgbm"
     assert form_of(LogisticRegression()).library == "sklearn"
