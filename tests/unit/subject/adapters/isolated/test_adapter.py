@@ -249,9 +249,13 @@ def test_a_pickle_has_no_process(isolate):
 
 
 def test_loading_may_take_longer_than_an_answer(isolate):
+    def lend(frame: Any) -> Any:
+        time.sleep(0.5)
+        return frame["age"]
+
     def slow() -> Any:
         time.sleep(0.15)
-        return FunctionAdapter(lambda frame: time.sleep(0.5) or frame["age"])
+        return FunctionAdapter(lend)
 
     adapter = isolate(slow, Isolation(timeout=0.1))
     found, error = collect(adapter, people(1, 2))
