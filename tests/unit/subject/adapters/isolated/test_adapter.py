@@ -38,7 +38,7 @@ NUMBERS = Space([integer("age", 0, 9), integer("income", 0, 9)])
 POINTS = np.array([[1.0, 2.0], [8.0, 3.0]])
 
 
-class Rule:
+class LendingRule:
     """A model of two columns, which lends to those over four years."""
 
     n_features_in_ = 2
@@ -60,7 +60,7 @@ class Rule:
 
 
 def lending() -> EstimatorAdapter:
-    return EstimatorAdapter(Rule(), identity="mine")
+    return EstimatorAdapter(LendingRule(), identity="mine")
 
 
 @pytest.fixture(autouse=True)
@@ -136,7 +136,7 @@ def test_parts_before_a_failure_are_kept(isolate, ends):
 def test_its_name_and_identity_are_those_of_the_software(isolate):
     local = lending()
     adapter = isolate(lending)
-    assert adapter.name == "Rule"
+    assert adapter.name == "LendingRule"
     assert adapter.identity == local.identity
     own = isolated(local, True)
     assert isinstance(own, IsolatedAdapter)
