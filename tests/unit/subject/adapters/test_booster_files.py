@@ -212,7 +212,7 @@ def test_a_regression_gives_numbers():
     assert model.predict(TABLE).tolist() == made.predict(TABLE).tolist()
 
 
-class Counting:
+class ThreadCounting:
     """A booster that keeps how many threads it was given."""
 
     def __init__(self) -> None:
@@ -224,7 +224,7 @@ class Counting:
 
 
 def test_few_rows_are_asked_by_one_thread():
-    counting = Counting()
+    counting = ThreadCounting()
     model = LightgbmRegressor(counting)
     for size in (1, 4095, 4096):
         model.predict(np.zeros((size, 1)))

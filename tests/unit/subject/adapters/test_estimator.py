@@ -27,7 +27,7 @@ LOGISTIC = LogisticRegression().fit(TABLE, LABELS)
 SVC = LinearSVC().fit(TABLE, LABELS)
 
 
-class Rule:
+class ModelOfRule:
     """A model that is not of scikit-learn."""
 
     classes_ = np.array(["no", "yes"])
@@ -39,7 +39,7 @@ class Rule:
         return self.answer(inputs)
 
 
-class Chances(Rule):
+class FixedChances(ModelOfRule):
     """A model with these chances of its first and second class, whatever it is asked."""
 
     def __init__(self, *chances: float) -> None:
@@ -66,21 +66,21 @@ def test_labels_are_what_it_predicts():
 
 def test_a_column_of_labels_is_a_list_of_them():
     answer = np.array([["a"], ["b"], ["a"]])
-    assert asked(Rule(lambda _: answer)).tolist() == ["a", "b", "a"]
+    assert asked(ModelOfRule(lambda _: answer)).tolist() == ["a", "b", "a"]
     wide = np.array([[1, 2], [3, 4], [5, 6]])
-    assert asked(Rule(lambda _: wide)).tolist() == wide.tolist()
-    assert asked(Rule(lambda _: answer[:, 0])).tolist() == ["a", "b", "a"]
+    assert asked(ModelOfRule(lambda _: wide)).tolist() == wide.tolist()
+    assert asked(ModelOfRule(lambda _: answer[:, 0])).tolist() == ["a", "b", "a"]
     flat = np.array([["a"], ["b"], ["a"]])[:, :, None]
-    assert asked(Rule(lambda _: flat)).shape == (3, 1, 1)
+    assert asked(ModelOfRule(lambda _: flat)).shape == (3, 1, 1)
 
 
 def test_masked_labels_are_no_answers():
     masked = np.ma.array(["a", "b", "a"], mask=[False, True, False])
-    refused(BadOutcome, lambda: asked(Rule(lambda _: masked)), "1 of 3 inputs")
+    refused(BadOutcome, lambda: asked(ModelOfRule(lambda _: masked)), "1 of 3 inputs")
 
 
 def test_a_column_of_one_output_is_a_record_of_it():
-    adapter: Any = EstimatorAdapter(Rule(lambda inputs: inputs[:, :1]))
+    adapter: Any = EstimatorAdapter(ModelOfRule(lambda inputs: inputs[:, :1]))
     adapter.outputs = ("age",)
     ((_, outcomes),) = adapter.run(POINTS, NUMBERS)
     assert outcomes["age"].tolist() == [1.0, 8.0, 5.0]
@@ -91,19 +91,21 @@ def test_what_it_raises_is_one_sentence():
         raise ValueError("no")
 
     refused(
-        SubjectCrashed, lambda: asked(Rule(fail)), "Rule raised ValueError on 3 inputs: no"
+        SubjectCrashed,
+        lambda: asked(ModelOfRule(fail)),
+        "ModelOfRule raised ValueError on 3 inputs: no",
     )
 
 
 def test_a_score_is_that_of_the_positive_class_or_of_the_last():
-    model = Chances(0.25, 0.5, 0.75)
+    model = FixedChances(0.25, 0.5, 0.75)
     assert asked(model, output="score").tolist() == [0.25, 0.5, 0.75]
     assert asked(model, output="score", positive="yes").tolist() == [0.25, 0.5, 0.75]
     assert asked(model, output="score", positive="no").tolist() == [0.75, 0.5, 0.25]
 
 
 def test_a_score_at_the_threshold_is_positive():
-    model = Chances(0.25, 0.5, 0.75)
+    model = FixedChances(0.25, 0.5, 0.75)
     assert asked(model, threshold=0.5).tolist() == ["no", "yes", "yes"]
     assert asked(model, threshold=0.75).tolist() == ["no", "no", "yes"]
     assert asked(model, threshold=0.75, positive="no").tolist() == ["no", "yes", "yes"]
@@ -119,7 +121,7 @@ def test_a_decision_function_is_of_the_last_class():
     ("model", "options", "words"),
     [
         (SVC, {"threshold": 0.5}, "LinearSVC has no predict_proba"),
-        (Rule(len), {"output": "score"}, "Rule has no predict_proba"),
+        (ModelOfRule(len), {"output": "score"}, "ModelOfRule has no predict_proba"),
         (TREE, {"output": "number"}, "output = 'number'"),
         (TREE, {"threshold": 1.5}, "between 0 and 1"),
         (TREE, {"threshold": 0.5, "positive": ["yes"]}, "must be one class"),
@@ -151,7 +153,7 @@ def test_the_favourable_outcome_of_labels_is_no_matter_of_the_model():
         (LOGISTIC, {"output": "score"}, ()),
         (TREE, {}, ("predict_proba",)),
         (SVC, {}, ("decision_function",)),
-        (Rule(len), {}, ()),
+        (ModelOfRule(len), {}, ()),
         (DecisionTreeClassifier().fit(TABLE, [0, 1, 2, 0, 1, 2]), {}, ()),
         (LinearRegression().fit(TABLE, TABLE[:, 0]), {}, ()),
     ],
@@ -167,7 +169,7 @@ def test_several_outputs_have_no_margins():
 
 
 def test_a_margin_is_what_the_score_is_above_the_middle():
-    adapter = EstimatorAdapter(Chances(0.25, 0.5, 0.75))
+    adapter = EstimatorAdapter(FixedChances(0.25, 0.5, 0.75))
     labels, margins = adapter.margins(POINTS, NUMBERS, "predict_proba")
     assert margins.tolist() == [-0.25, 0.0, 0.25]
     # Of two chances that are equal, the first class is taken.
@@ -175,7 +177,7 @@ def test_a_margin_is_what_the_score_is_above_the_middle():
 
 
 def test_a_margin_is_what_the_score_is_above_the_threshold():
-    adapter = EstimatorAdapter(Chances(0.25, 0.5, 0.75), threshold=0.5)
+    adapter = EstimatorAdapter(FixedChances(0.25, 0.5, 0.75), threshold=0.5)
     labels, margins = adapter.margins(POINTS, NUMBERS, "predict_proba")
     assert margins.tolist() == [-0.25, 0.0, 0.25]
     assert labels.tolist() == ["no", "yes", "yes"]
@@ -204,7 +206,7 @@ def test_the_classes_of_a_model():
     assert adapter.classes is None
     adapter.outputs = ("a", "b")
     assert adapter.classes == [[0, 1], [0, 1, 2]]
-    empty = Rule(len)
+    empty = ModelOfRule(len)
     empty.classes_ = np.array([])
     assert EstimatorAdapter(empty).classes is None
 
@@ -212,7 +214,7 @@ def test_the_classes_of_a_model():
 def test_regressors_give_numbers():
     assert EstimatorAdapter(DecisionTreeRegressor().fit(TABLE, TABLE[:, 0])).numbers is True
     assert EstimatorAdapter(TREE).numbers is False
-    assert EstimatorAdapter(Rule(len)).numbers is False
+    assert EstimatorAdapter(ModelOfRule(len)).numbers is False
 
 
 def test_several_outputs_are_named_by_as_many_and_have_no_score():
@@ -234,7 +236,7 @@ def test_several_outputs_are_named_by_as_many_and_have_no_score():
 
 def test_the_columns_that_a_tree_does_not_split_on_are_not_read():
     assert EstimatorAdapter(TREE).unread(NUMBERS) == frozenset({"income"})
-    assert EstimatorAdapter(Rule(len)).unread(NUMBERS) == frozenset()
+    assert EstimatorAdapter(ModelOfRule(len)).unread(NUMBERS) == frozenset()
     three = Space([*NUMBERS.features, integer("gain", 0, 9)])
     assert EstimatorAdapter(TREE).unread(three) == frozenset()
     # Positions are those of the features that are passed.
@@ -258,14 +260,16 @@ def test_the_identity_tells_models_and_their_questions_apart():
 
 
 def test_a_model_without_a_pickle_needs_a_name():
-    adapter = EstimatorAdapter(Rule(lambda _: None))
-    refused(UsageError, lambda: adapter.identity, "Rule cannot be pickled", "identity=")
+    adapter = EstimatorAdapter(ModelOfRule(lambda _: None))
+    refused(
+        UsageError, lambda: adapter.identity, "ModelOfRule cannot be pickled", "identity="
+    )
 
 
 # The form of its inputs
 
 
-class Noting(Rule):
+class NotingModel(ModelOfRule):
     """A model that keeps what it was asked."""
 
     def __init__(self) -> None:
@@ -277,7 +281,7 @@ class Noting(Rule):
 
 
 def test_numbers_are_given_as_a_matrix_of_their_own():
-    model = Noting()
+    model = NotingModel()
     asked(model)
     assert type(model.inputs) is np.ndarray
     assert model.inputs.tolist() == POINTS.tolist()
@@ -285,7 +289,7 @@ def test_numbers_are_given_as_a_matrix_of_their_own():
 
 
 def test_texts_and_gaps_are_given_as_they_are():
-    model = Noting()
+    model = NotingModel()
     space = Space([category("sex", ["F", "M"]), integer("age", 0, 9)])
     asked(model, np.array([[1.0, 2.0]]), space)
     assert model.inputs.tolist() == [["M", 2]]
@@ -296,7 +300,7 @@ def test_texts_and_gaps_are_given_as_they_are():
 
 
 def test_what_is_not_passed_is_not_given():
-    model = Noting()
+    model = NotingModel()
     hidden = Feature("race", "integer", low=0, high=9, passed=False)
     asked(model, np.array([[7.0, 2.0]]), Space([hidden, integer("age", 0, 9)]))
     assert model.inputs.tolist() == [[2]]
@@ -325,18 +329,18 @@ def test_a_model_trained_on_names_takes_its_columns_in_its_order():
 
 
 def test_what_predicts_is_accepted():
-    assert EstimatorAdapter.accepts(Rule(len)) is True
+    assert EstimatorAdapter.accepts(ModelOfRule(len)) is True
     assert EstimatorAdapter.accepts(DecisionTreeClassifier()) is True
-    assert EstimatorAdapter.accepts(Rule) is False
+    assert EstimatorAdapter.accepts(ModelOfRule) is False
     assert EstimatorAdapter.accepts(len) is False
 
 
 def test_only_boosters_of_these_libraries_have_an_adapter_of_their_own():
-    kind = type("Booster", (Rule,), {})
+    kind = type("Booster", (ModelOfRule,), {})
     assert EstimatorAdapter.accepts(kind(len)) is True
     kind.__module__ = "xgboost.core"
     assert EstimatorAdapter.accepts(kind(len)) is False
-    other = type("Other", (Rule,), {"__module__": "xgboost.core"})
+    other = type("Other", (ModelOfRule,), {"__module__": "xgboost.core"})
     assert EstimatorAdapter.accepts(other(len)) is True
 
 

@@ -114,7 +114,7 @@ def test_only_an_answer_is_progress(started):
     assert child.since == 1.0
 
 
-def test_nothing_said_is_nothing_read(started):
+def test_nothing_printed_is_nothing_read(started):
     child = started("sleep 60", todo=1)
     assert child.take() is None
     answers: list[Any] = []
@@ -254,7 +254,7 @@ def test_a_process_that_says_more_is_killed(started, word):
     assert child.alive is False
 
 
-def test_what_was_left_of_a_line_is_said_too_much(started):
+def test_what_was_left_of_a_line_is_one_too_many(started):
     child = started("read line; printf 'yes\\nmore'; sleep 60", todo=1)
     child.send(1)
     answers: list[Any] = []

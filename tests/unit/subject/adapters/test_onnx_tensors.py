@@ -365,7 +365,7 @@ def test_the_column_of_a_class(split, labels, scores, column):
         ([5, 0], [[3, 3], [2, 2]]),
     ],
 )
-def test_a_column_that_cannot_be_told_is_refused(split, labels, scores):
+def test_a_column_that_cannot_be_known_is_refused(split, labels, scores):
     adapter = OnnxAdapter(split, output="score", positive=5)
     table = np.array(scores, dtype=float)
     refused(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import queue
 import threading
+import time
 from typing import Any
 
 import numpy as np
@@ -214,6 +215,23 @@ def test_a_caller_that_stops_early_aborts_what_is_under_way():
     assert next(results) == [(0, 0)]
     results.close()
     assert aborted == [True]
+
+
+def test_jobs_that_are_aborted_are_waited_for_a_while():
+    hangs = threading.Event()
+    finished: list[int] = []
+
+    def work(job: int) -> int:
+        if job:
+            hangs.wait(10)
+            time.sleep(0.05)
+            finished.append(job)
+        return job
+
+    results: Any = fan_out(iter((0, 1)), work, width=2, abort=hangs.set)
+    next(results)
+    results.close()
+    assert finished == [1]
 
 
 def test_a_queue_is_emptied_and_counted():

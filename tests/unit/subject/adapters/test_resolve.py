@@ -36,7 +36,7 @@ def test_models_and_functions_have_their_adapters():
     assert adapt(adapter) is adapter
 
 
-def test_options_are_passed_on_where_they_are_said():
+def test_options_are_passed_on_where_they_are_given():
     adapter: Any = adapt(TREE, positive="no", threshold=0.25, identity="mine")
     assert (adapter.positive, adapter.threshold, adapter.output) == ("no", 0.25, "label")
     assert adapter.identity == "mine:label:'no':0.25"

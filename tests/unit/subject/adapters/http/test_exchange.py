@@ -170,7 +170,7 @@ def test_a_host_that_does_not_exist_is_asked_once(monkeypatch):
 # Pauses between attempts
 
 
-class Noting(threading.Event):
+class NotingSign(threading.Event):
     """A sign to stop that is not given, and notes how long it was waited for."""
 
     def __init__(self, *, given_after: int = 99) -> None:
@@ -195,9 +195,9 @@ def pauses(adapter, sign):
 def test_pauses_are_doubled(service, adapt):
     service.answer = lambda handler, *_: handler.reply(503, text="busy")
     adapter = adapt(retries=3, backoff=0.25)
-    assert pauses(adapter, Noting()) == [0.25, 0.5, 1.0]
+    assert pauses(adapter, NotingSign()) == [0.25, 0.5, 1.0]
     assert len(service.requests) == 4
-    assert pauses(adapt(retries=0), Noting()) == []
+    assert pauses(adapt(retries=0), NotingSign()) == []
 
 
 def test_a_longer_pause_is_made_where_the_service_asks_for_it(service, adapt):
@@ -205,7 +205,11 @@ def test_a_longer_pause_is_made_where_the_service_asks_for_it(service, adapt):
     service.answer = lambda handler, *_: handler.reply(
         429, text="busy", Retry_After=next(wanted)
     )
-    assert pauses(adapt(retries=3, backoff=0.25, timeout=5), Noting()) == [3.0, 0.5, 5.0]
+    assert pauses(adapt(retries=3, backoff=0.25, timeout=5), NotingSign()) == [
+        3.0,
+        0.5,
+        5.0,
+    ]
 
 
 def test_a_pause_that_was_asked_for_is_made_once(service, adapt):
@@ -216,10 +220,10 @@ def test_a_pause_that_was_asked_for_is_made_once(service, adapt):
             handler.close_connection = True
 
     service.answer = answer
-    assert pauses(adapt(retries=2, backoff=0.25), Noting()) == [4.0, 0.5]
+    assert pauses(adapt(retries=2, backoff=0.25), NotingSign()) == [4.0, 0.5]
 
 
 def test_a_run_that_is_stopped_asks_no_more(service, adapt):
     service.answer = lambda handler, *_: handler.reply(503, text="busy")
-    assert pauses(adapt(retries=3, backoff=0.25), Noting(given_after=2)) == [0.25, 0.5]
+    assert pauses(adapt(retries=3, backoff=0.25), NotingSign(given_after=2)) == [0.25, 0.5]
     assert len(service.requests) == 2

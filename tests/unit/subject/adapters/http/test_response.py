@@ -115,7 +115,7 @@ def test_an_object_for_many_inputs_is_never_a_record():
 
 
 def complaint(*arguments, **options):
-    """Return what is said of an answer without outcomes."""
+    """Return the complaint about an answer without outcomes."""
     with pytest.raises(ValueError) as caught:
         outcomes(*arguments, **options)
     return str(caught.value)
@@ -147,11 +147,11 @@ def complaint(*arguments, **options):
         ({"p": [1, 2, 3]}, {"outcome": "p[]"}, "3 outcomes instead of 2"),
     ],
 )
-def test_what_is_said_of_an_answer_about_many_inputs(answer, response, sentence):
+def test_the_complaint_about_an_answer_to_many_inputs(answer, response, sentence):
     assert complaint(answer, response) == sentence
 
 
-def test_what_is_said_of_an_answer_about_one_input():
+def test_the_complaint_about_an_answer_to_one_input():
     assert complaint({"labels": ["yes"]}, None, 1, per_record=True) == (
         "an object without 'outcome': an object with the keys 'labels'; if the outcome is there,"
         ' write response = { outcome = "labels[0]" }'

@@ -324,7 +324,7 @@ def test_a_service_that_wants_to_know_who_asks_is_asked_once(service, status):
     assert f"answered with status {status} and said: who?; give it" in message
 
 
-def test_a_service_that_hangs_is_given_the_time_that_was_said(service):
+def test_a_service_that_hangs_is_given_the_time_of_the_options(service):
     service.answer = lambda *_: service.over.wait(20)
     _, message = asked(service, {"timeout": 0.1})
     assert message.startswith(f"{service.url} could not be asked: ")

@@ -38,7 +38,7 @@ NUMBERS = Space([integer("age", 0, 9), integer("income", 0, 9)])
 POINTS = np.array([[1.0, 2.0], [8.0, 3.0]])
 
 
-class Rule:
+class LendingRule:
     """A model of two columns, which lends to those over four years."""
 
     n_features_in_ = 2
@@ -60,7 +60,7 @@ class Rule:
 
 
 def lending() -> EstimatorAdapter:
-    return EstimatorAdapter(Rule(), identity="mine")
+    return EstimatorAdapter(LendingRule(), identity="mine")
 
 
 @pytest.fixture(autouse=True)
@@ -136,7 +136,7 @@ def test_parts_before_a_failure_are_kept(isolate, ends):
 def test_its_name_and_identity_are_those_of_the_software(isolate):
     local = lending()
     adapter = isolate(lending)
-    assert adapter.name == "Rule"
+    assert adapter.name == "LendingRule"
     assert adapter.identity == local.identity
     own = isolated(local, True)
     assert isinstance(own, IsolatedAdapter)
@@ -249,9 +249,13 @@ def test_a_pickle_has_no_process(isolate):
 
 
 def test_loading_may_take_longer_than_an_answer(isolate):
+    def lend(frame: Any) -> Any:
+        time.sleep(0.5)
+        return frame["age"]
+
     def slow() -> Any:
         time.sleep(0.15)
-        return FunctionAdapter(lambda frame: time.sleep(0.5) or frame["age"])
+        return FunctionAdapter(lend)
 
     adapter = isolate(slow, Isolation(timeout=0.1))
     found, error = collect(adapter, people(1, 2))

@@ -74,7 +74,7 @@ def test_no_answer_in_time_is_seen(child):
         child.receive(time.monotonic() - 1)
 
 
-def test_the_end_is_told_with_the_last_words(child):
+def test_the_end_comes_with_the_last_words(child):
     def die(frame: Any) -> Any:
         os.write(2, b"z" * 100_000 + b" the end")
         os._exit(3)
@@ -226,7 +226,7 @@ def test_the_pipes_of_a_process_are_closed_with_it(child):
     assert descriptors() == before
 
 
-def test_what_is_forked_is_told_where_and_with_what_it_runs(monkeypatch, tmp_path):
+def test_what_is_forked_learns_where_and_with_what_it_runs(monkeypatch, tmp_path):
     asked = []
 
     def note(_self: Any, content: bytes, pipes: Any) -> Any:

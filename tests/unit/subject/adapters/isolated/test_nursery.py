@@ -115,7 +115,7 @@ def begin(tmp_path):
         process.close()
 
 
-def test_it_has_the_folder_the_environment_and_the_paths_that_were_said(begin, tmp_path):
+def test_it_has_the_folder_the_environment_and_the_paths_that_were_given(begin, tmp_path):
     def tell(_: Any) -> Any:
         return [
             repr(
@@ -151,7 +151,7 @@ def test_it_may_be_interrupted(begin):
 
 
 @pytest.mark.parametrize("memory", [None, GIGABYTES])
-def test_its_memory_is_limited_where_that_was_said(begin, memory):
+def test_its_memory_is_limited_where_a_limit_was_given(begin, memory):
     limit = begin(memory=memory).answer(
         lambda _: [resource.getrlimit(resource.RLIMIT_DATA)[0]]
     )

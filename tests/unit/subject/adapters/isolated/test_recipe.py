@@ -28,7 +28,7 @@ def ages(frame: Any) -> Any:
     return frame["age"]
 
 
-class Ages:
+class CalledForAges:
     """An object that is called."""
 
     def __call__(self, frame: Any) -> Any:
@@ -55,7 +55,7 @@ def test_software_in_a_few_words():
     assert title_of("a/b.skops") == "the model 'a/b.skops'"
     assert title_of(Path("b.skops")) == "the model 'b.skops'"
     assert title_of(ages) == "ages"
-    assert title_of(Ages()) == "Ages"
+    assert title_of(CalledForAges()) == "CalledForAges"
     assert title_of(Later("the function 'a:b'", dict)) == "the function 'a:b'"
     long = type("x" * 61, (), {})
     assert title_of(long) == "x" * 59 + "…"

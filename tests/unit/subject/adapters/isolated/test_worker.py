@@ -37,7 +37,7 @@ def served(*requests: Any) -> list[Any]:
     return found[1:]
 
 
-class Software(Adapter):
+class ServedSoftware(Adapter):
     """An adapter of a function on points, which answers row by row in this order."""
 
     kind = "software"
@@ -63,7 +63,7 @@ class Software(Adapter):
 
 def recipe(answer: Any, order: Any = slice(None)) -> Any:
     """Return the request to build software."""
-    return "build", cloudpickle.dumps(lambda: Software(answer, order))
+    return "build", cloudpickle.dumps(lambda: ServedSoftware(answer, order))
 
 
 ANSWERS = recipe(lambda points: points[:, 1] * 2)
@@ -111,7 +111,7 @@ def test_without_a_space_the_inputs_stand_for_it():
     assert shown(found[2]) == ("part", None, [1, 2])
 
 
-def test_attributes_are_told_and_of_methods_only_that_there_are_some():
+def test_attributes_are_sent_and_of_methods_only_that_there_are_some():
     requests = [("get", name) for name in ("classes", "margins", "gradients", "identity")]
     found = served(ANSWERS, *requests)
     assert found[2::2] == [
