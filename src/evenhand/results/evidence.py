@@ -218,8 +218,8 @@ class Finding:
         The one answer that the software gave to every input behind the estimate, where it gave no
         other.
     unfavoured
-        Whether that one answer is not known to be favourable, or nobody got a favourable one: no
-        evidence, and never a pass.
+        Whether that one answer is not known to be favourable, or nobody got a favourable one but
+        some got what is no class of the software: no evidence, and never a pass.
     uniform
         The same score over all inputs, uniformly, where the estimate is about real rows. No limit
         is held against it, and it is descriptive: its interval holds by itself.
@@ -315,7 +315,7 @@ class Finding:
         """
         if self.noise is None or self.limit is None or self.score != "causal":
             return False
-        return 1 - self.noise.high < self.limit
+        return 1 - self.noise.value < self.limit
 
     @property
     def remarks(self) -> tuple[str, ...]:

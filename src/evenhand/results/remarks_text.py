@@ -12,7 +12,10 @@ UNFAVOURED = (
     "one answer only, and no evidence: every outcome was {answer}, which is not known to be the"
     " favourable one"
 )
-NEVER_FAVOURED = "no evidence: nobody got the favourable outcome"
+NEVER_FAVOURED = (
+    "no evidence: nobody got the favourable outcome, and some outcomes are not among the classes"
+    " of the software"
+)
 LOST_IN_CHANCE = (
     "no evidence: the outcome changes by chance so often that no more than the limit is left for"
     " anything else"

@@ -152,12 +152,15 @@ class View:
         """Return whether there is no evidence in what was answered, since nobody is favoured.
 
         That is so where there was one answer only, and it is not known to be favourable: a label
-        that is looked at by itself is not favourable for that. `favoured` says whether anybody got
+        that is looked at by itself is not favourable for that. Of several answers, one must be
+        none of the known classes, as an error message is not. `favoured` says whether anybody got
         the favourable outcome, None where a score does not rest on that.
         """
-        if only_answer is None:
-            return favoured is False
-        return not self.subject.meanings[self.name].favours(only_answer)
+        meaning = self.subject.meanings[self.name]
+        if only_answer is not None:
+            return not meaning.favours(only_answer)
+        classes = meaning.labels or meaning.known or ()
+        return favoured is False and not set(self.answers) <= set(classes)
 
     def answer_fields(
         self, only_answer: Any, *, favoured: bool | None = None

@@ -16,7 +16,11 @@ SPACE = eh.Space.from_frame(PEOPLE, protected=["sex"])
 
 
 class NeverApproves(ClassifierMixin, BaseEstimator):
-    """Knows three answers, and gives two of them."""
+    """Knows three answers, and gives another two."""
+
+    def __init__(self, even: str = "deny", odd: str = "later") -> None:
+        self.even = even
+        self.odd = odd
 
     def fit(self, x: Any, y: Any) -> NeverApproves:
         self.classes_ = np.unique(y)
@@ -25,12 +29,13 @@ class NeverApproves(ClassifierMixin, BaseEstimator):
         return self
 
     def predict(self, x: Any) -> Any:
-        return np.where(x["age"] % 2 == 0, "deny", "later")
+        return np.where(x["age"] % 2 == 0, self.even, self.odd)
 
 
-def subject(positive: str) -> eh.Subject:
-    answers = np.resize(["approve", "deny", "later"], len(PEOPLE))
-    return eh.Subject(NeverApproves().fit(PEOPLE, answers), SPACE, positive=positive)
+def subject(positive: str = "approve", **answers: str) -> eh.Subject:
+    classes = np.resize(["approve", "deny", "later"], len(PEOPLE))
+    model = NeverApproves(**answers).fit(PEOPLE, classes)
+    return eh.Subject(model, SPACE, positive=positive)
 
 
 def sometimes(share: float) -> Any:
@@ -57,8 +62,8 @@ CALLS = {
 
 
 @pytest.mark.parametrize("call", CALLS)
-def test_a_favourable_outcome_that_nobody_gets_is_no_pass(call):
-    found = CALLS[call](subject("approve"))
+def test_error_messages_instead_of_classes_are_no_pass(call):
+    found = CALLS[call](subject(even="error 1", odd="error 2"))
     assert found.verdict == "undecided"
     assert found.exit_code == 3
     assert all(finding.unfavoured for finding in found.findings)
@@ -68,8 +73,9 @@ def test_a_favourable_outcome_that_nobody_gets_is_no_pass(call):
 
 
 @pytest.mark.parametrize("call", ["drawn", "all", "mine", "subsets"])
-def test_a_favourable_outcome_that_some_get_may_pass(call):
-    found = CALLS[call](subject("deny"))
+@pytest.mark.parametrize("positive", ["deny", "approve"])
+def test_classes_that_some_or_none_get_may_pass(call, positive):
+    found = CALLS[call](subject(positive))
     assert found.verdict == "pass"
     assert not any(finding.unfavoured for finding in found.findings)
 
