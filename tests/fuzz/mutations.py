@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,9 @@ if TYPE_CHECKING:
 
 MOST_BYTES = 1 << 18
 """The largest file that is tried: larger ones take their time and show nothing new."""
+MOST_PLACES = 5000
+"""A document with more values grows no further: lists that are doubled again and again fill any
+memory."""
 
 ODD_VALUES: tuple[Any, ...] = (
     None,
@@ -213,7 +217,7 @@ def _changed_json(data: bytes, seeds: Sequence[bytes], rng: Random) -> bytes:
         return _flip(data, seeds, rng)
     for _ in range(rng.choice((1, 1, 1, 2, 3))):
         places = _places(document)
-        if not places:
+        if not 0 < len(places) < MOST_PLACES:
             break
         holder, key = rng.choice(places)
         _change_value(holder, key, places, rng)
@@ -225,7 +229,8 @@ def _drop_digests(document: Any) -> None:
     """Drop all digests, by which nearly every change would be noticed before it does any harm."""
     for holder, key in _places(document):
         if key == "digest":
-            del holder[key]
+            # A table that stands in two places is found twice.
+            holder.pop(key, None)
 
 
 def _change_value(
@@ -233,7 +238,8 @@ def _change_value(
 ) -> None:
     action = rng.randrange(10)
     if action < 5:
-        holder[key] = rng.choice(ODD_VALUES)
+        # A copy: a list that stands in a document is changed with it, and may come to hold itself.
+        holder[key] = copy.deepcopy(rng.choice(ODD_VALUES))
     elif action == 5:
         del holder[key]
     elif action == 6 and isinstance(holder, dict):
@@ -252,7 +258,7 @@ def _places(document: Any) -> list[tuple[Any, Any]]:
     """Return every place of a value in a document: what holds it, and its key there."""
     places: list[tuple[Any, Any]] = []
     holders = [document]
-    while holders:
+    while holders and len(places) < MOST_PLACES:
         holder = holders.pop()
         if isinstance(holder, dict):
             keys: list[Any] = list(holder)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.fuzz.mutations import changed, mutated
+from tests.fuzz.mutations import ODD_VALUES, changed, mutated
 from tests.fuzz.once import Bench
 from tests.fuzz.targets import targets
 from tests.support.helpers import examples
@@ -81,3 +81,12 @@ def test_changes_of_one_seed_are_the_same(tmp_path):
         assert first == second
         assert len(set(first)) > 15
     assert mutated(seeds[0], seeds, random.Random(1), "json") != seeds[0]
+
+
+def test_changes_leave_what_they_are_made_of_as_it_is():
+    before = repr(ODD_VALUES)
+    rng = random.Random(3)
+    document = b'{"a": [1, {"b": [2, 3]}], "c": {"d": null}}'
+    for _ in range(3000):
+        document = mutated(document, [document], rng, "json")[:2000]
+    assert repr(ODD_VALUES) == before
