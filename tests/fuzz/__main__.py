@@ -1,9 +1,11 @@
 """The fuzzing campaign: all targets, in processes that are watched, with a table at the end.
 
     python -m tests.fuzz [--inputs 20000] [--jobs 2] [--seed 0] [--only TARGET] [--keep FOLDER]
+    python -m tests.fuzz --again
 
 It exits with 1 where an input led to a defect: an exception that is no refusal, more than five
 seconds, more than a gigabyte, or the death of the process. The inputs that did stay in the folder.
+`--again` runs those kinds of files that had a defect once more, and keeps what the others came to.
 """
 
 from __future__ import annotations
@@ -52,15 +54,23 @@ class TargetReport:
 def main() -> int:
     """Run the campaign, write its table, and return the exit code."""
     options = _options()
-    chosen = [target for target in targets().values() if _wanted(target, options.only)]
-    parts = sum(target.share for target in chosen)
+    known = _known_reports() if options.again else []
+    mended = {report.target for report in known if report.defects}
+    chosen = []
+    for target in targets().values():
+        if _wanted(target, options.only) and (not options.again or target.name in mended):
+            chosen.append(target)
+    parts = sum(target.share for target in targets().values())
+    if options.only:
+        parts = sum(target.share for target in chosen)
     folder = Path(options.keep or tempfile.mkdtemp(prefix="evenhand-fuzz-"))
     with ThreadPoolExecutor(options.jobs) as pool:
         jobs = []
         for target in chosen:
             runs = max(200, options.inputs * target.share // parts)
             jobs.append(pool.submit(_fuzzed, target, runs, options.seed, folder))
-        reports = [job.result() for job in jobs]
+        fresh = {job.result().target: job.result() for job in jobs}
+    reports = [fresh.pop(report.target, report) for report in known] + [*fresh.values()]
     _write(reports, folder)
     print(_table(reports))
     return _ending(reports, folder)
@@ -73,8 +83,17 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", help="targets whose name holds this")
     parser.add_argument("--keep", help="the folder for inputs and reports")
+    parser.add_argument(
+        "--again", action="store_true", help="kinds that had a defect alone"
+    )
     parser.add_argument("--docs", action="store_true", help="write the table into the docs")
     return parser.parse_args()
+
+
+def _known_reports() -> list[TargetReport]:
+    """Return what the last campaign came to."""
+    listed = json.loads(RESULTS.read_text("utf-8"))
+    return [TargetReport(**report) for report in listed]
 
 
 def _wanted(target: Target, only: str | None) -> bool:
