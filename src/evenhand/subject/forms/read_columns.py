@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     Flags = NDArray[np.bool_]
 
 COLUMNWISE = (
-    "FunctionTransformer(None)",
-    "KBinsDiscretizer(ordinal)",
     "MaxAbsScaler",
     "MinMaxScaler",
     "OrdinalEncoder",

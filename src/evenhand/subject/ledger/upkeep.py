@@ -129,7 +129,8 @@ def _kept_beside(path: Path) -> Path:
     """Copy a file to the first free name beside it, with what SQLite keeps beside it."""
     for number in count(1):
         kept = Path(f"{path}.damaged-{number}")
-        if not kept.exists():
+        # Unlike exists() of a Path, it says of a name that is too long that there is no such file.
+        if not os.path.exists(kept):  # noqa: PTH110
             break
     try:
         shutil.copy2(path, kept)

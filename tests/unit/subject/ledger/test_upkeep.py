@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from evenhand.cli.main import main
+from evenhand.runtime.errors import LedgerError
 from evenhand.subject.ledger import Ledger
+from evenhand.subject.ledger.upkeep import _kept_beside
 from tests.support.ledger_damage import (
     SPACE,
     SUBJECT,
@@ -229,3 +231,11 @@ def test_what_is_no_ledger_is_left_alone(tmp_path, action, capsys):
 def test_options_of_repair_are_for_repair(ledger, capsys):
     assert main(["ledger", "check", str(ledger), "--adopt"]) == 2
     assert "--adopt is for evenhand ledger repair alone" in capsys.readouterr().err
+
+
+def test_a_name_that_is_too_long_for_a_copy_is_one_sentence(tmp_path):
+    path = tmp_path / ("a" * 247)
+    with Ledger(path, space="s", subject="t") as ledger:
+        ledger.record([b"key"], [True])
+    with pytest.raises(LedgerError, match="name another file with --output"):
+        _kept_beside(path)

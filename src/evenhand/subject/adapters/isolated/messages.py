@@ -15,6 +15,8 @@ HEADER = struct.Struct("<Q")
 _PLAIN = {
     ("numpy", "ndarray"),
     ("numpy", "dtype"),
+    # pandas 3 pickles its missing value by the public name.
+    ("pandas", "NA"),
     ("pandas._libs.missing", "NA"),
     ("datetime", "date"),
     ("datetime", "datetime"),

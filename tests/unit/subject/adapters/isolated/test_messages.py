@@ -9,6 +9,7 @@ import struct
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from evenhand.runtime import errors
@@ -98,3 +99,7 @@ def test_what_plain_values_are_made_of_is_looked_up(module, name, found: Any):
 def test_a_message_has_its_length_before_it():
     assert framed(b"abc") == struct.pack("<Q", 3) + b"abc"
     assert framed(b"") == bytes(8)
+
+
+def test_the_missing_value_of_pandas_is_plain():
+    assert read_plain(pickle.dumps(pd.NA, protocol=5)) is pd.NA
