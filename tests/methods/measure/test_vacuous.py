@@ -15,7 +15,7 @@ PEOPLE = pd.DataFrame({"sex": ["F", "F", "M", "M"] * 75, "age": np.arange(300) %
 SPACE = eh.Space.from_frame(PEOPLE, protected=["sex"])
 
 
-class NeverApproves(ClassifierMixin, BaseEstimator):
+class NeverApproves(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Knows three answers, and gives another two."""
 
     def __init__(self, even: str = "deny", odd: str = "later") -> None:

@@ -52,7 +52,7 @@ def test_the_rows_that_a_space_remembers_tell_it():
     assert marks == [(True, False), (False, True)]
 
 
-def test_without_real_rows_nothing_is_said():
+def test_without_real_rows_there_is_no_mark():
     (found,) = marked([finding(*CASES)], SPACE)
     assert found == finding(*CASES)
     assert found.cases[0].realistic is None

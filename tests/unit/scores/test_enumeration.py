@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -31,9 +32,8 @@ def test_features_that_the_software_does_not_take_are_held_still():
     points = whole(SPACE, ("sex",), 10)
     assert len(points) == 10
     assert np.unique(points[:, 2:], axis=0).tolist() == [[0.0, 7.0, 0.5, SINCE]]
-    assert sorted(map(tuple, points[:, :2].tolist())) == [
-        (sex, age) for sex in (0, 1) for age in range(20, 25)
-    ]
+    pairs = sorted(map(tuple, points[:, :2].tolist()))
+    assert pairs == list(product((0, 1), range(20, 25)))
     assert part_size(SPACE, ("sex",)) == 10
     assert part_size(SPACE, ("sex", "diary")) == 30
     assert part_size(SPACE, ("sex",), {"age"}) == 2

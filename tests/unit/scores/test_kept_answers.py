@@ -334,7 +334,7 @@ def test_only_hits_of_both_versions_are_compared_as_such():
     assert method(of_groups, replace(of_groups, digest="other")) == "apart"
 
 
-def test_nothing_is_told_of_another_score_or_a_whole_population():
+def test_nothing_is_known_of_another_score_or_a_whole_population():
     _, finding = a_finding()
     hits = KeptAnswers(finding.key, 0, "one", np.ones(200, dtype=bool))
     other = replace(finding, about=("race",), key="")
@@ -361,7 +361,7 @@ def test_the_population_is_the_one_that_a_finding_names():
     assert Keeping(subject, None, 0)._population(of_profile) is None
 
 
-class Scorer:
+class KeptScorer:
     """A classifier that answers with scores."""
 
     classes_ = np.array([0, 1])
@@ -377,7 +377,7 @@ class Scorer:
 
 def test_scores_of_groups_are_kept_as_small_numbers():
     space = eh.Space([eh.category("sex", ["F", "M"]), eh.integer("id", 0, 99)])
-    subject = eh.Subject(Scorer(), space, output="score")
+    subject = eh.Subject(KeptScorer(), space, output="score")
     question = _NumberedDraws(View(subject), Uniform(), "group", ("sex",))
     points = question.points(0, 6)
     answers = question.answers(points)

@@ -115,7 +115,7 @@ def test_a_group_that_nobody_was_seen_of_may_be_over_the_limit(hits, says_nothin
     assert spread_evidence(terms, both, sizes) == spread_against(both, sizes, 0.25)
 
 
-def test_an_estimate_is_told_at_the_level_that_all_share():
+def test_an_estimate_has_the_level_that_all_share():
     one = estimate(0.3, level=0.975)
     assert Terms(Uniform()).shared(one) is one
     shared = Terms(Uniform(), level=0.9, among=4).shared(one)

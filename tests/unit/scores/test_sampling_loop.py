@@ -378,7 +378,7 @@ def test_twins_have_the_answers_of_points_and_cases():
     assert found.cases == [(1, case)]
 
 
-def test_no_more_answers_are_told_apart_than_matter(monkeypatch):
+def test_no_more_answers_are_distinguished_than_matter(monkeypatch):
     monkeypatch.setattr(sampling_loop, "MOST", 2)
     hits = _Hits(RunningSums())
     many = [(0, "a"), (1, "b"), (2, "c")]

@@ -305,7 +305,7 @@ def test_answers_are_counted_by_output():
     assert both.changed is None
 
 
-def test_what_is_said_is_of_the_first_change():
+def test_the_note_is_of_the_first_change():
     subject = subject_of()
     twice = AskedTwice(subject)
     points = draws().take(0, 2)

@@ -114,7 +114,7 @@ def test_other_findings_are_not_looked_at():
     assert found[0].rate == rate
 
 
-def test_the_verb_is_told_of_planted_outcomes():
+def test_the_verb_knows_of_planted_outcomes():
     verb = Verb()
     planted(verb).detectable()
     assert {settings["outcome"] for settings in verb.settings} == {PLANTED}
