@@ -134,7 +134,13 @@ def test_tests_are_kept_where_they_are_wanted(kind):
     terms = Terms(Uniform(), limit=0.1)
     with Workers(1) as workers:
         without = ask(asked, terms, Meter(), workers)
-        kept = ask(asked, terms, Meter(), workers, keep=True)
+        kept = ask(
+            asked,
+            terms,
+            Meter(),
+            workers,
+            keep=True,
+        )
     assert list(without.tests) == []
     (tests,) = kept.tests
     assert (tests.kind, tests.over) == (kind, ("sex",))
@@ -257,7 +263,13 @@ def test_inputs_that_do_not_fit_are_asked_some_at_a_time(
     found, _ = asked_of(half(800), terms)
     assert (found.findings[0].estimate.level == 1.0) == is_exact
     with Workers(1) as workers:
-        kept = ask(half(800), terms, Meter(), workers, keep=True)
+        kept = ask(
+            half(800),
+            terms,
+            Meter(),
+            workers,
+            keep=True,
+        )
     # What does not fit cannot be kept.
     assert (kept.findings[0].estimate.level == 1.0) == (in_memory == 800)
 
@@ -291,7 +303,13 @@ def test_a_cut_sample_is_from_all_over_the_rows():
     sample = rows_of(100, sample_of="people")
     with Workers(1) as workers:
         meter = Meter(Budget(queries=40))
-        cut = ask(question(1000), Terms(sample), meter, workers, keep=True)
+        cut = ask(
+            question(1000),
+            Terms(sample),
+            meter,
+            workers,
+            keep=True,
+        )
         other = ask(
             question(1000),
             Terms(sample, seed=1),

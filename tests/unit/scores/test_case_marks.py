@@ -14,7 +14,15 @@ from evenhand.scores.case_marks import marked
 from evenhand.statistics.estimate import Estimate
 
 SPACE = eh.Space([eh.category("sex", ["F", "M"]), eh.integer("age", 0, 200)])
-HALF = Estimate(0.5, 0.4, 0.6, 100, 0.95, "exact", "all")
+HALF = Estimate(
+    0.5,
+    0.4,
+    0.6,
+    100,
+    0.95,
+    "exact",
+    "all",
+)
 
 
 def person(age: int) -> dict[str, str | int]:

@@ -54,13 +54,27 @@ def watched(question: CausalQuestion, first: int, most_hits: int) -> None:
 
 def enumerated(question: CausalQuestion, meter: Meter, *, keep: bool = False) -> Score:
     points = question.space.enumerate()
-    return question.enumerated(Terms(Uniform()), points, "all", meter, keep=keep)
+    return question.enumerated(
+        Terms(Uniform()),
+        points,
+        "all",
+        meter,
+        keep=keep,
+    )
 
 
 def test_every_input_tells_the_score():
     meter = Meter()
     found = enumerated(question_of(), meter)
-    assert found.estimate == Estimate(0.25, 0.25, 0.25, 80, 1.0, "enumerated", "all")
+    assert found.estimate == Estimate(
+        0.25,
+        0.25,
+        0.25,
+        80,
+        1.0,
+        "enumerated",
+        "all",
+    )
     assert found.stop is StopReason.ENUMERATED
     assert found.answers == (True, False)
     assert [case.individual["id"] for case in found.cases] == [0, 1, 2]
@@ -109,7 +123,13 @@ def tallied(
     question: CausalQuestion, rows: Any, meter: Meter, *, keep: bool = False, **terms: Any
 ) -> Score:
     points = rows.points(question.space)
-    return question.tallied(Terms(rows, **terms), points, rows, meter, keep=keep)
+    return question.tallied(
+        Terms(rows, **terms),
+        points,
+        rows,
+        meter,
+        keep=keep,
+    )
 
 
 def test_rows_may_be_each_others_only_twins():
@@ -175,7 +195,13 @@ def test_rows_are_asked_again_where_the_budget_leaves_as_much(left, again):
 def test_a_sample_of_rows_has_an_interval(graded):
     question = question_of(score, differs=apart) if graded else question_of()
     rows = eh.rows(pd.concat([PEOPLE] * 20), sample_of="people")
-    found = tallied(question, rows, Meter(), limit=0.3, among=2)
+    found = tallied(
+        question,
+        rows,
+        Meter(),
+        limit=0.3,
+        among=2,
+    )
     total = 30.0 if graded else 60.0
     interval = confidence_sequences.mixture if graded else intervals.clopper_pearson
     low, high = interval(total, 100, 0.975)
@@ -361,7 +387,15 @@ def test_every_variant_that_can_be_is_kept_once():
     ],
 )
 def test_what_was_found_is_a_sentence(options, claim):
-    quarter = Estimate(0.25, 0.25, 0.25, 80, 1.0, "enumerated", "all")
+    quarter = Estimate(
+        0.25,
+        0.25,
+        0.25,
+        80,
+        1.0,
+        "enumerated",
+        "all",
+    )
     assert question_of(score, **options).claim(quarter, ()) == claim
 
 

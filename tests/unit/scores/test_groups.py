@@ -260,7 +260,13 @@ def test_values_without_bins_are_refused_where_there_are_too_many():
 
 
 def test_a_step_that_no_decimal_holds_stays_on_its_grid():
-    third = real("third", 0.1, 50, step=1 / 3, bins=7)
+    third = real(
+        "third",
+        0.1,
+        50,
+        step=1 / 3,
+        bins=7,
+    )
     groups = Groups(Space([third]), ("third",))
     for group in range(len(groups)):
         drawn = groups.draw(500, np.random.default_rng(0), group)
@@ -334,7 +340,13 @@ def test_unknown_continuous_and_empty_groups_are_refused_by_name():
         [
             category("sex", ["F", "M"]),
             real("rate", 0, 1),
-            integer("age", 0, 9, step=5, bins=(0, 1, 2, 9)),
+            integer(
+                "age",
+                0,
+                9,
+                step=5,
+                bins=(0, 1, 2, 9),
+            ),
         ]
     )
     refused(UsageError, lambda: Groups(space, ("sexx",)), "sexx", "did you mean 'sex'")
@@ -348,8 +360,20 @@ def test_unknown_continuous_and_empty_groups_are_refused_by_name():
 GAPS = Space(
     [
         category("sex", ["F", "M"], missing=True),
-        integer("age", 18, 58, step=10, missing=True),
-        integer("income", 0, 99, bins=(0, 50, 80), missing=True),
+        integer(
+            "age",
+            18,
+            58,
+            step=10,
+            missing=True,
+        ),
+        integer(
+            "income",
+            0,
+            99,
+            bins=(0, 50, 80),
+            missing=True,
+        ),
     ]
 )
 

@@ -119,14 +119,38 @@ def test_answers_of_one_version_alone_stand_beside_the_old_estimate():
     found = eh.measure(subject, over="sex", limit=0.05)
     (finding,) = found.findings
     (kept,) = Keeping(subject, None, seed=0).all(found.findings)
-    change = change_of(finding, finding, kept, None, level=0.95, among=1)
+    change = change_of(
+        finding,
+        finding,
+        kept,
+        None,
+        level=0.95,
+        among=1,
+    )
     assert change is not None
     assert (change.method, change.n) == ("apart", 10_000)
     other = KeptAnswers(kept.key, 1, "other", kept.answers)
-    unpaired = change_of(finding, finding, kept, other, level=0.95, among=1)
+    unpaired = change_of(
+        finding,
+        finding,
+        kept,
+        other,
+        level=0.95,
+        among=1,
+    )
     assert unpaired is not None
     assert unpaired.method == "independent"
-    assert change_of(finding, finding, None, other, level=0.95, among=1) is None
+    assert (
+        change_of(
+            finding,
+            finding,
+            None,
+            other,
+            level=0.95,
+            among=1,
+        )
+        is None
+    )
 
 
 @pytest.mark.parametrize(
@@ -324,7 +348,14 @@ def test_only_hits_of_both_versions_are_compared_as_such():
     assert [kept.counted for kept in (hits, of_groups, distances)] == [True, False, False]
 
     def method(new: KeptAnswers, old: KeptAnswers) -> str:
-        change = change_of(finding, finding, new, old, level=0.95, among=1)
+        change = change_of(
+            finding,
+            finding,
+            new,
+            old,
+            level=0.95,
+            among=1,
+        )
         assert change is not None
         return change.method
 
@@ -338,9 +369,39 @@ def test_nothing_is_known_of_another_score_or_a_whole_population():
     _, finding = a_finding()
     hits = KeptAnswers(finding.key, 0, "one", np.ones(200, dtype=bool))
     other = replace(finding, about=("race",), key="")
-    assert change_of(finding, other, hits, hits, level=0.95, among=1) is None
-    assert change_of(finding, finding, hits, hits, level=1, among=1) is None
-    assert change_of(finding, finding, hits, hits, level=0.95, among=1) is not None
+    assert (
+        change_of(
+            finding,
+            other,
+            hits,
+            hits,
+            level=0.95,
+            among=1,
+        )
+        is None
+    )
+    assert (
+        change_of(
+            finding,
+            finding,
+            hits,
+            hits,
+            level=1,
+            among=1,
+        )
+        is None
+    )
+    assert (
+        change_of(
+            finding,
+            finding,
+            hits,
+            hits,
+            level=0.95,
+            among=1,
+        )
+        is not None
+    )
 
 
 def test_the_same_inputs_have_one_digest_and_one_shape():

@@ -354,7 +354,14 @@ def test_a_walk_finds_what_means_finds_in_the_order_given(draws):
     order = np.random.default_rng(4).permutation(1000)
     reports: list[Any] = []
     meter = Meter(hook=reports.append, queries=5)
-    found = walked(neighbours, points, order, draws=draws, seed=8, meter=meter)
+    found = walked(
+        neighbours,
+        points,
+        order,
+        draws=draws,
+        seed=8,
+        meter=meter,
+    )
     asks = neighbours.asks(draws)
     assert found.stop is None
     assert found.rows.tolist() == order.tolist()
@@ -464,7 +471,13 @@ def test_workers_share_a_walk_and_find_the_same(draws, monkeypatch):
 
     with Workers(2) as workers:
         monkeypatch.setattr(workers, "map", noted)
-        shared = walked(together, points, order, draws=draws, workers=workers)
+        shared = walked(
+            together,
+            points,
+            order,
+            draws=draws,
+            workers=workers,
+        )
     assert shared.stop is None
     assert 2 in maps
     unshared = walked(alone, points, order, draws=draws)

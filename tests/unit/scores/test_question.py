@@ -62,7 +62,13 @@ def test_how_many_draws_are_worth_it():
 
 def estimate(value: float, **changes: Any) -> Estimate:
     fields = {"n": 100, "level": 0.95, "method": "exact", **changes}
-    return Estimate(value, value, value, population="all", **fields)
+    return Estimate(
+        value,
+        value,
+        value,
+        population="all",
+        **fields,
+    )
 
 
 def test_a_rate_speaks_against_its_limit():
@@ -72,7 +78,13 @@ def test_a_rate_speaks_against_its_limit():
     fixed = rate_evidence(terms, found, fixed=True)
     assert fixed == exact_rate_against(30, 100, 0.1, among=3)
     of_few = rate_evidence(terms, found, size=150)
-    assert of_few == rate_against(30, 100, 0.1, among=3, size=150)
+    assert of_few == rate_against(
+        30,
+        100,
+        0.1,
+        among=3,
+        size=150,
+    )
     assert len({found_one.p_value for found_one in (fixed, of_few) if found_one}) == 2
 
 

@@ -99,17 +99,46 @@ def test_a_wave_is_shared_where_it_is_enough_work(draws, seconds, is_shared):
 def test_what_draws_cost_is_added_up_over_waves():
     hits = _Hits(RunningSums())
     assert hits.cost(5, 3) == 15
-    first = Counted(np.array([1, 0, 1]), [], 0, 0, costs=np.array([2, 3, 4]))
+    first = Counted(
+        np.array([1, 0, 1]),
+        [],
+        0,
+        0,
+        costs=np.array([2, 3, 4]),
+    )
     totals = hits.add([first], [1, 3])
     assert [float(total) for total in totals] == [1, 2]
     assert [hits.cost(n, 9) for n in (1, 2, 3)] == [2, 5, 9]
-    second = Counted(np.array([1]), [], 0, 0, costs=np.array([5]))
-    third = Counted(np.array([0, 1]), [], 0, 0, costs=np.array([1, 1]))
+    second = Counted(
+        np.array([1]),
+        [],
+        0,
+        0,
+        costs=np.array([5]),
+    )
+    third = Counted(
+        np.array([0, 1]),
+        [],
+        0,
+        0,
+        costs=np.array([1, 1]),
+    )
     totals = hits.add([second, third], [4, 6])
     assert [float(total) for total in totals] == [3, 4]
     assert hits.n == 6
     assert [hits.cost(n, 9) for n in (4, 5, 6)] == [14, 15, 16]
-    hits.add([Counted(np.array([1]), [], 0, 0, costs=np.array([7]))], [7])
+    hits.add(
+        [
+            Counted(
+                np.array([1]),
+                [],
+                0,
+                0,
+                costs=np.array([7]),
+            )
+        ],
+        [7],
+    )
     assert hits.cost(7, 9) == 23
 
 
@@ -117,8 +146,20 @@ def test_answers_and_cases_are_those_of_the_draws_that_count():
     hits = _Hits(RunningSums())
     cases: list[Any] = ["first", "second", "third", "fourth"]
     numbered = list(zip([1, 2, 4, 5], cases, strict=True))
-    one = Counted(np.zeros(3), numbered[:2], 0, 0, answers=[(0, "no"), (2, "yes")])
-    two = Counted(np.zeros(3), numbered[2:], 0, 0, answers=[(3, "no"), (4, "maybe")])
+    one = Counted(
+        np.zeros(3),
+        numbered[:2],
+        0,
+        0,
+        answers=[(0, "no"), (2, "yes")],
+    )
+    two = Counted(
+        np.zeros(3),
+        numbered[2:],
+        0,
+        0,
+        answers=[(3, "no"), (4, "maybe")],
+    )
     hits.add([one, two], [6])
     assert list(hits.cases(2)) == cases[:1]
     assert list(hits.cases(3)) == cases[:2]
@@ -177,12 +218,30 @@ def test_a_run_ends_at_the_first_look_that_stops():
     plan = Plan(limit=0.1, margin=None)
     hits = _Hits(RunningSums())
     totals = hits.add([Counted(np.ones(40), [], 0, 0)], [1, 10, 40])
-    stopped = _first_stop(plan, [1, 10, 40], totals, hits, 2)
+    stopped = _first_stop(
+        plan,
+        [1, 10, 40],
+        totals,
+        hits,
+        2,
+    )
     assert (stopped.n, stopped.hits, stopped.asked) == (10, 10.0, 20)
-    undecided = _first_stop(plan, [1], totals[:1], hits, 2)
+    undecided = _first_stop(
+        plan,
+        [1],
+        totals[:1],
+        hits,
+        2,
+    )
     assert (undecided.n, undecided.hits, undecided.asked) == (1, 1.0, 2)
     few = hits.add([Counted(np.array([1.0, 0.0]), [], 0, 0)], [41, 42])
-    last = _first_stop(Plan(limit=0.99, margin=None), [41, 42], few, hits, 1)
+    last = _first_stop(
+        Plan(limit=0.99, margin=None),
+        [41, 42],
+        few,
+        hits,
+        1,
+    )
     assert last.n in (41, 42)
 
 
@@ -208,7 +267,14 @@ class Coins:
         ]
         costs = None if self.costs is None else np.full(len(part), self.costs)
         answers = [(first, "no"), (last - 1, "yes")]
-        return Counted(part, cases[:3], 5, 4, costs=costs, answers=answers)
+        return Counted(
+            part,
+            cases[:3],
+            5,
+            4,
+            costs=costs,
+            answers=answers,
+        )
 
     def totals(self) -> RunningSums:
         return RunningSums()
@@ -232,7 +298,13 @@ def sampled(
 ) -> Outcome:
     settings = {"cost": 2, "task": "coins", **options}
     with Workers(1) as workers:
-        return sample(plan, count, meter=meter or Meter(), workers=workers, **settings)
+        return sample(
+            plan,
+            count,
+            meter=meter or Meter(),
+            workers=workers,
+            **settings,
+        )
 
 
 def test_a_run_ends_where_its_limit_is_decided():
@@ -358,12 +430,24 @@ def test_a_wave_is_shared_evenly_and_counted():
     count = coins(2, expensive=False)
     pace = _Pace(expensive=False, width=3)
     workers: Any = Elsewhere()
-    alone = _wave(count, 0, 10, workers, pace)
+    alone = _wave(
+        count,
+        0,
+        10,
+        workers,
+        pace,
+    )
     assert len(alone) == 1
     assert workers.tasks == []
     assert count.subject.asked == 0
     pace.learn(1, 1.0, width=1)
-    parts = _wave(count, 10, 22, workers, pace)
+    parts = _wave(
+        count,
+        10,
+        22,
+        workers,
+        pace,
+    )
     assert workers.tasks == [[(10, 14), (14, 18), (18, 22)]]
     assert len(parts) == 3
     assert (count.subject.asked, count.subject.executed) == (15, 12)
@@ -382,7 +466,18 @@ def test_no_more_answers_are_distinguished_than_matter(monkeypatch):
     monkeypatch.setattr(sampling_loop, "MOST", 2)
     hits = _Hits(RunningSums())
     many = [(0, "a"), (1, "b"), (2, "c")]
-    hits.add([Counted(np.zeros(3), [], 0, 0, answers=many)], [3])
+    hits.add(
+        [
+            Counted(
+                np.zeros(3),
+                [],
+                0,
+                0,
+                answers=many,
+            )
+        ],
+        [3],
+    )
     assert hits.answers(3) == ("a", "b")
 
 

@@ -52,7 +52,14 @@ def causal(
     draw = np.tile(np.arange(len(points)), copies)
     own = np.arange(len(rows)) < len(points)
     outcome = np.resize(outcomes, len(rows))
-    return test_suite.Tests("causal", over, rows, outcome, draw, own)
+    return test_suite.Tests(
+        "causal",
+        over,
+        rows,
+        outcome,
+        draw,
+        own,
+    )
 
 
 def each_its_own_draw(
@@ -61,7 +68,14 @@ def each_its_own_draw(
     """Points without variants."""
     draw = np.arange(len(points))
     own = np.ones(len(points), dtype=np.bool_)
-    return test_suite.Tests(kind, over, points, outcomes, draw, own)
+    return test_suite.Tests(
+        kind,
+        over,
+        points,
+        outcomes,
+        draw,
+        own,
+    )
 
 
 def grouped(*outcomes: object) -> test_suite.Tests:
@@ -616,7 +630,14 @@ def test_the_first_draw_that_varies_something_else_is_named():
     points = np.array([[0.0, 1.0], [1.0, 1.0], [0.0, 2.0], [1.0, 3.0]])
     draw = np.array([4, 4, 7, 7])
     own = np.array([True, False, True, False])
-    part = test_suite.Tests("causal", ("sex",), points, np.arange(4), draw, own)
+    part = test_suite.Tests(
+        "causal",
+        ("sex",),
+        points,
+        np.arange(4),
+        draw,
+        own,
+    )
     with pytest.raises(DataError, match="draw 7 varies 'age'"):
         test_suite._check_draws(Path("x.csv"), SPACE, part)
     unmarked = np.array([True, False, False, False])
@@ -625,7 +646,14 @@ def test_the_first_draw_that_varies_something_else_is_named():
     )
     with pytest.raises(DataError, match="no row of draw 7"):
         test_suite._check_draws(Path("x.csv"), SPACE, lacking)
-    over_both = test_suite.Tests("causal", ("sex", "age"), points, np.arange(4), draw, own)
+    over_both = test_suite.Tests(
+        "causal",
+        ("sex", "age"),
+        points,
+        np.arange(4),
+        draw,
+        own,
+    )
     test_suite._check_draws(Path("x.csv"), SPACE, over_both)
 
 

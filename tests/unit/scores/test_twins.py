@@ -188,7 +188,13 @@ def test_a_search_stops_before_the_budget_is_exceeded():
     base = view.decide(points)
     for left in (0, 799, 800, 3000, 3649, 3650, 10_000):
         asked = 0
-        flips = seek(view, points, base, stages(points, SPACE, ("age",)), left=left)
+        flips = seek(
+            view,
+            points,
+            base,
+            stages(points, SPACE, ("age",)),
+            left=left,
+        )
         assert asked == flips.asked.sum()
         assert asked <= left
         assert flips.cut == (left < 3650)
@@ -391,12 +397,24 @@ GAPS = eh.Space(
 
 @pytest.mark.parametrize("twins_missing", [False, True])
 def test_donors_give_the_values_that_they_have(twins_missing):
-    age = eh.integer("age", 18, 90, missing=True, twins_missing=twins_missing)
+    age = eh.integer(
+        "age",
+        18,
+        90,
+        missing=True,
+        twins_missing=twins_missing,
+    )
     space = eh.Space([age, *GAPS.features[1:]], protected=["age"])
     gap = space.features[0].missing_code
     points = np.asfortranarray([[20.0, 0.0, 0.1], [30.0, 1.0, 0.2]])
     others = np.asfortranarray([[40.0, 1.0, 0.4], [gap, 0.0, 0.9]])
-    donated = Donated(space, ("age", "rate"), points, others, np.array([[0, 1], [1, 0]]))
+    donated = Donated(
+        space,
+        ("age", "rate"),
+        points,
+        others,
+        np.array([[0, 1], [1, 0]]),
+    )
     assert donated.size == 2
     lacking = [gap, gap] if twins_missing else [20.0, 30.0]
     # Rates are the middles of the bins of their donors.
@@ -429,7 +447,13 @@ def test_a_search_ends_where_its_budget_does():
     points = np.asfortranarray([[20.0, 0.0, 1.0], [30.0, 0.0, 2.0]])
     base = view.decide(points)
     for left, is_cut in [(19, True), (20, False)]:
-        flips = seek(view, points, base, stages(points, SPACE, ("income",)), left=left)
+        flips = seek(
+            view,
+            points,
+            base,
+            stages(points, SPACE, ("income",)),
+            left=left,
+        )
         assert flips.cut == is_cut
         assert flips.found.tolist() == [not is_cut] * 2
         assert flips.asked.tolist() == [0 if is_cut else 10] * 2

@@ -450,7 +450,14 @@ def test_options_of_a_named_output_are_refused_with_its_name():
 
 def test_options_that_fit_are_kept():
     found = meaning("yes", ["no", "yes"], 0.5, ["yes", "no"])
-    assert found == Meaning("loan", "", "yes", ("no", "yes"), 0.5, ("yes", "no"))
+    assert found == Meaning(
+        "loan",
+        "",
+        "yes",
+        ("no", "yes"),
+        0.5,
+        ("yes", "no"),
+    )
     assert found.scores is False
     assert found.numbers is False
     assert meaning(["yes"]).positive == ("yes",)

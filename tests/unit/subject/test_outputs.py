@@ -822,7 +822,15 @@ def test_any_of_several_outcomes_is_favourable(outcomes, wanted):
         frozenset(wanted),
         np.array(sorted(wanted)),
     ):
-        meaning = Meaning.of("x", "", positive, None, None, None, scores=False)
+        meaning = Meaning.of(
+            "x",
+            "",
+            positive,
+            None,
+            None,
+            None,
+            scores=False,
+        )
         for array in (np.array(outcomes), np.array(outcomes, dtype=object)):
             assert meaning.favourable(array).tolist() == expected
             assert meaning.amount(array).tolist() == expected

@@ -1187,7 +1187,14 @@ def test_defaults_of_constructors_are_those_of_their_adapters():
         assert command.adapter.timeout == 30.0  # type: ignore[attr-defined]
     with Subject.stream(["cat"], LINE) as stream:
         plain = StreamAdapter(["cat"])
-        assert same_facts(stream.adapter, plain, "workers", "timeout", "restarts", "batch")
+        assert same_facts(
+            stream.adapter,
+            plain,
+            "workers",
+            "timeout",
+            "restarts",
+            "batch",
+        )
     url = "http://127.0.0.1:9/decide"
     with Subject.http(url, LINE) as service:
         http = HttpAdapter(url)

@@ -41,7 +41,13 @@ def asked(decide: Any, hits: list[int], *, start: int = 0, first: int = 15) -> A
     others = MEN, subject.decide(MEN), np.array([3, 2, 1, 0])
     if isinstance(decide, ChangedSex):
         decide.has_changed = True
-    return asked_again(View(subject), start, np.array(hits), people, others).tolist()
+    return asked_again(
+        View(subject),
+        start,
+        np.array(hits),
+        people,
+        others,
+    ).tolist()
 
 
 def women_first(people: Any) -> Any:
@@ -78,7 +84,13 @@ def test_without_a_watch_nothing_is_asked():
     subject = eh.Subject(women_first, SPACE)
     people = WOMEN, subject.decide(WOMEN)
     others = MEN, subject.decide(MEN), np.arange(4)
-    found = asked_again(View(subject), 0, np.ones(4), people, others)
+    found = asked_again(
+        View(subject),
+        0,
+        np.ones(4),
+        people,
+        others,
+    )
     assert found.tolist() == [0, 0, 0, 0]
     assert subject.asked == 8
 
@@ -89,12 +101,30 @@ def test_who_is_not_asked_again_is_not_counted():
     subject.watch = Watch(subject, twice, 15, 100)
     people = WOMEN, subject.decide(WOMEN)
     others = MEN, subject.decide(MEN), np.arange(4)
-    asked_again(View(subject), 0, np.zeros(4), people, others)
+    asked_again(
+        View(subject),
+        0,
+        np.zeros(4),
+        people,
+        others,
+    )
     assert twice.pairs == {}
     assert subject.asked == 8
-    asked_again(View(subject), 12, np.zeros(4), people, others)
+    asked_again(
+        View(subject),
+        12,
+        np.zeros(4),
+        people,
+        others,
+    )
     assert twice.pairs == {"": 1}
     # Hits were chosen for their answers, and tell no rate.
-    asked_again(View(subject), 0, np.ones(4), people, others)
+    asked_again(
+        View(subject),
+        0,
+        np.ones(4),
+        people,
+        others,
+    )
     assert twice.pairs == {"": 1}
     assert subject.asked == 8 + 1 + 8

@@ -30,7 +30,13 @@ def count_of(decide: Any, space: eh.Space = SPACE, repeats: int = 2, **options: 
     subject = eh.Subject(decide, space, **options)
     names = tuple(space.protected)
     draws = Draws(Uniform(), space, 0, "test")
-    return ExcessCount(View(subject), draws, names, repeats, 0)
+    return ExcessCount(
+        View(subject),
+        draws,
+        names,
+        repeats,
+        0,
+    )
 
 
 def excess_of(count: Any, hits: Any) -> Any:

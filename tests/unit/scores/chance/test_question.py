@@ -20,8 +20,24 @@ from evenhand.subject.view import View
 SPACE = eh.Space(
     [eh.category("race", ["a", "b"]), eh.integer("id", 0, 99)], protected=["race"]
 )
-PART = Estimate(0.25, 0.1, 0.4, 100, 0.95, "anytime", "all")
-NONE = Estimate(-0.1, -0.3, 0.1, 100, 0.95, "anytime", "all")
+PART = Estimate(
+    0.25,
+    0.1,
+    0.4,
+    100,
+    0.95,
+    "anytime",
+    "all",
+)
+NONE = Estimate(
+    -0.1,
+    -0.3,
+    0.1,
+    100,
+    0.95,
+    "anytime",
+    "all",
+)
 
 
 def question_of(name: str = "", **options: Any) -> ExcessQuestion:
@@ -75,13 +91,25 @@ def test_rows_are_asked_together_or_one_by_one(monkeypatch):
     terms = Terms(Uniform())
     rows: Any = None
     meter = Meter()
-    whole = question.tallied(terms, points, rows, meter, keep=False)
+    whole = question.tallied(
+        terms,
+        points,
+        rows,
+        meter,
+        keep=False,
+    )
     assert whole.estimate.value == pytest.approx((points[:, 1] < 50).mean())
     assert whole.estimate.n == 40
     assert meter.queries == 40 * question.cost
     assert len(whole.cases) == 3
     monkeypatch.setattr("evenhand.scores.chance.question.ROWS", 1)
-    one_by_one = question.tallied(terms, points, rows, Meter(), keep=False)
+    one_by_one = question.tallied(
+        terms,
+        points,
+        rows,
+        Meter(),
+        keep=False,
+    )
     assert one_by_one.estimate == whole.estimate
     assert len(one_by_one.cases) == 3
     assert one_by_one.answers == whole.answers
@@ -91,7 +119,15 @@ def test_there_are_no_cases_of_what_may_be_chance():
     cases: list[Any] = ["first", "second", "third", "fourth"]
     assert list(_shown(cases, PART)) == cases[:3]
     assert _shown(cases, NONE) == ()
-    at_zero = Estimate(0.1, 0.0, 0.4, 100, 0.95, "anytime", "all")
+    at_zero = Estimate(
+        0.1,
+        0.0,
+        0.4,
+        100,
+        0.95,
+        "anytime",
+        "all",
+    )
     assert _shown(cases, at_zero) == ()
 
 
@@ -99,7 +135,13 @@ def test_there_is_no_exact_score():
     question = question_of()
     points = SPACE.enumerate()
     with pytest.raises(UsageError, match="no exact score"):
-        question.enumerated(Terms(Uniform()), points, "all", Meter(), keep=False)
+        question.enumerated(
+            Terms(Uniform()),
+            points,
+            "all",
+            Meter(),
+            keep=False,
+        )
     with pytest.raises(UsageError, match="no exact score"):
         question.exhausted(Terms(Uniform()), Meter())
 
@@ -116,7 +158,13 @@ def test_no_more_rows_are_asked_at_once_than_fit(monkeypatch, at_once, batches):
     question = ExcessQuestion(View(eh.Subject(noted, SPACE)), ("race",))
     points = SPACE.draw(5, np.random.default_rng(0))
     rows: Any = None
-    found = question.tallied(Terms(Uniform()), points, rows, Meter(queries=3), keep=False)
+    found = question.tallied(
+        Terms(Uniform()),
+        points,
+        rows,
+        Meter(queries=3),
+        keep=False,
+    )
     assert sizes == batches
     assert found.stop is StopReason.ENUMERATED
     assert found.estimate.value == 1.0

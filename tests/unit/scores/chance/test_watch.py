@@ -139,11 +139,23 @@ def test_a_budget_keeps_a_part_for_the_watch():
 def test_groups_are_looked_at_after_a_long_run(asked, pairs):
     twice = AskedTwice(subject_of())
     meter = Meter()
-    look_after(draws(), twice, meter, asked, expensive=False)
+    look_after(
+        draws(),
+        twice,
+        meter,
+        asked,
+        expensive=False,
+    )
     assert twice.pairs.get("", 0) == pairs
     assert meter.queries == 2 * pairs
     bounded = Meter(Budget(queries=10_000_000))
-    look_after(draws(), twice, bounded, asked, expensive=False)
+    look_after(
+        draws(),
+        twice,
+        bounded,
+        asked,
+        expensive=False,
+    )
     assert bounded.queries == 2 * (asked // 32)
 
 
@@ -169,7 +181,13 @@ def test_asked_anew_nothing_is_recalled(tmp_path):
 
 
 def test_a_bounded_watch_confirms_the_first_hits_alone():
-    watch = Watch(subject_of(), AskedTwice(subject_of()), 2, 5, bounded=True)
+    watch = Watch(
+        subject_of(),
+        AskedTwice(subject_of()),
+        2,
+        5,
+        bounded=True,
+    )
     hits = np.ones(20, dtype=bool)
     assert np.flatnonzero(watch.hits(hits, 0)).tolist() == [0, 1, 2, 3, 4]
     assert np.flatnonzero(watch.hits(hits, 3)).tolist() == [0, 1]
@@ -258,11 +276,23 @@ def test_a_long_run_is_looked_at_more_than_a_short_one(asked, few, pairs):
 def test_a_last_look_keeps_to_the_budget(left, pairs):
     twice = AskedTwice(subject_of())
     meter = Meter(Budget(queries=left))
-    look_after(draws(), twice, meter, 5_000, expensive=False)
+    look_after(
+        draws(),
+        twice,
+        meter,
+        5_000,
+        expensive=False,
+    )
     assert twice.pairs.get("", 0) == pairs
     assert meter.queries == 2 * pairs
     expensive = AskedTwice(subject_of())
-    look_after(draws(), expensive, Meter(), 320, expensive=True)
+    look_after(
+        draws(),
+        expensive,
+        Meter(),
+        320,
+        expensive=True,
+    )
     assert expensive.pairs == {"": 10}
 
 
@@ -273,7 +303,13 @@ def test_a_last_look_is_at_other_people_than_the_first():
         seen.extend(people["id"].tolist())
         return people["id"] > 5000
 
-    look_after(draws(), AskedTwice(subject_of(noted)), Meter(), 640, expensive=True)
+    look_after(
+        draws(),
+        AskedTwice(subject_of(noted)),
+        Meter(),
+        640,
+        expensive=True,
+    )
     expected = draws().take(32, 52)[:, 1].tolist()
     assert seen == expected * 2
 

@@ -35,7 +35,13 @@ EXACT = Assurance(0.95, exact=True)
 
 
 def groups_of(**options: Any) -> NumberGroups:
-    return NumberGroups(("sex",), ABOUT, NUMBERS, GROUP, **options)
+    return NumberGroups(
+        ("sex",),
+        ABOUT,
+        NUMBERS,
+        GROUP,
+        **options,
+    )
 
 
 @pytest.mark.parametrize(
@@ -169,7 +175,13 @@ def test_limits_are_those_of_the_statistic(statistic):
     numbers = rng.random(300)
     errors = rng.normal(size=300)
     place = np.arange(300) % 3
-    groups = NumberGroups(("sex",), ABOUT, numbers, place, errors=errors)
+    groups = NumberGroups(
+        ("sex",),
+        ABOUT,
+        numbers,
+        place,
+        errors=errors,
+    )
     tail = 0.1 / 6
     every = np.arange(3)
     of = {
@@ -202,7 +214,14 @@ def test_limits_are_those_of_the_statistic(statistic):
 def groups_of_two(numbers: Any, errors: Any, place: Any) -> NumberGroups:
     """Return three groups of which the first and the last are compared."""
     compared = np.array([True, False, True])
-    return NumberGroups(("sex",), ABOUT, numbers, place, errors=errors, compared=compared)
+    return NumberGroups(
+        ("sex",),
+        ABOUT,
+        numbers,
+        place,
+        errors=errors,
+        compared=compared,
+    )
 
 
 def test_the_claim_is_of_the_groups_that_are_compared():

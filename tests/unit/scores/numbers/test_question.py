@@ -40,7 +40,13 @@ def question_of(decide: Any = salary) -> NumberQuestion:
 def answered(meter: Meter, *, keep: bool = False, decide: Any = salary) -> Any:
     terms = Terms(Uniform())
     points = SPACE.enumerate()
-    return question_of(decide).enumerated(terms, points, "all", meter, keep=keep)
+    return question_of(decide).enumerated(
+        terms,
+        points,
+        "all",
+        meter,
+        keep=keep,
+    )
 
 
 def test_cases_are_people_of_the_best_group_who_would_lose_most_in_the_worst():
@@ -146,7 +152,15 @@ def test_whoever_gains_in_the_worst_group_is_no_case():
 def test_a_finding_is_settled_by_its_verdict_or_its_margin(limit, margin, high, is_settled):
     """The margin is a share of the spread of outcomes, 10 here."""
     mean, _ = answered(Meter()).findings
-    estimate = Amount(10.0, 10.0, high, 100, 0.95, "Welch", "all")
+    estimate = Amount(
+        10.0,
+        10.0,
+        high,
+        100,
+        0.95,
+        "Welch",
+        "all",
+    )
     finding = replace(mean, estimate=estimate, limit=limit)
     terms = Terms(Uniform(), margin=margin)
     assert question_of()._settled(finding, terms, 10.0) == is_settled
@@ -154,7 +168,15 @@ def test_a_finding_is_settled_by_its_verdict_or_its_margin(limit, margin, high, 
 
 def test_the_lower_end_counts_as_well():
     mean, _ = answered(Meter()).findings
-    estimate = Amount(10.0, 8.9, 10.0, 100, 0.95, "Welch", "all")
+    estimate = Amount(
+        10.0,
+        8.9,
+        10.0,
+        100,
+        0.95,
+        "Welch",
+        "all",
+    )
     finding = replace(mean, estimate=estimate, limit=None)
     assert not question_of()._settled(finding, Terms(Uniform(), margin=0.1), 10.0)
     assert question_of()._settled(finding, Terms(Uniform(), margin=0.12), 10.0)
@@ -166,7 +188,13 @@ PEOPLE = pd.DataFrame({"job": list("aabb"), "years": [0, 2, 0, 1], "often": [3, 
 def tallied(rows: Any, meter: Meter, *, keep: bool = False, **terms: Any) -> Score:
     question = question_of()
     points = rows.points(SPACE)
-    return question.tallied(Terms(rows, **terms), points, rows, meter, keep=keep)
+    return question.tallied(
+        Terms(rows, **terms),
+        points,
+        rows,
+        meter,
+        keep=keep,
+    )
 
 
 @pytest.mark.parametrize(("twins", "cases", "spent"), [("rows", 0, 4), ("domain", 2, 8)])
@@ -299,7 +327,13 @@ def test_groups_without_anybody_are_named():
     (note,) = found.notes
     assert note.endswith("such as job c; the score says nothing of them")
     points = space.enumerate()
-    whole = question.enumerated(Terms(Uniform()), points, "all", Meter(), keep=False)
+    whole = question.enumerated(
+        Terms(Uniform()),
+        points,
+        "all",
+        Meter(),
+        keep=False,
+    )
     # Nobody can be in that group.
     assert list(whole.notes) == []
 

@@ -24,7 +24,15 @@ def test_numbers_are_shares_of_their_range():
 def test_shares_are_numbers_and_differences():
     assert SCALE.number(0.25) == 30.0
     assert SCALE.distance(0.25) == 10.0
-    estimate = Estimate(0.5, 0.25, 1.0, 9, 0.9, "exact", "all")
+    estimate = Estimate(
+        0.5,
+        0.25,
+        1.0,
+        9,
+        0.9,
+        "exact",
+        "all",
+    )
     value = SCALE.amount(estimate)
     assert (value.value, value.low, value.high) == (40.0, 30.0, 60.0)
     assert (value.n, value.level, value.method, value.population) == (
@@ -38,7 +46,15 @@ def test_shares_are_numbers_and_differences():
 
 
 def test_what_is_known_of_a_rule_set_is_in_the_unit_of_the_numbers():
-    rate = Estimate(0.5, 0.25, 1.0, 9, 0.9, "exact", "all").to_dict()
+    rate = Estimate(
+        0.5,
+        0.25,
+        1.0,
+        9,
+        0.9,
+        "exact",
+        "all",
+    ).to_dict()
     entry = {
         "difference": 0.5,
         "low": 0.25,

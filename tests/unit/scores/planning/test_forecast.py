@@ -28,7 +28,13 @@ def twice(inputs: int) -> int:
 
 def test_numbers_of_inputs_are_changed_with_their_scores():
     scenarios = (Scenario(0.0, 50), Scenario(0.5, 100), Scenario(0.25, 70))
-    found = Forecast("sex", Way.DRAWN, 100, 500, scenarios).changed(expected, twice)
+    found = Forecast(
+        "sex",
+        Way.DRAWN,
+        100,
+        500,
+        scenarios,
+    ).changed(expected, twice)
     assert found.scenarios == (Scenario(0.0, 50), Scenario(0.5, 600), Scenario(0.25, 320))
     # The expected number is that of its scenario.
     assert (found.inputs, found.most) == (600, 1000)
@@ -43,8 +49,23 @@ def test_what_no_scenario_tells_is_changed_as_without_a_score():
 
 
 def test_a_forecast_as_json_has_the_differences():
-    seen = Detectable("sex", "sex F", 10, 90, 0.5, 0.2, 0.1)
-    unseen = Detectable("sex", "sex F", 10, 90, 0.5, None)
+    seen = Detectable(
+        "sex",
+        "sex F",
+        10,
+        90,
+        0.5,
+        0.2,
+        0.1,
+    )
+    unseen = Detectable(
+        "sex",
+        "sex F",
+        10,
+        90,
+        0.5,
+        None,
+    )
     table = Forecast("sex", Way.COUNTED, detectable=(seen, unseen)).to_dict()
     assert table["detectable"][0]["difference"] == pytest.approx(0.3)
     assert table["detectable"][1]["difference"] is None

@@ -42,8 +42,20 @@ def test_groups_are_all_counted():
 
 
 def test_the_base_rate_matters_where_groups_have_people_of_their_own():
-    even = needed(p=0.02, margin=0.1, kind="group", groups=130, base=0.5)
-    rare = needed(p=0.02, margin=0.1, kind="group", groups=130, base=0.02)
+    even = needed(
+        p=0.02,
+        margin=0.1,
+        kind="group",
+        groups=130,
+        base=0.5,
+    )
+    rare = needed(
+        p=0.02,
+        margin=0.1,
+        kind="group",
+        groups=130,
+        base=0.02,
+    )
     assert rare < even
 
 
@@ -63,9 +75,24 @@ def test_what_cannot_be_is_refused():
 
 
 def test_two_groups_and_a_causal_score_are_meant_by_default():
-    of_two = needed(p=0.0, limit=0.4, kind="group", groups=2, expensive=True)
+    of_two = needed(
+        p=0.0,
+        limit=0.4,
+        kind="group",
+        groups=2,
+        expensive=True,
+    )
     assert needed(p=0.0, limit=0.4, kind="group", expensive=True) == of_two
-    assert needed(p=0.0, limit=0.4, kind="group", groups=3, expensive=True) != of_two
+    assert (
+        needed(
+            p=0.0,
+            limit=0.4,
+            kind="group",
+            groups=3,
+            expensive=True,
+        )
+        != of_two
+    )
     causal = needed(p=0.0, limit=0.05, kind="causal", expensive=True)
     assert needed(p=0.0, limit=0.05, expensive=True) == causal == 87
     assert needed(margin=0.2, expensive=True) == needed(0.95, 0.2, 0.5, expensive=True)
@@ -74,7 +101,16 @@ def test_two_groups_and_a_causal_score_are_meant_by_default():
 def test_rates_from_nothing_to_all_are_taken():
     assert needed(p=1.0, limit=0.4, expensive=True) > 0
     for base in (0.0, 1.0):
-        assert needed(p=0.0, limit=0.4, kind="group", base=base, expensive=True) > 0
+        assert (
+            needed(
+                p=0.0,
+                limit=0.4,
+                kind="group",
+                base=base,
+                expensive=True,
+            )
+            > 0
+        )
     refused(UsageError, lambda: needed(p=-0.1), "p is -0.1")
     refused(UsageError, lambda: needed(base=1.1), "base is 1.1")
 

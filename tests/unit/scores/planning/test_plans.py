@@ -10,7 +10,13 @@ from evenhand.scores.question import Terms
 from evenhand.statistics.sequential.group_stopping import SpreadPlan
 from evenhand.statistics.sequential.paired_groups import PairedPlan
 
-TERMS = Terms(Uniform(), level=0.9, limit=0.1, among=2, sampling_threshold=17)
+TERMS = Terms(
+    Uniform(),
+    level=0.9,
+    limit=0.1,
+    among=2,
+    sampling_threshold=17,
+)
 
 
 @pytest.mark.parametrize("expensive", [False, True])
@@ -73,7 +79,13 @@ def test_with_a_limit_of_0_all_inputs_are_asked_where_they_are_few(
 def test_groups_are_asked_about_the_same_people_where_that_is_fair(
     interval, counts, separate, groups, kind, used
 ):
-    terms = Terms(Uniform(), level=0.9, limit=0.1, among=2, interval=interval)
+    terms = Terms(
+        Uniform(),
+        level=0.9,
+        limit=0.1,
+        among=2,
+        interval=interval,
+    )
     plan = group_plan(
         terms,
         expensive=False,

@@ -55,11 +55,27 @@ class Verb:
             groups = []
             for value, n in by.size().items():
                 rate = float(by.mean()[value])
-                estimate = Estimate(rate, rate, rate, int(n), 1.0, "enumerated", "all")
+                estimate = Estimate(
+                    rate,
+                    rate,
+                    rate,
+                    int(n),
+                    1.0,
+                    "enumerated",
+                    "all",
+                )
                 groups.append(Group({name: value}, estimate))
             self.hits.append(by.sum().tolist())
             apart = float(by.mean().max() - by.mean().min())
-            spread = Estimate(apart, apart, apart, len(frame), 1.0, "enumerated", "all")
+            spread = Estimate(
+                apart,
+                apart,
+                apart,
+                len(frame),
+                1.0,
+                "enumerated",
+                "all",
+            )
             found = Finding(
                 "claim", (name,), spread, 0.25, groups=tuple(groups), score="rate"
             )
@@ -89,7 +105,15 @@ def test_the_smallest_group_that_is_compared_is_the_hardest_to_see(support, grou
     settings = {} if support is None else {"support": support}
     (found,) = planted(Verb(), **settings).detectable()
     rate = smallest_seen(lambda hits: 0.5 - hits / n >= 0.29, n, 200 - n, 0.5)
-    assert found == Detectable("sex", f"sex {group}", n, 200, 0.5, rate, 0.25)
+    assert found == Detectable(
+        "sex",
+        f"sex {group}",
+        n,
+        200,
+        0.5,
+        rate,
+        0.25,
+    )
     assert rate is not None
 
 

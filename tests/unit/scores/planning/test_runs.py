@@ -115,11 +115,24 @@ def test_more_groups_have_fewer_runs(groups, wanted, runs):
 
 def test_runs_of_groups_with_people_of_their_own_are_few():
     plan = SpreadPlan(limit=0.3, groups=2)
-    few = group_runs(plan, 0.1, base=0.5, expensive=True, most=8)
+    few = group_runs(
+        plan,
+        0.1,
+        base=0.5,
+        expensive=True,
+        most=8,
+    )
     assert len(few.draws) == 100
     assert few.draws.max() == 8
     assert (few.inputs == 2 * few.draws).all()
-    seven = group_runs(plan, 0.1, base=0.5, expensive=True, most=8, runs=7)
+    seven = group_runs(
+        plan,
+        0.1,
+        base=0.5,
+        expensive=True,
+        most=8,
+        runs=7,
+    )
     assert len(seven.draws) == 7
 
 

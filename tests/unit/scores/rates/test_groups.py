@@ -35,7 +35,13 @@ def view_of(model: Any = decide) -> View:
 
 def tally_of(hits: list[float], sizes: list[float], *, rows: Any = None) -> Tally:
     members = tuple(range(len(hits)))
-    return Tally(GROUPS, members, np.array(hits, float), np.array(sizes, float), rows)
+    return Tally(
+        GROUPS,
+        members,
+        np.array(hits, float),
+        np.array(sizes, float),
+        rows,
+    )
 
 
 def test_points_are_tallied_by_their_group():
@@ -140,16 +146,37 @@ def test_twins_are_found_among_the_points():
     view = view_of()
     outcomes = view.decide(points)
     is_a = points[:, 0] == 0
-    cases = paired(view, ("race",), points, outcomes, (is_a, points[:, 0] == 2))
+    cases = paired(
+        view,
+        ("race",),
+        points,
+        outcomes,
+        (is_a, points[:, 0] == 2),
+    )
     assert [case.individual["id"] for case in cases] == [5, 6, 7]
     assert {case.individual["race"] for case in cases} == {"a"}
     assert {case.twin["race"] for case in cases} == {"c"}
     assert [case.twin["id"] for case in cases] == [5, 6, 7]
-    assert paired(view, ("race",), points, outcomes, (~is_a, is_a)) == []
+    assert (
+        paired(
+            view,
+            ("race",),
+            points,
+            outcomes,
+            (~is_a, is_a),
+        )
+        == []
+    )
 
 
 def test_draws_of_each_group_are_counted(monkeypatch):
-    count = GroupCount.of(view_of(), GROUPS, (0, 2), Uniform(), 0)
+    count = GroupCount.of(
+        view_of(),
+        GROUPS,
+        (0, 2),
+        Uniform(),
+        0,
+    )
     assert count.cost == 2
     found = count((3, 15))
     low = count.draws[1].take(3, 15)[:, 1] < 5
@@ -161,7 +188,13 @@ def test_draws_of_each_group_are_counted(monkeypatch):
     monkeypatch.setattr("evenhand.scores.rates.groups.ROWS", 1)
     one_by_one = count((3, 15))
     assert (one_by_one.hits == found.hits).all()
-    alone = GroupCount.of(view_of(), GROUPS, (2,), Uniform(), 0)
+    alone = GroupCount.of(
+        view_of(),
+        GROUPS,
+        (2,),
+        Uniform(),
+        0,
+    )
     assert alone((0, 4)).hits.shape == (4,)
 
 
@@ -176,7 +209,13 @@ def test_two_groups_must_have_somebody():
 )
 def test_draws_of_all_groups_are_made_together(monkeypatch, at_once, block):
     monkeypatch.setattr("evenhand.scores.rates.groups.BLOCK", at_once)
-    count = GroupCount.of(view_of(), GROUPS, (0, 2), Uniform(), 0)
+    count = GroupCount.of(
+        view_of(),
+        GROUPS,
+        (0, 2),
+        Uniform(),
+        0,
+    )
     assert [draws.block for draws in count.draws] == [block] * 2
 
 
@@ -196,13 +235,27 @@ def batches_of(count_of: Any) -> list[int]:
 def test_no_more_is_asked_at_once_than_fits(monkeypatch, rows, batches):
     monkeypatch.setattr("evenhand.scores.rates.groups.ROWS", rows)
     assert (
-        batches_of(lambda view: GroupCount.of(view, GROUPS, (0, 2), Uniform(), 0))
+        batches_of(
+            lambda view: GroupCount.of(
+                view,
+                GROUPS,
+                (0, 2),
+                Uniform(),
+                0,
+            )
+        )
         == batches
     )
 
 
 def test_what_a_call_asked_is_counted_alone():
-    count = GroupCount.of(view_of(), GROUPS, (0, 2), Uniform(), 0)
+    count = GroupCount.of(
+        view_of(),
+        GROUPS,
+        (0, 2),
+        Uniform(),
+        0,
+    )
     first = count((0, 10))
     second = count((10, 15))
     assert (first.asked, first.executed) == (20, 20)
@@ -214,7 +267,13 @@ def test_what_a_call_asked_is_counted_alone():
 
 
 def test_cases_of_draws_are_of_the_first_of_them():
-    count = GroupCount.of(view_of(), GROUPS, (0, 2), Uniform(), 0)
+    count = GroupCount.of(
+        view_of(),
+        GROUPS,
+        (0, 2),
+        Uniform(),
+        0,
+    )
     cases, asked = count.cases(0, 1)
     points = count.draws[0].take(0, 32)
     losers = points[points[:, 1] >= 5][:3, 1].tolist()
@@ -242,14 +301,29 @@ def test_twins_may_be_known_beforehand():
     sides = (points[:, 0] == 0, points[:, 0] == 1)
     # Each is alike whoever has the next number.
     alike = (points[:, 1] + (points[:, 0] == 0)).astype(int)
-    cases = paired(view, ("race",), points, outcomes, sides, alike=alike)
+    cases = paired(
+        view,
+        ("race",),
+        points,
+        outcomes,
+        sides,
+        alike=alike,
+    )
     assert [case.individual["id"] for case in cases] == [4, 5, 6]
     assert [case.twin["id"] for case in cases] == [5, 6, 7]
     assert [case.outcomes for case in cases] == [(True, False)] * 3
     nobody = np.zeros(0, dtype=int)
     none = np.zeros(0, dtype=bool)
     assert (
-        paired(view, ("race",), points[:0], outcomes[:0], (none, none), alike=nobody) == []
+        paired(
+            view,
+            ("race",),
+            points[:0],
+            outcomes[:0],
+            (none, none),
+            alike=nobody,
+        )
+        == []
     )
 
 
@@ -265,7 +339,13 @@ def test_points_outside_of_all_groups_are_left_out():
 
 def test_a_sum_of_tallies_has_the_groups_of_any():
     one = Tally(GROUPS, (0,), np.array([1.0]), np.array([2.0]))
-    other = Tally(GROUPS, (2,), np.array([3.0]), np.array([4.0]), np.array([9.0]))
+    other = Tally(
+        GROUPS,
+        (2,),
+        np.array([3.0]),
+        np.array([4.0]),
+        np.array([9.0]),
+    )
     joined = Tally.joined([one, other])
     assert joined.members == (0, 2)
     assert joined.hits.tolist() == [1, 3]

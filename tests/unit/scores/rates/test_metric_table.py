@@ -42,7 +42,16 @@ def table_of(
     """Return the table of three groups."""
     about = [{"group": name} for name in NAMES[: len(counts)]]
     spending = Spending(limits.number, families=10)
-    return MetricTable(("group",), about, counts, USUAL, level, spending, limits, "people")
+    return MetricTable(
+        ("group",),
+        about,
+        counts,
+        USUAL,
+        level,
+        spending,
+        limits,
+        "people",
+    )
 
 
 @pytest.mark.parametrize("level", [0.95, 1.0])
@@ -150,7 +159,13 @@ def test_weights_count():
     group, truth, decided = drawn(3)
     rows = counts_by(group, 3, truth, decided)
     weights = np.full(len(group), 2.0)
-    doubled = counts_by(group, 3, truth, decided, weights)
+    doubled = counts_by(
+        group,
+        3,
+        truth,
+        decided,
+        weights,
+    )
     assert (doubled == 2 * rows).all()
 
 
@@ -293,8 +308,21 @@ def test_groups_without_rows_that_are_not_listed_widen_the_interval():
     counts = counted([[50, 50]], [[55, 45]])
     about = [{"group": name} for name in NAMES[:2]]
     rate = ("selection_rate",)
-    listed = MetricTable(("group",), about, counts, rate, 0.95)
-    more = MetricTable(("group",), about, counts, rate, 0.95, unlisted=3)
+    listed = MetricTable(
+        ("group",),
+        about,
+        counts,
+        rate,
+        0.95,
+    )
+    more = MetricTable(
+        ("group",),
+        about,
+        counts,
+        rate,
+        0.95,
+        unlisted=3,
+    )
     assert listed.difference("selection_rate").high < 1
     assert more.difference("selection_rate").high == 1.0
     assert more.ratio("selection_rate").low == 0.0
@@ -306,7 +334,13 @@ def test_people_of_no_group_are_not_counted():
     truth = np.array([1, 1, 0, 2])
     decided = np.array([True, True, False, True])
     weights = np.array([2.0, 3.0, 4.0, 5.0])
-    counts = counts_by(places, 2, truth, decided, weights)
+    counts = counts_by(
+        places,
+        2,
+        truth,
+        decided,
+        weights,
+    )
     assert counts[0].tolist() == [[0, 0], [0, 2], [0, 0]]
     assert counts[1].tolist() == [[4, 0], [0, 0], [0, 5]]
     assert shares(counts, "selection_rate").tolist() == pytest.approx([1.0, 5 / 9])

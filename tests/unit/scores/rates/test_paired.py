@@ -90,7 +90,13 @@ def test_without_a_limit_all_are_asked():
 def test_expensive_software_is_measured_without_a_limit():
     count = count_of()
     count.subject.adapter.expensive = True
-    found = eh.measure(count.subject, over="race", kind="group", margin=0.2, exact=False)
+    found = eh.measure(
+        count.subject,
+        over="race",
+        kind="group",
+        margin=0.2,
+        exact=False,
+    )
     estimate = found.findings[0].estimate
     assert estimate.low <= 0.5 <= estimate.high
     assert estimate.high - estimate.low <= 0.4
@@ -118,7 +124,14 @@ def count_of(plan: PairedPlan = PLAN) -> PairedCount:
 
     subject = eh.Subject(decide, SPACE, positive=True)
     groups = Groups(SPACE, ("race",))
-    return PairedCount.of(View(subject), groups, (0, 1, 2), plan, Uniform(), 0)
+    return PairedCount.of(
+        View(subject),
+        groups,
+        (0, 1, 2),
+        plan,
+        Uniform(),
+        0,
+    )
 
 
 def test_cheap_software_is_asked_about_all_groups():
@@ -177,7 +190,14 @@ def test_no_more_is_asked_at_once_than_fits(monkeypatch, rows, batches):
 
     subject = eh.Subject(noted, SPACE, positive=True)
     groups = Groups(SPACE, ("race",))
-    count = PairedCount.of(View(subject), groups, (0, 1, 2), PLAN, Uniform(), 0)
+    count = PairedCount.of(
+        View(subject),
+        groups,
+        (0, 1, 2),
+        PLAN,
+        Uniform(),
+        0,
+    )
     count((0, 10))
     assert sizes == batches
 
@@ -201,7 +221,14 @@ def test_two_groups_are_both_asked_however_expensive():
     groups = Groups(SPACE, ("race",))
     subject = eh.Subject(lambda people: people["id"] < 50, SPACE, positive=True)
     subject.adapter.expensive = True
-    count = PairedCount.of(View(subject), groups, (0, 2), plan, Uniform(), 0)
+    count = PairedCount.of(
+        View(subject),
+        groups,
+        (0, 2),
+        plan,
+        Uniform(),
+        0,
+    )
     assert count.after(plan.counted(np.array([[1.0, 0.0]] * 9))) is count
     assert count.cost == 2
 
@@ -212,7 +239,14 @@ def test_people_are_lent_values_of_a_bin():
     groups = Groups(space, ("age",))
     subject = eh.Subject(lambda people: people["id"] < 50, space, positive=True)
     plan = PairedPlan(limit=0.1, groups=2)
-    count = PairedCount.of(View(subject), groups, (0, 1), plan, Uniform(), 0)
+    count = PairedCount.of(
+        View(subject),
+        groups,
+        (0, 1),
+        plan,
+        Uniform(),
+        0,
+    )
     people = count.people.take(4, 24)
     for number in (0, 1):
         moved_there = count._in_group(people, number, 4, 24)

@@ -44,7 +44,14 @@ def test_the_same_people_are_kept_as_members_of_each_group():
     question = question_of()
     plan = PairedPlan(limit=0.1, groups=3)
     members = (0, 1, 2)
-    count = PairedCount.of(question.view, question.groups, members, plan, Uniform(), 0)
+    count = PairedCount.of(
+        question.view,
+        question.groups,
+        members,
+        plan,
+        Uniform(),
+        0,
+    )
     (tests,) = question._asked_alike(count, np.array([3, 1, 2]))
     assert tests.kind == "group"
     assert tests.over == ("race",)
@@ -59,7 +66,13 @@ def test_the_same_people_are_kept_as_members_of_each_group():
 
 def test_people_of_each_group_are_kept_with_their_numbers():
     question = question_of()
-    count = GroupCount.of(question.view, question.groups, (0, 2), Uniform(), 0)
+    count = GroupCount.of(
+        question.view,
+        question.groups,
+        (0, 2),
+        Uniform(),
+        0,
+    )
     assert question._drawn(count, np.array([2, 1]), keep=False) == []
     (tests,) = question._drawn(count, np.array([2, 1]), keep=True)
     assert tests.points[:, 0].tolist() == [0, 0, 2]
@@ -72,7 +85,13 @@ def test_the_fewest_inputs_are_those_of_software_that_treats_all_alike():
     alike = eh.Subject(lambda people: people["id"] < 50, SPACE, positive=True)
     alike.adapter.expensive = True
     question = GroupQuestion(View(alike), ("race",))
-    found = eh.measure(alike, over="race", kind="group", limit=0.2, exact=False)
+    found = eh.measure(
+        alike,
+        over="race",
+        kind="group",
+        limit=0.2,
+        exact=False,
+    )
     assert question.fewest(Terms(Uniform(), limit=0.2)) == found.findings[0].estimate.n
 
 
@@ -121,7 +140,13 @@ def small(model: Any = favours_a, space: eh.Space = SMALL_SPACE, **options: Any)
 
 def enumerated(question: GroupQuestion, meter: Meter, *, keep: bool = False) -> Score:
     points = question.space.enumerate()
-    return question.enumerated(Terms(Uniform()), points, "all", meter, keep=keep)
+    return question.enumerated(
+        Terms(Uniform()),
+        points,
+        "all",
+        meter,
+        keep=keep,
+    )
 
 
 def rates_of(score: Score) -> list[float]:
@@ -133,7 +158,15 @@ def test_every_input_tells_the_rates_of_all_groups():
     assert question.cost == 3
     assert question.per_row(eh.rows(pd.DataFrame({"race": ["a"], "id": [1]}))) == 1
     score = enumerated(question, Meter())
-    assert score.estimate == Estimate(0.875, 0.875, 0.875, 120, 1.0, "enumerated", "all")
+    assert score.estimate == Estimate(
+        0.875,
+        0.875,
+        0.875,
+        120,
+        1.0,
+        "enumerated",
+        "all",
+    )
     assert score.stop is StopReason.ENUMERATED
     assert rates_of(score) == [1.0, 0.125, 0.125]
     assert [group.estimate.n for group in score.groups] == [40, 40, 40]
@@ -200,7 +233,13 @@ def test_twins_of_rows_are_other_rows_or_anybody(twins, twin, spent):
     rows = eh.rows(frame_of("aabb", [6, 7, 7, 3]), twins=twins)
     meter = Meter()
     points = rows.points(question.space)
-    score = question.tallied(Terms(rows), points, rows, meter, keep=True)
+    score = question.tallied(
+        Terms(rows),
+        points,
+        rows,
+        meter,
+        keep=True,
+    )
     assert score.estimate.value == 0.5
     assert (score.estimate.n, score.estimate.level) == (4, 1.0)
     assert score.cases[0].individual == {"race": "a", "id": twin}
@@ -215,7 +254,13 @@ def test_weights_of_rows_count():
     rows = eh.rows(frame, weights="often")
     question = small()
     points = rows.points(question.space)
-    score = question.tallied(Terms(rows), points, rows, Meter(), keep=False)
+    score = question.tallied(
+        Terms(rows),
+        points,
+        rows,
+        Meter(),
+        keep=False,
+    )
     assert rates_of(score) == [1.0, 0.25]
     assert score.estimate.value == 0.75
     assert list(score.tests) == []
@@ -229,7 +274,13 @@ def test_a_sample_of_rows_has_an_interval(graded):
     terms = Terms(rows, limit=0.1, among=2)
     meter = Meter(Budget(queries=100))
     points = rows.points(question.space)
-    score = question.tallied(terms, points, rows, meter, keep=False)
+    score = question.tallied(
+        terms,
+        points,
+        rows,
+        meter,
+        keep=False,
+    )
     hits = np.array([40.0, 0.0]) * (0.5 if graded else 1)
     sizes = np.array([40.0, 40.0])
     interval = confidence_sequences.mixture_spread if graded else intervals.spread
@@ -247,7 +298,13 @@ def test_a_sample_of_rows_has_an_interval(graded):
         "1 of 3 groups of race are empty, such as race c; may be treated in any way, which leaves"
         " the score undecided"
     )
-    assert score.against == spread_evidence(terms, hits, sizes, fixed=not graded, empty=1)
+    assert score.against == spread_evidence(
+        terms,
+        hits,
+        sizes,
+        fixed=not graded,
+        empty=1,
+    )
     assert score.against is not None
     # All rows were asked, and ten with their twins.
     assert meter.queries == (80 if graded else 100)
@@ -258,7 +315,13 @@ def test_a_group_that_nobody_can_be_in_leaves_a_sample_decided():
     question = small(lambda people: people["id"] < 0, space)
     rows = eh.rows(frame_of("ab" * 50, [30] * 100), sample_of="people")
     points = rows.points(space)
-    score = question.tallied(Terms(rows), points, rows, Meter(), keep=False)
+    score = question.tallied(
+        Terms(rows),
+        points,
+        rows,
+        Meter(),
+        keep=False,
+    )
     assert list(score.notes) == []
     assert score.estimate.high < 0.2
 
@@ -291,9 +354,15 @@ def test_groups_with_people_of_their_own_are_drawn_apart():
     assert [case.individual["race"] for case in score.cases] == ["a"] * 3
     assert score.against == spread_evidence(terms, hits.astype(float), np.full(3, float(n)))
     assert score.answers == (True, False)
-    older = (GroupCount.of(question.view, question.groups, (0, 1, 2), Uniform(), 0)).draws[
-        0
-    ]
+    older = (
+        GroupCount.of(
+            question.view,
+            question.groups,
+            (0, 1, 2),
+            Uniform(),
+            0,
+        )
+    ).draws[0]
     able_to_move = int((older.take(0, 32)[:, 1] > 19).sum())
     assert meter.queries == 3 * n + 2 * able_to_move
 

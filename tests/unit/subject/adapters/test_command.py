@@ -236,7 +236,17 @@ def test_failures_name_the_input_and_keep_what_was_answered(sh, body, kind, word
         workers=2,
         timeout=1,
     )
-    found, error = collect(adapter, people(0, 1, 2, 3, 13, *range(20, 90)))
+    found, error = collect(
+        adapter,
+        people(
+            0,
+            1,
+            2,
+            3,
+            13,
+            *range(20, 90),
+        ),
+    )
     assert type(error) is kind
     assert error.exit_code == 4
     assert "loan 13 M" in sentence(error)

@@ -335,7 +335,15 @@ def test_compacting_counts_the_log(path):
 
 
 def test_damaged_rows_come_before_the_first_other_problem(path):
-    found = Inspection(path, 2, "s", "m", {b"a": 1}, 1, ["first", "second"])
+    found = Inspection(
+        path,
+        2,
+        "s",
+        "m",
+        {b"a": 1},
+        1,
+        ["first", "second"],
+    )
     words = "is damaged: 1 of 2 rows do not match their checksum and first; run"
     assert words in str(damage(found))
     found.damaged = 0
@@ -355,7 +363,17 @@ def test_a_ledger_that_others_write_is_not_compacted(path, monkeypatch):
 
 
 def test_facts_are_shown_one_a_line(path):
-    found = Inspection(path, 2, "s", "m", dict(ANSWERS), 1, ["first", "second"], 3, 1200)
+    found = Inspection(
+        path,
+        2,
+        "s",
+        "m",
+        dict(ANSWERS),
+        1,
+        ["first", "second"],
+        3,
+        1200,
+    )
     assert table(found).splitlines() == [
         "format           2",
         "space            s",
