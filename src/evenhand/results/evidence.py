@@ -14,16 +14,13 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from evenhand.results import remarks_text
 from evenhand.results.json_values import json_value, json_values
+from evenhand.results.remarks import around, remarks_of
 from evenhand.runtime import number_text
 from evenhand.runtime.errors import UsageError
-from evenhand.runtime.label_text import shown
 from evenhand.statistics.estimate import Estimate, Verdict
 
 if TYPE_CHECKING:
     from evenhand.space.feature import Label
-
-NEAR = 60
-"""How much of a long text is shown on both sides of its first mark."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,10 +105,10 @@ class Case:
         """What differs, and the two outcomes."""
         changes = []
         for name in self.changed:
-            individual_value = _around(self.individual[name])
-            twin_value = _around(self.twin[name])
+            individual_value = around(self.individual[name])
+            twin_value = around(self.twin[name])
             changes.append(f"{name} {individual_value} → {twin_value}")
-        before, after = map(_around, self.outcome_texts)
+        before, after = map(around, self.outcome_texts)
         return f"{', '.join(changes)}: {before} → {after}"
 
     @property
@@ -136,7 +133,7 @@ class Case:
         same = []
         for name, value in self.individual.items():
             if name not in changed:
-                same.append(f"{name} {_around(value)}")
+                same.append(f"{name} {around(value)}")
         text = self.change_text
         if same:
             text = f"{text} (with {', '.join(same)})"
@@ -320,23 +317,7 @@ class Finding:
     @property
     def remarks(self) -> tuple[str, ...]:
         """What must be told beside the verdict, as sentences; mostly nothing."""
-        remarks = []
-        if self.by_construction:
-            remarks.append(
-                remarks_text.BY_CONSTRUCTION.format(features=_features_text(self.about))
-            )
-        if self.only_answer is not None:
-            remark = remarks_text.UNFAVOURED if self.unfavoured else remarks_text.ONE_ANSWER
-            remarks.append(remark.format(answer=_around(self.only_answer)))
-        elif self.unfavoured:
-            remarks.append(remarks_text.NEVER_FAVOURED)
-        if self.uniform is not None:
-            remarks.append(remarks_text.UNIFORM.format(estimate=self.uniform))
-        if self.noise is not None:
-            remarks.append(remarks_text.NOISE.format(estimate=self.noise))
-        if self.lost_in_chance:
-            remarks.append(remarks_text.LOST_IN_CHANCE)
-        return tuple(remarks)
+        return remarks_of(self)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the finding as JSON holds it, which `from_dict` reads."""
@@ -470,29 +451,6 @@ def key_of(score: str, about: Any, output: str = "") -> str:
     if output:
         return f"{key} for {output}"
     return key
-
-
-def _features_text(about: Any) -> str:
-    if isinstance(about, tuple):
-        return " and ".join(about)
-    return str(about)
-
-
-def _around(value: Any) -> Any:
-    """Return a long text cut to the part around its first mark, and other values unchanged.
-
-    >>> _around("word " * 40 + "⟦gay⟧" + " word" * 40).count("word")
-    23
-    """
-    if not isinstance(value, str) or len(value) <= 2 * NEAR:
-        return shown(value)
-    text = " ".join(value.split())
-    mark = max(text.find("⟦"), 0)
-    start = max(mark - NEAR, 0)
-    stop = mark + NEAR
-    before = "…" if start else ""
-    after = "…" if stop < len(text) else ""
-    return before + text[start:stop] + after
 
 
 def _detail(detail: Detail | Mapping[str, Any]) -> dict[str, Any]:
