@@ -138,7 +138,7 @@ def command(fault: Fault, site: Site) -> Iterator[PlantedSoftware]:
 def stream(fault: Fault, site: Site) -> Iterator[PlantedSoftware]:
     _copy_program(site.folder)
     subject = {
-        # No byte code: where files may only be small, half of it would be written, and fail to load.
+        # No byte code: where files may only be small, half of it would be written.
         "stream": [sys.executable, "-S", "-E", "-B", "program.py"],
         "workers": 2,
         "timeout": fault.timeout,
