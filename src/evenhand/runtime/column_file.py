@@ -23,6 +23,7 @@ from evenhand.runtime.system.whole_file import whole_file
 from evenhand.runtime.table_file import (
     SUFFIXES,
     beside,
+    check_header,
     defused,
     is_defused,
     own_label,
@@ -213,6 +214,7 @@ def reading(file: Path, suffix: str) -> Iterator[None]:
         ) from error
 
 
+TOO_WIDE = "'{file}' has rows with more cells than its first line has names"
 _CSV: dict[str, Any] = {"encoding": "utf-8", "na_filter": False, "low_memory": False}
 
 
@@ -224,6 +226,10 @@ def names_of(file: Path, suffix: str) -> list[str]:
         return list(parquet.read_schema(file).names)
     import pandas as pd
 
+    widths = check_header(file)
+    # Thousands of surplus cells would become levels of an index, which takes as long.
+    if len(widths) > 1 and widths[1] > widths[0]:
+        raise DataError(TOO_WIDE.format(file=file))
     header = pd.read_csv(file, nrows=0, **_CSV).columns
     return [own_label(name) for name in header]
 
@@ -264,7 +270,7 @@ def _read_csv(
 
     frame = pd.read_csv(file, header=0, names=list(names), dtype=str, **_CSV)
     if not isinstance(frame.index, pd.RangeIndex):
-        raise DataError(f"'{file}' has rows with more cells than its first line has names")
+        raise DataError(TOO_WIDE.format(file=file))
     found: dict[str, Column] = {}
     for name in names:
         column = frame.pop(name)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import re
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +29,8 @@ _FORMULA = re.compile(r"[=+\-@\t\r\n＝＋－＠]")
 _NUMBER = re.compile(r"[+-](\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
 OWN_COLUMNS = frozenset({"twin.outcome", "test.kind"})
 """Columns by which a file of found inputs or a suite is known."""
+MOST_COLUMNS = 10_000
+"""The most columns of a CSV file."""
 _GAPS = ["NA", "N/A", "n/a", "#N/A", "NaN", "nan", "None", "null", "NULL", "<NA>"]
 
 
@@ -47,6 +51,8 @@ def read_frame(path: str | PathLike[str]) -> pd.DataFrame:
         raise DataError(
             f"'{file}' has the unknown suffix '{file.suffix}'; {nearest(file.suffix, SUFFIXES)}"
         )
+    if suffix == ".csv":
+        check_header(file)
     try:
         frame = pd.read_parquet(file) if suffix == ".parquet" else read_csv(file)
     except pd.errors.EmptyDataError as error:
@@ -70,6 +76,24 @@ def read_frame(path: str | PathLike[str]) -> pd.DataFrame:
     if suffix != ".parquet" and OWN_COLUMNS & set(frame.columns):
         return _with_own_labels(frame)
     return frame
+
+
+def check_header(file: Path) -> list[int]:
+    """Refuse a CSV file of too many columns, over whose names pandas would take minutes.
+
+    Returns how many cells its first lines have, as far as they can be read.
+    """
+    with file.open(encoding="utf-8", errors="replace", newline="") as text:
+        try:
+            lines = list(islice(filter(None, csv.reader(text)), 2))
+        except csv.Error:  # the parser that reads all of it says what is wrong
+            return []
+    widths = [len(cells) for cells in lines]
+    if widths and widths[0] > MOST_COLUMNS:
+        raise DataError(
+            f"'{file}' has {widths[0]:,} columns; at most {MOST_COLUMNS:,} can be read"
+        )
+    return widths
 
 
 def is_formula(text: str) -> bool:

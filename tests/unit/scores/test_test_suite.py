@@ -686,3 +686,11 @@ def test_whole_numbers_beyond_int64_are_written_as_fractions(tmp_path):
     found.to_suite(tmp_path / "suite.csv")
     written = pd.read_csv(tmp_path / "suite.csv")["outcome"]
     assert set(written) == {float(2**63)}
+
+
+def test_a_row_of_very_many_cells_is_refused_at_once(tmp_path):
+    file = tmp_path / "suite.csv"
+    file.write_text("sex,age,outcome,test.kind\n" + ",".join(["1"] * 20_000) + "\n")
+    refused(
+        DataError, lambda: test_suite.read_suite(file, SPACE), "more cells than its first"
+    )
