@@ -11,6 +11,7 @@ seconds, more than a gigabyte, or the death of the process. The inputs that did 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import subprocess
 import sys
@@ -151,7 +152,7 @@ def _watched(process: subprocess.Popen[bytes], home: Path) -> bool:
         try:
             process.wait(timeout=2)
         except subprocess.TimeoutExpired:
-            changed = max(file.stat().st_mtime for file in home.iterdir())
+            changed = _latest_change(home)
             if changed != known:
                 known = changed
                 latest = time.monotonic()
@@ -159,6 +160,15 @@ def _watched(process: subprocess.Popen[bytes], home: Path) -> bool:
                 return True
         else:
             return False
+
+
+def _latest_change(home: Path) -> float:
+    """Return when a file in a folder was last written; some come and go meanwhile."""
+    latest = 0.0
+    for file in home.iterdir():
+        with contextlib.suppress(FileNotFoundError):
+            latest = max(latest, file.stat().st_mtime)
+    return latest
 
 
 def _table(reports: list[TargetReport]) -> str:

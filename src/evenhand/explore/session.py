@@ -163,7 +163,14 @@ def _all_cases(result: Any) -> list[ClaimedCase]:
         for case in finding.cases:
             cases.append(ClaimedCase(case, finding.claim))
     if result.job == "search":
-        for case in _search_cases(result):
+        try:
+            found = _search_cases(result)
+        except (KeyError, TypeError) as error:
+            raise UsageError(
+                "the inputs that the search found cannot be read: its space or its table is"
+                " damaged"
+            ) from error
+        for case in found:
             cases.append(ClaimedCase(case, "found by a search"))
     return cases
 

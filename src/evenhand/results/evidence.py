@@ -106,7 +106,7 @@ class Case:
         changes = []
         for name in self.changed:
             individual_value = around(self.individual[name])
-            twin_value = around(self.twin[name])
+            twin_value = around(self.twin.get(name))
             changes.append(f"{name} {individual_value} → {twin_value}")
         before, after = map(around, self.outcome_texts)
         return f"{', '.join(changes)}: {before} → {after}"

@@ -29,7 +29,7 @@ _FORMULA = re.compile(r"[=+\-@\t\r\n＝＋－＠]")
 _NUMBER = re.compile(r"[+-](\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
 OWN_COLUMNS = frozenset({"twin.outcome", "test.kind"})
 """Columns by which a file of found inputs or a suite is known."""
-MOST_COLUMNS = 10_000
+MOST_COLUMNS = 5_000
 """The most columns of a CSV file."""
 _GAPS = ["NA", "N/A", "n/a", "#N/A", "NaN", "nan", "None", "null", "NULL", "<NA>"]
 

@@ -10,10 +10,10 @@ from tests.support.helpers import refused
 def test_very_many_columns_are_refused_at_once(tmp_path):
     """Names that repeat would be numbered one by one, in time that grows with their square."""
     file = tmp_path / "wide.csv"
-    file.write_text(",".join(["a"] * 10_001) + "\n1\n")
-    refused(DataError, lambda: read_frame(file), "10,001 columns", "at most 10,000")
-    file.write_text(",".join(f"a{number}" for number in range(10_000)) + "\n")
-    assert check_header(file) == [10_000]
+    file.write_text(",".join(["a"] * 5_001) + "\n1\n")
+    refused(DataError, lambda: read_frame(file), "5,001 columns", "at most 5,000")
+    file.write_text(",".join(f"a{number}" for number in range(5_000)) + "\n")
+    assert check_header(file) == [5_000]
 
 
 def test_lines_that_are_no_csv_have_no_width(tmp_path):

@@ -145,6 +145,14 @@ class Description:
 
     def schema(self, value: Any) -> tuple[Table, bool]:
         """Return a schema with its parts put together, and whether it also takes null."""
+        try:
+            return self._whole_schema(value)
+        except RecursionError:
+            raise ConfigError(
+                f"{self.source}: a schema refers to itself, or is nested too deeply"
+            ) from None
+
+    def _whole_schema(self, value: Any) -> tuple[Table, bool]:
         schema = dict(self.followed(value))
         check_part(schema, SchemaFields, f"{self.source}: a schema")
         nullable = bool(schema.get("nullable"))
@@ -171,7 +179,7 @@ class Description:
         properties: Table = {}
         required: list[str] = []
         for part in parts:
-            schema, _ = self.schema(part)
+            schema, _ = self._whole_schema(part)
             properties.update(schema.pop("properties", {}))
             required.extend(schema.pop("required", []))
             whole.update(schema)
@@ -186,7 +194,7 @@ class Description:
         nullable = False
         found: list[Table] = []
         for option in rest.pop(key):
-            one, takes_null = self.schema(option)
+            one, takes_null = self._whole_schema(option)
             is_null = one.get("type") == "null"
             nullable = nullable or takes_null or is_null
             if not is_null:
@@ -279,7 +287,7 @@ def _parsed(text: str, source: str) -> Any:
         ) from None
     try:
         return yaml.safe_load(text)
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, ValueError) as error:  # a date that is none is no YAMLError
         raise ConfigError(
             f"{source}: is neither JSON nor YAML: {clip(str(error))}"
         ) from None

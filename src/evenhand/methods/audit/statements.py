@@ -52,7 +52,11 @@ def frame(audit: Audit) -> Any:
     """Return one row for each statement, as a pandas frame."""
     import pandas as pd
 
-    return pd.DataFrame([_row(statement) for statement in all_statements(audit)])
+    rows = [_row(statement) for statement in all_statements(audit)]
+    try:
+        return pd.DataFrame(rows)
+    except UnicodeEncodeError:  # halves of characters, which a damaged text may hold
+        return pd.DataFrame(rows, dtype=object)
 
 
 def _row(statement: Statement) -> dict[str, Any]:

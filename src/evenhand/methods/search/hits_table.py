@@ -210,7 +210,10 @@ def _read(
     kind: type[np.generic] = np.float64,
 ) -> Outcomes:
     """Return the numbers that `_written` has written."""
-    numbers = np.array(text.split(), dtype=kind)
+    try:
+        numbers = np.array(text.split(), dtype=kind)
+    except OverflowError as error:
+        raise ValueError(str(error)) from None
     if len(numbers) != rows:
         wrong_number = messages.WRONG_NUMBER_OF_VALUES.format(
             values=number_text.count(len(numbers)),
