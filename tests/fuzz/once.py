@@ -103,11 +103,14 @@ class Bench:
 
 def _place(error: BaseException) -> str:
     """Return the kind of an error and the last place of ours that it passed."""
+    import evenhand
+
+    package = Path(evenhand.__file__).parent
     place = "outside"
     for frame in traceback.extract_tb(error.__traceback__):
-        if "/evenhand/" in frame.filename:
-            name = frame.filename.rpartition("/evenhand/")[2]
-            place = f"{name}:{frame.lineno}"
+        file = Path(frame.filename)
+        if file.is_relative_to(package):
+            place = f"{file.relative_to(package).as_posix()}:{frame.lineno}"
     return f"{type(error).__name__} at {place}"
 
 
