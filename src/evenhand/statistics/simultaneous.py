@@ -58,6 +58,16 @@ class SimultaneousIntervals:
         """The probability with which each limit of a difference may miss."""
         return self._tail(2)
 
+    @property
+    def tail_of_critical(self) -> float:
+        """The probability with which a normal variable exceeds the critical value."""
+        return self.tail
+
+    @property
+    def critical(self) -> float:
+        """The normal quantile that limits of differences correspond to, about; 0 without error."""
+        return 0.0 if self.exact else quantile(self.tail)
+
     def _tail(self, limits: int) -> float:
         """Return the error of each limit, where each group has so many that share half of all."""
         half_error = (1 - self.level) / 2

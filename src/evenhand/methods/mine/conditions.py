@@ -139,6 +139,21 @@ class Choices:
         """The table of picks as numbers, cells by choices, for products with sums over cells."""
         return np.ascontiguousarray(self.picks.T, dtype=np.float64)
 
+    @property
+    def terms(self) -> Integers:
+        """How many values each choice names: levels or those left out, or ends of an interval.
+
+        >>> from evenhand.space.feature import integer
+        >>> Choices.of(integer("age", 18, 90), np.array([]), bins=[40, 60]).terms.tolist()
+        [1, 1, 2, 1, 1]
+        """
+        taken = self.picks.sum(axis=1)
+        if self.feature.kind == "category":
+            return np.minimum(taken, self.width - taken)
+        open_below = self.picks[:, 0]
+        open_above = self.picks[:, self.known - 1]
+        return 2 - open_below.astype(np.int64) - open_above
+
     def cells(self, column: Floats) -> Indices:
         """Return the cell, a level or a bin, that each encoded value lies in."""
         if self.feature.kind == "category":

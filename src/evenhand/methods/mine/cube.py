@@ -37,8 +37,6 @@ _NARROW = 1 << 22
 """So many possible cells are counted in a table; more are sorted."""
 _WIDEST = 1 << 62
 """The most possible cells that fit into one 64-bit key."""
-_SLACK = 1e-12
-"""The part by which a sum of weights may miss a threshold, for rounding."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -239,33 +237,12 @@ class Cube:
         """
         return _by_size(list(map(len, self.choices)))
 
-    def frequent(self, sizes: Floats, least: float, depth: int | None = None) -> int:
-        """Return how many rules of at most `depth` features cover at least so many rows.
-
-        Where rows have weights, `sizes` and `least` are weights.
-
-        >>> from evenhand.methods.mine.conditions import Choices
-        >>> from evenhand.space.feature import category
-        >>> sex = Choices.of(category("sex", ["F", "M"]), np.array([]))
-        >>> cube = Cube.of([sex], [np.array([0.0, 0.0, 1.0])])
-        >>> cube.frequent(cube.totals(), 2)
-        1
-        """
-        # A rule set with an infrequent condition is infrequent itself (Equation 2): those go first.
-        kept = []
-        for position, choices in enumerate(self.choices):
-            cell_sizes = self._cell_sizes(position, sizes)
-            frequent_choices = choices.frequent(cell_sizes, least)
-            kept.append(frequent_choices)
-        cube = replace(self, choices=tuple(kept))
-        rules = 0
-        enough_rows = least * (1 - _SLACK)
-        for family in cube.families(depth):
-            covered = cube.sums(family, sizes)
-            enough = covered >= enough_rows
-            copies = cube.copies(family)[enough]
-            rules += int(copies.sum())
-        return rules
+    def covering_all(self, position: int, sizes: Floats) -> int:
+        """Return how many choices of a feature cover everybody."""
+        choices = self.choices[position]
+        is_there = self._cell_sizes(position, sizes) > 0
+        covers_all = choices.picks[:, is_there].all(axis=1)
+        return int(choices.copies[covers_all].sum())
 
     def _features(self, family: Family) -> list[Choices]:
         """Return the choices of each feature of a family."""

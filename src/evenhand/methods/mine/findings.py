@@ -8,7 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand.methods.mine import messages
+from evenhand.methods.mine.claims.story_details import StoryDetails, added_text
 from evenhand.methods.mine.claims.words import OTHERS, points_apart
+from evenhand.methods.mine.stories.apart import stories_apart
+from evenhand.methods.mine.stories.choosing import StorySearch
+from evenhand.methods.mine.stories.tree import tree_of
 from evenhand.results.evidence import Finding, Group, key_of
 from evenhand.runtime import number_text
 from evenhand.space.rule import Rule
@@ -20,8 +24,9 @@ if TYPE_CHECKING:
 
     from evenhand.methods.mine.claims.discovered import Discoveries
     from evenhand.methods.mine.claims.words import OutcomeWords
-    from evenhand.methods.mine.ranking import RuleSet, Story
+    from evenhand.methods.mine.ranking import RuleSet
     from evenhand.methods.mine.rule_sets import Mining
+    from evenhand.methods.mine.stories.tree import Story
     from evenhand.methods.mine.testsgd_score import PaperScores
     from evenhand.results.evidence import Case
     from evenhand.scores.numbers.unit_scale import UnitScale
@@ -64,7 +69,7 @@ class RankedStory:
 
 @dataclass(frozen=True, eq=False)
 class RankedStories:
-    """The stories of one mining that are reported, best evidence first."""
+    """The stories of one mining that are reported: the best evidence first, each before its own."""
 
     writer: FindingWriter
     stories: Sequence[RankedStory]
@@ -107,11 +112,31 @@ class FindingWriter:
         ranking.rank(self.intervals)
         if self.discoveries is not None and self.discoveries.found:
             ranking.only_found(1 - self.intervals.level)
-        stories = [
-            RankedStory(story, self._story_entry(story)) for story in ranking.stories(most)
-        ]
-        stories.sort(key=_evidence)
-        return RankedStories(self, stories)
+        stories = self._stories(most)
+        places = {id(story): number for number, story in enumerate(stories)}
+        ranked = []
+        for story in stories:
+            parent = None if story.parent is None else places[id(story.parent)]
+            entry = self._story_entry(story) | {"parent": parent}
+            ranked.append(RankedStory(story, entry))
+        return RankedStories(self, ranked)
+
+    def _stories(self, most: int) -> list[Story]:
+        """Return the stories, each followed by those within it."""
+        ranking = self.mining.ranking
+        if self.paper is not None:
+            return stories_apart(ranking, most)
+        return tree_of(self._search, self._search.told(most))
+
+    @property
+    def _details(self) -> StoryDetails:
+        drawn = self.paper is not None
+        return StoryDetails(self.mining, self._search, drawn=drawn)
+
+    @property
+    def _search(self) -> StorySearch:
+        limit = None if self.limit is None else share_limit(self.limit, self._scale)
+        return StorySearch(self.mining.ranking, self.intervals, limit)
 
     def write(
         self, ranked: RankedStories, cases: Sequence[Cases]
@@ -123,14 +148,15 @@ class FindingWriter:
             place = Place(self.number, "story", number)
             findings.append(self._finding(story, place, cases_of_story))
         entries = [story.entry for story in ranked.stories]
-        rest = self._rest_entry(entries)
+        leads = [story.story.told.number for story in ranked.stories]
+        rest = self._rest_entry(entries, leads)
         if rest is not None:
-            findings.append(self._finding_of_others(rest))
+            findings.append(self._finding_of_others(rest, told=bool(entries)))
         return findings, self._mining_entry(entries, rest)
 
-    def _rest_entry(self, stories: Sequence[Entry]) -> Entry | None:
+    def _rest_entry(self, stories: Sequence[Entry], leads: list[int]) -> Entry | None:
         """Return what is known of the rule sets that lead no story; None where there are none."""
-        rest = self.mining.ranking.rest(self._together)
+        rest = self.mining.ranking.rest(self._together, leads)
         if rest is None:
             return None
         entry = asdict(rest)
@@ -144,7 +170,7 @@ class FindingWriter:
             return entry | {"low": 0.0}
         # Stories are chosen by an approximation of their lower limits, so that a limit of the
         # others may come out higher; no more is claimed of them than of the best story.
-        best_low = max(story["low"] for story in stories)
+        best_low = max((story["low"] for story in stories), default=0.0)
         entry["low"] = min(entry["low"], best_low)
         return entry
 
@@ -178,7 +204,7 @@ class FindingWriter:
             "ratio": ratio(compared.rate, compared.other),
             "rules": story.rules,
             **self._p_value_entry(lead),
-            "like": [self._like_entry(rule_set) for rule_set in story.like],
+            **self._details.entry(story),
         }
         return entry if self._scale is None else self._scale.story(entry)
 
@@ -232,14 +258,6 @@ class FindingWriter:
         low = max(score.value - score.half, 0.0)
         high = min(score.value + score.half, 1.0)
         return _ComparedRates(low, high, rate, other)
-
-    def _like_entry(self, rule_set: RuleSet) -> Entry:
-        """Return what the details hold of a rule set about nearly the same people as a story."""
-        return {
-            "text": self.mining.rule(rule_set).text,
-            "difference": rule_set.inside - rule_set.outside,
-            "support": rule_set.size / self.mining.ranking.total,
-        }
 
     def _rate(self, value: float, limits: Limits, n: int) -> Estimate:
         lows, highs = limits
@@ -322,8 +340,9 @@ class FindingWriter:
         if self._scale is not None:
             sides = self._scale.number(lead.inside), self._scale.number(lead.outside)
         claim = self.words.claim(entry["text"], *sides, difference)
+        added = added_text(ranked.story, entry, self.mining.rule)
         return Finding(
-            claim,
+            claim + added,
             self.mining.rule(lead),
             estimate,
             limit=self.limit,
@@ -336,13 +355,13 @@ class FindingWriter:
             p_value=entry.get("p_value"),
         )
 
-    def _finding_of_others(self, rest: Entry) -> Finding:
-        """Return the finding that bounds all rule sets that lead no story."""
+    def _finding_of_others(self, rest: Entry, *, told: bool) -> Finding:
+        """Return the finding that bounds all rule sets that lead no story; `told` if any does."""
         value = rest["value"]
         estimate = self._apart(value, rest["low"], rest["high"], self._rows, rest=True)
         difference = points_apart(estimate.shown_beside(self.limit))
         return Finding(
-            self.words.claim_of_others(rest["rules"], difference),
+            self.words.claim_of_others(rest["rules"], difference, told=told),
             Rule(()),
             estimate,
             self.limit,
@@ -371,7 +390,7 @@ class FindingWriter:
         """Return how many rule sets are found, where the false discovery rate is controlled."""
         if self.discoveries is None:
             return {}
-        found = self.mining.ranking.found(1 - self.intervals.level)
+        found = self.mining.ranking.discovered(1 - self.intervals.level)
         return {"control": "fdr", "discovered": found}
 
     def _steps_entry(self) -> Entry:
@@ -414,11 +433,6 @@ class FindingWriter:
             "rest": rest,
             "maps": maps,
         }
-
-
-def _evidence(ranked: RankedStory) -> tuple[float, float]:
-    """Return the sort key that is least for the story with the best evidence."""
-    return -ranked.entry["low"], -abs(ranked.entry["difference"])
 
 
 def share_limit(limit: float | None, scale: UnitScale | None) -> float:

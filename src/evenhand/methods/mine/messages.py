@@ -226,6 +226,20 @@ OTHER_RULE_CLOSER = (
     "not even the other rule set, variations of these included, is further from everyone"
     " else than this ({difference})"
 )
+NO_RULE_SHOWN = (
+    "no rule set is shown to be treated differently: none of all {count} is further from everyone"
+    " else than this ({difference})"
+)
+ADDED_WITHIN = "; {points} {direction} still than the other people with {rule}{interval}"
+ADDED_BEYOND = (
+    "; {points} {direction} than people who are alike in the stories before{interval}"
+)
+NOTHING_WITHIN = "; within them nothing more stands out"
+LESS = "less"
+MORE = "more"
+IN_POINTS = "{points} points"
+IN_BRACKETS = " ({interval})"
+BETWEEN = "{low} to {high}"
 OTHER_TERMS_CLOSER = (
     "none of the {count} other rule sets of terms is further from others than this"
     " ({difference})"

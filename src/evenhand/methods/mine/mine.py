@@ -436,9 +436,9 @@ class _MiningJob:
 
         A favourable outcome that it never gave is refused.
         """
+        ranking = self.mined.ranking
         favoured = self.view.meaning.measured
-        for block in self.mined.ranking.blocks:
-            favoured |= bool(block.inside.any() or block.outside.any())
+        favoured |= bool(ranking.inside.any() or ranking.outside.any())
         answer = self.view.only_answer(self.view.answers, favoured=favoured)
         return self.view.answer_fields(answer, favoured=favoured)
 

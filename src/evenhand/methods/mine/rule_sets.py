@@ -15,6 +15,7 @@ import numpy as np
 from evenhand.methods.mine import messages
 from evenhand.methods.mine.bins import is_whole
 from evenhand.methods.mine.conditions import Choices
+from evenhand.methods.mine.counting.frequent import frequent_rules
 from evenhand.methods.mine.cube import Cube
 from evenhand.methods.mine.ranking import Ranking
 from evenhand.runtime import number_text
@@ -49,9 +50,9 @@ CONTROLS = ("family", "fdr")
 BINS = 10
 """The paper's number of bins (section 4.1)."""
 DEEP_RULES = 10_000_000
-"""Rule sets take as many features as this many allow, where no depth is given."""
+"""Rule sets take as many features as this many candidates allow, where no depth is given."""
 MOST_RULES = 60_000_000
-"""The most rule sets that are ever looked at, for memory."""
+"""The most candidates that are ever looked at, for memory."""
 MOST_MAPS = 15
 """The most pairs of features whose rates are kept for heat maps."""
 
@@ -281,13 +282,9 @@ class Mining:
             values = values * treated.weights
         hits = cube.totals(values)
         squares = None if treated.scale is None else cube.totals(values * treated.values)
-        depth, notes = _depth(pruned, options.depth, names)
-        ranking = _ranked(pruned, size, hits, options, depth, report, squares)
-        least = options.support * float(size.sum())
-        try:
-            frequent = cube.frequent(size, least, depth)
-        except SpaceError:  # with all that cover the same, they may be too many to count
-            frequent = pruned.frequent(size, least, depth)
+        ranking = _ranked(pruned, size, hits, options, report=report, squares=squares)
+        depth, notes = _depth_reached(ranking, options.depth, names)
+        frequent = frequent_rules(ranking.found, cube, size, depth)
         return cls(
             space,
             tuple(names),
@@ -371,13 +368,13 @@ def check_rules(
     >>> check_rules(space, ["sex"], np.array([[0.0], [1.0]]), None, RuleSetOptions())
     """
     _, size, pruned = _formed(space, names, points, weights, options)
-    depth, _ = _depth(pruned, options.depth, names)
     nobody_hit = np.zeros(len(size))
     # Where single features have a rule set, which is nearly always, there is no need to look at the
     # others.
-    for deep in (1, depth):
-        ranking = _ranked(pruned, size, nobody_hit, options, deep)
+    for depth in (1, None):
+        ranking = _ranked(pruned, size, nobody_hit, options, depth)
         if ranking.examined:
+            _depth_reached(ranking, depth or options.depth, names)
             return
     raise _none_frequent(names, len(points), options)
 
@@ -401,22 +398,29 @@ def _ranked(
     size: Floats,
     hits: Floats,
     options: RuleSetOptions,
-    depth: int,
+    depth: int | None = None,
     report: Report | None = None,
     squares: Floats | None = None,
 ) -> Ranking:
-    """Return all rule sets of up to `depth` features that cover and leave enough people."""
+    """Return all rule sets that cover and leave enough people, of as many features as can be."""
     total = float(size.sum())
+    wanted = depth or options.depth
     return Ranking.of(
         cube,
         size,
         hits,
         least=options.support * total,
         least_other=options.other * total,
-        depth=depth,
+        most=DEEP_RULES if wanted is None else MOST_RULES,
+        depth=_within(wanted, len(cube.choices)),
         report=report,
         squares=squares,
     )
+
+
+def _within(wanted: int | None, features: int) -> int:
+    """Return how many features a rule set takes at most."""
+    return features if wanted is None else min(wanted, features)
 
 
 def _formed(
@@ -435,25 +439,23 @@ def _formed(
     return cube, size, cube.pruned(size, least)
 
 
-def _depth(cube: Cube, wanted: int | None, names: Sequence[str]) -> tuple[int, list[str]]:
-    """Return how many features a rule set takes at most, and a note where it could be more."""
+def _depth_reached(
+    ranking: Ranking, wanted: int | None, names: Sequence[str]
+) -> tuple[int, list[str]]:
+    """Return how many features rule sets take at most, and a note where it could be more."""
     features = len(names)
-    most = DEEP_RULES if wanted is None else MOST_RULES
-    wanted_depth = min(features, wanted or features)
-    by_size = cube.rule_sets()[:wanted_depth]
-    totals = list(itertools.accumulate(by_size))
-    affordable = sum(total <= most for total in totals)
-    depth = max(affordable, 1)
-    if depth == wanted_depth:
-        return depth, []
-    deeper_rule_sets = count(totals[depth])
+    too_many = ranking.found.too_many
+    if too_many is None:
+        return _within(wanted, features), []
+    depth = ranking.found.depth
+    deeper_rule_sets = count(too_many.candidates)
     if wanted is not None:
         raise SpaceError(
             messages.TOO_DEEP.format(
                 deeper=depth + 1,
                 features=features,
                 rule_sets=deeper_rule_sets,
-                most=number_text.count(most),
+                most=number_text.count(MOST_RULES),
                 depth=depth,
             )
         )

@@ -69,10 +69,19 @@ def in_units(entry: Mapping[str, Any]) -> bool:
 
 
 def mined_findings(result: Result) -> list[MinedFinding]:
-    """Return each finding with what the details hold of it, best evidence first, the rest last."""
+    """Return each finding with what the details hold of it: stories as in their tree, then rests.
+
+    A story is followed by those within it.
+    """
     entries = entries_of(result)
     mined = [_mined_finding(finding, entries) for finding in result.findings]
-    return sorted(mined, key=lambda line: line.others)
+    return sorted(mined, key=_place)
+
+
+def _place(line: MinedFinding) -> tuple[bool, int, int]:
+    """Return the sort key of a finding: by its mining, and its place there; the rests last."""
+    place: Any = line.finding.detail
+    return line.others, place.mining, place.number
 
 
 def _mined_finding(finding: Finding, entries: Sequence[Mapping[str, Any]]) -> MinedFinding:

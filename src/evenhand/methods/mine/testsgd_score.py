@@ -275,27 +275,27 @@ def score_all(
     _check_budget(ranking.examined, rule.most(level), meter)
     title = neighbours.view.title
     name: StreamName = ("mine", "paper", title, *mined.names)
-    for block in ranking.blocks:
-        for number in range(len(block.index)):
-            if meter.late:
-                raise _too_late(len(scores), ranking.examined)
-            place = block.place(number)
-            score = group_score(
-                neighbours,
-                mined.treated.points,
-                mined.cube.covers(block.family, place),
-                level=level,
-                rule=rule,
-                seed=seed,
-                name=(*name, *block.family, *place),
-            )
-            scores[block.family, place] = score
-            block.inside[number] = score.inside
-            block.outside[number] = score.outside
-            meter.queries += 2 * score.n
-            done = len(scores)
-            progress = messages.PROGRESS_PAPER_DONE.format(count=number_text.count(done))
-            meter.report(messages.PROGRESS_PAPER, done / ranking.examined, progress)
+    for number in range(ranking.examined):
+        if meter.late:
+            raise _too_late(number, ranking.examined)
+        family = ranking.table.family(number)
+        place = ranking.table.place(number)
+        score = group_score(
+            neighbours,
+            mined.treated.points,
+            mined.cube.covers(family, place),
+            level=level,
+            rule=rule,
+            seed=seed,
+            name=(*name, *family, *place),
+        )
+        scores[family, place] = score
+        ranking.inside[number] = score.inside
+        ranking.outside[number] = score.outside
+        meter.queries += 2 * score.n
+        done = number + 1
+        progress = messages.PROGRESS_PAPER_DONE.format(count=number_text.count(done))
+        meter.report(messages.PROGRESS_PAPER, done / ranking.examined, progress)
     return PaperScores(scores, level, rule)
 
 

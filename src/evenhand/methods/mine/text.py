@@ -95,9 +95,15 @@ def mining_lines(
         if found.others:
             yield Line(found.finding.claim, found.finding.verdict)
     if stories:
-        worst = stories[0].finding
+        worst = max(stories, key=_least_apart).finding
         yield Line(messages.WORST.format(claim=worst.claim))
         yield from shown_cases(worst.cases, cases, width)
+
+
+def _least_apart(found: MinedFinding) -> tuple[float, float]:
+    """Return how far apart a story is at least, and by what was counted."""
+    estimate = found.finding.estimate
+    return estimate.low, estimate.value
 
 
 def _rows_head(entry: Mapping[str, Any]) -> Iterator[Line]:

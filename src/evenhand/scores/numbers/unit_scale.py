@@ -68,7 +68,19 @@ class UnitScale:
         for key in ("rate", "other"):
             found[key] = self.amount(Estimate.from_dict(entry[key])).to_dict()
         found["like"] = [self.distances(like, ("difference",)) for like in entry["like"]]
+        found["shares"] = [self.distances(part, ("share",)) for part in entry["shares"]]
+        if entry["added"] is not None:
+            found["added"] = self.distances(entry["added"], ("value", "low", "high"))
+        found["refinements"] = [self._refinement(part) for part in entry["refinements"]]
         return found | {"ratio": None}
+
+    def _refinement(self, entry: dict[str, Any]) -> dict[str, Any]:
+        """Return what is known of a rule set within another, in the unit of the numbers."""
+        found = self.distances(entry, ("difference", "low", "high"))
+        for key in ("rate", "other"):
+            found[key] = self.number(entry[key])
+        found["refinements"] = [self._refinement(part) for part in entry["refinements"]]
+        return found
 
     def distances(self, entry: dict[str, Any], keys: tuple[str, ...]) -> dict[str, Any]:
         """Return an entry with some differences in the unit of the numbers."""

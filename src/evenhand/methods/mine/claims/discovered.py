@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from evenhand.methods.mine.ranking import FamilyRuleSets, Ranking
+    from evenhand.methods.mine.ranking import Ranking
     from evenhand.statistics.intervals import Floats
     from evenhand.statistics.simultaneous import SimultaneousIntervals
 
@@ -77,33 +77,30 @@ class RuleSearch:
 def discover(searched: Sequence[RuleSearch], level: float) -> int:
     """Mark which rule sets of several minings are discoveries, and return how many are.
 
-    Each block of rule sets gets its `rates`: the least false discovery rate at which each of them
-    is found.
+    Each ranking gets its `rates`: the least false discovery rate at which each of its rule sets is
+    found.
     """
     examined = sum(part.ranking.examined for part in searched)
-    blocks: list[tuple[RuleSearch, FamilyRuleSets]] = []
-    for part in searched:
-        blocks += [(part, block) for block in part.ranking.blocks]
-    promises = [_promise(part, block) for part, block in blocks]
+    promises = [_promise(part) for part in searched]
     likely = _likely(promises, least=min(_least_promise(part) for part in searched))
     errors = []
-    for (part, block), numbers in zip(blocks, likely, strict=True):
-        errors.append(_errors(part, block, numbers))
+    for part, numbers in zip(searched, likely, strict=True):
+        errors.append(_errors(part, numbers))
     every = np.concatenate(errors)
     rates = adjusted(every, among=examined)
     edges = np.cumsum([len(numbers) for numbers in likely])
-    for (_, block), numbers, of_block in zip(
-        blocks, likely, np.split(rates, edges[:-1]), strict=True
-    ):
-        block.rates = np.ones(len(block.index))
-        block.rates[numbers] = of_block
+    by_mining = np.split(rates, edges[:-1])
+    for part, numbers, rates_of_mining in zip(searched, likely, by_mining, strict=True):
+        part.ranking.rates = np.ones(part.ranking.examined)
+        part.ranking.rates[numbers] = rates_of_mining
     return discovered(every, level, among=examined)
 
 
-def _promise(part: RuleSearch, block: FamilyRuleSets) -> Floats:
+def _promise(part: RuleSearch) -> Floats:
     """Return by about how many reaches of its interval each rule set is over the limit."""
-    distance = np.abs(block.inside - block.outside)
-    strength = part.intervals.strength_of(part.ranking.sides(block.counts()))
+    ranking = part.ranking
+    distance = np.abs(ranking.inside - ranking.outside)
+    strength = part.intervals.strength_of(ranking.sides(ranking.counts()))
     error = np.maximum(distance - strength, _LEAST)
     return np.asarray((distance - part.limit) / error)
 
@@ -116,18 +113,18 @@ def _least_promise(part: RuleSearch) -> float:
 
 
 def _likely(promises: Sequence[Floats], *, least: float) -> list[Rows]:
-    """Return of each block the rule sets that may be discoveries, as many as are tested."""
+    """Return of each mining the rule sets that may be discoveries, as many as are tested."""
     every = np.concatenate(promises)
     if len(every) > MOST_TESTED:
         least = max(least, float(np.partition(every, -MOST_TESTED)[-MOST_TESTED]))
     return [np.flatnonzero(promise >= least) for promise in promises]
 
 
-def _errors(part: RuleSearch, block: FamilyRuleSets, numbers: Rows) -> Floats:
+def _errors(part: RuleSearch, numbers: Rows) -> Floats:
     """Return the least error at which each of some rule sets is shown to be over the limit."""
     errors = np.ones(len(numbers))
     for start in range(0, len(numbers), AT_ONCE):
         some = numbers[start : start + AT_ONCE]
-        sides = part.ranking.sides(block.counts(some))
+        sides = part.ranking.sides(part.ranking.counts(some))
         errors[start : start + AT_ONCE] = part.intervals.error_of(sides, part.limit)
     return errors

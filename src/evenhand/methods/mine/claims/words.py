@@ -68,10 +68,12 @@ class OutcomeWords:
             )
         return among(self.score, sentence)
 
-    def claim_of_others(self, rules: int, difference: str) -> str:
-        """Return the sentence about all rule sets that lead no story."""
-        if rules > 1:
-            count = number_text.count(rules)
+    def claim_of_others(self, rules: int, difference: str, *, told: bool = True) -> str:
+        """Return the sentence about all rule sets that lead no story; `told` if any does."""
+        count = number_text.count(rules)
+        if not told:
+            sentence = messages.NO_RULE_SHOWN.format(count=count, difference=difference)
+        elif rules > 1:
             sentence = messages.OTHER_RULES_CLOSER.format(
                 count=count, difference=difference
             )

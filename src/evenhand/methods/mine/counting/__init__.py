@@ -1,0 +1,1 @@
+"""Counting the people of every rule set: bits, joins, and the table of what is frequent."""

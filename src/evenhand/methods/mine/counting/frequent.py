@@ -1,0 +1,73 @@
+"""How many rules are frequent, those that cover the same people counted each (Algorithm 1)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from evenhand.methods.mine.counting.enumeration import Found
+    from evenhand.methods.mine.counting.rule_table import Level
+    from evenhand.methods.mine.cube import Cube
+    from evenhand.statistics.intervals import Floats
+
+
+def frequent_rules(found: Found, cube: Cube, sizes: Floats, depth: int) -> int:
+    """Return how many rules of at most `depth` features cover enough people.
+
+    Rule sets stand for rules that cover the same people. A condition that covers everybody, such as
+    one that leaves out a level that nobody has, is part of no rule set; with each of those every
+    rule is one rule more.
+
+    Parameters
+    ----------
+    cube
+        The cube of all rules, before those that cover the same were merged.
+    sizes
+        The people in each of its cells.
+    """
+    idle = [cube.covering_all(position, sizes) for position in range(len(cube.choices))]
+    by_family: dict[tuple[int, ...], int] = {(): 1 if sizes.any() else 0}
+    for level in found.levels:
+        by_family |= _rules_by_family(found, level)
+    if not any(idle):
+        return sum(by_family.values()) - by_family[()]
+    rules = 0
+    for family, number in by_family.items():
+        others = [count for position, count in enumerate(idle) if position not in family]
+        rules += number * _ways(others, depth - len(family))
+    return rules - by_family[()]
+
+
+def _rules_by_family(found: Found, level: Level) -> dict[tuple[int, ...], int]:
+    """Return how many rules the rule sets of each family stand for."""
+    if not len(level):
+        return {}
+    copies = np.concatenate([choices.copies for choices in found.search.cube.choices])
+    rules = copies[level.rules].prod(axis=1)
+    features = found.search.numbering.feature[level.rules]
+    families, index = np.unique(features, axis=0, return_inverse=True)
+    sums = np.zeros(len(families), dtype=np.int64)
+    np.add.at(sums, index.reshape(-1), rules)
+    by_family = {}
+    for family, number in zip(families.tolist(), sums.tolist(), strict=True):
+        by_family[tuple(family)] = number
+    return by_family
+
+
+def _ways(counts: Sequence[int], most: int) -> int:
+    """Return how many ways there are to take one of each of up to `most` counts, or none.
+
+    >>> _ways([2, 3], 1), _ways([2, 3], 2), _ways([], 3)
+    (6, 12, 1)
+    """
+    # The coefficients of the product of (1 + count · x), lowest power first.
+    ways = [1] + [0] * most
+    for count in counts:
+        if count:
+            for size in range(most, 0, -1):
+                ways[size] += ways[size - 1] * count
+    return sum(ways)

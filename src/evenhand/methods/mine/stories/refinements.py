@@ -1,0 +1,104 @@
+"""Refinements: the rule sets with one condition more than a story, within its people."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from evenhand.statistics.stratified import StratumSums, pooled_difference
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from evenhand.methods.mine.ranking import Ranking
+
+    Indices = NDArray[np.intp]
+
+MOST = (12, 4)
+"""The most refinements of a story, and of each of these."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refinement:
+    """A rule set within another: its rate, that of the others there, and how far they are apart."""
+
+    number: int
+    people: float
+    rate: float
+    other: float
+    low: float
+    high: float
+    refinements: tuple[Refinement, ...] = ()
+
+    @property
+    def difference(self) -> float:
+        """How much more often its people are favoured than the others there."""
+        return self.rate - self.other
+
+    @property
+    def shown(self) -> bool:
+        """Whether the limits of the difference exclude 0."""
+        return self.low > 0 or self.high < 0
+
+
+def refinements(
+    ranking: Ranking, number: int, z: float, most: Sequence[int] = MOST
+) -> tuple[Refinement, ...]:
+    """Return the refinements of a rule set that are furthest from its other people, at least.
+
+    Parameters
+    ----------
+    z
+        The normal quantile of the limits.
+    most
+        The most refinements, then the most of each of them, and so on.
+    """
+    if not most:
+        return ()
+    numbers = _one_more(ranking, number)
+    if not len(numbers):
+        return ()
+    sums = ranking.table.sums
+    whole = sums[:, [number]]
+    inside = sums[:, numbers]
+    difference = pooled_difference([StratumSums(whole, inside)], z)
+    strength = np.round(difference.strength(z), 12)
+    order = np.argsort(-strength, kind="stable")
+    known = order[np.isfinite(difference.error[order])]
+    found = []
+    for at in known[: most[0]].tolist():
+        people = float(inside[0, at])
+        others = float(whole[0, 0]) - people
+        rest = max(float(whole[1, 0] - inside[1, at]), 0.0)
+        reach = z * float(difference.error[at]) if z else 0.0
+        value = float(difference.value[at])
+        found.append(
+            Refinement(
+                int(numbers[at]),
+                people,
+                rate=float(inside[1, at]) / people,
+                other=rest / others,
+                low=max(value - reach, -1.0),
+                high=min(value + reach, 1.0),
+                refinements=refinements(ranking, int(numbers[at]), z, most[1:]),
+            )
+        )
+    return tuple(found)
+
+
+def _one_more(ranking: Ranking, number: int) -> Indices:
+    """Return the rule sets that have all conditions of another, and one more."""
+    rule = ranking.table.rule(number)
+    levels = ranking.table.levels
+    if len(rule) >= len(levels):
+        return np.empty(0, dtype=np.intp)
+    rules = levels[len(rule)].rules
+    has_all = np.ones(len(rules), dtype=np.bool_)
+    for choice in rule.tolist():
+        has_all &= (rules == choice).any(axis=1)
+    first = sum(len(level) for level in levels[: len(rule)])
+    return np.flatnonzero(has_all) + first

@@ -1,0 +1,95 @@
+"""Strata: people who are alike in what is told so far, and candidates within them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from evenhand.statistics.stratified import PooledDifference, StratumSums, pooled_difference
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from evenhand.methods.mine.counting.covers import Covers
+
+    Bits = NDArray[np.uint64]
+    Floats = NDArray[np.float64]
+    Indices = NDArray[np.intp]
+
+
+@dataclass(frozen=True, slots=True)
+class Stratum:
+    """Some people as bits, and the sums of them, and of each candidate's part of them."""
+
+    people: Bits
+    whole: Floats
+    candidates: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Strata:
+    """People by which of the stories told so far are about them, and candidates for the next.
+
+    Parameters
+    ----------
+    bits
+        Whom each candidate covers.
+    """
+
+    covers: Covers
+    bits: Bits
+    parts: tuple[Stratum, ...]
+
+    @classmethod
+    def of(cls, covers: Covers, bits: Bits, sums: Floats) -> Strata:
+        """Return one stratum of everybody; `sums` are those of the candidates."""
+        everybody = covers.everybody()
+        whole = covers.sums(everybody[None])[:, 0]
+        return cls(covers, bits, (Stratum(everybody, whole, sums),))
+
+    def only(self, kept: Indices) -> Strata:
+        """Return the strata with some of the candidates."""
+        parts = [
+            Stratum(part.people, part.whole, part.candidates[:, kept]) for part in self.parts
+        ]
+        return Strata(self.covers, self.bits[kept], tuple(parts))
+
+    def split(self, cover: Bits) -> Strata:
+        """Return the strata once a story is told: those it is about, and the others."""
+        parts = []
+        for part in self.parts:
+            inside = part.people & cover
+            whole = self.covers.sums(inside[None])[:, 0]
+            candidates = self.covers.sums(self.bits & inside)
+            outside = part.people & ~cover
+            rest = part.whole - whole
+            for people, sums, in_it in (
+                (inside, whole, candidates),
+                (outside, rest, part.candidates - candidates),
+            ):
+                if sums[0] > 0:
+                    parts.append(Stratum(people, sums, in_it))
+        return Strata(self.covers, self.bits, tuple(parts))
+
+    def beyond(self, z: float) -> PooledDifference:
+        """Return how far candidates are from everyone else who is alike in what is told."""
+        sums = [StratumSums(part.whole, part.candidates) for part in self.parts]
+        return pooled_difference(sums, z)
+
+    def within(self, candidate: int, z: float) -> PooledDifference:
+        """Return how far a candidate is from the others whom each of the candidates covers.
+
+        It has a meaning only for those that cover all whom the candidate does.
+        """
+        sums = []
+        for part in self.parts:
+            own = part.candidates[:, [candidate]]
+            inside = np.minimum(own, part.candidates)
+            sums.append(StratumSums(part.candidates, inside))
+        return pooled_difference(sums, z)
+
+    def shared(self, candidate: int) -> Floats:
+        """Return the people whom a candidate and each of the candidates cover."""
+        return self.covers.sums(self.bits & self.bits[candidate], last=1)[0]
