@@ -149,10 +149,10 @@ class Choices:
         """
         taken = self.picks.sum(axis=1)
         if self.feature.kind == "category":
-            return np.minimum(taken, self.width - taken)
+            return np.asarray(np.minimum(taken, self.width - taken))
         open_below = self.picks[:, 0]
         open_above = self.picks[:, self.known - 1]
-        return 2 - open_below.astype(np.int64) - open_above
+        return np.asarray(2 - open_below.astype(np.int64) - open_above)
 
     def cells(self, column: Floats) -> Indices:
         """Return the cell, a level or a bin, that each encoded value lies in."""

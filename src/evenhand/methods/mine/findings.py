@@ -69,7 +69,7 @@ class RankedStory:
 
 @dataclass(frozen=True, eq=False)
 class RankedStories:
-    """The stories of one mining that are reported: the best evidence first, each before its own."""
+    """The stories of one mining that are reported, best evidence first."""
 
     writer: FindingWriter
     stories: Sequence[RankedStory]
@@ -112,13 +112,14 @@ class FindingWriter:
         ranking.rank(self.intervals)
         if self.discoveries is not None and self.discoveries.found:
             ranking.only_found(1 - self.intervals.level)
-        stories = self._stories(most)
-        places = {id(story): number for number, story in enumerate(stories)}
         ranked = []
-        for story in stories:
-            parent = None if story.parent is None else places[id(story.parent)]
-            entry = self._story_entry(story) | {"parent": parent}
-            ranked.append(RankedStory(story, entry))
+        for story in self._stories(most):
+            ranked.append(RankedStory(story, self._story_entry(story)))
+        ranked.sort(key=_evidence)
+        places = {id(one.story): number for number, one in enumerate(ranked)}
+        for one in ranked:
+            above = one.story.parent
+            one.entry["parent"] = None if above is None else places[id(above)]
         return RankedStories(self, ranked)
 
     def _stories(self, most: int) -> list[Story]:
@@ -433,6 +434,11 @@ class FindingWriter:
             "rest": rest,
             "maps": maps,
         }
+
+
+def _evidence(ranked: RankedStory) -> tuple[float, float]:
+    """Return the sort key that is least for the story with the best evidence."""
+    return -ranked.entry["low"], -abs(ranked.entry["difference"])
 
 
 def share_limit(limit: float | None, scale: UnitScale | None) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from evenhand.methods.mine import messages
@@ -30,6 +30,16 @@ class MinedFinding:
     finding: Finding
     entry: Mapping[str, Any]
     story: Mapping[str, Any]
+    depth: int = 0
+    """How many stories it stands below."""
+
+    def is_below(self, other: MinedFinding | None) -> bool:
+        """Return whether this is a story right below another, or with None, below none."""
+        parent = self.story.get("parent")
+        if other is None:
+            return parent is None
+        place: Any = other.finding.detail
+        return self.entry is other.entry and parent == place.number
 
     @property
     def others(self) -> bool:
@@ -69,19 +79,26 @@ def in_units(entry: Mapping[str, Any]) -> bool:
 
 
 def mined_findings(result: Result) -> list[MinedFinding]:
-    """Return each finding with what the details hold of it: stories as in their tree, then rests.
+    """Return each finding with what the details hold of it, the rests last.
 
-    A story is followed by those within it.
+    The best evidence comes first, and a story is followed by those within it.
     """
     entries = entries_of(result)
     mined = [_mined_finding(finding, entries) for finding in result.findings]
-    return sorted(mined, key=_place)
+    rests = [line for line in mined if line.others]
+    return [*_as_tree(mined, None), *rests]
 
 
-def _place(line: MinedFinding) -> tuple[bool, int, int]:
-    """Return the sort key of a finding: by its mining, and its place there; the rests last."""
-    place: Any = line.finding.detail
-    return line.others, place.mining, place.number
+def _as_tree(
+    mined: Sequence[MinedFinding], above: MinedFinding | None
+) -> list[MinedFinding]:
+    """Return the stories right below another, or below none, each followed by those below it."""
+    found = []
+    for line in mined:
+        if not line.others and line.is_below(above):
+            below = replace(line, depth=0 if above is None else above.depth + 1)
+            found += [below, *_as_tree(mined, below)]
+    return found
 
 
 def _mined_finding(finding: Finding, entries: Sequence[Mapping[str, Any]]) -> MinedFinding:

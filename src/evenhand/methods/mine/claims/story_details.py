@@ -109,17 +109,18 @@ def added_text(
 
 def _difference_texts(entry: Mapping[str, Any], added: Mapping[str, Any]) -> dict[str, str]:
     """Return a signed difference, its interval and its direction as texts."""
-    ends = sorted([abs(added["low"]), abs(added["high"])])
+    low_end, high_end = sorted([abs(added["low"]), abs(added["high"])])
     direction = messages.LESS if added["value"] < 0 else messages.MORE
     if entry["ratio"] is None:
         points = number_text.amount(abs(added["value"]))
-        low, high = (number_text.amount(end) for end in ends)
+        low = number_text.amount(low_end)
+        high = number_text.amount(high_end)
         interval = messages.BETWEEN.format(low=low, high=high)
     else:
-        digits = number_text.percent_decimals(*ends, most=4)
+        digits = number_text.percent_decimals(low_end, high_end, most=4)
         value = number_text.points_bare(abs(added["value"]), digits)
         points = messages.IN_POINTS.format(points=value)
-        interval = number_text.points_between(*ends, digits)
+        interval = number_text.points_between(low_end, high_end, digits)
     if added["level"] >= 1:
         return {"points": points, "direction": direction, "interval": ""}
     shown = messages.IN_BRACKETS.format(interval=interval)

@@ -7,7 +7,7 @@ the number of people in it a count of bits.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -96,21 +96,18 @@ class Covers:
         values = _WORD * self.values.shape[1]
         return float(self.words * (planes + values))
 
-    def of_rules(self, rules: Indices) -> Bits:
+    def of_rules(self, rules: NDArray[np.integer[Any]]) -> Bits:
         """Return whom rule sets cover; each is a row of numbers of choices."""
         first, *others = rules.T
-        cover = self.bits[first]
+        cover: Bits = self.bits[first]
         for choices in others:
             cover &= self.bits[choices]
         return cover
 
     def everybody(self) -> Bits:
         """Return all people as bits."""
-        return packed(np.ones((1, len(self.cells)), dtype=np.bool_))[0]
-
-    def of_cells(self, covered: Flags) -> Bits:
-        """Return some of the cells as bits."""
-        return packed(covered[self.cells][None])[0]
+        every = np.ones((1, len(self.cells)), dtype=np.bool_)
+        return np.asarray(packed(every)[0])
 
     def sums(self, cover: Bits, first: int = 0, last: int | None = None) -> Floats:
         """Return the sums over covers, a row for each sum; by default all sums."""

@@ -108,24 +108,22 @@ class Enumeration:
         """Whom each choice covers."""
         return Covers.of(self.cube, self.totals)
 
-    def _level(
-        self, features: int, previous: Level | None, most: int
-    ) -> tuple[int, Level]:
+    def _level(self, features: int, previous: Level | None, most: int) -> tuple[int, Level]:
         """Return how many candidates there are of so many features, and those that are frequent."""
         if previous is None or features == 2:
             families = self.cube.families(features)
             families = [family for family in families if len(family) == features]
             candidates = sum(map(self.cube.size, families))
             self._check_most(features, candidates, most)
-            return candidates, self._summed(families)
+            return candidates, self._summed(families, features)
         if len(self.numbering) > MOST_PAIRED:
             raise TooManyError(features, self._possible(features))
         candidates = self._candidates(previous)
         self._check_most(features, candidates, most)
-        families = self._dense(features, candidates * self.covers.cost)
-        if families is None:
+        dense = self._dense(features, candidates * self.covers.cost)
+        if dense is None:
             return candidates, self._counted(previous)
-        return candidates, self._summed(families)
+        return candidates, self._summed(dense, features)
 
     def _check_most(self, features: int, candidates: int, most: int) -> None:
         """Refuse more candidates than are looked at; single features are always."""
@@ -136,7 +134,7 @@ class Enumeration:
         """Return how many rule sets take so many features, frequent or not."""
         return self.cube.rule_sets()[features - 1]
 
-    def _summed(self, families: list[Family]) -> Level:
+    def _summed(self, families: list[Family], features: int) -> Level:
         """Return the frequent rule sets of whole families, summed in the cube."""
         rules = []
         sums = []
@@ -149,12 +147,17 @@ class Enumeration:
             starts = self.numbering.starts[list(family)]
             rules.append((place + starts).astype(np.int32))
             sums.append(flat[:, kept])
-        if not rules:
-            return self._none()
-        return Level(np.concatenate(rules), np.concatenate(sums, axis=1))
+        return self._stacked(rules, sums, features)
 
-    def _none(self) -> Level:
-        return Level(np.empty((0, 1), dtype=np.int32), np.empty((len(self.totals), 0)))
+    def _stacked(
+        self, rules: list[NDArray[np.int32]], sums: list[Floats], features: int
+    ) -> Level:
+        """Return rule sets of so many features as one level; there may be none."""
+        none = np.empty((0, features), dtype=np.int32)
+        no_sums = np.empty((len(self.totals), 0))
+        return Level(
+            np.concatenate([none, *rules]), np.concatenate([no_sums, *sums], axis=1)
+        )
 
     def _covers_enough(self, people: Floats) -> Flags:
         return np.asarray(people >= self.least * (1 - SLACK))
@@ -232,10 +235,8 @@ class Enumeration:
                 others = covers.sums(cover[kept], first=1)
                 rules.append(candidates[kept].astype(np.int32))
                 sums.append(np.concatenate([people[:, kept], others]))
-        if not rules:
-            return self._none()
-        level = Level(np.concatenate(rules), np.concatenate(sums, axis=1))
-        return self._by_family(level)
+        features = previous.rules.shape[1] + 1
+        return self._by_family(self._stacked(rules, sums, features))
 
     def _by_family(self, level: Level) -> Level:
         """Return rule sets in the order in which whole families would be summed."""

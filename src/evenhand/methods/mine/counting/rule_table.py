@@ -97,7 +97,8 @@ class RuleTable:
     def rule(self, number: int) -> Integers:
         """Return the choices of a rule set."""
         level = int(np.searchsorted(self._starts, number, side="right")) - 1
-        return self.levels[level].rules[number - self._starts[level]]
+        rules = self.levels[level].rules
+        return np.asarray(rules[number - self._starts[level]])
 
     def family(self, number: int) -> Family:
         """Return the features of a rule set."""
@@ -110,7 +111,8 @@ class RuleTable:
     def conditions(self) -> Integers:
         """Return how many features each rule set has."""
         counts = [
-            np.full(len(level), level.rules.shape[1], dtype=np.int32) for level in self.levels
+            np.full(len(level), level.rules.shape[1], dtype=np.int32)
+            for level in self.levels
         ]
         return np.concatenate(counts)
 

@@ -222,7 +222,9 @@ class _Choice:
             if not len(simpler):
                 return best
             numbers = self.numbers[simpler]
-            order = np.lexsort((-strength[simpler], self.terms[numbers], self.features[numbers]))
+            order = np.lexsort(
+                (-strength[simpler], self.terms[numbers], self.features[numbers])
+            )
             best = int(simpler[order[0]])
 
     def _simpler(
@@ -242,7 +244,7 @@ class _Choice:
         shared = part.shared(last)
         covers_it = shared[:-1] >= shared[-1] * (1 - _ZERO)
         adds = part.within(last, z).strength(z)[:-1] > _ZERO
-        return likely[covers_it & ~adds]
+        return np.asarray(likely[covers_it & ~adds])
 
 
 def _terms(ranking: Ranking) -> NDArray[np.int64]:

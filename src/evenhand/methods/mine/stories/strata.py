@@ -52,7 +52,8 @@ class Strata:
     def only(self, kept: Indices) -> Strata:
         """Return the strata with some of the candidates."""
         parts = [
-            Stratum(part.people, part.whole, part.candidates[:, kept]) for part in self.parts
+            Stratum(part.people, part.whole, part.candidates[:, kept])
+            for part in self.parts
         ]
         return Strata(self.covers, self.bits[kept], tuple(parts))
 
@@ -92,4 +93,5 @@ class Strata:
 
     def shared(self, candidate: int) -> Floats:
         """Return the people whom a candidate and each of the candidates cover."""
-        return self.covers.sums(self.bits & self.bits[candidate], last=1)[0]
+        both = self.bits & self.bits[candidate]
+        return np.asarray(self.covers.sums(both, last=1)[0])

@@ -55,12 +55,12 @@ def tree_of(search: StorySearch, told: Sequence[ToldStory]) -> list[Story]:
     """
     ranking = search.ranking
     stories = []
-    for number, story in enumerate(told):
-        added = None if not number else _beyond(story)
-        lead = ranking.rule_set(story.number)
-        variations = [ranking.rule_set(like) for like in story.variations]
+    for number, chosen in enumerate(told):
+        added = None if not number else _beyond(chosen)
+        lead = ranking.rule_set(chosen.number)
+        variations = [ranking.rule_set(like) for like in chosen.variations]
         stories.append(
-            Story(story, lead, added, variations=variations, folded=story.folded)
+            Story(chosen, lead, added, variations=variations, folded=chosen.folded)
         )
     # The largest first, so that whom a story is part of is known before it.
     by_size = sorted(stories, key=lambda story: -story.lead.size)
