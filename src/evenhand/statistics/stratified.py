@@ -96,5 +96,6 @@ def _spread(sums: Floats, people: Floats, z: float) -> Floats:
     if len(sums) > 2:
         squared = np.maximum(sums[2] / people - mean * mean, 0.0)
         return np.asarray(squared / np.maximum(people - 1, 1.0))
-    drawn = (sums[1] + z * z / 2) / (people + z * z)
+    # Within a group that does not hold another, parts of it have no meaning, and may be over 1.
+    drawn = np.clip((sums[1] + z * z / 2) / (people + z * z), 0.0, 1.0)
     return np.asarray(drawn * (1 - drawn) / people)

@@ -240,11 +240,15 @@ class Enumeration:
 
     def _by_family(self, level: Level) -> Level:
         """Return rule sets in the order in which whole families would be summed."""
-        key = np.zeros(len(level), dtype=np.int64)
-        for features in self.numbering.feature[level.rules].T:
-            key = key * len(self.cube.choices) + features
-        order = np.argsort(key, kind="stable")
+        order = np.argsort(self.family_keys(level), kind="stable")
         return Level(level.rules[order], level.sums[:, order])
+
+    def family_keys(self, level: Level) -> NDArray[np.int64]:
+        """Return a number for the family of each rule set, in the order of families."""
+        key = np.zeros(len(level), dtype=np.int64)
+        for choices in level.rules.T:
+            key = key * len(self.cube.choices) + self.numbering.feature[choices]
+        return key
 
 
 @dataclass(frozen=True, eq=False)

@@ -48,13 +48,13 @@ def _rules_by_family(found: Found, level: Level) -> dict[tuple[int, ...], int]:
         return {}
     copies = np.concatenate([choices.copies for choices in found.search.cube.choices])
     rules = copies[level.rules].prod(axis=1)
-    features = found.search.numbering.feature[level.rules]
-    families, index = np.unique(features, axis=0, return_inverse=True)
-    sums = np.zeros(len(families), dtype=np.int64)
-    np.add.at(sums, index.reshape(-1), rules)
+    # The rule sets of a family stand together.
+    key = found.search.family_keys(level)
+    starts = np.flatnonzero(np.concatenate([[True], key[1:] != key[:-1]]))
+    sums = np.add.reduceat(rules, starts)
     by_family = {}
-    for family, number in zip(families.tolist(), sums.tolist(), strict=True):
-        by_family[tuple(family)] = number
+    for start, number in zip(starts.tolist(), sums.tolist(), strict=True):
+        by_family[found.search.numbering.family(level.rules[start])] = number
     return by_family
 
 

@@ -99,6 +99,9 @@ def _one_more(ranking: Ranking, number: int) -> Indices:
     rules = levels[len(rule)].rules
     has_all = np.ones(len(rules), dtype=np.bool_)
     for choice in rule.tolist():
-        has_all &= (rules == choice).any(axis=1)
+        has_choice = np.zeros(len(rules), dtype=np.bool_)
+        for choices in rules.T:
+            has_choice |= choices == choice
+        has_all &= has_choice
     first = sum(len(level) for level in levels[: len(rule)])
     return np.flatnonzero(has_all) + first
