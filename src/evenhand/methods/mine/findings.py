@@ -10,9 +10,9 @@ import numpy as np
 from evenhand.methods.mine import messages
 from evenhand.methods.mine.claims.story_details import StoryDetails, added_text
 from evenhand.methods.mine.claims.words import OTHERS, points_apart
-from evenhand.methods.mine.stories.apart import stories_apart
+from evenhand.methods.mine.stories.apart import told_apart
 from evenhand.methods.mine.stories.choosing import StorySearch
-from evenhand.methods.mine.stories.tree import tree_of
+from evenhand.methods.mine.stories.tree import stories_of, tree_of
 from evenhand.results.evidence import Finding, Group, key_of
 from evenhand.runtime import number_text
 from evenhand.space.rule import Rule
@@ -125,9 +125,10 @@ class FindingWriter:
     def _stories(self, most: int) -> list[Story]:
         """Return the stories, each followed by those within it."""
         ranking = self.mining.ranking
+        search = self._search
         if self.paper is not None:
-            return stories_apart(ranking, most)
-        return tree_of(self._search, self._search.told(most))
+            return stories_of(ranking, told_apart(ranking, most), search.candidates)
+        return tree_of(search, search.told(most))
 
     @property
     def _details(self) -> StoryDetails:

@@ -109,22 +109,39 @@ class Covers:
         every = np.ones((1, len(self.cells)), dtype=np.bool_)
         return np.asarray(packed(every)[0])
 
-    def sums(self, cover: Bits, first: int = 0, last: int | None = None) -> Floats:
-        """Return the sums over covers, a row for each sum; by default all sums."""
+    def sums(
+        self,
+        cover: Bits,
+        first: int = 0,
+        last: int | None = None,
+        within: Bits | None = None,
+    ) -> Floats:
+        """Return the sums over covers, a row for each sum.
+
+        Parameters
+        ----------
+        first, last
+            Which of the sums; by default all.
+        within
+            Some of the people, over whom alone is summed.
+        """
         whole = len(self.planes)
         numbers = range(whole + self.values.shape[1])[first:last]
         sums = np.empty((len(numbers), len(cover)))
         rows = max(1, AT_ONCE // max(self.words, 1))
         for start in range(0, len(cover), rows):
-            part = slice(start, start + rows)
+            some = slice(start, start + rows)
+            part = cover[some]
+            if within is not None:
+                part = part & within
             for place, number in enumerate(numbers):
                 if number < whole:
-                    sums[place, part] = _counted(cover[part], self.planes[number])
-            if numbers and numbers[-1] >= whole:
-                least = max(numbers[0], whole)
-                weights = self.values[:, least - whole : numbers[-1] + 1 - whole]
-                flags = unpacked(cover[part], len(self.cells))
-                sums[least - numbers[0] :, part] = (flags @ weights).T
+                    sums[place, some] = _counted(part, self.planes[number])
+            least = max(numbers[0], whole) if numbers else whole
+            weights = self.values[:, least - whole : len(numbers) + first - whole]
+            if weights.shape[1] and numbers[-1] >= whole:
+                flags = unpacked(part, len(self.cells))
+                sums[least - numbers[0] :, some] = (flags @ weights).T
         return sums
 
 
@@ -156,7 +173,7 @@ def _counted(cover: Bits, planes: Bits) -> Floats:
     """Return the sum of a count over covers, from the bits of each power of two."""
     total = np.zeros(len(cover))
     for power, plane in enumerate(planes):
-        in_plane = np.bitwise_count(cover & plane).sum(axis=1, dtype=np.int64)
+        in_plane = np.bitwise_count(cover & plane).sum(axis=1, dtype=np.uint32)
         total += in_plane * float(1 << power)
     return total
 

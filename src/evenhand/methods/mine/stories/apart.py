@@ -1,4 +1,4 @@
-"""Stories by overlap: the strongest rule sets about different people, where cells have no rates."""
+"""Rule sets about nearly the same people: the variations of stories, and stories by overlap."""
 
 from __future__ import annotations
 
@@ -6,12 +6,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evenhand.methods.mine.stories.choosing import VARIATIONS, ToldStory
-from evenhand.methods.mine.stories.tree import Story
+from evenhand.methods.mine.stories.choosing import Candidates, ToldStory
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
     from evenhand.methods.mine.ranking import Ranking
     from evenhand.statistics.intervals import Floats
+
+    Bits = NDArray[np.uint64]
+    Indices = NDArray[np.intp]
 
 OVERLAP = 0.5
 """Rule sets tell the same story if a side of one, they or everyone else, shares this part with the
@@ -19,47 +25,55 @@ other's smaller.
 """
 
 
-def stories_apart(ranking: Ranking, most: int) -> list[Story]:
+def variations(
+    ranking: Ranking, told: Sequence[ToldStory], candidates: Candidates
+) -> list[Indices]:
+    """Return the variations of each story, strongest first: candidates about nearly its people.
+
+    Each is a variation of the story whose people it shares the most with.
+    """
+    numbers = candidates.numbers
+    overlaps = [_overlap(ranking, story.cover, candidates) for story in told]
+    table = np.array(overlaps).reshape(len(told), len(numbers))
+    nearest = table.argmax(axis=0) if len(told) else np.empty(0, dtype=np.intp)
+    is_told = np.isin(numbers, [story.number for story in told])
+    found = []
+    for place in range(len(told)):
+        alike = (nearest == place) & (table[place] >= OVERLAP) & ~is_told
+        own = numbers[alike]
+        order = np.argsort(-ranking.strength[own], kind="stable")
+        found.append(own[order])
+    return found
+
+
+def told_apart(ranking: Ranking, most: int) -> list[ToldStory]:
     """Return the rule sets with the largest differences, those about nearly the same people once.
 
-    Algorithm 2 of TestSGD scores each rule set by draws of its own, so that there is nothing to
-    compare within another.
+    Algorithm 2 of TestSGD scores each rule set by draws of its own, so that cells have no rates,
+    and there is nothing to compare within another.
     """
-    covers = ranking.found.search.covers
+    every = Candidates.of(ranking, np.arange(ranking.examined))
     strength = np.array(ranking.strength)
-    people = ranking.table.sums[0]
-    stories: list[Story] = []
-    while len(stories) < most and np.isfinite(strength).any():
+    told: list[ToldStory] = []
+    while len(told) < most and np.isfinite(strength).any():
         number = int(np.argmax(strength))
-        cover = covers.of_rules(ranking.table.rule(number)[None])[0]
-        alike = np.flatnonzero(
-            (_overlap(ranking, cover, people) >= OVERLAP) & np.isfinite(strength)
-        )
-        order = np.argsort(-strength[alike], kind="stable")
-        like = [int(other) for other in alike[order] if other != number]
-        story = ToldStory(number, cover, 0.0, 0.0, 0.0)
-        variations = [ranking.rule_set(other) for other in like[:VARIATIONS]]
-        lead = ranking.rule_set(number)
-        stories.append(Story(story, lead, None, variations=variations, folded=len(like)))
-        strength[alike] = -np.inf
+        story = ToldStory(number, every.bits[number], beyond=0.0, error=0.0, z=0.0)
+        told.append(story)
+        strength[_overlap(ranking, story.cover, every) >= OVERLAP] = -np.inf
         strength[number] = -np.inf
-    return stories
+    return told
 
 
-def _overlap(ranking: Ranking, cover: np.ndarray, people: Floats) -> Floats:
+def _overlap(ranking: Ranking, cover: Bits, candidates: Candidates) -> Floats:
     """Return the part that groups share with a story's smaller side, or everyone else does.
 
     Each part is a Jaccard index: what two sets share over what they are together.
     """
     covers = ranking.found.search.covers
     total = ranking.total
+    people = ranking.table.sums[0, candidates.numbers]
     own = float(covers.sums(cover[None], last=1)[0, 0])
-    shared = np.empty(ranking.examined)
-    done = 0
-    for level in ranking.table.levels:
-        part = covers.sums(covers.of_rules(level.rules) & cover, last=1)[0]
-        shared[done : done + len(part)] = part
-        done += len(part)
+    shared = covers.sums(candidates.bits, last=1, within=cover)[0]
     if 2 * own > total:
         # The smaller side is whom a story is about.
         shared = people - shared
@@ -68,4 +82,4 @@ def _overlap(ranking: Ranking, cover: np.ndarray, people: Floats) -> Floats:
     of_group = shared / (people + own - shared)
     others = total - people
     of_others = shared_by_others / (others + own - shared_by_others)
-    return np.maximum(of_group, of_others)
+    return np.asarray(np.maximum(of_group, of_others))

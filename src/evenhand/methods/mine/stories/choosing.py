@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -32,19 +33,19 @@ WORTH = 0.2
 """The part of the first story's difference that another must have beyond it, without a limit."""
 WITHIN = 0.5
 """A simpler rule set is told instead if it is as far apart but for this part of its error."""
-VARIATIONS = 5
-"""Rule sets that are listed as variations of a story."""
 TRIED = 16
 """Rule sets that seem to be apart, and whose limits are computed to be sure, before giving up."""
+POOL = 512
+"""Candidates that are compared after each story; the others wait until they may be the next."""
 MOST_BITS = 1 << 25
 """Words of bits of candidates, for memory; of more candidates, the strongest are taken."""
 _ZERO = 1e-9
 """Differences up to this are rounding."""
 
 
-@dataclass(eq=False)
+@dataclass(frozen=True, eq=False)
 class ToldStory:
-    """A rule set that is told: what it adds, and the variations that are folded under it."""
+    """A rule set that is told, and what it adds."""
 
     number: int
     cover: Bits
@@ -53,10 +54,30 @@ class ToldStory:
     error: float
     z: float
     """The normal quantile of the limits of that."""
-    variations: list[int] = field(default_factory=list)
-    """The strongest of its variations."""
-    folded: int = 0
-    """The number of its variations."""
+
+
+@dataclass(frozen=True, eq=False)
+class Candidates:
+    """Rule sets that may be told, and whom they cover."""
+
+    numbers: Indices
+    bits: Bits
+
+    @classmethod
+    def of(cls, ranking: Ranking, numbers: Indices) -> Candidates:
+        """Return some of the rule sets with their covers."""
+        covers = ranking.found.search.covers
+        bits = np.empty((len(numbers), covers.words), dtype=np.uint64)
+        for where, rules in ranking.table.by_level(numbers):
+            bits[where] = covers.of_rules(rules)
+        return cls(numbers, bits)
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    def only(self, kept: Indices) -> Candidates:
+        """Return some of the candidates."""
+        return Candidates(self.numbers[kept], self.bits[kept])
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,21 +96,20 @@ class StorySearch:
 
     def told(self, most: int) -> list[ToldStory]:
         """Return the stories, as many as there are and up to so many, in the order of choice."""
-        numbers = self._candidates()
-        if not len(numbers):
+        if not len(self.candidates):
             return []
-        covers = self.ranking.found.search.covers
-        bits = np.empty((len(numbers), covers.words), dtype=np.uint64)
-        for where, rules in self.ranking.table.by_level(numbers):
-            bits[where] = covers.of_rules(rules)
-        strata = Strata.of(covers, bits, self.ranking.table.sums[:, numbers])
-        choice = _Choice(self, numbers, strata)
+        choice = _Choice.of(self)
         while len(choice.told) < most and choice.tell():
             pass
         return choice.told
 
-    def _candidates(self) -> Indices:
-        """Return the rule sets that seem to be apart, in order; of too many the strongest."""
+    @cached_property
+    def candidates(self) -> Candidates:
+        """The rule sets that seem to be apart, in order; of too many the strongest."""
+        return Candidates.of(self.ranking, self._apart())
+
+    def _apart(self) -> Indices:
+        """Return the numbers of the candidates."""
         strength = self.ranking.strength
         floor = 0.0
         if self.intervals.exact:
@@ -137,13 +157,34 @@ class StorySearch:
 
 @dataclass(eq=False)
 class _Choice:
-    """The candidates that are left, and the stories that are told so far."""
+    """The candidates that are left, and the stories that are told so far.
+
+    Only a pool of the strongest candidates is compared after each story. What is beyond the stories
+    only shrinks as more are told, all but for rounding: the others have their turn once the best of
+    the pool is no stronger than they were.
+    """
 
     search: StorySearch
-    numbers: Indices
     strata: Strata
+    numbers: Indices
+    """The pool: its rule sets, whose sums the strata hold."""
+    waiting: Candidates
+    strongest_waiting: float = np.inf
     told: list[ToldStory] = field(default_factory=list)
     refused: int = 0
+
+    @classmethod
+    def of(cls, search: StorySearch) -> _Choice:
+        """Return the choice before anything is told: the strongest rule sets are in the pool."""
+        ranking = search.ranking
+        every = search.candidates
+        strength = ranking.strength[every.numbers]
+        strongest = np.argsort(-strength, kind="stable")
+        pool = np.sort(strongest[:POOL])
+        wait = np.sort(strongest[POOL:])
+        strata = Strata.of(ranking.found.search.covers, every.bits[pool])
+        strongest_waiting = strength[wait].max(initial=-np.inf)
+        return cls(search, strata, every.numbers[pool], every.only(wait), strongest_waiting)
 
     def __post_init__(self) -> None:
         ranking = self.search.ranking
@@ -152,27 +193,33 @@ class _Choice:
 
     def tell(self) -> bool:
         """Tell one more story; return whether there was one."""
-        z = self.search.z(len(self.told))
-        beyond = self.strata.beyond(z)
-        strength = self._fold(beyond, beyond.strength(z))
-        beyond = self.strata.beyond(z)
-        while len(self.numbers):
+        while self.refused < TRIED:
+            z = self.search.z(len(self.told))
+            beyond = self._adding(z)
+            strength = beyond.strength(z)
+            if strength.max(initial=-np.inf) < self.strongest_waiting and len(self.waiting):
+                self._refill(z)
+                continue
+            if not len(self.numbers):
+                return False
             best = self._best(strength)
             lead = self._simplest(best, beyond, strength, z)
-            number = int(self.numbers[lead])
-            if self.search.shown(number):
-                value = float(beyond.value[lead])
-                error = float(beyond.error[lead])
-                story = ToldStory(number, self.strata.bits[lead].copy(), value, error, z)
-                self.told.append(story)
-                self.strata = self.strata.split(story.cover)
+            if self._told(lead, beyond, z):
                 return True
             self.refused += 1
-            if self.refused >= TRIED:
-                break
-            kept = np.flatnonzero(np.arange(len(self.numbers)) != best)
-            beyond, strength = self._keep(kept, beyond, strength)
+            self._keep(np.flatnonzero(np.arange(len(self.numbers)) != best))
         return False
+
+    def _told(self, lead: int, beyond: PooledDifference, z: float) -> bool:
+        """Tell a candidate if its limits exclude 0; return whether they do."""
+        number = int(self.numbers[lead])
+        if not self.search.shown(number):
+            return False
+        cover = self.strata.bits[lead].copy()
+        value = float(beyond.value[lead])
+        self.told.append(ToldStory(number, cover, value, float(beyond.error[lead]), z))
+        self.strata = self.strata.split(cover)
+        return True
 
     def _best(self, strength: Floats) -> int:
         """Return the strongest candidate; of two complements the smaller one leads."""
@@ -180,34 +227,50 @@ class _Choice:
         covers_most = 2 * people > self.search.ranking.total
         return int(np.argmax(np.round(strength, 12) - _ZERO * covers_most))
 
-    def _fold(self, beyond: PooledDifference, strength: Floats) -> Floats:
-        """Fold what adds nothing under the last story; return how strong the others are."""
-        if not self.told:
-            return strength
-        ranking = self.search.ranking
-        inside = ranking.inside[self.numbers]
-        outside = ranking.outside[self.numbers]
-        same_side = np.sign(beyond.value) == np.sign(inside - outside)
-        first = self.told[0].number
-        largest = abs(float(ranking.inside[first] - ranking.outside[first]))
-        is_worth = np.abs(beyond.value) >= self.search.floor(largest)
-        adds = (strength > _ZERO) & same_side & is_worth
-        last = self.told[-1]
-        folded = np.flatnonzero(~adds & (self.numbers != last.number))
-        order = np.argsort(-ranking.strength[self.numbers[folded]], kind="stable")
-        last.folded = len(folded)
-        last.variations = self.numbers[folded[order[:VARIATIONS]]].tolist()
-        kept = np.flatnonzero(adds & (self.numbers != last.number))
-        _, strength = self._keep(kept, beyond, strength)
-        return strength
+    def _adding(self, z: float) -> PooledDifference:
+        """Drop what adds nothing from the pool; return how far the others are beyond the told."""
+        beyond = self.strata.beyond(z)
+        kept = np.flatnonzero(self._adds(self.numbers, beyond, z))
+        self._keep(kept)
+        return type(beyond)(beyond.value[kept], beyond.error[kept])
 
-    def _keep(
-        self, kept: Indices, beyond: PooledDifference, strength: Floats
-    ) -> tuple[PooledDifference, Floats]:
-        """Go on with some of the candidates."""
-        self.numbers = self.numbers[kept]
-        self.strata = self.strata.only(kept)
-        return type(beyond)(beyond.value[kept], beyond.error[kept]), strength[kept]
+    def _refill(self, z: float) -> None:
+        """Take the strongest of all candidates that are left into the pool, the others wait."""
+        left = np.concatenate([self.waiting.numbers, self.numbers])
+        bits = np.concatenate([self.waiting.bits, self.strata.bits])
+        order = np.argsort(left)
+        every = Candidates(left[order], bits[order])
+        strata = self.strata.of_others(every.bits)
+        beyond = strata.beyond(z)
+        adds = np.flatnonzero(self._adds(every.numbers, beyond, z))
+        strength = beyond.strength(z)[adds]
+        strongest = np.argsort(-strength, kind="stable")
+        pool = np.sort(adds[strongest[:POOL]])
+        wait = np.sort(adds[strongest[POOL:]])
+        self.numbers = every.numbers[pool]
+        self.strata = strata.only(pool)
+        self.waiting = every.only(wait)
+        self.strongest_waiting = -np.inf
+        if len(wait):
+            self.strongest_waiting = float(strength[strongest[POOL]])
+
+    def _adds(self, numbers: Indices, beyond: PooledDifference, z: float) -> Flags:
+        """Return which rule sets add to what is told; before anything is, all of them do."""
+        if not self.told:
+            return np.ones(len(numbers), dtype=np.bool_)
+        ranking = self.search.ranking
+        apart = ranking.inside[numbers] - ranking.outside[numbers]
+        same_side = np.sign(beyond.value) == np.sign(apart)
+        first = ranking.rule_set(self.told[0].number)
+        is_worth = np.abs(beyond.value) >= self.search.floor(abs(first.difference))
+        is_new = ~np.isin(numbers, [story.number for story in self.told])
+        return np.asarray((beyond.strength(z) > _ZERO) & same_side & is_worth & is_new)
+
+    def _keep(self, kept: Indices) -> None:
+        """Go on with some of the pool."""
+        if len(kept) < len(self.numbers):
+            self.numbers = self.numbers[kept]
+            self.strata = self.strata.only(kept)
 
     def _simplest(
         self, best: int, beyond: PooledDifference, strength: Floats, z: float

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     Indices = NDArray[np.intp]
 
-MOST = (12, 4)
+MOST = (8, 2)
 """The most refinements of a story, and of each of these."""
 
 

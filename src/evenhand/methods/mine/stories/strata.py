@@ -43,11 +43,11 @@ class Strata:
     parts: tuple[Stratum, ...]
 
     @classmethod
-    def of(cls, covers: Covers, bits: Bits, sums: Floats) -> Strata:
-        """Return one stratum of everybody; `sums` are those of the candidates."""
+    def of(cls, covers: Covers, bits: Bits) -> Strata:
+        """Return one stratum of everybody."""
         everybody = covers.everybody()
         whole = covers.sums(everybody[None])[:, 0]
-        return cls(covers, bits, (Stratum(everybody, whole, sums),))
+        return cls(covers, bits, (Stratum(everybody, whole, covers.sums(bits)),))
 
     def only(self, kept: Indices) -> Strata:
         """Return the strata with some of the candidates."""
@@ -57,13 +57,21 @@ class Strata:
         ]
         return Strata(self.covers, self.bits[kept], tuple(parts))
 
+    def of_others(self, bits: Bits) -> Strata:
+        """Return the same strata of people with other candidates."""
+        parts = []
+        for part in self.parts:
+            sums = self.covers.sums(bits, within=part.people)
+            parts.append(Stratum(part.people, part.whole, sums))
+        return Strata(self.covers, bits, tuple(parts))
+
     def split(self, cover: Bits) -> Strata:
         """Return the strata once a story is told: those it is about, and the others."""
         parts = []
         for part in self.parts:
             inside = part.people & cover
             whole = self.covers.sums(inside[None])[:, 0]
-            candidates = self.covers.sums(self.bits & inside)
+            candidates = self.covers.sums(self.bits, within=inside)
             outside = part.people & ~cover
             rest = part.whole - whole
             for people, sums, in_it in (
@@ -93,5 +101,5 @@ class Strata:
 
     def shared(self, candidate: int) -> Floats:
         """Return the people whom a candidate and each of the candidates cover."""
-        both = self.bits & self.bits[candidate]
-        return np.asarray(self.covers.sums(both, last=1)[0])
+        own = self.bits[candidate]
+        return np.asarray(self.covers.sums(self.bits, last=1, within=own)[0])

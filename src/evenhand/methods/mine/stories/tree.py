@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evenhand.methods.mine.stories.choosing import VARIATIONS
+from evenhand.methods.mine.stories.apart import variations
 from evenhand.statistics.stratified import StratumSums, pooled_difference
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from evenhand.methods.mine.ranking import RuleSet
-    from evenhand.methods.mine.stories.choosing import StorySearch, ToldStory
+    from evenhand.methods.mine.ranking import Ranking, RuleSet
+    from evenhand.methods.mine.stories.choosing import Candidates, StorySearch, ToldStory
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +47,24 @@ class Story:
         return 1 + self.folded
 
 
+VARIATIONS = 5
+"""Rule sets that are listed as variations of a story."""
+
+
+def stories_of(
+    ranking: Ranking, told: Sequence[ToldStory], candidates: Candidates
+) -> list[Story]:
+    """Return what is told, in the order of choice, each with its variations among candidates."""
+    stories = []
+    folded = variations(ranking, told, candidates)
+    for number, (chosen, alike) in enumerate(zip(told, folded, strict=True)):
+        added = None if not number else _beyond(chosen)
+        listed = [ranking.rule_set(like) for like in alike[:VARIATIONS].tolist()]
+        lead = ranking.rule_set(chosen.number)
+        stories.append(Story(chosen, lead, added, variations=listed, folded=len(alike)))
+    return stories
+
+
 def tree_of(search: StorySearch, told: Sequence[ToldStory]) -> list[Story]:
     """Return the stories from the root of the tree on; each is followed by those below it.
 
@@ -54,14 +72,7 @@ def tree_of(search: StorySearch, told: Sequence[ToldStory]) -> list[Story]:
     others of that, is a variation of it.
     """
     ranking = search.ranking
-    stories = []
-    for number, chosen in enumerate(told):
-        added = None if not number else _beyond(chosen)
-        lead = ranking.rule_set(chosen.number)
-        variations = [ranking.rule_set(like) for like in chosen.variations]
-        stories.append(
-            Story(chosen, lead, added, variations=variations, folded=chosen.folded)
-        )
+    stories = stories_of(ranking, told, search.candidates)
     # The largest first, so that whom a story is part of is known before it.
     by_size = sorted(stories, key=lambda story: -story.lead.size)
     placed: list[Story] = []
@@ -155,5 +166,5 @@ def _added(value: float, reach: float, *, within: bool) -> Added:
 def _fold(story: Story, parent: Story) -> None:
     """Fold a story under the one that it is a variation of."""
     parent.folded += story.rules
-    variations = [story.lead, *story.variations, *parent.variations]
-    parent.variations = variations[:VARIATIONS]
+    listed = [story.lead, *story.variations, *parent.variations]
+    parent.variations = listed[:VARIATIONS]
