@@ -161,7 +161,9 @@ class FindingWriter:
         rest = self.mining.ranking.rest(self._together, leads)
         if rest is None:
             return None
-        entry = asdict(rest)
+        strongest = self.mining.ranking.rule_set(rest.strongest)
+        rule = self.mining.rule(strongest)
+        entry = asdict(rest) | {"strongest": {"rule": rule.to_dict(), "text": rule.text}}
         if self._scale is not None:
             entry = self._scale.distances(entry, ("value", "low", "high"))
         if self.paper is not None:

@@ -61,6 +61,8 @@ class OtherRuleSets:
     value: float
     low: float
     high: float
+    strongest: int
+    """The number of the one that is furthest from everyone else, at least."""
 
 
 @dataclass(eq=False)
@@ -205,6 +207,7 @@ class Ranking:
             value,
             low=min(low, value),
             high=max(high, value),
+            strongest=int(left[np.argmax(self.strength[left])]),
         )
 
     def sides(self, counts: Floats) -> tuple[Floats, ...]:

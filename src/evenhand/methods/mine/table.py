@@ -60,6 +60,27 @@ def entries_of(result: Result) -> list[Mapping[str, Any]]:
     return list(result.details.get("mine") or result.details.get("mine_text") or ())
 
 
+def worst_rule(result: Result) -> Rule:
+    """Return the rule of the worst finding; where nothing is told, that of the strongest rule set.
+
+    >>> import pandas as pd
+    >>> from evenhand.methods.mine.recorded import mine_log
+    >>> loans = pd.DataFrame({"sex": ["F", "M"] * 10, "granted": [0, 1, 1, 1] * 5})
+    >>> result = mine_log(loans, outcome="granted", over="sex")
+    >>> str(result.worst.about), str(worst_rule(result))
+    ('everybody', 'sex F')
+    """
+    rule = result.worst.about
+    assert isinstance(rule, Rule)
+    if rule.conditions:
+        return rule
+    place: Any = result.worst.detail
+    rest = entries_of(result)[place.mining]["rest"]
+    # Results that were written before have none.
+    strongest = rest.get("strongest")
+    return rule if strongest is None else Rule.from_dict(strongest["rule"])
+
+
 def scores(entry: Mapping[str, Any]) -> bool:
     """Return whether outcomes are scores, whose means are compared, rather than favourable or not.
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from evenhand.methods.compare.compare import compare
 from evenhand.methods.mine.mine import mine
+from evenhand.methods.mine.table import worst_rule
 from evenhand.methods.repair import messages
 from evenhand.methods.repair.change import PairedChange
 from evenhand.methods.repair.paired import hits, paired
@@ -371,7 +372,7 @@ class HeldOutChecks:
             seed=self.seed,
             progress=False,
         )
-        return result.worst
+        return replace(result.worst, about=worst_rule(result))
 
     def _groups(
         self, predictions: Predictions, into: dict[str, Comparison]

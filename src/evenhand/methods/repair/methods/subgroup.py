@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand.methods.mine.mine import mine
+from evenhand.methods.mine.table import entries_of, worst_rule
 from evenhand.methods.repair import messages
 from evenhand.methods.repair.job import grown, level_of_each, sizes, sweep, why_not
 from evenhand.methods.repair.methods import additions
@@ -53,13 +54,13 @@ neighbours of one do.
 
 def rule_of(
     job: RepairJob, subject: Subject, rule: Any, support: float
-) -> tuple[tuple[str, ...] | Rule, Estimate | None]:
+) -> tuple[Rule, Estimate | None]:
     """Return the subgroup to repair, the user's or the worst mined, and a gap that is unsure.
 
     The gap is None where the subgroup clearly stands out, or was given.
     """
     if isinstance(rule, Result):
-        rule = rule.worst.about
+        rule = worst_rule(rule) if entries_of(rule) else rule.worst.about
     if isinstance(rule, Rule):
         return Rule.of(job.space, rule.conditions), None
     if rule is not None:
@@ -76,8 +77,8 @@ def rule_of(
         progress=False,
     )
     worst = result.worst
-    about = worst.about if isinstance(worst.about, Rule) else job.names
-    if isinstance(about, Rule) and worst.estimate.low > 0:
+    about = worst_rule(result)
+    if worst.estimate.low > 0:
         return about, None
     rows = number_text.count(len(people))
     note = messages.NO_SUBGROUP_STANDS_OUT.format(rows=rows, claim=worst.claim)
