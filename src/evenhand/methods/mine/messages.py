@@ -26,12 +26,8 @@ CALIBRATION_OF_LABELS = (
     "score = {score} is for outcomes that are probabilities, but they are favourable or not; take"
     " scores, as with output='score', or score='error'"
 )
-CALIBRATION_OF_NUMBERS = (
-    "score = {score} is for outcomes that are probabilities, but they are numbers; say"
-    " output='score' where they are scores from 0 to 1"
-)
 CALIBRATION_OUTSIDE = (
-    "score = 'calibration' is for outcomes that are probabilities, but {outcome} has {number},"
+    "score = 'calibration' is for outcomes that are probabilities, but one of them is {number},"
     " which is not from 0 to 1"
 )
 SCORE_NEEDS_TRUTH = "score = {score} needs true outcomes; name their column with truth=…"

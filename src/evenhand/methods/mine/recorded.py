@@ -214,33 +214,18 @@ def _compared_numbers(
     kept: Any, points: Points, log: _LogColumns, scores: Sequence[str]
 ) -> list[tuple[OutcomeWords, Treated]]:
     """Return who is compared in each score of numbers: their means, or how far these are off."""
+    for name in scores:
+        SCORES[name].check(NUMBERS)
     numbers = kept[log.outcome].to_numpy().astype(np.float64)
-    as_they_are = Treated(points, numbers, POPULATION, "recorded")
+    scale, shares = UnitScale.of(numbers)
+    treated = Treated(points, shares, POPULATION, "recorded", scale=scale)
     # The favourable outcome of probabilities is the one that they are of.
     good = _truly_favourable(kept, log, 1, scores)
     compared = []
     for name in scores:
-        score = SCORES[name]
-        treated = as_they_are
-        is_number = score.scale is None
-        if is_number:
-            score.check(NUMBERS)
-            scale, shares = UnitScale.of(numbers)
-            treated = replace(as_they_are, values=shares, scale=scale)
-        else:
-            _check_probabilities(log.outcome, numbers)
-        words = OutcomeWords(log.outcome, score=name, counts=False, numbers=is_number)
-        compared.append((words, score.people(treated, good)))
+        words = OutcomeWords(log.outcome, score=name, counts=False, numbers=True)
+        compared.append((words, SCORES[name].people(treated, good)))
     return compared
-
-
-def _check_probabilities(outcome: str, numbers: NDArray[np.float64]) -> None:
-    """Refuse numbers that cannot be probabilities."""
-    outside = ~((numbers >= 0) & (numbers <= 1))
-    if outside.any():
-        first = number_text.amount(float(numbers[outside][0]))
-        shown = clip(repr(outcome))
-        raise UsageError(messages.CALIBRATION_OUTSIDE.format(outcome=shown, number=first))
 
 
 def _true_label(kept: Any, truth: str, given: Any, favoured: Any) -> Any:

@@ -30,6 +30,8 @@ LABELS, PROBABILITIES, NUMBERS = "labels", "scores", "numbers"
 """What outcomes are: favourable or not, scores from 0 to 1, or numbers in a unit of their own."""
 GAPS = UnitScale(-1.0, 2.0, 1.0, gaps=True)
 """The scale of true outcomes minus scores."""
+_ROUNDING = 1e-9
+"""By how much a probability may lie outside of 0 to 1 for having been a share of a range."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +151,16 @@ def _gap(values: Floats, good: Flags) -> Floats:
     return (good - values + 1) / 2
 
 
+def _probabilities(scale: UnitScale, shares: Floats) -> Floats:
+    """Return numbers that are shares of a range as probabilities, or refuse what are none."""
+    numbers = scale.low + shares * scale.width
+    outside = (numbers < -_ROUNDING) | (numbers > 1 + _ROUNDING)
+    if outside.any():
+        first = number_text.amount(float(numbers[outside][0]))
+        raise UsageError(messages.CALIBRATION_OUTSIDE.format(number=first))
+    return np.clip(numbers, 0.0, 1.0)
+
+
 def too_low(gap: float) -> str:
     """Return by how much people score too low, or too high, in words.
 
@@ -223,7 +235,10 @@ class MinedScore:
         good
             Whose true outcome is favourable.
         """
-        counted = self.counted(treated.values, good)
+        values = treated.values
+        if self.scale is not None and treated.scale is not None:
+            values = _probabilities(treated.scale, values)
+        counted = self.counted(values, good)
         people = replace(treated, values=counted, scale=self.scale or treated.scale)
         if self.whom.everybody:
             return people
@@ -310,10 +325,7 @@ _ALL = (
             ends=(messages.SCORED_TOO_HIGH, messages.SCORED_TOO_LOW),
         ),
         shown=too_low,
-        refused={
-            LABELS: messages.CALIBRATION_OF_LABELS,
-            NUMBERS: messages.CALIBRATION_OF_NUMBERS,
-        },
+        refused={LABELS: messages.CALIBRATION_OF_LABELS},
         scale=GAPS,
     ),
 )
