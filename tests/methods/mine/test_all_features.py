@@ -73,15 +73,15 @@ def test_where_a_model_errs_is_found_whatever_is_protected():
 def test_conditions_name_one_level_unless_levels_are_given(over):
     note = "conditions name one level of a category at a time"
     found = eh.mine_log(LOG, over=over, **RECORDED)
-    assert any(note in told for told in found.notes)
+    assert any(note in other for other in found.notes)
     for finding in found.findings:
         for condition in finding.about.conditions:
             assert len(condition.levels) <= 1
     pairs = eh.mine_log(LOG, over=over, levels=2, **RECORDED)
-    assert not any(note in told for told in pairs.notes)
+    assert not any(note in other for other in pairs.notes)
     assert pairs.details["mine"][0]["candidates"] > found.details["mine"][0]["candidates"]
     named = eh.mine_log(LOG, over=["sex", "job", "income"], **RECORDED)
-    assert not any(note in told for told in named.notes)
+    assert not any(note in other for other in named.notes)
 
 
 def test_a_column_that_is_called_all_stands_for_itself():

@@ -128,7 +128,7 @@ def test_calibration_is_the_mean_of_truth_minus_score():
     assert "points too low on average, everyone else" in found.worst.claim
 
 
-def test_a_gap_of_everybody_both_ways_is_told_as_100_points():
+def test_a_gap_of_everybody_both_ways_is_100_points():
     truth = OLD.astype(int)
     scores = np.where(OLD, 0.01, 0.99) + 0.005 * RNG.random(ROWS)
     found = mined_log("calibration", PEOPLE.assign(decided=scores, paid=truth))
@@ -219,7 +219,7 @@ def heat_title(found: eh.Result) -> str:
     return heat.title
 
 
-def test_a_wrong_decision_is_told_everywhere(plotted):
+def test_wrong_decisions_have_words_everywhere(plotted):
     found = mined_log("error", over=["age", "woman"], depth=2)
     assert "how often people are decided wrongly, as recorded" in found.to_text()
     assert heat_title(found).startswith("how often people are decided wrongly, by ")
@@ -227,7 +227,7 @@ def test_a_wrong_decision_is_told_everywhere(plotted):
     assert display.bars[0].sides == ("← less often", "more often →")
 
 
-def test_a_gap_is_told_everywhere(plotted):
+def test_gaps_have_words_everywhere(plotted):
     frame = LOG.assign(decided=chance(PEOPLE))
     found = mined_log("calibration", frame, over=["age", "woman"], depth=2)
     text = found.to_text()

@@ -9,28 +9,6 @@ SUPPORT_NOT_SHARE = "support is {support}; it must be over 0 and under 1, for ex
 COMPLEMENT_NOT_SHARE = (
     "complement is {complement}; it must be from 0 to under 1, for example 0.05"
 )
-SCORES_NOT_DISTINCT = "score = {score} must name one or more of {scores}, each once"
-SCORE_OF_NUMBERS = (
-    "score = {score} is for outcomes that are favourable or not, but the outcomes are numbers,"
-    " whose means are compared; leave it out"
-)
-SCORE_OF_SCORES = (
-    "score = {score} is for outcomes that are favourable or not, but the outcomes are scores; take"
-    " labels, as with threshold=0.5, or score='calibration'"
-)
-MEAN_OF_LABELS = (
-    "score = {score} is for outcomes that are scores or numbers, but they are favourable or not;"
-    " take score='rate'"
-)
-CALIBRATION_OF_LABELS = (
-    "score = {score} is for outcomes that are probabilities, but they are favourable or not; take"
-    " scores, as with output='score', or score='error'"
-)
-CALIBRATION_OUTSIDE = (
-    "score = 'calibration' is for outcomes that are probabilities, but one of them is {number},"
-    " which is not from 0 to 1"
-)
-SCORE_NEEDS_TRUTH = "score = {score} needs true outcomes; name their column with truth=…"
 
 # Errors: how features are cut into conditions.
 
@@ -102,19 +80,6 @@ TRUTH_MISSING_IN_ROW = "truth has no outcome in row {row}; leave such rows out"
 TRUTH_NEVER_FAVOURABLE = "truth has no outcome that is favourable ({favoured}); {choices}"
 TRUTH_COLUMN_NEVER_FAVOURABLE = (
     "truth = {truth} has no outcome that is favourable ({favoured}); {choices}"
-)
-NO_TRUE_FAVOURABLE = (
-    "score = {score}: no row has a true outcome that is favourable; there is nobody to"
-    " compare"
-)
-NO_TRUE_UNFAVOURABLE = (
-    "score = {score}: every true outcome is favourable; there is nobody to compare"
-)
-NOBODY_FAVOURED = (
-    "score = {score}: nobody gets the favourable outcome; there is nobody to compare"
-)
-NOBODY_DENIED = (
-    "score = {score}: everybody gets the favourable outcome; there is nobody to compare"
 )
 
 # Errors: recorded decisions.
@@ -210,56 +175,16 @@ SAME_TEXTS_OTHER_TERMS = "the same texts with other terms"
 ALL_OTHER_TEXTS = "all other texts"
 ALL_OTHER_RULE_SETS = "all other rule sets"
 NAMED_OUTCOME = "the outcome {label}"
-AMONG_FAVOURABLE = "of those whose true outcome is favourable, {sentence}"
-AMONG_UNFAVOURABLE = "of those whose true outcome is not favourable, {sentence}"
-AMONG_FAVOURED = "of those who get {outcome}, {sentence}"
-AMONG_DENIED = "of those who are denied {outcome}, {sentence}"
 METHOD_OF_MEANS = "empirical Bernstein"
 DIFFERENCE = "difference {points}"
 DIFFERENCE_BETWEEN = "difference {points}, {interval}"
 
 # Claims of findings.
 
-PEOPLE_RATES = (
-    "people with {rule} get {outcome} {rate} of the time, {others} {other_rate}"
-    " ({difference})"
-)
-PEOPLE_MEANS = (
-    "people with {rule} score {mean} on average, {others} {other_mean} ({difference})"
-)
 PAPER_OF_NUMBERS = (
     "treatment = 'paper' counts favourable outcomes, but the outcomes are numbers; leave it out,"
     " or say which are favourable, with a function such as positive=lambda y: y > 0"
 )
-PEOPLE_NUMBERS = (
-    "the mean {outcome} of people with {rule} is {mean}, of {others} {other_mean}"
-    " ({difference})"
-)
-PEOPLE_WRONG = (
-    "people with {rule} are decided wrongly {rate} of the time, {others} {other_rate}"
-    " ({difference})"
-)
-PEOPLE_DENIED = (
-    "people with {rule} are denied {outcome} {rate} of the time, {others} {other_rate}"
-    " ({difference})"
-)
-GET_RIGHTLY = (
-    "people with {rule} get it rightly {rate} of the time, {others} {other_rate}"
-    " ({difference})"
-)
-GET_WRONGLY = (
-    "people with {rule} get it wrongly {rate} of the time, {others} {other_rate}"
-    " ({difference})"
-)
-DENIED_WRONGLY = (
-    "people with {rule} are denied it wrongly {rate} of the time, {others} {other_rate}"
-    " ({difference})"
-)
-PEOPLE_GAPS = (
-    "people with {rule} score {rate} on average, {others} {other_rate} ({difference})"
-)
-TOO_LOW = "{points} too low"
-TOO_HIGH = "{points} too high"
 TEXT_RATES = (
     "texts that say {terms} get {outcome} {rate} of the time, {others} {other_rate}"
     " ({difference})"
@@ -301,10 +226,6 @@ PEOPLE_LIKE_ROWS = "people like the given rows"
 DECISIONS_LIKE_RECORDED = "decisions like the recorded ones"
 WITH_NEIGHBOURS = "{population}, and their one-step neighbours"
 WITH_STEPS = "{words} (a step: {steps})"
-TRULY_FAVOURABLE = "{population}, whose true outcome is favourable"
-TRULY_UNFAVOURABLE = "{population}, whose true outcome is not favourable"
-WHO_GET_IT = "{population}, who get the favourable outcome"
-WHO_ARE_DENIED = "{population}, who are denied the favourable outcome"
 TEXTS_LIKE_GIVEN = "texts like the {count} given"
 TEXTS_THAT_NAME = "texts like the {count} given that name {categories}"
 METHOD_OVER_RULE_SETS = "{method}, simultaneous over {count} rule sets"
@@ -376,15 +297,6 @@ RULE_SETS_OF_TERMS = (
     " of {texts} texts name together"
 )
 TEXTS_BY_CATEGORY = "texts that name a category: {categories}"
-PEOPLE_RATES_COMPARED = "how often people get {outcome}, {treatment}"
-PEOPLE_NUMBERS_COMPARED = "the mean {outcome} of people, {treatment}"
-PEOPLE_MEANS_COMPARED = "how people score on average, {treatment}"
-PEOPLE_WRONG_COMPARED = "how often people are decided wrongly, {treatment}"
-PEOPLE_DENIED_COMPARED = "how often people are denied {outcome}, {treatment}"
-GET_RIGHTLY_COMPARED = "how often people get it rightly, {treatment}"
-GET_WRONGLY_COMPARED = "how often people get it wrongly, {treatment}"
-DENIED_WRONGLY_COMPARED = "how often people are denied it wrongly, {treatment}"
-PEOPLE_GAPS_COMPARED = "how much people score too low on average, {treatment}"
 TEXT_RATES_COMPARED = "how often texts get {outcome} with these terms, against {others}"
 TEXT_MEANS_COMPARED = "how texts score on average with these terms, against {others}"
 CHANGES_COMPARED = "how many of them change outcome when nothing but the term changes"
@@ -405,16 +317,10 @@ EVERY_RULE_SET_COMPARED = "every rule set was compared"
 HEADING_TERMS = "\nterms"
 HEADING_WHO = "\nwho"
 HEADING_RATE = "\nrate"
-HEADING_THEIR_RATE = "their\nrate"
 HEADING_SCORE = "\nscore"
-HEADING_THEIR_SCORE = "their\nscore"
 HEADING_EVERYONE_ELSE = "everyone\nelse"
 HEADING_OTHER_TERMS = "other\nterms"
 HEADING_OTHER_TEXTS = "other\ntexts"
-HEADING_THEIR_MEAN = "their\nmean"
-HEADING_TOO_LOW = "scored\ntoo low"
-HEADING_APART = "\napart"
-HEADING_POINTS_APART = "points\napart"
 HEADING_INTERVAL = "{level}\ninterval"
 HEADING_INTERVAL_IN_LINE = "{level} interval"
 HEADING_TEXTS = "\ntexts"
@@ -426,8 +332,6 @@ HEADING_RULES_ALIKE = "rules\nalike"
 
 BAR_TITLE_WITH_VERDICT = "{verdict}: {claim}"
 OF_OUTPUT = "{output}: {sentence}"
-BARS_IN_POINTS = "difference from {others}, in points"
-BARS_OF_MEANS = "difference from {others}"
 BARS_OF_CHANGES = "texts whose outcome changes when only the term does"
 INTERVALS = "intervals at {level}"
 INTERVALS_OVER_RULE_SETS = "intervals at {level}, simultaneous over {count} rule sets"
@@ -445,23 +349,9 @@ MORE_MININGS = "… {count} more sets of features, outputs or scores"
 OTHER_RULE_SETS_BAR = "{count} other rule sets:\nnone further than {distance}"
 OTHER_RULE_SET_BAR = "{count} other rule set:\nnone further than {distance}"
 COLUMN_THESE_TERMS = "these\nterms"
-LESS_OFTEN = "← less often"
-MORE_OFTEN = "more often →"
-LOWER = "← lower"
-HIGHER = "higher →"
-SCORED_TOO_HIGH = "← scored too high"
-SCORED_TOO_LOW = "scored too low →"
 
 # Heat maps: titles, and notes below the cells.
 
-MAP_OF_RATES = "how often people get {outcome}, by {features}{ends}"
-MAP_OF_MEANS = "mean of {outcome}, by {features}{ends}"
-MAP_OF_WRONG = "how often people are decided wrongly, by {features}{ends}"
-MAP_OF_DENIED = "how often people are denied {outcome}, by {features}{ends}"
-MAP_OF_GET_RIGHTLY = "how often people get it rightly, by {features}{ends}"
-MAP_OF_GET_WRONGLY = "how often people get it wrongly, by {features}{ends}"
-MAP_OF_DENIED_WRONGLY = "how often people are denied it wrongly, by {features}{ends}"
-MAP_OF_GAPS = "how much people score too low on average, by {features}{ends}"
 MAP_OF_TERM_RATES = "how often texts get {outcome}, by the term for {categories}{ends}"
 MAP_OF_TERM_MEANS = "mean of {outcome}, by the term for {categories}{ends}"
 MAP_OF_CHANGES = "texts whose outcome changes, by the term for {categories}{ends}"

@@ -20,6 +20,7 @@ from evenhand.methods.mine.rule_sets import (
     check_control,
     check_rules,
     check_terms,
+    levels_taken,
     unknown_option,
 )
 from evenhand.methods.mine.treatment import (
@@ -196,9 +197,8 @@ def mine(
     """
     tested = as_subject(subject, space)
     every = asks_all(over, tested.space.names)
-    one_level = every and levels is None
-    taken = 1 if one_level else levels
-    options = RuleSetOptions(support, complement, bins, binning, taken, depth)
+    levels, notes_on_levels = levels_taken(levels, every=every)
+    options = RuleSetOptions(support, complement, bins, binning, levels, depth)
     limits = UnitLimit(limit, units)
     check_terms(level, limits, top)
     scores = scores_of(score, truth)
@@ -217,8 +217,7 @@ def mine(
     good = _truly_favourable(views, labels, scores, len(given))
     kept = 2 * TRIED * top
     run = TreatmentRun(tested, given, treatment, seed, plan.sensitive, kept, steps)
-    if one_level:
-        run.notes.append(messages.ONE_LEVEL_OF_ALL)
+    run.notes += notes_on_levels
     tested.begin()
     with Workers(n_jobs) as workers, progress_bar(show=progress) as hook:
         meter = Meter(checked_budget(budget), hook)

@@ -26,6 +26,7 @@ from evenhand.methods.mine.rule_sets import (
     Treated,
     check_control,
     check_terms,
+    levels_taken,
 )
 from evenhand.population.recorded import (
     favourable_of,
@@ -140,9 +141,8 @@ def mine_log(
     start = time.monotonic()
     table = table_of(frame)
     columns = list(table.collect_schema())
-    one_level = levels is None and asks_all(over, columns)
-    taken = 1 if one_level else levels
-    options = RuleSetOptions(support, complement, bins, binning, taken, depth)
+    levels, notes_on_levels = levels_taken(levels, every=asks_all(over, columns))
+    options = RuleSetOptions(support, complement, bins, binning, levels, depth)
     limits = UnitLimit(limit, units)
     check_terms(level, limits, top)
     check_control(control)
@@ -152,8 +152,6 @@ def mine_log(
     needed = [outcome, truth] if truth else [outcome]
     columns_of = _LogColumns(outcome, positive, truth, truth_positive)
     kept, notes = _complete(table, names, needed)
-    if one_level:
-        notes.append(messages.ONE_LEVEL_OF_ALL)
     features = kept.select(names).to_native()
     space = Space.from_frame(features, protected=names)
     options = replace(options, bins=bins_of_log(bins, space))
@@ -172,7 +170,7 @@ def mine_log(
     findings, entries = write_findings(ranked, no_cases, [only_answer] * len(ranked))
     spent = Spent(0, 0, time.monotonic() - start)
     stop = StopReason.ENUMERATED
-    notes = list(dict.fromkeys(notes))
+    notes = list(dict.fromkeys([*notes_on_levels, *notes]))
     details = {"mine": entries}
     return Result(
         "mine_log", findings, seed, spent, stop, space.to_dict(), notes, details=details

@@ -134,6 +134,19 @@ def check_depth(depth: Any) -> None:
         raise UsageError(messages.DEPTH_NOT_WHOLE.format(depth=shown))
 
 
+def levels_taken(levels: int | None, *, every: bool) -> tuple[int | None, list[str]]:
+    """Return how many levels a condition names at most, and a note where that was not said.
+
+    Where rules are formed of every feature, it is one: sets of levels of many features explode.
+
+    >>> levels_taken(None, every=False), levels_taken(2, every=True)
+    ((None, []), (2, []))
+    """
+    if every and levels is None:
+        return 1, [messages.ONE_LEVEL_OF_ALL]
+    return levels, []
+
+
 def unknown_option(option: str, value: Any, valid: Sequence[str]) -> UsageError:
     """Return the error for the value of an option that is none of the valid ones.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from evenhand.methods.mine import messages
-from evenhand.methods.mine.claims.words import told
+from evenhand.methods.mine.claims.words import sentences_for
 from evenhand.methods.mine.plot.display import display_of
 from evenhand.methods.mine.table import entries_of
 from evenhand.report.html_page import drawn, headed
@@ -95,7 +95,7 @@ def _rule_sets(result: Result, name: str, room: int) -> str:
 
 def _rate_heading(result: Result) -> str:
     """Return the heading of what rule sets are compared by; of different scores it is a rate."""
-    columns = {told(entry).column for entry in entries_of(result)}
+    columns = {sentences_for(entry).column for entry in entries_of(result)}
     if len(columns) > 1:
         return messages.COLUMN_THEIR_RATE
     return columns.pop().replace("\n", " ")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from evenhand.methods.mine import messages
 from evenhand.methods.mine.claims.scores import among
-from evenhand.methods.mine.claims.words import OTHER_TEXTS, outcome_text, told
+from evenhand.methods.mine.claims.words import OTHER_TEXTS, outcome_text, sentences_for
 from evenhand.methods.mine.table import (
     entries_of,
     in_percent,
@@ -142,7 +142,7 @@ def _rows_head(entry: Mapping[str, Any]) -> Iterator[Line]:
     outcome = outcome_text(entry["favoured"], named=entry["named"])
     if in_units(entry):
         outcome = entry["favoured"]
-    compared = told(entry).compared.format(outcome=outcome, treatment=treatment)
+    compared = sentences_for(entry).compared.format(outcome=outcome, treatment=treatment)
     yield Line(among(entry["score"], compared, outcome))
 
 
@@ -290,9 +290,9 @@ def _headings(
             headings.append(messages.HEADING_OTHER_TEXTS)
     else:
         headings.append(messages.HEADING_WHO)
-        headings.append(told(entry).column)
+        headings.append(sentences_for(entry).column)
         headings.append(messages.HEADING_EVERYONE_ELSE)
-    headings.append(told(entry).apart)
+    headings.append(sentences_for(entry).apart)
     if level < 1:
         level_text = number_text.percent_level(level)
         headings.append(messages.HEADING_INTERVAL.format(level=level_text))

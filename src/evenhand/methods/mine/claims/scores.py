@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand.methods.mine import messages
+from evenhand.methods.mine.claims import messages
 from evenhand.methods.mine.rule_sets import unknown_option
 from evenhand.runtime import number_text
 from evenhand.runtime.errors import DataError, UsageError, clip
@@ -195,7 +195,7 @@ class MinedScore:
     whom: Whom = EVERYBODY
     counted: Callable[[Floats, Flags], Floats] = _as_decided
     """From how favourably each is decided, and whose true outcome is good, what is averaged."""
-    told: Sentences | None = None
+    sentences: Sentences | None = None
     """How it is told; None where it is told as outcomes are."""
     shown: Callable[[float], str] = number_text.percent
     """How one side of a comparison is written, where it is told in sentences of its own."""
@@ -257,7 +257,7 @@ _ALL = (
     MinedScore(
         "error",
         counted=_wrong,
-        told=Sentences(
+        sentences=Sentences(
             messages.PEOPLE_WRONG, messages.PEOPLE_WRONG_COMPARED, messages.MAP_OF_WRONG
         ),
         refused=_OF_LABELS,
@@ -317,7 +317,7 @@ _ALL = (
     MinedScore(
         "calibration",
         counted=_gap,
-        told=Sentences(
+        sentences=Sentences(
             messages.PEOPLE_GAPS,
             messages.PEOPLE_GAPS_COMPARED,
             messages.MAP_OF_GAPS,
@@ -368,9 +368,9 @@ def sentences_of(score: str, outcomes: str) -> Sentences:
     True
     """
     known = SCORES.get(score)
-    if known is None or known.told is None:
+    if known is None or known.sentences is None:
         return OF_OUTCOMES[outcomes]
-    return known.told
+    return known.sentences
 
 
 def among(score: str, sentence: str, outcome: str = "") -> str:

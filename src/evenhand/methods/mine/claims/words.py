@@ -90,7 +90,7 @@ class OutcomeWords:
 
     def _shown(self, side: float) -> str:
         """Return a rate, a mean score or a mean of numbers as claims write it."""
-        if SCORES[self.score].told is not None:
+        if SCORES[self.score].sentences is not None:
             return SCORES[self.score].shown(side)
         if self.numbers:
             return number_text.amount(side)
@@ -108,7 +108,7 @@ def kind_of(*, counts: bool, numbers: bool) -> str:
     return LABELS if counts else PROBABILITIES
 
 
-def told(entry: Mapping[str, Any]) -> Sentences:
+def sentences_for(entry: Mapping[str, Any]) -> Sentences:
     """Return how the score of a mining is told, by what its details hold."""
     outcomes = kind_of(counts=entry["counts"], numbers=entry.get("unit") == "amount")
     return sentences_of(entry.get("score", "rate"), outcomes)

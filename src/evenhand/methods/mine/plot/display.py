@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from evenhand.methods.mine import messages
-from evenhand.methods.mine.claims.words import OTHER_TEXTS, OTHERS, told
+from evenhand.methods.mine.claims.words import OTHER_TEXTS, OTHERS, sentences_for
 from evenhand.methods.mine.plot.heat_cells import cells_of, heat_of, of_output, rate_text
 from evenhand.methods.mine.plot.heat_map import mean_text
 from evenhand.methods.mine.table import entries_of, in_percent, mined_findings
@@ -238,12 +238,12 @@ def _axis_note(entry: Entry) -> str:
     if "changes" in entry:
         return messages.BARS_OF_CHANGES
     others = OTHERS if "over" in entry else OTHER_TEXTS[entry["against"]]
-    return told(entry).axis.format(others=others)
+    return sentences_for(entry).axis.format(others=others)
 
 
 def _directions(entry: Entry) -> tuple[str, str] | None:
     """Return what stands at both ends of the axis; how many texts change has one end only."""
-    return None if "changes" in entry else told(entry).ends
+    return None if "changes" in entry else sentences_for(entry).ends
 
 
 def _interval_note(entry: Entry, level: float, examined: int) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 
 from evenhand.methods.mine import messages
 from evenhand.methods.mine.claims.scores import among
-from evenhand.methods.mine.claims.words import outcome_text, told
+from evenhand.methods.mine.claims.words import outcome_text, sentences_for
 from evenhand.methods.mine.plot.heat_map import Heat, mean_text
 from evenhand.methods.mine.table import in_percent
 from evenhand.runtime import number_text
@@ -340,7 +340,7 @@ def _title(entry: Entry, cells: HeatCells, least: float) -> str:
     favoured = entry["favoured"]
     outcome = outcome_text(favoured, named=entry["named"])
     if "over" in entry:
-        title = told(entry).map.format(
+        title = sentences_for(entry).map.format(
             outcome=outcome if percent else favoured,
             features=names,
             ends=ends,
