@@ -19,12 +19,15 @@ MARKUP = ("<", "{%", "M ", "var(")
 
 
 def catalogue(verb: str) -> dict[str, str]:
-    """Return the sentences of a verb by name."""
-    module = importlib.import_module(f"evenhand.methods.{verb}.messages")
-    sentences = {}
-    for name, value in vars(module).items():
-        if name.isupper() and isinstance(value, str):
-            sentences[name] = value
+    """Return the sentences of a verb by name; a large catalogue may have a part in a folder."""
+    sentences: dict[str, str] = {}
+    for path in sorted((METHODS / verb).rglob("messages.py")):
+        place = ".".join(path.relative_to(METHODS).with_suffix("").parts)
+        module = importlib.import_module(f"evenhand.methods.{place}")
+        for name, value in vars(module).items():
+            if name.isupper() and isinstance(value, str):
+                assert name not in sentences, f"{name} stands in two parts"
+                sentences[name] = value
     return sentences
 
 

@@ -33,7 +33,7 @@ MOST_CASES = 5
 MOST_GROUPS = 30
 _CARDS = "report/pages/cards.html.jinja"
 _RATES_CAPTION = (
-    "The groups that are compared, and how often each gets the favourable outcome."
+    "The groups that are compared, and the rate of each that the claim is about."
 )
 _RATIOS_CAPTION = (
     "The groups that are compared, and how much of the highest rate the rate of each is."

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 Over = str | Sequence[str] | Sequence[tuple[str, ...]]
 """One feature, one set of features taken together, or several sets."""
+ALL = "all"
+"""What some verbs take for every feature there is."""
 
 
 def sets_of(over: Over) -> list[tuple[str, ...]]:
@@ -33,6 +35,32 @@ def sets_of(over: Over) -> list[tuple[str, ...]]:
     for names in over:
         sets.append((names,) if isinstance(names, str) else tuple(names))
     return sets
+
+
+def asks_all(over: Over | None, names: Sequence[str]) -> bool:
+    """Return whether `over` says "all", which a feature of that name keeps for itself.
+
+    >>> asks_all("all", ["sex", "age"]), asks_all(["all"], ["sex"]), asks_all("all", ["all"])
+    (True, True, False)
+    """
+    if over is None or ALL in names:
+        return False
+    try:
+        return (ALL,) in sets_of(over)
+    except TypeError:
+        return False
+
+
+def spelled_out(over: Over, names: Sequence[str]) -> Over:
+    """Return `over` with all names in the place of "all", where it asks for all of them.
+
+    >>> spelled_out("all", ["sex", "age"]), spelled_out("sex", ["sex", "age"])
+    ([('sex', 'age')], 'sex')
+    """
+    if not asks_all(over, names):
+        return over
+    every = tuple(names)
+    return [every if several == (ALL,) else several for several in sets_of(over)]
 
 
 def feature_sets(space: Space, over: Over | None) -> list[tuple[str, ...]]:

@@ -21,7 +21,7 @@ from evenhand.population.recorded import columns_of_sets, number_of_rows, table_
 from evenhand.runtime import number_text
 from evenhand.runtime.errors import DataError, UsageError, clip
 from evenhand.scores.numbers.recorded import are_numbers
-from evenhand.space.feature_sets import sets_of
+from evenhand.space.feature_sets import sets_of, spelled_out
 from evenhand.verbs import VERBS
 
 if TYPE_CHECKING:
@@ -168,7 +168,8 @@ class LogPlan(CheckPlan):
             described = log.settings_of_twins(described)
         settings = {**described, **self.options}
         if "bins" in settings and "bins" not in self.settings:
-            compared = columns_of_sets(self.settings["over"])
+            columns = list(table_of(log.frame).collect_schema())
+            compared = columns_of_sets(spelled_out(self.settings["over"], columns))
             settings["bins"] = _only(log.bins, compared)
         return settings
 

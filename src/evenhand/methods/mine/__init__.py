@@ -43,7 +43,12 @@ _CONTROL = Option(
     choices=("family", "fdr"),
 )
 _TOP = Option("top", WHOLE, "the most rules to report (default: 10)")
-_SCORE = Option("score", TEXTS, "what is compared: rate, tpr or fpr, separated by commas")
+_SCORE = Option(
+    "score",
+    TEXTS,
+    "what is compared: rate, mean, error, tpr, fpr, fnr, tnr, precision, fdr, for or calibration,"
+    " separated by commas",
+)
 _FORMING = (
     _SUPPORT,
     Option(
@@ -68,15 +73,16 @@ _DETAIL = Deferred("evenhand.methods.mine.findings:read_place")
 _RULE = (
     "A subgroup is treated differently",
     (
-        "A subgroup that can be read as a rule gets the outcome at another rate than everyone else,"
-        " by the engineering threshold or more."
+        "A subgroup that can be read as a rule gets the outcome, or a wrong decision, at another"
+        " rate than everyone else, by the engineering threshold or more."
     ),
 )
 _DEFINITION = (
     "The score of a subgroup is how much more, or less, often its people get the favourable outcome"
     " than everyone else (Zhang, Wang, Sun, Sun: TestSGD, Definition 4.1); of outcomes that are"
-    " numbers, how far their means are apart. All subgroups that are large enough were looked at,"
-    " and the intervals hold for all of them together."
+    " numbers, how far their means are apart; and of other scores, what each claim says. All"
+    " subgroups that are large enough were looked at, and the intervals hold for all of them"
+    " together."
 )
 
 MINE = Verb(
@@ -88,7 +94,7 @@ MINE = Verb(
         Option(
             "over",
             FEATURES,
-            "features to form rules of, separated by commas; repeat for more sets",
+            "features to form rules of, separated by commas, or all; repeat for more sets",
             repeat=True,
         ),
         *_FORMING,
@@ -116,7 +122,7 @@ MINE = Verb(
         Option(
             "truth",
             TEXT,
-            "the column of true outcomes, for --score tpr,fpr",
+            "the column of true outcomes, for all of --score but rate and mean",
             metavar="COLUMN",
         ),
         _SCORE,

@@ -16,7 +16,7 @@ from evenhand.methods.mine.stories.tree import stories_of, tree_of
 from evenhand.results.evidence import Finding, Group, key_of
 from evenhand.runtime import number_text
 from evenhand.space.rule import Rule
-from evenhand.statistics.estimate import Amount, Estimate
+from evenhand.statistics.estimate import Estimate
 from evenhand.statistics.simultaneous import absolute
 
 if TYPE_CHECKING:
@@ -287,8 +287,8 @@ class FindingWriter:
         if not self.intervals.exact:
             # Exactly the numbers of the details, which shares may miss by rounding.
             terms = (n, shares.level, shares.method, shares.population)
-            return Amount(value, low, high, *terms)
-        return Amount(value, value, value, n, 1.0, shares.method, shares.population)
+            return scale.kind(value, low, high, *terms)
+        return scale.kind(value, value, value, n, 1.0, shares.method, shares.population)
 
     def _estimate(
         self,
@@ -388,6 +388,8 @@ class FindingWriter:
         scale = self._scale
         if scale is None:
             return {}
+        if scale.gaps:
+            return {"unit": "points"}
         return {"unit": "amount", "from": scale.low, "to": scale.number(1.0)}
 
     def _control_entry(self) -> Entry:

@@ -9,8 +9,6 @@ SUPPORT_NOT_SHARE = "support is {support}; it must be over 0 and under 1, for ex
 COMPLEMENT_NOT_SHARE = (
     "complement is {complement}; it must be from 0 to under 1, for example 0.05"
 )
-SCORES_NOT_DISTINCT = "score = {score} must name one or more of {scores}, each once"
-SCORE_NEEDS_TRUTH = "score = {score} needs true outcomes; name their column with truth=…"
 
 # Errors: how features are cut into conditions.
 
@@ -83,17 +81,6 @@ TRUTH_NEVER_FAVOURABLE = "truth has no outcome that is favourable ({favoured}); 
 TRUTH_COLUMN_NEVER_FAVOURABLE = (
     "truth = {truth} has no outcome that is favourable ({favoured}); {choices}"
 )
-TRUTH_ALWAYS_FAVOURABLE = (
-    "score = 'fpr': every true outcome is favourable; there is nobody to compare"
-)
-NO_TRUE_FAVOURABLE = (
-    "score = 'tpr': no row has a true outcome that is favourable; there is nobody to"
-    " compare"
-)
-NO_TRUE_UNFAVOURABLE = (
-    "score = 'fpr': no row has a true outcome that is not favourable; there is nobody to"
-    " compare"
-)
 
 # Errors: recorded decisions.
 
@@ -111,6 +98,10 @@ NO_COMPLETE_ROW = "no row has all of {names}; there is no decision to mine"
 CONTROL_WITH_PAPER = (
     "control = 'fdr' needs errors that hold, which those of treatment = 'paper' do not; leave one"
     " of them out"
+)
+NEIGHBOURS_OF_ALL = (
+    "treatment = {treatment} changes features that rules are not formed of, and over = 'all' leaves"
+    " none; take treatment='rows', or name the features"
 )
 MOVE_WITHOUT_NEIGHBOURS = (
     "move = {move} cannot be combined with treatment = 'rows', which asks about no neighbours;"
@@ -184,32 +175,15 @@ SAME_TEXTS_OTHER_TERMS = "the same texts with other terms"
 ALL_OTHER_TEXTS = "all other texts"
 ALL_OTHER_RULE_SETS = "all other rule sets"
 NAMED_OUTCOME = "the outcome {label}"
-AMONG_FAVOURABLE = "of those whose true outcome is favourable, {sentence}"
-AMONG_UNFAVOURABLE = "of those whose true outcome is not favourable, {sentence}"
 METHOD_OF_MEANS = "empirical Bernstein"
 DIFFERENCE = "difference {points}"
 DIFFERENCE_BETWEEN = "difference {points}, {interval}"
 
 # Claims of findings.
 
-PEOPLE_RATES = (
-    "people with {rule} get {outcome} {rate} of the time, {others} {other_rate}"
-    " ({difference})"
-)
-PEOPLE_MEANS = (
-    "people with {rule} score {mean} on average, {others} {other_mean} ({difference})"
-)
 PAPER_OF_NUMBERS = (
     "treatment = 'paper' counts favourable outcomes, but the outcomes are numbers; leave it out,"
     " or say which are favourable, with a function such as positive=lambda y: y > 0"
-)
-SCORE_OF_NUMBERS = (
-    "score = {score} is for outcomes that are favourable or not, but the outcomes are numbers,"
-    " whose means are compared; leave it out"
-)
-PEOPLE_NUMBERS = (
-    "the mean {outcome} of people with {rule} is {mean}, of {others} {other_mean}"
-    " ({difference})"
 )
 TEXT_RATES = (
     "texts that say {terms} get {outcome} {rate} of the time, {others} {other_rate}"
@@ -266,8 +240,6 @@ PEOPLE_LIKE_ROWS = "people like the given rows"
 DECISIONS_LIKE_RECORDED = "decisions like the recorded ones"
 WITH_NEIGHBOURS = "{population}, and their one-step neighbours"
 WITH_STEPS = "{words} (a step: {steps})"
-TRULY_FAVOURABLE = "{population}, whose true outcome is favourable"
-TRULY_UNFAVOURABLE = "{population}, whose true outcome is not favourable"
 TEXTS_LIKE_GIVEN = "texts like the {count} given"
 TEXTS_THAT_NAME = "texts like the {count} given that name {categories}"
 METHOD_OVER_RULE_SETS = "{method}, simultaneous over {count} rule sets"
@@ -284,6 +256,10 @@ ROWS_LEFT_OUT = "{missing} of {rows} rows have no {column}; they are left out"
 DEPTH_REDUCED = (
     "rule sets take up to {depth} of the {features} features: {deeper} would make"
     " {rule_sets} rule sets; depth={deeper} asks for them"
+)
+ONE_LEVEL_OF_ALL = (
+    "over = 'all': conditions name one level of a category at a time; levels=2 asks for pairs"
+    " too"
 )
 CATEGORIES_OVER_BUDGET = (
     "{categories} together were not asked about: {texts} texts are beyond the budget"
@@ -335,9 +311,6 @@ RULE_SETS_OF_TERMS = (
     " of {texts} texts name together"
 )
 TEXTS_BY_CATEGORY = "texts that name a category: {categories}"
-PEOPLE_RATES_COMPARED = "how often people get {outcome}, {treatment}"
-PEOPLE_NUMBERS_COMPARED = "the mean {outcome} of people, {treatment}"
-PEOPLE_MEANS_COMPARED = "how people score on average, {treatment}"
 TEXT_RATES_COMPARED = "how often texts get {outcome} with these terms, against {others}"
 TEXT_MEANS_COMPARED = "how texts score on average with these terms, against {others}"
 CHANGES_COMPARED = "how many of them change outcome when nothing but the term changes"
@@ -358,15 +331,10 @@ EVERY_RULE_SET_COMPARED = "every rule set was compared"
 HEADING_TERMS = "\nterms"
 HEADING_WHO = "\nwho"
 HEADING_RATE = "\nrate"
-HEADING_THEIR_RATE = "their\nrate"
 HEADING_SCORE = "\nscore"
-HEADING_THEIR_SCORE = "their\nscore"
 HEADING_EVERYONE_ELSE = "everyone\nelse"
 HEADING_OTHER_TERMS = "other\nterms"
 HEADING_OTHER_TEXTS = "other\ntexts"
-HEADING_THEIR_MEAN = "their\nmean"
-HEADING_APART = "\napart"
-HEADING_POINTS_APART = "points\napart"
 HEADING_INTERVAL = "{level}\ninterval"
 HEADING_INTERVAL_IN_LINE = "{level} interval"
 HEADING_TEXTS = "\ntexts"
@@ -378,8 +346,6 @@ HEADING_RULES_ALIKE = "rules\nalike"
 
 BAR_TITLE_WITH_VERDICT = "{verdict}: {claim}"
 OF_OUTPUT = "{output}: {sentence}"
-BARS_IN_POINTS = "difference from {others}, in points"
-BARS_OF_MEANS = "difference from {others}"
 BARS_OF_CHANGES = "texts whose outcome changes when only the term does"
 INTERVALS = "intervals at {level}"
 INTERVALS_OVER_RULE_SETS = "intervals at {level}, simultaneous over {count} rule sets"
@@ -397,15 +363,9 @@ MORE_MININGS = "… {count} more sets of features, outputs or scores"
 OTHER_RULE_SETS_BAR = "{count} other rule sets:\nnone further than {distance}"
 OTHER_RULE_SET_BAR = "{count} other rule set:\nnone further than {distance}"
 COLUMN_THESE_TERMS = "these\nterms"
-LESS_OFTEN = "← less often"
-MORE_OFTEN = "more often →"
-LOWER = "← lower"
-HIGHER = "higher →"
 
 # Heat maps: titles, and notes below the cells.
 
-MAP_OF_RATES = "how often people get {outcome}, by {features}{ends}"
-MAP_OF_MEANS = "mean of {outcome}, by {features}{ends}"
 MAP_OF_TERM_RATES = "how often texts get {outcome}, by the term for {categories}{ends}"
 MAP_OF_TERM_MEANS = "mean of {outcome}, by the term for {categories}{ends}"
 MAP_OF_CHANGES = "texts whose outcome changes, by the term for {categories}{ends}"
@@ -413,6 +373,10 @@ MAP_ENDS = ": from {lowest} to {highest}"
 MAP_END = "{rate} ({cell})"
 CELLS_OF_ROWS = (
     "each cell: the rate, without an interval, and the rows; white: the rate of everybody,"
+    " {rate}"
+)
+CELLS_OF_MEANS = (
+    "each cell: the mean, without an interval, and the rows; white: the mean of everybody,"
     " {rate}"
 )
 CELLS_OF_TERMS = (
@@ -439,7 +403,6 @@ RULE_SETS_TABLE = (
     " Population: {population}."
 )
 COLUMN_THEIR_RATE = "their rate"
-COLUMN_THEIR_MEAN = "their mean"
 COLUMN_RULES_IN_IT = "rules in it"
 COLUMN_CHANGED_WITH_IT = "changed with it"
 

@@ -11,6 +11,8 @@ import numpy as np
 from evenhand.methods.mine import MINE, messages
 from evenhand.methods.mine.claims.cases import TRIED, CaseFinder
 from evenhand.methods.mine.claims.reporting import MiningPart, rank, write_findings
+from evenhand.methods.mine.claims.scores import SCORES, need_truth, scores_of
+from evenhand.methods.mine.claims.words import kind_of
 from evenhand.methods.mine.rule_sets import (
     BINS,
     Mining,
@@ -18,7 +20,7 @@ from evenhand.methods.mine.rule_sets import (
     check_control,
     check_rules,
     check_terms,
-    scores_of,
+    levels_taken,
     unknown_option,
 )
 from evenhand.methods.mine.treatment import (
@@ -37,13 +39,13 @@ from evenhand.scores.case_marks import marked
 from evenhand.scores.neighbour_steps import checked_steps
 from evenhand.scores.numbers.settling import settle_differs
 from evenhand.scores.numbers.unit_scale import UnitLimit
-from evenhand.space.feature_sets import feature_sets
+from evenhand.space.feature_sets import asks_all, feature_sets, spelled_out
 from evenhand.statistics.estimate import StopReason
 from evenhand.subject.subject import as_subject
 from evenhand.subject.view import views_for
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
@@ -110,7 +112,8 @@ def mine(
         the rows are all there are.
     over
         The features to form rules of; by default the protected ones. A list of tuples is mined one
-        by one.
+        by one. ``"all"`` is every feature of the space, protected or not, unless one of them has
+        that name; rows are then treated as they are, and conditions name one level at a time.
     support, complement
         The least share of the rows that a rule set must cover, and that it must leave; by default
         the same, or half of what a support over a third leaves.
@@ -131,9 +134,11 @@ def mine(
         Of the paper's Algorithm 2, after how many draws it looks at the margin of error, and at
         which margin it ends; by default 1000 and 0.05, as in the paper.
     truth, score
-        The column of true outcomes in data, or a sequence. The score is then ``"rate"``, or the gap
-        in true or false positive rates (``"tpr"``, ``"fpr"``), or a list of those; equalized odds
-        is ``["tpr", "fpr"]``.
+        The column of true outcomes in data, or a sequence; and what is compared, one score or a
+        list: ``"rate"`` (of scores and numbers also ``"mean"``), or with a truth ``"error"``,
+        ``"tpr"``, ``"fpr"``, ``"fnr"``, ``"tnr"``, ``"precision"``, ``"fdr"`` and ``"for"`` (false
+        discoveries and omissions), or ``"calibration"`` of scores. Equalized odds is ``["tpr",
+        "fpr"]``.
     limit, level
         The engineering threshold for the difference of rates, which gives each finding a verdict
         (the ξ of Definition 2.3), and the confidence level of all intervals together.
@@ -191,11 +196,13 @@ def mine(
     sex F, age at least 38
     """
     tested = as_subject(subject, space)
+    every = asks_all(over, tested.space.names)
+    levels, notes_on_levels = levels_taken(levels, every=every)
     options = RuleSetOptions(support, complement, bins, binning, levels, depth)
     limits = UnitLimit(limit, units)
     check_terms(level, limits, top)
     scores = scores_of(score, truth)
-    treatment = _checked_treatment(treatment, scores)
+    treatment = _checked_treatment(treatment, scores, every=every)
     _check_control(control, treatment)
     drawing = _drawing_rule(treatment, sample_thr, error_thr)
     sets = _sets(tested.space, over)
@@ -206,10 +213,11 @@ def mine(
     plan.check(given)
     steps = _steps(plan, treatment, move)
     views = _views(tested, treatment, scores)
-    labels = None if scores == ("rate",) else _true_outcomes(truth, data, given)
+    labels = _true_outcomes(truth, data, given) if need_truth(scores) else None
     good = _truly_favourable(views, labels, scores, len(given))
     kept = 2 * TRIED * top
     run = TreatmentRun(tested, given, treatment, seed, plan.sensitive, kept, steps)
+    run.notes += notes_on_levels
     tested.begin()
     with Workers(n_jobs) as workers, progress_bar(show=progress) as hook:
         meter = Meter(checked_budget(budget), hook)
@@ -220,21 +228,29 @@ def _views(tested: Subject, treatment: str | None, scores: Sequence[str]) -> lis
     """Return what is mined of the software; refuse what numbers do not have."""
     settle_differs(tested)
     views = views_for(tested, "group")
-    if not any(view.meaning.measured for view in views):
-        return views
-    if treatment == "paper":
+    if treatment == "paper" and any(view.meaning.measured for view in views):
         raise UsageError(messages.PAPER_OF_NUMBERS)
-    if tuple(scores) != ("rate",):
-        shown = clip(repr(list(scores)))
-        raise UsageError(messages.SCORE_OF_NUMBERS.format(score=shown))
+    for view in views:
+        outcomes = kind_of(counts=view.counts, numbers=view.meaning.measured)
+        for name in scores:
+            SCORES[name].check(outcomes)
     return views
 
 
-def _checked_treatment(treatment: str | None, scores: Sequence[str]) -> str | None:
-    """Return how rows are asked about, None where the cost decides it."""
+def _checked_treatment(
+    treatment: str | None, scores: Sequence[str], *, every: bool
+) -> str | None:
+    """Return how rows are asked about, None where the cost decides it.
+
+    Where rules are formed of every feature, nothing is left that neighbours could differ in.
+    """
     if treatment is not None and treatment not in METHODS:
         raise unknown_option("treatment", treatment, METHODS)
-    return treatment if scores == ("rate",) else _treatment_with_truth(treatment)
+    if every and treatment not in (None, "rows"):
+        raise UsageError(messages.NEIGHBOURS_OF_ALL.format(treatment=repr(treatment)))
+    if need_truth(scores):
+        return _treatment_with_truth(treatment)
+    return "rows" if every else treatment
 
 
 def _check_control(control: str, treatment: str | None) -> None:
@@ -273,8 +289,10 @@ def _sets(space: Space, over: Over | None) -> list[tuple[str, ...]]:
 
     By default these are all protected features together.
     """
-    if over is None and space.protected:
-        over = list(space.protected)
+    if over is None:
+        over = list(space.protected) or None
+    else:
+        over = spelled_out(over, space.names)
     return feature_sets(space, over)
 
 
@@ -392,7 +410,8 @@ class _MiningPlan:
         )
         cases = []
         for job, stories in zip(jobs, ranked, strict=True):
-            finder = CaseFinder(job.view, job.mined, terms.seed)
+            gain = SCORES[job.words.score].gain
+            finder = CaseFinder(job.view, job.mined, terms.seed, gain)
             cases.append([finder.of(lead, meter) for lead in stories.leads])
         only_answers = [job.only_answer for job in jobs]
         findings, entries = write_findings(ranked, cases, only_answers)
@@ -409,16 +428,15 @@ class _MiningPlan:
         )
 
     def jobs(
-        self, treated: Iterable[TreatedView], good: Iterable[Flags], meter: Meter
+        self, treated: Sequence[TreatedView], good: Sequence[Flags], meter: Meter
     ) -> list[_MiningJob]:
         """Mine each output, score and set of features; `good` is whose true outcome is good."""
         jobs = []
-        for part, good_rows in zip(treated, good, strict=True):
-            for words, people in compared(part, self.scores, good_rows):
-                for names in self.sets:
-                    report = partial(_report, meter, names)
-                    mined = Mining.of(self.space, names, people, self.options, report)
-                    jobs.append(_MiningJob(part.view, mined, words))
+        for part in compared(treated, good, self.scores):
+            for names in self.sets:
+                report = partial(_report, meter, names)
+                mined = Mining.of(self.space, names, part.people, self.options, report)
+                jobs.append(_MiningJob(part.view, mined, part.words, part.favoured))
         return jobs
 
 
@@ -429,6 +447,8 @@ class _MiningJob:
     view: View
     mined: Mining
     words: OutcomeWords
+    favoured: bool
+    """Whether anybody of all rows gets the favourable outcome."""
 
     @property
     def only_answer(self) -> dict[str, Any]:
@@ -437,7 +457,7 @@ class _MiningJob:
         A favourable outcome that it never gave is refused.
         """
         ranking = self.mined.ranking
-        favoured = self.view.meaning.measured
+        favoured = self.favoured or self.view.meaning.measured
         favoured |= bool(ranking.inside.any() or ranking.outside.any())
         answer = self.view.only_answer(self.view.answers, favoured=favoured)
         return self.view.answer_fields(answer, favoured=favoured)

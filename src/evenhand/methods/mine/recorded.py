@@ -11,6 +11,13 @@ import numpy as np
 from evenhand.methods.mine import MINE_LOG, messages
 from evenhand.methods.mine.bins import bins_of_log
 from evenhand.methods.mine.claims.reporting import MiningPart, rank, write_findings
+from evenhand.methods.mine.claims.scores import (
+    LABELS,
+    NUMBERS,
+    SCORES,
+    need_truth,
+    scores_of,
+)
 from evenhand.methods.mine.claims.words import OutcomeWords
 from evenhand.methods.mine.rule_sets import (
     BINS,
@@ -19,7 +26,7 @@ from evenhand.methods.mine.rule_sets import (
     Treated,
     check_control,
     check_terms,
-    scores_of,
+    levels_taken,
 )
 from evenhand.population.recorded import (
     favourable_of,
@@ -34,7 +41,7 @@ from evenhand.runtime.budget import Spent
 from evenhand.runtime.errors import DataError, UsageError, clip, nearest
 from evenhand.scores.numbers.recorded import are_numbers
 from evenhand.scores.numbers.unit_scale import UnitLimit, UnitScale
-from evenhand.space.feature_sets import sets_of
+from evenhand.space.feature_sets import asks_all, sets_of, spelled_out
 from evenhand.space.space import Space
 from evenhand.statistics.estimate import StopReason
 from evenhand.subject.outcome_meaning import one_answer
@@ -89,8 +96,12 @@ def mine_log(
     outcome, positive
         The column of decisions and the favourable one of them; by default 1 or True.
     truth, truth_positive
-        A column of what the decisions should have been, for the scores ``"tpr"`` and ``"fpr"``, and
-        which of its values stands for the favourable outcome; by default the same as `positive`.
+        A column of what the decisions should have been, for all scores but ``"rate"`` and
+        ``"mean"``, and which of its values stands for the favourable outcome; by default the same
+        as `positive`, or 1 where outcomes are probabilities.
+    over
+        The columns to form rules of; ``"all"`` is every column but the outcome and the truth,
+        unless one has that name, and conditions then name one level at a time.
     bins
         As for `mine`; where numbers or dates are cut by column, points beyond all rows are left
         out, and dates may be cut by ``"year"`` or ``"month"``.
@@ -128,13 +139,14 @@ def mine_log(
     sex F, age at least 56
     """
     start = time.monotonic()
+    table = table_of(frame)
+    columns = list(table.collect_schema())
+    levels, notes_on_levels = levels_taken(levels, every=asks_all(over, columns))
     options = RuleSetOptions(support, complement, bins, binning, levels, depth)
     limits = UnitLimit(limit, units)
     check_terms(level, limits, top)
     check_control(control)
     scores = scores_of(score, truth)
-    table = table_of(frame)
-    columns = list(table.collect_schema())
     sets = _sets(over, outcome, truth, columns)
     names = _names(sets)
     needed = [outcome, truth] if truth else [outcome]
@@ -158,7 +170,7 @@ def mine_log(
     findings, entries = write_findings(ranked, no_cases, [only_answer] * len(ranked))
     spent = Spent(0, 0, time.monotonic() - start)
     stop = StopReason.ENUMERATED
-    notes = list(dict.fromkeys(notes))
+    notes = list(dict.fromkeys([*notes_on_levels, *notes]))
     details = {"mine": entries}
     return Result(
         "mine_log", findings, seed, spent, stop, space.to_dict(), notes, details=details
@@ -182,29 +194,40 @@ def _compared(
     outcome = log.outcome
     is_number = log.positive is None and are_numbers(kept, outcome, kept[outcome].dtype)
     if is_number:
-        if tuple(scores) != ("rate",):
-            shown = clip(repr(list(scores)))
-            raise UsageError(messages.SCORE_OF_NUMBERS.format(score=shown))
-        numbers = kept[outcome].to_numpy().astype(np.float64)
-        scale, shares = UnitScale.of(numbers)
-        treated = Treated(points, shares, POPULATION, "recorded", scale=scale)
-        return [(OutcomeWords(outcome, counts=False, numbers=True), treated)]
+        return _compared_numbers(kept, points, log, scores)
+    for name in scores:
+        SCORES[name].check(LABELS)
     favoured = favourable_of(kept.select(outcome).unique(), outcome, log.positive)
-    truly_favoured = _true_label(kept, log.truth, log.truth_positive, favoured)
     decided = _favourable(kept, outcome, favoured).astype(float)
     treated = Treated(points, decided, POPULATION, "recorded")
+    good = _truly_favourable(kept, log, favoured, scores)
     compared = []
     for name in scores:
         words = OutcomeWords(str(favoured), score=name)
-        people = _people(treated, kept, log.truth, truly_favoured, name)
-        compared.append((words, people))
+        compared.append((words, SCORES[name].people(treated, good)))
     return compared
 
 
-def _true_label(kept: Any, truth: str | None, given: Any, favoured: Any) -> Any:
+def _compared_numbers(
+    kept: Any, points: Points, log: _LogColumns, scores: Sequence[str]
+) -> list[tuple[OutcomeWords, Treated]]:
+    """Return who is compared in each score of numbers: their means, or how far these are off."""
+    for name in scores:
+        SCORES[name].check(NUMBERS)
+    numbers = kept[log.outcome].to_numpy().astype(np.float64)
+    scale, shares = UnitScale.of(numbers)
+    treated = Treated(points, shares, POPULATION, "recorded", scale=scale)
+    # The favourable outcome of probabilities is the one that they are of.
+    good = _truly_favourable(kept, log, 1, scores)
+    compared = []
+    for name in scores:
+        words = OutcomeWords(log.outcome, score=name, counts=False, numbers=True)
+        compared.append((words, SCORES[name].people(treated, good)))
+    return compared
+
+
+def _true_label(kept: Any, truth: str, given: Any, favoured: Any) -> Any:
     """Return what stands for the favourable outcome in the column of truth."""
-    if truth is None:
-        return favoured
     cells = kept.select(truth).unique()
     if given is None and favoured not in seen(cells, truth):
         is_binary = set(seen(cells, truth)) <= {0, 1}
@@ -231,7 +254,7 @@ def _sets(
         raise UsageError(messages.TRUTH_IS_OUTCOME.format(truth=repr(truth)))
     others = [name for name in columns if name not in (outcome, truth)]
     try:
-        sets = sets_of(over or ())
+        sets = sets_of(spelled_out(over or (), others))
     except TypeError:
         sets = []
     if not sets or not all(sets):
@@ -321,20 +344,21 @@ def _favourable(kept: Any, name: str, favoured: Any) -> Flags:
     return favourable[np.asarray(codes, dtype=np.intp)]
 
 
-def _people(
-    treated: Treated, kept: Any, truth: str | None, favoured: Any, score: str
-) -> Treated:
-    """Return who is compared: everybody, or those with a favourable or other true outcome."""
-    if score == "rate" or truth is None:
-        return treated
-    good = _favourable(kept, truth, favoured)
+def _truly_favourable(
+    kept: Any, log: _LogColumns, favoured: Any, scores: Sequence[str]
+) -> Flags:
+    """Return whose true outcome is favourable; where no score needs it, everybody's."""
+    if log.truth is None or not need_truth(scores):
+        return np.ones(len(kept), dtype=np.bool_)
+    truly_favoured = _true_label(kept, log.truth, log.truth_positive, favoured)
+    good = _favourable(kept, log.truth, truly_favoured)
     if not good.any():
-        outcomes = kept[truth].unique().to_list()
+        outcomes = kept[log.truth].unique().to_list()
         raise DataError(
             messages.TRUTH_COLUMN_NEVER_FAVOURABLE.format(
-                truth=repr(truth),
-                favoured=favoured,
-                choices=nearest(favoured, outcomes),
+                truth=repr(log.truth),
+                favoured=truly_favoured,
+                choices=nearest(truly_favoured, outcomes),
             )
         )
-    return treated.truly(good, score)
+    return good

@@ -41,10 +41,6 @@ if TYPE_CHECKING:
     Flags = NDArray[np.bool_]
     Report = Callable[[float], None]
 
-SCORES = ("rate", "tpr", "fpr")
-"""What is compared: how often people are favoured, of all, of those who should be, and of those who
-should not.
-"""
 CONTROLS = ("family", "fdr")
 """What a level is of: all intervals together, or the share of false discoveries."""
 BINS = 10
@@ -139,19 +135,17 @@ def check_depth(depth: Any) -> None:
         raise UsageError(messages.DEPTH_NOT_WHOLE.format(depth=shown))
 
 
-def scores_of(score: Any, truth: Any) -> tuple[str, ...]:
-    """Return the scores that are asked for, checked."""
-    scores = tuple(score) if isinstance(score, list | tuple) else (score,)
-    for name in scores:
-        if name not in SCORES:
-            raise unknown_option("score", name, SCORES)
-    shown = clip(repr(score))
-    if not scores or len(set(scores)) < len(scores):
-        valid = ", ".join(SCORES)
-        raise UsageError(messages.SCORES_NOT_DISTINCT.format(score=shown, scores=valid))
-    if scores != ("rate",) and truth is None:
-        raise UsageError(messages.SCORE_NEEDS_TRUTH.format(score=shown))
-    return scores
+def levels_taken(levels: int | None, *, every: bool) -> tuple[int | None, list[str]]:
+    """Return how many levels a condition names at most, and a note where that was not said.
+
+    Where rules are formed of every feature, it is one: sets of levels of many features explode.
+
+    >>> levels_taken(None, every=False), levels_taken(2, every=True)
+    ((None, []), (2, []))
+    """
+    if every and levels is None:
+        return 1, [messages.ONE_LEVEL_OF_ALL]
+    return levels, []
 
 
 def unknown_option(option: str, value: Any, valid: Sequence[str]) -> UsageError:
@@ -230,24 +224,6 @@ class Treated:
             self.scale,
             self.steps,
         )
-
-    def truly(self, good: Flags, score: str) -> Treated:
-        """Return those whom a score compares.
-
-        They are all people ("rate"), or those whose true outcome is good ("tpr"), or is not
-        ("fpr").
-        """
-        if score == "rate":
-            return self
-        if score == "tpr":
-            if not good.any():
-                raise DataError(messages.NO_TRUE_FAVOURABLE)
-            population = messages.TRULY_FAVOURABLE.format(population=self.population)
-            return self.only(good, population)
-        if good.all():
-            raise DataError(messages.NO_TRUE_UNFAVOURABLE)
-        population = messages.TRULY_UNFAVOURABLE.format(population=self.population)
-        return self.only(~good, population)
 
 
 @dataclass(frozen=True, eq=False)

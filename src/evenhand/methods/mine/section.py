@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from evenhand.methods.mine import messages
+from evenhand.methods.mine.claims.words import sentences_for
 from evenhand.methods.mine.plot.display import display_of
 from evenhand.methods.mine.table import entries_of
 from evenhand.report.html_page import drawn, headed
 from evenhand.report.html_section import cards
 from evenhand.report.html_tables import Column, long_sheet
-from evenhand.statistics.estimate import Amount
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -94,11 +94,11 @@ def _rule_sets(result: Result, name: str, room: int) -> str:
 
 
 def _rate_heading(result: Result) -> str:
-    """Return the heading of what rule sets are compared by; rates beside means are called rates."""
-    units = {finding.estimate.unit for finding in result.findings}
-    if units == {Amount.unit}:
-        return messages.COLUMN_THEIR_MEAN
-    return messages.COLUMN_THEIR_RATE
+    """Return the heading of what rule sets are compared by; of different scores it is a rate."""
+    columns = {sentences_for(entry).column for entry in entries_of(result)}
+    if len(columns) > 1:
+        return messages.COLUMN_THEIR_RATE
+    return columns.pop().replace("\n", " ")
 
 
 def _rounded(value: Any) -> Any:

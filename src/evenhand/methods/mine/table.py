@@ -90,6 +90,15 @@ def scores(entry: Mapping[str, Any]) -> bool:
     return not entry["counts"]
 
 
+def in_percent(entry: Mapping[str, Any]) -> bool:
+    """Return whether both sides of a comparison are told in percent.
+
+    >>> in_percent({"counts": True}), in_percent({"counts": False, "unit": "points"})
+    (True, True)
+    """
+    return bool(entry["counts"]) or entry.get("unit") == "points"
+
+
 def in_units(entry: Mapping[str, Any]) -> bool:
     """Return whether outcomes are numbers, whose means are in their own unit.
 

@@ -6,8 +6,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from evenhand.methods.mine import messages
-from evenhand.methods.mine.claims.words import OTHER_TEXTS, among, outcome_text
-from evenhand.methods.mine.table import entries_of, in_units, mined_findings, scores
+from evenhand.methods.mine.claims.scores import among
+from evenhand.methods.mine.claims.words import OTHER_TEXTS, outcome_text, sentences_for
+from evenhand.methods.mine.table import (
+    entries_of,
+    in_percent,
+    in_units,
+    mined_findings,
+    scores,
+)
 from evenhand.methods.mine.treatment import with_steps
 from evenhand.report.lines import LEAD, Line, shown_cases, table_of
 from evenhand.report.terminal import closing, lines_of_findings, remark_lines, spent_text
@@ -138,19 +145,11 @@ def _rows_head(entry: Mapping[str, Any]) -> Iterator[Line]:
         )
     yield Line(rule_sets)
     treatment = with_steps(METHODS[entry["method"]], entry.get("move", {}))
+    outcome = outcome_text(entry["favoured"], named=entry["named"])
     if in_units(entry):
         outcome = entry["favoured"]
-        compared = messages.PEOPLE_NUMBERS_COMPARED.format(
-            outcome=outcome, treatment=treatment
-        )
-    elif scores(entry):
-        compared = messages.PEOPLE_MEANS_COMPARED.format(treatment=treatment)
-    else:
-        outcome = outcome_text(entry["favoured"], named=entry["named"])
-        compared = messages.PEOPLE_RATES_COMPARED.format(
-            outcome=outcome, treatment=treatment
-        )
-    yield Line(among(entry["score"], compared))
+    compared = sentences_for(entry).compared.format(outcome=outcome, treatment=treatment)
+    yield Line(among(entry["score"], compared, outcome))
 
 
 def _texts_head(entry: Mapping[str, Any]) -> Iterator[Line]:
@@ -259,8 +258,8 @@ def _rate_cells(
     points = number_text.points_bare(abs(difference), digits, limit=limit)
     ends = story["low"], story["high"]
     return [
-        _rate(story["rate"]["value"], digits, graded=scores(entry)),
-        _rate(story["other"]["value"], digits, graded=scores(entry)),
+        _rate(story["rate"]["value"], digits, graded=not in_percent(entry)),
+        _rate(story["other"]["value"], digits, graded=not in_percent(entry)),
         f"{_arrow(difference)} {points}",
         number_text.points_between(*ends, digits, limit=limit),
     ]
@@ -297,17 +296,9 @@ def _headings(
             headings.append(messages.HEADING_OTHER_TEXTS)
     else:
         headings.append(messages.HEADING_WHO)
-        if in_units(entry):
-            headings.append(messages.HEADING_THEIR_MEAN)
-        elif graded:
-            headings.append(messages.HEADING_THEIR_SCORE)
-        else:
-            headings.append(messages.HEADING_THEIR_RATE)
+        headings.append(sentences_for(entry).column)
         headings.append(messages.HEADING_EVERYONE_ELSE)
-    if in_units(entry):
-        headings.append(messages.HEADING_APART)
-    else:
-        headings.append(messages.HEADING_POINTS_APART)
+    headings.append(sentences_for(entry).apart)
     if level < 1:
         level_text = number_text.percent_level(level)
         headings.append(messages.HEADING_INTERVAL.format(level=level_text))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from evenhand.methods.mine import messages
+from evenhand.methods.mine.claims.scores import SCORES
 from evenhand.methods.mine.claims.words import OutcomeWords
 from evenhand.methods.mine.rule_sets import Treated
 from evenhand.population.rows import Rows
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from evenhand.methods.mine.claims.scores import MinedScore
     from evenhand.runtime.budget import Meter
     from evenhand.runtime.workers import Workers
     from evenhand.subject.subject import Subject
@@ -228,24 +230,80 @@ def _task(method: str, view: View) -> str:
     return messages.PROGRESS_NEIGHBOURS
 
 
+@dataclass(frozen=True, eq=False)
+class ComparedPeople:
+    """Whom one score of one output compares, and the words for it."""
+
+    view: View
+    words: OutcomeWords
+    people: Treated
+    favoured: bool
+    """Whether anybody of all rows gets the favourable outcome."""
+
+
 def compared(
-    part: TreatedView, scores: Sequence[str], good: Flags
-) -> list[tuple[OutcomeWords, Treated]]:
-    """Return who is compared in each score: everybody, or those with a good or bad true outcome."""
+    parts: Sequence[TreatedView], good: Sequence[Flags], scores: Sequence[str]
+) -> list[ComparedPeople]:
+    """Return who is compared in each score of each output.
+
+    `good` is whose true outcome is favourable, of each output.
+    """
+    people = []
+    truths = list(zip(parts, good, strict=True))
+    for part, good_rows in truths:
+        for name in scores:
+            if not _is_of_output(SCORES[name], part.view):
+                people.append(_compared(part, good_rows[part.rows], name))
+            elif part.view is _views_of_output(truths, part.view)[0][0].view:
+                whole = _whole_output(_views_of_output(truths, part.view))
+                everybody_good = np.ones(len(whole.rows), dtype=np.bool_)
+                people.append(_compared(whole, everybody_good, name))
+    return people
+
+
+def _is_of_output(score: MinedScore, view: View) -> bool:
+    """Return whether a score is of an output as a whole, and a view of one of its labels alone."""
+    return score.of_output and view.target is not None
+
+
+def _views_of_output(
+    truths: Sequence[tuple[TreatedView, Flags]], view: View
+) -> list[tuple[TreatedView, Flags]]:
+    """Return the views of the labels of an output."""
+    return [pair for pair in truths if pair[0].view.name == view.name]
+
+
+def _whole_output(truths: Sequence[tuple[TreatedView, Flags]]) -> TreatedView:
+    """Return an output with many labels as one whose decisions are right (1) or wrong (0).
+
+    A decision is right where the label that is given is the true one.
+    """
+    first = truths[0][0]
+    rows = first.rows
+    for part, _ in truths[1:]:
+        rows = np.intersect1d(rows, part.rows)
+    right = np.zeros(len(rows))
+    for part, good in truths:
+        given = part.treated.values[np.searchsorted(part.rows, rows)]
+        right += given * good[rows]
+    kept = first.treated.only(np.isin(first.rows, rows), first.treated.population)
+    return TreatedView(replace(first.view, target=None), replace(kept, values=right), rows)
+
+
+def _compared(part: TreatedView, good: Flags, score: str) -> ComparedPeople:
+    """Return whom a score compares of one output; `good` is of its rows."""
     view = part.view
-    pairs = []
-    for score in scores:
-        words = OutcomeWords(
-            view.favoured,
-            output=view.title,
-            score=score,
-            counts=view.counts,
-            named=view.names_outcome,
-            numbers=view.meaning.measured,
-        )
-        people = part.treated.truly(good[part.rows], score)
-        pairs.append((words, people))
-    return pairs
+    words = OutcomeWords(
+        view.favoured,
+        output=view.title,
+        score=score,
+        counts=view.counts,
+        named=view.names_outcome,
+        numbers=view.meaning.measured,
+    )
+    people = SCORES[score].people(part.treated, good)
+    favoured = bool(part.treated.values.any())
+    return ComparedPeople(view, words, people, favoured)
 
 
 def true_outcomes(truth: Any, data: Any, rows: int) -> NDArray[Any]:
@@ -310,15 +368,32 @@ def truly_favourable(view: View, labels: NDArray[Any], scores: Sequence[str]) ->
     """
     truth_values = {False, True}.intersection(view.meaning.values)
     other_outcomes = view.target is None and not truth_values
-    if labels.dtype == np.bool_ and (other_outcomes or not view.counts):
-        good: Flags = labels
+    if not view.counts:
+        good = _scored_class(view, labels)
+    elif labels.dtype == np.bool_ and other_outcomes:
+        good = labels
     else:
         good = view.favourable(labels)
-    if not good.any():
+    asked = [SCORES[name] for name in scores if not _is_of_output(SCORES[name], view)]
+    if asked and not good.any():
         choices = nearest(view.favoured, labels[:1000].tolist())
         raise DataError(
             messages.TRUTH_NEVER_FAVOURABLE.format(favoured=view.favoured, choices=choices)
         )
-    if "fpr" in scores and good.all():
-        raise DataError(messages.TRUTH_ALWAYS_FAVOURABLE)
+    for score in asked:
+        score.check_truth(good)
     return good
+
+
+def _scored_class(view: View, labels: NDArray[Any]) -> Flags:
+    """Return whose true outcome is the class that is scored: that of `positive`, or the second."""
+    meaning = view.meaning
+    scored = meaning.values
+    if not scored and meaning.known is not None:
+        scored = meaning.known[1:]
+    matches = [labels == value for value in scored]
+    good = np.any(matches, axis=0) if matches else np.zeros(len(labels))
+    if good.any():
+        return np.asarray(good, dtype=np.bool_)
+    # The truth may have another name for it, as 1.
+    return np.asarray(labels == 1, dtype=np.bool_)

@@ -31,6 +31,8 @@ class UnitScale:
     width: float
     spread: float
     """The interquartile range of the numbers, which limits are shares of."""
+    gaps: bool = False
+    """Whether the numbers are differences of shares, which are told in points as those are."""
 
     @classmethod
     def of(cls, numbers: Floats) -> tuple[UnitScale, Floats]:
@@ -46,13 +48,22 @@ class UnitScale:
         return self.low + share * self.width
 
     def distance(self, share: float) -> float:
-        """Return the difference of numbers that is a share of the range."""
-        return share * self.width
+        """Return the difference of numbers that is a share of the range.
 
-    def amount(self, estimate: Estimate, *, difference: bool = False) -> Amount:
+        Differences of gaps over 100 points are told as 100.
+        """
+        distance = share * self.width
+        return min(max(distance, -1.0), 1.0) if self.gaps else distance
+
+    @property
+    def kind(self) -> type[Estimate]:
+        """The kind of estimate that the numbers have."""
+        return Estimate if self.gaps else Amount
+
+    def amount(self, estimate: Estimate, *, difference: bool = False) -> Estimate:
         """Return an estimate of shares in the unit of the numbers."""
         convert = self.distance if difference else self.number
-        return Amount(
+        return self.kind(
             convert(estimate.value),
             convert(estimate.low),
             convert(estimate.high),
@@ -99,8 +110,8 @@ class UnitLimit:
         limit_in_units(self.limit, self.units, 1.0)
 
     def of(self, scale: UnitScale | None) -> float | None:
-        """Return the limit of rates, or with a scale that of means in their unit."""
-        if scale is not None:
+        """Return the limit of rates and gaps, or with a scale that of means in their unit."""
+        if scale is not None and not scale.gaps:
             return limit_in_units(self.limit, self.units, scale.spread)
         if self.units == "outcome":
             raise UsageError(
@@ -113,7 +124,7 @@ class UnitLimit:
         """Return what intervals of means rest on, and what shares of the spread are as numbers."""
         notes: list[str] = []
         for scale in scales:
-            if scale is None:
+            if scale is None or scale.gaps:
                 continue
             lowest = number_text.amount(scale.low)
             highest = number_text.amount(scale.number(1.0))

@@ -34,6 +34,8 @@ class CaseFinder:
     view: View
     mined: Mining
     seed: int
+    gain: int = 1
+    """Whether more of what is compared is better (1) or worse (-1) for people, or neither (0)."""
 
     def of(self, rule_set: RuleSet, meter: Meter) -> tuple[Case, ...]:
         """Return people inside whose outcome changes with what the rule set is about.
@@ -50,7 +52,8 @@ class CaseFinder:
         after = self.view.decide(twins)
         meter.queries += 2 * len(own)
         # A case must show what the rule set shows: who is worse off inside gains by the change.
-        gains = rule_set.inside < rule_set.outside
+        behind = rule_set.inside < rule_set.outside
+        gains = behind if self.gain > 0 else not behind
         flipped = np.flatnonzero(self._shows(before, after, gains=gains))
         changed = (own != twins).sum(axis=1)
         # Those with the fewest changed features first, which are the easiest to read.
@@ -77,8 +80,11 @@ class CaseFinder:
         """Return whether a change of outcome can be looked for.
 
         It needs outcomes that are favourable or not, or numbers, a budget, and a feature of the
-        rule set that the software sees.
+        rule set that the software sees; and what is compared must be better or worse for people:
+        what the true outcome of somebody else would be is not known.
         """
+        if not self.gain:
+            return False
         is_score = not self.view.counts and not self.view.meaning.measured
         if is_score or meter.left < 2 * TRIED:
             return False

@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from evenhand.methods.mine import messages
+from evenhand.methods.mine.claims.scores import (
+    LABELS,
+    NUMBERS,
+    PROBABILITIES,
+    SCORES,
+    among,
+    sentences_of,
+)
 from evenhand.runtime import number_text
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from evenhand.methods.mine.claims.scores import Sentences
     from evenhand.statistics.estimate import Estimate
 
 OTHERS = messages.EVERYONE_ELSE
@@ -33,6 +44,11 @@ class OutcomeWords:
     numbers: bool = False
     """Whether outcomes are numbers, which are named by `favoured`."""
 
+    @property
+    def outcomes(self) -> str:
+        """What outcomes are: favourable or not, scores or numbers."""
+        return kind_of(counts=self.counts, numbers=self.numbers)
+
     def claim(self, rule: str, inside: float, outside: float, difference: str) -> str:
         """Return the sentence that compares the people of a rule with everyone else.
 
@@ -40,33 +56,19 @@ class OutcomeWords:
         >>> words.claim("sex F", 0.382, 0.109, "difference 27.3 points")[:60]
         'people with sex F get the outcome approve 38.2 % of the time'
         """
-        if self.numbers:
-            sentence = messages.PEOPLE_NUMBERS.format(
-                outcome=self.favoured,
-                rule=rule,
-                mean=number_text.amount(inside),
-                others=OTHERS,
-                other_mean=number_text.amount(outside),
-                difference=difference,
-            )
-        elif self.counts:
-            sentence = messages.PEOPLE_RATES.format(
-                rule=rule,
-                outcome=outcome_text(self.favoured, named=self.named),
-                rate=number_text.percent(inside),
-                others=OTHERS,
-                other_rate=number_text.percent(outside),
-                difference=difference,
-            )
-        else:
-            sentence = messages.PEOPLE_MEANS.format(
-                rule=rule,
-                mean=number_text.decimal(inside),
-                others=OTHERS,
-                other_mean=number_text.decimal(outside),
-                difference=difference,
-            )
-        return among(self.score, sentence)
+        rate = self._shown(inside)
+        other_rate = self._shown(outside)
+        sentence = sentences_of(self.score, self.outcomes).claim.format(
+            rule=rule,
+            outcome=self._outcome,
+            rate=rate,
+            mean=rate,
+            others=OTHERS,
+            other_rate=other_rate,
+            other_mean=other_rate,
+            difference=difference,
+        )
+        return among(self.score, sentence, self._outcome)
 
     def claim_of_others(self, rules: int, difference: str, *, told: bool = True) -> str:
         """Return the sentence about all rule sets that lead no story; `told` if any does."""
@@ -79,20 +81,39 @@ class OutcomeWords:
             )
         else:
             sentence = messages.OTHER_RULE_CLOSER.format(difference=difference)
-        return among(self.score, sentence)
+        return among(self.score, sentence, self._outcome)
+
+    @property
+    def _outcome(self) -> str:
+        """The outcome as sentences name it: numbers by their name, others as favourable ones."""
+        if self.numbers:
+            return self.favoured
+        return outcome_text(self.favoured, named=self.named)
+
+    def _shown(self, side: float) -> str:
+        """Return a rate, a mean score or a mean of numbers as claims write it."""
+        if SCORES[self.score].sentences is not None:
+            return SCORES[self.score].shown(side)
+        if self.numbers:
+            return number_text.amount(side)
+        return number_text.percent(side) if self.counts else number_text.decimal(side)
 
 
-def among(score: str, sentence: str) -> str:
-    """Return a sentence with the people that a score is about: all, or some by true outcomes.
+def kind_of(*, counts: bool, numbers: bool) -> str:
+    """Return what outcomes are.
 
-    >>> among("tpr", "people are treated alike")
-    'of those whose true outcome is favourable, people are treated alike'
+    >>> kind_of(counts=True, numbers=False), kind_of(counts=False, numbers=True)
+    ('labels', 'numbers')
     """
-    if score == "tpr":
-        return messages.AMONG_FAVOURABLE.format(sentence=sentence)
-    if score == "fpr":
-        return messages.AMONG_UNFAVOURABLE.format(sentence=sentence)
-    return sentence
+    if numbers:
+        return NUMBERS
+    return LABELS if counts else PROBABILITIES
+
+
+def sentences_for(entry: Mapping[str, Any]) -> Sentences:
+    """Return how the score of a mining is told, by what its details hold."""
+    outcomes = kind_of(counts=entry["counts"], numbers=entry.get("unit") == "amount")
+    return sentences_of(entry.get("score", "rate"), outcomes)
 
 
 def outcome_text(favoured: str, *, named: bool = True) -> str:

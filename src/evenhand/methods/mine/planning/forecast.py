@@ -8,6 +8,7 @@ import numpy as np
 
 from evenhand.methods.mine import messages
 from evenhand.methods.mine.claims.cases import TRIED
+from evenhand.methods.mine.claims.scores import need_truth, scores_of
 from evenhand.methods.mine.recorded import mine_log
 from evenhand.methods.mine.treatment import MOST, MOST_EXPENSIVE
 from evenhand.population.recorded import columns_of_sets
@@ -17,7 +18,7 @@ from evenhand.scores.neighbours import Neighbours
 from evenhand.scores.planning.forecast import Detectable, Forecast, Ground, Way, within
 from evenhand.scores.planning.power import smallest_seen
 from evenhand.scores.planning.recorded import PLANTED, base_rate
-from evenhand.space.feature_sets import feature_sets
+from evenhand.space.feature_sets import asks_all, feature_sets, spelled_out
 from evenhand.statistics.simultaneous import SimultaneousIntervals
 from evenhand.subject.view import View
 
@@ -39,17 +40,23 @@ TAKEN = (
 """Settings that say which rule sets there are, and what is decided of them."""
 
 
-def forecast(ground: Ground, *, data: str | None = None, **settings: Any) -> list[Forecast]:
+def forecast(
+    ground: Ground, *, data: str | None = None, truth: Any = None, **settings: Any
+) -> list[Forecast]:
     """Return what it takes to ask about all rows, and which subgroups can be seen."""
     assert ground.source is not None
     people: Any = ground.source.frame(data).rows
     if people is None:
         return [Forecast("", Way.UNKNOWN)]
     space = ground.subject.space
-    over = settings.get("over") or [tuple(space.protected)]
-    names = list(columns_of_sets(feature_sets(space, over)))
+    given = settings.get("over") or [tuple(space.protected)]
+    over = feature_sets(space, spelled_out(given, space.names))
+    names = list(columns_of_sets(over))
     rows = len(people)
+    every = asks_all(given, space.names)
     treatment = settings.get("treatment")
+    if every or need_truth(scores_of(settings.get("score", "rate"), truth)):
+        treatment = "rows"
     inputs, asked_of = _inputs(ground, names, rows, treatment)
     outcomes = np.arange(rows) % 2
     frame = people[names].assign(**{PLANTED: outcomes})
@@ -57,6 +64,8 @@ def forecast(ground: Ground, *, data: str | None = None, **settings: Any) -> lis
     for key in TAKEN:
         if key in settings:
             planted[key] = settings[key]
+    if every:
+        planted.setdefault("levels", 1)
     seen = _detectable(frame, planted, ground.base, graded=asked_of != "rows")
     about = ", ".join(names)
     # People of a rule set are given its features as somebody outside has them, to show cases.

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from evenhand.methods.mine import messages
-from evenhand.methods.mine.claims.words import OTHER_TEXTS, OTHERS
+from evenhand.methods.mine.claims.words import OTHER_TEXTS, OTHERS, sentences_for
 from evenhand.methods.mine.plot.heat_cells import cells_of, heat_of, of_output, rate_text
 from evenhand.methods.mine.plot.heat_map import mean_text
-from evenhand.methods.mine.table import entries_of, mined_findings, scores
+from evenhand.methods.mine.table import entries_of, in_percent, mined_findings
 from evenhand.report.canvas import Display
 from evenhand.report.ranked_bars import Bar, Bars, RemainingRules, wrapped
 from evenhand.report.rates_display import RatesDisplay
@@ -208,13 +208,13 @@ def _bars(findings: Sequence[MinedFinding], examined: int) -> Bars:
     """
     entry = findings[0].entry
     worst = findings[0].finding
-    percent = not scores(entry)
+    percent = in_percent(entry)
     stories = [finding for finding in findings if not finding.others]
     bars = [_bar(finding, percent=percent) for finding in stories[:MOST_BARS]]
     title = worst.claim
     if worst.verdict is not None:
         title = messages.BAR_TITLE_WITH_VERDICT.format(verdict=worst.verdict, claim=title)
-    notes = [_axis_note(entry, percent=percent)]
+    notes = [_axis_note(entry)]
     if worst.estimate.level < 1:
         notes.append(_interval_note(entry, worst.estimate.level, examined))
     notes.append(messages.POPULATION.format(population=entry["population"]))
@@ -228,28 +228,22 @@ def _bars(findings: Sequence[MinedFinding], examined: int) -> Bars:
         tuple(bars),
         _rest(findings, percent=percent),
         worst.limit,
-        _directions(entry, percent=percent),
+        _directions(entry),
         percent,
     )
 
 
-def _axis_note(entry: Entry, *, percent: bool) -> str:
+def _axis_note(entry: Entry) -> str:
     """Return what the length of the bars stands for."""
     if "changes" in entry:
         return messages.BARS_OF_CHANGES
     others = OTHERS if "over" in entry else OTHER_TEXTS[entry["against"]]
-    if percent:
-        return messages.BARS_IN_POINTS.format(others=others)
-    return messages.BARS_OF_MEANS.format(others=others)
+    return sentences_for(entry).axis.format(others=others)
 
 
-def _directions(entry: Entry, *, percent: bool) -> tuple[str, str] | None:
+def _directions(entry: Entry) -> tuple[str, str] | None:
     """Return what stands at both ends of the axis; how many texts change has one end only."""
-    if "changes" in entry:
-        return None
-    if percent:
-        return messages.LESS_OFTEN, messages.MORE_OFTEN
-    return messages.LOWER, messages.HIGHER
+    return None if "changes" in entry else sentences_for(entry).ends
 
 
 def _interval_note(entry: Entry, level: float, examined: int) -> str:

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand.methods.mine import messages
-from evenhand.methods.mine.claims.words import among, outcome_text
+from evenhand.methods.mine.claims.scores import among
+from evenhand.methods.mine.claims.words import outcome_text, sentences_for
 from evenhand.methods.mine.plot.heat_map import Heat, mean_text
-from evenhand.methods.mine.table import scores
+from evenhand.methods.mine.table import in_percent
 from evenhand.runtime import number_text
 from evenhand.space.rule import Condition, Rule
 
@@ -267,7 +268,7 @@ def _heat(entry: Entry, worst: Entry, rule: Rule, cells: HeatCells) -> Heat:
         inside=_grid(inside) if outlined else (),
         whole=whole,
         notes=tuple(notes),
-        percent=not scores(entry),
+        percent=in_percent(entry),
     )
 
 
@@ -310,7 +311,9 @@ def _cell_note(entry: Entry, cells: HeatCells, centre: float | None) -> str:
     texts = number_text.count(first_rows)
     if "changes" in entry:
         return messages.CELLS_OF_CHANGES.format(texts=texts)
-    white = rate_text(centre or 0.0, percent=not scores(entry))
+    white = rate_text(centre or 0.0, percent=in_percent(entry))
+    if "over" in entry and not entry["counts"]:
+        return messages.CELLS_OF_MEANS.format(rate=white)
     if "over" in entry:
         return messages.CELLS_OF_ROWS.format(rate=white)
     return messages.CELLS_OF_TERMS.format(texts=texts, rate=white)
@@ -324,7 +327,7 @@ def _hatched_note(entry: Entry, least: float) -> str:
 
 def _title(entry: Entry, cells: HeatCells, least: float) -> str:
     """Return what is shown, and its lowest and highest rate."""
-    percent = not scores(entry)
+    percent = in_percent(entry)
     extremes = []
     for rate, cell in cells.extremes(least):
         text = rate_text(rate, percent=percent)
@@ -336,15 +339,9 @@ def _title(entry: Entry, cells: HeatCells, least: float) -> str:
     names = " and ".join(cells.axes)
     favoured = entry["favoured"]
     outcome = outcome_text(favoured, named=entry["named"])
-    if "over" in entry and percent:
-        title = messages.MAP_OF_RATES.format(
-            outcome=outcome,
-            features=names,
-            ends=ends,
-        )
-    elif "over" in entry:
-        title = messages.MAP_OF_MEANS.format(
-            outcome=favoured,
+    if "over" in entry:
+        title = sentences_for(entry).map.format(
+            outcome=outcome if percent else favoured,
             features=names,
             ends=ends,
         )
@@ -362,7 +359,7 @@ def _title(entry: Entry, cells: HeatCells, least: float) -> str:
             categories=names,
             ends=ends,
         )
-    return of_output(entry, among(entry.get("score", "rate"), title))
+    return of_output(entry, among(entry.get("score", "rate"), title, outcome))
 
 
 def _met(condition: Condition, values: Sequence[Any]) -> Flags:
