@@ -188,9 +188,10 @@ class _Nouns:
         self._vacant = vacant
         self._known: dict[str, tuple[str, bool]] = {}
         for person in persons:
-            for noun, is_plural in ((person.plural, True), (person.noun, False)):
-                if noun is not None:
-                    self._known[fold(noun)] = (person.sex, is_plural)
+            if person.plural is not None:
+                self._known[fold(person.plural)] = (person.sex, True)
+            if person.noun is not None:
+                self._known[fold(person.noun)] = (person.sex, False)
         longest = sorted(self._known, key=lambda noun: (-len(noun), noun))
         either = "|".join(map(re.escape, longest))
         self._pattern = re.compile(rf"(?<![\w'’\-/:@#])(?:{either})(?![\w\-/@])")
@@ -201,9 +202,10 @@ class _Nouns:
         ends = {span.end for span in spans if span.kind < ADJECTIVE}
         for match in self._pattern.finditer(folded):
             start, end = match.span()
-            in_term = any(span.start < end and start < span.end for span in spans)
             sex, is_plural = self._known[match[0]]
-            if not in_term and _by_itself(folded, start, end, ends, is_plural=is_plural):
+            if _overlaps(start, end, spans):
+                continue
+            if _by_itself(folded, start, end, ends, is_plural=is_plural):
                 return _Host(self._spans(text, start, end), sex)
         return None
 
@@ -228,6 +230,11 @@ class _Nouns:
             article_end = article_start + len(article[1])
             spans.insert(0, Span(article_start, article_end, vacant, kind))
         return spans
+
+
+def _overlaps(start: int, end: int, spans: Sequence[Span]) -> bool:
+    """Return whether a noun is a term itself, or part of one."""
+    return any(span.start < end and start < span.end for span in spans)
 
 
 def _host_case(noun: str, *, begins: bool) -> int:

@@ -33,10 +33,10 @@ _BEGINS = re.compile(r"(?:^|[.!?]\s)[\s\"'“‘(]*$")
 
 
 @dataclass(frozen=True, slots=True)
-class Template:
+class SentenceTemplate:
     """A sentence with a place for a term, and perhaps for a noun, in parts.
 
-    >>> template = Template.of("I know a {person} who is {term}.")
+    >>> template = SentenceTemplate.of("I know a {person} who is {term}.")
     >>> [sentence.text for sentence in template.sentences([Person("author"), Person("nurse")])]
     ['I know an author who is {term}.', 'I know a nurse who is {term}.']
     """
@@ -46,7 +46,7 @@ class Template:
     """What stands before each place, and what goes there; "" after the last."""
 
     @classmethod
-    def of(cls, text: Any) -> Template:
+    def of(cls, text: Any) -> SentenceTemplate:
         """Read a template; a UsageError where it has no place for a term, or another place."""
         if not isinstance(text, str):
             raise UsageError(f"templates has {clip(repr(text))}, which is not a text")
@@ -136,7 +136,7 @@ def _agreeing(text: str, noun: str) -> str:
     return _ARTICLE_AT_END.sub(agreeing, text)
 
 
-def templates_of(given: Sequence[str] | None) -> tuple[Template, ...]:
+def templates_of(given: Sequence[str] | None) -> tuple[SentenceTemplate, ...]:
     """Return the templates that a user gave, or those that are shipped.
 
     >>> len(templates_of(None))
@@ -149,7 +149,7 @@ def templates_of(given: Sequence[str] | None) -> tuple[Template, ...]:
             f"templates = {clip(repr(given))} must be a list of sentences, such as"
             " ['I am a {term} {person}']"
         )
-    templates = tuple(Template.of(text) for text in dict.fromkeys(given))
+    templates = tuple(SentenceTemplate.of(text) for text in dict.fromkeys(given))
     if not templates:
         raise UsageError(
             "templates is empty; give at least one sentence, such as 'I am a {term} {person}'"
@@ -158,12 +158,12 @@ def templates_of(given: Sequence[str] | None) -> tuple[Template, ...]:
 
 
 @cache
-def _default() -> tuple[Template, ...]:
+def _default() -> tuple[SentenceTemplate, ...]:
     return templates_of(shipped("templates")["templates"])
 
 
 def find_templates(
-    templates: Sequence[Template], lexicon: Lexicon, persons: Sequence[Person]
+    templates: Sequence[SentenceTemplate], lexicon: Lexicon, persons: Sequence[Person]
 ) -> Matches:
     """Return all sentences that persons make of templates, each with a vacant place.
 

@@ -304,6 +304,8 @@ TEXTS_THAT_NAME_OR_PERSONS = (
 SENTENCES_OF_TEMPLATES = (
     "the {count} sentences made of {templates} templates, and no other texts"
 )
+SENTENCES_OF_TEMPLATE = "the {count} sentences made of one template, and no other texts"
+SENTENCE_OF_TEMPLATE = "the one sentence made of one template, and no other texts"
 METHOD_OVER_RULE_SETS = "{method}, simultaneous over {count} rule sets"
 METHOD_OF_DISCOVERIES = (
     "{method}, false coverage rate over the {found} found of {count} rule sets"

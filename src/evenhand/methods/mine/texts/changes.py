@@ -92,7 +92,7 @@ class TextCausal:
         )
         return finding, entry
 
-    def _from_standing(self, decided: Decided) -> _Changes:
+    def _from_standing(self, decided: Decided) -> _TermChanges:
         """Return how outcomes change from those of texts as they stand."""
         family = decided.family
         moved = self.subject.view.distance(decided.outcomes, decided.standing)
@@ -110,9 +110,9 @@ class TextCausal:
         most_changing = np.argmax(moved, axis=1)
         changes = worst.astype(float)
         cases = cases_of(self.matches, decided, changes, standing, most_changing)
-        return _Changes(worst, moved.mean(axis=0), cases)
+        return _TermChanges(worst, moved.mean(axis=0), cases)
 
-    def _among_terms(self, decided: Decided) -> _Changes:
+    def _among_terms(self, decided: Decided) -> _TermChanges:
         """Return how outcomes change from one term to another, where texts stand without one."""
         family = decided.family
         fits = family.fits
@@ -143,7 +143,7 @@ class TextCausal:
             return text_outcome(self.matches, decided, row, int(shown_first[row]))
 
         cases = cases_of(self.matches, decided, worst, with_first, shown_other)
-        return _Changes(worst if graded else worst > 0, np.array(by_term), cases)
+        return _TermChanges(worst if graded else worst > 0, np.array(by_term), cases)
 
     def _estimate(
         self, worst: NDArray[Any], among: int, categories: Sequence[str]
@@ -188,7 +188,7 @@ class TextCausal:
 
 
 @dataclass(frozen=True, eq=False)
-class _Changes:
+class _TermChanges:
     """How far each text changes at most, how often it does with each term, and some that do."""
 
     worst: NDArray[Any]

@@ -60,16 +60,16 @@ def score_terms(
     # Bets hold for values of any kind, so that their tails need not be those of graded counts.
     tail = replace(intervals, graded=False).tail
     mean_apart = np.empty(len(apart))
-    lows = np.empty(len(apart))
-    highs = np.empty(len(apart))
+    lows = np.zeros(len(apart))
+    highs = np.zeros(len(apart))
     for places, rows in _same_texts(decided.family):
         own_apart = apart[np.ix_(places, rows)]
         mean_apart[places] = own_apart.mean(axis=1)
         if not complete:
             lows[places], highs[places] = bet(own_apart, tail, low=-1.0, high=1.0)
-    if complete:
-        lows = highs = mean_apart
     low, high = absolute(lows, highs)
+    if complete:
+        low = high = np.abs(mean_apart)
     inside = decided.inside
     outside = np.clip(inside - mean_apart, 0.0, 1.0)
     sizes = decided.family.sizes.tolist()

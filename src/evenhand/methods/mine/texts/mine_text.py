@@ -171,10 +171,7 @@ def mine_text(
     subject = text_subject_of(function, **_without_none(how_asked))
     check_support(support)
     check_terms(level, limit, top)
-    if kind not in KINDS:
-        raise unknown_option("kind", kind, KINDS)
-    if against not in AGAINST:
-        raise unknown_option("against", against, AGAINST)
+    _check_comparison(kind, against)
     check_depth(depth)
     terms = lexicon_of(lexicon).without(*_listed(without))
     wanted = PlacesWanted(places, templates, persons, against)
@@ -194,16 +191,21 @@ def mine_text(
     notes += [*_missed_note(kept, answers), *written_in.notes]
     deepest = 1 if written_in.vacant else depth
     candidates = candidate_count(terms, deepest)
-    entry = {
-        **scoring.entry(answers.decided, meter.queries, support, candidates),
-        **written_in.entry(),
-        **scored.details,
-    }
+    entry = scoring.entry(answers.decided, meter.queries, support, candidates)
+    entry |= scored.details
     spent = Spent(meter.queries, subject.executed - before, meter.seconds)
     space = lexicon_space(terms).to_dict()
     details = {"mine_text": [entry]}
     findings = scoring.with_only_answer(scored.findings)
     return Result("mine_text", findings, seed, spent, stop, space, notes, details=details)
+
+
+def _check_comparison(kind: str, against: str) -> None:
+    """Refuse kinds of scores, and things to compare with, that there are not."""
+    if kind not in KINDS:
+        raise unknown_option("kind", kind, KINDS)
+    if against not in AGAINST:
+        raise unknown_option("against", against, AGAINST)
 
 
 def _without_none(options: Mapping[str, Any]) -> dict[str, Any]:
@@ -399,6 +401,7 @@ class TextScoring:
             "examined": _rule_count(decided),
             "families": families_asked,
             "polysemous": polysemous_entries(self.matches),
+            **self.places.entry(),
         }
 
 

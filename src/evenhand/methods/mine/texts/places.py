@@ -59,8 +59,7 @@ class TextPlaces:
         count = number_text.count(len(self.matches.texts))
         names = " and ".join(categories)
         if self.kind == "templates":
-            templates = number_text.count(len(self.templates))
-            return messages.SENTENCES_OF_TEMPLATES.format(count=count, templates=templates)
+            return self._sentences(count)
         if self.kind == "persons":
             if not categories:
                 return messages.TEXTS_WITH_PERSONS.format(count=count)
@@ -68,6 +67,15 @@ class TextPlaces:
         if not categories:
             return messages.TEXTS_LIKE_GIVEN.format(count=count)
         return messages.TEXTS_THAT_NAME.format(count=count, categories=names)
+
+    def _sentences(self, count: str) -> str:
+        """Return how many sentences there are, and of how many templates."""
+        if len(self.matches.texts) == 1:
+            return messages.SENTENCE_OF_TEMPLATE
+        if len(self.templates) == 1:
+            return messages.SENTENCES_OF_TEMPLATE.format(count=count)
+        templates = number_text.count(len(self.templates))
+        return messages.SENTENCES_OF_TEMPLATES.format(count=count, templates=templates)
 
     def entry(self) -> dict[str, Any]:
         """Return what the details hold of places, where they are not those of terms."""
@@ -133,16 +141,18 @@ def places_of(
     found = frequent_families(matches, support, depth, seed)
     if found:
         return TextPlaces("named", matches, found)
-    reason = {
-        "support": number_text.percent_plain(support),
-        "texts": number_text.count(len(given)),
-        "shares": named_shares(matches),
-    }
-    note = messages.PERSONS_SINCE_NOT_NAMED.format(**reason)
+    share = number_text.percent_plain(support)
+    count = number_text.count(len(given))
+    shares = named_shares(matches)
+    note = messages.PERSONS_SINCE_NOT_NAMED.format(
+        support=share, texts=count, shares=shares
+    )
     places = _of_persons(given, lexicon, wanted, support, seed, note)
     if places.found:
         return places
-    note = messages.TEMPLATES_SINCE_NOT_NAMED.format(**reason)
+    note = messages.TEMPLATES_SINCE_NOT_NAMED.format(
+        support=share, texts=count, shares=shares
+    )
     return _of_templates(lexicon, wanted, seed, note)
 
 
