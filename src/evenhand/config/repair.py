@@ -352,6 +352,10 @@ def _rule(declared: Any, space: Space, file: Path) -> Rule:
 def _text_source(config: Config, table: Mapping[str, Any]) -> _TrainingSource:
     """Return texts, in which sensitive terms are looked for."""
     texts = config.texts
+    if texts.file is None:
+        raise ConfigError(
+            f"{config.file}: [texts] names no file of texts to train with; add from and column"
+        )
     for key in table:
         if key not in OF_TEXTS:
             raise ConfigError(

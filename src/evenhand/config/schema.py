@@ -21,7 +21,7 @@ from evenhand.runtime import json_file
 from evenhand.space.space_file import FEATURE, SPACE
 from evenhand.subject.adapters import ADAPTERS
 from evenhand.subject.options import SHARED
-from evenhand.texts.real_texts import TEXTS
+from evenhand.texts.real_texts import TEXTS, TOGETHER
 from evenhand.texts.text_subject import text_options
 from evenhand.verbs import VERBS
 
@@ -61,6 +61,7 @@ def config_schema(*, own: bool = False) -> Schema:
             "texts": {
                 "description": "texts to test with, in place of a space",
                 **TEXTS.table_schema(),
+                "dependentRequired": TOGETHER,
             },
             "log": {
                 "description": "recorded decisions to audit, in place of software",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib import resources
 from os import PathLike
@@ -20,7 +20,9 @@ _BETWEEN = "\\s\\-\u2010\u2011"
 """What may stand between the words of a term: spaces, line ends and hyphens."""
 GAP, WORD = re.compile(f"[{_BETWEEN}]+"), re.compile(f"[^{_BETWEEN}]+")
 _KEYS = ("terms", "polysemous", "leave_out")
-_TERM_KEYS = ("term", "plural")
+_TERM_KEYS = ("term", "plural", "adjective", "before")
+BEFORE = ("women", "men", "none")
+"""Which of the nouns that tell a sex a term can stand before, where not before all of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +38,11 @@ class Term:
     plural: str | None = None
     other_meanings: bool = False
     """Whether the term often means something else, as in "straight ahead"."""
+    adjective: str | None = None
+    """The term before a noun, where that is another word; empty for a noun that cannot stand there.
+    """
+    before: str | None = None
+    """Before which nouns that tell a sex it stands: for "women", for "men", or "none" of them."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.category, str) or not self.category.strip():
@@ -63,6 +70,45 @@ class Term:
                     " remove it"
                 )
             object.__setattr__(self, field, " ".join(value.split()))
+        self._check_place()
+
+    def _check_place(self) -> None:
+        """Refuse what is no adjective, and nouns that there are not."""
+        adjective: Any = self.adjective
+        if adjective is False:
+            adjective = ""
+        if adjective is not None and not isinstance(adjective, str):
+            raise UsageError(
+                f"category {self.category!r}: the adjective of {self.text!r} is"
+                f" {clip(repr(adjective))}; give a text, or false for a term that is none"
+            )
+        if adjective is not None:
+            object.__setattr__(self, "adjective", " ".join(adjective.split()))
+        if self.before is not None and self.before not in BEFORE:
+            raise UsageError(
+                f"category {self.category!r}: before = {clip(repr(self.before))} of"
+                f" {self.text!r} is unknown; {nearest(self.before, BEFORE)}"
+            )
+
+    @property
+    def described(self) -> str:
+        """The term as it is written before a noun; empty where it cannot stand there.
+
+        >>> Term("jew", "religion", adjective="jewish").described, Term("gay", "gender").described
+        ('jewish', 'gay')
+        """
+        return self.text if self.adjective is None else self.adjective
+
+    def fits(self, sex: str) -> bool:
+        """Return whether the term can stand before a noun that tells this sex; "" tells none.
+
+        >>> lesbian = Term("lesbian", "gender", before="women")
+        >>> lesbian.fits("women"), lesbian.fits("men"), lesbian.fits("")
+        (True, False, True)
+        """
+        if not self.described:
+            return False
+        return not sex or self.before in (None, sex)
 
     @property
     def many(self) -> str:
@@ -303,7 +349,7 @@ def _category(name: str, entry: Any) -> list[Term]:
     kept = []
     for term in terms:
         if term not in left_out:
-            kept.append(Term(term.text, name, term.plural, term in polysemous))
+            kept.append(replace(term, other_meanings=term in polysemous))
     if not kept:
         raise UsageError(
             f"category {name!r} has no terms; list at least two, or leave the category out"
@@ -311,11 +357,16 @@ def _category(name: str, entry: Any) -> list[Term]:
     return kept
 
 
-def _entry(term: Term) -> str | dict[str, str]:
+def _entry(term: Term) -> str | dict[str, Any]:
     """Return a term as a table of a lexicon holds it."""
-    if term.plural is None:
-        return term.text
-    return {"term": term.text, "plural": term.plural}
+    entry: dict[str, Any] = {"term": term.text}
+    if term.plural is not None:
+        entry["plural"] = term.plural
+    if term.adjective is not None:
+        entry["adjective"] = term.adjective or False
+    if term.before is not None:
+        entry["before"] = term.before
+    return term.text if len(entry) == 1 else entry
 
 
 def _fields(name: str, item: str | Mapping[str, Any]) -> dict[str, Any]:
@@ -328,7 +379,8 @@ def _fields(name: str, item: str | Mapping[str, Any]) -> dict[str, Any]:
             )
     if "term" not in item:
         raise UsageError(f"category {name!r}: {clip(repr(dict(item)))} names no term")
-    return {"text": item["term"], "plural": item.get("plural")}
+    others = {key: item.get(key) for key in _TERM_KEYS[1:]}
+    return {"text": item["term"], **others}
 
 
 def _listed(text: str, terms: tuple[Term, ...] | list[Term], where: str) -> Term:

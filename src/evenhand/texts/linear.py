@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
-from evenhand.texts.matching import written
+from evenhand.texts.forms import written
 from evenhand.texts.text_subject import text_subject_of
 
 if TYPE_CHECKING:
@@ -165,8 +165,9 @@ class LinearPath:
 
     def _columns_of(self, matches: Matches, rows: Indices) -> Iterator[list[int]]:
         """Yield the columns that are counted in each text."""
-        for row in rows.tolist():
-            tokens = self._grams.split(matches.texts[row])
+        # As they are in pieces: the noun after a vacant place may have lost its capital.
+        for text in matches.write(rows, (), ()):
+            tokens = self._grams.split(text)
             yield self._grams.columns((), tokens, ())
 
 
@@ -327,12 +328,9 @@ class _Windows:
         for combination in terms:
             codes.append([known.index(term) for term in combination])
         self._codes = np.array(codes)
-        places = []
-        for term in known:
-            is_replaced = term.category in categories
-            places.append(list(categories).index(term.category) if is_replaced else -1)
-        # The last entry is for pieces that are not a match, whose term is -1.
-        self._category = np.array([*places, -1])[matches.term]
+        self._category = np.full(len(matches.term), -1)
+        for place, category in enumerate(categories):
+            self._category[matches.slots(category)] = place
         self._templates: dict[_Template, int] = {}
         self._size = 0
         self._starts: list[int] = []

@@ -3,26 +3,37 @@
 Texts are matched once and kept as pieces, so that writing them with another term is taking some
 pieces from elsewhere and joining, without a pattern. A piece that may change knows its term and its
 form: number and letter case, so that `GAYS` becomes `MUSLIMS`. The article before a term is such a
-piece too, where it agreed with the term.
+piece too, where it agreed with the term. A vacant place takes the term of any category that its
+text does not name, one category at a time.
 """
 
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Mapping, Set
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from evenhand.runtime.errors import DataError, UsageError, clip, nearest
-from evenhand.texts.lexicon import GAP, WORD, fold, words
+from evenhand.texts.forms import (
+    ADJECTIVE,
+    ARTICLE,
+    BEFORE_ADJECTIVE,
+    PLURAL,
+    acronym,
+    article_case,
+    case_of,
+    vowel_sound,
+    written,
+)
+from evenhand.texts.lexicon import GAP, fold, words
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
@@ -32,24 +43,8 @@ if TYPE_CHECKING:
     Indices = NDArray[np.intp]
     Objects = NDArray[np.object_]
 
-# Which letters of a piece are capital.
-_AS_LISTED = 0
-_FIRST = 1
-_EACH = 2
-"""The first letter of each word."""
-_ALL = 3
-_CASES = 4
-
-# Added to the case of a piece.
-_PLURAL = 4
-"""It stands in the place of a plural."""
-_ARTICLE = 8
-"""It is the article before the term."""
 _STAYS = (-1, 0)
 """The term and kind of a piece that is not a match."""
-_SOUNDS_OTHERWISE = re.compile("eu|ewe|uni(?!n|m|dent)|us[eu]|uga|uk|uru|uig|uyg|one|once")
-"""Words that begin with the letter of a vowel and the sound of a consonant."""
-_SILENT = ("hour", "honest", "heir", "honour", "honor")
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,9 +67,14 @@ class Matches:
     starts: Indices
     """The first piece of each text, and the number of all pieces."""
     term: Indices
-    """The position in the lexicon of each piece's term, -1 where the piece stays as it is."""
+    """The position in the lexicon of each piece's term, -1 where the piece stays as it is.
+
+    It is the number of all terms where the place is vacant.
+    """
     kind: Indices
     """The number and case of each piece, and whether it is an article."""
+    sexes: Sequence[str] = ()
+    """Which sex the noun after the vacant place of each text tells: "women", "men" or neither."""
 
     @cached_property
     def _category(self) -> Indices:
@@ -87,7 +87,7 @@ class Matches:
     @cached_property
     def _matched(self) -> tuple[Indices, Indices, Indices]:
         """The text, category and term of each match."""
-        is_match = (self.term >= 0) & (self.kind < _ARTICLE)
+        is_match = (self.term >= 0) & (self.kind < ARTICLE)
         places = np.flatnonzero(is_match)
         rows = np.searchsorted(self.starts, places, side="right") - 1
         return rows, self._category[places], self.term[places]
@@ -105,7 +105,7 @@ class Matches:
         texts = [term.text for term in self.lexicon.terms]
         return dict(zip(texts, numbers.tolist(), strict=True))
 
-    @property
+    @cached_property
     def has(self) -> Flags:
         """Whether each text has a term of each category."""
         shape = (len(self.texts), len(self.lexicon.categories))
@@ -113,6 +113,53 @@ class Matches:
         rows, category, _ = self._matched
         found[rows, category] = True
         return found
+
+    @cached_property
+    def _vacant(self) -> tuple[Indices, Indices]:
+        """The vacant pieces, and the text of each."""
+        places = np.flatnonzero(self.term == len(self.lexicon))
+        rows = np.searchsorted(self.starts, places, side="right") - 1
+        return places, rows
+
+    def slots(self, category: str) -> Flags:
+        """Return which pieces change with the term of a category.
+
+        A vacant place takes no term of a category that its text names already.
+        """
+        number = self._position(category)
+        is_slot = self._slots.get(number)
+        if is_slot is None:
+            is_slot = np.asarray(self._category == number)
+            places, rows = self._vacant
+            is_free = ~self.has[rows, number]
+            is_slot[places[is_free]] = True
+            self._slots[number] = is_slot
+        return is_slot
+
+    @cached_property
+    def _slots(self) -> dict[int, Flags]:
+        """The pieces that change with the term of a category, by the position of the category."""
+        return {}
+
+    def takes(self, category: str) -> Flags:
+        """Return whether each text can be written with each term of a category.
+
+        >>> from evenhand.texts.lexicon import Lexicon
+        >>> find(["an old man", "a man"], Lexicon.default()).takes("age").any(axis=1).tolist()
+        [True, False]
+        """
+        terms = self.lexicon.of(category)
+        named = self.has[:, self._position(category)]
+        fits = np.repeat(named[:, None], len(terms), axis=1)
+        if not self.sexes:
+            return fits
+        _, rows = self._vacant
+        is_open = ~named
+        is_open &= np.bincount(rows, minlength=len(named)) > 0
+        sexes = np.array(self.sexes)
+        for sex in np.unique(sexes[is_open]).tolist():
+            fits[is_open & (sexes == sex)] = [term.fits(sex) for term in terms]
+        return fits
 
     @property
     def names(self) -> Flags:
@@ -173,13 +220,23 @@ class Matches:
         pieces, _, places = self._replaced(rows, new_categories, terms or ())
         positions = [self._position(category) for category in categories]
         in_category = np.isin(self._category[places], positions)
-        is_marked = in_category & (self.kind[places] < _ARTICLE)
+        is_marked = in_category & (self.kind[places] < ARTICLE)
+        if terms is not None:
+            is_marked |= self._filled(places, categories)
         texts = []
         for piece, marked in zip(pieces.tolist(), is_marked.tolist(), strict=True):
             # Marks that the text has of its own are doubled, so that `unmarked` can tell them.
             text = re.sub("[⟦⟧]", r"\g<0>\g<0>", piece)
             texts.append(f"⟦{text}⟧" if marked else text)
         return "".join(texts)
+
+    def _filled(self, places: Indices, categories: Sequence[str]) -> Flags:
+        """Return which pieces are vacant places that take a term of one of some categories."""
+        kinds = self.kind[places]
+        is_filled = np.zeros(len(places), dtype=np.bool_)
+        for category in categories:
+            is_filled |= self.slots(category)[places]
+        return np.asarray(is_filled & (kinds >= ADJECTIVE) & (kinds < BEFORE_ADJECTIVE))
 
     def _position(self, category: str) -> int:
         """Return the position of a category, or raise a UsageError where there is none."""
@@ -201,7 +258,6 @@ class Matches:
         places = np.arange(ends[-1]) + shifts
         pieces = self.pieces[places]
         own_terms = self.term[places]
-        own_categories = self._category[places]
         for category, term in zip(categories, terms, strict=True):
             known = self.lexicon.of(category)
             if term not in known:
@@ -209,7 +265,7 @@ class Matches:
                     f"category {category!r} has no term {str(term)!r};"
                     f" {nearest(term, map(str, known))}"
                 )
-            in_category = own_categories == self._position(category)
+            in_category = self.slots(category)[places]
             changes = in_category & (own_terms != self.lexicon.terms.index(term))
             kinds = self.kind[places[changes]]
             pieces[changes] = written(term)[kinds]
@@ -226,58 +282,82 @@ def find(texts: Sequence[str], lexicon: Lexicon) -> Matches:
     >>> {term: count for term, count in found.counts().items() if count}
     {'african american': 1, 'american': 1}
     """
-    forms = _forms(lexicon)
-    pattern = _pattern(forms)
-    pieces: list[str] = []
-    kinds: list[tuple[int, int]] = []
-    starts = [0]
+    search = TermSearch(lexicon)
+    pieces = Pieces()
     for text in texts:
-        _append_pieces(text, forms, pattern, pieces, kinds)
-        starts.append(len(pieces))
-    packed = np.empty(len(pieces), dtype=object)
-    packed[:] = pieces
-    columns = np.array(kinds, dtype=np.intp).reshape(-1, 2).T
-    term, kind = columns.copy()
-    return Matches(
-        texts,
-        lexicon,
-        pieces=packed,
-        starts=np.array(starts, dtype=np.intp),
-        term=term,
-        kind=kind,
-    )
+        pieces.add(text, search.spans(text))
+    return pieces.matches(texts, lexicon)
 
 
-def _append_pieces(
-    text: str,
-    forms: dict[str, _Form],
-    pattern: re.Pattern[str],
-    pieces: list[str],
-    kinds: list[tuple[int, int]],
-) -> None:
-    """Cut a text into pieces; append them, and the term and kind of each."""
-    folded = fold(text)
-    done = 0
-    for match in pattern.finditer(folded):
-        article = match[_ARTICLE_GROUP]
-        start, end = match.span(_AFTER_ARTICLE_GROUP if article else _ALONE_GROUP)
-        # Words may be spaced and hyphenated otherwise than in the lexicon.
-        found = folded[start:end]
-        form = forms.get(found) or forms[" ".join(words(found))]
-        kind = form.number + _case(text[start:end], form)
-        # An article that does not agree with its term is none that was written for it.
-        if article and (article == "an") == form.vowel:
-            article_start, article_end = match.span(_ARTICLE_GROUP)
-            article_text = text[article_start:article_end]
-            article_kind = _ARTICLE + form.number + _article_case(article_text, kind)
-            pieces += (text[done:article_start], article_text)
-            kinds += (_STAYS, (form.term, article_kind))
-            done = article_end
-        pieces += (text[done:start], text[start:end])
-        kinds += (_STAYS, (form.term, kind))
-        done = end
-    pieces.append(text[done:])
-    kinds.append(_STAYS)
+class Span(NamedTuple):
+    """A part of a text that changes with a term."""
+
+    start: int
+    end: int
+    term: int
+    kind: int
+    text: str | None = None
+    """What is written in its place as the text stands, where that is something else."""
+
+
+class Pieces:
+    """Texts as pieces, one text after the other."""
+
+    def __init__(self) -> None:
+        self._pieces: list[str] = []
+        self._kinds: list[tuple[int, int]] = []
+        self._starts = [0]
+
+    def add(self, text: str, spans: Iterable[Span]) -> None:
+        """Cut a text into pieces at its spans, which are in order."""
+        done = 0
+        for span in spans:
+            own = text[span.start : span.end] if span.text is None else span.text
+            self._pieces += (text[done : span.start], own)
+            self._kinds += (_STAYS, (span.term, span.kind))
+            done = span.end
+        self._pieces.append(text[done:])
+        self._kinds.append(_STAYS)
+        self._starts.append(len(self._pieces))
+
+    def matches(
+        self, texts: Sequence[str], lexicon: Lexicon, sexes: Sequence[str] = ()
+    ) -> Matches:
+        """Return the texts that were added as `Matches`."""
+        packed = np.empty(len(self._pieces), dtype=object)
+        packed[:] = self._pieces
+        columns = np.array(self._kinds, dtype=np.intp).reshape(-1, 2).T
+        term, kind = columns.copy()
+        starts = np.array(self._starts, dtype=np.intp)
+        return Matches(texts, lexicon, packed, starts, term, kind, sexes)
+
+
+class TermSearch:
+    """Looks for the terms of a lexicon in one text after the other."""
+
+    def __init__(self, lexicon: Lexicon) -> None:
+        self._forms = _forms(lexicon)
+        self._pattern = _pattern(self._forms)
+
+    def spans(self, text: str) -> list[Span]:
+        """Return the terms of a text and their articles, from left to right."""
+        folded = fold(text)
+        found = []
+        for match in self._pattern.finditer(folded):
+            article = match[_ARTICLE_GROUP]
+            start, end = match.span(_AFTER_ARTICLE_GROUP if article else _ALONE_GROUP)
+            # Words may be spaced and hyphenated otherwise than in the lexicon.
+            words_found = folded[start:end]
+            form = self._forms.get(words_found) or self._forms[" ".join(words(words_found))]
+            kind = form.number + case_of(text[start:end], spelt=form.spelt)
+            # An article that does not agree with its term is none that was written for it.
+            if article and (article == "an") == form.vowel:
+                article_start, article_end = match.span(_ARTICLE_GROUP)
+                article_text = text[article_start:article_end]
+                article_kind = ARTICLE + form.number + article_case(article_text, kind)
+                found.append(Span(article_start, article_end, form.term, article_kind))
+            found.append(Span(start, end, form.term, kind))
+        return found
 
 
 def unmarked(text: str) -> str:
@@ -340,11 +420,11 @@ def _forms(lexicon: Lexicon) -> dict[str, _Form]:
     """Return the forms of all terms by their words."""
     forms: dict[str, _Form] = {}
     for index, term in enumerate(lexicon.terms):
-        for number, text in ((0, term.text), (_PLURAL, term.plural)):
+        for number, text in ((0, term.text), (PLURAL, term.plural)):
             if text is None:
                 continue
-            is_spelt = text.isupper() or _acronym(text)
-            form = _Form(index, number, _vowel_sound(text), is_spelt)
+            is_spelt = text.isupper() or acronym(text)
+            form = _Form(index, number, vowel_sound(text), is_spelt)
             # The singular comes first: a noun may have the same plural.
             forms.setdefault(" ".join(words(text)), form)
     return forms
@@ -377,78 +457,3 @@ def _ending_pattern(ending: str) -> str:
     """Return a pattern of the rest of a term, with any gap between its words."""
     escaped = [re.escape(word) for word in ending.split(" ")]
     return GAP.pattern.join(escaped)
-
-
-def _case(found: str, form: _Form) -> int:
-    """Return which letters of a match are capital; an acronym in capitals is not shouted."""
-    letters = sum(map(str.isalpha, found))
-    if found.isupper() and letters > 1:
-        return _AS_LISTED if form.spelt else _ALL
-    if not found[:1].isupper():
-        return _AS_LISTED
-    parts = WORD.findall(found)
-    if len(parts) > 1 and all(part[0].isupper() for part in parts):
-        return _EACH
-    return _FIRST
-
-
-def _article_case(found: str, kind: int) -> int:
-    """Return which letters of an article are capital, given the kind of its term."""
-    if not found[0].isupper():
-        return _AS_LISTED
-    # Whether a single A is shouted shows in the term that follows.
-    is_shouted = found == "AN" or (found == "A" and kind % _CASES == _ALL)
-    return _ALL if is_shouted else _FIRST
-
-
-@lru_cache(1024)
-def written(term: Term) -> Objects:
-    """Return the term in each of its forms, and the articles before them, by kind."""
-    forms = np.empty(2 * _ARTICLE, dtype=object)
-    for number, text in ((0, term.text), (_PLURAL, term.many)):
-        article = "an" if _vowel_sound(text) else "a"
-        forms[number : number + _CASES] = _cases(text)
-        start = _ARTICLE + number
-        forms[start : start + _CASES] = _cases(article)
-    return forms
-
-
-def _cases(text: str) -> tuple[str, str, str, str]:
-    """Return a text in the four cases, in their order."""
-
-    def capital(match: re.Match[str]) -> str:
-        word = match[0]
-        if _acronym(word):
-            return word.upper()
-        return word[:1].upper() + word[1:]
-
-    first = WORD.sub(capital, text, count=1)
-    each = WORD.sub(capital, text)
-    return text, first, each, text.upper()
-
-
-def _acronym(word: str) -> bool:
-    """Return whether a word can only be spelt out, such as lgbt."""
-    if not word.isascii() or not word.isalpha():
-        return False
-    return set("aeiouy").isdisjoint(fold(word))
-
-
-def _vowel_sound(text: str) -> bool:
-    """Return whether a term takes "an": by its sound, as far as its letters tell it.
-
-    >>> [_vowel_sound(term) for term in ("atheist", "european", "lgbt", "hispanic", "heir")]
-    [True, False, True, False, True]
-    >>> [_vowel_sound(term) for term in ("uninsured", "18 year old")]
-    [True, True]
-    """
-    word = words(text)[0]
-    if _acronym(word):
-        return word[0] in "fhlmnrsx"  # the names of these letters begin with a vowel
-    if word[0] in "18":
-        return re.match(r"8|1[18](?!\d)", word) is not None  # eight, eleven, eighteen
-    if word.startswith(_SILENT):
-        return True
-    # Without its accent: é is a vowel too.
-    first_letter = unicodedata.normalize("NFD", word)[0]
-    return first_letter in "aeiou" and _SOUNDS_OTHERWISE.match(word) is None

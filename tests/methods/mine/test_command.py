@@ -227,9 +227,9 @@ def test_mine_log_passes_its_options_on(fake):
 
 
 def test_texts_pass_their_options_on(fake):
-    texts('without = ["old"]\n')
+    texts('without = ["old"]\npersons = ["nurse"]\ntemplates = ["{term} nurses"]\n')
     command = (
-        "mine --support .02 --depth 1 --kind causal --against rest"
+        "mine --support .02 --depth 1 --kind causal --against rest --places templates"
         " --limit .3 --level .9 --top 3"
     )
     (call,) = fake(
@@ -256,6 +256,9 @@ def test_texts_pass_their_options_on(fake):
         "level": 0.9,
         "top": 3,
         "without": ["old", "young"],
+        "places": "templates",
+        "templates": ("{term} nurses",),
+        "persons": ("nurse",),
         "seed": 7,
         "progress": None,
     }
@@ -277,6 +280,8 @@ def test_what_is_not_given_is_left_to_the_function(fake):
         "given",
         "lexicon",
         "without",
+        "templates",
+        "persons",
         "budget",
         "seed",
         "progress",
@@ -705,7 +710,8 @@ def test_texts_that_are_not_there_exit_with_2(run, folder, table, words):
         ("mine --bins 3", "bins = 3 cannot be used here, since [texts] declares texts"),
         ("mine --data people.csv", "cannot be used here"),
         ("mine --n-jobs 2", "--n-jobs 2"),
-        ("mine --support 0.9", "comments.csv: no category of the lexicon"),
+        ("mine --support 0.9 --places named", "comments.csv: no category of the lexicon"),
+        ("mine --places name", "did you mean 'named'"),
         ("mine --against term", "did you mean 'terms'"),
         ("mine --without odl", "did you mean 'old'"),
         ("measure", "declares [texts]"),

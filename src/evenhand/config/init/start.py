@@ -14,7 +14,7 @@ from evenhand.config.init.form import fit_form, form_of, say_dropped, without_ga
 from evenhand.config.init.model import find_request, say_cost, tried
 from evenhand.config.init.sampling import sample
 from evenhand.config.init.software import relative, software_of, trusted
-from evenhand.config.init.texts import run_text, tried_texts, usual_of_texts
+from evenhand.config.init.texts import run_text, tried_texts
 from evenhand.methods.audit.checks import GAP, usual
 from evenhand.population.source import MOST_LEVELS
 from evenhand.runtime.errors import DataError, EvenhandError, UsageError, clip
@@ -74,7 +74,7 @@ def start(request: Request, talk: Dialogue) -> Started:
     else:
         space = space_from_table(draft.space, draft.file)
     if space is None:
-        draft.checks = usual_of_texts(draft)
+        draft.checks = usual(None, real=True)
     else:
         draft.checks = _checks(draft, space)
     template.write(draft, space)

@@ -193,7 +193,8 @@ MINE_TEXT = Verb(
     "mine_text",
     question="With which sensitive terms are texts treated differently?",
     definition=(
-        "Texts that name a category are written with each of its terms; the score of a term is how"
+        "Texts that name a category, or sentences with a place for one before a person noun, are"
+        " written with each of its terms; the score of a term is how"
         " much more, or less, often texts get the favourable outcome with it than with others"
         " (TestSGD, sections 4.1 and 4.3)."
     ),
@@ -211,6 +212,12 @@ MINE_TEXT = Verb(
             "for texts: compare with other terms, or texts",
             choices=("terms", "rest"),
         ),
+        Option(
+            "places",
+            TEXT,
+            "for texts: where terms are written (default: by how many texts have a place)",
+            choices=("auto", "named", "persons", "templates"),
+        ),
         Option("without", TEXTS, "for texts: terms to leave out, separated by commas"),
         _SUPPORT,
         _DEPTH,
@@ -221,6 +228,20 @@ MINE_TEXT = Verb(
             "lexicon",
             ANY,
             "the terms to look for; a configuration names them in [texts]",
+            toml=False,
+            command=False,
+        ),
+        Option(
+            "templates",
+            ANY,
+            "sentences to write terms in; a configuration names them in [texts]",
+            toml=False,
+            command=False,
+        ),
+        Option(
+            "persons",
+            ANY,
+            "nouns to write terms before; a configuration names them in [texts]",
             toml=False,
             command=False,
         ),

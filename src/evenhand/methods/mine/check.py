@@ -48,17 +48,25 @@ def mine_text(
     n_jobs: int = 1,
     **settings: Any,
 ) -> Result:
-    """Mine the texts that the source declares."""
+    """Mine the texts that the source declares, or sentences of templates."""
     from evenhand.methods.mine.texts import mine_text as texts
 
     if n_jobs != 1:
         raise UsageError(messages.JOBS_WITH_TEXTS.format(n_jobs=n_jobs))
     declared = source.texts
-    given = declared.read()
+    given = declared.given()
     left_out = list(dict.fromkeys([*declared.without, *without]))
     try:
         return texts.mine_text(
-            subject, given, lexicon=declared.lexicon, without=left_out, **settings
+            subject,
+            given,
+            lexicon=declared.lexicon,
+            without=left_out,
+            templates=declared.templates,
+            persons=declared.persons,
+            **settings,
         )
     except DataError as error:
+        if declared.file is None:
+            raise
         raise DataError(f"{declared.file}: {error}") from error

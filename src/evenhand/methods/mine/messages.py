@@ -140,7 +140,32 @@ JOBS_WITH_TEXTS = (
 WITHOUT_NOT_A_LIST = "without = {without} must be a list of terms, such as ['black']"
 NO_FREQUENT_CATEGORY = (
     "no category of the lexicon is named in at least {support} of the {texts} texts"
-    " ({shares}); try a smaller support"
+    " ({shares}); try a smaller support, or places='persons' or 'templates'"
+)
+TOO_FEW_PERSONS = (
+    "fewer than {support} of the {texts} texts name a category of the lexicon or have a person"
+    " noun; try a smaller support, or places='templates'"
+)
+PLACES_NEED_TEXTS = "places = {places} needs texts; give some, or take places='templates'"
+TEMPLATES_OF_OTHER_PLACES = (
+    "templates = {templates} cannot be combined with places = {places}; leave one of them"
+    " out"
+)
+REST_NEEDS_TEXTS = (
+    "against = 'rest' compares with other texts, and there are none; give texts, or take"
+    " against='terms'"
+)
+REST_OF_VACANT_PLACES = (
+    "against = 'rest' compares texts that name a term with all others, and cannot be combined with"
+    " places = {places}; take against='terms'"
+)
+NO_SENTENCES = (
+    "templates and persons make no sentence together; give a noun for {{person}}, or a plural for"
+    " {{people}}"
+)
+NO_ADJECTIVES = (
+    "no category of the lexicon has two terms that can stand before a noun; give them an"
+    " adjective, or take places='named'"
 )
 BUDGET_UNDER_ONE_TEXT = (
     "budget: {left} queries are left for texts with other terms, but one text takes"
@@ -221,9 +246,21 @@ OTHER_TERMS_CLOSER = (
 OTHER_TERM_CLOSER = (
     "not even the other rule set of terms is further from others than this ({difference})"
 )
+NO_TERMS_STAND_OUT = (
+    "none of the {count} rule sets of terms is shown to differ from others; none is further from"
+    " them than this ({difference})"
+)
+NO_TERM_STANDS_OUT = (
+    "the rule set of terms is not shown to differ from others; it is no further from them than this"
+    " ({difference})"
+)
 CHANGES_OF_ONE = (
     "changing only the term for {categories} changes the outcome of {share} of the {texts}"
     " texts that name one"
+)
+CHANGES_OF_VACANT = (
+    "changing only the term for {categories} changes the outcome of {share} of the {texts}"
+    " texts that take one"
 )
 CHANGES_OF_BOTH = (
     "changing only the terms for {categories} changes the outcome of {share} of the {texts}"
@@ -242,6 +279,19 @@ WITH_NEIGHBOURS = "{population}, and their one-step neighbours"
 WITH_STEPS = "{words} (a step: {steps})"
 TEXTS_LIKE_GIVEN = "texts like the {count} given"
 TEXTS_THAT_NAME = "texts like the {count} given that name {categories}"
+TEXTS_WITH_PERSONS = (
+    "texts like the {count} given that name a category or a person, with the term in that place or"
+    " before the person noun"
+)
+TEXTS_THAT_NAME_OR_PERSONS = (
+    "texts like the {count} given that name {categories} or a person, with the term in that place"
+    " or before the person noun"
+)
+SENTENCES_OF_TEMPLATES = (
+    "the {count} sentences made of {templates} templates, and no other texts"
+)
+SENTENCES_OF_TEMPLATE = "the {count} sentences made of one template, and no other texts"
+SENTENCE_OF_TEMPLATE = "the one sentence made of one template, and no other texts"
 METHOD_OVER_RULE_SETS = "{method}, simultaneous over {count} rule sets"
 METHOD_OF_DISCOVERIES = (
     "{method}, false coverage rate over the {found} found of {count} rule sets"
@@ -273,6 +323,14 @@ TERM_MATCHES = "{term} ({count} matches)"
 OTHER_MEANINGS = (
     "these terms have other meanings: {terms}; leave them out with without=[…] where they"
     " do here"
+)
+PERSONS_SINCE_NOT_NAMED = (
+    "no category is named in at least {support} of the {texts} texts ({shares}), so terms were also"
+    " written before person nouns"
+)
+TEMPLATES_SINCE_NOT_NAMED = (
+    "no category is named in at least {support} of the {texts} texts ({shares}), and as few have a"
+    " person noun, so scores are about sentences made of templates, not about these texts"
 )
 NOT_ASKED = "not asked about, since {reason}: {categories}"
 
@@ -308,9 +366,9 @@ RULE_SETS_OVER_SOME = (
 )
 RULE_SETS_OF_TERMS = (
     "rule sets of terms: {candidates} candidates, {examined} of categories that {support}"
-    " of {texts} texts name together"
+    " of {texts} texts have a place for"
 )
-TEXTS_BY_CATEGORY = "texts that name a category: {categories}"
+TEXTS_BY_CATEGORY = "texts by category: {categories}"
 TEXT_RATES_COMPARED = "how often texts get {outcome} with these terms, against {others}"
 TEXT_MEANS_COMPARED = "how texts score on average with these terms, against {others}"
 CHANGES_COMPARED = "how many of them change outcome when nothing but the term changes"

@@ -130,7 +130,7 @@ def foretold(
         speed = _speed(subject, source, seed)
     elif is_software:
         assert source is not None
-        speed = _timed(subject, source.texts.read()[:MANY])
+        speed = _timed(subject, source.texts.examples(MANY))
     checks = []
     notes = []
     for check in plans:

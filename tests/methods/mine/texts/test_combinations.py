@@ -13,12 +13,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from evenhand.methods.mine.texts.asking import ask
 from evenhand.methods.mine.texts.combinations import (
     LEAST,
     MOST_NOTES,
     Decided,
     affordable,
-    ask,
     families,
 )
 from evenhand.methods.mine.texts.findings import (
@@ -27,6 +27,7 @@ from evenhand.methods.mine.texts.findings import (
     score_rest,
     score_terms,
 )
+from evenhand.methods.mine.texts.places import TextPlaces
 from evenhand.methods.mine.texts.ranking import ALIKE, MIRRORED
 from evenhand.runtime.budget import Budget, Meter
 from evenhand.runtime.errors import DataError, UsageError
@@ -405,7 +406,8 @@ def test_every_rule_set_is_in_one_story_or_in_the_rest(texts, most):
     matches = find(texts, LEXICON)
     intervals = SimultaneousIntervals(0.95, rules, graded=True)
     scored = [score_terms(one, intervals) for one in decided]
-    writer = TextFindingWriter(TextSubject(odd), matches, intervals, "terms")
+    places = TextPlaces("named", matches, [])
+    writer = TextFindingWriter(TextSubject(odd), places, intervals, "terms")
     findings, details = writer.write(scored, most)
     stories = details["stories"]
     rest = details["rest"]
@@ -513,7 +515,7 @@ def mined(subject: TextSubject) -> tuple[list[Any], Any]:
     asked = ask(subject, matches, found, Meter(Budget()))
     sure = SimultaneousIntervals(0.95, 3)
     scored = [score_terms(one, sure) for one in asked.decided]
-    writer = TextFindingWriter(subject, matches, sure, "terms")
+    writer = TextFindingWriter(subject, TextPlaces("named", matches, found), sure, "terms")
     return writer.write(scored, 10)
 
 

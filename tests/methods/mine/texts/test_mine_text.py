@@ -696,18 +696,34 @@ def test_a_pipeline_with_a_ledger_says_the_same_as_without(tmp_path):
 SINGLE: dict[str, Any] = {"lexicon": TERMS, "depth": 1}
 
 
+def graded_terms(texts: list[str]) -> list[float]:
+    """Grades that one term clearly lowers."""
+    return [grade(text) * (0.3 if "gay" in text else 1.0) for text in texts]
+
+
+def worded_terms(texts: list[str]) -> list[str]:
+    """Labels that one term clearly makes rare."""
+    outcomes = []
+    for text in texts:
+        outcomes.append("keep" if is_odd(text) and "gay" not in text else "drop")
+    return outcomes
+
+
 def test_scores_are_compared_by_their_mean():
-    result = mine_text(graded, TEXTS, output="score", **SINGLE)
+    result = mine_text(graded_terms, TEXTS, output="score", **SINGLE)
     assert " score 0." in result.worst.claim
     assert entry_of(result)["favoured"] == "the score"
 
 
 def test_any_label_may_be_the_favourable_one():
-    kept = mine_text(worded, TEXTS, positive="keep", **SINGLE)
-    dropped = mine_text(worded, TEXTS, positive="drop", **SINGLE)
-    plain = mine_text(odd, TEXTS, **SINGLE)
+    def plain(texts: list[str]) -> list[bool]:
+        return [outcome == "keep" for outcome in worded_terms(texts)]
+
+    kept = mine_text(worded_terms, TEXTS, positive="keep", **SINGLE)
+    dropped = mine_text(worded_terms, TEXTS, positive="drop", **SINGLE)
     kept_differences = differences_of(kept)
-    plain_differences = differences_of(plain)
+    plain_differences = differences_of(mine_text(plain, TEXTS, **SINGLE))
+    assert kept_differences
     assert list(kept_differences.values()) == list(plain_differences.values())
     opposite = {text: -value for text, value in differences_of(dropped).items()}
     assert kept_differences == pytest.approx(opposite)
@@ -717,13 +733,16 @@ def test_any_label_may_be_the_favourable_one():
 
 
 def test_a_function_may_say_which_outcomes_are_favourable():
-    higher = mine_text(graded, TEXTS, positive=lambda scores: scores > 0.5, **SINGLE)
+    def is_high(scores: Any) -> Any:
+        return scores > 0.25
+
+    higher = mine_text(graded_terms, TEXTS, positive=is_high, **SINGLE)
     assert "get the favourable outcome " in higher.worst.claim
     (condition,) = higher.worst.about.conditions
     categories = [condition.feature]
     named = texts_with(categories, TEXTS)
     variants = [replaced(text, categories, condition.levels) for text in named]
-    high_scores = np.array(graded(variants)) > 0.5
+    high_scores = is_high(np.array(graded_terms(variants)))
     worst = entry_of(higher)["stories"][0]
     assert worst["rate"]["value"] == pytest.approx(high_scores.mean())
 
@@ -869,7 +888,7 @@ def test_what_is_no_list_of_texts_is_refused(texts, words):
 
 def test_where_too_few_texts_name_a_category_a_smaller_support_is_asked_for():
     words = ["gender 75 %", "time 72 %", "95 %", "smaller support"]
-    message = no(DataError, *words, support=0.95)
+    message = no(DataError, *words, support=0.95, places="named")
     assert "60 texts" in message
 
 
@@ -900,7 +919,9 @@ TWO_TERMS = {"gender": ["gay", "trans"]}
 def test_terms_of_every_text_have_no_rest():
     texts = [f"gay person {at}" for at in range(40)]
     result = mine_text(odd, texts, lexicon=TWO_TERMS, against="rest")
-    assert [finding.about.text for finding in result.findings] == ["gender trans"]
+    (finding,) = result.findings
+    assert finding.estimate.low == 0
+    assert entry_of(result)["rest"]["rules"] == 1
     assert result.notes == (
         "every text has gender gay, so that there is no rest to compare with",
     )
@@ -943,7 +964,7 @@ def test_cases_ask_again_as_they_are_recorded(kind):
     cases = []
     for finding in result.findings:
         cases += [(finding, case) for case in finding.cases]
-    assert len(cases) > 5
+    assert len(cases) > 2
     for finding, case in cases:
         check_case(case, decide)
         categories = [name for name in case.individual if name != "text"]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from evenhand.methods.mine.planning.forecast import LEVEL, SUPPORT, TOP
-from evenhand.methods.mine.texts.combinations import affordable, families, full_cost
+from evenhand.methods.mine.texts.combinations import affordable, full_cost
 from evenhand.methods.mine.texts.mine_text import TextScoring
+from evenhand.methods.mine.texts.places import PlacesWanted, places_of
 from evenhand.scores.planning.forecast import Forecast, Ground, Way
-from evenhand.texts.matching import find
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,19 +23,20 @@ def forecast(
     kind: str = "group",
     against: str = "terms",
     limit: float | None = None,
+    places: str = "auto",
     **_others: Any,
 ) -> list[Forecast]:
-    """Return how many texts are asked about: those that name a category, with each of its terms."""
+    """Return how many texts are asked about: those with a place for terms, with each of these."""
     assert ground.source is not None
     declared = ground.source.texts
     terms = declared.lexicon.without(*declared.without, *without)
-    matches = find(declared.read(), terms)
-    found = families(matches, support, depth, ground.seed)
-    scoring = TextScoring(ground.subject, matches, kind, against, limit, LEVEL, TOP)
-    first = scoring.first_texts(found)
+    wanted = PlacesWanted(places, declared.templates, declared.persons, against)
+    written_in = places_of(declared.given(), terms, wanted, support, depth, ground.seed)
+    scoring = TextScoring(ground.subject, written_in, kind, against, limit, LEVEL, TOP)
+    first = scoring.first_texts()
     left = scoring.queries_left(ground.budget, first)
-    kept, _ = affordable(found, left, standing=scoring.causal)
-    inputs = 2 * len(first) + full_cost(kept, standing=scoring.causal)
+    kept, _ = affordable(written_in.found, left, standing=scoring.standing)
+    inputs = 2 * len(first) + full_cost(kept, standing=scoring.standing)
     if scoring.needs_rest:
-        inputs += len(matches.texts)
+        inputs += len(written_in.matches.texts)
     return [Forecast(", ".join(terms.categories), Way.TEXTS, inputs, inputs)]

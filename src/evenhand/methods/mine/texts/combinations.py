@@ -1,4 +1,4 @@
-"""Mining texts: what the software decides on each text with each term, for all rule sets.
+"""Mining texts: which rule sets of terms there are, and which texts are written with them.
 
 Section 4.1 of TestSGD says which rule sets of terms there are, section 4.3 how texts are written
 with other terms.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -19,20 +19,17 @@ from evenhand.runtime import number_text
 from evenhand.runtime.errors import DataError, UsageError, clip
 from evenhand.runtime.random_streams import stream
 from evenhand.space.rule import Condition, Rule
-from evenhand.statistics.estimate import StopReason
-from evenhand.texts.linear import linear_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
-    from evenhand.runtime.budget import Meter
     from evenhand.statistics.intervals import Floats
     from evenhand.texts.lexicon import Term
     from evenhand.texts.matching import Matches
-    from evenhand.texts.text_subject import TextSubject
 
+    Flags = NDArray[np.bool_]
     Indices = NDArray[np.intp]
 
 MOST, MOST_LINEAR, MOST_EXPENSIVE = 200_000, 3_000_000, 5_000
@@ -58,6 +55,8 @@ class Family:
     """The terms of each category."""
     texts: int
     """How many texts name all of the categories, whether they are asked about or not."""
+    fits: Flags | None = None
+    """Whether each text can be written with each combination of terms; None where all can."""
 
     @property
     def rules(self) -> int:
@@ -71,7 +70,25 @@ class Family:
 
     def only(self, most: int) -> Family:
         """Return the family with no more texts than this."""
-        return replace(self, rows=self.rows[:most])
+        return self.part(0, most)
+
+    def part(self, start: int, end: int) -> Family:
+        """Return the family with some of its texts."""
+        fits = None if self.fits is None else self.fits[start:end]
+        return replace(self, rows=self.rows[start:end], fits=fits)
+
+    def cost(self, rows: int, *, standing: bool) -> int:
+        """Return how many texts are asked about with so many texts of the family."""
+        if self.fits is not None:
+            return int(self.fits[:rows].sum())
+        return min(len(self.rows), rows) * (self.rules + standing)
+
+    @property
+    def sizes(self) -> Indices:
+        """How many texts are written with each combination of terms."""
+        if self.fits is None:
+            return np.full(self.rules, len(self.rows))
+        return np.asarray(self.fits.sum(axis=0))
 
     def rule(self, at: int) -> Rule:
         """Return a combination of terms as a rule, with categories for features."""
@@ -109,9 +126,14 @@ class Decided:
 
         By combination and text.
         """
-        combinations = len(self.family.terms)
+        fits = self.family.fits
+        if fits is None:
+            combinations: Any = len(self.family.terms)
+            total = self.amounts.sum(axis=1, keepdims=True)
+        else:
+            combinations = fits.sum(axis=1, keepdims=True)
+            total = np.where(fits, self.amounts, 0.0).sum(axis=1, keepdims=True)
         others = combinations - 1
-        total = self.amounts.sum(axis=1, keepdims=True)
         # a - (total - a) / others, with one division.
         apart = (self.amounts * combinations - total) / others
         return np.asarray(np.clip(apart, -1.0, 1.0).T)
@@ -119,7 +141,11 @@ class Decided:
     @property
     def inside(self) -> Floats:
         """The mean with each combination."""
-        return np.asarray(self.amounts.mean(axis=0))
+        fits = self.family.fits
+        if fits is None:
+            return np.asarray(self.amounts.mean(axis=0))
+        sums = np.where(fits, self.amounts, 0.0).sum(axis=0)
+        return np.asarray(sums / self.family.sizes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,20 +164,37 @@ class _Categories:
 def families(
     matches: Matches, support: float, depth: int | None, seed: int
 ) -> list[Family]:
-    """Return the families that enough texts name (Equation 3), single categories first."""
-    names = matches.lexicon.categories
-    rng = stream(seed, "mine", "texts")
-    order = rng.permutation(len(matches.texts))
-    least = support * len(order) * (1 - _SLACK)
-    largest = min(len(names), depth or len(names))
-    found: list[Family] = []
-    sets = [_Categories((), order)]
-    for _ in range(largest):
-        sets = _grown(sets, matches, least)
-        found += [_family(categories, matches) for categories in sets]
+    """Return the families that enough texts name; a DataError where there are none."""
+    found = frequent_families(matches, support, depth, seed)
     if not found:
         raise _no_frequent_category(matches, support)
     return found
+
+
+def frequent_families(
+    matches: Matches, support: float, depth: int | None, seed: int
+) -> list[Family]:
+    """Return the families that enough texts name (Equation 3), single categories first."""
+    names = matches.lexicon.categories
+    least = least_texts(support, matches.texts)
+    largest = min(len(names), depth or len(names))
+    found: list[Family] = []
+    sets = [_Categories((), order_of(matches, seed))]
+    for _ in range(largest):
+        sets = _grown(sets, matches, least)
+        found += [_family(categories, matches) for categories in sets]
+    return found
+
+
+def order_of(matches: Matches, seed: int) -> Indices:
+    """Return the texts in random order."""
+    rng = stream(seed, "mine", "texts")
+    return rng.permutation(len(matches.texts))
+
+
+def least_texts(support: float, texts: Sequence[str]) -> float:
+    """Return how many texts have to take the terms of a family."""
+    return support * len(texts) * (1 - _SLACK)
 
 
 def _grown(
@@ -182,6 +225,17 @@ def _family(categories: _Categories, matches: Matches) -> Family:
 
 def _no_frequent_category(matches: Matches, support: float) -> DataError:
     """Return the error where too few texts name any category, with how many name each."""
+    return DataError(
+        messages.NO_FREQUENT_CATEGORY.format(
+            support=number_text.percent_plain(support),
+            texts=number_text.count(len(matches.texts)),
+            shares=named_shares(matches),
+        )
+    )
+
+
+def named_shares(matches: Matches) -> str:
+    """Return how many texts name each category, the most frequent first."""
     shares = matches.has.mean(axis=0).tolist()
     names = matches.lexicon.categories
     pairs = list(zip(shares, names, strict=True))
@@ -190,13 +244,7 @@ def _no_frequent_category(matches: Matches, support: float) -> DataError:
     for share, name in pairs[:MOST_NOTES]:
         percent = number_text.percent_figures(share, 2)
         most_named.append(f"{clip(name, 40)} {percent}")
-    return DataError(
-        messages.NO_FREQUENT_CATEGORY.format(
-            support=number_text.percent_plain(support),
-            texts=number_text.count(len(matches.texts)),
-            shares=", ".join(most_named),
-        )
-    )
+    return ", ".join(most_named)
 
 
 def affordable(
@@ -290,8 +338,7 @@ def _cost(found: Sequence[Family], rows: int, *, standing: bool) -> int:
     # Numbers of Python, since combinations of terms can be more than an array can count.
     cost = 0
     for family in found:
-        texts = min(len(family.rows), rows)
-        cost += texts * (family.rules + standing)
+        cost += family.cost(rows, standing=standing)
     return cost
 
 
@@ -302,120 +349,4 @@ def full_cost(found: Sequence[Family], *, standing: bool) -> int:
 
 def _full_cost(family: Family, *, standing: bool) -> int:
     """Return how many texts are asked about with all texts of a family."""
-    return len(family.rows) * (family.rules + standing)
-
-
-@dataclass(eq=False)
-class TextAnswers:
-    """What the software decided, and why asking ended."""
-
-    decided: list[Decided] = field(default_factory=list)
-    stop: StopReason | None = None
-
-
-def ask(
-    subject: TextSubject,
-    matches: Matches,
-    found: Sequence[Family],
-    meter: Meter,
-    *,
-    standing: bool = False,
-) -> TextAnswers:
-    """Ask about every text of every family with every combination of terms, each once.
-
-    Parameters
-    ----------
-    standing
-        Whether each text is asked about as it stands, too, to see whether its outcome changes.
-        Otherwise outcomes are weighed, and whatever cannot be is refused at the first of them.
-    """
-    questions = _Questions(subject, matches, meter, standing=standing)
-    questions.total = full_cost(found, standing=standing)
-    for family in found:
-        questions.ask(family)
-        if questions.answers.stop is not None:
-            break
-    return questions.answers
-
-
-class _Questions:
-    """Asks about texts family by family, until all are answered or the time is up."""
-
-    def __init__(
-        self, subject: TextSubject, matches: Matches, meter: Meter, *, standing: bool
-    ) -> None:
-        self.answers = TextAnswers()
-        self.total = 0
-        self._done = 0
-        self._subject = subject
-        self._path = linear_path(subject)
-        self._matches = matches
-        self._meter = meter
-        self._standing = standing
-
-    def ask(self, family: Family) -> None:
-        """Ask about every text of a family with every combination of terms."""
-        parts: list[NDArray[Any]] = []
-        try:
-            for rows in self._batches(family):
-                outcomes = self._decide(rows, family)
-                if not self._standing:
-                    # What cannot be weighed is refused before more is asked.
-                    self._subject.amount(outcomes.ravel())
-                parts.append(outcomes)
-                self._count(outcomes.size, family)
-                if self._meter.late and self._done < self.total:
-                    self.answers.stop = StopReason.SECONDS
-                    break
-        except KeyboardInterrupt:
-            if not parts and not self.answers.decided:
-                raise
-            self.answers.stop = StopReason.INTERRUPTED
-        if parts:
-            table = np.concatenate(parts)
-            with_terms, standing = np.split(table, [family.rules], axis=1)
-            asked = family.only(len(table))
-            decided = Decided(asked, with_terms, standing, self._subject.amount)
-            self.answers.decided.append(decided)
-
-    def _batches(self, family: Family) -> list[Indices]:
-        """Return the texts of a family, as many at once as a batch of the software holds."""
-        rows = family.rows
-        size = len(rows)
-        if self._path is None:
-            size = self._subject.batch // family.rules
-        size = max(1, size)
-        starts = range(0, len(rows), size)
-        return [rows[start : start + size] for start in starts]
-
-    def _count(self, texts: int, family: Family) -> None:
-        """Count the texts that were asked about, and report how far the asking is."""
-        self._done += texts
-        self._meter.queries += texts
-        categories = " and ".join(family.categories)
-        task = messages.PROGRESS_TEXTS.format(categories=categories)
-        count = number_text.count(self._done)
-        done = messages.PROGRESS_TEXTS_DONE.format(count=count)
-        share = self._done / self.total
-        self._meter.report(task, share, done)
-
-    def _decide(self, rows: Indices, family: Family) -> NDArray[Any]:
-        """Return the outcomes by text and combination, and in a last column as texts stand."""
-        standing: list[str] = []
-        if self._standing:
-            standing = [self._matches.texts[row] for row in rows.tolist()]
-        if self._path is not None:
-            # A linear model adds up what each term weighs, without writing any text.
-            outcomes = self._path.decide(
-                self._matches, rows, family.categories, family.terms
-            )
-            if not self._standing:
-                return outcomes
-            standing_outcomes = self._subject.decide(standing)
-            return np.column_stack([outcomes, standing_outcomes])
-        texts: list[str] = []
-        for terms in family.terms:
-            texts += self._matches.write(rows, family.categories, terms)
-        outcomes = self._subject.decide(texts + standing)
-        by_combination = outcomes.reshape(-1, len(rows))
-        return by_combination.T
+    return family.cost(len(family.rows), standing=standing)

@@ -22,11 +22,12 @@ from evenhand.statistics.sequential.betting import bet
 from evenhand.statistics.simultaneous import SimultaneousIntervals, absolute
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
     from evenhand.methods.mine.texts.combinations import Decided, Family
+    from evenhand.methods.mine.texts.places import TextPlaces
     from evenhand.statistics.intervals import Floats
     from evenhand.texts.matching import Matches
     from evenhand.texts.text_subject import TextSubject
@@ -47,22 +48,46 @@ MOST_MATRICES = 15
 """The most matrices of rates that are kept for heat maps."""
 
 
-def score_terms(decided: Decided, intervals: SimultaneousIntervals) -> ScoredFamily:
+def score_terms(
+    decided: Decided, intervals: SimultaneousIntervals, *, complete: bool = False
+) -> ScoredFamily:
     """Score each combination against the same texts with all other combinations.
 
     Each text is its own control, so that limits are those of the mean of differences within texts.
+    Where these are all texts of the population, limits are the difference itself.
     """
     apart = decided.apart
     # Bets hold for values of any kind, so that their tails need not be those of graded counts.
     tail = replace(intervals, graded=False).tail
-    lows, highs = bet(apart, tail, low=-1.0, high=1.0)
+    mean_apart = np.empty(len(apart))
+    lows = np.zeros(len(apart))
+    highs = np.zeros(len(apart))
+    for places, rows in _same_texts(decided.family):
+        own_apart = apart[np.ix_(places, rows)]
+        mean_apart[places] = own_apart.mean(axis=1)
+        if not complete:
+            lows[places], highs[places] = bet(own_apart, tail, low=-1.0, high=1.0)
     low, high = absolute(lows, highs)
+    if complete:
+        low = high = np.abs(mean_apart)
     inside = decided.inside
-    mean_apart = apart.mean(axis=1)
     outside = np.clip(inside - mean_apart, 0.0, 1.0)
-    size = len(decided.family.rows)
-    other = [(float(mean) * size, size) for mean in outside]
+    sizes = decided.family.sizes.tolist()
+    other = []
+    for mean, size in zip(outside, sizes, strict=True):
+        other.append((float(mean) * size, size))
     return ScoredFamily(decided, inside, outside, low, high, other)
+
+
+def _same_texts(family: Family) -> Iterator[tuple[Indices, Indices]]:
+    """Yield combinations that the same texts take, and these texts."""
+    if family.fits is None:
+        yield np.arange(family.rules), np.arange(len(family.rows))
+        return
+    patterns, pattern_of = np.unique(family.fits.T, axis=0, return_inverse=True)
+    for number, pattern in enumerate(patterns):
+        places = np.flatnonzero(pattern_of.ravel() == number)
+        yield places, np.flatnonzero(pattern)
 
 
 def score_rest(
@@ -101,10 +126,17 @@ class TextFindingWriter:
     """Writes the stories of rule sets of terms, as findings and as the details of a result."""
 
     subject: TextSubject
-    matches: Matches
+    places: TextPlaces
     intervals: SimultaneousIntervals
     against: str
     limit: float | None = None
+    complete: bool = False
+    """Whether every text of the population was asked about."""
+
+    @property
+    def matches(self) -> Matches:
+        """The texts, and the places of terms in them."""
+        return self.places.matches
 
     def write(
         self, scored: Sequence[ScoredFamily], most: int
@@ -124,14 +156,15 @@ class TextFindingWriter:
         rest = None
         if others:
             rest = _rest_entry(others)
-            findings.append(self._finding_of_others(rest, _text_count(scored)))
+            texts = _text_count(scored)
+            findings.append(self._finding_of_others(rest, texts, alone=not stories))
         return findings, {"stories": entries, "rest": rest, "matrix": matrices(scored)}
 
     def _story_entry(self, story: Sequence[RankedTerms]) -> Entry:
         """Return what the details hold of a story."""
         lead = story[0]
         family = lead.scored.decided.family
-        size = len(family.rows)
+        size = int(family.sizes[lead.at])
         categories = family.categories
         inside = float(lead.scored.inside[lead.at])
         rate = self._rate(inside * size, size, categories)
@@ -165,8 +198,10 @@ class TextFindingWriter:
         }
 
     def _rate(self, hits: float, size: int, categories: Sequence[str]) -> Estimate:
-        lows, highs = self.intervals.rate(min(hits, size), size)
         value = hits / size if size else math.nan
+        if self.complete:
+            return self._estimate("exact", value, (value, value), size, categories)
+        lows, highs = self.intervals.rate(min(hits, size), size)
         low = min(float(lows), value)
         high = max(float(highs), value)
         return self._estimate("exact", value, (low, high), size, categories)
@@ -180,9 +215,11 @@ class TextFindingWriter:
         categories: Sequence[str],
     ) -> Estimate:
         low, high = limits
+        texts = self.places.population(categories)
+        if self.complete:
+            return Estimate(value, low, high, n, 1.0, "enumerated", texts)
         examined = number_text.count(self.intervals.among)
         simultaneous = messages.METHOD_OVER_RULE_SETS.format(method=method, count=examined)
-        texts = population(self.matches, categories)
         level = self.intervals.level
         return Estimate(
             value,
@@ -241,17 +278,17 @@ class TextFindingWriter:
             difference=difference,
         )
 
-    def _finding_of_others(self, rest: Entry, texts: int) -> Finding:
-        """Return the finding that bounds all rule sets that lead no story."""
+    def _finding_of_others(self, rest: Entry, texts: int, *, alone: bool) -> Finding:
+        """Return the finding that bounds all rule sets that lead no story; `alone` if none does."""
         limits = (rest["low"], rest["high"])
         value = rest["value"]
         estimate = self._estimate(self._method, value, limits, texts, ())
         difference = points_apart(estimate)
-        if rest["rules"] > 1:
-            count = number_text.count(rest["rules"])
-            claim = messages.OTHER_TERMS_CLOSER.format(count=count, difference=difference)
-        else:
-            claim = messages.OTHER_TERM_CLOSER.format(difference=difference)
+        several = messages.NO_TERMS_STAND_OUT if alone else messages.OTHER_TERMS_CLOSER
+        one = messages.NO_TERM_STANDS_OUT if alone else messages.OTHER_TERM_CLOSER
+        sentence = several if rest["rules"] > 1 else one
+        count = number_text.count(rest["rules"])
+        claim = sentence.format(count=count, difference=difference)
         place = Place(0, "rest")
         return Finding(
             claim,
@@ -269,6 +306,9 @@ class TextFindingWriter:
         sign = 1.0 if lead.difference >= 0 else -1.0
         own_amounts = decided.amounts[:, [at]]
         gaps = sign * (own_amounts - decided.amounts)
+        fits = decided.family.fits
+        if fits is not None:
+            gaps = np.where(fits & fits[:, [at]], gaps, 0.0)
         shared = _shared_terms(decided.family, at)
         # Of terms that change as much, those that leave the other categories as they are.
         preferred = np.round(gaps, 9) + 1e-6 * shared
@@ -277,7 +317,7 @@ class TextFindingWriter:
         largest_gaps = gaps[texts, other]
 
         def with_these(row: int) -> TextOutcome:
-            return _text_outcome(self.matches, decided, row, at)
+            return text_outcome(self.matches, decided, row, at)
 
         return cases_of(self.matches, decided, largest_gaps, with_these, other)
 
@@ -360,7 +400,7 @@ def cases_of(
     for row in distinct.values():
         individual, outcome = first(row)
         combination = int(other[row])
-        twin, other_outcome = _text_outcome(matches, decided, row, combination)
+        twin, other_outcome = text_outcome(matches, decided, row, combination)
         pair = (individual["text"], twin["text"])
         case = Case(individual, twin, (outcome, other_outcome))
         cases.setdefault(pair, case)
@@ -369,7 +409,7 @@ def cases_of(
     return tuple(cases.values())
 
 
-def _text_outcome(matches: Matches, decided: Decided, row: int, at: int) -> TextOutcome:
+def text_outcome(matches: Matches, decided: Decided, row: int, at: int) -> TextOutcome:
     """Return a text with a combination of terms, which are marked, and its outcome."""
     family = decided.family
     terms = family.terms[at]
@@ -404,12 +444,3 @@ def matrices(scored: Sequence[ScoredFamily]) -> list[Entry]:
         }
         found.append(matrix)
     return found[:MOST_MATRICES]
-
-
-def population(matches: Matches, categories: Sequence[str] = ()) -> str:
-    """Return which texts scores are about: those like the given ones that name some categories."""
-    count = number_text.count(len(matches.texts))
-    if not categories:
-        return messages.TEXTS_LIKE_GIVEN.format(count=count)
-    names = " and ".join(categories)
-    return messages.TEXTS_THAT_NAME.format(count=count, categories=names)

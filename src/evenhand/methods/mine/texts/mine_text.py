@@ -14,37 +14,38 @@ from evenhand.methods.mine.rule_sets import (
     check_terms,
     unknown_option,
 )
+from evenhand.methods.mine.texts.asking import TextAnswers, ask
 from evenhand.methods.mine.texts.changes import TextCausal
 from evenhand.methods.mine.texts.combinations import (
     MOST,
     MOST_EXPENSIVE,
     MOST_LINEAR,
     MOST_NOTES,
-    TextAnswers,
     affordable,
-    ask,
-    families,
+)
+from evenhand.methods.mine.texts.details import (
+    candidate_count,
+    category_entries,
+    lexicon_space,
+    polysemous_entries,
 )
 from evenhand.methods.mine.texts.findings import (
     AGAINST,
     TextFindingWriter,
-    population,
     score_rest,
     score_terms,
 )
+from evenhand.methods.mine.texts.places import PlacesWanted, TextPlaces, places_of
 from evenhand.results.result import Result
 from evenhand.runtime import number_text
 from evenhand.runtime.budget import Meter, Spent, checked_budget
 from evenhand.runtime.errors import UsageError, clip
 from evenhand.runtime.progress import progress_bar
 from evenhand.scores.kinds import KINDS
-from evenhand.space.feature import category
-from evenhand.space.space import Space
 from evenhand.statistics.estimate import StopReason
 from evenhand.statistics.simultaneous import SimultaneousIntervals
 from evenhand.texts.lexicon import lexicon_of
 from evenhand.texts.linear import linear_path
-from evenhand.texts.matching import find, texts_of
 from evenhand.texts.text_subject import text_subject_of
 
 if TYPE_CHECKING:
@@ -69,8 +70,11 @@ CHECKED = 16
 @MINE_TEXT.options.checked
 def mine_text(
     function: Any,
-    texts: Any,
+    texts: Any = None,
     *,
+    places: str = "auto",
+    templates: Sequence[str] | None = None,
+    persons: Sequence[str | Mapping[str, Any]] | None = None,
     lexicon: Lexicon | Mapping[str, Any] | str | PathLike[str] | None = None,
     without: Sequence[str] | str = (),
     support: float = 0.05,
@@ -104,6 +108,14 @@ def mine_text(
         text pipeline, or a TextSubject.
     texts
         A list, array or column of texts: a sample of those that the software decides about.
+        Without any, sentences are made of templates.
+    places
+        Where terms are written: in the place of those that texts name (``"named"``), also before
+        person nouns (``"persons"``), or in ``"templates"``. By default ``"auto"``: the first of
+        these that enough texts have a place for.
+    templates, persons
+        Sentences such as ``"I am a {term} {person}"``, and nouns for people; by default those that
+        are shipped.
     lexicon, without
         Sensitive terms by category: a Lexicon, a dictionary, or a TOML file; by default the 48 of
         the paper. Terms to leave out, such as those that mean something else in these texts.
@@ -159,35 +171,41 @@ def mine_text(
     subject = text_subject_of(function, **_without_none(how_asked))
     check_support(support)
     check_terms(level, limit, top)
-    if kind not in KINDS:
-        raise unknown_option("kind", kind, KINDS)
-    if against not in AGAINST:
-        raise unknown_option("against", against, AGAINST)
+    _check_comparison(kind, against)
     check_depth(depth)
     terms = lexicon_of(lexicon).without(*_listed(without))
-    matches = find(texts_of(texts), terms)
-    found = families(matches, support, depth, seed)
-    scoring = TextScoring(subject, matches, kind, against, limit, level, top)
+    wanted = PlacesWanted(places, templates, persons, against)
+    written_in = places_of(texts, terms, wanted, support, depth, seed)
+    scoring = TextScoring(subject, written_in, kind, against, limit, level, top)
     before = subject.executed
     subject.begin()
     with progress_bar(show=progress) as hook:
         meter = Meter(checked_budget(budget), hook)
-        first = scoring.first_texts(found)
+        first = scoring.first_texts()
         left = scoring.queries_left(meter.budget, first)
-        kept, notes = affordable(found, left, standing=scoring.causal)
+        kept, notes = affordable(written_in.found, left, standing=scoring.standing)
         scored = scoring.run(kept, first, meter)
     answers = scored.answers
     stop = answers.stop or (StopReason.QUERIES if notes else StopReason.ENUMERATED)
-    notes += [*scored.notes, *_other_meanings_note(matches), *_missed_note(kept, answers)]
-    entry = {
-        **scoring.entry(answers.decided, meter.queries, support, _candidates(terms, depth)),
-        **scored.details,
-    }
+    notes += [*scored.notes, *_other_meanings_note(written_in.matches)]
+    notes += [*_missed_note(kept, answers), *written_in.notes]
+    deepest = 1 if written_in.vacant else depth
+    candidates = candidate_count(terms, deepest)
+    entry = scoring.entry(answers.decided, meter.queries, support, candidates)
+    entry |= scored.details
     spent = Spent(meter.queries, subject.executed - before, meter.seconds)
-    space = _space(terms).to_dict()
+    space = lexicon_space(terms).to_dict()
     details = {"mine_text": [entry]}
     findings = scoring.with_only_answer(scored.findings)
     return Result("mine_text", findings, seed, spent, stop, space, notes, details=details)
+
+
+def _check_comparison(kind: str, against: str) -> None:
+    """Refuse kinds of scores, and things to compare with, that there are not."""
+    if kind not in KINDS:
+        raise unknown_option("kind", kind, KINDS)
+    if against not in AGAINST:
+        raise unknown_option("against", against, AGAINST)
 
 
 def _without_none(options: Mapping[str, Any]) -> dict[str, Any]:
@@ -221,12 +239,22 @@ class TextScoring:
     """How rule sets of terms are scored: which kind of score, against what, and how clearly."""
 
     subject: TextSubject
-    matches: Matches
+    places: TextPlaces
     kind: str
     against: str
     limit: float | None
     level: float
     top: int
+
+    @property
+    def matches(self) -> Matches:
+        """The texts, and the places of terms in them."""
+        return self.places.matches
+
+    @property
+    def standing(self) -> bool:
+        """Whether texts are asked about as they stand, to see whether a term changes that."""
+        return self.causal and not self.places.vacant
 
     @property
     def causal(self) -> bool:
@@ -238,12 +266,18 @@ class TextScoring:
         """Whether all texts are asked about as they stand, to compare with."""
         return self.kind == "group" and self.against == "rest"
 
-    def first_texts(self, found: Sequence[Family]) -> list[str]:
+    def first_texts(self) -> list[str]:
         """Return the texts that are asked twice, where changes of outcomes are counted."""
         if not self.causal:
             return []
-        rows = found[0].rows[:CHECKED]
-        return [self.matches.texts[row] for row in rows.tolist()]
+        family = self.places.found[0].only(CHECKED)
+        if family.fits is None:
+            return [self.matches.texts[row] for row in family.rows.tolist()]
+        texts = []
+        for row, at in zip(family.rows, np.argmax(family.fits, axis=1), strict=True):
+            terms = family.terms[at]
+            texts += self.matches.write(np.array([row]), family.categories, terms)
+        return texts
 
     def queries_left(self, budget: Budget, first: Sequence[str]) -> int:
         """Return how many texts with other terms may be asked about, beside what is in any case."""
@@ -267,8 +301,18 @@ class TextScoring:
             # An outcome that changes by itself would be taken for a change by the term.
             self.subject.need_deterministic(first)
             meter.queries += 2 * len(first)
-            answers = ask(self.subject, self.matches, kept, meter, standing=True)
-            causal = TextCausal(self.subject, self.matches, self.level, self.limit)
+            answers = ask(
+                self.subject,
+                self.matches,
+                kept,
+                meter,
+                standing=self.standing,
+                weighed=False,
+            )
+            complete = self._complete(answers.decided)
+            causal = TextCausal(
+                self.subject, self.places, self.level, self.limit, complete=complete
+            )
             findings, changes = causal.write(answers.decided)
             return _TextScores(answers, findings, {"changes": changes})
         base = np.empty(0)
@@ -278,11 +322,21 @@ class TextScoring:
         answers = ask(self.subject, self.matches, kept, meter)
         intervals = self._intervals(answers.decided)
         scored = self._scored(answers.decided, intervals, base)
+        complete = self._complete(answers.decided)
         writer = TextFindingWriter(
-            self.subject, self.matches, intervals, self.against, self.limit
+            self.subject,
+            self.places,
+            intervals,
+            self.against,
+            self.limit,
+            complete=complete,
         )
         findings, details = writer.write(scored, self.top)
         return _TextScores(answers, findings, details, _no_rest_note(scored))
+
+    def _complete(self, decided: Sequence[Decided]) -> bool:
+        """Return whether every text of the population was asked about."""
+        return self.places.complete([outcomes.family for outcomes in decided])
 
     def with_only_answer(self, findings: Sequence[Finding]) -> list[Finding]:
         """Return findings that tell the one answer that there was, where there was one alone.
@@ -307,12 +361,13 @@ class TextScoring:
     ) -> list[ScoredFamily]:
         """Return the scores of all combinations of terms (Definition 4.1)."""
         matches = self.matches
+        complete = self._complete(decided)
         scored = []
         for family in decided:
             if self.needs_rest:
                 scored.append(score_rest(family, intervals, matches.names, base, matches))
             else:
-                scored.append(score_terms(family, intervals))
+                scored.append(score_terms(family, intervals, complete=complete))
         return scored
 
     def entry(
@@ -338,14 +393,15 @@ class TextScoring:
             "against": self.against,
             "texts": len(self.matches.texts),
             "queries": queries,
-            "population": population(self.matches),
+            "population": self.places.population(),
             "support": support,
             "depth": max(len(outcomes.family.categories) for outcomes in decided),
-            "categories": _categories(self.matches),
+            "categories": category_entries(self.matches),
             "candidates": candidates,
             "examined": _rule_count(decided),
             "families": families_asked,
-            "polysemous": _polysemous(self.matches),
+            "polysemous": polysemous_entries(self.matches),
+            **self.places.entry(),
         }
 
 
@@ -369,7 +425,7 @@ def _no_rest_note(scored: Sequence[ScoredFamily]) -> list[str]:
 def _other_meanings_note(matches: Matches) -> list[str]:
     """Return a note about the terms with other meanings that texts have, where there are some."""
     terms = []
-    for entry in _polysemous(matches):
+    for entry in polysemous_entries(matches):
         count = number_text.count(entry["matches"])
         terms.append(messages.TERM_MATCHES.format(term=entry["term"], count=count))
     if not terms:
@@ -385,60 +441,3 @@ def _missed_note(kept: Sequence[Family], answers: TextAnswers) -> list[str]:
     names = [" and ".join(family.categories) for family in missed]
     reason = answers.stop.value
     return [messages.NOT_ASKED.format(reason=reason, categories="; ".join(names))]
-
-
-def _space(terms: Lexicon) -> Space:
-    """Return the categories of a lexicon as protected features, with terms for levels."""
-    names = terms.categories
-    features = []
-    for name in names:
-        levels = [term.text for term in terms.of(name)]
-        features.append(category(name, levels))
-    return Space(features, names)
-
-
-def _candidates(terms: Lexicon, depth: int | None) -> int:
-    """Return how many rule sets there are, whether texts name their categories or not."""
-    # The coefficients of the product of (1 + terms · x) over categories, lowest power first.
-    counts = [1]
-    for name in terms.categories:
-        size = len(terms.of(name))
-        without_category = [*counts, 0]
-        with_category = [0, *counts]
-        pairs = zip(without_category, with_category, strict=True)
-        counts = [without + size * smaller for without, smaller in pairs]
-    deepest = None if depth is None else depth + 1
-    return sum(counts[1:deepest])
-
-
-def _categories(matches: Matches) -> list[dict[str, Any]]:
-    """Return how many texts name each category, and how often each of its terms is found."""
-    counts = matches.counts()
-    entries = []
-    for number, name in enumerate(matches.lexicon.categories):
-        named = matches.has[:, number]
-        terms = [term.text for term in matches.lexicon.of(name)]
-        entry = {
-            "name": name,
-            "texts": int(named.sum()),
-            "support": float(named.mean()),
-            "terms": terms,
-            "matches": {term: counts[term] for term in terms},
-        }
-        entries.append(entry)
-    return entries
-
-
-def _polysemous(matches: Matches) -> list[dict[str, Any]]:
-    """Return the terms with other meanings that are found in texts."""
-    counts = matches.counts()
-    entries = []
-    for term in matches.lexicon.terms:
-        if term.other_meanings and counts[term.text]:
-            entry = {
-                "term": term.text,
-                "category": term.category,
-                "matches": counts[term.text],
-            }
-            entries.append(entry)
-    return entries

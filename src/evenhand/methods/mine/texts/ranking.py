@@ -24,6 +24,8 @@ MIRRORED = 0.5
 """A rule set mirrors others if no more than this part of its difference is left once they are out
 of comparison.
 """
+NO_DIFFERENCE = 1e-9
+"""Rule sets whose limits hold a difference as small as this lead no story, rounding aside."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,9 +88,9 @@ def gather(
 ) -> list[list[RankedTerms]]:
     """Gather rule sets under the worst of those that tell the same, up to a number of stories.
 
-    Rule sets tell the same if they share terms. Where texts are `paired` with themselves under
-    other terms, a term that is treated badly also makes all others of its category look well
-    treated; that is no story of its own.
+    A rule set that is not shown to differ leads none. Rule sets tell the same if they share terms.
+    Where texts are `paired` with themselves under other terms, a term that is treated badly also
+    makes all others of its category look well treated; that is no story of its own.
     """
     stories: list[list[RankedTerms]] = []
     mirrors: dict[int, _Mirror] = {}
@@ -104,7 +106,7 @@ def gather(
             story = mirror.story_of(ranked.at)
         if story is not None:
             story.append(ranked)
-        elif len(stories) < most:
+        elif len(stories) < most and ranked.low > NO_DIFFERENCE:
             new_story = [ranked]
             stories.append(new_story)
             for mirror in mirrors.values():

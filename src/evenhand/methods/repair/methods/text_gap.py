@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand.methods.mine.texts.combinations import MOST, Family, ask
+from evenhand.methods.mine.texts.asking import ask
+from evenhand.methods.mine.texts.combinations import MOST, Family
 from evenhand.methods.repair import messages
 from evenhand.methods.repair.change import PairedChange
 from evenhand.runtime import number_text

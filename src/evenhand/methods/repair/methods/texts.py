@@ -381,6 +381,7 @@ class TextRepairJob:
             subject,
             data.texts,
             lexicon=self.lexicon,
+            places="named",
             support=self.support,
             against=self.against,
             level=level,
@@ -400,8 +401,9 @@ class TextRepairJob:
             return None, unknown
         self.notes.extend(result.notes)
         worst = result.worst
-        terms = terms_of(worst.about, self.lexicon)
-        if worst.estimate.low > 0:
+        # Where no terms stand out, the one finding is about all of them.
+        terms = terms_of(worst.about, self.lexicon) if worst.about.conditions else None
+        if terms is not None and worst.estimate.low > 0:
             return terms, None
         note = messages.NO_TERMS_STAND_OUT.format(texts=texts, claim=worst.claim)
         self.notes.append(note)
