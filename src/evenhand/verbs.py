@@ -141,6 +141,9 @@ class Verb:
     plot: Callable[..., Any] = _PLOT
     section: Callable[..., Any] = _SECTION
     frame: Callable[..., Any] = _FRAME
+    refine: Callable[..., Any] | None = None
+    """Returns a frame of what is within a subgroup: ``refine(found, rule)``, where there are any.
+    """
     document: Callable[[], Any] = _DOCUMENT
     page: Callable[..., str] | None = None
     """Returns a page of its own, where it has a better one than the report of an audit."""

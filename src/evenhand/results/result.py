@@ -20,7 +20,7 @@ from evenhand.results.evidence import is_rule
 from evenhand.results.layout import ResultFields
 from evenhand.results.protocol import Evidence
 from evenhand.runtime.errors import UsageError
-from evenhand.verbs import VERBS
+from evenhand.verbs import VERBS, verb_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from evenhand.results.evidence import Finding
     from evenhand.runtime.budget import Spent
+    from evenhand.space.rule import Rule
     from evenhand.statistics.estimate import StopReason
 
 
@@ -168,6 +169,51 @@ class Result(Evidence):
         judged = [finding for finding in self.findings if finding.limit is not None]
         found = e_discovered([_bet(finding) for finding in judged], level)
         return [judged[number] for number in found.nonzero()[0].tolist()]
+
+    def refine(self, rule: Rule | Finding | str | None = None) -> Any:
+        """Return the rule sets with one condition more than a rule, beside its other people.
+
+        Parameters
+        ----------
+        rule
+            A rule, its text, or a finding of `mine` or `mine_log`: a story, or a refinement of one.
+            Without it, the stories themselves, which are compared with everyone else.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row for each: `rule`, `rate`, `other` (the rate of the others), `difference` with
+            `low` and `high`, `support`, `shown` (whether the limits exclude 0) and `level`; of
+            several minings also `over`, `score` and `output`.
+
+        Raises
+        ------
+        UsageError
+            The verb finds no rules to refine, or the rule is not among those of this result.
+
+        Notes
+        -----
+        See docs/how-to/mine.md
+
+        Examples
+        --------
+        >>> import evenhand as eh
+        >>> import pandas as pd
+        >>> loans = pd.DataFrame({"sex": ["F", "M"] * 300, "home": ["own", "own", "rent"] * 200})
+        >>> loans["granted"] = (loans["sex"] == "M").astype(int)
+        >>> result = eh.mine_log(loans, outcome="granted", over=["sex", "home"])
+        >>> result.refine()[["rule", "rate", "other", "shown"]].to_dict("records")
+        [{'rule': 'sex F', 'rate': 0.0, 'other': 1.0, 'shown': True}]
+        >>> result.refine("sex F")[["rule", "rate", "other", "shown"]].to_dict("records")[0]
+        {'rule': 'sex F, home own', 'rate': 0.0, 'other': 0.0, 'shown': False}
+        """
+        refine = verb_of(self.job).refine
+        if refine is None:
+            names = [name for name, verb in VERBS.items() if verb.refine is not None]
+            raise UsageError(
+                f"this {self.job} has no rules to refine; results of {' and '.join(names)} do"
+            )
+        return refine(self, rule)
 
     def to_suite(self, path: str | PathLike[str], *, raw: bool = False) -> None:
         """Write every test behind the scores to a CSV or Parquet file, for `replay`.

@@ -192,6 +192,10 @@ NO_MAPS_OF_TERMS = (
 )
 NO_CELLS = "this {verb} has no rates of single cells to draw; treatment='paper' finds none"
 NO_MAP_OF_AXES = "axes = {axes} has no map; {choices}"
+UNKNOWN_RULE = "rule = {rule} is neither a story of this {verb} nor a refinement; {choices}"
+NO_REFINEMENTS = (
+    "this {verb} holds no refinements of {rule}: an earlier evenhand wrote it; run it again"
+)
 
 # What is compared with what.
 
@@ -239,6 +243,16 @@ MORE = "more"
 IN_POINTS = "{points} points"
 IN_BRACKETS = " ({interval})"
 BETWEEN = "{low} to {high}"
+LESS_TO_MORE = "{low} less to {high} more"
+APART = "{points} {direction}{interval}"
+ADDED_STILL = "{points} {direction} still{interval}"
+ADDED_TO_ALIKE = (
+    "{points} {direction} than people who are alike in the stories before{interval}"
+)
+AND_CONDITIONS = "… and {conditions}"
+CARRIED = "of which {conditions}"
+CARRIED_BY = "{points} by {condition}"
+UNKNOWN_NUMBER = "unknown"
 OTHER_TERMS_CLOSER = (
     "none of the {count} other rule sets of terms is further from others than this"
     " ({difference})"
@@ -460,7 +474,28 @@ RULE_SETS_TABLE = (
     "Rule sets: how much their people's rate differs from that of everyone else."
     " Population: {population}."
 )
+TREE_HEADING = "Tree of subgroups"
+TREE_INTRODUCED = (
+    "Open a subgroup to see what carries its difference, the stories within it, and its"
+    " refinements, which are compared with the other people of it."
+)
+EVERYBODY = "everybody: {rows} rows"
+RATE_AGAINST = "{rate} against {other} of {others}"
+RATE_WITHIN = "{rate} against {other} of the others there"
+SHARE_OF_ROWS = "{share} of rows"
+WHAT_CARRIES = "What carries the difference"
+STORIES_WITHIN = "Stories within it"
+REFINEMENTS_WITHIN = "Refinements, against the other people of it"
+VARIATIONS_EXPLAINED = "Variations that the story explains: {count}"
+VARIATIONS_SHOWN = (
+    "Variations that the story explains: {count}, of which {shown} are listed"
+)
+IS_SHOWN = "differs"
+MAY_BE_CHANCE = "may be chance"
+MORE_REFINEMENTS = "{count} more refinements"
+MORE_STORIES = "{count} more are in the table below."
 COLUMN_THEIR_RATE = "their rate"
+COLUMN_WITHIN = "within"
 COLUMN_RULES_IN_IT = "rules in it"
 COLUMN_CHANGED_WITH_IT = "changed with it"
 

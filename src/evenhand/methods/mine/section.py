@@ -1,4 +1,4 @@
-"""The section of a mining: the worst subgroups, or terms, as cards, and all of them in a table."""
+"""The section of a mining: the worst subgroups, or terms, as cards, their tree, and a table."""
 
 from __future__ import annotations
 
@@ -7,21 +7,26 @@ from typing import TYPE_CHECKING, Any
 from evenhand.methods.mine import messages
 from evenhand.methods.mine.claims.words import sentences_for
 from evenhand.methods.mine.plot.display import display_of
-from evenhand.methods.mine.table import entries_of
-from evenhand.report.html_page import drawn, headed
+from evenhand.methods.mine.subgroups.tree import trees
+from evenhand.methods.mine.table import entries_of, mined_findings
+from evenhand.report.html_page import PIECES, drawn, headed
 from evenhand.report.html_section import cards
 from evenhand.report.html_tables import Column, long_sheet
+from evenhand.report.templates import piece
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from evenhand.report.statement import Statement
+    from evenhand.results.evidence import Finding
     from evenhand.results.result import Result
+    from evenhand.statistics.estimate import Verdict
 
 MOST_RULES = 4
 """The most rule sets that get a card; all of them are in a table."""
 SHOWN = (
     "rule",
+    "parent",
     "about",
     "verdict",
     "value",
@@ -46,6 +51,7 @@ SHOWN = (
 """The columns of a mining that the report has."""
 HEADINGS = {
     "rule": "rule set",
+    "parent": messages.COLUMN_WITHIN,
     "about": "terms of",
     "value": "difference",
     "difference": "signed",
@@ -70,9 +76,26 @@ def section(
     yield from cards(statements, name, MOST_RULES)
     if not entries_of(result):
         return
+    yield from _trees(result, statements)
     yield "<h3>Picture</h3>"
     yield drawn(display_of(result), f"{name}-picture", PICTURES[result.job])
     yield _rule_sets(result, name, room)
+
+
+def _trees(result: Result, statements: Sequence[Statement]) -> Iterator[str]:
+    """Return the stories as trees, each with what is within it, under one heading."""
+    held = {id(statement.finding): statement.verdict for statement in statements}
+
+    def verdict(finding: Finding) -> Verdict | None:
+        return held.get(id(finding), finding.verdict)
+
+    stories = [line for line in mined_findings(result) if not line.others]
+    drawn_trees = list(trees(stories, verdict))
+    if drawn_trees:
+        yield headed(
+            messages.TREE_HEADING, piece(PIECES, "paragraph", messages.TREE_INTRODUCED)
+        )
+        yield from drawn_trees
 
 
 def _rule_sets(result: Result, name: str, room: int) -> str:

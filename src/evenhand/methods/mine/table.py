@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from evenhand.methods.mine import messages
+from evenhand.methods.mine.subgroups.story_parts import StoryParts
 from evenhand.runtime.errors import UsageError, clip
 from evenhand.space.rule import Rule
 
@@ -30,16 +31,27 @@ class MinedFinding:
     finding: Finding
     entry: Mapping[str, Any]
     story: Mapping[str, Any]
-    depth: int = 0
-    """How many stories it stands below."""
+    parts: StoryParts | None = None
+    """What is known of a story over features; None of terms, and of the rest."""
+    above: MinedFinding | None = None
+    """The story that it stands below."""
 
-    def is_below(self, other: MinedFinding | None) -> bool:
-        """Return whether this is a story right below another, or with None, below none."""
-        parent = self.story.get("parent")
-        if other is None:
-            return parent is None
+    @property
+    def depth(self) -> int:
+        """How many stories it stands below."""
+        return 0 if self.above is None else 1 + self.above.depth
+
+    @property
+    def rule_above(self) -> Rule | None:
+        """The rule of the story that it stands below."""
+        if self.above is None or self.above.parts is None:
+            return None
+        return self.above.parts.subgroup.rule
+
+    def is_below(self, other: MinedFinding) -> bool:
+        """Return whether this is a story right below another."""
         place: Any = other.finding.detail
-        return self.entry is other.entry and parent == place.number
+        return self.entry is other.entry and self.story.get("parent") == place.number
 
     @property
     def others(self) -> bool:
@@ -115,19 +127,27 @@ def mined_findings(result: Result) -> list[MinedFinding]:
     """
     entries = entries_of(result)
     mined = [_mined_finding(finding, entries) for finding in result.findings]
+    stories = [line for line in mined if not line.others]
     rests = [line for line in mined if line.others]
-    return [*_as_tree(mined, None), *rests]
+    tops = [line for line in stories if not any(map(line.is_below, stories))]
+    in_order = []
+    for line in tops:
+        in_order += _with_those_below(line, stories)
+    if len(in_order) < len(stories):
+        # Stories that stand below each other stand below nothing that is told.
+        name = clip(_name(stories[0].finding))
+        raise UsageError(messages.RESULT_DAMAGED.format(rule=name))
+    return [*in_order, *rests]
 
 
-def _as_tree(
-    mined: Sequence[MinedFinding], above: MinedFinding | None
+def _with_those_below(
+    line: MinedFinding, stories: Sequence[MinedFinding]
 ) -> list[MinedFinding]:
-    """Return the stories right below another, or below none, each followed by those below it."""
-    found = []
-    for line in mined:
-        if not line.others and line.is_below(above):
-            below = replace(line, depth=0 if above is None else above.depth + 1)
-            found += [below, *_as_tree(mined, below)]
+    """Return a story, followed by those below it, each followed by its own."""
+    found = [line]
+    for other in stories:
+        if other.is_below(line):
+            found += _with_those_below(replace(other, above=line), stories)
     return found
 
 
@@ -142,12 +162,15 @@ def _mined_finding(finding: Finding, entries: Sequence[Mapping[str, Any]]) -> Mi
             stories = entry[_PARTS[place.part]]
             story = stories[place.number]
         known = _describes(story, finding)
-    except (AttributeError, IndexError, KeyError, TypeError):
+        parts = None
+        if place.part == "story" and "over" in entry:
+            parts = StoryParts.of(story)
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError):
         known = False
     if not known:
         name = clip(_name(finding))
         raise UsageError(messages.RESULT_DAMAGED.format(rule=name))
-    return MinedFinding(finding, entry, story)
+    return MinedFinding(finding, entry, story, parts)
 
 
 def _describes(story: Mapping[str, Any], finding: Finding) -> bool:
@@ -222,10 +245,21 @@ def _row_of_rule(line: MinedFinding) -> dict[str, Any]:
         unit: story.get(unit),
         "support": story.get("support", math.nan),
         "rules": story["rules"],
+        **_place_in_tree(line),
         **_terms(line),
         **compared,
         "claim": line.finding.claim,
     }
+
+
+def _place_in_tree(line: MinedFinding) -> dict[str, Any]:
+    """Return the story above, and what a story adds to it or to those before; of terms nothing."""
+    if "over" not in line.entry:
+        return {}
+    above = line.rule_above
+    added = None if line.parts is None else line.parts.added
+    numbers = None if added is None else asdict(added)
+    return {"parent": "" if above is None else above.text, **_limits("added", numbers)}
 
 
 def _row_of_change(line: MinedFinding) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from evenhand.methods.mine import messages
 from evenhand.methods.mine.claims.scores import among
 from evenhand.methods.mine.claims.words import OTHER_TEXTS, outcome_text, sentences_for
+from evenhand.methods.mine.subgroups.words import UnitWords, label_below
 from evenhand.methods.mine.table import (
     entries_of,
     in_percent,
@@ -35,6 +36,8 @@ METHODS = {
     "recorded": messages.AS_RECORDED,
 }
 """How rows were treated, in words."""
+INDENT = 2
+"""By how much a story is indented under the one that it stands below."""
 MOST_TERMS = 3
 """The most terms that are named below a category."""
 
@@ -102,9 +105,23 @@ def mining_lines(
         if found.others:
             yield Line(found.finding.claim, found.finding.verdict)
     if stories:
-        worst = max(stories, key=_least_apart).finding
-        yield Line(messages.WORST.format(claim=worst.claim))
-        yield from shown_cases(worst.cases, cases, width)
+        yield from _worst(entry, stories, cases, width)
+
+
+def _worst(
+    entry: Mapping[str, Any],
+    stories: Sequence[MinedFinding],
+    cases: int,
+    width: int | None,
+) -> Iterator[Line]:
+    """Return the worst story in full, what carries it, and cases."""
+    worst = max(stories, key=_least_apart)
+    yield Line(messages.WORST.format(claim=worst.finding.claim))
+    if worst.parts is not None:
+        carried = UnitWords.of(entry, _highs(stories)).carried(worst.parts)
+        if carried:
+            yield Line(carried, indent=LEAD)
+    yield from shown_cases(worst.finding.cases, cases, width)
 
 
 def _least_apart(found: MinedFinding) -> tuple[float, float]:
@@ -226,7 +243,7 @@ def _stories(entry: Mapping[str, Any], findings: Sequence[MinedFinding]) -> _Sto
     """Return the numbers of each story."""
     stories = [found.story for found in findings]
     level = findings[0].finding.estimate.level
-    digits = _digits([story["high"] for story in stories])
+    digits = _digits(_highs(findings))
     several = any(story["rules"] > 1 for story in stories)
     found = "discovered" in entry
     headings = _headings(entry, level, several=several, found=found)
@@ -247,7 +264,14 @@ def _stories(entry: Mapping[str, Any], findings: Sequence[MinedFinding]) -> _Sto
         if several:
             row.append(number_text.count(story["rules"]))
         rows.append(row)
-    return _StoryTable(headings, rows, [""] * len(rows))
+    words = UnitWords.of(entry, _highs(findings))
+    below = ["" if line.parts is None else words.added(line.parts) for line in findings]
+    return _StoryTable(headings, rows, below)
+
+
+def _highs(findings: Sequence[MinedFinding]) -> list[float]:
+    """Return how far apart each story is at most."""
+    return [found.story["high"] for found in findings]
 
 
 def _rate_cells(
@@ -388,7 +412,7 @@ def _table_lines(
     headings = table.headings
     named_rows = []
     for found, row in zip(findings, table.rows, strict=True):
-        named_rows.append((found.about, *row))
+        named_rows.append((_label(found), *row))
     lines_of_table = table_of(headings, named_rows, None, range(1, len(headings)))
     head = len(lines_of_table) - len(findings)
     judged = any(found.finding.verdict for found in findings)
@@ -407,7 +431,15 @@ def _table_lines(
         if fits:
             yield Line(text, found.finding.verdict, row=True)
         else:
-            yield Line(found.about, found.finding.verdict)
+            yield Line(_label(found), found.finding.verdict)
             yield Line(text, indent=LEAD, row=True)
         if below:
-            yield Line(below, indent=LEAD + 2)
+            yield Line(below, indent=LEAD + 2 + INDENT * found.depth)
+
+
+def _label(found: MinedFinding) -> str:
+    """Return what a story is about; below another, what it adds to that, indented."""
+    if found.parts is None:
+        return found.about
+    indent = " " * INDENT * found.depth
+    return indent + label_below(found.parts.subgroup.rule, found.rule_above)

@@ -1,0 +1,1 @@
+"""Subgroups as they are read: stories, what is within them, and what their conditions carry."""
