@@ -86,6 +86,8 @@ class StorySearch:
         choice = _Choice(self, numbers, strata)
         while len(choice.told) < most and choice.tell():
             pass
+        if len(choice.told) == most:
+            choice.fold_last()
         return choice.told
 
     def _candidates(self) -> Indices:
@@ -173,6 +175,12 @@ class _Choice:
             kept = np.flatnonzero(np.arange(len(self.numbers)) != best)
             beyond, strength = self._keep(kept, beyond, strength)
         return False
+
+    def fold_last(self) -> None:
+        """Fold what adds nothing under the last story, where no more are told."""
+        z = self.search.z(len(self.told))
+        beyond = self.strata.beyond(z)
+        self._fold(beyond, beyond.strength(z))
 
     def _best(self, strength: Floats) -> int:
         """Return the strongest candidate; of two complements the smaller one leads."""
