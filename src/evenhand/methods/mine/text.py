@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from evenhand.methods.mine import messages
 from evenhand.methods.mine.claims.words import OTHER_TEXTS, among, outcome_text
-from evenhand.methods.mine.table import entries_of, in_units, mined_findings, scores
+from evenhand.methods.mine.table import (
+    entries_of,
+    in_units,
+    mined_findings,
+    scores,
+    worst_of,
+)
 from evenhand.methods.mine.treatment import with_steps
 from evenhand.report.lines import LEAD, Line, shown_cases, table_of
 from evenhand.report.terminal import closing, lines_of_findings, remark_lines, spent_text
@@ -95,15 +101,9 @@ def mining_lines(
         if found.others:
             yield Line(found.finding.claim, found.finding.verdict)
     if stories:
-        worst = max(stories, key=_least_apart).finding
+        worst = worst_of(stories).finding
         yield Line(messages.WORST.format(claim=worst.claim))
         yield from shown_cases(worst.cases, cases, width)
-
-
-def _least_apart(found: MinedFinding) -> tuple[float, float]:
-    """Return how far apart a story is at least, and by what was counted."""
-    estimate = found.finding.estimate
-    return estimate.low, estimate.value
 
 
 def _rows_head(entry: Mapping[str, Any]) -> Iterator[Line]:
