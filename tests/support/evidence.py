@@ -244,7 +244,7 @@ MAKERS: dict[str, Callable[[], Evidence]] = {
         eh.search, lend, LOANS, limit=0, budget=Budget(queries=1500), **SAMPLED
     ),
     "mine": lambda: eh.mine(
-        lend, LOANS, inputs(), over=["sex", "age"], limit=0.1, progress=False
+        lend, LOANS, inputs(), over=["sex", "race"], limit=0.1, progress=False
     ),
     "mine, tpr and fpr": lambda: eh.mine(
         lend,

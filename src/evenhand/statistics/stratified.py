@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
     from evenhand.statistics.intervals import Floats
 
+ROUNDING = 1e-9
+"""The part of people below which a sum of weights is a rounding error, and stands for nobody."""
+
 
 @dataclass(frozen=True, slots=True)
 class StratumSums:
@@ -72,7 +75,8 @@ def pooled_difference(strata: Iterable[StratumSums], z: float) -> PooledDifferen
     variance: Floats | float = 0.0
     for stratum in strata:
         inside, outside = stratum.sides()
-        both = (inside[0] > 0) & (outside[0] > 0)
+        least = ROUNDING * (inside[0] + outside[0])
+        both = (inside[0] > least) & (outside[0] > least)
         people = np.where(both, inside[0], 1.0)
         others = np.where(both, outside[0], 1.0)
         weight = np.where(both, people * others / (people + others), 0.0)

@@ -25,6 +25,7 @@ import evenhand as eh
 from evenhand.cli.main import main
 from evenhand.config.checks import plans_of_job
 from evenhand.config.file import Config
+from evenhand.methods.mine.table import mined_findings
 from evenhand.report.terminal import lines, render
 from evenhand.results.evidence import Case, Finding
 from evenhand.results.result import Result
@@ -846,15 +847,20 @@ def test_a_table_of_stories_as_a_golden_text(mined):
         "of",
         "rules",
     ]
-    story = mined["no limit"].details["mine"][0]["stories"][0]
+    first, *others, rest = mined_findings(mined["no limit"])
+    story = first.story
     points = 100 * abs(story["difference"])
     low = 100 * story["low"]
     high = 100 * story["high"]
     assert shown[5].startswith(story["text"])
     assert f"▼ {points:.1f}" in shown[5]
     assert f"{low:.1f} to {high:.1f}" in shown[5]
-    assert shown[7].startswith("none of the ")
-    assert shown[8] == f"the worst: {mined['no limit'].worst.claim}"
+    for line, other in zip(shown[6:], others, strict=False):
+        assert line.strip().startswith(other.story["text"])
+    after = 6 + len(others)
+    assert shown[after].startswith("none of the ")
+    assert shown[after] == rest.finding.claim
+    assert shown[after + 1] == f"the worst: {mined['no limit'].worst.claim}"
 
 
 def test_every_score_has_its_own_table(mined):

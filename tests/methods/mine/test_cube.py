@@ -15,6 +15,8 @@ from hypothesis import strategies as st
 
 from evenhand.methods.mine import cube as module
 from evenhand.methods.mine.conditions import Choices
+from evenhand.methods.mine.counting.enumeration import Enumeration
+from evenhand.methods.mine.counting.frequent import frequent_rules
 from evenhand.methods.mine.cube import Cube
 from evenhand.runtime.errors import SpaceError
 from evenhand.space.feature import category, integer, real
@@ -137,20 +139,6 @@ def test_pruning_loses_no_coverage_and_counts_every_rule(case, least):
                     covered = pruned.covers(family, place)
                     found[covered.tobytes()] += int(copies[place])
         assert found == coverages(cube, family, least, rows)
-
-
-@settings(max_examples=examples(40))
-@given(made(), st.integers(0, 12), st.sampled_from([1, 2, None]))
-def test_frequent_rules_are_counted_one_by_one(case, least, depth):
-    cube, _, _ = case
-    wanted = 0
-    for family in cube.families(depth):
-        if cube.size(family) > 500:
-            return
-        for place in places(cube, family):
-            covered = cube.covers(family, place)
-            wanted += int(covered.sum() >= least)
-    assert cube.frequent(cube.totals(), least, depth) == wanted
 
 
 def test_rows_in_the_same_cell_are_one():
@@ -330,19 +318,21 @@ def test_census_has_the_rule_sets_of_algorithm_1(census):
     sizes = census.sizes
     least = census.least
     assert cube.candidates() == 4184
-    assert cube.frequent(sizes, least) == 2045
+    pruned = cube.pruned(sizes, least)
+    found = Enumeration(pruned, sizes[None], least, least, cube.candidates()).run(3)
+    assert frequent_rules(found, cube, sizes, 3) == 2045
     rows = sizes.sum()
-    for searched in (cube, cube.pruned(sizes, least)):
-        frequent_rules = 0
+    for searched in (cube, pruned):
+        frequent = 0
         frequent_on_both_sides = 0
         for family in searched.families():
             covered = searched.sums(family, sizes)
             copies = searched.copies(family)
             enough = covered >= least
             leaves_enough = rows - covered >= least
-            frequent_rules += copies[enough].sum()
+            frequent += copies[enough].sum()
             frequent_on_both_sides += copies[enough & leaves_enough].sum()
-        assert frequent_rules == 2045
+        assert frequent == 2045
         assert frequent_on_both_sides == 2020
 
 

@@ -181,6 +181,7 @@ def test_bars_are_the_stories_signed_with_their_rates():
     assert [bar.value for bar in bars.bars] == differences.tolist()
     worst = bars.bars[0]
     row = frame.iloc[0]
+    assert bars.title == f"fail: {result.worst.claim}"
     assert row["rule"] == worst.label.replace("\n", " ")
     assert worst.low == row["low"]
     assert worst.high == row["high"]
@@ -484,12 +485,24 @@ def test_minings_that_have_no_panel_are_counted(drawn):
 
 
 def test_more_rule_sets_than_have_room_are_counted():
-    result = table(over="age", bins=25, top=20, support=0.02)
+    result = eh.mine_log(
+        towns(), outcome="granted", over="town", levels=1, support=0.02, top=20
+    )
     bars = bars_of(result)
     stories = len(result.details["mine"][0]["stories"])
     assert stories > MOST_BARS
     assert len(bars.bars) == MOST_BARS
     assert bars.notes[-1] == f"… {stories - MOST_BARS} more rule sets"
+
+
+def towns() -> pd.DataFrame:
+    """Return decisions in a city and many towns, which are treated worse or better than it."""
+    number = np.arange(12_000) // 300
+    is_town = number < 17
+    rate = np.where(is_town, 0.05 + 0.9 * (number % 2), 0.5)
+    granted = np.arange(12_000) % 100 < 100 * rate
+    names = np.where(is_town, [f"town {at}" for at in number], "city")
+    return pd.DataFrame({"town": names, "granted": granted.astype(int)})
 
 
 @pytest.mark.parametrize(

@@ -301,9 +301,14 @@ def test_the_bound_on_all_others_comes_last_however_little_is_known():
             )
             worst = result.worst
             last = result.findings[-1]
-            assert worst.about.conditions
+            told = entry(result)["stories"]
+            assert bool(worst.about.conditions) == bool(told)
             assert last.about == Rule(())
             assert last.estimate.low <= worst.estimate.low
+            if not told:
+                assert worst is last
+                assert last.claim.startswith("no rule set is shown to be treated differ")
+                assert last.estimate.low == 0
 
 
 def test_few_decisions_are_undecided_and_never_fair():

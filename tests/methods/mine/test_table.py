@@ -45,15 +45,14 @@ COLUMNS = [
 
 
 def people(rows: int = 800) -> pd.DataFrame:
-    """Return decisions that treat women over 40 worse, and never the other way round in small
-    groups.
-    """
+    """Return decisions that refuse women over 42, and treat young men a little worse."""
     rng = np.random.default_rng(3)
     frame = pd.DataFrame({"sex": rng.choice(["F", "M"], rows)})
     frame["age"] = rng.integers(18, 68, rows)
     frame["due"] = rng.integers(0, 2, rows)
     is_older_woman = (frame["sex"] == "F") & (frame["age"] >= 43)
-    is_lucky = rng.random(rows) < 0.8
+    is_young_man = (frame["sex"] == "M") & (frame["age"] < 33)
+    is_lucky = rng.random(rows) < np.where(is_young_man, 0.4, 0.8)
     frame["granted"] = (~is_older_woman & is_lucky).astype(int)
     return frame
 

@@ -8,9 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from evenhand.methods.mine.ranking import Ranking, _TopRuleSets
+from evenhand.methods.mine.conditions import Choices
+from evenhand.methods.mine.cube import Cube
+from evenhand.methods.mine.ranking import Ranking, TopRuleSets
 from evenhand.methods.mine.texts.ranking import _Mirror
 from evenhand.methods.mine.treatment import true_outcomes
+from evenhand.space.feature import category
 
 
 def counts_of(keys):
@@ -18,14 +21,12 @@ def counts_of(keys):
 
 
 @pytest.mark.parametrize("seed", range(6))
-@pytest.mark.parametrize("most", [1, 3, 50])
+@pytest.mark.parametrize("most", [1, 3, 24, 50])
 def test_the_largest_are_kept_and_the_others_are_bounded(seed, most):
     rng = np.random.default_rng(seed)
-    parts = [np.round(rng.random(size), 2) for size in (2, 0, 5, 9, 1, 7)]
-    top = _TopRuleSets(most)
-    for keys in parts:
-        top.add(keys, counts_of(keys))
-    every = np.sort(np.concatenate(parts))[::-1]
+    keys = np.round(rng.random(24), 2)
+    top = TopRuleSets.of(keys, counts_of(keys), most)
+    every = np.sort(keys)[::-1]
     assert top.keys.tolist() == every[:most].tolist()
     assert top.counts.tolist() == counts_of(top.keys).tolist()
     left_out = every[most:]
@@ -33,17 +34,19 @@ def test_the_largest_are_kept_and_the_others_are_bounded(seed, most):
 
 
 def test_an_equal_key_is_left_out_and_bounds():
-    top = _TopRuleSets(2)
-    top.add(np.array([0.5, 0.9]), np.ones((2, 2)))
-    assert top.over == 0
-    top.add(np.array([0.5, 0.1]), np.ones((2, 2)))
+    keys = np.array([0.5, 0.9, 0.5, 0.1])
+    both = TopRuleSets.of(keys[:2], np.ones((2, 2)), 2)
+    assert both.over == 0
+    top = TopRuleSets.of(keys, np.ones((2, 4)), 2)
     assert top.keys.tolist() == [0.9, 0.5]
     assert top.over == 0.5
-    # Keys below 0 leave the bound at 0.
-    below = _TopRuleSets(1)
-    below.add(np.array([-0.5]), np.ones((2, 1)))
-    below.add(np.array([-0.9]), np.ones((2, 1)))
-    assert below.over == 0
+
+
+def test_of_equal_keys_the_first_comes_first():
+    keys = np.array([0.5, 0.9, 0.5, 0.9])
+    numbers = np.arange(4.0)[None]
+    top = TopRuleSets.of(keys, numbers, 4)
+    assert top.counts.tolist() == [[1, 3, 0, 2]]
 
 
 def test_whole_numbers_that_come_as_floats_are_whole_and_others_stay():
@@ -55,14 +58,24 @@ def test_whole_numbers_that_come_as_floats_are_whole_and_others_stay():
     assert true_outcomes(["yes", "no"], None, 2).tolist() == ["yes", "no"]
 
 
-def test_a_rule_set_that_leaves_nobody_is_not_frequent():
-    size = np.array([4.0, 6.0])
-    cube: Any = None
-    ranking = Ranking(cube, size, np.zeros(2), least=4.0, least_other=0.0)
-    covered = np.array([10.0, 9.5, 4.0, 3.9])
-    assert ranking._frequent(covered).tolist() == [False, True, True, False]
-    stricter = Ranking(cube, size, np.zeros(2), least=0.0, least_other=2.0)
-    assert stricter._frequent(covered).tolist() == [False, False, True, True]
+def examined(least, least_other):
+    """Return how many people each rule set covers, of 4 and 6 in two of three levels."""
+    column = np.repeat([0.0, 1.0], [4, 6])
+    level = category("level", ["a", "b", "nobody"])
+    cube = Cube.of([Choices.of(level, column)], [column])
+    sizes = cube.totals()
+    limits = {"least": least, "least_other": least_other, "most": 100}
+    ranking = Ranking.of(cube, sizes, 0 * sizes, **limits)
+    return ranking.table.sums[0].tolist()
+
+
+def test_a_rule_set_that_leaves_nobody_is_not_examined():
+    # The levels alone, and each with the one that nobody has.
+    assert examined(4.0, 0.0) == [4, 6, 4, 6]
+    assert examined(4.1, 0.0) == [6, 6]
+    assert examined(1.0, 4.1) == [4, 4]
+    assert examined(4.1, 4.1) == []
+    assert examined(4.0 * (1 + 1e-14), 0.0) == [4, 6, 4, 6]
 
 
 def mirror_of(inside, outside):

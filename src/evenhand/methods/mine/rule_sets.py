@@ -346,13 +346,21 @@ def check_rules(
     _, size, pruned = _formed(space, names, points, weights, options)
     nobody_hit = np.zeros(len(size))
     # Where single features have a rule set, which is nearly always, there is no need to look at the
-    # others.
-    for depth in (1, None):
+    # others, unless there may be too many of them for the depth that is asked for.
+    depths = (None,) if _may_be_too_deep(pruned, options.depth) else (1, None)
+    for depth in depths:
         ranking = _ranked(pruned, size, nobody_hit, options, depth)
+        _depth_reached(ranking, depth or options.depth, names)
         if ranking.examined:
-            _depth_reached(ranking, depth or options.depth, names)
             return
     raise _none_frequent(names, len(points), options)
+
+
+def _may_be_too_deep(cube: Cube, depth: int | None) -> bool:
+    """Return whether a depth that is asked for has too many rule sets, if none is left out."""
+    if depth is None:
+        return False
+    return sum(cube.rule_sets()[:depth]) > MOST_RULES
 
 
 def _none_frequent(names: Sequence[str], rows: int, options: RuleSetOptions) -> DataError:

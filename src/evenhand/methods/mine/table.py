@@ -140,6 +140,21 @@ def mined_findings(result: Result) -> list[MinedFinding]:
     return [*in_order, *rests]
 
 
+def worst_of(findings: Sequence[MinedFinding]) -> MinedFinding:
+    """Return the story that is furthest apart at least, wherever it stands; without one, the first.
+
+    A story within another may have the better evidence of the two.
+    """
+    stories = [found for found in findings if not found.others]
+    return max(stories or findings[:1], key=_least_apart)
+
+
+def _least_apart(found: MinedFinding) -> tuple[float, float]:
+    """Return how far apart a story is at least, and by what was counted."""
+    estimate = found.finding.estimate
+    return estimate.low, estimate.value
+
+
 def _with_those_below(
     line: MinedFinding, stories: Sequence[MinedFinding]
 ) -> list[MinedFinding]:

@@ -10,7 +10,12 @@ from evenhand.methods.mine import messages
 from evenhand.methods.mine.claims.words import OTHER_TEXTS, OTHERS, sentences_for
 from evenhand.methods.mine.plot.heat_cells import cells_of, heat_of, of_output, rate_text
 from evenhand.methods.mine.plot.heat_map import mean_text
-from evenhand.methods.mine.table import entries_of, in_percent, mined_findings
+from evenhand.methods.mine.table import (
+    entries_of,
+    in_percent,
+    mined_findings,
+    worst_of,
+)
 from evenhand.report.canvas import Display
 from evenhand.report.ranked_bars import Bar, Bars, RemainingRules, wrapped
 from evenhand.report.rates_display import RatesDisplay
@@ -85,7 +90,7 @@ class MineDisplay(_Panels):
         heats = []
         for findings in shown:
             bars.append(_bars(findings, examined))
-            worst = findings[0]
+            worst = worst_of(findings)
             heat = heat_of(worst.entry, worst.story, None)
             if heat is not None and _is_trivial(heat):
                 heat = None
@@ -207,7 +212,7 @@ def _bars(findings: Sequence[MinedFinding], examined: int) -> Bars:
     `examined` is the number of rule sets over which the intervals are simultaneous.
     """
     entry = findings[0].entry
-    worst = findings[0].finding
+    worst = worst_of(findings).finding
     percent = in_percent(entry)
     stories = [finding for finding in findings if not finding.others]
     bars = [_bar(finding, percent=percent) for finding in stories[:MOST_BARS]]
@@ -325,7 +330,7 @@ def _rest(findings: Iterable[MinedFinding], *, percent: bool) -> RemainingRules 
 def _heats(result: Result, axes: Sequence[str] | str | None) -> tuple[Heat, ...]:
     """Return a heat map of each mining that has one over these features."""
     names = _names(axes)
-    worst_of_each = [findings[0] for findings in _minings(result)]
+    worst_of_each = [worst_of(findings) for findings in _minings(result)]
     heats = []
     for worst in worst_of_each:
         heat = heat_of(worst.entry, worst.story, names)

@@ -7,7 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evenhand.statistics.stratified import PooledDifference, StratumSums, pooled_difference
+from evenhand.statistics.stratified import (
+    ROUNDING,
+    PooledDifference,
+    StratumSums,
+    pooled_difference,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -68,6 +73,7 @@ class Strata:
     def split(self, cover: Bits) -> Strata:
         """Return the strata once a story is told: those it is about, and the others."""
         parts = []
+        least = ROUNDING * sum(float(part.whole[0]) for part in self.parts)
         for part in self.parts:
             inside = part.people & cover
             whole = self.covers.sums(inside[None])[:, 0]
@@ -78,7 +84,7 @@ class Strata:
                 (inside, whole, candidates),
                 (outside, rest, part.candidates - candidates),
             ):
-                if sums[0] > 0:
+                if sums[0] > least:
                     parts.append(Stratum(people, sums, in_it))
         return Strata(self.covers, self.bits, tuple(parts))
 
