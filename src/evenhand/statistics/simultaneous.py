@@ -33,10 +33,10 @@ _ROUNDING = 1e-9
 class SimultaneousIntervals:
     """Intervals for the rates of `among` groups and of their complements, which hold together.
 
-    Half of the error goes to the differences, half to the rates themselves, from which ratios
-    follow. With a `level` of 1 everything was enumerated, and nothing has an interval. `graded`
-    says that values lie anywhere in [0, 1]: the tail of a sum of those is at most e times that of a
-    binomial variable of the same mean (Bentkus 2004).
+    The limits of all differences hold together at the level, and so do those of all rates, from
+    which ratios follow: they are two families. With a `level` of 1 everything was enumerated, and
+    nothing has an interval. `graded` says that values lie anywhere in [0, 1]: the tail of a sum of
+    those is at most e times that of a binomial variable of the same mean (Bentkus 2004).
 
     >>> intervals = SimultaneousIntervals(0.95, among=100)
     >>> low, high = intervals.difference(300, 500, 150, 500)
@@ -54,6 +54,21 @@ class SimultaneousIntervals:
         return self.level >= 1
 
     @property
+    def method(self) -> str:
+        """How the intervals of differences are made."""
+        return "melded"
+
+    @property
+    def correction(self) -> str:
+        """How the intervals of differences are made to hold together."""
+        return "bonferroni"
+
+    @property
+    def separate(self) -> float:
+        """How many groups that do not overlap would cost as much, by Bonferroni's inequality."""
+        return self.among
+
+    @property
     def tail(self) -> float:
         """The probability with which each limit of a difference may miss."""
         return self._tail(2)
@@ -69,9 +84,8 @@ class SimultaneousIntervals:
         return 0.0 if self.exact else quantile(self.tail)
 
     def _tail(self, limits: int) -> float:
-        """Return the error of each limit, where each group has so many that share half of all."""
-        half_error = (1 - self.level) / 2
-        of_one_limit = half_error / (limits * max(self.among, 1))
+        """Return the error of each limit, where each group has so many that share all of it."""
+        of_one_limit = (1 - self.level) / (limits * max(self.among, 1))
         return of_one_limit / (math.e if self.graded else 1.0)
 
     def _whole(self, hits: Floats) -> tuple[Floats, Floats]:
@@ -111,6 +125,19 @@ class SimultaneousIntervals:
         >>> apart.round(3).tolist()
         [0.294]
         """
+        return self._error_of_tail(self._tail_of(sides, limit, below=below))
+
+    def corrected_error_of(
+        self, sides: tuple[Floats, ...], limit: float, *, below: bool = False
+    ) -> Floats:
+        """Return `error_of` as that of all groups together.
+
+        It is at most 1 - level exactly where the `difference` excludes the limit.
+        """
+        return self._corrected(self._tail_of(sides, limit, below=below))
+
+    def _tail_of(self, sides: tuple[Floats, ...], limit: float, *, below: bool) -> Floats:
+        """Return the tail at which an end of the absolute difference is at a limit."""
         k1, n1, k2, n2 = sides
         fewer1, more1 = self._whole(k1)
         fewer2, more2 = self._whole(k2)
@@ -118,15 +145,19 @@ class SimultaneousIntervals:
             # Both ends must be nearer; an upper limit is minus the lower one of the reversed pair.
             one = melded_tail(fewer2, n2, more1, n1, -limit)
             other = melded_tail(fewer1, n1, more2, n2, -limit)
-            return self._error_of_tail(np.maximum(one, other))
+            return np.maximum(one, other)
         one = melded_tail(fewer1, n1, more2, n2, limit)
         other = melded_tail(fewer2, n2, more1, n1, limit)
-        return self._error_of_tail(np.minimum(one, other))
+        return np.minimum(one, other)
 
     def _error_of_tail(self, tail: Floats) -> Floats:
         """Return the error of which one group's limit of a difference gets such a tail."""
-        whole_error = 4 * tail * (math.e if self.graded else 1.0)
+        whole_error = 2 * tail * (math.e if self.graded else 1.0)
         return np.minimum(whole_error, 1.0)
+
+    def _corrected(self, tail: Floats) -> Floats:
+        """Return the least error of all groups together at which each gets such a tail."""
+        return np.minimum(self._error_of_tail(tail) * max(self.among, 1), 1.0)
 
     def rate(self, hits: ArrayLike, size: ArrayLike) -> Limits:
         """Return the limits of a rate."""

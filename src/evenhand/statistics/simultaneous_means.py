@@ -45,10 +45,8 @@ class SimultaneousMeans(SimultaneousIntervals):
         high = np.minimum(value + reach, 1.0)
         return np.minimum(low, value), np.maximum(high, value)
 
-    def error_of(
-        self, sides: tuple[Floats, ...], limit: float, *, below: bool = False
-    ) -> Floats:
-        """Return the least error at which two means are shown to be apart by at least a limit."""
+    def _tail_of(self, sides: tuple[Floats, ...], limit: float, *, below: bool) -> Floats:
+        """Return the tail at which an end of the absolute difference is at a limit."""
         first, n1, variance1, second, n2, variance2 = _means(sides)
         beyond = np.abs(first - second) - limit
         beyond = np.maximum(-beyond if below else beyond, 0.0)
@@ -56,7 +54,7 @@ class SimultaneousMeans(SimultaneousIntervals):
         a = np.sqrt(2 * variance1 / n1) + np.sqrt(2 * variance2 / n2)
         b = 7 / 3 * (1 / np.maximum(n1 - 1, 1.0) + 1 / np.maximum(n2 - 1, 1.0))
         root = (np.sqrt(a * a + 4 * b * beyond) - a) / (2 * b)
-        return self._error_of_tail(4 * np.exp(-(root**2)))
+        return np.asarray(4 * np.exp(-(root**2)))
 
     def sides_of(self, sides: tuple[Floats, ...]) -> tuple[Limits, Limits]:
         """Return the limits of both means."""

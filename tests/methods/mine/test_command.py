@@ -835,7 +835,7 @@ def test_a_table_of_stories_as_a_golden_text(mined):
     assert "cover 5 % of 2,000 rows" in shown[0]
     assert shown[1] == "how often people get the outcome yes, as recorded"
     assert shown[2].startswith(
-        "population: decisions like the recorded ones; 95 % level, melded, simultaneous over "
+        "population: decisions like the recorded ones; 95 % level, max-t, simultaneous over "
     )
     assert shown[3].split() == [
         "their",

@@ -65,7 +65,7 @@ def test_found_rule_sets_exclude_the_limit_and_others_do_not_lead(limit):
         order = [0, 1] if group.value > others.value else [1, 0]
         first, second = order
         # The interval of one rule set among as many as the error is shared among.
-        tail = 0.05 / 2 / 2 / shared
+        tail = 0.05 / 2 / shared
         low = difference_above(hits[first], sizes[first], hits[second], sizes[second], tail)
         assert finding.estimate.low == pytest.approx(float(low), abs=1e-6)
         assert "false coverage rate over the" in finding.estimate.method
@@ -91,7 +91,7 @@ def test_as_many_are_found_as_scipy_finds(monkeypatch):
 
 
 def test_more_is_found_with_narrower_intervals_than_by_the_family():
-    family = mined(BIASED, limit=0.05)
+    family = mined(BIASED, limit=0.05, correction="bonferroni")
     fdr = mined(BIASED, limit=0.05, control="fdr")
     assert fdr.worst.about == family.worst.about
     assert fdr.worst.estimate.low > family.worst.estimate.low

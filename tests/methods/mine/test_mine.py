@@ -278,7 +278,7 @@ def test_the_result_says_how_it_was_found(result):
     assert mining["frequent"] <= mining["candidates"]
     population = "people like the given rows, and their one-step neighbours"
     assert mining["population"] == population
-    method = f"melded, simultaneous over {mining['examined']:,} rule sets"
+    method = f"max-t, simultaneous over {mining['examined']:,} rule sets"
     for finding in result.findings:
         estimate = finding.estimate
         assert estimate.n == 1500

@@ -146,12 +146,12 @@ def test_sides_that_change_places_change_the_sign(case):
     assert np.allclose(box, other_box)
 
 
-def test_one_group_has_the_limits_of_a_pair_at_half_the_error():
-    sure = SimultaneousIntervals(0.9)
+def test_one_group_has_the_limits_of_a_pair_and_its_rates_share_the_error():
+    sure = SimultaneousIntervals(0.95)
     pair = difference(30, 40, 12, 40, 0.95)
     assert sure.difference(30, 40, 12, 40) == pytest.approx(pair)
-    quarter = clopper_pearson(3, 40, 1 - 0.1 / 4)
-    assert sure.rate(3, 40) == pytest.approx(quarter)
+    one_of_two_rates = clopper_pearson(3, 40, 1 - 0.05 / 2)
+    assert sure.rate(3, 40) == pytest.approx(one_of_two_rates)
 
 
 def test_more_groups_more_doubt():
@@ -239,7 +239,7 @@ def test_nobody_enumerated_has_no_rate():
 def test_two_single_people_leave_nearly_everything_open():
     low, high = SimultaneousIntervals(0.95).difference(0, 1, 1, 1)
     assert low == -1
-    assert high > 0.8
+    assert high > 0.75
 
 
 def test_a_single_person_tells_next_to_nothing():

@@ -42,6 +42,12 @@ _CONTROL = Option(
     "what the level is of: all intervals together (default), or the false discovery rate",
     choices=("family", "fdr"),
 )
+_CORRECTION = Option(
+    "correction",
+    TEXT,
+    "how intervals are made to hold together: max-t (default where it can be had), or bonferroni",
+    choices=("max-t", "bonferroni"),
+)
 _TOP = Option("top", WHOLE, "the most rules to report (default: 10)")
 _SCORE = Option(
     "score",
@@ -103,6 +109,7 @@ MINE = Verb(
         _UNITS,
         _LEVEL,
         _CONTROL,
+        _CORRECTION,
         Option(
             "treatment",
             TEXT,
@@ -166,6 +173,7 @@ MINE_LOG = Verb(
         _UNITS,
         _LEVEL,
         _CONTROL,
+        _CORRECTION,
         Option(
             "truth", TEXT, "the column of what decisions should have been", metavar="COLUMN"
         ),

@@ -233,8 +233,8 @@ class FindingWriter:
         below = abs(lead.inside - lead.outside) < limit
         if lead.rate is not None and not below:
             return {"p_value": lead.rate}
-        error = self.intervals.error_of(self._sides(lead), limit, below=below)
-        return {"p_value": min(1.0, float(error) * self.intervals.among)}
+        error = self.intervals.corrected_error_of(self._sides(lead), limit, below=below)
+        return {"p_value": float(error)}
 
     def _compared(self, lead: RuleSet, rows: int) -> _ComparedRates:
         """Return the limits of the difference and the rates of both sides (Definition 4.1)."""
@@ -268,7 +268,8 @@ class FindingWriter:
         # Hits that are sums of shares are rounded outwards; a limit must still not pass the rate.
         low = min(float(lows), value)
         high = max(float(highs), value)
-        return self._estimate(value, low, high, n, self._method("exact"))
+        # Differences and rates are two families: no verdict rests on a rate.
+        return self._estimate(value, low, high, n, self._method("exact")).described()
 
     def _method(self, method: str) -> str:
         """Return how intervals are made: those of numbers by one method for all."""
@@ -278,7 +279,7 @@ class FindingWriter:
         self, value: float, low: float, high: float, n: int, *, rest: bool = False
     ) -> Estimate:
         """Return the estimate of a difference, of numbers in their unit."""
-        method = self._method("melded")
+        method = self._method(self.intervals.method)
         scale = self._scale
         if scale is None:
             return self._estimate(value, low, high, n, method, rest=rest)
@@ -399,6 +400,15 @@ class FindingWriter:
         found = self.mining.ranking.discovered(1 - self.intervals.level)
         return {"control": "fdr", "discovered": found}
 
+    def _correction_entry(self) -> Entry:
+        """Return how intervals hold together, where they are sampled and do so."""
+        if self.paper is not None or self.discoveries is not None or self.intervals.exact:
+            return {}
+        return {
+            "correction": self.intervals.correction,
+            "separate": self.intervals.separate,
+        }
+
     def _steps_entry(self) -> Entry:
         """Return by how much features were moved, where users said so."""
         steps = self.mining.treated.steps
@@ -435,6 +445,7 @@ class FindingWriter:
             "frequent": mining.frequent,
             "examined": mining.ranking.examined,
             **self._control_entry(),
+            **self._correction_entry(),
             "stories": stories,
             "rest": rest,
             "maps": maps,

@@ -103,6 +103,18 @@ NEIGHBOURS_OF_ALL = (
     "treatment = {treatment} changes features that rules are not formed of, and over = 'all' leaves"
     " none; take treatment='rows', or name the features"
 )
+MAX_T_WITH_FDR = (
+    "correction = 'max-t' is for control = 'family'; control = 'fdr' has a correction of its own,"
+    " so leave one of them out"
+)
+CORRECTION_WITH_PAPER = (
+    "correction = '{correction}' cannot be combined with treatment = 'paper', whose intervals are"
+    " not corrected; leave one of them out"
+)
+MAX_T_OF_NUMBERS = (
+    "correction = 'max-t' is for favourable outcomes, and the outcomes are numbers; take"
+    " correction = 'bonferroni', or leave it out"
+)
 MOVE_WITHOUT_NEIGHBOURS = (
     "move = {move} cannot be combined with treatment = 'rows', which asks about no neighbours;"
     " leave one of them out"

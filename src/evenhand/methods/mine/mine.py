@@ -10,6 +10,7 @@ import numpy as np
 
 from evenhand.methods.mine import MINE, messages
 from evenhand.methods.mine.claims.cases import TRIED, CaseFinder
+from evenhand.methods.mine.claims.correction import check_correction
 from evenhand.methods.mine.claims.reporting import MiningPart, rank, write_findings
 from evenhand.methods.mine.claims.scores import SCORES, need_truth, scores_of
 from evenhand.methods.mine.claims.words import kind_of
@@ -81,6 +82,7 @@ def mine(
     units: str = "spread",
     level: float = 0.95,
     control: str = "family",
+    correction: str | None = None,
     treatment: str | None = None,
     move: Move | None = None,
     sample_thr: int | None = None,
@@ -147,6 +149,10 @@ def mine(
         level of the rule sets found are so by chance, on average (Benjamini and Yekutieli 2001),
         with intervals at that false coverage rate. More is then found of many rule sets, and what
         is not found is still bounded together.
+    correction
+        How intervals are made to hold together: ``"max-t"`` resamples how rule sets overlap, and
+        ``"bonferroni"`` does not need to. By default max-t, unless rule sets are so many, or the
+        level so high, that it takes long. Numbers have Bonferroni's.
     top
         The most rule sets to report.
     budget, seed, n_jobs, progress
@@ -204,9 +210,10 @@ def mine(
     scores = scores_of(score, truth)
     treatment = _checked_treatment(treatment, scores, every=every)
     _check_control(control, treatment)
+    check_correction(correction, control, treatment)
     drawing = _drawing_rule(treatment, sample_thr, error_thr)
     sets = _sets(tested.space, over)
-    terms = _ReportTerms(limits, level, control, top, seed, drawing)
+    terms = _ReportTerms(limits, level, control, correction, top, seed, drawing)
     plan = _MiningPlan(tested.space, sets, scores, options, terms)
     given = _given(data, tested.space)
     # Whatever is wrong is refused before anything is asked.
@@ -356,6 +363,7 @@ class _ReportTerms:
     limits: UnitLimit
     level: float
     control: str
+    correction: str | None
     top: int
     seed: int
     drawing: DrawingRule | None
@@ -407,6 +415,8 @@ class _MiningPlan:
             limits=terms.limits,
             top=terms.top,
             control=terms.control,
+            correction=terms.correction,
+            seed=terms.seed,
         )
         cases = []
         for job, stories in zip(jobs, ranked, strict=True):

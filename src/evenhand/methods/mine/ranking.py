@@ -159,6 +159,17 @@ class Ranking:
         people, hits, *squares = self.table.sums[:, taken]
         return np.stack([hits, people, *squares])
 
+    def group_sums(self, totals: Floats) -> Floats:
+        """Return sums over the people of each rule set, of rows of sums over cells.
+
+        They are in the order of the rule sets: a row for each row of totals.
+        """
+        sums = []
+        for block in self.blocks:
+            of_family = self.cube.sums(block.family, totals).reshape(len(totals), -1)
+            sums.append(of_family[:, block.index])
+        return np.concatenate(sums, axis=1)
+
     def rank(self, intervals: SimultaneousIntervals) -> None:
         """Rank the rule sets by how far apart their rates and everyone else's are at least."""
         people = self.table.sums[0]

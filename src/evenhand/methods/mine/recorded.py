@@ -10,6 +10,7 @@ import numpy as np
 
 from evenhand.methods.mine import MINE_LOG, messages
 from evenhand.methods.mine.bins import bins_of_log
+from evenhand.methods.mine.claims.correction import check_correction
 from evenhand.methods.mine.claims.reporting import MiningPart, rank, write_findings
 from evenhand.methods.mine.claims.scores import (
     LABELS,
@@ -81,6 +82,7 @@ def mine_log(
     units: str = "spread",
     level: float = 0.95,
     control: str = "family",
+    correction: str | None = None,
     top: int = 10,
     seed: int = 0,
 ) -> Result:
@@ -106,7 +108,7 @@ def mine_log(
         As for `mine`; where numbers or dates are cut by column, points beyond all rows are left
         out, and dates may be cut by ``"year"`` or ``"month"``.
     seed
-        Kept with the result, so that all verbs take it alike; nothing is drawn here.
+        The seed of the resampling of max-t; nothing else is drawn here.
 
     Returns
     -------
@@ -146,6 +148,7 @@ def mine_log(
     limits = UnitLimit(limit, units)
     check_terms(level, limits, top)
     check_control(control)
+    check_correction(correction, control)
     scores = scores_of(score, truth)
     sets = _sets(over, outcome, truth, columns)
     names = _names(sets)
@@ -162,7 +165,15 @@ def mine_log(
             mining = Mining.of(space, several, people, options)
             parts.append(MiningPart(mining, words))
             notes += mining.notes
-    ranked = rank(parts, level=level, limits=limits, top=top, control=control)
+    ranked = rank(
+        parts,
+        level=level,
+        limits=limits,
+        top=top,
+        control=control,
+        correction=correction,
+        seed=seed,
+    )
     notes += limits.notes([part.mining.treated.scale for part in parts])
     no_cases: list[list[tuple[Case, ...]]] = [[()] * len(mined.stories) for mined in ranked]
     outcomes = seen(kept.select(outcome).unique(), outcome)

@@ -307,10 +307,9 @@ def _gap_limits(
     old: Floats, new: Floats, group: NDArray[np.bool_], level: float
 ) -> list[Ends]:
     """Return limits of the sizes of both gaps, of their fall and of the part that is gone."""
-    # Of the error, the differences get one half and the moves of either side the other: eight
-    # limits in all.
+    # Two differences and the moves of either side, of two limits each: eight in all.
     counts = _yes_or_no(old, new)
-    intervals = SimultaneousIntervals(level, among=2, graded=not counts)
+    intervals = SimultaneousIntervals(level, among=_LIMITS / 2, graded=not counts)
     before_ends = _difference(intervals, column=old, group=group)
     after_ends = _difference(intervals, column=new, group=group)
     tail = (1 - level) / _LIMITS

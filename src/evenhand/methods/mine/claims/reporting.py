@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from evenhand.methods.mine.claims.correction import intervals_of_rates
 from evenhand.methods.mine.claims.discovered import Discoveries, RuleSearch, discover
 from evenhand.methods.mine.findings import FindingWriter, share_limit
-from evenhand.statistics.simultaneous import SimultaneousIntervals
 from evenhand.statistics.simultaneous_means import SimultaneousMeans
 
 if TYPE_CHECKING:
@@ -37,22 +37,29 @@ def rank(
     limits: UnitLimit,
     top: int,
     control: str = "family",
+    correction: str | None = None,
+    seed: int = 0,
 ) -> list[RankedStories]:
     """Return the stories of each mining, with intervals that hold for all of them together.
 
-    With a control of "fdr", the stories are those of rule sets that are discoveries.
+    With a control of "fdr", the stories are those of rule sets that are discoveries, which have a
+    correction of their own.
     """
     for part in parts:
         part.mining.need_rules()
     examined = sum(part.mining.ranking.examined for part in parts)
-    rates = [part.mining.treated for part in parts if part.mining.treated.scale is None]
-    graded = any(treated.graded for treated in rates)
     sets = {part.mining.names for part in parts}
-    intervals_of_rates = SimultaneousIntervals(level, examined, graded=graded)
+    uncorrected = control == "fdr" or any(part.paper is not None for part in parts)
+    of_rates = intervals_of_rates(
+        [part.mining for part in parts],
+        level,
+        "bonferroni" if uncorrected else correction,
+        seed,
+    )
     searched = []
     for part in parts:
         scale = part.mining.treated.scale
-        intervals = intervals_of_rates
+        intervals = of_rates
         if scale is not None:
             intervals = SimultaneousMeans(level, examined)
         limit = share_limit(limits.of(scale), scale)

@@ -103,8 +103,14 @@ def _detectable(
     if base is None or not settings.get("over"):
         return ()
     found = mine_log(frame, **settings)
-    examined = sum(entry["examined"] for entry in found.details["mine"])
-    intervals = SimultaneousIntervals(settings.get("level", LEVEL), examined, graded=graded)
+    entries = found.details["mine"]
+    examined = sum(entry["examined"] for entry in entries)
+    level = settings.get("level", LEVEL)
+    correction = entries[0].get("correction")
+    # What is resampled depends on who is in which rule set, and on no outcome.
+    separate = entries[0].get("separate", examined)
+    graded = graded and correction != "max-t"
+    intervals = SimultaneousIntervals(level, separate, graded=graded)
     rows = len(frame)
     support = settings.get("support", SUPPORT)
     n = max(1, round(support * rows))

@@ -204,7 +204,9 @@ class TextFindingWriter:
         lows, highs = self.intervals.rate(min(hits, size), size)
         low = min(float(lows), value)
         high = max(float(highs), value)
-        return self._estimate("exact", value, (low, high), size, categories)
+        estimate = self._estimate("exact", value, (low, high), size, categories)
+        # Against other texts, differences are made of the rates, and hold together with them.
+        return estimate if self.against == "rest" else estimate.described()
 
     def _estimate(
         self,
