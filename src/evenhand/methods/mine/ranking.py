@@ -164,10 +164,14 @@ class Ranking:
 
         They are in the order of the rule sets: a row for each row of totals.
         """
+        numbering = self.table.numbering
         sums = []
-        for block in self.blocks:
-            of_family = self.cube.sums(block.family, totals).reshape(len(totals), -1)
-            sums.append(of_family[:, block.index])
+        for level in self.table.levels:
+            for rules in self.found.search.by_family(level):
+                family = numbering.family(rules[0])
+                places = (rules - numbering.starts[list(family)]).T
+                tables = self.cube.sums(family, totals)
+                sums.append(tables[:, *places])
         return np.concatenate(sums, axis=1)
 
     def rank(self, intervals: SimultaneousIntervals) -> None:

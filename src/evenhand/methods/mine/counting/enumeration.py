@@ -243,6 +243,14 @@ class Enumeration:
         order = np.argsort(self.family_keys(level), kind="stable")
         return Level(level.rules[order], level.sums[:, order])
 
+    def by_family(self, level: Level) -> list[NDArray[np.int32]]:
+        """Return the rule sets of each family, which stand together in a level."""
+        if not len(level):
+            return []
+        key = self.family_keys(level)
+        starts = np.flatnonzero(key[1:] != key[:-1]) + 1
+        return np.split(level.rules, starts)
+
     def family_keys(self, level: Level) -> NDArray[np.int64]:
         """Return a number for the family of each rule set, in the order of families."""
         key = np.zeros(len(level), dtype=np.int64)

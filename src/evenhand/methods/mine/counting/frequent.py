@@ -47,14 +47,10 @@ def _rules_by_family(found: Found, level: Level) -> dict[tuple[int, ...], int]:
     if not len(level):
         return {}
     copies = np.concatenate([choices.copies for choices in found.search.cube.choices])
-    rules = copies[level.rules].prod(axis=1)
-    # The rule sets of a family stand together.
-    key = found.search.family_keys(level)
-    starts = np.flatnonzero(np.concatenate([[True], key[1:] != key[:-1]]))
-    sums = np.add.reduceat(rules, starts)
     by_family = {}
-    for start, number in zip(starts.tolist(), sums.tolist(), strict=True):
-        by_family[found.search.numbering.family(level.rules[start])] = number
+    for rules in found.search.by_family(level):
+        family = found.search.numbering.family(rules[0])
+        by_family[family] = int(copies[rules].prod(axis=1).sum())
     return by_family
 
 
