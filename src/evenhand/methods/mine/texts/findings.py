@@ -62,8 +62,7 @@ def score_terms(
     mean_apart = np.empty(len(apart))
     lows = np.zeros(len(apart))
     highs = np.zeros(len(apart))
-    for places, rows in _same_texts(decided.family):
-        own_apart = apart[np.ix_(places, rows)]
+    for places, own_apart in _same_texts(decided.family, apart):
         mean_apart[places] = own_apart.mean(axis=1)
         if not complete:
             lows[places], highs[places] = bet(own_apart, tail, low=-1.0, high=1.0)
@@ -79,15 +78,16 @@ def score_terms(
     return ScoredFamily(decided, inside, outside, low, high, other)
 
 
-def _same_texts(family: Family) -> Iterator[tuple[Indices, Indices]]:
-    """Yield combinations that the same texts take, and these texts."""
+def _same_texts(family: Family, apart: Floats) -> Iterator[tuple[Indices, Floats]]:
+    """Yield combinations that the same texts take, and how far apart they are in these texts."""
     if family.fits is None:
-        yield np.arange(family.rules), np.arange(len(family.rows))
+        # The table as it is: a copy would be summed in another order.
+        yield np.arange(family.rules), apart
         return
     patterns, pattern_of = np.unique(family.fits.T, axis=0, return_inverse=True)
     for number, pattern in enumerate(patterns):
         places = np.flatnonzero(pattern_of.ravel() == number)
-        yield places, np.flatnonzero(pattern)
+        yield places, apart[np.ix_(places, np.flatnonzero(pattern))]
 
 
 def score_rest(
