@@ -45,6 +45,8 @@ OWN = Path(__file__).parent / "mine_own.py"
 THEIRS = Path(__file__).parent / "rivals_runner.py"
 BARS = {0.05: 3, 0.01: 4}
 """By support: how many times the CPU seconds of ours DivExplorer is to take at least."""
+KNOWN = {0.05: 9_761, 0.01: 100_192}
+"""By support: how many frequent itemsets Adult has, without the whole table."""
 MEMORY = 2.0
 """The most GB that all rule sets of support 0.01 are to take."""
 SCANNED = ["age", "marital-status", "race", "sex"]
@@ -77,6 +79,16 @@ class Ours:
     def depth(self) -> int:
         """The most features that a rule set takes."""
         return int(self.row["numbers"]["depth"])
+
+    @property
+    def known(self) -> int:
+        """How many rule sets there are at any depth, or were looked at where nobody knows."""
+        return KNOWN.get(self.job["support"], len(self.counts))
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether no rule set was left out for its depth; only then do seconds compare."""
+        return len(self.counts) == self.known
 
 
 @dataclass(frozen=True)
@@ -218,6 +230,8 @@ def contest_row(contest: Contest, theirs: Row, ours: Ours) -> Row:
         "task": contest.task,
         "support": contest.job["support"],
         "our CPU s": ours.row["cpu"],
+        "our rule sets": len(ours.counts),
+        "of": ours.known,
     }
     if "error" in theirs:
         return {**row, "error": theirs["error"]}
@@ -289,6 +303,8 @@ def _shown(row: Row) -> Row:
         return {**shown, "note": row["error"]}
     shown["tool"] = f"{row['tool']} {row['version']}"
     notes = [] if row["as extreme"] else ["less extreme"]
+    if row["our rule sets"] != row["of"]:
+        notes.append(f"ours: only {row['our rule sets']:,} of {row['of']:,} rule sets")
     if "counts" not in row:
         notes.append("ours: one level of a feature, support 0.01")
     return {
@@ -309,12 +325,13 @@ def bar_rows(rows: Sequence[Row], ours: dict[str, Ours]) -> list[Row]:
         if row["tool"] == "DivExplorer" and "error" not in row:
             bars.append(_speed_bar(row))
     if "0.01" in ours:
-        peak = ours["0.01"].row["peak"]
-        met = peak < MEMORY
+        measured = ours["0.01"]
+        peak = measured.row["peak"]
+        met = measured.is_whole and peak < MEMORY
         bars.append({"bar": "peak GB", "measured": peak, "wanted": MEMORY, "met": met})
         print(
-            f"support 0.01: peak memory {peak:.2f} GB (wanted: under {MEMORY:g}):"
-            f" {_verdict(met)}",
+            f"support 0.01: {len(measured.counts):,} of {measured.known:,} rule sets with a peak"
+            f" of {peak:.2f} GB (wanted: all, under {MEMORY:g}): {_verdict(met)}",
             flush=True,
         )
     return bars

@@ -34,10 +34,17 @@ def table(rivals):
 
 
 @pytest.fixture(scope="module")
-def ours(rivals, table, tmp_path_factory):
+def measured(rivals, table, tmp_path_factory):
     path = tmp_path_factory.mktemp("rivals") / "table.csv"
     table.to_csv(path, index=False)
     return rivals.measured_ours({**JOB, "table": str(path), "support": 0.01})
+
+
+@pytest.fixture
+def ours(rivals, measured, monkeypatch):
+    """What was measured, of a table all of whose itemsets are known."""
+    monkeypatch.setitem(rivals.KNOWN, 0.01, len(measured.counts))
+    return measured
 
 
 def brute_force(table: pd.DataFrame, least: int) -> Counts:
@@ -114,19 +121,39 @@ def test_a_bar_is_not_met_by_fewer_rule_sets_or_other_counts(rivals, ours, capsy
         assert "NOT met" in capsys.readouterr().out
 
 
+def test_little_memory_for_some_of_the_rule_sets_meets_no_bar(
+    rivals, ours, monkeypatch, capsys
+):
+    assert ours.is_whole
+    [bar] = rivals.bar_rows([], {"0.01": ours})
+    assert bar["met"] is True
+    monkeypatch.setitem(rivals.KNOWN, 0.01, len(ours.counts) + 1)
+    assert not ours.is_whole
+    [bar] = rivals.bar_rows([], {"0.01": ours})
+    assert bar["met"] is False
+    assert "NOT met" in capsys.readouterr().out
+    theirs = answer(lines(ours))
+    row = rivals.contest_row(contest(rivals), theirs, ours)
+    shown = rivals._shown(row)
+    assert "ours: only" in shown["note"]
+
+
 def test_a_higher_top_of_a_rival_is_seen(rivals, ours):
     listed = lines(ours)
     conditions, size, hits, score = listed[0]
     theirs = answer([(conditions, size, hits, score + 0.1)])
     row = rivals.contest_row(contest(rivals), theirs, ours)
     assert not row["as extreme"]
-    assert "less extreme" in rivals._shown(row)["note"]
+    shown = rivals._shown(row)
+    assert "less extreme" in shown["note"]
 
 
 def test_a_condition_that_everybody_meets_is_none(rivals, ours):
-    size, hits = ours.counts[rivals.key_of({"a": ["a1"]})]
+    key = rivals.key_of({"a": ["a1"]})
+    size, hits = ours.counts[key]
     wider = {"a": ["a1"], "c": ["c1", "c2", "c3", "c4"]}
-    row = rivals.contest_row(contest(rivals), answer([(wider, size, hits, 0.0)]), ours)
+    theirs = answer([(wider, size, hits, 0.0)])
+    row = rivals.contest_row(contest(rivals), theirs, ours)
     assert row["counts"] == "1 of 1"
 
 
@@ -135,7 +162,8 @@ def test_a_rival_that_cannot_be_installed_is_reported_with_the_reason(rivals, ou
     [theirs] = rivals._theirs("DivExplorer", [{}], missing)
     row = rivals.contest_row(contest(rivals), theirs, ours)
     assert row["error"] == missing["DivExplorer"]
-    text = rivals.text_table([rivals._shown(row)], rivals.COLUMNS)
+    shown = rivals._shown(row)
+    text = rivals.text_table([shown], rivals.COLUMNS)
     assert "no matching distribution" in text
     assert rivals.bar_rows([row], {}) == []
 
@@ -144,24 +172,27 @@ def test_lists_are_summed_up_over_seeds(rivals, table):
     planted = {"a": ["a1"], "b": ["b2"]}
     part = {**planted, "c": ["c1"]}
     other = {"c": ["c3"]}
-    found = [
-        {"lines": [(planted, 1, 1, 1.0), (part, 1, 1, 1.0), (other, 1, 1, 1.0)]},
-        {"lines": [(other, 1, 1, 1.0), (part, 1, 1, 1.0)]},
-    ]
+    numbers = (1.0, 1.0, 1.0)
+    first = [(planted, *numbers), (part, *numbers), (other, *numbers)]
+    second = [(other, *numbers), (part, *numbers)]
+    found = [{"lines": first}, {"lines": second}]
     row = rivals.planted_row("tool", found, [table, table])
     assert row["lines"] == 2.5
     assert row["variations"] == 1.5
     assert row["first"] == "1 of 2"
     assert row["once"] == "1 of 2"
-    assert rivals.planted_row("tool", [{"error": "gone"}], [table])["error"] == "gone"
+    gone = rivals.planted_row("tool", [{"error": "gone"}], [table])
+    assert gone["error"] == "gone"
 
 
 def test_contests_name_calls_of_ours_that_are_measured(rivals):
     for quick in (True, False):
         calls = rivals.our_jobs(OVER, quick=quick)
         asked = rivals.contests(OVER, quick=quick)
-        assert {one.ours for one in asked} == set(calls)
-        assert {one.tool for one in asked} == set(rivals.rivals_environment.RIVALS)
+        compared = {one.ours for one in asked}
+        tools = {one.tool for one in asked}
+        assert compared == set(calls)
+        assert tools == set(rivals.rivals_environment.RIVALS)
 
 
 @pytest.mark.slow

@@ -15,37 +15,46 @@ def tables():
 
 def test_adult_has_117_items_of_13_columns(tables, adult):
     table = tables.items(adult.frame)
-    features = [name for name in table if name not in (tables.OUTCOME, tables.ERROR)]
-    levels = [table[name].nunique() for name in features]
+    features = table.drop(columns=[tables.OUTCOME, tables.ERROR])
+    favoured = table[tables.OUTCOME]
+    errors = table[tables.ERROR]
+    levels = features.nunique()
     assert len(table) == 48_842
-    assert len(features) == 13
-    assert sum(levels) == 117
-    assert table[tables.OUTCOME].sum() == 11_687
-    assert 0.1 < table[tables.ERROR].mean() < 0.2
+    assert len(levels) == 13
+    assert levels.sum() == 117
+    assert favoured.sum() == 11_687
+    assert 0.1 < errors.mean() < 0.2
 
 
 def test_a_planted_group_has_another_rate(tables):
     table = tables.planted(3)
-    inside = np.ones(len(table), dtype=bool)
-    for name, values in tables.PLANTED.items():
-        inside &= table[name].isin(values).to_numpy()
+    again = tables.planted(3)
+    first = table["a"] == "a1"
+    second = table["b"] == "b2"
+    inside = first & second
     outcome = table[tables.OUTCOME]
+    their_rate = outcome[inside].mean()
+    other_rate = outcome[~inside].mean()
+    usual, planted = tables.PLANTED_RATES
+    assert tables.PLANTED == {"a": ["a1"], "b": ["b2"]}
     assert len(table) == tables.PLANTED_ROWS
-    assert outcome[inside].mean() == pytest.approx(tables.PLANTED_RATES[1], abs=0.1)
-    assert outcome[~inside].mean() == pytest.approx(tables.PLANTED_RATES[0], abs=0.05)
-    assert tables.planted(3).equals(table)
+    assert their_rate == pytest.approx(planted, abs=0.1)
+    assert other_rate == pytest.approx(usual, abs=0.05)
+    assert again.equals(table)
 
 
 def test_a_log_is_drawn_in_parts_with_a_seed(tables, tmp_path, monkeypatch):
     parquet = pytest.importorskip("pyarrow.parquet")
     monkeypatch.setattr(tables, "CHUNK", 400)
-    people = tables.planted(0).rename(
-        columns=dict(zip("abcde", tables.LOGGED, strict=True))
-    )
-    people[tables.OUTCOME] = np.where(people[tables.OUTCOME] == 1, ">50K", "<=50K")
+    people = tables.planted(0)
+    people.columns = [*tables.LOGGED, tables.OUTCOME]
+    favoured = people[tables.OUTCOME] == 1
+    people[tables.OUTCOME] = np.where(favoured, ">50K", "<=50K")
     for name in ("one", "two"):
         tables.write_log(people, tmp_path / name, 1_000, seed=7)
     first = parquet.read_table(tmp_path / "one")
+    second = parquet.read_table(tmp_path / "two")
+    outcomes = first[tables.OUTCOME].to_pylist()
     assert first.num_rows == 1_000
-    assert first.equals(parquet.read_table(tmp_path / "two"))
-    assert set(first[tables.OUTCOME].to_pylist()) == {0, 1}
+    assert first.equals(second)
+    assert set(outcomes) == {0, 1}
