@@ -344,7 +344,7 @@ def _speed_bar(row: Row) -> Row:
     met = bool(is_whole and row["ratio"] >= wanted)
     print(
         f"support {row['support']:g}: {row['equal']:,} of {row['found']:,} itemsets, with"
-        f" intervals and ranking, in {1 / row['ratio']:.2f} of DivExplorer's CPU seconds"
+        f" intervals and ranking, in {1 / row['ratio']:.2f} times DivExplorer's CPU seconds"
         f" (wanted: all, in at most 1/{wanted}): {_verdict(met)}"
     )
     bar = f"CPU seconds of DivExplorer over ours, support {row['support']:g}"
