@@ -173,4 +173,4 @@ check-supply: $(BIN)/python  ## known vulnerabilities in requirements.lock: exit
 	$(VENV)/supply/bin/python scripts/check_supply.py
 
 clean:          ## remove the environment and caches
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist
+	rm -rf $(VENV) benchmarks/.rivals .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist
