@@ -1,0 +1,78 @@
+"""Outcomes that are numbers, summed up by the engine: their shares of the range, and the squares.
+
+The sums are of whole numbers, so that they are the same in whatever order an engine adds them.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evenhand.scores.numbers.unit_scale import UnitScale
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from evenhand.methods.mine.logs.complete import CompleteRows
+    from evenhand.methods.mine.logs.counted import KindsOfRows
+    from evenhand.statistics.intervals import Floats
+
+MOST_READ = 1_000_000
+"""Rows up to this many are read for themselves, and give the means of all their digits."""
+_FINEST = 40
+"""A share is summed as a whole number of parts, of which the range has two to this power..."""
+_WIDEST = 62
+"""...or fewer, so that the sum of all rows stays under two to this power."""
+
+
+@dataclass(frozen=True, eq=False)
+class NumberSums:
+    """How outcomes that are numbers are summed up."""
+
+    outcome: str
+    scale: UnitScale
+    parts: float
+    """How many parts the range of outcomes has."""
+
+    @classmethod
+    def of(cls, log: CompleteRows, outcome: str) -> NumberSums:
+        """Find the range of outcomes and its spread, by the engine."""
+        import narwhals as nw
+
+        numbers = nw.col(outcome).cast(nw.Float64)
+        found = log.table.select(
+            numbers.min().alias("low"),
+            numbers.max().alias("high"),
+            numbers.quantile(0.25, interpolation="linear").alias("first"),
+            numbers.quantile(0.75, interpolation="linear").alias("third"),
+        )
+        ends = found.lazy().collect()
+        low, high, first, third = (float(ends[key].to_list()[0]) for key in ends.columns)
+        scale = UnitScale(low, high - low or 1.0, third - first)
+        bits = min(_FINEST, _WIDEST - math.ceil(math.log2(log.rows)))
+        return cls(outcome, scale, 2.0**bits)
+
+    def columns(self, names: Sequence[str]) -> dict[str, Any]:
+        """Return what is summed up, by names that are not among these."""
+        import narwhals as nw
+
+        number = nw.col(self.outcome).cast(nw.Float64)
+        share = ((number - self.scale.low) / self.scale.width).clip(0.0, 1.0)
+        free = " ".join([*names, "sum of"])
+        columns = {f"{free} shares": share, f"{free} squares": share * share}
+        whole = {}
+        for name, column in columns.items():
+            whole[name] = (column * self.parts).round(0).cast(nw.Int64).alias(name)
+        return whole
+
+    def means(self, kinds: KindsOfRows) -> tuple[Floats, Floats]:
+        """Return the means of shares and of their squares of each kind of rows."""
+        shares, squares = (
+            np.asarray(kinds.frame[name].to_numpy(), dtype=np.float64)
+            for name in self.columns(kinds.names)
+        )
+        parts = self.parts * kinds.rows_of
+        return shares / parts, squares / parts
