@@ -76,6 +76,14 @@ def values_in_order(name: str, dtype: Any) -> Any:
     return nw.when(~column.is_nan()).then(column)
 
 
+def quotient(column: Any, divisor: float) -> Any:
+    """Return a column divided by a number, with the last digit that numpy gives it.
+
+    Some engines multiply by the inverse of a number instead, but not by that of a column.
+    """
+    return column / (column * 0.0 + divisor)
+
+
 def _extremes(name: str, dtype: Any, number: int) -> list[Any]:
     """Return how many values are known, the lowest and the highest, and those off each grid."""
     import narwhals as nw
@@ -86,7 +94,7 @@ def _extremes(name: str, dtype: Any, number: int) -> list[Any]:
         doubles = values.cast(nw.Float64)
         for decimals in _DECIMALS:
             # The same operations as numpy's, in the same order.
-            written = (doubles * 10.0**decimals).round(0) / 10.0**decimals
+            written = quotient((doubles * 10.0**decimals).round(0), 10.0**decimals)
             if dtype == nw.Float32:
                 written = written.cast(nw.Float32)
             found.append(nw.when(values != written).then(values).min())

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evenhand.methods.mine.logs.ranges import quotient
 from evenhand.scores.numbers.unit_scale import UnitScale
 
 if TYPE_CHECKING:
@@ -43,15 +44,10 @@ class NumberSums:
         import narwhals as nw
 
         numbers = nw.col(outcome).cast(nw.Float64)
-        found = log.table.select(
-            numbers.min().alias("low"),
-            numbers.max().alias("high"),
-            numbers.quantile(0.25, interpolation="linear").alias("first"),
-            numbers.quantile(0.75, interpolation="linear").alias("third"),
-        )
-        ends = found.lazy().collect()
-        low, high, first, third = (float(ends[key].to_list()[0]) for key in ends.columns)
-        scale = UnitScale(low, high - low or 1.0, third - first)
+        ends = [numbers.min().alias("low"), numbers.max().alias("high")]
+        found = log.table.select(*ends).lazy().collect()
+        low, high = (float(found[end].to_list()[0]) for end in ("low", "high"))
+        scale = UnitScale(low, high - low or 1.0, _spread(log, outcome))
         bits = min(_FINEST, _WIDEST - math.ceil(math.log2(log.rows)))
         return cls(outcome, scale, 2.0**bits)
 
@@ -60,12 +56,14 @@ class NumberSums:
         import narwhals as nw
 
         number = nw.col(self.outcome).cast(nw.Float64)
-        share = ((number - self.scale.low) / self.scale.width).clip(0.0, 1.0)
+        share = quotient(number - self.scale.low, self.scale.width).clip(0.0, 1.0)
         free = " ".join([*names, "sum of"])
         columns = {f"{free} shares": share, f"{free} squares": share * share}
         whole = {}
         for name, column in columns.items():
-            whole[name] = (column * self.parts).round(0).cast(nw.Int64).alias(name)
+            # Engines differ in how they round halves; what is left of a division is the same.
+            parts = column * self.parts + 0.5
+            whole[name] = (parts - parts % 1.0).cast(nw.Int64).alias(name)
         return whole
 
     def means(self, kinds: KindsOfRows) -> tuple[Floats, Floats]:
@@ -76,3 +74,22 @@ class NumberSums:
         )
         parts = self.parts * kinds.rows_of
         return shares / parts, squares / parts
+
+
+def _spread(log: CompleteRows, outcome: str) -> float:
+    """Return the interquartile range of outcomes."""
+    import narwhals as nw
+
+    numbers = nw.col(outcome).cast(nw.Float64)
+    quartiles = []
+    for share in (0.25, 0.75):
+        quartiles.append(numbers.quantile(share, "linear").alias(str(share)))
+    try:
+        found = log.table.select(*quartiles).lazy().collect()
+    except NotImplementedError:
+        # Some engines have no exact quartiles; the one column is then read, 8 bytes a row.
+        rows = log.read(outcome)[outcome].to_numpy().astype(np.float64)
+        first, third = np.quantile(rows, [0.25, 0.75])
+    else:
+        first, third = (found[name].to_list()[0] for name in found.columns)
+    return float(third - first)
