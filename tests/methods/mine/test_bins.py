@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evenhand.methods.mine.bins import Edges, checked_bins, counted_quantiles, edges_of
+from evenhand.methods.mine.bins import KnownEdges, checked_bins, counted_quantiles, edges_of
 from evenhand.space.feature import real
 from tests.support.helpers import examples
 
@@ -27,6 +27,6 @@ def test_counted_quantiles_are_those_of_all_rows(counted, bins):
 
 def test_edges_that_are_known_are_taken_as_they_are():
     feature = real("x", 0, 10)
-    edges = Edges((0.0, 2.5, 10.0))
+    edges = KnownEdges((0.0, 2.5, 10.0))
     assert checked_bins(feature, edges) is edges
     assert edges_of(feature, np.empty(0), edges, "quantiles") == (0.0, 2.5, 10.0)

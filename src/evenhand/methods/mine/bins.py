@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from evenhand.space.space import Space
 
     Floats = NDArray[np.float64]
-    Cuts: TypeAlias = "int | list[float] | Edges"
+    Cuts: TypeAlias = "int | list[float] | KnownEdges"
 
 BINNINGS = ("width", "quantiles")
 WORDS = ("year", "month")
@@ -40,7 +40,7 @@ _SLACK = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
-class Edges:
+class KnownEdges:
     """The edges of a number's bins that are known already, in place of a number of bins."""
 
     values: tuple[float, ...]
@@ -68,7 +68,7 @@ def is_whole(value: Any, *, least: int) -> bool:
 
 def checked_bins(feature: Feature, bins: Any) -> Cuts:
     """Return the number of bins or the cut points, checked."""
-    if isinstance(bins, Edges):
+    if isinstance(bins, KnownEdges):
         return bins
     bins = plain(bins)
     if is_whole(bins, least=2):
@@ -171,7 +171,7 @@ def edges_of(
 
     Where a value of the column stands for several rows, `counts` says for how many.
     """
-    if isinstance(bins, Edges):
+    if isinstance(bins, KnownEdges):
         return bins.values
     if isinstance(bins, int) and binning == "width":
         bins = _declared_bins(feature, bins)

@@ -86,7 +86,8 @@ def mine_log(
     Parameters
     ----------
     frame
-        Any dataframe that narwhals reads; only the columns that are named are taken from it.
+        Any dataframe that narwhals reads, lazy ones too. Its own engine counts the rows by the
+        columns that are named, and only the counts are read.
     outcome, positive
         The column of decisions and the favourable one of them; by default 1 or True.
     truth, truth_positive

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -14,6 +15,18 @@ ROWS = 4000
 DAYS = pd.date_range("2010-01-01", periods=ROWS, freq="D")
 
 
+def log_of(days: pd.DatetimeIndex) -> pd.DataFrame:
+    """Return decisions on some days, with their years."""
+    rows = np.arange(len(days))
+    return pd.DataFrame(
+        {
+            "day": days,
+            "year": days.year,
+            "ok": rows % 2,
+        }
+    )
+
+
 def derived(frame: Any, over: list[str]) -> list[Any]:
     result = eh.mine_log(frame, outcome="ok", over=over, depth=1)
     return [feature.get("derived") for feature in result.space["features"]]
@@ -22,17 +35,22 @@ def derived(frame: Any, over: list[str]) -> list[Any]:
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_year_follows_from_a_day(engine):
     """The first 1,000 rows have one year in them, too few to tell."""
-    day = DAYS.to_series().sort_values().reset_index(drop=True)
-    first = day.dt.year == day.dt.year.iloc[0]
-    day = pd.concat([day[first]] * 5 + [day[~first]], ignore_index=True)
-    frame = pd.DataFrame({"day": day, "year": day.dt.year, "ok": 0})
-    frame.loc[::2, "ok"] = 1
-    assert derived(ENGINES[engine](frame), ["day", "year"]) == [None, "year(day)"]
-    frame.loc[len(frame) - 1, "year"] += 1
-    assert derived(ENGINES[engine](frame), ["day", "year"]) == [None, None]
+    first_year = DAYS[:365]
+    other_years = DAYS[365:]
+    days = first_year.append([first_year] * 4)
+    days = days.append(other_years)
+    frame = log_of(days)
+    over = ["day", "year"]
+    year_follows = ENGINES[engine](frame)
+    assert derived(year_follows, over) == [None, "year(day)"]
+    last = len(frame) - 1
+    frame.loc[last, "year"] = 1999
+    with_an_exception = ENGINES[engine](frame)
+    assert derived(with_an_exception, over) == [None, None]
 
 
 def test_few_days_are_enough():
-    days = pd.to_datetime(["2015-01-02", "2016-02-02", "2017-01-02"] * 500)
-    frame = pd.DataFrame({"day": days, "year": days.year, "ok": [0, 1, 1, 0, 1] * 300})
+    texts = ["2015-01-02", "2016-02-02", "2017-01-02"] * 500
+    days = pd.to_datetime(texts)
+    frame = log_of(days)
     assert derived(frame, ["day", "year"]) == [None, "year(day)"]

@@ -37,8 +37,10 @@ def ranged(frame: object) -> eh.Space:
 )
 def test_steps_are_those_of_all_rows(parts, missing, narrow, engine):
     """Numbers on one grid and a few on a finer one, as floats of either width."""
-    values = np.concatenate([np.array(counts) * step for step, counts in parts])
-    values = np.round(values, 6).astype(np.float32 if narrow else np.float64)
+    on_grids = [np.array(counts) * step for step, counts in parts]
+    values = np.round(np.concatenate(on_grids), 6)
+    if narrow:
+        values = values.astype(np.float32)
     if missing:
         values[:1] = np.nan
     if np.isnan(values).all():

@@ -14,7 +14,12 @@ from tests.methods.mine.logs.frames import ENGINES, holes, log, row_by_row
 from tests.support.helpers import refused
 
 LOG = holes(log(4000)).drop(columns=["veteran", "paid", "ok", "iso"])
-HOW: dict[str, Any] = {"outcome": "pay", "over": ["sex", "age"], "limit": 0.2, "top": 3}
+HOW: dict[str, Any] = {
+    "outcome": "pay",
+    "over": ["sex", "age"],
+    "limit": 0.2,
+    "top": 3,
+}
 
 
 @pytest.fixture
@@ -37,20 +42,28 @@ def test_sums_give_what_rows_give(engine, monkeypatch):
     found = eh.mine_log(ENGINES[engine](LOG), **HOW)
     assert str(found) == str(expected)
     assert numbers(found) == pytest.approx(numbers(expected), rel=1e-9)
-    assert found.details["mine"][0]["maps"] == expected.details["mine"][0]["maps"]
+    (mining,) = found.details["mine"]
+    (expected_mining,) = expected.details["mine"]
+    assert mining["maps"] == expected_mining["maps"]
 
 
 @pytest.mark.usefixtures("few_are_read")
 def test_sums_do_not_depend_on_the_order_of_rows():
     rng = np.random.default_rng(3)
     shuffled = LOG.iloc[rng.permutation(len(LOG))]
-    first = eh.mine_log(ENGINES["polars lazy"](LOG), **HOW)
-    again = eh.mine_log(ENGINES["polars lazy"](shuffled), **HOW)
+    lazy = ENGINES["polars lazy"]
+    first = eh.mine_log(lazy(LOG), **HOW)
+    again = eh.mine_log(lazy(shuffled), **HOW)
     assert first.digest == again.digest
 
 
 @pytest.mark.usefixtures("few_are_read")
 def test_scores_of_labels_are_refused():
     frame = log(400)
-    how = {"outcome": "pay", "over": "sex", "truth": "paid", "score": "tpr"}
+    how: dict[str, Any] = {
+        "outcome": "pay",
+        "over": "sex",
+        "truth": "paid",
+        "score": "tpr",
+    }
     refused(UsageError, lambda: eh.mine_log(frame, **how), "the outcomes are numbers")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand.methods.mine.bins import (
-    Edges,
+    KnownEdges,
     bins_of_log,
     check_binning,
     checked_bins,
@@ -126,14 +126,14 @@ class LogBins:
             if feature.kind == "category":
                 continue
             if name in self.binned:
-                bins[name] = Edges(self.binned[name].edges)
+                bins[name] = KnownEdges(self.binned[name].edges)
                 continue
             column = people.points[:, space.index(name)]
             known = ~feature.is_missing(column)
             cuts = checked_bins(feature, _bins_of(options, name))
             counts = people.counts[known]
             edges = edges_of(feature, column[known], cuts, options.binning, counts)
-            bins[name] = Edges(edges)
+            bins[name] = KnownEdges(edges)
         return replace(options, bins=bins)
 
 

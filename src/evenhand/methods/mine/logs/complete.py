@@ -35,21 +35,28 @@ class CompleteRows:
         # Only these columns are ever looked at.
         table = table.select([*names, *needed])
         dtypes = table.collect_schema()
-        missing = {name: _is_missing(name, dtypes[name]) for name in needed}
-        lacks_any = nw.any_horizontal(*missing.values(), ignore_nulls=False)
-        lacking = {f"lacking {name}": flag for name, flag in missing.items()}
-        lacking["lacking any"] = lacks_any
-        sums = [flag.cast(nw.Int64).sum().alias(key) for key, flag in lacking.items()]
-        counted = table.select(nw.len().alias("rows"), *sums).lazy().collect()
-        numbers = {key: int(counted[key].to_list()[0] or 0) for key in counted.columns}
+        missing = []
+        lacking = []
+        for name in needed:
+            is_missing = _is_missing(name, dtypes[name])
+            missing.append(is_missing)
+            lacking.append(_number(is_missing, f"lacking {name}"))
+        lacks_any = nw.any_horizontal(*missing, ignore_nulls=False)
+        lacking.append(_number(lacks_any, "lacking any"))
+        counted = table.select(nw.len().alias("rows"), *lacking).lazy().collect()
+        numbers = {}
+        for key in counted.columns:
+            (number,) = counted[key].to_list()
+            numbers[key] = int(number or 0)
         rows = numbers["rows"]
         if not rows:
             raise DataError(messages.FRAME_EMPTY)
         notes = []
         for name in needed:
-            if numbers[f"lacking {name}"]:
+            left_out = numbers[f"lacking {name}"]
+            if left_out:
                 note = messages.ROWS_LEFT_OUT.format(
-                    missing=number_text.count(numbers[f"lacking {name}"]),
+                    missing=number_text.count(left_out),
                     rows=number_text.count(rows),
                     column=name,
                 )
@@ -85,3 +92,10 @@ def _is_missing(name: str, dtype: Any) -> Any:
         # Engines differ in whether what is null is not a number, too.
         missing = missing | column.is_nan().fill_null(value=True)
     return missing
+
+
+def _number(flags: Any, name: str) -> Any:
+    """Return in how many rows something is so, as an expression of this name."""
+    import narwhals as nw
+
+    return flags.cast(nw.Int64).sum().alias(name)

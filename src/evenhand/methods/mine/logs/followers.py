@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from evenhand.space.frames.following import FEWEST, SEVERAL, may_follow, with_derivations
 
@@ -30,17 +28,26 @@ def with_followers(log: CompleteRows, features: Sequence[Feature]) -> list[Featu
     first = log.first(_FIRST, *log.names)
     left = []
     for feature in with_derivations(first, features, {}):
-        if feature.derived or _is_open(first[feature.name].n_unique(), len(first)):
+        if feature.name not in candidates:
+            continue
+        if feature.derived or _leaves_open(first, feature.name):
             left.append(feature.name)
-    open_columns = set(left) & set(candidates)
-    if not open_columns:
+    if not left:
         return list(features)
-    looked_at = [f for f in features if f.name in open_columns or f.name in dates]
-    rows = log.read(*(feature.name for feature in looked_at))
-    found = {feature.name: feature for feature in with_derivations(rows, looked_at, {})}
+    looked_at = []
+    for feature in features:
+        if feature.name in left or feature.name in dates:
+            looked_at.append(feature)
+    names = [feature.name for feature in looked_at]
+    rows = log.read(*names)
+    found = {}
+    for feature in with_derivations(rows, looked_at, {}):
+        found[feature.name] = feature
     return [found.get(feature.name, feature) for feature in features]
 
 
-def _is_open(distinct: int, rows: int) -> bool:
-    """Return whether so few different values in so few rows leave open what a column follows."""
-    return bool(np.less(distinct, SEVERAL + 1) or rows < FEWEST)
+def _leaves_open(first: Any, name: str) -> bool:
+    """Return whether the first rows have too few values of a column to tell whether it follows."""
+    # What is missing may be one of the values.
+    distinct = first[name].n_unique()
+    return len(first) < FEWEST or distinct <= SEVERAL

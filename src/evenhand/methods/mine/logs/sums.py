@@ -44,11 +44,15 @@ class NumberSums:
         import narwhals as nw
 
         numbers = nw.col(outcome).cast(nw.Float64)
-        ends = [numbers.min().alias("low"), numbers.max().alias("high")]
-        found = log.table.select(*ends).lazy().collect()
-        low, high = (float(found[end].to_list()[0]) for end in ("low", "high"))
-        scale = UnitScale(low, high - low or 1.0, _spread(log, outcome))
-        bits = min(_FINEST, _WIDEST - math.ceil(math.log2(log.rows)))
+        lowest = numbers.min().alias("low")
+        highest = numbers.max().alias("high")
+        found = log.table.select(lowest, highest).lazy().collect()
+        (low,) = found["low"].to_list()
+        (high,) = found["high"].to_list()
+        width = high - low or 1.0
+        scale = UnitScale(float(low), float(width), _spread(log, outcome))
+        bits_of_rows = math.ceil(math.log2(log.rows))
+        bits = min(_FINEST, _WIDEST - bits_of_rows)
         return cls(outcome, scale, 2.0**bits)
 
     def columns(self, names: Sequence[str]) -> dict[str, Any]:
@@ -58,7 +62,10 @@ class NumberSums:
         number = nw.col(self.outcome).cast(nw.Float64)
         share = quotient(number - self.scale.low, self.scale.width).clip(0.0, 1.0)
         free = " ".join([*names, "sum of"])
-        columns = {f"{free} shares": share, f"{free} squares": share * share}
+        columns = {
+            f"{free} shares": share,
+            f"{free} squares": share * share,
+        }
         whole = {}
         for name, column in columns.items():
             # Engines differ in how they round halves; what is left of a division is the same.
@@ -68,12 +75,13 @@ class NumberSums:
 
     def means(self, kinds: KindsOfRows) -> tuple[Floats, Floats]:
         """Return the means of shares and of their squares of each kind of rows."""
-        shares, squares = (
-            np.asarray(kinds.frame[name].to_numpy(), dtype=np.float64)
-            for name in self.columns(kinds.names)
-        )
         parts = self.parts * kinds.rows_of
-        return shares / parts, squares / parts
+        means = []
+        for name in self.columns(kinds.names):
+            sums = kinds.frame[name].to_numpy()
+            means.append(sums.astype(np.float64) / parts)
+        shares, squares = means
+        return shares, squares
 
 
 def _spread(log: CompleteRows, outcome: str) -> float:
@@ -81,15 +89,15 @@ def _spread(log: CompleteRows, outcome: str) -> float:
     import narwhals as nw
 
     numbers = nw.col(outcome).cast(nw.Float64)
-    quartiles = []
-    for share in (0.25, 0.75):
-        quartiles.append(numbers.quantile(share, "linear").alias(str(share)))
+    first_quartile = numbers.quantile(0.25, "linear").alias("first")
+    third_quartile = numbers.quantile(0.75, "linear").alias("third")
     try:
-        found = log.table.select(*quartiles).lazy().collect()
+        found = log.table.select(first_quartile, third_quartile).lazy().collect()
     except NotImplementedError:
         # Some engines have no exact quartiles; the one column is then read, 8 bytes a row.
-        rows = log.read(outcome)[outcome].to_numpy().astype(np.float64)
-        first, third = np.quantile(rows, [0.25, 0.75])
+        rows = log.read(outcome)[outcome].to_numpy()
+        first, third = np.quantile(rows.astype(np.float64), [0.25, 0.75])
     else:
-        first, third = (found[name].to_list()[0] for name in found.columns)
+        (first,) = found["first"].to_list()
+        (third,) = found["third"].to_list()
     return float(third - first)
