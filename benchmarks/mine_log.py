@@ -5,9 +5,9 @@ quantiles|amounts] [--quick]` writes a log to a Parquet file in a temporary fold
 every engine that is installed in a process of its own, prints a table and writes
 benchmarks/results/mine_log.json.
 
-Wanted: memory that does not grow with the rows, but for quantiles of very many numbers and quartiles
-of outcomes that are numbers (about 8 bytes a row), and labels within five times the engine's own
-grouping by the same columns. Seconds depend on the machine; ratios are of one run.
+Wanted: memory that does not grow with the rows, but for quantiles of very many numbers and
+quartiles of outcomes that are numbers (about 8 bytes a row), and labels within five times the
+engine's own grouping by the same columns. Seconds depend on the machine; ratios are of one run.
 """
 
 from __future__ import annotations
