@@ -108,6 +108,7 @@ bench: $(VENV)/.tested    ## the benchmarks; they print ratios and write benchma
 	$(BIN)/python benchmarks/search.py
 	$(BIN)/python benchmarks/explain.py
 	$(BIN)/python benchmarks/mine.py
+	$(BIN)/python benchmarks/mine_log.py
 	$(BIN)/python benchmarks/compare.py
 	$(BIN)/python benchmarks/repair.py
 

@@ -58,7 +58,7 @@ class Cuts:
             # Engines differ in how a number compares with NaN.
             is_missing = is_missing | column.is_nan()
         reached = [column >= point for point in self.points]
-        number = nw.sum_horizontal(*(passed.cast(nw.Int64) for passed in reached))
+        number = _sum([passed.cast(nw.Int64) for passed in reached])
         return nw.when(~is_missing).then(number)
 
     def codes(self, seen: Iterable[int]) -> list[int]:
@@ -103,6 +103,14 @@ class Cuts:
         if first == last:
             return first
         return f"{first} to {last}"
+
+
+def _sum(columns: Sequence[Any]) -> Any:
+    """Return the sum of expressions: of halves, so that many of them are not nested deeply."""
+    if len(columns) == 1:
+        return columns[0]
+    half = len(columns) // 2
+    return _sum(columns[:half]) + _sum(columns[half:])
 
 
 def _text(point: Any) -> str:

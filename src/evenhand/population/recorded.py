@@ -185,6 +185,42 @@ def check_variety(table: Any, numeric: list[str], advice: str = "") -> None:
         )
 
 
+def count_rows(
+    table: Any,
+    keys: Sequence[str],
+    *,
+    sums: Sequence[str] = (),
+    most: int | None = None,
+) -> Any:
+    """Return the number of rows of each combination of some columns, as an eager frame.
+
+    The number is the last column. The frame's own engine counts.
+
+    Parameters
+    ----------
+    sums
+        Other columns, whose sums come with the numbers.
+    most
+        How many combinations are returned at most.
+    """
+    import narwhals as nw
+
+    no_key = " ".join([*keys, "rows"])
+    try:
+        totals = [nw.col(name).sum() for name in sums]
+        groups = table.group_by(*keys).agg(*totals, nw.len().alias(no_key))
+        if most is not None:
+            groups = groups.head(most)
+        found = groups.lazy().collect()
+    except TypeError as error:
+        raise DataError(
+            f"the columns {', '.join(keys)} cannot be grouped ({clip(str(error))})"
+        ) from None
+    if not len(found):
+        raise DataError("the frame has no rows; there is no decision to measure")
+    return found
+
+
 def count_cells(
     table: Any,
     names: Sequence[str],
@@ -206,16 +242,7 @@ def count_cells(
         else:
             column = nw.col(name)
         columns.append(column)
-    no_key = " ".join([*keys, "rows"])
-    try:
-        groups = table.select(*columns).group_by(*keys)
-        found = groups.agg(nw.len().alias(no_key)).lazy().collect()
-    except TypeError as error:
-        raise DataError(
-            f"the columns {', '.join(keys)} cannot be grouped ({clip(str(error))})"
-        ) from None
-    if not len(found):
-        raise DataError("the frame has no rows; there is no decision to measure")
+    found = count_rows(table.select(*columns), keys)
     return _in_words(found, [cut_of[name] for name in keys if name in cut_of])
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from evenhand.space.space import Space
 
     Floats = NDArray[np.float64]
-    Cuts = int | list[float]
+    Cuts: TypeAlias = "int | list[float] | KnownEdges"
 
 BINNINGS = ("width", "quantiles")
 WORDS = ("year", "month")
@@ -36,6 +37,13 @@ _DIGITS = 15
 """A double holds that many digits; edges that need more to be told apart are left as they are."""
 _SLACK = 1e-6
 """The part of a step by which an edge may miss a value of its feature, for rounding."""
+
+
+@dataclass(frozen=True, slots=True)
+class KnownEdges:
+    """The edges of a number's bins that are known already, in place of a number of bins."""
+
+    values: tuple[float, ...]
 
 
 def check_binning(binning: Any) -> None:
@@ -60,6 +68,8 @@ def is_whole(value: Any, *, least: int) -> bool:
 
 def checked_bins(feature: Feature, bins: Any) -> Cuts:
     """Return the number of bins or the cut points, checked."""
+    if isinstance(bins, KnownEdges):
+        return bins
     bins = plain(bins)
     if is_whole(bins, least=2):
         return int(bins)
@@ -151,9 +161,18 @@ def highest_value(feature: Feature) -> float:
 
 
 def edges_of(
-    feature: Feature, column: Floats, bins: Cuts, binning: str
+    feature: Feature,
+    column: Floats,
+    bins: Cuts,
+    binning: str,
+    counts: Floats | None = None,
 ) -> tuple[float, ...]:
-    """Return the edges of a number's bins, each of which holds some of its values."""
+    """Return the edges of a number's bins, each of which holds some of its values.
+
+    Where a value of the column stands for several rows, `counts` says for how many.
+    """
+    if isinstance(bins, KnownEdges):
+        return bins.values
     if isinstance(bins, int) and binning == "width":
         bins = _declared_bins(feature, bins)
     cells = int(min(bins, feature.size)) if isinstance(bins, int) else len(bins) + 1
@@ -164,7 +183,7 @@ def edges_of(
         # Each value has a bin of its own, and the last one an edge beyond it.
         step = float(feature.step or 1.0)
         return (*feature.values().tolist(), top + step)
-    cuts = _cut_points(feature, column, bins, binning)
+    cuts = _cut_points(feature, column, bins, binning, counts)
     above_low = cuts > low
     below_high = cuts < feature.high
     cuts = np.unique(cuts[above_low & below_high])
@@ -176,7 +195,7 @@ def edges_of(
     return tuple(edges.tolist())
 
 
-def _declared_bins(feature: Feature, bins: int) -> Cuts:
+def _declared_bins(feature: Feature, bins: int) -> int | list[float]:
     """Return the bins that a feature declares, which come before a number of bins."""
     declared = feature.bins
     if declared is None:
@@ -202,7 +221,13 @@ def _check_intervals(feature: Feature, cells: int) -> None:
     )
 
 
-def _cut_points(feature: Feature, column: Floats, bins: Cuts, binning: str) -> Floats:
+def _cut_points(
+    feature: Feature,
+    column: Floats,
+    bins: int | list[float],
+    binning: str,
+    counts: Floats | None,
+) -> Floats:
     """Return where a number is cut: where the user says, at equal widths, or at quantiles."""
     if not isinstance(bins, int):
         return np.array(bins, dtype=np.float64)
@@ -216,7 +241,36 @@ def _cut_points(feature: Feature, column: Floats, bins: Cuts, binning: str) -> F
         raise DataError(messages.QUANTILES_NEED_ROWS.format(feature=name))
     shares = np.linspace(0, 1, bins + 1)
     inner_shares = shares[1:-1]
+    if counts is not None:
+        return counted_quantiles(column, counts, inner_shares)
     return np.asarray(np.quantile(column, inner_shares))
+
+
+def counted_quantiles(column: Floats, counts: Floats, shares: Floats) -> Floats:
+    """Return the quantiles of rows, given each value and how many rows have it.
+
+    They are numpy's of all the rows, to the last digit.
+
+    >>> values, counts = np.array([1.0, 2.0, 5.0]), np.array([3.0, 1.0, 2.0])
+    >>> counted_quantiles(values, counts, np.array([0.5, 0.7])).tolist()
+    [1.5, 3.5]
+    >>> np.quantile([1, 1, 1, 2, 5, 5], [0.5, 0.7]).tolist()
+    [1.5, 3.5]
+    """
+    order = np.argsort(column, kind="stable")
+    values = column[order]
+    up_to = np.cumsum(counts[order])
+    last = up_to[-1] - 1
+    place = last * shares
+    below = np.floor(place)
+    above = np.minimum(below + 1, last)
+    lower = values[np.searchsorted(up_to, below, side="right")]
+    upper = values[np.searchsorted(up_to, above, side="right")]
+    part = place - below
+    # From the nearer of the two, as numpy does.
+    from_lower = lower + (upper - lower) * part
+    from_upper = upper - (upper - lower) * (1 - part)
+    return np.asarray(np.where(part >= 0.5, from_upper, from_lower))
 
 
 def _edges_on_steps(

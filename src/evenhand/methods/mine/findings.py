@@ -188,7 +188,7 @@ class FindingWriter:
     def _story_entry(self, story: Story) -> Entry:
         """Return what the details hold of a story."""
         lead = story.lead
-        rows = int(self.mining.inside(lead).sum())
+        rows = self.mining.treated.rows(self.mining.inside(lead))
         if self.paper is None:
             compared = self._compared(lead, rows)
         else:
@@ -251,7 +251,7 @@ class FindingWriter:
 
     @property
     def _rows(self) -> int:
-        return len(self.mining.treated.points)
+        return self.mining.treated.rows()
 
     def _compared_by_paper(self, lead: RuleSet, paper: PaperScores) -> _ComparedRates:
         """Return the limits of the difference and the rates that Algorithm 2 drew."""

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from evenhand.methods.mine import MINE_LOG, messages
-from evenhand.methods.mine.bins import bins_of_log
 from evenhand.methods.mine.claims.correction import check_correction
 from evenhand.methods.mine.claims.reporting import MiningPart, rank, write_findings
 from evenhand.methods.mine.claims.scores import (
@@ -20,6 +19,9 @@ from evenhand.methods.mine.claims.scores import (
     scores_of,
 )
 from evenhand.methods.mine.claims.words import OutcomeWords
+from evenhand.methods.mine.logs.complete import CompleteRows
+from evenhand.methods.mine.logs.counted import CountedLog
+from evenhand.methods.mine.logs.sums import MOST_READ, NumberSums
 from evenhand.methods.mine.rule_sets import (
     BINS,
     Mining,
@@ -37,13 +39,11 @@ from evenhand.population.recorded import (
     true_label,
 )
 from evenhand.results.result import Result
-from evenhand.runtime import number_text
 from evenhand.runtime.budget import Spent
 from evenhand.runtime.errors import DataError, UsageError, clip, nearest
 from evenhand.scores.numbers.recorded import are_numbers
 from evenhand.scores.numbers.unit_scale import UnitLimit, UnitScale
 from evenhand.space.feature_sets import asks_all, sets_of, spelled_out
-from evenhand.space.space import Space
 from evenhand.statistics.estimate import StopReason
 from evenhand.subject.outcome_meaning import one_answer
 
@@ -52,9 +52,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from evenhand.methods.mine.logs.counted import KindsOfRows
     from evenhand.methods.mine.rule_sets import Bins
     from evenhand.results.evidence import Case
-    from evenhand.space.feature import Points
+    from evenhand.space.feature import Floats, Points
     from evenhand.space.feature_sets import Over
 
     Flags = NDArray[np.bool_]
@@ -94,7 +95,8 @@ def mine_log(
     Parameters
     ----------
     frame
-        Any dataframe that narwhals reads; only the columns that are named are taken from it.
+        Any dataframe that narwhals reads, lazy ones too. Its own engine counts the rows by the
+        columns that are named, and only the counts are read.
     outcome, positive
         The column of decisions and the favourable one of them; by default 1 or True.
     truth, truth_positive
@@ -154,15 +156,16 @@ def mine_log(
     names = _names(sets)
     needed = [outcome, truth] if truth else [outcome]
     columns_of = _LogColumns(outcome, positive, truth, truth_positive)
-    kept, notes = _complete(table, names, needed)
-    features = kept.select(names).to_native()
-    space = Space.from_frame(features, protected=names)
-    options = replace(options, bins=bins_of_log(bins, space))
-    points = space.encode(features)
+    rows = CompleteRows.of(table, names, needed)
+    log = _counted_log(rows, sets, options, columns_of, scores)
+    notes = [*rows.notes, *log.notes]
+    compared = _compared_kinds(log, columns_of, scores)
     parts = []
-    for words, people in _compared(kept, points, columns_of, scores):
-        for several in sets:
-            mining = Mining.of(space, several, people, options)
+    for place in range(len(compared[0])):
+        for several, compared_of_set in zip(sets, compared, strict=True):
+            words, people = compared_of_set[place]
+            own_options = log.bins.for_people(log.space, several, people)
+            mining = Mining.of(log.space, several, people, own_options)
             parts.append(MiningPart(mining, words))
             notes += mining.notes
     ranked = rank(
@@ -176,15 +179,14 @@ def mine_log(
     )
     notes += limits.notes([part.mining.treated.scale for part in parts])
     no_cases: list[list[tuple[Case, ...]]] = [[()] * len(mined.stories) for mined in ranked]
-    outcomes = seen(kept.select(outcome).unique(), outcome)
-    only_answer = one_answer(outcomes, positive)
+    only_answer = one_answer(log.outcomes(outcome), positive)
     findings, entries = write_findings(ranked, no_cases, [only_answer] * len(ranked))
     spent = Spent(0, 0, time.monotonic() - start)
     stop = StopReason.ENUMERATED
     notes = list(dict.fromkeys([*notes_on_levels, *notes]))
     details = {"mine": entries}
     return Result(
-        "mine_log", findings, seed, spent, stop, space.to_dict(), notes, details=details
+        "mine_log", findings, seed, spent, stop, log.space.to_dict(), notes, details=details
     )
 
 
@@ -198,10 +200,83 @@ class _LogColumns:
     truth_positive: Any
 
 
-def _compared(
-    kept: Any, points: Points, log: _LogColumns, scores: Sequence[str]
+def _counted_log(
+    rows: CompleteRows,
+    sets: Sequence[tuple[str, ...]],
+    options: RuleSetOptions,
+    log: _LogColumns,
+    scores: Sequence[str],
+) -> CountedLog:
+    """Return a log as counts, or of outcomes that are numbers as sums or row by row."""
+    sums = None
+    dtype = rows.dtype(log.outcome)
+    is_number = log.positive is None and are_numbers(rows.table, log.outcome, dtype)
+    if is_number and rows.rows > MOST_READ and not need_truth(scores):
+        _check_scores_of_numbers(scores)
+        sums = NumberSums.of(rows, log.outcome)
+    return CountedLog.of(
+        rows,
+        sets,
+        options,
+        parts=tuple(scores) != ("rate",),
+        whole=is_number and sums is None,
+        sums=sums,
+    )
+
+
+def _check_scores_of_numbers(scores: Sequence[str]) -> None:
+    """Refuse scores of outcomes that are favourable or not, where these are numbers."""
+    for name in scores:
+        SCORES[name].check(NUMBERS)
+
+
+def _compared_kinds(
+    counted: CountedLog, log: _LogColumns, scores: Sequence[str]
+) -> list[list[tuple[OutcomeWords, Treated]]]:
+    """Return for each set of columns who is compared in each score."""
+    compared: list[list[tuple[OutcomeWords, Treated]]] = []
+    for place, kinds in enumerate(counted.kinds):
+        if place and kinds is counted.kinds[0]:
+            compared.append(compared[0])
+            continue
+        points = kinds.points(counted.space, counted.bins.binned)
+        if counted.sums is None:
+            compared.append(_compared(kinds.frame, points, log, scores, kinds.counts))
+        else:
+            compared.append(_compared_sums(counted.sums, points, kinds, scores))
+    return compared
+
+
+def _compared_sums(
+    sums: NumberSums, points: Points, kinds: KindsOfRows, scores: Sequence[str]
 ) -> list[tuple[OutcomeWords, Treated]]:
-    """Return who is compared in each score: how often they are favoured, or what they get."""
+    """Return who is compared by outcomes that are numbers, of which there are sums."""
+    shares, squares = sums.means(kinds)
+    treated = Treated(
+        points,
+        shares,
+        POPULATION,
+        "recorded",
+        weights=kinds.counts,
+        scale=sums.scale,
+        counted=True,
+        squares=squares,
+    )
+    everybody = np.ones(len(points), dtype=np.bool_)
+    return _compared_means(sums.outcome, treated, everybody, scores)
+
+
+def _compared(
+    kept: Any,
+    points: Points,
+    log: _LogColumns,
+    scores: Sequence[str],
+    counts: Floats | None = None,
+) -> list[tuple[OutcomeWords, Treated]]:
+    """Return who is compared in each score: how often they are favoured, or what they get.
+
+    Where each of them stands for several rows, `counts` says for how many.
+    """
     outcome = log.outcome
     is_number = log.positive is None and are_numbers(kept, outcome, kept[outcome].dtype)
     if is_number:
@@ -210,8 +285,11 @@ def _compared(
         SCORES[name].check(LABELS)
     favoured = favourable_of(kept.select(outcome).unique(), outcome, log.positive)
     decided = _favourable(kept, outcome, favoured).astype(float)
-    treated = Treated(points, decided, POPULATION, "recorded")
     good = _truly_favourable(kept, log, favoured, scores)
+    is_counted = counts is not None
+    treated = Treated(
+        points, decided, POPULATION, "recorded", weights=counts, counted=is_counted
+    )
     compared = []
     for name in scores:
         words = OutcomeWords(str(favoured), score=name)
@@ -223,16 +301,22 @@ def _compared_numbers(
     kept: Any, points: Points, log: _LogColumns, scores: Sequence[str]
 ) -> list[tuple[OutcomeWords, Treated]]:
     """Return who is compared in each score of numbers: their means, or how far these are off."""
-    for name in scores:
-        SCORES[name].check(NUMBERS)
+    _check_scores_of_numbers(scores)
     numbers = kept[log.outcome].to_numpy().astype(np.float64)
     scale, shares = UnitScale.of(numbers)
     treated = Treated(points, shares, POPULATION, "recorded", scale=scale)
     # The favourable outcome of probabilities is the one that they are of.
     good = _truly_favourable(kept, log, 1, scores)
+    return _compared_means(log.outcome, treated, good, scores)
+
+
+def _compared_means(
+    outcome: str, treated: Treated, good: Flags, scores: Sequence[str]
+) -> list[tuple[OutcomeWords, Treated]]:
+    """Return who is compared in each score of numbers, given whose true outcome is good."""
     compared = []
     for name in scores:
-        words = OutcomeWords(log.outcome, score=name, counts=False, numbers=True)
+        words = OutcomeWords(outcome, score=name, counts=False, numbers=True)
         compared.append((words, SCORES[name].people(treated, good)))
     return compared
 
@@ -305,54 +389,12 @@ def _check_set(names: tuple[str, ...], columns: list[str]) -> None:
         raise UsageError(messages.OVER_COLUMN_TWICE.format(names=shown))
 
 
-def _complete(table: Any, names: list[str], needed: list[str]) -> tuple[Any, list[str]]:
-    """Return the rows in which no column that is needed is missing, and how many are left out.
-
-    What is missing in the others is a value like any other.
-    """
-    import narwhals as nw
-
-    every = table.select([*names, *needed]).lazy().collect()
-    rows = len(every)
-    if not rows:
-        raise DataError(messages.FRAME_EMPTY)
-    known = np.ones(rows, dtype=np.bool_)
-    notes = []
-    for name in needed:
-        missing = _missing(every[name])
-        if missing.any():
-            note = messages.ROWS_LEFT_OUT.format(
-                missing=number_text.count(int(missing.sum())),
-                rows=number_text.count(rows),
-                column=name,
-            )
-            notes.append(note)
-        known &= ~missing
-    if not known.any():
-        raise DataError(messages.NO_COMPLETE_ROW.format(names=", ".join(needed)))
-    flags = nw.new_series("known", known, nw.Boolean, backend=every.implementation)
-    return every.filter(flags), notes
-
-
-def _missing(column: Any) -> Flags:
-    """Return in which rows a column is missing; some dataframes hold NaN instead of a null."""
-    missing = column.is_null().to_numpy()
-    if column.dtype.is_float():
-        numbers = column.to_numpy().astype(float)
-        missing = missing | np.isnan(numbers)
-    return np.asarray(missing)
-
-
 def _favourable(kept: Any, name: str, favoured: Any) -> Flags:
     """Return which rows of a column hold the favourable outcome; each value is looked at once."""
-    import pandas as pd
-
-    labels = np.fromiter(kept[name].to_list(), dtype=object, count=len(kept))
-    codes, values = pd.factorize(labels)
-    favourable = np.asarray(
-        [label_of(value) == favoured for value in values], dtype=np.bool_
-    )
-    return favourable[np.asarray(codes, dtype=np.intp)]
+    column = kept[name]
+    values = column.unique().to_list()
+    favourable = [value for value in values if label_of(value) == favoured]
+    return np.asarray(column.is_in(favourable).to_numpy(), dtype=np.bool_)
 
 
 def _truly_favourable(

@@ -204,12 +204,35 @@ class Treated:
     """The range that values are shares of, where outcomes are numbers."""
     steps: Mapping[str, float] = field(default_factory=dict)
     """By how much features were moved to make neighbours, where that is not their own step."""
+    counted: bool = False
+    """Whether each point stands for as many rows as its weight is."""
+    squares: Floats | None = None
+    """The mean squared value of the rows of each point, where values are means of rows."""
+
+    @property
+    def counts(self) -> Floats | None:
+        """How many rows each point stands for; None where that is one."""
+        return self.weights if self.counted else None
+
+    def rows(self, taken: Flags | None = None) -> int:
+        """Return how many rows there are, or how many of them are taken."""
+        counts = self.counts
+        if counts is None:
+            return len(self.points) if taken is None else int(taken.sum())
+        return int(counts.sum() if taken is None else counts[taken].sum())
 
     @property
     def graded(self) -> bool:
         """Whether anybody is treated neither favourably nor unfavourably."""
         partly = (self.values > 0) & (self.values < 1)
         return bool(partly.any())
+
+    def squared(self) -> Floats:
+        """Return the sum of squared values of each point, by its weight."""
+        weights = 1.0 if self.weights is None else self.weights
+        if self.squares is not None:
+            return self.squares * weights
+        return self.values * weights * self.values
 
     def only(self, taken: Flags, population: str) -> Treated:
         """Return some of the people, as a population of their own."""
@@ -223,6 +246,8 @@ class Treated:
             self.queries,
             self.scale,
             self.steps,
+            self.counted,
+            None if self.squares is None else self.squares[taken],
         )
 
 
@@ -257,7 +282,7 @@ class Mining:
         if treated.weights is not None:
             values = values * treated.weights
         hits = cube.totals(values)
-        squares = None if treated.scale is None else cube.totals(values * treated.values)
+        squares = None if treated.scale is None else cube.totals(treated.squared())
         ranking = _ranked(pruned, size, hits, options, report=report, squares=squares)
         depth, notes = _depth_reached(ranking, options.depth, names)
         frequent = frequent_rules(ranking.found, cube, size, depth)
@@ -277,7 +302,7 @@ class Mining:
     def need_rules(self) -> None:
         """Refuse where no rule set is frequent, with the support that would do."""
         if not self.ranking.examined:
-            rows = len(self.treated.points)
+            rows = self.treated.rows()
             raise _none_frequent(self.names, rows, self.options)
 
     def rule(self, rule_set: RuleSet) -> Rule:
@@ -295,7 +320,8 @@ class Mining:
         pairs: list[tuple[int, ...]] = list(itertools.combinations(positions, 2))
         if not pairs:
             pairs = [(0,)]
-        totals = (self.cube.totals(), self.ranking.size, self.ranking.hits)
+        rows = self.cube.totals(self.treated.counts)
+        totals = (rows, self.ranking.size, self.ranking.hits)
         return [self._map(pair, totals) for pair in pairs[:MOST_MAPS]]
 
     def _map(self, pair: tuple[int, ...], totals: Sequence[Floats]) -> dict[str, Any]:

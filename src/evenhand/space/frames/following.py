@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
     from evenhand.space.feature import Feature, Points
 
-_FEWEST = 10
+FEWEST = 10
 """The fewest rows, and...."""
-_SEVERAL = 3
+SEVERAL = 3
 """...the fewest different values of a column that are no coincidence."""
 
 
@@ -34,20 +34,21 @@ def with_derivations(
     """
     dates = [at for at, feature in enumerate(features) if feature.kind == "date"]
     kept = list(features)
-    if not dates or len(frame) < _FEWEST:
+    if not dates or len(frame) < FEWEST:
         return kept
-    candidates = [at for at in range(len(kept)) if _may_follow(kept[at], declared)]
+    candidates = [at for at in range(len(kept)) if may_follow(kept[at], declared)]
     points: Points = np.zeros((len(frame), len(kept)))
     for at in (*dates, *candidates):
         values = values_of(frame, kept[at])
         points[:, at] = encode_column(kept[at], values, where="frame")
     for at in candidates:
-        if len(np.unique(points[:, at])) >= _SEVERAL:
+        if len(np.unique(points[:, at])) >= SEVERAL:
             kept[at] = _following(at, kept, dates, points)
     return kept
 
 
-def _may_follow(feature: Feature, declared: Mapping[str, Any]) -> bool:
+def may_follow(feature: Feature, declared: Mapping[str, Any]) -> bool:
+    """Return whether a feature is a whole number, or one of some, that is not declared."""
     table = declared.get(feature.name, {})
     if isinstance(table, Mapping) and "derived" in table:
         return False
@@ -71,7 +72,7 @@ def _following(
         except SpaceError:  # a date may be missing where the feature never is
             continue
         # Most candidates fail in the first rows.
-        if derivation.holds(points[:_FEWEST]).all() and derivation.holds(points).all():
+        if derivation.holds(points[:FEWEST]).all() and derivation.holds(points).all():
             return feature
     return features[at]
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from evenhand.space.feature import Label
+    from evenhand.space.feature import Floats, Label
 
 _MOST_STEPS = 50
 """A grid of more than two to the power of this many steps is not told apart by dividing."""
@@ -34,11 +34,15 @@ _LARGEST_WHOLE = 2**53
 
 
 def infer(
-    frame: Any, names: Iterable[str], declared: Mapping[str, Mapping[str, Any]]
+    frame: Any,
+    names: Iterable[str],
+    declared: Mapping[str, Mapping[str, Any]],
+    counts: Floats | None = None,
 ) -> list[Feature]:
     """Infer a feature per column from an eager narwhals frame.
 
-    What `declared` has for a column overrides what is inferred.
+    What `declared` has for a column overrides what is inferred. Where a row of the frame stands for
+    several, `counts` says for how many.
 
     Text, categorical and boolean columns become categories, whole numbers integers, other numbers
     reals, days and moments dates, and so do texts that are ISO dates. A real column written with at
@@ -47,11 +51,12 @@ def infer(
     the month and so on of a date in all rows follow from it.
     """
     features = []
+    rows_of = np.ones(len(frame)) if counts is None else counts
     for name in names:
         table = declared.get(name, {})
         missing = missing_rows(frame[name])
         if len(missing) and missing.all():
-            features.append(_declared_only(name, table, len(missing)))
+            features.append(_declared_only(name, table, int(rows_of.sum())))
             continue
         if isinstance(table, Mapping):
             wanted = table.get("kind")
@@ -62,9 +67,11 @@ def infer(
             column = frame[name].filter((~missing).tolist())
         else:
             column = frame[name]
-        inferred = _infer_column(name, column, wanted, rows)
+        known_rows = None if counts is None else counts[rows]
+        inferred = _infer_column(name, column, wanted, rows, known_rows)
         if missing.any():
-            inferred = replace(inferred, missing=float(missing.mean()))
+            share = rows_of[missing].sum() / rows_of.sum()
+            inferred = replace(inferred, missing=float(share))
         if table == {}:
             features.append(inferred)
         else:
@@ -87,6 +94,7 @@ def _infer_column(
     column: Any,
     wanted: str | None,
     rows: NDArray[np.intp],
+    counts: Floats | None = None,
 ) -> Feature:
     """Infer a feature from the values that are there; `rows` are their places in the frame."""
     import narwhals as nw
@@ -98,9 +106,9 @@ def _infer_column(
         return _infer_date(name, column, rows)
     if dtype in (nw.String, nw.Object) and wanted is None:
         texts = column.to_list()
-        if is_date_column(name, texts, rows):
+        if is_date_column(name, texts, rows, counts):
             return _infer_date(name, column, rows)
-        check_mixed(name, texts, rows)
+        check_mixed(name, texts, rows, counts)
     categorical = (nw.Categorical, nw.Enum, nw.String, nw.Object, nw.Boolean)
     if dtype in categorical or wanted == "category":
         return category(name, declared_levels(column) or _sorted_levels(column))

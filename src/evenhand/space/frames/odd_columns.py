@@ -24,17 +24,25 @@ _NUMBERS_OF_TEXTS = 0.9
 """The share of texts that are numbers from which the others look like mistakes."""
 
 
-def is_date_column(name: str, values: Sequence[Any], rows: NDArray[np.intp]) -> bool:
+def is_date_column(
+    name: str,
+    values: Sequence[Any],
+    rows: NDArray[np.intp],
+    counts: Floats | None = None,
+) -> bool:
     """Return whether texts are ISO dates; where most but not all of them are, say which is not.
+
+    Where a text stands for several rows, `counts` says for how many.
 
     >>> is_date_column("x", ["2020-01-31", "2020-02-01"], np.arange(2))
     True
     """
-    first = values[:_FIRST]
+    # Texts that stand for several rows are in no order, and few.
+    first = values[:_FIRST] if counts is None else set(values)
     if not any(day_of(value) is not None for value in first):
         return False
     days = days_of(values)
-    if np.isnan(days).mean() >= 0.5:
+    if np.average(np.isnan(days), weights=counts) >= 0.5:
         return False
     check_dates(name, values, days, rows)
     return True
@@ -57,10 +65,15 @@ def check_dates(
     )
 
 
-def check_mixed(name: str, values: Sequence[Any], rows: NDArray[np.intp]) -> None:
+def check_mixed(
+    name: str,
+    values: Sequence[Any],
+    rows: NDArray[np.intp],
+    counts: Floats | None = None,
+) -> None:
     """Refuse a column that mixes numbers with texts, naming the first of the fewer ones."""
     if set(map(type, values)) == {str}:
-        _check_texts(name, values, rows)
+        _check_texts(name, values, rows, counts)
         return
     is_number = np.array([_is_number(value) for value in values])
     is_text = np.array([isinstance(value, str) for value in values])
@@ -68,12 +81,17 @@ def check_mixed(name: str, values: Sequence[Any], rows: NDArray[np.intp]) -> Non
         _refuse(name, values, rows, few=is_text if is_number.mean() >= 0.5 else is_number)
 
 
-def _check_texts(name: str, values: Sequence[str], rows: NDArray[np.intp]) -> None:
+def _check_texts(
+    name: str,
+    values: Sequence[str],
+    rows: NDArray[np.intp],
+    counts: Floats | None,
+) -> None:
     """Refuse a text among many different numbers that are written as texts."""
     if len(set(values)) <= _MOST_LEVELS:
         return
     reads = np.array([_reads_as_number(value) for value in values])
-    if _NUMBERS_OF_TEXTS <= reads.mean() < 1:
+    if _NUMBERS_OF_TEXTS <= np.average(reads, weights=counts) < 1:
         _refuse(name, values, rows, few=~reads)
 
 

@@ -1,0 +1,200 @@
+"""A log as counts: its kinds of rows, how many rows are of each, and the space of their features.
+
+A kind of rows is a combination of labels, of bins of numbers and dates, and of outcome and truth.
+The engine of the frame groups the rows; only the kinds are read into memory.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evenhand.methods.mine import messages
+from evenhand.methods.mine.logs.binned import LogBins, comparable
+from evenhand.methods.mine.logs.followers import with_followers
+from evenhand.methods.mine.logs.ranges import inferred, is_day, is_number, ranged_features
+from evenhand.population.recorded import count_rows, seen, sizes_of
+from evenhand.runtime import number_text
+from evenhand.runtime.errors import DataError
+from evenhand.space.encoding import encode_column
+from evenhand.space.frames.reading import values_of
+from evenhand.space.space import Space
+from evenhand.space.values.points import empty_points
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from evenhand.methods.mine.logs.binned import BinnedColumn
+    from evenhand.methods.mine.logs.complete import CompleteRows
+    from evenhand.methods.mine.logs.sums import NumberSums
+    from evenhand.methods.mine.rule_sets import RuleSetOptions
+    from evenhand.space.feature import Feature, Floats, Label, Points
+
+MOST_TOGETHER = 1_000_000
+"""The most kinds of rows of all columns together; sets of columns that make more are counted each
+by itself.
+"""
+MANY_KINDS = 5_000_000
+"""So many kinds of rows are worth a note."""
+
+
+@dataclass(frozen=True, eq=False)
+class KindsOfRows:
+    """The kinds of rows of some columns: what each is like, and how many rows are of it."""
+
+    frame: Any
+    """An eager frame with outcome and truth, and the columns as labels or numbers of bins."""
+    names: tuple[str, ...]
+    counts: Floats | None = None
+    """None where each is one row."""
+
+    @property
+    def rows_of(self) -> Floats:
+        """How many rows are of each kind."""
+        return np.ones(len(self.frame)) if self.counts is None else self.counts
+
+    def points(self, space: Space, binned: Mapping[str, BinnedColumn]) -> Points:
+        """Return each kind as a point of the space; other columns have any value."""
+        points = empty_points(len(self.frame), len(space.features))
+        for position, feature in enumerate(space.features):
+            name = feature.name
+            if name not in self.names:
+                points[:, position] = feature.first_value
+            elif name in binned:
+                points[:, position] = binned[name].encoded(self.frame[name])
+            else:
+                values = values_of(self.frame, feature)
+                points[:, position] = encode_column(feature, values, where="frame")
+        return points
+
+
+@dataclass(frozen=True, eq=False)
+class CountedLog:
+    """A log as the kinds of rows of each set of columns."""
+
+    space: Space
+    bins: LogBins
+    kinds: Sequence[KindsOfRows]
+    """For each set of columns; they may be the same for all."""
+    notes: list[str]
+    sums: NumberSums | None = None
+
+    @classmethod
+    def of(
+        cls,
+        log: CompleteRows,
+        sets: Sequence[tuple[str, ...]],
+        options: RuleSetOptions,
+        *,
+        parts: bool = False,
+        whole: bool = False,
+        sums: NumberSums | None = None,
+    ) -> CountedLog:
+        """Count the rows of a log.
+
+        Parameters
+        ----------
+        parts
+            Whether some of the people are looked at by themselves.
+        whole
+            Whether each row is to be read for itself.
+        sums
+            What is summed up of outcomes that are numbers, instead of counting them.
+        """
+        for name in log.names:
+            _check_dtype(log, name)
+        ranged = ranged_features(log)
+        bins = LogBins.of(log, ranged, options, parts=parts)
+        if whole or bins.whole:
+            # Rows that are read keep their numbers.
+            bins = LogBins(bins.options, {}, whole=True)
+            kinds = [KindsOfRows(log.read(), log.names)] * len(sets)
+        else:
+            kinds = _kinds(log, sets, bins, sums)
+        features = _features(log, kinds, ranged)
+        space = Space(with_followers(log, features), protected=list(log.names))
+        notes = []
+        most = max(len(kind.frame) for kind in kinds)
+        if most > MANY_KINDS:
+            notes.append(messages.MANY_KINDS_OF_ROWS.format(kinds=number_text.count(most)))
+        return cls(space, bins.within(space), kinds, notes, sums)
+
+    def outcomes(self, outcome: str) -> list[Label]:
+        """Return the different outcomes; of very many numbers, the lowest and the highest."""
+        if self.sums is not None:
+            scale = self.sums.scale
+            return [scale.low, scale.number(1.0)]
+        first = self.kinds[0].frame
+        return seen(first.select(outcome).unique(), outcome)
+
+
+def _check_dtype(log: CompleteRows, name: str) -> None:
+    """Refuse a column that holds what is no feature, before the engine tries to group it."""
+    import narwhals as nw
+
+    dtype = log.dtype(name)
+    labels = (nw.Categorical, nw.Enum, nw.String, nw.Object, nw.Boolean)
+    if is_number(dtype) or is_day(dtype) or dtype in labels:
+        return
+    inferred(log, name, log.first(1, name))
+
+
+def _kinds(
+    log: CompleteRows,
+    sets: Sequence[tuple[str, ...]],
+    bins: LogBins,
+    sums: NumberSums | None,
+) -> list[KindsOfRows]:
+    """Count all columns together, or where these make too many kinds of rows each set by itself."""
+    most = None if len(sets) == 1 else MOST_TOGETHER + 1
+    try:
+        together = _counted(log, log.names, bins, sums, most)
+    except DataError:  # objects that cannot be grouped are told apart row by row
+        return [KindsOfRows(log.read(), log.names)] * len(sets)
+    if most is None or len(together.frame) < most:
+        return [together] * len(sets)
+    return [_counted(log, names, bins, sums) for names in sets]
+
+
+def _counted(
+    log: CompleteRows,
+    names: tuple[str, ...],
+    bins: LogBins,
+    sums: NumberSums | None,
+    most: int | None = None,
+) -> KindsOfRows:
+    """Let the engine count the rows by some columns, and by outcome and truth or their sums."""
+    import narwhals as nw
+
+    codes = []
+    for name in names:
+        if name in bins.binned:
+            codes.append(bins.binned[name].code().alias(name))
+        else:
+            codes.append(nw.col(name))
+    cut = [comparable(log, name) for name in bins.binned]
+    table = log.table.with_columns(*cut) if cut else log.table
+    if sums is None:
+        keys = (*names, *log.needed)
+        frame = count_rows(table.select(*codes, *log.needed), keys, most=most)
+        return KindsOfRows(frame, names, sizes_of(frame))
+    columns = sums.columns(names)
+    table = table.select(*codes, *columns.values())
+    frame = count_rows(table, names, sums=list(columns), most=most)
+    return KindsOfRows(frame, names, sizes_of(frame))
+
+
+def _features(
+    log: CompleteRows, kinds: Sequence[KindsOfRows], ranged: Mapping[str, Feature]
+) -> list[Feature]:
+    """Return the features of all columns: of those without a range, from their labels."""
+    features = []
+    for name in log.names:
+        if name in ranged:
+            features.append(ranged[name])
+            continue
+        of_column = next(kind for kind in kinds if name in kind.names)
+        features.append(inferred(log, name, of_column.frame, of_column.counts))
+    return features
