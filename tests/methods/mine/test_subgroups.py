@@ -14,7 +14,9 @@ import pandas as pd
 import pytest
 
 import evenhand as eh
+from evenhand.formats import FORMATS
 from evenhand.methods.mine import messages
+from evenhand.methods.mine.plot.display import HeatDisplay, MineDisplay
 from evenhand.methods.mine.subgroups import tree
 from evenhand.results.evidence import Finding
 from evenhand.runtime.errors import UsageError
@@ -384,3 +386,45 @@ def test_damaged_parts_of_a_story_are_refused_where_they_are_read(key, value):
     table["details"]["mine"][0]["stories"][0][key] = value
     del table["digest"]
     refused(UsageError, lambda: eh.Result.from_dict(table), "damaged", OLD_AND_PURPLE)
+
+
+def test_bars_mark_the_stories_that_stand_below_another():
+    (bars,) = MineDisplay.from_result(nested()).bars
+    assert bars.labels[:2] == [PURPLE, "… and age at least 55"]
+    assert OLD_AND_PURPLE in bars.title
+    assert bars.headers
+
+
+def test_a_picture_of_nothing_says_that_nothing_is_shown(plotted):
+    display = MineDisplay.from_result(nothing())
+    (bars,) = display.bars
+    assert bars.bars == ()
+    assert bars.headers == ()
+    assert bars.title.startswith("no rule set is shown to be treated differently")
+    (label,) = bars.labels
+    assert label.startswith("all ")
+    assert plotted(nothing()).axes_
+
+
+def test_white_is_the_rate_of_everybody_also_where_no_story_is_told():
+    (heat,) = HeatDisplay.from_result(nothing()).heats
+    rates = np.array(heat.rates, dtype=float)
+    rows = np.array(heat.rows, dtype=float)
+    everybody = (rates * rows).sum() / rows.sum()
+    assert heat.centre == pytest.approx(everybody)
+
+
+@pytest.mark.parametrize("name", sorted(FORMATS))
+def test_every_format_shows_a_mining_without_stories(name):
+    frame = people(1000)
+    granted = np.random.default_rng(3).integers(0, 2, len(frame))
+    frame = frame.assign(granted=granted)
+    checks = [{"job": "mine_log", "limit": 0.5}]
+    audits = [
+        eh.audit_log(frame, outcome="granted", over=OVER, checks=checks) for _ in range(2)
+    ]
+    held = audits[0].against(audits[1])
+    assert str(held.verdict) == "pass"
+    (check,) = held.checks
+    assert check.found.refine().empty
+    assert FORMATS[name].render(held)

@@ -409,6 +409,7 @@ INTERVALS_OF_DISCOVERIES = (
 MORE_RULE_SETS = "… {count} more rule sets"
 MORE_MININGS = "… {count} more sets of features, outputs or scores"
 OTHER_RULE_SETS_BAR = "{count} other rule sets:\nnone further than {distance}"
+ALL_RULE_SETS_BAR = "all {count} rule sets:\nnone further than {distance}"
 OTHER_RULE_SET_BAR = "{count} other rule set:\nnone further than {distance}"
 COLUMN_THESE_TERMS = "these\nterms"
 LESS_OFTEN = "← less often"

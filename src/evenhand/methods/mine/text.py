@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, Any
 from evenhand.methods.mine import messages
 from evenhand.methods.mine.claims.words import OTHER_TEXTS, among, outcome_text
 from evenhand.methods.mine.subgroups.words import UnitWords, label_below
-from evenhand.methods.mine.table import entries_of, in_units, mined_findings, scores
+from evenhand.methods.mine.table import (
+    entries_of,
+    in_units,
+    mined_findings,
+    scores,
+    worst_of,
+)
 from evenhand.methods.mine.treatment import with_steps
 from evenhand.report.lines import LEAD, Line, shown_cases, table_of
 from evenhand.report.terminal import closing, lines_of_findings, remark_lines, spent_text
@@ -108,19 +114,13 @@ def _worst(
     width: int | None,
 ) -> Iterator[Line]:
     """Return the worst story in full, what carries it, and cases."""
-    worst = max(stories, key=_least_apart)
+    worst = worst_of(stories)
     yield Line(messages.WORST.format(claim=worst.finding.claim))
     if worst.parts is not None:
         carried = UnitWords.of(entry, _highs(stories)).carried(worst.parts)
         if carried:
             yield Line(carried, indent=LEAD)
     yield from shown_cases(worst.finding.cases, cases, width)
-
-
-def _least_apart(found: MinedFinding) -> tuple[float, float]:
-    """Return how far apart a story is at least, and by what was counted."""
-    estimate = found.finding.estimate
-    return estimate.low, estimate.value
 
 
 def _rows_head(entry: Mapping[str, Any]) -> Iterator[Line]:
