@@ -263,7 +263,7 @@ class Bars:
             self._write_legend(ax, pad - 6)
             pad += 13 * len(self._legend)
         # The headers of the columns stand beside the title, and may be higher than all of this.
-        breaks = max(header.count("\n") for header in self.headers)
+        breaks = max((header.count("\n") for header in self.headers), default=0)
         height_of_headers = 12.0 * (breaks + 1) + 4
         pad = max(pad, height_of_headers)
         width, _ = inches(ax)

@@ -449,6 +449,7 @@ INTERVALS_OF_DISCOVERIES = (
 MORE_RULE_SETS = "… {count} more rule sets"
 MORE_MININGS = "… {count} more sets of features, outputs or scores"
 OTHER_RULE_SETS_BAR = "{count} other rule sets:\nnone further than {distance}"
+ALL_RULE_SETS_BAR = "all {count} rule sets:\nnone further than {distance}"
 OTHER_RULE_SET_BAR = "{count} other rule set:\nnone further than {distance}"
 COLUMN_THESE_TERMS = "these\nterms"
 
@@ -496,12 +497,13 @@ TREE_INTRODUCED = (
     " refinements, which are compared with the other people of it."
 )
 EVERYBODY = "everybody: {rows} rows"
+EVERYBODY_AT_LEVEL = "everybody: {rows} rows; in brackets, intervals at {level}"
 RATE_AGAINST = "{rate} against {other} of {others}"
-RATE_WITHIN = "{rate} against {other} of the others there"
+RATE_WITHIN = "{rate} against {other}"
 SHARE_OF_ROWS = "{share} of rows"
 WHAT_CARRIES = "What carries the difference"
 STORIES_WITHIN = "Stories within it"
-REFINEMENTS_WITHIN = "Refinements, against the other people of it"
+REFINEMENTS_WITHIN = "Refinements, against the other people of the subgroup"
 VARIATIONS_EXPLAINED = "Variations that the story explains: {count}"
 VARIATIONS_SHOWN = (
     "Variations that the story explains: {count}, of which {shown} are listed"

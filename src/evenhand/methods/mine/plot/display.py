@@ -10,6 +10,7 @@ from evenhand.methods.mine import messages
 from evenhand.methods.mine.claims.words import OTHER_TEXTS, OTHERS, sentences_for
 from evenhand.methods.mine.plot.heat_cells import cells_of, heat_of, of_output, rate_text
 from evenhand.methods.mine.plot.heat_map import mean_text
+from evenhand.methods.mine.subgroups.words import label_below
 from evenhand.methods.mine.table import (
     entries_of,
     in_percent,
@@ -24,7 +25,7 @@ from evenhand.runtime.errors import UsageError, clip, nearest
 from evenhand.statistics.estimate import Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from evenhand.methods.mine.plot.heat_map import Heat
     from evenhand.methods.mine.table import MinedFinding
@@ -229,7 +230,7 @@ def _bars(findings: Sequence[MinedFinding], examined: int) -> Bars:
     return Bars(
         of_output(entry, title),
         tuple(notes),
-        _headers(entry),
+        _headers(entry) if bars else (),
         tuple(bars),
         _rest(findings, percent=percent),
         worst.limit,
@@ -303,11 +304,18 @@ def _bar(found: MinedFinding, *, percent: bool) -> Bar:
     beside = [rate_text(rate, percent=percent) for rate in rates]
     unit = "texts" if "texts" in found.entry else "rows"
     beside.append(number_text.count(story[unit]))
-    label = wrapped(found.about)
+    label = wrapped(_label(found))
     return Bar(label, value, estimate.low, estimate.high, certain, tuple(beside))
 
 
-def _rest(findings: Iterable[MinedFinding], *, percent: bool) -> RemainingRules | None:
+def _label(found: MinedFinding) -> str:
+    """Return what a story is about; below another, what it adds to that."""
+    if found.parts is None:
+        return found.about
+    return label_below(found.parts.subgroup.rule, found.rule_above)
+
+
+def _rest(findings: Sequence[MinedFinding], *, percent: bool) -> RemainingRules | None:
     """Return the bound on all rule sets that lead no story; None where there are none."""
     for found in findings:
         if not found.others:
@@ -319,7 +327,10 @@ def _rest(findings: Iterable[MinedFinding], *, percent: bool) -> RemainingRules 
             distance = mean_text(estimate.value)
         rules = found.story["rules"]
         count = number_text.count(rules)
-        if rules > 1:
+        told = any(not other.others for other in findings)
+        if not told:
+            label = messages.ALL_RULE_SETS_BAR.format(count=count, distance=distance)
+        elif rules > 1:
             label = messages.OTHER_RULE_SETS_BAR.format(count=count, distance=distance)
         else:
             label = messages.OTHER_RULE_SET_BAR.format(count=count, distance=distance)

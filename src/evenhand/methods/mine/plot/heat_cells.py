@@ -68,16 +68,23 @@ class HeatCells:
         )
 
     @property
+    def mean(self) -> float:
+        """The rate of everybody: the mean of the cells, by the inputs in each."""
+        rows = self._known_rows
+        hits = np.nan_to_num(self.rates) * rows
+        return float(hits.sum()) / max(float(rows.sum()), 1.0)
+
+    @property
     def spread(self) -> float:
         """How much rates vary from cell to cell: their variance, by the inputs in each."""
-        empty = np.isnan(self.rates)
-        rows = np.where(empty, 0.0, self.rows)
-        rates = np.nan_to_num(self.rates)
-        total = max(float(rows.sum()), 1.0)
-        hits = rates * rows
-        mean = float(hits.sum()) / total
-        squares = (rates - mean) ** 2 * rows
-        return float(squares.sum()) / total
+        rows = self._known_rows
+        squares = (np.nan_to_num(self.rates) - self.mean) ** 2 * rows
+        return float(squares.sum()) / max(float(rows.sum()), 1.0)
+
+    @property
+    def _known_rows(self) -> Floats:
+        """The inputs in each cell; none where their rate is not known."""
+        return np.where(np.isnan(self.rates), 0.0, self.rows)
 
     def turned(self, axes: Sequence[str]) -> HeatCells:
         """Return the cells with these axes, which are theirs in some order."""
@@ -281,6 +288,8 @@ def _centre(entry: Entry, worst: Entry, cells: HeatCells) -> float | None:
         return None
     if "over" in entry and "rate" in worst:
         return _mean(worst)
+    if "over" in entry:
+        return cells.mean
     return float(np.nanmean(cells.rates))
 
 

@@ -108,18 +108,27 @@ def trees(
     for lines in list(minings.values())[:MOST_TREES]:
         entry = lines[0].entry
         tree = _Tree.of(lines[:MOST_STORIES], verdict)
-        rows = number_text.count(entry["rows"])
         left_out = len(lines) - len(tree.stories)
         more = messages.MORE_STORIES.format(count=number_text.count(left_out))
         yield piece(
             _PAGE,
             "tree",
             _name(entry) if several else "",
-            messages.EVERYBODY.format(rows=rows),
+            _everybody(entry, lines[0]),
             tree.branches(None),
             more if left_out else "",
             messages,
         )
+
+
+def _everybody(entry: Entry, line: MinedFinding) -> str:
+    """Return how many rows there are, and the level of all intervals."""
+    rows = number_text.count(entry["rows"])
+    estimate = line.finding.estimate
+    if estimate.level >= 1:
+        return messages.EVERYBODY.format(rows=rows)
+    level = number_text.percent_level(estimate.level)
+    return messages.EVERYBODY_AT_LEVEL.format(rows=rows, level=level)
 
 
 def _name(entry: Entry) -> str:
