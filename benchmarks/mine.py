@@ -125,11 +125,8 @@ def section_speed(options: argparse.Namespace) -> list[Row]:
         enumerated.append(timed(eh.mine, data.subject, data=eh.rows(data.rows))[0])
     treated = Treated(points, np.zeros(len(points)), "", "")
     mining = Mining.of(data.space, data.space.protected, treated, RuleSetOptions())
-    sets = [
-        (block.family, block.place(at))
-        for block in mining.ranking.blocks
-        for at in range(len(block.index))
-    ]
+    table = mining.ranking.table
+    sets = [(table.family(number), table.place(number)) for number in range(len(table))]
     rng = np.random.default_rng(0)
     chosen = [sets[at] for at in rng.choice(len(sets), SCORED, replace=False)]
     masks = [mining.cube.covers(*one) for one in chosen]
@@ -217,11 +214,8 @@ def section_fair(options: argparse.Namespace) -> list[Row]:
         treated = Treated(
             space.encode(people), people["granted"].to_numpy(dtype=float), "", "recorded"
         )
-        blocks = Mining.of(space, names, treated, RuleSetOptions()).ranking.blocks
-        size, inside, outside = (
-            np.concatenate([getattr(block, name) for block in blocks])
-            for name in ("size", "inside", "outside")
-        )
+        ranking = Mining.of(space, names, treated, RuleSetOptions()).ranking
+        size, inside, outside = ranking.table.sums[0], ranking.inside, ranking.outside
         worst = int(np.argmax(np.abs(inside - outside)))
         gap = abs(inside[worst] - outside[worst])
         rates, counts = (
