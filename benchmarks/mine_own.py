@@ -60,10 +60,8 @@ def our_rule_sets(mining: Mining) -> list[RuleSet]:
 
     Nothing else in the benchmarks knows how they are kept.
     """
-    rule_sets: list[RuleSet] = []
-    for block in mining.ranking.blocks:
-        rule_sets += map(block.rule_set, range(len(block.index)))
-    return rule_sets
+    ranking = mining.ranking
+    return [ranking.rule_set(number) for number in range(ranking.examined)]
 
 
 def conditions_of(mining: Mining, rule_set: RuleSet) -> Conditions:

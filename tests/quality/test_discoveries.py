@@ -9,7 +9,7 @@ The table of docs/explanation/intervals.md is what the slow tests print.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -22,6 +22,9 @@ from evenhand.space.space import Space
 from evenhand.statistics.discoveries import discovered, e_discovered, share_of_one
 from evenhand.statistics.sequential.limit_tests import log_e_above
 from evenhand.statistics.simultaneous import SimultaneousIntervals, absolute
+
+if TYPE_CHECKING:
+    from evenhand.methods.mine.ranking import Ranking
 
 LEVEL = 0.9
 ERROR = 1 - LEVEL
@@ -143,12 +146,16 @@ def mining_of(points: Any, values: Any) -> Mining:
 def true_differences(bias: float) -> dict[object, float]:
     """Return the true difference of every rule set."""
     ranking = mining_of(CELLS, rates_of(bias)).ranking
+    apart = np.abs(ranking.inside - ranking.outside)
     truth = {}
-    for block in ranking.blocks:
-        apart = np.abs(block.inside - block.outside)
-        for number, distance in enumerate(apart.tolist()):
-            truth[block.family, block.place(number)] = distance
+    for number, distance in enumerate(apart.tolist()):
+        truth[place_of(ranking, number)] = distance
     return truth
+
+
+def place_of(ranking: Ranking, number: int) -> object:
+    """Return what tells a rule set from all others, whoever else is mined."""
+    return ranking.table.family(number), ranking.table.place(number)
 
 
 @dataclass
@@ -168,28 +175,27 @@ class Figures:
         intervals = SimultaneousIntervals(LEVEL, ranking.examined)
         found = discover([RuleSearch(ranking, intervals, self.limit)], LEVEL)
         own = Discoveries(found, ranking.examined, intervals).intervals
-        wrong = missed = family = 0
-        for block in ranking.blocks:
-            family += self._by_family(ranking, block, intervals)
-            numbers = np.flatnonzero(block.rates <= ERROR * (1 + 1e-12))
-            if not len(numbers):
-                continue
-            places = [(block.family, block.place(number)) for number in numbers]
+        assert ranking.rates is not None
+        family = self._by_family(ranking, intervals)
+        numbers = np.flatnonzero(ranking.rates <= ERROR * (1 + 1e-12))
+        wrong = missed = 0
+        if len(numbers):
+            places = [place_of(ranking, number) for number in numbers.tolist()]
             truth = np.array([self.truth[place] for place in places])
-            ends = own.difference_of(ranking.sides(block.counts(numbers)))
+            ends = own.difference_of(ranking.sides(ranking.counts(numbers)))
             low, high = absolute(*map(np.asarray, ends))
             outside = (truth < low - 1e-9) | (truth > high + 1e-9)
-            wrong += np.sum(truth <= self.limit + 1e-12)
-            missed += np.sum(outside)
+            wrong = np.sum(truth <= self.limit + 1e-12)
+            missed = np.sum(outside)
         self.wrong.append(wrong / max(found, 1))
         self.missed.append(missed / max(found, 1))
         self.found.append(found)
         self.family.append(family)
 
-    def _by_family(self, ranking: Any, block: Any, intervals: Any) -> int:
+    def _by_family(self, ranking: Any, intervals: Any) -> int:
         """Return how many are found where all intervals hold together: their rates are under 1."""
-        maybe = np.flatnonzero(block.rates < 1)
-        sides = ranking.sides(block.counts(maybe))
+        maybe = np.flatnonzero(ranking.rates < 1)
+        sides = ranking.sides(ranking.counts(maybe))
         errors = intervals.error_of(sides, self.limit)
         return int(np.sum(errors * ranking.examined <= ERROR))
 

@@ -231,11 +231,9 @@ def story_holds(story: Any, rates: Any) -> bool:
 
 
 def all_rules(mining: Mining) -> list[Rule]:
-    rules = []
-    for block in mining.ranking.blocks:
-        for at in range(len(block.index)):
-            rules.append(mining.rule(block.rule_set(at)))
-    return rules
+    ranking = mining.ranking
+    every = map(ranking.rule_set, range(ranking.examined))
+    return [mining.rule(rule_set) for rule_set in every]
 
 
 def holds(rates: Any, entry: Any, mining: Mining) -> bool:

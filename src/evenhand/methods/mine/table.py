@@ -166,18 +166,6 @@ def _with_those_below(
     return found
 
 
-def worst_of(findings: Sequence[MinedFinding]) -> MinedFinding:
-    """Return the story with the best evidence; where there is none, what is said of all."""
-    stories = [found for found in findings if not found.others]
-    return max(stories or findings[:1], key=_least_apart)
-
-
-def _least_apart(found: MinedFinding) -> tuple[float, float]:
-    """Return how far apart a story is at least, and by what was counted."""
-    estimate = found.finding.estimate
-    return estimate.low, estimate.value
-
-
 def _mined_finding(finding: Finding, entries: Sequence[Mapping[str, Any]]) -> MinedFinding:
     """Return a finding beside what the details hold of it, at the place that it names."""
     place: Any = finding.detail

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -45,6 +47,12 @@ def test_shares_are_numbers_and_differences():
     assert (apart.value, apart.low, apart.high) == (20.0, 10.0, 40.0)
 
 
+def refinement(**changed: Any) -> dict[str, Any]:
+    """Return what is known of a rule set within another, as shares."""
+    numbers = {"rate": 0.75, "other": 0.5, "difference": 0.25, "low": 0.1, "high": 0.5}
+    return numbers | {"text": "age < 40", "refinements": []} | changed
+
+
 def test_what_is_known_of_a_rule_set_is_in_the_unit_of_the_numbers():
     rate = Estimate(
         0.5,
@@ -62,6 +70,9 @@ def test_what_is_known_of_a_rule_set_is_in_the_unit_of_the_numbers():
         "rate": rate,
         "other": rate,
         "like": [{"difference": 0.1, "rules": 2}],
+        "shares": [{"text": "sex F", "share": 0.2}],
+        "added": {"value": 0.25, "low": 0.1, "high": 0.5, "within": True},
+        "refinements": [refinement(refinements=[refinement()])],
         "ratio": 3.0,
         "size": 7,
     }
@@ -69,6 +80,13 @@ def test_what_is_known_of_a_rule_set_is_in_the_unit_of_the_numbers():
     assert (found["difference"], found["low"], found["high"]) == (20.0, 10.0, 30.0)
     assert found["rate"]["value"] == found["other"]["value"] == 40.0
     assert found["like"] == [{"difference": 4.0, "rules": 2}]
+    assert found["shares"] == [{"text": "sex F", "share": 8.0}]
+    assert found["added"] == {"value": 10.0, "low": 4.0, "high": 20.0, "within": True}
+    in_units = {"rate": 50.0, "other": 40.0, "difference": 10.0, "low": 4.0, "high": 20.0}
+    deeper = in_units | {"text": "age < 40", "refinements": []}
+    assert found["refinements"] == [deeper | {"refinements": [deeper]}]
+    first = SCALE.story(entry | {"added": None})
+    assert first["added"] is None
     assert found["ratio"] is None
     assert found["size"] == 7
 
