@@ -110,7 +110,7 @@ class Outline(HTMLParser):
         self._details = 0
         self._in_summary = False
         self.feed(page)
-        self.opened = [(depth, " ".join(said.split())) for depth, said in self.opened]
+        self.opened = [(depth, " ".join(line.split())) for depth, line in self.opened]
 
     def handle_starttag(self, tag: str, attrs: Any) -> None:
         if tag == "div" and dict(attrs).get("class") == "tree":
@@ -136,8 +136,8 @@ class Outline(HTMLParser):
             return
         self.words += data
         if self._in_summary:
-            depth, said = self.opened[-1]
-            self.opened[-1] = depth, said + data
+            depth, line = self.opened[-1]
+            self.opened[-1] = depth, line + data
 
 
 def test_the_page_has_a_tree_of_stories_within_stories():
@@ -147,7 +147,7 @@ def test_the_page_has_a_tree_of_stories_within_stories():
     assert opened[0][1].startswith("everybody: 6,000 rows")
     assert opened[1][0] == 2
     assert opened[1][1].startswith("fail race purple")
-    below = [said for depth, said in opened if depth == 3 and "… and age at least" in said]
+    below = [line for depth, line in opened if depth == 3 and "… and age at least" in line]
     assert below[0].startswith("fail … and age at least 55")
     assert "points less (" in below[0]
 
@@ -247,7 +247,7 @@ def test_in_little_width_the_rule_stands_above_its_numbers_and_is_still_indented
     assert "FAIL        … and age at least 55" in lines
 
 
-def test_of_one_condition_nothing_is_said_of_what_carries_it():
+def test_one_condition_carries_all_of_it_without_a_word():
     frame = people().assign(granted=(people()["race"] != "purple").astype(int))
     found = eh.mine_log(frame, outcome="granted", over=["race", "sex"])
     assert found.worst.about.text == PURPLE
@@ -341,12 +341,11 @@ def test_of_several_minings_each_row_says_which():
     assert set(stories["over"]) == {"race, sex", "race, age"}
     both = found.refine(PURPLE)
     assert set(both["over"]) == {"race, sex", "race, age"}
-    one = [
-        finding
-        for finding in found.findings
-        if str(finding.about) == PURPLE and finding.detail.mining == 0
-    ]
-    assert set(found.refine(one[0])["over"]) == {"race, sex"}
+    purple = [finding for finding in found.findings if str(finding.about) == PURPLE]
+    places: list[Any] = [finding.detail for finding in purple]
+    minings = [place.mining for place in places]
+    first = purple[minings.index(0)]
+    assert set(found.refine(first)["over"]) == {"race, sex"}
 
 
 def test_an_unknown_rule_is_refused_with_the_nearest():
@@ -406,7 +405,7 @@ def test_a_picture_of_nothing_says_that_nothing_is_shown(plotted):
     assert plotted(nothing()).axes_
 
 
-def test_white_is_the_rate_of_everybody_also_where_no_story_is_told():
+def test_white_is_the_rate_of_everybody_also_where_no_story_is_shown():
     (heat,) = HeatDisplay.from_result(nothing()).heats
     rates = np.array(heat.rates, dtype=float)
     rows = np.array(heat.rows, dtype=float)
@@ -426,5 +425,6 @@ def test_every_format_shows_a_mining_without_stories(name):
     held = audits[0].against(audits[1])
     assert str(held.verdict) == "pass"
     (check,) = held.checks
+    assert isinstance(check.found, eh.Result)
     assert check.found.refine().empty
     assert FORMATS[name].render(held)

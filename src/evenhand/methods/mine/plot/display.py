@@ -327,8 +327,8 @@ def _rest(findings: Sequence[MinedFinding], *, percent: bool) -> RemainingRules 
             distance = mean_text(estimate.value)
         rules = found.story["rules"]
         count = number_text.count(rules)
-        told = any(not other.others for other in findings)
-        if not told:
+        has_stories = any(not other.others for other in findings)
+        if not has_stories:
             label = messages.ALL_RULE_SETS_BAR.format(count=count, distance=distance)
         elif rules > 1:
             label = messages.OTHER_RULE_SETS_BAR.format(count=count, distance=distance)

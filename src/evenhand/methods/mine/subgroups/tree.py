@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from evenhand.methods.mine import messages
 from evenhand.methods.mine.claims.words import OTHERS
-from evenhand.methods.mine.subgroups.words import UnitWords, label_below
+from evenhand.methods.mine.subgroups.words import UnitWords, direction_of, label_below
 from evenhand.report.templates import piece
 from evenhand.runtime import number_text
 from evenhand.runtime.errors import clip
@@ -59,6 +59,17 @@ class ConditionRow:
 
 
 @dataclass(frozen=True)
+class TreeWords:
+    """What stands over the parts of a subgroup, and beside its refinements."""
+
+    carries: str = messages.WHAT_CARRIES
+    stories: str = messages.STORIES_WITHIN
+    refinements: str = messages.REFINEMENTS_WITHIN
+    shown: str = messages.IS_SHOWN
+    chance: str = messages.MAY_BE_CHANCE
+
+
+@dataclass(frozen=True)
 class Branch:
     """A subgroup of the tree: who they are, how they fare beside others, and what opens below.
 
@@ -78,6 +89,7 @@ class Branch:
     refinements: Sequence[Branch] = ()
     more: Sequence[Branch] = ()
     """The refinements that are not seen at once."""
+    more_heading: str = ""
     variations: Sequence[Branch] = ()
     variations_heading: str = ""
 
@@ -117,7 +129,7 @@ def trees(
             _everybody(entry, lines[0]),
             tree.branches(None),
             more if left_out else "",
-            messages,
+            TreeWords(),
         )
 
 
@@ -169,12 +181,13 @@ class _Tree:
     def _story(self, line: MinedFinding, parts: StoryParts) -> Branch:
         subgroup = parts.subgroup
         stories = self.branches(line)
-        told = {other.about for other in self.stories if other.above is line}
+        below = {other.about for other in self.stories if other.above is line}
         refinements = [
             self._refinement(part, subgroup.rule)
             for part in subgroup.refinements
-            if part.text not in told
+            if part.text not in below
         ]
+        more = number_text.count(len(refinements[AT_ONCE:]))
         variations = [
             self._variation(like.text, like.difference, like.support)
             for like in parts.variations
@@ -192,6 +205,7 @@ class _Tree:
             stories=stories,
             refinements=refinements[:AT_ONCE],
             more=refinements[AT_ONCE:],
+            more_heading=messages.MORE_REFINEMENTS.format(count=more),
             variations=variations,
             variations_heading=_variations_heading(parts),
         )
@@ -208,7 +222,7 @@ class _Tree:
         )
 
     def _variation(self, text: str, difference: float, support: float) -> Branch:
-        direction = messages.LESS if difference < 0 else messages.MORE
+        direction = direction_of(difference)
         distance = self.words.distance(difference)
         apart = messages.APART.format(points=distance, direction=direction, interval="")
         return Branch(clip(text, LETTERS), "", apart, _share(support), shown=False)
@@ -224,9 +238,9 @@ class _Tree:
             return []
         rows = []
         for part in parts.shares:
-            apart = messages.LESS if part.share < 0 else messages.MORE
+            distance = self.words.distance(part.share)
             carries = messages.APART.format(
-                points=self.words.distance(part.share), direction=apart, interval=""
+                points=distance, direction=direction_of(part.share), interval=""
             )
             ends = sorted([0.0, part.share])
             bar = SignedBar(*map(self._place, ends))

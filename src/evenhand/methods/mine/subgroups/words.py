@@ -35,6 +35,11 @@ def label_below(rule: Rule, above: Rule | None) -> str:
     return messages.AND_CONDITIONS.format(conditions=", ".join(added))
 
 
+def direction_of(difference: float) -> str:
+    """Return whether a difference is one of less or of more."""
+    return messages.LESS if difference < 0 else messages.MORE
+
+
 @dataclass(frozen=True, slots=True)
 class UnitWords:
     """How the numbers of a mining are written: rates in percent, scores, or numbers in a unit."""
@@ -108,14 +113,22 @@ class UnitWords:
         >>> UnitWords().apart(SignedDifference(-0.2, -0.3, -0.1, 0.95))
         '20.0 points less (10.0 to 30.0)'
         """
-        return messages.APART.format(**self._fields(apart))
+        return messages.APART.format(
+            points=self.distance(apart.value),
+            direction=direction_of(apart.value),
+            interval=self._in_brackets(apart),
+        )
 
     def added(self, parts: StoryParts) -> str:
         """Return what a story adds to that above it or to those before it, if to any."""
         if parts.added is None:
             return ""
         template = messages.ADDED_STILL if parts.within else messages.ADDED_TO_ALIKE
-        return template.format(**self._fields(parts.added))
+        return template.format(
+            points=self.distance(parts.added.value),
+            direction=direction_of(parts.added.value),
+            interval=self._in_brackets(parts.added),
+        )
 
     def carried(self, parts: StoryParts) -> str:
         """Return how much of its difference each of several conditions of a story carries."""
@@ -129,13 +142,6 @@ class UnitWords:
             carried.append(messages.CARRIED_BY.format(points=points, condition=part.text))
         return messages.CARRIED.format(conditions=", ".join(carried))
 
-    def _fields(self, apart: SignedDifference) -> dict[str, str]:
-        """Return a difference, its direction and its limits as fields of sentences."""
+    def _in_brackets(self, apart: SignedDifference) -> str:
         interval = self.interval(apart)
-        if interval:
-            interval = messages.IN_BRACKETS.format(interval=interval)
-        return {
-            "points": self.distance(apart.value),
-            "direction": messages.LESS if apart.value < 0 else messages.MORE,
-            "interval": interval,
-        }
+        return messages.IN_BRACKETS.format(interval=interval) if interval else ""
