@@ -70,7 +70,11 @@ def mined(
     """Random people, of whom some levels are rare, and values that depend on the features."""
     rng = np.random.default_rng(seed)
     points = SPACE.draw(rows, rng)
-    points[:, 0] = rng.choice(3, rows, p=[0.7, 0.28, 0.02])
+    points[:, 0] = rng.choice(
+        3,
+        rows,
+        p=[0.7, 0.28, 0.02],
+    )
     race, age, sex, _ = points.T
     is_older_woman = (sex == 0) & (age > 4)
     is_second_race = race == 1
