@@ -17,13 +17,12 @@ from evenhand.space.feature import category, integer
 from evenhand.statistics.simultaneous import SimultaneousIntervals, absolute
 from tests.support.helpers import examples
 from tests.support.mined_cases import (
-    KINDS,
     Case,
-    cases,
     leads_of,
     mined,
     number_of,
     people_mining,
+    planted_cases,
     stories_of,
 )
 
@@ -93,7 +92,7 @@ def is_shown(case: Case, number: int) -> bool:
 
 
 @settings(max_examples=examples(25), deadline=None)
-@given(cases(how=KINDS, rows=(60, 900)), st.sampled_from([1, 2, 50]))
+@given(planted_cases(), st.sampled_from([1, 2, 50]))
 def test_a_story_is_shown_to_differ_and_adds_to_those_before(case, most):
     search = case.search()
     chosen = search.told(most)
@@ -121,7 +120,7 @@ def test_a_story_is_shown_to_differ_and_adds_to_those_before(case, most):
 
 
 @settings(max_examples=examples(25), deadline=None)
-@given(cases(how=KINDS, rows=(60, 900)), st.sampled_from([1, 2, 50]))
+@given(planted_cases(), st.sampled_from([1, 2, 50]))
 def test_what_is_folded_adds_nothing_to_the_stories_until_then(case, most):
     search = case.search()
     chosen = search.told(most)
@@ -155,7 +154,7 @@ def test_what_is_folded_adds_nothing_to_the_stories_until_then(case, most):
 
 
 @settings(max_examples=examples(15), deadline=None)
-@given(cases(how=KINDS, rows=(60, 900)))
+@given(planted_cases())
 def test_fewer_stories_are_the_first_of_many(case):
     search = case.search()
     many = search.told(50)

@@ -13,11 +13,10 @@ from evenhand.methods.mine.stories.tree import tree_of
 from evenhand.space.feature import category
 from tests.support.helpers import examples
 from tests.support.mined_cases import (
-    KINDS,
-    cases,
     leads_of,
     number_of,
     people_mining,
+    planted_cases,
 )
 
 FEATURES = [
@@ -166,7 +165,7 @@ def test_the_smallest_story_that_holds_another_is_its_parent():
 
 
 @settings(max_examples=examples(20), deadline=None)
-@given(cases(how=KINDS, rows=(60, 900)))
+@given(planted_cases())
 def test_a_tree_holds_all_stories_and_each_below_what_covers_it(case):
     search = case.search()
     chosen = search.told(10)
