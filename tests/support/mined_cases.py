@@ -64,17 +64,22 @@ def mined(
     *,
     how: str = "counts",
     rate: float = 0.4,
+    effect: float = 1.0,
     level: float = 0.95,
     **options: Any,
 ) -> Case:
     """Random people, of whom some levels are rare, and values that depend on the features."""
     rng = np.random.default_rng(seed)
     points = SPACE.draw(rows, rng)
-    points[:, 0] = rng.choice(3, rows, p=[0.7, 0.28, 0.02])
+    points[:, 0] = rng.choice(
+        3,
+        rows,
+        p=[0.7, 0.28, 0.02],
+    )
     race, age, sex, _ = points.T
     is_older_woman = (sex == 0) & (age > 4)
     is_second_race = race == 1
-    mean = rate + 0.3 * is_older_woman - 0.2 * is_second_race
+    mean = rate + effect * (0.3 * is_older_woman - 0.2 * is_second_race)
     mean = np.clip(mean, 0, 1)
     values = (rng.uniform(size=rows) < mean).astype(float)
     weights = None
@@ -118,13 +123,12 @@ def cases(
     draw: Any,
     *,
     how: Any = ("counts", "graded", "weights"),
-    rows: tuple[int, int] = (2, 90),
     some: bool = True,
 ) -> Case:
     """People with some of the features, mined in some way."""
     names = draw(SOME_NAMES)
     found = mined(
-        draw(st.integers(*rows)),
+        draw(st.integers(2, 90)),
         draw(st.integers(0, 9999)),
         names,
         how=draw(st.sampled_from(how)),
@@ -138,6 +142,20 @@ def cases(
     if some and not found.mining.ranking.examined:
         return mined(40, 0, ["sex", "age"])
     return found
+
+
+@st.composite
+def planted_cases(draw: Any) -> Case:
+    """People with large differences, of which nearly always several stories are shown."""
+    return mined(
+        draw(st.integers(600, 1200)),
+        draw(st.integers(0, 9999)),
+        draw(st.permutations(["race", "age", "sex"])),
+        how=draw(st.sampled_from(KINDS)),
+        effect=2.0,
+        support=draw(st.sampled_from([0.05, 0.1])),
+        bins=draw(st.sampled_from([2, 4])),
+    )
 
 
 def conditions(case: Case, name: str) -> list[Condition]:

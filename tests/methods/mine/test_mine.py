@@ -218,31 +218,31 @@ def test_several_causes_are_several_stories():
     result = eh.mine(tested, data=PEOPLE, treatment="rows", limit=0.1)
     got = several_causes(PEOPLE).to_numpy().astype(float)
     points = SPACE.encode(PEOPLE)
-    told = entry(result)["stories"]
-    assert len(told) >= 3
-    for finding, story in zip(stories(result), told, strict=True):
+    chosen = entry(result)["stories"]
+    assert len(chosen) >= 3
+    for finding, story in zip(stories(result), chosen, strict=True):
         mask = finding.about.mask(points, SPACE)
         assert story["difference"] == close(gap_of(got, mask))
         shares = sum(part["share"] for part in story["shares"])
         assert shares == close(story["difference"])
-    lows = [story["low"] for story in told]
+    lows = [story["low"] for story in chosen]
     assert min(lows) > 0
     assert lows == sorted(lows, reverse=True)
-    firsts = [story for story in told if story["added"] is None]
+    firsts = [story for story in chosen if story["added"] is None]
     assert len(firsts) == 1
-    leads = len(told)
-    folded = sum(story["rules"] - 1 for story in told)
+    leads = len(chosen)
+    folded = sum(story["rules"] - 1 for story in chosen)
     assert leads + folded <= entry(result)["examined"]
     assert entry(result)["rest"]["rules"] == entry(result)["examined"] - leads
 
 
-def test_what_is_told_of_a_story_does_not_depend_on_how_many_are():
+def test_what_is_known_of_a_story_does_not_depend_on_how_many_there_are():
     tested = eh.Subject(several_causes, SPACE, positive=True)
     listing = partial(eh.mine, tested, data=PEOPLE, treatment="rows")
     (alone,) = entry(listing(top=1))["stories"]
-    told = entry(listing())["stories"]
-    same = {story["text"]: story for story in told}[alone["text"]]
-    assert len(told) > 2
+    chosen = entry(listing())["stories"]
+    same = {story["text"]: story for story in chosen}[alone["text"]]
+    assert len(chosen) > 2
     assert alone["rules"] == same["rules"] > 1
     assert alone["like"] == same["like"]
 
@@ -848,15 +848,15 @@ def test_a_view_of_a_class_compares_how_often_it_is_given():
     got = classes(PEOPLE)
     points = SPACE.encode(PEOPLE)
     rows = eh.mine(subject_of_classes(), data=PEOPLE, treatment="rows", top=1)
-    told = 0
+    chosen = 0
     for mining in rows.details["mine"]:
         has_label = got == mining["favoured"]
         for worst in mining["stories"]:
             rule = Rule.from_dict(worst["rule"])
             mask = rule.mask(points, SPACE)
             assert worst["difference"] == pytest.approx(gap_of(has_label, mask))
-            told += 1
-    assert told
+            chosen += 1
+    assert chosen
 
 
 def test_scores_are_compared_by_their_mean(adult, pipeline, adult_space):
@@ -1012,8 +1012,8 @@ def test_any_space_gives_a_sound_result_or_a_sentence(space, seed, data):
     assert eh.Result.from_dict(document).digest == result.digest
     assert tested.asked == result.spent.queries
     assert tested.asked <= (queries or 10**9)
-    told = [mining["stories"] for mining in result.details["mine"]]
-    assert bool(result.worst.about.conditions) == any(told)
+    chosen = [mining["stories"] for mining in result.details["mine"]]
+    assert bool(result.worst.about.conditions) == any(chosen)
     for finding in stories(result):
         named = {condition.feature for condition in finding.about.conditions}
         assert named <= set(over)

@@ -301,11 +301,11 @@ def test_the_bound_on_all_others_comes_last_however_little_is_known():
             )
             worst = result.worst
             last = result.findings[-1]
-            told = entry(result)["stories"]
-            assert bool(worst.about.conditions) == bool(told)
+            chosen = entry(result)["stories"]
+            assert bool(worst.about.conditions) == bool(chosen)
             assert last.about == Rule(())
             assert last.estimate.low <= worst.estimate.low
-            if not told:
+            if not chosen:
                 assert worst is last
                 assert last.claim.startswith("no rule set is shown to be treated differ")
                 assert last.estimate.low == 0

@@ -15,7 +15,7 @@ import pandas as pd
 import pytest
 
 import evenhand as eh
-from evenhand.methods.mine.plot.display import display_of
+from evenhand.methods.mine.plot.display import MineDisplay
 from evenhand.methods.mine.table import mined_findings, worst_of
 from evenhand.report.terminal import lines
 
@@ -32,7 +32,11 @@ def people() -> pd.DataFrame:
     frame = pd.DataFrame(
         {
             "sex": rng.choice(["F", "M"], rows),
-            "plan": rng.choice(["x", "y", "z"], rows, p=[0.6, 0.3, 0.1]),
+            "plan": rng.choice(
+                ["x", "y", "z"],
+                rows,
+                p=[0.6, 0.3, 0.1],
+            ),
             "age": rng.integers(18, 68, rows),
         }
     )
@@ -57,7 +61,12 @@ COLUMN_OF = {"log": "granted", "weights": "granted", "numbers": "pay"}
 def mined(kind: str) -> eh.Result:
     frame = people()
     if kind != "weights":
-        return eh.mine_log(frame, outcome=COLUMN_OF[kind], over=OVER, bins=5)
+        return eh.mine_log(
+            frame,
+            outcome=COLUMN_OF[kind],
+            over=OVER,
+            bins=5,
+        )
     numbered = frame[OVER].assign(number=np.arange(len(frame)))
     space = eh.Space.from_frame(numbered, protected=OVER)
     rows = eh.rows(numbered, weights=frame["weight"].to_numpy())
@@ -95,8 +104,14 @@ def gap(kind: str, inside: Any, within: Any) -> float:
     values = frame[COLUMN_OF[kind]]
     means = []
     for side in (inside & within, ~inside & within):
-        means.append(np.average(values[side], weights=weights[side]))
-    return means[0] - means[1]
+        means.append(
+            np.average(
+                values[side],
+                weights=weights[side],
+            )
+        )
+    inside_mean, other_mean = means
+    return float(inside_mean - other_mean)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -156,7 +171,11 @@ def test_a_story_below_another_says_how_far_it_is_from_the_others_there(kind):
 
 @pytest.mark.parametrize(
     ("kind", "bins_within"),
-    [("log", ["48"]), ("weights", ["38", "48"]), ("numbers", ["38", "48"])],
+    [
+        ("log", ["48"]),
+        ("weights", ["38", "48"]),
+        ("numbers", ["38", "48"]),
+    ],
 )
 def test_older_women_stand_below_women(kind, bins_within):
     """Nobody is cut at 43: where much is known, the bins around it stand below each other."""
@@ -176,7 +195,7 @@ def test_the_tree_holds_every_finding_once_and_the_worst_is_the_results(kind):
     for line, after in itertools.pairwise(found):
         assert after.depth <= line.depth + 1
     assert f"the worst: {result.worst.claim}" in "\n".join(lines(result))
-    (bars, *_) = display_of(result).bars
+    (bars, *_) = MineDisplay.from_result(result).bars
     assert bars.title == result.worst.claim
 
 
@@ -225,12 +244,17 @@ def test_a_result_that_was_written_without_them_is_still_shown(kind):
     by_rule = result.to_frame()[columns].sort_values("rule", ignore_index=True)
     old = table[columns].sort_values("rule", ignore_index=True)
     pd.testing.assert_frame_equal(old, by_rule)
-    assert display_of(before).bars
+    assert MineDisplay.from_result(before).bars
 
 
 def test_nothing_shown_is_one_finding():
     frame = people().assign(granted=np.arange(3000) % 2)
-    result = eh.mine_log(frame, outcome="granted", over=["sex", "plan"], limit=0.1)
+    result = eh.mine_log(
+        frame,
+        outcome="granted",
+        over=["sex", "plan"],
+        limit=0.1,
+    )
     (only,) = result.findings
     entry = entry_of(result)
     assert entry["stories"] == []
@@ -246,4 +270,5 @@ def test_nothing_shown_is_one_finding():
     assert only.claim in "\n".join(lines(result))
     assert only.claim in result.to_html()
     assert len(result.to_frame()) == 1
-    assert display_of(result).bars[0].title.endswith(only.claim)
+    (bars,) = MineDisplay.from_result(result).bars
+    assert bars.title.endswith(only.claim)

@@ -35,7 +35,11 @@ def test_the_largest_are_kept_and_the_others_are_bounded(seed, most):
 
 def test_an_equal_key_is_left_out_and_bounds():
     keys = np.array([0.5, 0.9, 0.5, 0.1])
-    both = TopRuleSets.of(keys[:2], np.ones((2, 2)), 2)
+    both = TopRuleSets.of(
+        keys[:2],
+        np.ones((2, 2)),
+        2,
+    )
     assert both.over == 0
     top = TopRuleSets.of(keys, np.ones((2, 4)), 2)
     assert top.keys.tolist() == [0.9, 0.5]
@@ -55,7 +59,11 @@ def test_whole_numbers_that_come_as_floats_are_whole_and_others_stay():
     mixed = true_outcomes(np.array([1.0, 0.5, 2.0]), None, 3)
     assert mixed.tolist() == [1.0, 0.5, 2.0]
     assert mixed.dtype.kind == "f"
-    assert true_outcomes(["yes", "no"], None, 2).tolist() == ["yes", "no"]
+    assert true_outcomes(
+        ["yes", "no"],
+        None,
+        2,
+    ).tolist() == ["yes", "no"]
 
 
 def examined(least, least_other):
@@ -75,7 +83,10 @@ def test_a_rule_set_that_leaves_nobody_is_not_examined():
     assert examined(4.1, 0.0) == [6, 6]
     assert examined(1.0, 4.1) == [4, 4]
     assert examined(4.1, 4.1) == []
-    assert examined(4.0 * (1 + 1e-14), 0.0) == [4, 6, 4, 6]
+    assert examined(
+        4.0 * (1 + 1e-14),
+        0.0,
+    ) == [4, 6, 4, 6]
 
 
 def mirror_of(inside, outside):
@@ -96,7 +107,10 @@ def story(*terms):
 
 
 def test_a_combination_mirrors_a_story_where_it_is_like_the_others_without_it():
-    mirror = mirror_of([0.1, 0.8, 0.9, 0.85], [0.85, 0.6, 0.6, 0.6])
+    mirror = mirror_of(
+        [0.1, 0.8, 0.9, 0.85],
+        [0.85, 0.6, 0.6, 0.6],
+    )
     assert mirror.story_of(1) is None
     first = story("0")
     mirror.add(first)
@@ -111,7 +125,10 @@ def test_a_combination_mirrors_a_story_where_it_is_like_the_others_without_it():
 
 
 def test_a_combination_unlike_all_others_is_a_story_of_its_own():
-    mirror = mirror_of([0.1, 0.2, 0.9, 0.85], [0.65, 0.62, 0.4, 0.4])
+    mirror = mirror_of(
+        [0.1, 0.2, 0.9, 0.85],
+        [0.65, 0.62, 0.4, 0.4],
+    )
     mirror.add(story("0"))
     assert mirror.story_of(1) is None
     alone = mirror_of([0.1, 0.9], [0.9, 0.1])

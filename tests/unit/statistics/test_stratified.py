@@ -33,7 +33,10 @@ def sums_of(strata: Any) -> list[StratumSums]:
     """Return strata as sums of everybody and of the group."""
     sums = []
     for inside, hits, outside, other_hits in strata:
-        whole = np.array([inside + outside, hits + other_hits], dtype=float)
+        whole = np.array(
+            [inside + outside, hits + other_hits],
+            dtype=float,
+        )
         group = np.array([[inside], [hits]], dtype=float)
         sums.append(StratumSums(whole, group))
     return sums
@@ -100,14 +103,26 @@ def test_what_explains_a_difference_leaves_none():
 def test_a_stratum_of_one_side_has_no_weight():
     both = [(50, 30, 100, 40)]
     alone = pooled_difference(sums_of(both), Z)
-    beside = pooled_difference(sums_of([*both, (70, 7, 0, 0), (0, 0, 60, 60)]), Z)
+    beside = pooled_difference(
+        sums_of(
+            [
+                *both,
+                (70, 7, 0, 0),
+                (0, 0, 60, 60),
+            ]
+        ),
+        Z,
+    )
     assert beside.value.tolist() == alone.value.tolist()
     assert beside.error.tolist() == alone.error.tolist()
 
 
 @pytest.mark.parametrize("z", [0.0, Z])
 def test_without_a_stratum_of_both_sides_nothing_is_known(z):
-    found = pooled_difference(sums_of([(70, 7, 0, 0), (0, 0, 60, 60)]), z)
+    found = pooled_difference(
+        sums_of([(70, 7, 0, 0), (0, 0, 60, 60)]),
+        z,
+    )
     assert found.value.tolist() == [0]
     assert found.error.tolist() == [math.inf]
     assert found.strength(z).tolist() == [-math.inf]
@@ -132,7 +147,10 @@ def test_numbers_have_the_error_of_two_means():
     outside = rng.random(90) / 2
     everybody = np.concatenate([inside, outside])
     whole = moments(everybody)
-    found = pooled_difference([StratumSums(whole, moments(inside)[:, None])], Z)
+    found = pooled_difference(
+        [StratumSums(whole, moments(inside)[:, None])],
+        Z,
+    )
     assert found.value[0] == pytest.approx(inside.mean() - outside.mean())
     error = math.sqrt(inside.var(ddof=1) / 40 + outside.var(ddof=1) / 90)
     assert found.error[0] == pytest.approx(error)
@@ -140,17 +158,44 @@ def test_numbers_have_the_error_of_two_means():
 
 def moments(values: Any) -> Any:
     """Return how many values there are, their sum and that of their squares."""
-    return np.array([len(values), values.sum(), (values**2).sum()])
+    return np.array(
+        [
+            len(values),
+            values.sum(),
+            (values**2).sum(),
+        ]
+    )
 
 
 def test_many_groups_at_once_are_each_by_itself():
     """A stratum may also be another one for each group."""
     rng = np.random.default_rng(1)
-    whole = np.stack([rng.integers(80, 90, 6), rng.integers(20, 40, 6)]).astype(float)
-    groups = np.stack([rng.integers(5, 40, 6), rng.integers(0, 5, 6)]).astype(float)
+    whole = np.stack(
+        [
+            rng.integers(
+                80,
+                90,
+                6,
+            ),
+            rng.integers(20, 40, 6),
+        ]
+    ).astype(float)
+    groups = np.stack(
+        [
+            rng.integers(
+                5,
+                40,
+                6,
+            ),
+            rng.integers(0, 5, 6),
+        ]
+    ).astype(float)
     together = pooled_difference([StratumSums(whole, groups)], Z)
     for number in range(6):
-        alone = StratumSums(whole[:, number], groups[:, [number]])
+        alone = StratumSums(
+            whole[:, number],
+            groups[:, [number]],
+        )
         found = pooled_difference([alone], Z)
         assert found.value[0] == together.value[number]
         assert found.error[0] == together.error[number]

@@ -23,7 +23,14 @@ SHAPES = ("split", "planes", "large", "weights", "numbers", "whole numbers")
 def grid() -> Cube:
     """Return a cube whose cells are all combinations of three features."""
     levels = (3, 5, 7)
-    cells = np.indices(levels).reshape(3, -1).astype(float)
+    cells = (
+        np.indices(levels)
+        .reshape(
+            3,
+            -1,
+        )
+        .astype(float)
+    )
     choices = []
     for place, column in enumerate(cells):
         feature = category(f"f{place}", list(range(levels[place])))
@@ -40,12 +47,22 @@ def totals_of(shape: str, rng: Any) -> Any:
     if shape == "weights":
         people = np.round(rng.random(cells), 3)
         return np.stack([people, people * rng.random(cells)])
-    most = {"split": 2, "planes": 9000, "large": 1 << 33}.get(shape, 50)
+    most = {
+        "split": 2,
+        "planes": 9000,
+        "large": 1 << 33,
+    }.get(shape, 50)
     people = rng.integers(0, most, cells).astype(float)
     hits = np.floor(people * rng.random(cells))
     if shape == "numbers":
         means = rng.random(cells)
-        return np.stack([people, people * means, people * means**2])
+        return np.stack(
+            [
+                people,
+                people * means,
+                people * means**2,
+            ]
+        )
     if shape == "whole numbers":
         return np.stack([people, hits, hits])
     return np.stack([people, hits])
@@ -60,7 +77,15 @@ def test_sums_are_those_over_cells(shape, seed):
     covers = Covers.of(CUBE, totals)
     starts = np.cumsum([0, *map(len, CUBE.choices)])
     place = np.stack(
-        [rng.integers(0, len(choices), 20) for choices in CUBE.choices], axis=1
+        [
+            rng.integers(
+                0,
+                len(choices),
+                20,
+            )
+            for choices in CUBE.choices
+        ],
+        axis=1,
     )
     found = covers.sums(covers.of_rules(place + starts[:-1]))
     for number, choices in enumerate(place.tolist()):
@@ -102,7 +127,15 @@ def test_whole_sums_are_exact():
     expected = []
     for position, choices in enumerate(CUBE.choices):
         for choice in range(len(choices)):
-            expected.append(totals[:, CUBE.mask((position,), (choice,))].sum(axis=1))
+            expected.append(
+                totals[
+                    :,
+                    CUBE.mask(
+                        (position,),
+                        (choice,),
+                    ),
+                ].sum(axis=1)
+            )
     assert found.T.tolist() == np.array(expected).tolist()
 
 
@@ -110,7 +143,15 @@ def test_whole_sums_are_exact():
 def test_some_of_the_sums_are_the_same_as_all(shape):
     totals = totals_of(shape, np.random.default_rng(3))
     covers = Covers.of(CUBE, totals)
-    cover = covers.of_rules(np.array([[0, 4], [1, 9], [2, 6]]))
+    cover = covers.of_rules(
+        np.array(
+            [
+                [0, 4],
+                [1, 9],
+                [2, 6],
+            ]
+        )
+    )
     every = covers.sums(cover)
     for first in range(len(totals)):
         for last in range(first + 1, len(totals) + 1):
@@ -122,7 +163,10 @@ def test_some_of_the_sums_are_the_same_as_all(shape):
 def test_hits_that_are_more_than_people_are_not_split():
     """Of numbers that are whole, a cell may have a larger sum than it has people."""
     people = np.ones(len(CUBE.codes))
-    covers = Covers.of(CUBE, np.stack([people, 3 * people]))
+    covers = Covers.of(
+        CUBE,
+        np.stack([people, 3 * people]),
+    )
     assert len(covers.cells) == len(CUBE.codes)
     found = covers.sums(covers.everybody()[None])
     assert found[:, 0].tolist() == [105, 315]
@@ -134,7 +178,13 @@ def test_flags_are_packed_into_words_and_back(rows, columns, seed):
     flags = np.random.default_rng(seed).random((rows, columns)) < 0.5
     words = packed(flags)
     assert words.shape == (rows, -(-columns // 64))
-    assert unpacked(words, columns).tolist() == flags.astype(float).tolist()
+    assert (
+        unpacked(
+            words,
+            columns,
+        ).tolist()
+        == flags.astype(float).tolist()
+    )
     assert np.bitwise_count(words).sum() == flags.sum()
 
 

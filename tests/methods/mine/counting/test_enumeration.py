@@ -76,7 +76,16 @@ def wanted_rule_sets(case: Case) -> list[Any]:
         inside = case.size[mask].sum()
         outside = case.size[~mask].sum()
         if inside >= least and outside >= least_other and outside > 0:
-            wanted.append((family, mask[there].tobytes(), sums_of_mask(case, mask)))
+            wanted.append(
+                (
+                    family,
+                    mask[there].tobytes(),
+                    sums_of_mask(
+                        case,
+                        mask,
+                    ),
+                )
+            )
     return sorted(wanted, key=family_and_mask)
 
 
@@ -102,7 +111,12 @@ def found_rule_sets(case: Case, ranking: Ranking) -> list[Any]:
 def test_rule_sets_are_those_of_a_loop_over_all_masks_with_their_sums(case, way):
     wanted = wanted_rule_sets(case)
     found = found_rule_sets(case, in_way(way, case))
-    assert list(map(family_and_mask, found)) == list(map(family_and_mask, wanted))
+    assert list(map(family_and_mask, found)) == list(
+        map(
+            family_and_mask,
+            wanted,
+        )
+    )
     sums = np.array([sums for _, _, sums in found])
     wanted_sums = np.array([sums for _, _, sums in wanted])
     assert np.allclose(sums, wanted_sums, rtol=1e-12, atol=1e-9)
@@ -114,7 +128,11 @@ def test_both_ways_find_the_same_rule_sets_in_the_same_order(case):
     bits = in_way("bits", case)
     summed = in_way("cube", case)
     assert len(bits.table.levels) == len(summed.table.levels)
-    for one, other in zip(bits.table.levels, summed.table.levels, strict=True):
+    for one, other in zip(
+        bits.table.levels,
+        summed.table.levels,
+        strict=True,
+    ):
         assert one.rules.tolist() == other.rules.tolist()
         assert one.rules.dtype == other.rules.dtype
     counts_are_whole = case.treated.weights is None and not case.treated.graded
@@ -160,7 +178,13 @@ def test_parts_that_are_held_at_once_do_not_matter(at_once, how, monkeypatch):
 
 def flags_cube(rows: Any) -> Cube:
     """Return the cube of rows of flags."""
-    columns = [np.array(column, dtype=float) for column in np.transpose(rows)]
+    columns = [
+        np.array(
+            column,
+            dtype=float,
+        )
+        for column in np.transpose(rows)
+    ]
     choices = []
     for place, column in enumerate(columns):
         feature = category(f"f{place}", [0, 1])
@@ -176,9 +200,18 @@ def test_a_rule_set_that_leaves_too_few_may_be_part_of_one_that_does_not(way, mo
     for place in range(3):
         rows[5 * place : 5 * place + 5, place] = 0
     cube = flags_cube(rows)
-    totals = np.stack([cube.totals(), cube.totals(rows[:, 0])])
+    totals = np.stack(
+        [
+            cube.totals(),
+            cube.totals(rows[:, 0]),
+        ]
+    )
     found = Enumeration(cube, totals, 50, 12, 1000).run(3)
-    assert [len(level) for level in found.levels] == [3, 3, 1]
+    assert [len(level) for level in found.levels] == [
+        3,
+        3,
+        1,
+    ]
     table = found.table()
     assert len(table) == 1
     assert table.family(0) == (0, 1, 2)
@@ -194,7 +227,12 @@ def test_of_pairs_that_are_too_rare_nothing_is_looked_at():
     rows[::2, 2] = 1
     rows[::3, 3] = 1
     cube = flags_cube(rows)
-    totals = np.stack([cube.totals(), cube.totals(rows[:, 3])])
+    totals = np.stack(
+        [
+            cube.totals(),
+            cube.totals(rows[:, 3]),
+        ]
+    )
     search = Enumeration(cube, totals, 1, 1, 10_000)
     found = search.run(3)
     pairs = found.levels[1].rules.tolist()
@@ -212,20 +250,46 @@ def test_the_search_ends_where_nothing_is_frequent(way, monkeypatch):
     forced(way, monkeypatch)
     rng = np.random.default_rng(0)
     cube = flags_cube(rng.integers(0, 2, (200, 6)))
-    totals = np.stack([cube.totals(), np.zeros(len(cube.codes))])
+    totals = np.stack(
+        [
+            cube.totals(),
+            np.zeros(len(cube.codes)),
+        ]
+    )
     done: list[float] = []
-    found = Enumeration(cube, totals, 40, 40, 10_000).run(6, done.append)
+    found = Enumeration(
+        cube,
+        totals,
+        40,
+        40,
+        10_000,
+    ).run(6, done.append)
     assert len(found.levels[-1]) == 0
     assert len(found.levels) < 6
     assert found.too_many is None
-    assert done == [number / 6 for number in range(1, len(found.levels) + 1)]
+    assert done == [
+        number / 6
+        for number in range(
+            1,
+            len(found.levels) + 1,
+        )
+    ]
     assert found.table().conditions().max() == len(found.levels) - 1
 
 
 def test_candidates_of_all_levels_count_towards_the_most():
-    rows = np.random.default_rng(1).integers(0, 2, (400, 4))
+    rows = np.random.default_rng(1).integers(
+        0,
+        2,
+        (400, 4),
+    )
     cube = flags_cube(rows)
-    totals = np.stack([cube.totals(), np.zeros(len(cube.codes))])
+    totals = np.stack(
+        [
+            cube.totals(),
+            np.zeros(len(cube.codes)),
+        ]
+    )
 
     def depth_of(most: int) -> tuple[int, Any]:
         found = Enumeration(cube, totals, 1, 1, most).run(4)
@@ -247,9 +311,18 @@ def test_candidates_of_all_levels_count_towards_the_most():
 
 def test_with_very_many_choices_only_pairs_are_looked_at(monkeypatch):
     monkeypatch.setattr(module, "MOST_PAIRED", 7)
-    rows = np.random.default_rng(1).integers(0, 2, (400, 4))
+    rows = np.random.default_rng(1).integers(
+        0,
+        2,
+        (400, 4),
+    )
     cube = flags_cube(rows)
-    totals = np.stack([cube.totals(), np.zeros(len(cube.codes))])
+    totals = np.stack(
+        [
+            cube.totals(),
+            np.zeros(len(cube.codes)),
+        ]
+    )
     found = Enumeration(cube, totals, 1, 1, 10_000).run(4)
     assert found.depth == 2
     assert found.too_many is not None
@@ -296,7 +369,14 @@ def test_many_features_are_searched_as_deep_as_they_go():
     rng = np.random.default_rng(3)
     rows = np.zeros((800, 12))
     rows[:100] = 1
-    rows[np.arange(100, 800), rng.integers(0, 12, 700)] = 1
+    rows[
+        np.arange(100, 800),
+        rng.integers(
+            0,
+            12,
+            700,
+        ),
+    ] = 1
     features = [category(f"f{place}", [0, 1]) for place in range(12)]
     space = Space(features, protected=[feature.name for feature in features])
     values = (np.arange(800) >= 100).astype(float)
@@ -307,4 +387,7 @@ def test_many_features_are_searched_as_deep_as_they_go():
     assert mining.notes == []
     table = mining.ranking.table
     assert table.family(len(table) - 1) == tuple(range(12))
-    assert table.sums[:, -1].tolist() == [100, 0]
+    assert table.sums[:, -1].tolist() == [
+        100,
+        0,
+    ]

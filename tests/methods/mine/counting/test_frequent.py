@@ -24,7 +24,13 @@ def counted(cube: Cube, least: float, depth: int | None = None) -> int:
     sizes = cube.totals()
     pruned = cube.pruned(sizes, least)
     depth = depth or len(cube.choices)
-    found = Enumeration(pruned, sizes[None], least, 0.0, 10**9).run(depth)
+    found = Enumeration(
+        pruned,
+        sizes[None],
+        least,
+        0.0,
+        10**9,
+    ).run(depth)
     return frequent_rules(found, cube, sizes, depth)
 
 
@@ -50,14 +56,26 @@ def small_cubes(draw: Any) -> Cube:
         column = np.empty(rows)
         feature.draw(rows, rng, column)
         columns.append(column)
-        choices.append(Choices.of(feature, column, bins=draw(st.integers(2, 4))))
+        choices.append(
+            Choices.of(
+                feature,
+                column,
+                bins=draw(st.integers(2, 4)),
+            )
+        )
     return Cube.of(choices, columns)
 
 
 @settings(max_examples=examples(40))
 @given(small_cubes(), st.integers(1, 12), st.sampled_from([1, 2, None]))
 def test_frequent_rules_are_counted_one_by_one(cube, least, depth):
-    if max(map(cube.size, cube.families(depth)), default=0) > 500:
+    if (
+        max(
+            map(cube.size, cube.families(depth)),
+            default=0,
+        )
+        > 500
+    ):
         return
     rows = len(cube.index)
     least = min(least, rows)  # a support is less than 1
@@ -84,7 +102,11 @@ def test_levels_that_nobody_has_make_more_rules_of_the_same_people(depth):
     cube = Cube.of(choices, columns)
     sizes = cube.totals()
     # Races a and b with c, with d or with neither; the ages below 7; the plan that all have.
-    assert [cube.covering_all(position, sizes) for position in range(3)] == [3, 1, 1]
+    assert [cube.covering_all(position, sizes) for position in range(3)] == [
+        3,
+        1,
+        1,
+    ]
     for least in (1, 10, 31, 60):
         assert counted(cube, least, depth) == one_by_one(cube, least, depth)
 

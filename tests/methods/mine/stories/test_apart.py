@@ -42,15 +42,36 @@ def test_stories_are_those_of_a_plain_loop(case, most):
     for story in found:
         first = max(alive, key=strength_of)
         _, _, first_mask = first
-        shares = np.array([overlap(case, first_mask, mask) for _, _, mask in alive])
+        shares = np.array(
+            [
+                overlap(
+                    case,
+                    first_mask,
+                    mask,
+                )
+                for _, _, mask in alive
+            ]
+        )
         if (np.abs(shares - OVERLAP) < 1e-9).any():  # a rounding error either way
             return
         assert key_of(story.lead) == key_of(first[0])
         joins = [
-            entry for entry, share in zip(alive, shares, strict=True) if share >= OVERLAP
+            entry
+            for entry, share in zip(
+                alive,
+                shares,
+                strict=True,
+            )
+            if share >= OVERLAP
         ]
         alive = [
-            entry for entry, share in zip(alive, shares, strict=True) if share < OVERLAP
+            entry
+            for entry, share in zip(
+                alive,
+                shares,
+                strict=True,
+            )
+            if share < OVERLAP
         ]
         assert story.rules == len(joins)
         assert story.parent is None
@@ -58,7 +79,12 @@ def test_stories_are_those_of_a_plain_loop(case, most):
         others = [strength_of(entry) for entry in joins if entry is not first]
         strengths = {key_of(rule_set): strength for rule_set, strength, _ in joins}
         like = [strengths[key_of(rule_set)] for rule_set in story.variations]
-        assert like == pytest.approx(sorted(others, reverse=True)[:VARIATIONS])
+        assert like == pytest.approx(
+            sorted(
+                others,
+                reverse=True,
+            )[:VARIATIONS]
+        )
     if len(found) < most:
         assert not alive
     in_stories = sum(story.rules for story in found)

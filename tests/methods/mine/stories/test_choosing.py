@@ -17,13 +17,12 @@ from evenhand.space.feature import category, integer
 from evenhand.statistics.simultaneous import SimultaneousIntervals, absolute
 from tests.support.helpers import examples
 from tests.support.mined_cases import (
-    KINDS,
     Case,
-    cases,
     leads_of,
     mined,
     number_of,
     people_mining,
+    planted_cases,
     stories_of,
 )
 
@@ -37,14 +36,15 @@ def spread(values: Any, weights: Any, z: float, *, numbers: bool) -> float:
     people = weights.sum()
     if numbers:
         return float(values.var() / max(people - 1, 1))
-    share = ((values * weights).sum() + z * z / 2) / (people + z * z)
+    hits = (values * weights).sum()
+    share = (hits + z * z / 2) / (people + z * z)
     return float(share * (1 - share) / people)
 
 
-def beyond(case: Case, mask: Any, told: list[Any], z: float) -> tuple[float, float]:
+def beyond(case: Case, mask: Any, chosen: list[Any], z: float) -> tuple[float, float]:
     """Return how far people are from others who are alike in what is told, stratum by stratum."""
     alike = np.zeros(len(mask), dtype=int)
-    for number, other in enumerate(told):
+    for number, other in enumerate(chosen):
         alike += other << number
     values = case.treated.values
     numbers = case.treated.scale is not None
@@ -58,11 +58,14 @@ def beyond(case: Case, mask: Any, told: list[Any], z: float) -> tuple[float, flo
             sides.append((values[rows], case.size[rows]))
         (inside, n1), (outside, n2) = sides
         if len(inside) and len(outside):
-            weight = n1.sum() * n2.sum() / (n1.sum() + n2.sum())
-            means = np.average(inside, weights=n1) - np.average(outside, weights=n2)
+            people = n1.sum()
+            others = n2.sum()
+            weight = people * others / (people + others)
+            mean = np.average(inside, weights=n1)
+            other_mean = np.average(outside, weights=n2)
             errors = spread(inside, n1, z, numbers=numbers)
             errors += spread(outside, n2, z, numbers=numbers)
-            weighted += weight * means
+            weighted += weight * (mean - other_mean)
             weights += weight
             variance += weight**2 * errors
     if not weights:
@@ -81,25 +84,33 @@ def is_shown(case: Case, number: int) -> bool:
     ranking = case.mining.ranking
     sides = ranking.sides(ranking.counts([number]))
     low, high = case.sure.difference_of(sides)
-    least, _ = absolute(np.asarray(low), np.asarray(high))
+    least, _ = absolute(
+        np.asarray(low),
+        np.asarray(high),
+    )
     return bool(least[0] > 0)
 
 
 @settings(max_examples=examples(25), deadline=None)
-@given(cases(how=KINDS, rows=(60, 900)), st.sampled_from([1, 2, 50]))
+@given(planted_cases(), st.sampled_from([1, 2, 50]))
 def test_a_story_is_shown_to_differ_and_adds_to_those_before(case, most):
     search = case.search()
-    told = search.told(most)
+    chosen = search.told(most)
     ranking = case.mining.ranking
-    assert len(told) <= most
-    masks = masks_of(case, [story.number for story in told])
-    for number, story in enumerate(told):
+    assert len(chosen) <= most
+    masks = masks_of(case, [story.number for story in chosen])
+    for number, story in enumerate(chosen):
         assert is_shown(case, story.number)
-        value, error = beyond(case, masks[number], masks[:number], story.z)
+        value, error = beyond(
+            case,
+            masks[number],
+            masks[:number],
+            story.z,
+        )
         assert story.beyond == pytest.approx(value, abs=1e-9)
         assert story.error == pytest.approx(error, abs=1e-9)
         if number:
-            first = ranking.rule_set(told[0].number)
+            first = ranking.rule_set(chosen[0].number)
             lead = ranking.rule_set(story.number)
             assert abs(value) >= WORTH * abs(first.difference) - 1e-9
             assert abs(value) > story.z * error
@@ -109,36 +120,41 @@ def test_a_story_is_shown_to_differ_and_adds_to_those_before(case, most):
 
 
 @settings(max_examples=examples(25), deadline=None)
-@given(cases(how=KINDS, rows=(60, 900)), st.sampled_from([1, 2, 50]))
-def test_what_is_folded_adds_nothing_to_what_is_told_until_then(case, most):
+@given(planted_cases(), st.sampled_from([1, 2, 50]))
+def test_what_is_folded_adds_nothing_to_the_stories_until_then(case, most):
     search = case.search()
-    told = search.told(most)
-    if not told:
+    chosen = search.told(most)
+    if not chosen:
         return
     ranking = case.mining.ranking
-    first = ranking.rule_set(told[0].number)
+    first = ranking.rule_set(chosen[0].number)
     floor = search.floor(abs(first.difference))
-    masks = masks_of(case, [story.number for story in told])
-    for number, story in enumerate(told):
+    masks = masks_of(case, [story.number for story in chosen])
+    for number, story in enumerate(chosen):
         z = search.z(number + 1)
         assert len(story.variations) == min(story.folded, VARIATIONS)
         strengths = ranking.strength[story.variations].tolist()
         assert strengths == sorted(strengths, reverse=True)
         for variation in story.variations:
             (mask,) = masks_of(case, [variation])
-            value, error = beyond(case, mask, masks[: number + 1], z)
+            value, error = beyond(
+                case,
+                mask,
+                masks[: number + 1],
+                z,
+            )
             same_side = np.sign(value) == np.sign(ranking.rule_set(variation).difference)
             shown = abs(value) - z * error > 1e-7
             is_worth = abs(value) >= floor + 1e-9
             assert not (same_side and shown and is_worth)
-    numbers = [story.number for story in told]
-    folded = sum(story.folded for story in told)
+    numbers = [story.number for story in chosen]
+    folded = sum(story.folded for story in chosen)
     assert len(set(numbers)) == len(numbers)
-    assert len(told) + folded <= ranking.examined
+    assert len(chosen) + folded <= ranking.examined
 
 
 @settings(max_examples=examples(15), deadline=None)
-@given(cases(how=KINDS, rows=(60, 900)))
+@given(planted_cases())
 def test_fewer_stories_are_the_first_of_many(case):
     search = case.search()
     many = search.told(50)
@@ -149,18 +165,36 @@ def test_fewer_stories_are_the_first_of_many(case):
         assert one.variations == other.variations
 
 
-def test_without_a_difference_that_is_shown_nothing_is_told():
+def test_without_a_difference_that_is_shown_there_is_no_story():
     sexes = np.repeat(["F", "M"], 50)
     values = np.tile([0, 1], 50)
     _, found = stories_of({"sex": sexes}, values, [SEX])
     assert found == []
-    _, found = stories_of({"sex": sexes}, values, [SEX], level=1.0)
+    _, found = stories_of(
+        {"sex": sexes},
+        values,
+        [SEX],
+        level=1.0,
+    )
     assert found == []
-    few = np.array([0] * 23 + [1] * 27 + [0, 1] * 25)
+    few = np.array(
+        [0] * 23
+        + [1] * 27
+        + [
+            0,
+            1,
+        ]
+        * 25
+    )
     _, found = stories_of({"sex": sexes}, few, [SEX])
     assert found == []
     # Of everybody, however little it is.
-    mining, found = stories_of({"sex": sexes}, few, [SEX], level=1.0)
+    mining, found = stories_of(
+        {"sex": sexes},
+        few,
+        [SEX],
+        level=1.0,
+    )
     assert leads_of(mining, found) == ["sex F"]
 
 
@@ -181,7 +215,7 @@ def flags_of(names: Any) -> list[Any]:
 
 
 @pytest.mark.parametrize("level", [0.95, 1.0])
-def test_two_causes_are_told_and_a_feature_that_is_none_is_not(level):
+def test_two_causes_are_stories_and_a_feature_that_is_none_is_not(level):
     """Each takes 30 points: those with neither are told first, then those with both."""
     names = ["a", "b", "c"]
 
@@ -189,7 +223,12 @@ def test_two_causes_are_told_and_a_feature_that_is_none_is_not(level):
         return 0.9 - 0.3 * a - 0.3 * b
 
     frame, values = crossed(500, rate, names)
-    mining, found = stories_of(frame, values, flags_of(names), level=level)
+    mining, found = stories_of(
+        frame,
+        values,
+        flags_of(names),
+        level=level,
+    )
     assert leads_of(mining, found) == ["a 0, b 0", "a 1, b 1"]
     neither, both = found
     assert neither.added is None
@@ -200,20 +239,28 @@ def test_two_causes_are_told_and_a_feature_that_is_none_is_not(level):
     assert neither.rules + both.rules <= mining.ranking.examined
 
 
-def test_a_condition_that_adds_nothing_is_not_told():
+def test_a_condition_that_adds_nothing_is_left_out():
     """Chance makes the women of one town a bit worse than the other women, within its error."""
     rng = np.random.default_rng(5)
     sexes = rng.choice(["F", "M"], 4000)
     towns = rng.choice(["x", "y", "z"], 4000)
     ages = rng.integers(18, 68, 4000)
-    values = rng.random(4000) < np.where(sexes == "F", 0.3, 0.7)
+    values = rng.random(4000) < np.where(
+        sexes == "F",
+        0.3,
+        0.7,
+    )
     frame = {"sex": sexes, "town": towns, "age": ages}
-    features = [SEX, category("town", ["x", "y", "z"]), integer("age", 18, 67)]
+    features = [
+        SEX,
+        category("town", ["x", "y", "z"]),
+        integer("age", 18, 67),
+    ]
     mining, found = stories_of(frame, values, features)
     assert leads_of(mining, found) in (["sex F"], ["sex M"])
 
 
-def test_twins_are_told_once_whatever_people_weigh():
+def test_twins_are_one_story_whatever_people_weigh():
     """Sums of weights in another order differ by rounding, which is no difference of people."""
     for seed in (31, 36):
         rng = np.random.default_rng(seed)
@@ -249,15 +296,25 @@ def test_a_limit_is_what_a_story_must_add():
 
     frame, values = crossed(1000, rate, names)
     mining, free = stories_of(frame, values, flags_of(names))
-    _, low = stories_of(frame, values, flags_of(names), limit=0.2)
-    _, high = stories_of(frame, values, flags_of(names), limit=0.4)
+    _, low = stories_of(
+        frame,
+        values,
+        flags_of(names),
+        limit=0.2,
+    )
+    _, high = stories_of(
+        frame,
+        values,
+        flags_of(names),
+        limit=0.4,
+    )
     assert leads_of(mining, free)[0] in ("a 0", "a 1")
     assert len(free) == 2
     assert leads_of(mining, low) == leads_of(mining, free)
     assert len(high) == 1
 
 
-def test_numbers_are_told_by_their_means():
+def test_numbers_are_compared_by_their_means():
     rng = np.random.default_rng(2)
     sexes = rng.choice(["F", "M"], 3000)
     plans = rng.choice(["x", "y", "z"], 3000)
@@ -326,7 +383,7 @@ def test_limits_decide_and_not_what_is_ranked_by(monkeypatch):
     assert search.told(10) == []
 
 
-def test_the_simplest_of_those_that_cover_the_same_is_told():
+def test_the_simplest_of_those_that_cover_the_same_leads():
     """All of race b are women: the women of race b are no one but race b."""
     sexes = ["F"] * 50 + ["M"] * 50
     races = ["a"] * 25 + ["b"] * 25 + ["a"] * 50

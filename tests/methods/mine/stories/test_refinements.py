@@ -21,7 +21,16 @@ def table_of(case):
 
 def compared(frame, inside, within):
     """Return the people of a group, their mean, and that of the others within another."""
-    sides = frame[within].groupby(inside[within])[["weight", "hits"]].sum()
+    sides = (
+        frame[within]
+        .groupby(inside[within])[
+            [
+                "weight",
+                "hits",
+            ]
+        ]
+        .sum()
+    )
     means = sides["hits"] / sides["weight"]
     return sides.loc[True, "weight"], means[True], means[False]
 
@@ -40,7 +49,14 @@ def all_refinements(case, number):
 
 @pytest.fixture(scope="module", params=KINDS)
 def case(request):
-    found = mined(300, 7, SPACE.names, how=request.param, bins=3, depth=3)
+    found = mined(
+        300,
+        7,
+        SPACE.names,
+        how=request.param,
+        bins=3,
+        depth=3,
+    )
     found.mining.ranking.rank(found.sure)
     return found
 
@@ -109,8 +125,18 @@ def test_limits_of_rates_are_those_of_wilson_centres():
         centre = (rate * people + Z * Z / 2) / (people + Z * Z)
         spread += centre * (1 - centre) / people
     reach = Z * np.sqrt(spread)
-    assert part.low == pytest.approx(max(part.difference - reach, -1))
-    assert part.high == pytest.approx(min(part.difference + reach, 1))
+    assert part.low == pytest.approx(
+        max(
+            part.difference - reach,
+            -1,
+        )
+    )
+    assert part.high == pytest.approx(
+        min(
+            part.difference + reach,
+            1,
+        )
+    )
 
 
 def test_the_deepest_rule_sets_have_none():

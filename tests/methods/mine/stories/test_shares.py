@@ -27,7 +27,12 @@ def worth(case, rule_set, taken):
         weights = case.size[side]
         if not weights.sum() > 0:
             return 0.0
-        sides.append(np.average(case.treated.values[side], weights=weights))
+        sides.append(
+            np.average(
+                case.treated.values[side],
+                weights=weights,
+            )
+        )
     return sides[0] - sides[1]
 
 
@@ -65,7 +70,15 @@ def test_one_condition_carries_all():
 
 
 def test_conditions_that_do_the_same_share_equally_and_an_idle_one_has_nothing():
-    rows = np.array(list(itertools.product([0, 1], repeat=3)) * 100)
+    rows = np.array(
+        list(
+            itertools.product(
+                [0, 1],
+                repeat=3,
+            )
+        )
+        * 100
+    )
     values = ~((rows[:, 0] == 1) & (rows[:, 1] == 1))
     names = ["a", "b", "c"]
     frame = dict(zip(names, rows.T, strict=True))

@@ -13,14 +13,16 @@ from evenhand.methods.mine.stories.tree import tree_of
 from evenhand.space.feature import category
 from tests.support.helpers import examples
 from tests.support.mined_cases import (
-    KINDS,
-    cases,
     leads_of,
     number_of,
     people_mining,
+    planted_cases,
 )
 
-FEATURES = [category("sex", ["F", "M"]), category("race", ["a", "b"])]
+FEATURES = [
+    category("sex", ["F", "M"]),
+    category("race", ["a", "b"]),
+]
 
 
 def nested(rate_of_corner: float, rate_of_others: float = 0.5) -> Any:
@@ -28,7 +30,13 @@ def nested(rate_of_corner: float, rate_of_others: float = 0.5) -> Any:
     sexes = np.repeat(["F", "F", "M", "M"], 400)
     races = np.repeat(["a", "b", "a", "b"], 400)
     rates = np.repeat([rate_of_others, rate_of_corner, 0.9, 0.9], 400)
-    values = np.tile(np.arange(400), 4) < 400 * rates
+    values = (
+        np.tile(
+            np.arange(400),
+            4,
+        )
+        < 400 * rates
+    )
     return {"sex": sexes, "race": races}, values
 
 
@@ -37,15 +45,15 @@ def search_of(frame: Any, values: Any, **options: Any) -> tuple[Any, StorySearch
     return mining, StorySearch(mining.ranking, intervals)
 
 
-def told_of(mining: Any, *texts: str) -> list[ToldStory]:
+def chosen_stories(mining: Any, *texts: str) -> list[ToldStory]:
     """Return rule sets as if they were chosen in this order."""
     covers = mining.ranking.found.search.covers
-    told = []
+    chosen = []
     for text in texts:
         number = number_of(mining, text)
         cover = covers.of_rules(mining.ranking.table.rule(number)[None])[0]
-        told.append(ToldStory(number, cover, -0.2, 0.01, 3.0))
-    return told
+        chosen.append(ToldStory(number, cover, -0.2, 0.01, 3.0))
+    return chosen
 
 
 @pytest.mark.parametrize("level", [0.95, 1.0])
@@ -67,8 +75,8 @@ def test_groups_within_others_stand_below_them(level):
 def test_a_story_within_another_stands_below_it_whichever_is_chosen_first(order):
     mining, search = search_of(*nested(0.1))
     texts = ["sex F, race b", "sex F"]
-    told = told_of(mining, *(reversed(texts) if order else texts))
-    upper, lower = tree_of(search, told)
+    chosen = chosen_stories(mining, *(reversed(texts) if order else texts))
+    upper, lower = tree_of(search, chosen)
     assert leads_of(mining, [upper, lower]) == ["sex F", "sex F, race b"]
     assert lower.parent is upper
     assert upper.children == [lower]
@@ -84,7 +92,7 @@ def test_a_story_within_another_stands_below_it_whichever_is_chosen_first(order)
 
 def test_limits_of_a_whole_population_are_the_difference_itself():
     mining, search = search_of(*nested(0.1), level=1.0)
-    _, lower = tree_of(search, told_of(mining, "sex F", "sex F, race b"))
+    _, lower = tree_of(search, chosen_stories(mining, "sex F", "sex F, race b"))
     assert lower.added is not None
     assert lower.added.low == lower.added.value == lower.added.high
     assert lower.added.value == pytest.approx(-0.4)
@@ -96,10 +104,10 @@ def test_limits_of_a_whole_population_are_the_difference_itself():
 )
 def test_a_child_that_is_not_shown_to_differ_is_folded(of_corner, why):
     mining, search = search_of(*nested(of_corner))
-    told = told_of(mining, "sex F, race b", "sex F")
-    told[0].folded = 3
-    told[0].variations = [number_of(mining, "race b")]
-    (only,) = tree_of(search, told)
+    chosen = chosen_stories(mining, "sex F, race b", "sex F")
+    chosen[0].folded = 3
+    chosen[0].variations = [number_of(mining, "race b")]
+    (only,) = tree_of(search, chosen)
     assert mining.rule(only.lead).text == "sex F", why
     assert only.children == []
     # Itself, the one that is folded, and its three variations.
@@ -113,8 +121,8 @@ def leads_of_sets(mining: Any, rule_sets: Any) -> list[str]:
 
 def test_stories_about_different_people_stand_beside_each_other():
     mining, search = search_of(*nested(0.1))
-    told = told_of(mining, "sex F, race b", "sex F, race a")
-    found = tree_of(search, told)
+    chosen = chosen_stories(mining, "sex F, race b", "sex F, race a")
+    found = tree_of(search, chosen)
     assert leads_of(mining, found) == ["sex F, race b", "sex F, race a"]
     first, second = found
     assert first.parent is None
@@ -134,13 +142,19 @@ def test_the_smallest_story_that_holds_another_is_its_parent():
     races = np.repeat(["a", "b", "a", "b", "a"], 400)
     plans = np.repeat(["x", "x", "y", "y", "x"], 400)
     rates = np.repeat([0.7, 0.4, 0.7, 0.1, 0.95], 400)
-    values = np.tile(np.arange(400), 5) < 400 * rates
+    values = (
+        np.tile(
+            np.arange(400),
+            5,
+        )
+        < 400 * rates
+    )
     frame = {"sex": sexes, "race": races, "plan": plans}
     features = [*FEATURES, category("plan", ["x", "y"])]
     mining, intervals = people_mining(frame, values, features)
     search = StorySearch(mining.ranking, intervals)
     texts = ["sex F, race b, plan y", "sex F", "sex F, race b"]
-    found = tree_of(search, told_of(mining, *texts))
+    found = tree_of(search, chosen_stories(mining, *texts))
     assert leads_of(mining, found) == [
         "sex F",
         "sex F, race b",
@@ -151,16 +165,16 @@ def test_the_smallest_story_that_holds_another_is_its_parent():
 
 
 @settings(max_examples=examples(20), deadline=None)
-@given(cases(how=KINDS, rows=(60, 900)))
-def test_a_tree_holds_all_that_is_told_and_each_below_what_covers_it(case):
+@given(planted_cases())
+def test_a_tree_holds_all_stories_and_each_below_what_covers_it(case):
     search = case.search()
-    told = search.told(10)
-    found = tree_of(search, told)
+    chosen = search.told(10)
+    found = tree_of(search, chosen)
     in_tree = {story.told.number for story in found}
-    assert in_tree <= {story.number for story in told}
-    assert bool(in_tree) == bool(told)
+    assert in_tree <= {story.number for story in chosen}
+    assert bool(in_tree) == bool(chosen)
     rules = sum(story.rules for story in found)
-    assert rules == len(told) + sum(story.folded for story in told)
+    assert rules == len(chosen) + sum(story.folded for story in chosen)
     before = set()
     for story in found:
         mask = case.mining.inside(story.lead)
@@ -179,9 +193,15 @@ def test_a_tree_holds_all_that_is_told_and_each_below_what_covers_it(case):
 
 def check_added(case, story, mask, outer):
     """Check how far a story is from the other people of the one above."""
-    inside = np.average(case.treated.values[mask], weights=case.size[mask])
+    inside = np.average(
+        case.treated.values[mask],
+        weights=case.size[mask],
+    )
     others = outer & ~mask
-    outside = np.average(case.treated.values[others], weights=case.size[others])
+    outside = np.average(
+        case.treated.values[others],
+        weights=case.size[others],
+    )
     added = story.added
     assert added.within
     assert added.value == pytest.approx(inside - outside, abs=1e-9)
