@@ -56,11 +56,14 @@ class OverlappingGroups:
         The people in each group, which is neither nobody nor everybody.
     sums
         Sums over groups, of rows of sums over cells.
+    entries
+        What is added up, beside cells and groups, for one row of them.
     """
 
     cells: Floats
     sizes: Floats
     sums: GroupSums
+    entries: int = 0
 
     @property
     def count(self) -> int:
@@ -70,7 +73,7 @@ class OverlappingGroups:
     @property
     def cost(self) -> int:
         """The sums over cells and groups that one resample takes."""
-        return len(self.cells) + len(self.sizes)
+        return len(self.cells) + len(self.sizes) + self.entries
 
     @property
     def whole(self) -> bool:

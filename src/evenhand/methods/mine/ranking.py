@@ -174,6 +174,16 @@ class Ranking:
                 sums.append(tables[:, *places])
         return np.concatenate(sums, axis=1)
 
+    @property
+    def entries_of_sums(self) -> int:
+        """How many cells and entries of tables are added up for one row of `group_sums`."""
+        entries = 0
+        for level in self.table.levels:
+            for rules in self.found.search.by_family(level):
+                family = self.table.numbering.family(rules[0])
+                entries += len(self.cube.codes) + self.cube.size(family)
+        return entries
+
     def rank(self, intervals: SimultaneousIntervals) -> None:
         """Rank the rule sets by how far apart their rates and everyone else's are at least."""
         people = self.table.sums[0]

@@ -74,5 +74,7 @@ def intervals_of_rates(
 
 def _groups(ranking: Ranking) -> OverlappingGroups:
     """Return the rule sets as groups of people."""
-    sizes = ranking.group_sums(ranking.size[None])[0]
-    return OverlappingGroups(ranking.size, sizes, ranking.group_sums)
+    sizes = ranking.table.sums[0]
+    return OverlappingGroups(
+        ranking.size, sizes, ranking.group_sums, ranking.entries_of_sums
+    )
