@@ -121,9 +121,7 @@ def simulated(scenario: str, seed: int) -> tuple[pd.DataFrame, list[Any]]:
 def told(scenario: str, seed: int) -> Told:
     """Mine one data set, and look where its planted subgroups are told."""
     log, groups = simulated(scenario, seed)
-    result = eh.mine_log(
-        log, outcome="granted", over=NAMES, support=0.02, bins=6, levels=2
-    )
+    result = eh.mine_log(log, outcome="granted", over=NAMES, support=0.02, bins=6, levels=2)
     space = eh.Space.from_frame(log[list(NAMES)])
     points = space.encode(log[list(NAMES)])
     stories = []
@@ -174,7 +172,9 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=200)
     parser.add_argument("--only", default="")
     options = parser.parse_args()
-    print("| planted | each once, in order, at most one line more | lines beside them | any |")
+    print(
+        "| planted | each once, in order, at most one line more | lines beside them | any |"
+    )
     print("|---|---|---|---|")
     for scenario in SCENARIOS:
         if options.only and options.only != scenario:
