@@ -76,7 +76,7 @@ SCENARIOS = {
 
 
 @dataclass(frozen=True)
-class Told:
+class StoryPlaces:
     """What was told of one data set: the place of each planted subgroup, and lines besides."""
 
     places: Sequence[int]
@@ -118,7 +118,7 @@ def simulated(scenario: str, seed: int) -> tuple[pd.DataFrame, list[Any]]:
     return people.assign(granted=granted.astype(int)), groups
 
 
-def told(scenario: str, seed: int) -> Told:
+def mined_places(scenario: str, seed: int) -> StoryPlaces:
     """Mine one data set, and look where its planted subgroups are told."""
     log, groups = simulated(scenario, seed)
     result = eh.mine_log(log, outcome="granted", over=NAMES, support=0.02, bins=6, levels=2)
@@ -130,7 +130,7 @@ def told(scenario: str, seed: int) -> Told:
             rule: Any = line.finding.about
             stories.append(rule.mask(points, space))
     places = [_place(group, stories) for group in groups]
-    return Told(places, len(stories))
+    return StoryPlaces(places, len(stories))
 
 
 def _place(group: Any, stories: Sequence[Any]) -> int:
@@ -142,28 +142,28 @@ def _place(group: Any, stories: Sequence[Any]) -> int:
 
 
 def share_of_good(scenario: str, runs: int) -> float:
-    return float(np.mean([told(scenario, seed).good for seed in range(runs)]))
+    return float(np.mean([mined_places(scenario, seed).good for seed in range(runs)]))
 
 
 @pytest.mark.parametrize("scenario", [name for name in SCENARIOS if name != "fair"])
-def test_planted_subgroups_are_told_once_in_order(scenario):
+def test_planted_subgroups_have_a_story_each_in_order(scenario):
     assert share_of_good(scenario, 4) >= 0.75
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("scenario", [name for name in SCENARIOS if name != "fair"])
-def test_planted_subgroups_are_told_in_nine_of_ten_data_sets(scenario):
+def test_planted_subgroups_have_their_stories_in_nine_of_ten_data_sets(scenario):
     assert share_of_good(scenario, 40) >= 0.9
 
 
 def test_fair_decisions_tell_nothing():
-    assert sum(told("fair", seed).lines > 0 for seed in range(12)) <= 2
+    assert sum(mined_places("fair", seed).lines > 0 for seed in range(12)) <= 2
 
 
 @pytest.mark.slow
 def test_fair_decisions_tell_something_in_one_of_twenty_data_sets_at_most():
     # Of 200, 18 or more have a chance of under 1 % where each has one of 5 %.
-    assert sum(told("fair", seed).lines > 0 for seed in range(200)) < 18
+    assert sum(mined_places("fair", seed).lines > 0 for seed in range(200)) < 18
 
 
 def main() -> None:
@@ -179,7 +179,7 @@ def main() -> None:
     for scenario in SCENARIOS:
         if options.only and options.only != scenario:
             continue
-        found = [told(scenario, seed) for seed in range(options.runs)]
+        found = [mined_places(scenario, seed) for seed in range(options.runs)]
         good = 100 * np.mean([one.good for one in found])
         extra = np.mean([one.extra for one in found])
         anything = 100 * np.mean([one.lines > 0 for one in found])

@@ -266,7 +266,7 @@ def stories_of(
     limit = options.pop("limit", None)
     mining, intervals = people_mining(frame, values, features, **options)
     search = StorySearch(mining.ranking, intervals, limit)
-    return mining, tree_of(search, search.told(most))
+    return mining, tree_of(search, search.choose(most))
 
 
 def leads_of(mining: Mining, found: Any) -> list[str]:

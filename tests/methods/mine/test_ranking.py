@@ -201,7 +201,7 @@ def test_two_complements_are_one_story_and_the_smaller_group_leads(few, many, fa
     assert len(story.variations) == 1
     assert texts_like(mining, story) == {f"sex {many}"}
     assert story.rules == 2
-    rest = mining.ranking.rest(SimultaneousIntervals(0.95, 2), [story.told.number])
+    rest = mining.ranking.rest(SimultaneousIntervals(0.95, 2), [story.chosen.number])
     assert rest is not None
     assert rest.rules == 1
     assert rest.value == 1

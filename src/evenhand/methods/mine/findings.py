@@ -10,7 +10,7 @@ import numpy as np
 from evenhand.methods.mine import messages
 from evenhand.methods.mine.claims.story_details import StoryDetails, added_text
 from evenhand.methods.mine.claims.words import OTHERS, points_apart
-from evenhand.methods.mine.stories.apart import told_apart
+from evenhand.methods.mine.stories.apart import chosen_apart
 from evenhand.methods.mine.stories.choosing import StorySearch
 from evenhand.methods.mine.stories.tree import stories_of, tree_of
 from evenhand.results.evidence import Finding, Group, key_of
@@ -127,8 +127,8 @@ class FindingWriter:
         ranking = self.mining.ranking
         search = self._search
         if self.paper is not None:
-            return stories_of(ranking, told_apart(ranking, most), search.candidates)
-        return tree_of(search, search.told(most))
+            return stories_of(ranking, chosen_apart(ranking, most), search.candidates)
+        return tree_of(search, search.choose(most))
 
     @property
     def _details(self) -> StoryDetails:
@@ -150,10 +150,10 @@ class FindingWriter:
             place = Place(self.number, "story", number)
             findings.append(self._finding(story, place, cases_of_story))
         entries = [story.entry for story in ranked.stories]
-        leads = [story.story.told.number for story in ranked.stories]
+        leads = [story.story.chosen.number for story in ranked.stories]
         rest = self._rest_entry(entries, leads)
         if rest is not None:
-            findings.append(self._finding_of_others(rest, told=bool(entries)))
+            findings.append(self._finding_of_others(rest, any_story=bool(entries)))
         return findings, self._mining_entry(entries, rest)
 
     def _rest_entry(self, stories: Sequence[Entry], leads: list[int]) -> Entry | None:
@@ -360,13 +360,13 @@ class FindingWriter:
             p_value=entry.get("p_value"),
         )
 
-    def _finding_of_others(self, rest: Entry, *, told: bool) -> Finding:
-        """Return the finding that bounds all rule sets that lead no story; `told` if any does."""
+    def _finding_of_others(self, rest: Entry, *, any_story: bool) -> Finding:
+        """Return the finding that bounds all rule sets that lead no story; `any_story` says whether any does."""
         value = rest["value"]
         estimate = self._apart(value, rest["low"], rest["high"], self._rows, rest=True)
         difference = points_apart(estimate.shown_beside(self.limit))
         return Finding(
-            self.words.claim_of_others(rest["rules"], difference, told=told),
+            self.words.claim_of_others(rest["rules"], difference, any_story=any_story),
             Rule(()),
             estimate,
             self.limit,

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from evenhand.methods.mine.counting.enumeration import Found
+    from evenhand.methods.mine.counting.enumeration import Enumerated
     from evenhand.methods.mine.cube import Cube, Family
     from evenhand.statistics.intervals import Floats
 
@@ -82,7 +82,7 @@ class Ranking:
     cube: Cube
     size: Floats
     hits: Floats
-    found: Found
+    found: Enumerated
     squares: Floats | None = None
     """Of each cell the sum of squared values, where these are numbers."""
     strength: Floats = field(init=False)

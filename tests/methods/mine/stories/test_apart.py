@@ -106,6 +106,6 @@ def test_what_leads_no_story_is_passed_over():
     assert ranking.discovered(0.05) == 2
     ranking.only_found(0.05)
     found = stories_apart(ranking, 10)
-    numbers = {story.told.number for story in found}
+    numbers = {story.chosen.number for story in found}
     assert numbers <= {2, 5}
     assert sum(story.rules for story in found) == 2

@@ -95,7 +95,7 @@ def is_shown(case: Case, number: int) -> bool:
 @given(planted_cases(), st.sampled_from([1, 2, 50]))
 def test_a_story_is_shown_to_differ_and_adds_to_those_before(case, most):
     search = case.search()
-    chosen = search.told(most)
+    chosen = search.choose(most)
     ranking = case.mining.ranking
     assert len(chosen) <= most
     masks = masks_of(case, [story.number for story in chosen])
@@ -123,7 +123,7 @@ def test_a_story_is_shown_to_differ_and_adds_to_those_before(case, most):
 @given(planted_cases(), st.sampled_from([1, 2, 50]))
 def test_what_is_folded_adds_nothing_to_the_stories_until_then(case, most):
     search = case.search()
-    chosen = search.told(most)
+    chosen = search.choose(most)
     if not chosen:
         return
     ranking = case.mining.ranking
@@ -157,8 +157,8 @@ def test_what_is_folded_adds_nothing_to_the_stories_until_then(case, most):
 @given(planted_cases())
 def test_fewer_stories_are_the_first_of_many(case):
     search = case.search()
-    many = search.told(50)
-    few = search.told(2)
+    many = search.choose(50)
+    few = search.choose(2)
     assert [story.number for story in few] == [story.number for story in many[:2]]
     for one, other in zip(few, many, strict=False):
         assert one.folded == other.folded
@@ -282,7 +282,7 @@ def test_twins_are_one_story_whatever_people_weigh():
         covers = {mining.inside(story.lead).tobytes() for story in found}
         assert len(covers) == len(found)
         for story in found:
-            assert abs(story.told.beyond) <= 1
+            assert abs(story.chosen.beyond) <= 1
             text = mining.rule(story.lead).text
             assert not ("sex" in text and "gender" in text)
 
@@ -365,7 +365,7 @@ def test_limits_decide_and_not_what_is_ranked_by(monkeypatch):
     """A rule set that seems to be apart, and is not shown to be, is passed over."""
     case = mined(300, 3, ["race", "age", "sex"])
     search = case.search()
-    (best, *_) = search.told(1)
+    (best, *_) = search.choose(1)
     real = StorySearch.shown
     passed = []
 
@@ -376,11 +376,11 @@ def test_limits_decide_and_not_what_is_ranked_by(monkeypatch):
         return real(self, number)
 
     monkeypatch.setattr(StorySearch, "shown", shown)
-    others = search.told(10)
+    others = search.choose(10)
     assert passed
     assert best.number not in [story.number for story in others]
     monkeypatch.setattr(StorySearch, "shown", lambda self, number: False)
-    assert search.told(10) == []
+    assert search.choose(10) == []
 
 
 def test_the_simplest_of_those_that_cover_the_same_leads():

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from evenhand.methods.mine.stories.choosing import StorySearch, ToldStory
+from evenhand.methods.mine.stories.choosing import StorySearch, ChosenRule
 from evenhand.methods.mine.stories.tree import tree_of
 from evenhand.space.feature import category
 from tests.support.helpers import examples
@@ -45,14 +45,14 @@ def search_of(frame: Any, values: Any, **options: Any) -> tuple[Any, StorySearch
     return mining, StorySearch(mining.ranking, intervals)
 
 
-def chosen_stories(mining: Any, *texts: str) -> list[ToldStory]:
+def chosen_stories(mining: Any, *texts: str) -> list[ChosenRule]:
     """Return rule sets as if they were chosen in this order."""
     covers = mining.ranking.found.search.covers
     chosen = []
     for text in texts:
         number = number_of(mining, text)
         cover = covers.of_rules(mining.ranking.table.rule(number)[None])[0]
-        chosen.append(ToldStory(number, cover, -0.2, 0.01, 3.0))
+        chosen.append(ChosenRule(number, cover, -0.2, 0.01, 3.0))
     return chosen
 
 
@@ -60,7 +60,7 @@ def chosen_stories(mining: Any, *texts: str) -> list[ToldStory]:
 def test_groups_within_others_stand_below_them(level):
     frame, values = nested(0.1)
     mining, search = search_of(frame, values, level=level)
-    found = tree_of(search, search.told(10))
+    found = tree_of(search, search.choose(10))
     assert leads_of(mining, found) == ["sex F", "sex F, race b"]
     women, corner = found
     assert corner.parent is women
@@ -168,9 +168,9 @@ def test_the_smallest_story_that_holds_another_is_its_parent():
 @given(planted_cases())
 def test_a_tree_holds_all_stories_and_each_below_what_covers_it(case):
     search = case.search()
-    chosen = search.told(10)
+    chosen = search.choose(10)
     found = tree_of(search, chosen)
-    in_tree = {story.told.number for story in found}
+    in_tree = {story.chosen.number for story in found}
     assert in_tree <= {story.number for story in chosen}
     assert bool(in_tree) == bool(chosen)
     rules = sum(story.rules for story in found)
@@ -183,12 +183,12 @@ def test_a_tree_holds_all_stories_and_each_below_what_covers_it(case):
             assert story.added is None or not story.added.within
         else:
             # A story follows the one that it stands below.
-            assert parent.told.number in before
+            assert parent.chosen.number in before
             outer = case.mining.inside(parent.lead)
             there = case.size > 0
             assert not (mask & ~outer & there).any()
             check_added(case, story, mask, outer)
-        before.add(story.told.number)
+        before.add(story.chosen.number)
 
 
 def check_added(case, story, mask, outer):

@@ -49,7 +49,7 @@ class StoryDetails:
 
     def _shares(self, story: Story) -> list[Entry]:
         """Return how much of the difference each condition of a story carries."""
-        shares = condition_shares(self.mining.ranking, story.told.number)
+        shares = condition_shares(self.mining.ranking, story.chosen.number)
         if not shares:
             return []
         names = [self.mining.names[position] for position in story.lead.family]
@@ -70,7 +70,7 @@ class StoryDetails:
 
     def _refinements(self, story: Story) -> list[Entry]:
         """Return what is known of the rule sets with one condition more, within a story."""
-        found = refinements(self.mining.ranking, story.told.number, self.search.z(1))
+        found = refinements(self.mining.ranking, story.chosen.number, self.search.z(1))
         return [self._refinement(refinement) for refinement in found]
 
     def _refinement(self, refinement: Refinement) -> Entry:

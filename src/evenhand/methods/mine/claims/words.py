@@ -70,10 +70,12 @@ class OutcomeWords:
         )
         return among(self.score, sentence, self._outcome)
 
-    def claim_of_others(self, rules: int, difference: str, *, told: bool = True) -> str:
-        """Return the sentence about all rule sets that lead no story; `told` if any does."""
+    def claim_of_others(
+        self, rules: int, difference: str, *, any_story: bool = True
+    ) -> str:
+        """Return the sentence about all rule sets that lead no story; `any_story` says whether any does."""
         count = number_text.count(rules)
-        if not told:
+        if not any_story:
             sentence = messages.NO_RULE_SHOWN.format(count=count, difference=difference)
         elif rules > 1:
             sentence = messages.OTHER_RULES_CLOSER.format(

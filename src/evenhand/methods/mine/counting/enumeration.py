@@ -76,7 +76,7 @@ class Enumeration:
     most: int
     _pairs: list[Flags] = field(default_factory=list, init=False)
 
-    def run(self, depth: int, report: Report | None = None) -> Found:
+    def run(self, depth: int, report: Report | None = None) -> Enumerated:
         """Return the rule sets of up to `depth` features, or of as many as can be looked at."""
         levels: list[Level] = []
         looked_at = 0
@@ -96,7 +96,7 @@ class Enumeration:
                 self._note_pairs(level)
             if report is not None:
                 report(features / depth)
-        return Found(self, levels, too_many)
+        return Enumerated(self, levels, too_many)
 
     @cached_property
     def numbering(self) -> Numbering:
@@ -260,7 +260,7 @@ class Enumeration:
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class Enumerated:
     """What an enumeration found: frequent rule sets by level, and whether there are too many."""
 
     search: Enumeration

@@ -9,13 +9,13 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from evenhand.methods.mine.counting.enumeration import Found
+    from evenhand.methods.mine.counting.enumeration import Enumerated
     from evenhand.methods.mine.counting.rule_table import Level
     from evenhand.methods.mine.cube import Cube
     from evenhand.statistics.intervals import Floats
 
 
-def frequent_rules(found: Found, cube: Cube, sizes: Floats, depth: int) -> int:
+def frequent_rules(found: Enumerated, cube: Cube, sizes: Floats, depth: int) -> int:
     """Return how many rules of at most `depth` features cover enough people.
 
     Rule sets stand for rules that cover the same people. A condition that covers everybody, such as
@@ -42,7 +42,7 @@ def frequent_rules(found: Found, cube: Cube, sizes: Floats, depth: int) -> int:
     return rules - by_family[()]
 
 
-def _rules_by_family(found: Found, level: Level) -> dict[tuple[int, ...], int]:
+def _rules_by_family(found: Enumerated, level: Level) -> dict[tuple[int, ...], int]:
     """Return how many rules the rule sets of each family stand for."""
     if not len(level):
         return {}

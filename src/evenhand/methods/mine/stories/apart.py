@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evenhand.methods.mine.stories.choosing import Candidates, ToldStory
+from evenhand.methods.mine.stories.choosing import Candidates, ChosenRule
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,27 +26,27 @@ other's smaller.
 
 
 def variations(
-    ranking: Ranking, told: Sequence[ToldStory], candidates: Candidates
+    ranking: Ranking, chosen: Sequence[ChosenRule], candidates: Candidates
 ) -> list[Indices]:
     """Return the variations of each story, strongest first: candidates about nearly its people.
 
     Each is a variation of the story whose people it shares the most with.
     """
     numbers = candidates.numbers
-    overlaps = [_overlap(ranking, story.cover, candidates) for story in told]
-    table = np.array(overlaps).reshape(len(told), len(numbers))
-    nearest = table.argmax(axis=0) if len(told) else np.empty(0, dtype=np.intp)
-    is_told = np.isin(numbers, [story.number for story in told])
+    overlaps = [_overlap(ranking, story.cover, candidates) for story in chosen]
+    table = np.array(overlaps).reshape(len(chosen), len(numbers))
+    nearest = table.argmax(axis=0) if len(chosen) else np.empty(0, dtype=np.intp)
+    is_chosen = np.isin(numbers, [story.number for story in chosen])
     found = []
-    for place in range(len(told)):
-        alike = (nearest == place) & (table[place] >= OVERLAP) & ~is_told
+    for place in range(len(chosen)):
+        alike = (nearest == place) & (table[place] >= OVERLAP) & ~is_chosen
         own = numbers[alike]
         order = np.argsort(-ranking.strength[own], kind="stable")
         found.append(own[order])
     return found
 
 
-def told_apart(ranking: Ranking, most: int) -> list[ToldStory]:
+def chosen_apart(ranking: Ranking, most: int) -> list[ChosenRule]:
     """Return the rule sets with the largest differences, those about nearly the same people once.
 
     Algorithm 2 of TestSGD scores each rule set by draws of its own, so that cells have no rates,
@@ -54,14 +54,14 @@ def told_apart(ranking: Ranking, most: int) -> list[ToldStory]:
     """
     every = Candidates.of(ranking, np.arange(ranking.examined))
     strength = np.array(ranking.strength)
-    told: list[ToldStory] = []
-    while len(told) < most and np.isfinite(strength).any():
+    chosen: list[ChosenRule] = []
+    while len(chosen) < most and np.isfinite(strength).any():
         number = int(np.argmax(strength))
-        story = ToldStory(number, every.bits[number], beyond=0.0, error=0.0, z=0.0)
-        told.append(story)
+        story = ChosenRule(number, every.bits[number], beyond=0.0, error=0.0, z=0.0)
+        chosen.append(story)
         strength[_overlap(ranking, story.cover, every) >= OVERLAP] = -np.inf
         strength[number] = -np.inf
-    return told
+    return chosen
 
 
 def _overlap(ranking: Ranking, cover: Bits, candidates: Candidates) -> Floats:

@@ -44,7 +44,7 @@ _ZERO = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
-class ToldStory:
+class ChosenRule:
     """A rule set that is told, and what it adds."""
 
     number: int
@@ -94,14 +94,14 @@ class StorySearch:
     intervals: SimultaneousIntervals
     limit: float | None = None
 
-    def told(self, most: int) -> list[ToldStory]:
+    def choose(self, most: int) -> list[ChosenRule]:
         """Return the stories, as many as there are and up to so many, in the order of choice."""
         if not len(self.candidates):
             return []
-        choice = _Choice.of(self)
-        while len(choice.told) < most and choice.tell():
+        choice = StoryChoice.of(self)
+        while len(choice.chosen) < most and choice.tell():
             pass
-        return choice.told
+        return choice.chosen
 
     @cached_property
     def candidates(self) -> Candidates:
@@ -156,7 +156,7 @@ class StorySearch:
 
 
 @dataclass(eq=False)
-class _Choice:
+class StoryChoice:
     """The candidates that are left, and the stories that are told so far.
 
     Only a pool of the strongest candidates is compared after each story. What is beyond the stories
@@ -170,11 +170,11 @@ class _Choice:
     """The pool: its rule sets, whose sums the strata hold."""
     waiting: Candidates
     strongest_waiting: float = np.inf
-    told: list[ToldStory] = field(default_factory=list)
+    chosen: list[ChosenRule] = field(default_factory=list)
     refused: int = 0
 
     @classmethod
-    def of(cls, search: StorySearch) -> _Choice:
+    def of(cls, search: StorySearch) -> StoryChoice:
         """Return the choice before anything is told: the strongest rule sets are in the pool."""
         ranking = search.ranking
         every = search.candidates
@@ -194,7 +194,7 @@ class _Choice:
     def tell(self) -> bool:
         """Tell one more story; return whether there was one."""
         while self.refused < TRIED:
-            z = self.search.z(len(self.told))
+            z = self.search.z(len(self.chosen))
             beyond = self._adding(z)
             strength = beyond.strength(z)
             if strength.max(initial=-np.inf) < self.strongest_waiting and len(self.waiting):
@@ -204,20 +204,20 @@ class _Choice:
                 return False
             best = self._best(strength)
             lead = self._simplest(best, beyond, strength, z)
-            if self._told(lead, beyond, z):
+            if self._choose(lead, beyond, z):
                 return True
             self.refused += 1
             self._keep(np.flatnonzero(np.arange(len(self.numbers)) != best))
         return False
 
-    def _told(self, lead: int, beyond: PooledDifference, z: float) -> bool:
+    def _choose(self, lead: int, beyond: PooledDifference, z: float) -> bool:
         """Tell a candidate if its limits exclude 0; return whether they do."""
         number = int(self.numbers[lead])
         if not self.search.shown(number):
             return False
         cover = self.strata.bits[lead].copy()
         value = float(beyond.value[lead])
-        self.told.append(ToldStory(number, cover, value, float(beyond.error[lead]), z))
+        self.chosen.append(ChosenRule(number, cover, value, float(beyond.error[lead]), z))
         self.strata = self.strata.split(cover)
         return True
 
@@ -256,14 +256,14 @@ class _Choice:
 
     def _adds(self, numbers: Indices, beyond: PooledDifference, z: float) -> Flags:
         """Return which rule sets add to what is told; before anything is, all of them do."""
-        if not self.told:
+        if not self.chosen:
             return np.ones(len(numbers), dtype=np.bool_)
         ranking = self.search.ranking
         apart = ranking.inside[numbers] - ranking.outside[numbers]
         same_side = np.sign(beyond.value) == np.sign(apart)
-        first = ranking.rule_set(self.told[0].number)
+        first = ranking.rule_set(self.chosen[0].number)
         is_worth = np.abs(beyond.value) >= self.search.floor(abs(first.difference))
-        is_new = ~np.isin(numbers, [story.number for story in self.told])
+        is_new = ~np.isin(numbers, [story.number for story in self.chosen])
         return np.asarray((beyond.strength(z) > _ZERO) & same_side & is_worth & is_new)
 
     def _keep(self, kept: Indices) -> None:

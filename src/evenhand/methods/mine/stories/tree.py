@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from evenhand.methods.mine.ranking import Ranking, RuleSet
-    from evenhand.methods.mine.stories.choosing import Candidates, StorySearch, ToldStory
+    from evenhand.methods.mine.stories.choosing import Candidates, StorySearch, ChosenRule
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Added:
 class Story:
     """A rule set that is told, and where it stands in the tree."""
 
-    told: ToldStory
+    chosen: ChosenRule
     lead: RuleSet
     added: Added | None
     """None of the first one, which adds to nothing."""
@@ -52,27 +52,27 @@ VARIATIONS = 5
 
 
 def stories_of(
-    ranking: Ranking, told: Sequence[ToldStory], candidates: Candidates
+    ranking: Ranking, chosen: Sequence[ChosenRule], candidates: Candidates
 ) -> list[Story]:
     """Return what is told, in the order of choice, each with its variations among candidates."""
     stories = []
-    folded = variations(ranking, told, candidates)
-    for number, (chosen, alike) in enumerate(zip(told, folded, strict=True)):
-        added = None if not number else _beyond(chosen)
+    folded = variations(ranking, chosen, candidates)
+    for number, (rule, alike) in enumerate(zip(chosen, folded, strict=True)):
+        added = None if not number else _beyond(rule)
         listed = [ranking.rule_set(like) for like in alike[:VARIATIONS].tolist()]
-        lead = ranking.rule_set(chosen.number)
-        stories.append(Story(chosen, lead, added, variations=listed, folded=len(alike)))
+        lead = ranking.rule_set(rule.number)
+        stories.append(Story(rule, lead, added, variations=listed, folded=len(alike)))
     return stories
 
 
-def tree_of(search: StorySearch, told: Sequence[ToldStory]) -> list[Story]:
+def tree_of(search: StorySearch, chosen: Sequence[ChosenRule]) -> list[Story]:
     """Return the stories from the root of the tree on; each is followed by those below it.
 
     A story that is told before the one that it is part of, and is not shown to differ from the
     others of that, is a variation of it.
     """
     ranking = search.ranking
-    stories = stories_of(ranking, told, search.candidates)
+    stories = stories_of(ranking, chosen, search.candidates)
     # The largest first, so that whom a story is part of is known before it.
     by_size = sorted(stories, key=lambda story: -story.lead.size)
     placed: list[Story] = []
@@ -92,7 +92,7 @@ def tree_of(search: StorySearch, told: Sequence[ToldStory]) -> list[Story]:
     _drop_own(stories)
     strength = ranking.strength
     roots = [story for story in placed if story.parent is None]
-    roots.sort(key=lambda story: -strength[story.told.number])
+    roots.sort(key=lambda story: -strength[story.chosen.number])
     return _in_order(roots)
 
 
@@ -108,7 +108,7 @@ def _drop_own(stories: Sequence[Story]) -> None:
 
 def _is_within(story: Story, other: Story) -> bool:
     """Return whether a story is about people of another alone."""
-    return not (story.told.cover & ~other.told.cover).any()
+    return not (story.chosen.cover & ~other.chosen.cover).any()
 
 
 def _in_order(stories: Sequence[Story]) -> list[Story]:
@@ -135,7 +135,7 @@ def _parent(story: Story, placed: Sequence[Story]) -> Story | None:
     return None
 
 
-def _beyond(story: ToldStory) -> Added:
+def _beyond(story: ChosenRule) -> Added:
     """Return what a story adds for people who are alike in what was told before it."""
     reach = story.z * story.error if story.z else 0.0
     return _added(story.beyond, reach, within=False)
@@ -144,8 +144,8 @@ def _beyond(story: ToldStory) -> Added:
 def _within(search: StorySearch, story: Story, parent: Story) -> Added | None:
     """Return how far a story is from the others of the one above; None where that is not shown."""
     sums = search.ranking.table.sums
-    whole = sums[:, [parent.told.number]]
-    inside = sums[:, [story.told.number]]
+    whole = sums[:, [parent.chosen.number]]
+    inside = sums[:, [story.chosen.number]]
     z = search.z(1)
     difference = pooled_difference([StratumSums(whole, inside)], z)
     value = float(difference.value[0])
