@@ -361,7 +361,7 @@ class FindingWriter:
         )
 
     def _finding_of_others(self, rest: Entry, *, any_story: bool) -> Finding:
-        """Return the finding that bounds all rule sets that lead no story; `any_story` says whether any does."""
+        """Return the finding that bounds all rule sets that lead no story."""
         value = rest["value"]
         estimate = self._apart(value, rest["low"], rest["high"], self._rows, rest=True)
         difference = points_apart(estimate.shown_beside(self.limit))

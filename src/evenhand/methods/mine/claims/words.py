@@ -73,7 +73,7 @@ class OutcomeWords:
     def claim_of_others(
         self, rules: int, difference: str, *, any_story: bool = True
     ) -> str:
-        """Return the sentence about all rule sets that lead no story; `any_story` says whether any does."""
+        """Return the sentence about all rule sets that lead no story."""
         count = number_text.count(rules)
         if not any_story:
             sentence = messages.NO_RULE_SHOWN.format(count=count, difference=difference)

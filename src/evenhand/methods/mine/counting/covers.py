@@ -115,6 +115,7 @@ class Covers:
         first: int = 0,
         last: int | None = None,
         within: Bits | None = None,
+        rows: Indices | None = None,
     ) -> Floats:
         """Return the sums over covers, a row for each sum.
 
@@ -124,14 +125,17 @@ class Covers:
             Which of the sums; by default all.
         within
             Some of the people, over whom alone is summed.
+        rows
+            Which of the covers; by default all.
         """
         whole = len(self.planes)
         numbers = range(whole + self.values.shape[1])[first:last]
-        sums = np.empty((len(numbers), len(cover)))
-        rows = max(1, AT_ONCE // max(self.words, 1))
-        for start in range(0, len(cover), rows):
-            some = slice(start, start + rows)
-            part = cover[some]
+        count = len(cover) if rows is None else len(rows)
+        sums = np.empty((len(numbers), count))
+        at_once = max(1, AT_ONCE // max(self.words, 1))
+        for start in range(0, count, at_once):
+            some = slice(start, start + at_once)
+            part = cover[some] if rows is None else cover[rows[some]]
             if within is not None:
                 part = part & within
             for place, number in enumerate(numbers):

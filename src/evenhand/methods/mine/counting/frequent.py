@@ -9,6 +9,8 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from numpy.typing import NDArray
+
     from evenhand.methods.mine.counting.enumeration import Enumerated
     from evenhand.methods.mine.counting.rule_table import Level
     from evenhand.methods.mine.cube import Cube
@@ -30,11 +32,12 @@ def frequent_rules(found: Enumerated, cube: Cube, sizes: Floats, depth: int) -> 
         The people in each of its cells.
     """
     idle = [cube.covering_all(position, sizes) for position in range(len(cube.choices))]
+    if not any(idle):
+        copies = _copies(found)
+        return sum(int(copies[level.rules].prod(axis=1).sum()) for level in found.levels)
     by_family: dict[tuple[int, ...], int] = {(): 1 if sizes.any() else 0}
     for level in found.levels:
         by_family |= _rules_by_family(found, level)
-    if not any(idle):
-        return sum(by_family.values()) - by_family[()]
     rules = 0
     for family, number in by_family.items():
         others = [count for position, count in enumerate(idle) if position not in family]
@@ -44,14 +47,17 @@ def frequent_rules(found: Enumerated, cube: Cube, sizes: Floats, depth: int) -> 
 
 def _rules_by_family(found: Enumerated, level: Level) -> dict[tuple[int, ...], int]:
     """Return how many rules the rule sets of each family stand for."""
-    if not len(level):
-        return {}
-    copies = np.concatenate([choices.copies for choices in found.search.cube.choices])
+    copies = _copies(found)
     by_family = {}
     for rules in found.search.by_family(level):
         family = found.search.numbering.family(rules[0])
         by_family[family] = int(copies[rules].prod(axis=1).sum())
     return by_family
+
+
+def _copies(found: Enumerated) -> NDArray[np.int64]:
+    """Return how many rules each choice of all features stands for."""
+    return np.concatenate([choices.copies for choices in found.search.cube.choices])
 
 
 def _ways(counts: Sequence[int], most: int) -> int:

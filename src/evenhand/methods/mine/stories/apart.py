@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evenhand.methods.mine.stories.choosing import Candidates, ChosenRule
+from evenhand.methods.mine.stories.choosing import ChosenRule, StoryCandidates
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     Bits = NDArray[np.uint64]
     Indices = NDArray[np.intp]
 
+MOST_VARIATIONS = 4096
+"""The most rule sets that are looked at for variations of stories: the strongest."""
 OVERLAP = 0.5
 """Rule sets tell the same story if a side of one, they or everyone else, shares this part with the
 other's smaller.
@@ -26,12 +28,13 @@ other's smaller.
 
 
 def variations(
-    ranking: Ranking, chosen: Sequence[ChosenRule], candidates: Candidates
+    ranking: Ranking, chosen: Sequence[ChosenRule], candidates: StoryCandidates
 ) -> list[Indices]:
     """Return the variations of each story, strongest first: candidates about nearly its people.
 
     Each is a variation of the story whose people it shares the most with.
     """
+    candidates = _strongest(ranking, candidates)
     numbers = candidates.numbers
     overlaps = [_overlap(ranking, story.cover, candidates) for story in chosen]
     table = np.array(overlaps).reshape(len(chosen), len(numbers))
@@ -46,13 +49,22 @@ def variations(
     return found
 
 
+def _strongest(ranking: Ranking, candidates: StoryCandidates) -> StoryCandidates:
+    """Return the strongest of very many candidates, in their order."""
+    if len(candidates) <= MOST_VARIATIONS:
+        return candidates
+    order = np.argsort(-ranking.strength[candidates.numbers], kind="stable")
+    kept = np.sort(order[:MOST_VARIATIONS])
+    return StoryCandidates(candidates.numbers[kept], candidates.bits[kept])
+
+
 def chosen_apart(ranking: Ranking, most: int) -> list[ChosenRule]:
     """Return the rule sets with the largest differences, those about nearly the same people once.
 
     Algorithm 2 of TestSGD scores each rule set by draws of its own, so that cells have no rates,
     and there is nothing to compare within another.
     """
-    every = Candidates.of(ranking, np.arange(ranking.examined))
+    every = StoryCandidates.of(ranking, np.arange(ranking.examined))
     strength = np.array(ranking.strength)
     chosen: list[ChosenRule] = []
     while len(chosen) < most and np.isfinite(strength).any():
@@ -64,7 +76,7 @@ def chosen_apart(ranking: Ranking, most: int) -> list[ChosenRule]:
     return chosen
 
 
-def _overlap(ranking: Ranking, cover: Bits, candidates: Candidates) -> Floats:
+def _overlap(ranking: Ranking, cover: Bits, candidates: StoryCandidates) -> Floats:
     """Return the part that groups share with a story's smaller side, or everyone else does.
 
     Each part is a Jaccard index: what two sets share over what they are together.

@@ -57,14 +57,14 @@ class ChosenRule:
 
 
 @dataclass(frozen=True, eq=False)
-class Candidates:
+class StoryCandidates:
     """Rule sets that may be told, and whom they cover."""
 
     numbers: Indices
     bits: Bits
 
     @classmethod
-    def of(cls, ranking: Ranking, numbers: Indices) -> Candidates:
+    def of(cls, ranking: Ranking, numbers: Indices) -> StoryCandidates:
         """Return some of the rule sets with their covers."""
         covers = ranking.found.search.covers
         bits = np.empty((len(numbers), covers.words), dtype=np.uint64)
@@ -74,10 +74,6 @@ class Candidates:
 
     def __len__(self) -> int:
         return len(self.numbers)
-
-    def only(self, kept: Indices) -> Candidates:
-        """Return some of the candidates."""
-        return Candidates(self.numbers[kept], self.bits[kept])
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,9 +100,9 @@ class StorySearch:
         return choice.chosen
 
     @cached_property
-    def candidates(self) -> Candidates:
+    def candidates(self) -> StoryCandidates:
         """The rule sets that seem to be apart, in order; of too many the strongest."""
-        return Candidates.of(self.ranking, self._apart())
+        return StoryCandidates.of(self.ranking, self._apart())
 
     def _apart(self) -> Indices:
         """Return the numbers of the candidates."""
@@ -168,7 +164,8 @@ class StoryChoice:
     strata: Strata
     numbers: Indices
     """The pool: its rule sets, whose sums the strata hold."""
-    waiting: Candidates
+    waiting: Indices
+    """The places of all others among the candidates."""
     strongest_waiting: float = np.inf
     chosen: list[ChosenRule] = field(default_factory=list)
     refused: int = 0
@@ -183,8 +180,8 @@ class StoryChoice:
         pool = np.sort(strongest[:POOL])
         wait = np.sort(strongest[POOL:])
         strata = Strata.of(ranking.found.search.covers, every.bits[pool])
-        strongest_waiting = strength[wait].max(initial=-np.inf)
-        return cls(search, strata, every.numbers[pool], every.only(wait), strongest_waiting)
+        strongest_waiting = float(strength[wait].max(initial=-np.inf))
+        return cls(search, strata, every.numbers[pool], wait, strongest_waiting)
 
     def __post_init__(self) -> None:
         ranking = self.search.ranking
@@ -236,22 +233,22 @@ class StoryChoice:
 
     def _refill(self, z: float) -> None:
         """Take the strongest of all candidates that are left into the pool, the others wait."""
-        left = np.concatenate([self.waiting.numbers, self.numbers])
-        bits = np.concatenate([self.waiting.bits, self.strata.bits])
-        order = np.argsort(left)
-        every = Candidates(left[order], bits[order])
-        strata = self.strata.of_others(every.bits)
+        every = self.search.candidates
+        own = np.searchsorted(every.numbers, self.numbers)
+        left = np.sort(np.concatenate([self.waiting, own]))
+        numbers = every.numbers[left]
+        sums = self.search.ranking.table.sums[:, numbers]
+        strata = self.strata.of_others(every.bits, left, sums)
         beyond = strata.beyond(z)
-        adds = np.flatnonzero(self._adds(every.numbers, beyond, z))
+        adds = np.flatnonzero(self._adds(numbers, beyond, z))
         strength = beyond.strength(z)[adds]
         strongest = np.argsort(-strength, kind="stable")
         pool = np.sort(adds[strongest[:POOL]])
-        wait = np.sort(adds[strongest[POOL:]])
-        self.numbers = every.numbers[pool]
-        self.strata = strata.only(pool)
-        self.waiting = every.only(wait)
+        self.numbers = numbers[pool]
+        self.strata = strata.taken(every.bits[left[pool]], pool)
+        self.waiting = left[np.sort(adds[strongest[POOL:]])]
         self.strongest_waiting = -np.inf
-        if len(wait):
+        if len(self.waiting):
             self.strongest_waiting = float(strength[strongest[POOL]])
 
     def _adds(self, numbers: Indices, beyond: PooledDifference, z: float) -> Flags:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 MOST = (8, 2)
 """The most refinements of a story, and of each of these."""
+OF_FEATURE = 3
+"""The most of them that add a condition on the same feature."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +73,7 @@ def refinements(
     order = np.argsort(-strength, kind="stable")
     known = order[np.isfinite(difference.error[order])]
     found = []
-    for at in known[: most[0]].tolist():
+    for at in _by_feature(ranking, number, numbers, known)[: most[0]]:
         people = float(inside[0, at])
         others = float(whole[0, 0]) - people
         rest = max(float(whole[1, 0] - inside[1, at]), 0.0)
@@ -88,6 +91,22 @@ def refinements(
             )
         )
     return tuple(found)
+
+
+def _by_feature(
+    ranking: Ranking, number: int, numbers: Indices, order: Indices
+) -> list[int]:
+    """Return places of refinements in an order, a few of each feature that they add."""
+    own = ranking.table.family(number)
+    taken: Counter[int] = Counter()
+    places = []
+    for at in order.tolist():
+        family = ranking.table.family(int(numbers[at]))
+        (added,) = set(family) - set(own)
+        taken[added] += 1
+        if taken[added] <= OF_FEATURE:
+            places.append(at)
+    return places
 
 
 def _one_more(ranking: Ranking, number: int) -> Indices:

@@ -62,12 +62,31 @@ class Strata:
         ]
         return Strata(self.covers, self.bits[kept], tuple(parts))
 
-    def of_others(self, bits: Bits) -> Strata:
-        """Return the same strata of people with other candidates."""
-        parts = []
-        for part in self.parts:
-            sums = self.covers.sums(bits, within=part.people)
-            parts.append(Stratum(part.people, part.whole, sums))
+    def of_others(self, bits: Bits, rows: Indices, sums: Floats) -> Strata:
+        """Return the same strata of people with other candidates, some rows of `bits`.
+
+        The bits are those of all candidates still, and `sums` those of all of their people.
+        """
+        sizes = [float(part.whole[0]) for part in self.parts]
+        largest = int(np.argmax(sizes))
+        left = sums.copy()
+        parts = list(self.parts)
+        for place, part in enumerate(self.parts):
+            if place != largest:
+                own = self.covers.sums(bits, within=part.people, rows=rows)
+                parts[place] = Stratum(part.people, part.whole, own)
+                left -= own
+        # What the largest has of them is what the others have not.
+        last = self.parts[largest]
+        parts[largest] = Stratum(last.people, last.whole, np.maximum(left, 0.0))
+        return Strata(self.covers, bits, tuple(parts))
+
+    def taken(self, bits: Bits, kept: Indices) -> Strata:
+        """Return the strata with some of the candidates, whose bits are given."""
+        parts = [
+            Stratum(part.people, part.whole, part.candidates[:, kept])
+            for part in self.parts
+        ]
         return Strata(self.covers, bits, tuple(parts))
 
     def split(self, cover: Bits) -> Strata:

@@ -14,7 +14,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from evenhand.methods.mine.ranking import Ranking, RuleSet
-    from evenhand.methods.mine.stories.choosing import Candidates, StorySearch, ChosenRule
+    from evenhand.methods.mine.stories.choosing import (
+        ChosenRule,
+        StoryCandidates,
+        StorySearch,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +56,7 @@ VARIATIONS = 5
 
 
 def stories_of(
-    ranking: Ranking, chosen: Sequence[ChosenRule], candidates: Candidates
+    ranking: Ranking, chosen: Sequence[ChosenRule], candidates: StoryCandidates
 ) -> list[Story]:
     """Return what is told, in the order of choice, each with its variations among candidates."""
     stories = []
