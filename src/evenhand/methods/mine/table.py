@@ -247,8 +247,12 @@ def _row_of_rule(line: MinedFinding) -> dict[str, Any]:
 
 
 def _place_in_tree(line: MinedFinding) -> dict[str, Any]:
-    """Return the story above, and what a story adds to it or to those before; of terms nothing."""
-    if "over" not in line.entry:
+    """Return the story above, and what a story adds to it or to those before.
+
+    Of terms, and of results that were written before this was known, nothing.
+    """
+    stories = line.entry["stories"]
+    if "over" not in line.entry or not all("added" in story for story in stories):
         return {}
     above = line.rule_above
     added = None if line.parts is None else line.parts.added
