@@ -48,10 +48,17 @@ class MinedFinding:
             return None
         return self.above.parts.subgroup.rule
 
-    def is_below(self, other: MinedFinding) -> bool:
-        """Return whether this is a story right below another."""
-        place: Any = other.finding.detail
-        return self.entry is other.entry and self.story.get("parent") == place.number
+    @property
+    def place(self) -> tuple[int, int]:
+        """Its mining, and its number among the stories there."""
+        place: Any = self.finding.detail
+        return place.mining, place.number
+
+    @property
+    def place_above(self) -> tuple[int, int] | None:
+        """The place of the story that it stands below."""
+        parent = self.story.get("parent")
+        return None if parent is None else (self.place[0], parent)
 
     @property
     def others(self) -> bool:
@@ -129,12 +136,15 @@ def mined_findings(result: Result) -> list[MinedFinding]:
     mined = [_mined_finding(finding, entries) for finding in result.findings]
     stories = [line for line in mined if not line.others]
     rests = [line for line in mined if line.others]
-    tops = [line for line in stories if not any(map(line.is_below, stories))]
-    in_order = []
-    for line in tops:
-        in_order += _with_those_below(line, stories)
+    places = {line.place for line in stories}
+    below: dict[tuple[int, int] | None, list[MinedFinding]] = {}
+    for line in stories:
+        # Where the story above is not among the findings, it stands below none.
+        above = line.place_above if line.place_above in places else None
+        below.setdefault(above, []).append(line)
+    in_order = _those_below(None, below)
     if len(in_order) < len(stories):
-        # Stories that stand below each other stand below nothing that is told.
+        # Stories that stand below each other stand below nothing that is shown.
         name = clip(_name(stories[0].finding))
         raise UsageError(messages.RESULT_DAMAGED.format(rule=name))
     return [*in_order, *rests]
@@ -155,14 +165,16 @@ def _least_apart(found: MinedFinding) -> tuple[float, float]:
     return estimate.low, estimate.value
 
 
-def _with_those_below(
-    line: MinedFinding, stories: Sequence[MinedFinding]
+def _those_below(
+    above: MinedFinding | None,
+    below: Mapping[tuple[int, int] | None, Sequence[MinedFinding]],
 ) -> list[MinedFinding]:
-    """Return a story, followed by those below it, each followed by its own."""
-    found = [line]
-    for other in stories:
-        if other.is_below(line):
-            found += _with_those_below(replace(other, above=line), stories)
+    """Return the stories below another, or below none, each followed by those below it."""
+    found = []
+    place = None if above is None else above.place
+    for line in below.get(place, ()):
+        placed = replace(line, above=above)
+        found += [placed, *_those_below(placed, below)]
     return found
 
 
@@ -178,7 +190,7 @@ def _mined_finding(finding: Finding, entries: Sequence[Mapping[str, Any]]) -> Mi
             story = stories[place.number]
         known = _describes(story, finding)
         parts = None
-        if place.part == "story" and "over" in entry:
+        if place.part == "story" and "over" in entry and "rule" in story:
             parts = StoryParts.of(story)
     except (AttributeError, IndexError, KeyError, TypeError, ValueError):
         known = False
@@ -268,8 +280,12 @@ def _row_of_rule(line: MinedFinding) -> dict[str, Any]:
 
 
 def _place_in_tree(line: MinedFinding) -> dict[str, Any]:
-    """Return the story above, and what a story adds to it or to those before; of terms nothing."""
-    if "over" not in line.entry:
+    """Return the story above, and what a story adds to it or to those before.
+
+    Of terms, and of results that were written before this was known, nothing.
+    """
+    stories = line.entry["stories"]
+    if "over" not in line.entry or not all("added" in story for story in stories):
         return {}
     above = line.rule_above
     added = None if line.parts is None else line.parts.added

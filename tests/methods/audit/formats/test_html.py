@@ -337,7 +337,7 @@ WORDS = {
     "mine": (
         "Rule sets: how much",
         "sex F",
-        "more are in the table of the summary",
+        "Tree of subgroups",
         "all other rule sets",
     ),
     "mine_log": ("Rule sets: how much", "the recorded decisions"),

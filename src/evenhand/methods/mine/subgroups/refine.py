@@ -82,12 +82,7 @@ def _of_same_mining(
 ) -> list[MinedFinding]:
     """Return the stories of the mining that a finding is from, which its place names."""
     number = getattr(finding.detail, "mining", None)
-    return [line for line in stories if _mining(line) == number]
-
-
-def _mining(line: MinedFinding) -> int:
-    place: Any = line.finding.detail
-    return int(place.mining)
+    return [line for line in stories if line.place[0] == number]
 
 
 def _as_known(stories: Sequence[MinedFinding]) -> Iterator[_KnownSubgroup]:
