@@ -156,12 +156,12 @@ def adds_to(case: Case, search: StorySearch, number: int, told: list[Any]) -> bo
 @pytest.mark.parametrize("how", ["counts", "graded", "numbers"])
 @pytest.mark.parametrize("pool", [1, 2, 7])
 def test_a_candidate_that_waits_is_told_as_if_it_had_not(monkeypatch, how, pool):
-    """Of samples; of whole populations a difference may grow as more is told, and a turn be late."""
+    """Of samples: in whole populations, a difference may grow as more is told."""
     # Simpler rule sets are looked for in the pool alone.
     monkeypatch.setattr(module._Choice, "_simplest", lambda self, best, *_: best)
     names = ["race", "age", "sex"]
     for seed in range(5):
-        case = mined(900, seed, names, how=how, effect=2.0, support=0.05)
+        case = mined(2500, seed, names, how=how, effect=2.0, support=0.05)
         search = case.search()
         monkeypatch.setattr(module, "POOL", 512)
         at_once = [story.number for story in search.told(10)]
