@@ -9,10 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evenhand.methods.mine.stories.apart import OVERLAP, stories_apart
-from evenhand.methods.mine.stories.choosing import VARIATIONS
+from evenhand.methods.mine.stories.apart import OVERLAP, chosen_apart, variations
+from evenhand.methods.mine.stories.choosing import StorySearch
+from evenhand.methods.mine.stories.tree import VARIATIONS, stories_of
 from tests.support.helpers import examples
-from tests.support.mined_cases import cases, key_of, mined, rule_sets
+from tests.support.mined_cases import cases, key_of, mined, planted_cases, rule_sets
 
 
 def overlap(case: Any, one: Any, other: Any) -> float:
@@ -34,61 +35,53 @@ def overlap(case: Any, one: Any, other: Any) -> float:
 @settings(max_examples=examples(25), deadline=None)
 @given(cases(), st.sampled_from([1, 2, 50]))
 def test_stories_are_those_of_a_plain_loop(case, most):
-    """All that tell of nearly the same people as the strongest join it."""
+    """The strongest is told, and none about nearly the same people after it."""
     ranking = case.mining.ranking
     ranking.rank(case.sure)
     alive = rule_sets(case)
-    found = stories_apart(ranking, most)
+    found = chosen_apart(ranking, most)
     for story in found:
         first = max(alive, key=strength_of)
         _, _, first_mask = first
-        shares = np.array(
-            [
-                overlap(
-                    case,
-                    first_mask,
-                    mask,
-                )
-                for _, _, mask in alive
-            ]
-        )
+        shares = np.array([overlap(case, first_mask, mask) for _, _, mask in alive])
         if (np.abs(shares - OVERLAP) < 1e-9).any():  # a rounding error either way
             return
-        assert key_of(story.lead) == key_of(first[0])
-        joins = [
-            entry
-            for entry, share in zip(
-                alive,
-                shares,
-                strict=True,
-            )
-            if share >= OVERLAP
-        ]
-        alive = [
-            entry
-            for entry, share in zip(
-                alive,
-                shares,
-                strict=True,
-            )
-            if share < OVERLAP
-        ]
-        assert story.rules == len(joins)
-        assert story.parent is None
-        assert story.added is None
-        others = [strength_of(entry) for entry in joins if entry is not first]
-        strengths = {key_of(rule_set): strength for rule_set, strength, _ in joins}
-        like = [strengths[key_of(rule_set)] for rule_set in story.variations]
-        assert like == pytest.approx(
-            sorted(
-                others,
-                reverse=True,
-            )[:VARIATIONS]
-        )
+        assert key_of(ranking.rule_set(story.number)) == key_of(first[0])
+        both = zip(alive, shares, strict=True)
+        alive = [entry for entry, share in both if share < OVERLAP]
     if len(found) < most:
         assert not alive
-    in_stories = sum(story.rules for story in found)
-    assert in_stories == ranking.examined - len(alive)
+
+
+@settings(max_examples=examples(25), deadline=None)
+@given(planted_cases(), st.sampled_from([1, 2, 50]))
+def test_a_variation_is_of_the_story_that_it_shares_most_people_with(case, most):
+    search = case.search()
+    ranking = search.ranking
+    told = search.choose(most)
+    alike = variations(ranking, told, search.candidates)
+    stories = stories_of(ranking, told, search.candidates)
+    assert [story.rules for story in stories] == [1 + len(numbers) for numbers in alike]
+    leads = [case.mining.inside(story.lead) for story in stories]
+    for story, numbers in zip(stories, alike, strict=True):
+        strengths = ranking.strength[numbers].tolist()
+        assert strengths == sorted(strengths, reverse=True)
+        listed = [key_of(ranking.rule_set(number)) for number in numbers[:VARIATIONS]]
+        assert [key_of(rule_set) for rule_set in story.variations] == listed
+    places = {int(number): place for place, some in enumerate(alike) for number in some}
+    assert len(places) == sum(len(numbers) for numbers in alike)
+    is_told = {story.number for story in told}
+    candidates = search.candidates.numbers
+    for number in candidates[:: max(1, len(candidates) // 40)].tolist():
+        mask = case.mining.inside(ranking.rule_set(number))
+        shares = [overlap(case, lead, mask) for lead in leads]
+        most_shared = max(shares, default=0.0)
+        if abs(most_shared - OVERLAP) < 1e-9:  # a rounding error either way
+            continue
+        folded = number not in is_told and most_shared >= OVERLAP
+        assert (number in places) == folded
+        if folded:
+            assert shares[places[number]] == pytest.approx(most_shared)
 
 
 def strength_of(entry: Any) -> float:
@@ -105,7 +98,9 @@ def test_what_leads_no_story_is_passed_over():
     ranking.rates[[2, 5]] = 0.01
     assert ranking.discovered(0.05) == 2
     ranking.only_found(0.05)
-    found = stories_apart(ranking, 10)
-    numbers = {story.chosen.number for story in found}
+    found = chosen_apart(ranking, 10)
+    numbers = {story.number for story in found}
+    assert numbers
     assert numbers <= {2, 5}
-    assert sum(story.rules for story in found) == 2
+    search = StorySearch(ranking, case.sure)
+    assert set(search.candidates.numbers.tolist()) <= {2, 5}

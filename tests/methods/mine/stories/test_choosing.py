@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evenhand.methods.mine.stories import choosing as module
-from evenhand.methods.mine.stories.choosing import VARIATIONS, WORTH, StorySearch
+from evenhand.methods.mine.stories.apart import variations
+from evenhand.methods.mine.stories.choosing import WORTH, StorySearch
 from evenhand.space.feature import category, integer
 from evenhand.statistics.simultaneous import SimultaneousIntervals, absolute
 from tests.support.helpers import examples
@@ -120,37 +121,54 @@ def test_a_story_is_shown_to_differ_and_adds_to_those_before(case, most):
 
 
 @settings(max_examples=examples(25), deadline=None)
-@given(planted_cases(), st.sampled_from([1, 2, 50]))
-def test_what_is_folded_adds_nothing_to_the_stories_until_then(case, most):
+@given(planted_cases())
+def test_what_is_not_told_added_nothing_to_some_of_the_stories(case):
+    """What adds nothing to the first stories is passed over from then on."""
     search = case.search()
-    chosen = search.choose(most)
-    if not chosen:
-        return
-    ranking = case.mining.ranking
-    first = ranking.rule_set(chosen[0].number)
-    floor = search.floor(abs(first.difference))
-    masks = masks_of(case, [story.number for story in chosen])
-    for number, story in enumerate(chosen):
-        z = search.z(number + 1)
-        assert len(story.variations) == min(story.folded, VARIATIONS)
-        strengths = ranking.strength[story.variations].tolist()
-        assert strengths == sorted(strengths, reverse=True)
-        for variation in story.variations:
-            (mask,) = masks_of(case, [variation])
-            value, error = beyond(
-                case,
-                mask,
-                masks[: number + 1],
-                z,
-            )
-            same_side = np.sign(value) == np.sign(ranking.rule_set(variation).difference)
-            shown = abs(value) - z * error > 1e-7
-            is_worth = abs(value) >= floor + 1e-9
-            assert not (same_side and shown and is_worth)
-    numbers = [story.number for story in chosen]
-    folded = sum(story.folded for story in chosen)
-    assert len(set(numbers)) == len(numbers)
-    assert len(chosen) + folded <= ranking.examined
+    chosen = search.choose(50)
+    told = [story.number for story in chosen]
+    assert len(set(told)) == len(told)
+    masks = masks_of(case, told)
+    every = search.candidates.numbers
+    step = max(1, len(every) // 20)
+    for number in every[::step].tolist():
+        if number not in told and is_shown(case, number):
+            adds = [
+                adds_to(case, search, number, masks[:few])
+                for few in range(1, len(told) + 1)
+            ]
+            assert not all(adds)
+
+
+def adds_to(case: Case, search: StorySearch, number: int, told: list[Any]) -> bool:
+    """Return whether a rule set clearly adds to the first stories."""
+    ranking = search.ranking
+    z = search.z(len(told))
+    (mask,) = masks_of(case, [number])
+    value, error = beyond(case, mask, told, z)
+    first = ranking.rule_set(search.choose(1)[0].number)
+    is_worth = abs(value) >= search.floor(abs(first.difference)) + 1e-9
+    shown = abs(value) - z * error > 1e-7
+    same_side = np.sign(value) == np.sign(ranking.rule_set(number).difference)
+    return bool(same_side and shown and is_worth)
+
+
+@pytest.mark.parametrize("how", ["counts", "graded", "numbers"])
+@pytest.mark.parametrize("pool", [1, 2, 7])
+def test_a_candidate_that_waits_is_told_as_if_it_had_not(monkeypatch, how, pool):
+    """Of samples: in whole populations, a difference may grow as more is told."""
+    # Simpler rule sets are looked for in the pool alone.
+    monkeypatch.setattr(module.StoryChoice, "_simplest", lambda self, best, *_: best)
+    names = ["race", "age", "sex"]
+    for seed in range(5):
+        case = mined(2500, seed, names, how=how, effect=2.0, support=0.05)
+        search = case.search()
+        monkeypatch.setattr(module, "POOL", 512)
+        at_once = [story.number for story in search.choose(10)]
+        monkeypatch.setattr(module, "POOL", pool)
+        waited = [story.number for story in search.choose(10)]
+        assert len(at_once) > 1
+        assert waited == at_once
 
 
 @settings(max_examples=examples(15), deadline=None)
@@ -161,8 +179,8 @@ def test_fewer_stories_are_the_first_of_many(case):
     few = search.choose(2)
     assert [story.number for story in few] == [story.number for story in many[:2]]
     for one, other in zip(few, many, strict=False):
-        assert one.folded == other.folded
-        assert one.variations == other.variations
+        assert one.beyond == other.beyond
+        assert one.error == other.error
 
 
 def test_without_a_difference_that_is_shown_there_is_no_story():
@@ -351,10 +369,10 @@ def test_the_error_is_shared_among_all_stories_that_may_follow():
 def test_of_too_many_candidates_the_strongest_are_taken(monkeypatch):
     case = mined(1500, 3, ["race", "age", "sex"], rate=0.5)
     search = case.search()
-    every = search._candidates()
+    every = search._apart()
     words = case.mining.ranking.found.search.covers.words
     monkeypatch.setattr(module, "MOST_BITS", 7 * words)
-    some = search._candidates()
+    some = search._apart()
     assert len(some) == 7 < len(every)
     strength = case.mining.ranking.strength
     assert strength[some].min() >= np.sort(strength)[-7]
@@ -391,6 +409,8 @@ def test_the_simplest_of_those_that_cover_the_same_leads():
     features = [SEX, category("race", ["a", "b"])]
     frame = {"sex": sexes, "race": races}
     mining, intervals = people_mining(frame, values, features)
-    (first, *_) = StorySearch(mining.ranking, intervals).told(3)
-    assert first.number == number_of(mining, "race b")
-    assert number_of(mining, "sex F, race b") in first.variations
+    search = StorySearch(mining.ranking, intervals)
+    told = search.choose(3)
+    first, *_ = variations(mining.ranking, told, search.candidates)
+    assert told[0].number == number_of(mining, "race b")
+    assert number_of(mining, "sex F, race b") in first

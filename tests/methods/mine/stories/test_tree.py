@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
+from evenhand.methods.mine.stories.apart import variations
 from evenhand.methods.mine.stories.choosing import StorySearch, ChosenRule
 from evenhand.methods.mine.stories.tree import tree_of
 from evenhand.space.feature import category
@@ -105,14 +106,13 @@ def test_limits_of_a_whole_population_are_the_difference_itself():
 def test_a_child_that_is_not_shown_to_differ_is_folded(of_corner, why):
     mining, search = search_of(*nested(of_corner))
     chosen = chosen_stories(mining, "sex F, race b", "sex F")
-    chosen[0].folded = 3
-    chosen[0].variations = [number_of(mining, "race b")]
+    alike = variations(mining.ranking, chosen, search.candidates)
     (only,) = tree_of(search, chosen)
     assert mining.rule(only.lead).text == "sex F", why
     assert only.children == []
-    # Itself, the one that is folded, and its three variations.
-    assert only.rules == 5
-    assert leads_of_sets(mining, only.variations) == ["sex F, race b", "race b"]
+    # Both of them, and the variations of both.
+    assert only.rules == 2 + sum(len(numbers) for numbers in alike)
+    assert leads_of_sets(mining, only.variations)[0] == "sex F, race b"
 
 
 def leads_of_sets(mining: Any, rule_sets: Any) -> list[str]:
@@ -174,7 +174,8 @@ def test_a_tree_holds_all_stories_and_each_below_what_covers_it(case):
     assert in_tree <= {story.number for story in chosen}
     assert bool(in_tree) == bool(chosen)
     rules = sum(story.rules for story in found)
-    assert rules == len(chosen) + sum(story.folded for story in chosen)
+    alike = variations(search.ranking, chosen, search.candidates)
+    assert rules == len(chosen) + sum(len(numbers) for numbers in alike)
     before = set()
     for story in found:
         mask = case.mining.inside(story.lead)

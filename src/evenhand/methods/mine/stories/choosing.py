@@ -156,8 +156,8 @@ class StoryChoice:
     """The candidates that are left, and the stories that are told so far.
 
     Only a pool of the strongest candidates is compared after each story. What is beyond the stories
-    only shrinks as more are told, all but for rounding: the others have their turn once the best of
-    the pool is no stronger than they were.
+    mostly shrinks as more are told: the others have their turn once the best of the pool is no
+    stronger than they were.
     """
 
     search: StorySearch
