@@ -45,8 +45,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from evenhand.methods.mine.findings import Entry, RankedStories
     from evenhand.methods.mine.rule_sets import Bins
-    from evenhand.results.evidence import Case
+    from evenhand.results.evidence import Case, Finding
     from evenhand.space.feature import Points
     from evenhand.space.feature_sets import Over
 
@@ -147,12 +148,8 @@ def mine_log(
     space = Space.from_frame(features, protected=names)
     options = replace(options, bins=bins_of_log(bins, space))
     points = space.encode(features)
-    parts = []
-    for words, people in _compared(kept, points, columns_of, scores):
-        for several in sets:
-            mining = Mining.of(space, several, people, options)
-            parts.append(MiningPart(mining, words))
-            notes += mining.notes
+    compared = _compared(kept, points, columns_of, scores)
+    parts, more_notes = _parts(space, sets, options, compared)
     ranked = rank(
         parts,
         level=level,
@@ -162,18 +159,52 @@ def mine_log(
         correction=correction,
         seed=seed,
     )
-    notes += limits.notes([part.mining.treated.scale for part in parts])
-    no_cases: list[list[tuple[Case, ...]]] = [[()] * len(mined.stories) for mined in ranked]
+    notes += more_notes + limits.notes([part.mining.treated.scale for part in parts])
     outcomes = seen(kept.select(outcome).unique(), outcome)
-    only_answer = one_answer(outcomes, positive)
-    findings, entries = write_findings(ranked, no_cases, [only_answer] * len(ranked))
+    findings, entries = _written(ranked, one_answer(outcomes, positive))
     spent = Spent(0, 0, time.monotonic() - start)
-    stop = StopReason.ENUMERATED
     notes = list(dict.fromkeys(notes))
+    return _result(findings, seed, spent, space, notes, entries)
+
+
+def _result(
+    findings: list[Finding],
+    seed: int,
+    spent: Spent,
+    space: Space,
+    notes: list[str],
+    entries: list[Entry],
+) -> Result:
+    stop = StopReason.ENUMERATED
     details = {"mine": entries}
     return Result(
         "mine_log", findings, seed, spent, stop, space.to_dict(), notes, details=details
     )
+
+
+def _parts(
+    space: Space,
+    sets: Sequence[tuple[str, ...]],
+    options: RuleSetOptions,
+    compared: Sequence[tuple[OutcomeWords, Treated]],
+) -> tuple[list[MiningPart], list[str]]:
+    """Mine each score and set of features; return the notes of it beside."""
+    parts = []
+    notes: list[str] = []
+    for words, people in compared:
+        for several in sets:
+            mining = Mining.of(space, several, people, options)
+            parts.append(MiningPart(mining, words))
+            notes += mining.notes
+    return parts, notes
+
+
+def _written(
+    ranked: Sequence[RankedStories], only_answer: dict[str, Any]
+) -> tuple[list[Finding], list[Entry]]:
+    """Return the findings, without cases, since nobody can be asked again, and their details."""
+    no_cases: list[list[tuple[Case, ...]]] = [[()] * len(mined.stories) for mined in ranked]
+    return write_findings(ranked, no_cases, [only_answer] * len(ranked))
 
 
 @dataclass(frozen=True, slots=True)
