@@ -41,7 +41,7 @@ class SimultaneousIntervals:
     >>> intervals = SimultaneousIntervals(0.95, among=100)
     >>> low, high = intervals.difference(300, 500, 150, 500)
     >>> f"{low:.3f} {high:.3f}"
-    '0.186 0.408'
+    '0.191 0.403'
     """
 
     level: float
@@ -123,7 +123,7 @@ class SimultaneousIntervals:
         >>> one = np.array([1.0])
         >>> apart = SimultaneousIntervals(0.95).error_of((60 * one, 100 * one, one, 100 * one), 0.5)
         >>> apart.round(3).tolist()
-        [0.294]
+        [0.147]
         """
         return self._error_of_tail(self._tail_of(sides, limit, below=below))
 

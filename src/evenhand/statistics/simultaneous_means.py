@@ -31,7 +31,7 @@ class SimultaneousMeans(SimultaneousIntervals):
     >>> means = SimultaneousMeans(0.95, among=100)
     >>> low, high = means.difference_of((*inside[:2], *outside[:2], inside[2], outside[2]))
     >>> f"{low:.3f} {high:.3f}"
-    '0.094 0.206'
+    '0.097 0.203'
     """
 
     def difference_of(self, sides: tuple[Floats, ...]) -> Limits:

@@ -26,9 +26,10 @@ PEOPLE = pd.DataFrame(
 )
 WORSE = (PEOPLE["sex"] == "F") & (PEOPLE["age"] >= 50)
 CHANCE = RNG.random(ROWS)
-BIASED = PEOPLE.assign(
-    granted=(np.where(WORSE, 0.35, 0.6) > CHANCE).astype(int), wage=30 + 10 * CHANCE
-)
+RATES = np.where(WORSE, 0.35, 0.6)
+GRANTED = (RATES > CHANCE).astype(int)
+WAGES = 30 + 10 * CHANCE
+BIASED = PEOPLE.assign(granted=GRANTED, wage=WAGES)
 SPACE = eh.Space.from_frame(PEOPLE, protected=["sex", "age"])
 mined = partial(eh.mine_log, BIASED, outcome="granted", over=["sex", "age"], limit=0.1)
 
@@ -42,12 +43,17 @@ def decide(people: Any) -> Any:
 
 
 def test_intervals_are_narrower_than_bonferronis_and_rates_are_the_same():
-    sharper, usual = mined(), mined(correction="bonferroni")
-    assert entry(sharper)["correction"] == "max-t"
-    assert entry(usual)["correction"] == "bonferroni"
-    assert entry(usual)["separate"] == entry(usual)["examined"]
-    assert 1 < entry(sharper)["separate"] < entry(sharper)["examined"] / 2
-    best, usual_best = sharper.worst, usual.worst
+    sharper = mined()
+    usual = mined(correction="bonferroni")
+    detail = entry(sharper)
+    usual_detail = entry(usual)
+    assert detail["correction"] == "max-t"
+    assert usual_detail["correction"] == "bonferroni"
+    assert usual_detail["separate"] == usual_detail["examined"]
+    most = detail["examined"] / 2
+    assert 1 < detail["separate"] < most
+    best = sharper.worst
+    usual_best = usual.worst
     assert best.about == usual_best.about
     assert usual_best.estimate.low < best.estimate.low
     assert best.estimate.high < usual_best.estimate.high
@@ -57,7 +63,8 @@ def test_intervals_are_narrower_than_bonferronis_and_rates_are_the_same():
         assert group.estimate == usual_group.estimate
         assert group.estimate.descriptive
     assert not best.estimate.descriptive
-    last, usual_last = sharper.findings[-1], usual.findings[-1]
+    last = sharper.findings[-1]
+    usual_last = usual.findings[-1]
     assert last.estimate.high < usual_last.estimate.high
 
 
@@ -71,7 +78,8 @@ def test_the_same_seed_gives_the_same_bytes():
 def test_p_values_agree_with_the_intervals():
     result = mined(limit=0.1, top=50)
     for finding in result.findings[:-1]:
-        excluded = finding.estimate.low >= 0.1 or finding.estimate.high < 0.1
+        estimate = finding.estimate
+        excluded = estimate.low >= 0.1 or estimate.high < 0.1
         assert finding.p_value is not None
         assert (finding.p_value <= 0.05) == excluded
 
@@ -88,11 +96,12 @@ def test_several_minings_share_the_error():
     alone = mined()
     parts = together.details["mine"]
     assert {part["correction"] for part in parts} == {"max-t"}
-    assert parts[0]["separate"] == parts[1]["separate"] > entry(alone)["separate"]
-    examined = sum(part["examined"] for part in parts)
-    assert f"max-t, simultaneous over {examined} rule sets" in {
-        finding.estimate.method for finding in together.findings
-    }
+    first, second = parts
+    assert first["separate"] == second["separate"]
+    assert first["separate"] > entry(alone)["separate"]
+    examined = first["examined"] + second["examined"]
+    method = together.worst.estimate.method
+    assert method == f"max-t, simultaneous over {examined} rule sets"
 
 
 def test_software_has_it_and_what_is_enumerated_needs_none():

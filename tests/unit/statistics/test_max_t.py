@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,13 +18,20 @@ from evenhand.statistics.max_t import (
 from evenhand.statistics.simultaneous import SimultaneousIntervals
 
 CELLS = np.array([5.0, 9.0, 30.0, 16.0, 1.0, 1.0, 40.0, 18.0])
-SIDES = tuple(np.array([float(count)]) for count in (40, 60, 20, 60))
+SIDES = (
+    np.array([40.0]),
+    np.array([60.0]),
+    np.array([20.0]),
+    np.array([60.0]),
+)
 
 
 def groups_of(count: int, cells: Any = CELLS, seed: int = 0) -> OverlappingGroups:
     """Return groups of random cells, none of which is nobody or everybody."""
     random = np.random.default_rng(seed)
-    members = (random.random((len(cells), count)) < 0.4).astype(float)
+    shape = len(cells), count
+    is_member = random.random(shape) < 0.4
+    members = is_member.astype(float)
     members[0] = 0.0
     members[2] = 1.0
     return OverlappingGroups(cells, cells @ members, lambda totals: totals @ members)
@@ -49,9 +55,9 @@ def test_the_smallest_tail_is_that_of_all_groups(monkeypatch):
     watched = OverlappingGroups(groups.cells, groups.sizes, noted)
     found = smallest_tails(watched, 3, resamples=300)
     inside = np.concatenate(every)
-    law = partial(hypergeom, 120, 60)
-    above = law(groups.sizes).sf(inside - 1)
-    below = law(groups.sizes).cdf(inside)
+    law = hypergeom(120, 60, groups.sizes)
+    above = law.sf(inside - 1)
+    below = law.cdf(inside)
     expected = np.minimum(above, below).min(axis=1)
     assert found == pytest.approx(expected, rel=1e-9)
     monkeypatch.setattr(max_t, "AT_ONCE", 1000)
@@ -75,11 +81,13 @@ def test_the_same_seed_gives_the_same_tails_and_parts_have_their_own():
 
 def test_groups_that_are_the_same_count_once():
     one = groups_of(1, CELLS * 20)
-    copies = OverlappingGroups(
-        one.cells,
-        np.repeat(one.sizes, 50),
-        lambda totals: np.repeat(one.sums(totals), 50, 1),
-    )
+
+    def repeated(totals: Any) -> Any:
+        sums = one.sums(totals)
+        return np.repeat(sums, 50, axis=1)
+
+    sizes = np.repeat(one.sizes, 50)
+    copies = OverlappingGroups(one.cells, sizes, repeated)
     assert intervals_of(copies).separate == pytest.approx(1, abs=0.35)
     apart = SimultaneousIntervals(0.95, 50)
     assert intervals_of(copies).tail > 25 * apart.tail
@@ -104,13 +112,17 @@ def test_limits_are_between_those_of_one_group_and_bonferroni(level, graded):
 def test_the_error_is_within_the_level_exactly_where_the_limit_is_excluded():
     held = intervals_of(groups_of(40))
     some = np.arange(20.0, 56.0)
-    sides = (some, np.full(36, 60.0), np.full(36, 20.0), np.full(36, 60.0))
+    size = np.full(36, 60.0)
+    others = np.full(36, 20.0)
+    sides = (some, size, others, size)
     lows, _ = held.difference_of(sides)
     error = held.corrected_error_of(sides, 0.1)
     assert ((error <= 0.05) == (np.asarray(lows) >= 0.1)).all()
     assert 0 < (error <= 0.05).sum() < 36
     assert (np.diff(error) <= 0).all()
-    assert (error <= SimultaneousIntervals(0.95, 40).corrected_error_of(sides, 0.1)).all()
+    usual = SimultaneousIntervals(0.95, 40)
+    usual_error = usual.corrected_error_of(sides, 0.1)
+    assert (error <= usual_error).all()
 
 
 def test_minings_that_are_not_resampled_keep_their_part_of_the_error():
@@ -124,7 +136,8 @@ def test_minings_that_are_not_resampled_keep_their_part_of_the_error():
 
 def test_it_is_taken_where_it_holds_and_is_affordable(monkeypatch):
     groups = [groups_of(40)]
-    assert holds(groups, 0.95) and holds(groups, 0.995)
+    assert holds(groups, 0.95)
+    assert holds(groups, 0.995)
     assert not holds(groups, 0.999)
     assert not holds([], 0.95)
     assert not holds([groups_of(40, CELLS + 0.5)], 0.95)

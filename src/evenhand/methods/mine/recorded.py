@@ -158,16 +158,10 @@ def mine_log(
     columns_of = _LogColumns(outcome, positive, truth, truth_positive)
     rows = CompleteRows.of(table, names, needed)
     log = _counted_log(rows, sets, options, columns_of, scores)
-    notes = [*rows.notes, *log.notes]
-    compared = _compared_kinds(log, columns_of, scores)
-    parts = []
-    for place in range(len(compared[0])):
-        for several, compared_of_set in zip(sets, compared, strict=True):
-            words, people = compared_of_set[place]
-            own_options = log.bins.for_people(log.space, several, people)
-            mining = Mining.of(log.space, several, people, own_options)
-            parts.append(MiningPart(mining, words))
-            notes += mining.notes
+    parts = _parts(log, sets, _compared_kinds(log, columns_of, scores))
+    notes = [*notes_on_levels, *rows.notes, *log.notes]
+    for part in parts:
+        notes += part.mining.notes
     ranked = rank(
         parts,
         level=level,
@@ -183,11 +177,27 @@ def mine_log(
     findings, entries = write_findings(ranked, no_cases, [only_answer] * len(ranked))
     spent = Spent(0, 0, time.monotonic() - start)
     stop = StopReason.ENUMERATED
-    notes = list(dict.fromkeys([*notes_on_levels, *notes]))
+    notes = list(dict.fromkeys(notes))
     details = {"mine": entries}
     return Result(
         "mine_log", findings, seed, spent, stop, log.space.to_dict(), notes, details=details
     )
+
+
+def _parts(
+    log: CountedLog,
+    sets: Sequence[tuple[str, ...]],
+    compared: Sequence[Sequence[tuple[OutcomeWords, Treated]]],
+) -> list[MiningPart]:
+    """Mine each score, and of each score every set of columns."""
+    parts = []
+    for place in range(len(compared[0])):
+        for several, compared_of_set in zip(sets, compared, strict=True):
+            words, people = compared_of_set[place]
+            own_options = log.bins.for_people(log.space, several, people)
+            mining = Mining.of(log.space, several, people, own_options)
+            parts.append(MiningPart(mining, words))
+    return parts
 
 
 @dataclass(frozen=True, slots=True)

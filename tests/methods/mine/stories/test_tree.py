@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 
 from evenhand.methods.mine.stories.apart import variations
-from evenhand.methods.mine.stories.choosing import StorySearch, ChosenRule
+from evenhand.methods.mine.stories.choosing import ChosenRule, StorySearch
 from evenhand.methods.mine.stories.tree import tree_of
 from evenhand.space.feature import category
 from tests.support.helpers import examples
