@@ -53,7 +53,10 @@ def is_message(node: ast.AST) -> bool:
     """Return whether a node is a name of the catalogue: `messages.NAME`."""
     if not isinstance(node, ast.Attribute):
         return False
-    return isinstance(node.value, ast.Name) and node.value.id == "messages"
+    return isinstance(node.value, ast.Name) and node.value.id in (
+        "messages",
+        "tree_messages",
+    )
 
 
 def used_names(verb: str) -> set[str]:

@@ -16,23 +16,51 @@ CHANCES = [0.7, 0.2, 0.1]
 
 def gap_of(job: np.ndarray) -> np.ndarray:
     """Return by how much each scores too low: drivers by 12 points, cooks by none."""
-    return np.select([job == "driver", job == "clerk"], [0.12, -0.05], 0.0)
+    return np.select(
+        [job == "driver", job == "clerk"],
+        [0.12, -0.05],
+        0.0,
+    )
 
 
 def drawn(rng: np.random.Generator, n: int, spread: str) -> pd.DataFrame:
-    job = rng.choice(JOBS, n, p=CHANCES)
+    job = rng.choice(
+        JOBS,
+        n,
+        p=CHANCES,
+    )
     if spread == "rare":
-        score = rng.uniform(0.06, 0.09, n)
+        score = rng.uniform(
+            0.06,
+            0.09,
+            n,
+        )
     else:
-        score = rng.uniform(0.1, 0.8, n)
+        score = rng.uniform(
+            0.1,
+            0.8,
+            n,
+        )
     truth = rng.random(n) < score + gap_of(job)
     return pd.DataFrame({"job": job, "score": score, "truth": truth.astype(int)})
 
 
 def truth_of(rule: eh.Rule) -> float:
     """Return the true difference between the gap of a rule and that of everyone else."""
-    shares = dict(zip(JOBS, CHANCES, strict=True))
-    gaps = dict(zip(JOBS, gap_of(np.array(JOBS)), strict=True))
+    shares = dict(
+        zip(
+            JOBS,
+            CHANCES,
+            strict=True,
+        )
+    )
+    gaps = dict(
+        zip(
+            JOBS,
+            gap_of(np.array(JOBS)),
+            strict=True,
+        )
+    )
     inside = {str(level) for level in rule.conditions[0].levels}
     outside = set(shares) - inside
 
@@ -48,8 +76,16 @@ def truth_of(rule: eh.Rule) -> float:
     [
         ("wide", 800, 60),
         ("rare", 800, 60),
-        slow("wide", 3000, 600),
-        slow("rare", 3000, 600),
+        slow(
+            "wide",
+            3000,
+            600,
+        ),
+        slow(
+            "rare",
+            3000,
+            600,
+        ),
     ],
 )
 def test_the_gaps_of_all_subgroups_hold_together(spread, n, runs):
@@ -57,7 +93,11 @@ def test_the_gaps_of_all_subgroups_hold_together(spread, n, runs):
     misses = 0
     for _ in range(runs):
         found = eh.mine_log(
-            drawn(rng, n, spread),
+            drawn(
+                rng,
+                n,
+                spread,
+            ),
             outcome="score",
             truth="truth",
             over="job",
@@ -71,12 +111,20 @@ def test_the_gaps_of_all_subgroups_hold_together(spread, n, runs):
                 estimate = finding.estimate
                 missed |= not estimate.low <= apart <= estimate.high
         misses += missed
-    assert plausible(misses, runs, LEVEL)
+    assert plausible(
+        misses,
+        runs,
+        LEVEL,
+    )
 
 
 def test_a_gap_that_is_large_enough_is_shown():
     found = eh.mine_log(
-        drawn(np.random.default_rng(0), 60_000, "wide"),
+        drawn(
+            np.random.default_rng(0),
+            60_000,
+            "wide",
+        ),
         outcome="score",
         truth="truth",
         over="job",

@@ -31,46 +31,46 @@ EXTRA = 1
 
 
 @dataclass(frozen=True)
-class Planted:
+class Cause:
     """A subgroup, as a query of the people, and by how much its rate is changed."""
 
     query: str
     effect: float
 
 
-NONE: tuple[Planted, ...] = ()
+NONE: tuple[Cause, ...] = ()
 SCENARIOS = {
     "fair": NONE,
-    "one": (Planted("race == 'b'", -0.2),),
-    "one of two features": (Planted("sex == 'F' and age >= 50", -0.2),),
+    "one": (Cause("race == 'b'", -0.2),),
+    "one of two features": (Cause("sex == 'F' and age >= 50", -0.2),),
     "three apart": (
-        Planted("race == 'c' and sex == 'F'", -0.45),
-        Planted("race == 'b'", -0.35),
-        Planted("race == 'd' and age >= 50", -0.25),
+        Cause("race == 'c' and sex == 'F'", -0.45),
+        Cause("race == 'b'", -0.35),
+        Cause("race == 'd' and age >= 50", -0.25),
     ),
     "three nested": (
-        Planted("race == 'a'", -0.15),
-        Planted("race == 'a' and sex == 'F'", -0.15),
-        Planted("race == 'a' and sex == 'F' and age >= 50", -0.18),
+        Cause("race == 'a'", -0.15),
+        Cause("race == 'a' and sex == 'F'", -0.15),
+        Cause("race == 'a' and sex == 'F' and age >= 50", -0.18),
     ),
     "three, two nested": (
-        Planted("race == 'b'", -0.45),
-        Planted("race == 'a'", -0.15),
-        Planted("race == 'a' and sex == 'F'", -0.15),
+        Cause("race == 'b'", -0.45),
+        Cause("race == 'a'", -0.15),
+        Cause("race == 'a' and sex == 'F'", -0.15),
     ),
     "five apart": (
-        Planted("race == 'b'", -0.5),
-        Planted("race == 'c' and sex == 'F'", -0.45),
-        Planted("race == 'd' and age >= 50", -0.4),
-        Planted("race == 'e' and region in ['n', 'e']", -0.35),
-        Planted("race == 'f' and sex == 'M'", -0.3),
+        Cause("race == 'b'", -0.5),
+        Cause("race == 'c' and sex == 'F'", -0.45),
+        Cause("race == 'd' and age >= 50", -0.4),
+        Cause("race == 'e' and region in ['n', 'e']", -0.35),
+        Cause("race == 'f' and sex == 'M'", -0.3),
     ),
     "five, nested and apart": (
-        Planted("race == 'b'", 0.15),
-        Planted("race == 'b' and sex == 'M'", 0.2),
-        Planted("race == 'a'", -0.12),
-        Planted("race == 'a' and sex == 'F'", -0.15),
-        Planted("race == 'a' and sex == 'F' and age >= 50", -0.18),
+        Cause("race == 'b'", 0.15),
+        Cause("race == 'b' and sex == 'M'", 0.2),
+        Cause("race == 'a'", -0.12),
+        Cause("race == 'a' and sex == 'F'", -0.15),
+        Cause("race == 'a' and sex == 'F' and age >= 50", -0.18),
     ),
 }
 
@@ -102,9 +102,17 @@ def simulated(scenario: str, seed: int) -> tuple[pd.DataFrame, list[Any]]:
     rng = np.random.default_rng([seed, len(scenario)])
     people = pd.DataFrame(
         {
-            "race": rng.choice(RACES, ROWS, p=SHARES),
+            "race": rng.choice(
+                RACES,
+                ROWS,
+                p=SHARES,
+            ),
             "sex": rng.choice(["F", "M"], ROWS),
-            "age": rng.integers(20, 80, ROWS),
+            "age": rng.integers(
+                20,
+                80,
+                ROWS,
+            ),
             "region": rng.choice(list("nesw"), ROWS),
         }
     )
@@ -121,7 +129,14 @@ def simulated(scenario: str, seed: int) -> tuple[pd.DataFrame, list[Any]]:
 def mined_places(scenario: str, seed: int) -> StoryPlaces:
     """Mine one data set, and look where its planted subgroups are told."""
     log, groups = simulated(scenario, seed)
-    result = eh.mine_log(log, outcome="granted", over=NAMES, support=0.02, bins=6, levels=2)
+    result = eh.mine_log(
+        log,
+        outcome="granted",
+        over=NAMES,
+        support=0.02,
+        bins=6,
+        levels=2,
+    )
     space = eh.Space.from_frame(log[list(NAMES)])
     points = space.encode(log[list(NAMES)])
     stories = []
@@ -169,7 +184,11 @@ def test_fair_decisions_tell_something_in_one_of_twenty_data_sets_at_most():
 def main() -> None:
     """Print how often planted subgroups are told, in many data sets of each kind."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--runs", type=int, default=200)
+    parser.add_argument(
+        "--runs",
+        type=int,
+        default=200,
+    )
     parser.add_argument("--only", default="")
     options = parser.parse_args()
     print(

@@ -24,9 +24,17 @@ from evenhand.statistics.simultaneous_means import SimultaneousMeans
 SPACE = Space(
     [
         category("race", ["a", "b", "c"]),
-        integer("age", 0, 7),
+        integer(
+            "age",
+            0,
+            7,
+        ),
         category("sex", ["F", "M"]),
-        real("rate", 0, 1),
+        real(
+            "rate",
+            0,
+            1,
+        ),
     ],
     protected=["race", "age", "sex", "rate"],
 )
@@ -54,7 +62,11 @@ class Case:
     def search(self, limit: float | None = None) -> StorySearch:
         """Return what chooses stories, of ranked rule sets."""
         self.mining.ranking.rank(self.sure)
-        return StorySearch(self.mining.ranking, self.sure, limit)
+        return StorySearch(
+            self.mining.ranking,
+            self.sure,
+            limit,
+        )
 
 
 def mined(
@@ -71,11 +83,7 @@ def mined(
     """Random people, of whom some levels are rare, and values that depend on the features."""
     rng = np.random.default_rng(seed)
     points = SPACE.draw(rows, rng)
-    points[:, 0] = rng.choice(
-        3,
-        rows,
-        p=[0.7, 0.28, 0.02],
-    )
+    points[:, 0] = rng.choice(3, rows, p=[0.7, 0.28, 0.02])
     race, age, sex, _ = points.T
     is_older_woman = (sex == 0) & (age > 4)
     is_second_race = race == 1
@@ -95,11 +103,29 @@ def mined(
         if not weights.any():
             weights[0] = 1
     names = tuple(names)
-    treated = Treated(points, values, "people", "rows", weights, scale=scale)
+    treated = Treated(
+        points,
+        values,
+        "people",
+        "rows",
+        weights,
+        scale=scale,
+    )
     made = RuleSetOptions(**{"bins": 4, **options})
-    mining = Mining.of(SPACE, names, treated, made)
+    mining = Mining.of(
+        SPACE,
+        names,
+        treated,
+        made,
+    )
     sure = intervals_of(mining, level)
-    return Case(names, treated, made, mining, sure)
+    return Case(
+        names,
+        treated,
+        made,
+        mining,
+        sure,
+    )
 
 
 def intervals_of(mining: Mining, level: float) -> SimultaneousIntervals:
@@ -107,7 +133,11 @@ def intervals_of(mining: Mining, level: float) -> SimultaneousIntervals:
     examined = mining.ranking.examined
     if mining.treated.scale is not None:
         return SimultaneousMeans(level, examined)
-    return SimultaneousIntervals(level, examined, graded=mining.treated.graded)
+    return SimultaneousIntervals(
+        level,
+        examined,
+        graded=mining.treated.graded,
+    )
 
 
 SOME_NAMES = st.lists(
@@ -140,7 +170,11 @@ def cases(
         levels=draw(st.sampled_from([None, 1])),
     )
     if some and not found.mining.ranking.examined:
-        return mined(40, 0, ["sex", "age"])
+        return mined(
+            40,
+            0,
+            ["sex", "age"],
+        )
     return found
 
 
@@ -168,7 +202,13 @@ def conditions(case: Case, name: str) -> list[Condition]:
     whole = (edges[0], edges[-1])
     for low, high in itertools.combinations(edges, 2):
         if (low, high) != whole:
-            found.append(Condition(name, low=low, below=high))
+            found.append(
+                Condition(
+                    name,
+                    low=low,
+                    below=high,
+                )
+            )
     return found
 
 
@@ -210,7 +250,14 @@ def masks(case: Case, name: str, *, merged: bool) -> list[Any]:
 
 def all_masks(case: Case, *, merged: bool) -> list[tuple[tuple[int, ...], Any]]:
     """Every rule set as its family and a mask."""
-    by_feature = [masks(case, name, merged=merged) for name in case.names]
+    by_feature = [
+        masks(
+            case,
+            name,
+            merged=merged,
+        )
+        for name in case.names
+    ]
     features = len(case.names)
     depth = min(case.options.depth or features, features)
     found = []
@@ -251,8 +298,20 @@ def people_mining(
     scale = None
     if options.pop("numbers", False):
         scale, outcomes = UnitScale.of(outcomes)
-    treated = Treated(points, outcomes, "people", "rows", weights, scale=scale)
-    mining = Mining.of(space, space.names, treated, RuleSetOptions(**options))
+    treated = Treated(
+        points,
+        outcomes,
+        "people",
+        "rows",
+        weights,
+        scale=scale,
+    )
+    mining = Mining.of(
+        space,
+        space.names,
+        treated,
+        RuleSetOptions(**options),
+    )
     intervals = intervals_of(mining, level)
     mining.ranking.rank(intervals)
     return mining, intervals
@@ -264,8 +323,17 @@ def stories_of(
     """Return the mining of people in a table, and the stories that are told of it."""
     most = options.pop("most", 10)
     limit = options.pop("limit", None)
-    mining, intervals = people_mining(frame, values, features, **options)
-    search = StorySearch(mining.ranking, intervals, limit)
+    mining, intervals = people_mining(
+        frame,
+        values,
+        features,
+        **options,
+    )
+    search = StorySearch(
+        mining.ranking,
+        intervals,
+        limit,
+    )
     return mining, tree_of(search, search.choose(most))
 
 

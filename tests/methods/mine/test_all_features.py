@@ -22,7 +22,11 @@ PEOPLE = pd.DataFrame(
     {
         "sex": RNG.choice(["F", "M"], ROWS),
         "job": RNG.choice(["cook", "clerk", "driver", "nurse"], ROWS),
-        "income": RNG.integers(0, 100, ROWS),
+        "income": RNG.integers(
+            0,
+            100,
+            ROWS,
+        ),
     }
 )
 PAID = (PEOPLE["income"] > 50).astype(int)
@@ -58,12 +62,23 @@ def decide(people: pd.DataFrame) -> Any:
 
 
 def test_where_a_model_errs_is_found_whatever_is_protected():
-    found = eh.mine(decide, SPACE, PEOPLE, over="all", truth=PAID, score="error")
+    found = eh.mine(
+        decide,
+        SPACE,
+        PEOPLE,
+        over="all",
+        truth=PAID,
+        score="error",
+    )
     entry = found.details["mine"][0]
     assert entry["over"] == ["sex", "job", "income"]
     assert entry["method"] == "rows"
     assert str(found.worst.about) == "job nurse, income < 50"
-    recorded = eh.mine_log(LOG, over="all", **RECORDED)
+    recorded = eh.mine_log(
+        LOG,
+        over="all",
+        **RECORDED,
+    )
     assert recorded.details["mine"][0]["over"] == ["sex", "job", "income"]
     assert recorded.worst.about == found.worst.about
     assert recorded.worst.estimate.value == found.worst.estimate.value
@@ -72,21 +87,38 @@ def test_where_a_model_errs_is_found_whatever_is_protected():
 @pytest.mark.parametrize("over", ["all", ["all"], [("all",)], [("all",), ("sex",)]])
 def test_conditions_name_one_level_unless_levels_are_given(over):
     note = "conditions name one level of a category at a time"
-    found = eh.mine_log(LOG, over=over, **RECORDED)
+    found = eh.mine_log(
+        LOG,
+        over=over,
+        **RECORDED,
+    )
     assert any(note in other for other in found.notes)
     for finding in found.findings:
         for condition in finding.about.conditions:
             assert len(condition.levels) <= 1
-    pairs = eh.mine_log(LOG, over=over, levels=2, **RECORDED)
+    pairs = eh.mine_log(
+        LOG,
+        over=over,
+        levels=2,
+        **RECORDED,
+    )
     assert not any(note in other for other in pairs.notes)
     assert pairs.details["mine"][0]["candidates"] > found.details["mine"][0]["candidates"]
-    named = eh.mine_log(LOG, over=["sex", "job", "income"], **RECORDED)
+    named = eh.mine_log(
+        LOG,
+        over=["sex", "job", "income"],
+        **RECORDED,
+    )
     assert not any(note in other for other in named.notes)
 
 
 def test_a_column_that_is_called_all_stands_for_itself():
     log = LOG.rename(columns={"job": "all"})
-    found = eh.mine_log(log, over="all", **RECORDED)
+    found = eh.mine_log(
+        log,
+        over="all",
+        **RECORDED,
+    )
     assert found.details["mine"][0]["over"] == ["all"]
     space = eh.Space.from_frame(PEOPLE.rename(columns={"job": "all"}), protected=["sex"])
 
@@ -94,7 +126,12 @@ def test_a_column_that_is_called_all_stands_for_itself():
         return (people["all"] == "nurse").astype(int)
 
     people = PEOPLE.rename(columns={"job": "all"})
-    asked = eh.mine(by_all, space, people, over="all")
+    asked = eh.mine(
+        by_all,
+        space,
+        people,
+        over="all",
+    )
     assert asked.details["mine"][0]["over"] == ["all"]
     assert asked.details["mine"][0]["method"] == "neighbours"
 
@@ -103,32 +140,76 @@ def test_a_column_that_is_called_all_stands_for_itself():
 def test_neighbours_are_refused_where_nothing_is_left_to_change(treatment):
     refused(
         UsageError,
-        lambda: eh.mine(decide, SPACE, PEOPLE, over="all", treatment=treatment),
+        lambda: eh.mine(
+            decide,
+            SPACE,
+            PEOPLE,
+            over="all",
+            treatment=treatment,
+        ),
         f"treatment = '{treatment}'",
         "over = 'all' leaves none",
     )
     refused(
-        UsageError, lambda: eh.mine(decide, SPACE, PEOPLE, over="all", move=5), "move = 5"
+        UsageError,
+        lambda: eh.mine(
+            decide,
+            SPACE,
+            PEOPLE,
+            over="all",
+            move=5,
+        ),
+        "move = 5",
     )
 
 
 def test_rates_over_all_features_are_of_the_rows():
-    found = eh.mine(decide, SPACE, PEOPLE, over="all", depth=1)
+    found = eh.mine(
+        decide,
+        SPACE,
+        PEOPLE,
+        over="all",
+        depth=1,
+    )
     assert found.details["mine"][0]["method"] == "rows"
     assert found.spent.queries <= ROWS + 640
 
 
 def test_a_log_with_no_other_column_is_refused():
     alone = LOG[["decided", "paid"]]
-    refused(UsageError, lambda: eh.mine_log(alone, over="all", **RECORDED), "over = 'all'")
-    refused(DataError, lambda: eh.mine_log(LOG, over="al", **RECORDED), "'al'")
+    refused(
+        UsageError,
+        lambda: eh.mine_log(
+            alone,
+            over="all",
+            **RECORDED,
+        ),
+        "over = 'all'",
+    )
+    refused(
+        DataError,
+        lambda: eh.mine_log(
+            LOG,
+            over="al",
+            **RECORDED,
+        ),
+        "'al'",
+    )
 
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", list(sys.path))
-    monkeypatch.delitem(sys.modules, "all_rules", raising=False)
+    monkeypatch.setattr(
+        sys,
+        "path",
+        list(sys.path),
+    )
+    monkeypatch.delitem(
+        sys.modules,
+        "all_rules",
+        raising=False,
+    )
     Path("all_rules.py").write_text(CODE)
     Path("evenhand.toml").write_text(CONFIG)
     PEOPLE.assign(paid=PAID).to_csv("people.csv", index=False)

@@ -20,18 +20,32 @@ ROWS = 1200
 PEOPLE = pd.DataFrame(
     {
         "sex": RNG.choice(["F", "M"], ROWS),
-        "age": RNG.integers(18, 80, ROWS),
+        "age": RNG.integers(
+            18,
+            80,
+            ROWS,
+        ),
         "town": RNG.choice(list("abcd"), ROWS),
     }
 )
 WORSE = (PEOPLE["sex"] == "F") & (PEOPLE["age"] >= 50)
 CHANCE = RNG.random(ROWS)
-RATES = np.where(WORSE, 0.35, 0.6)
+RATES = np.where(
+    WORSE,
+    0.35,
+    0.6,
+)
 GRANTED = (RATES > CHANCE).astype(int)
 WAGES = 30 + 10 * CHANCE
 BIASED = PEOPLE.assign(granted=GRANTED, wage=WAGES)
 SPACE = eh.Space.from_frame(PEOPLE, protected=["sex", "age"])
-mined = partial(eh.mine_log, BIASED, outcome="granted", over=["sex", "age"], limit=0.1)
+mined = partial(
+    eh.mine_log,
+    BIASED,
+    outcome="granted",
+    over=["sex", "age"],
+    limit=0.1,
+)
 
 
 def entry(result: eh.Result) -> Any:
@@ -59,7 +73,11 @@ def test_intervals_are_narrower_than_bonferronis_and_rates_are_the_same():
     assert best.estimate.high < usual_best.estimate.high
     assert best.estimate.method.startswith("max-t, simultaneous over")
     assert usual_best.estimate.method.startswith("melded, simultaneous over")
-    for group, usual_group in zip(best.groups, usual_best.groups, strict=True):
+    for group, usual_group in zip(
+        best.groups,
+        usual_best.groups,
+        strict=True,
+    ):
         assert group.estimate == usual_group.estimate
         assert group.estimate.descriptive
     assert not best.estimate.descriptive
@@ -85,7 +103,11 @@ def test_p_values_agree_with_the_intervals():
 
 
 def test_where_it_is_not_affordable_bonferroni_is_taken_unless_asked_for(monkeypatch):
-    monkeypatch.setattr(max_t, "MOST_SUMS", 1000)
+    monkeypatch.setattr(
+        max_t,
+        "MOST_SUMS",
+        1000,
+    )
     assert entry(mined())["correction"] == "bonferroni"
     assert entry(mined(correction="max-t"))["correction"] == "max-t"
     assert entry(mined(level=0.9999))["correction"] == "bonferroni"
@@ -105,7 +127,11 @@ def test_several_minings_share_the_error():
 
 
 def test_software_has_it_and_what_is_enumerated_needs_none():
-    ask = partial(eh.mine, decide, SPACE)
+    ask = partial(
+        eh.mine,
+        decide,
+        SPACE,
+    )
     asked = ask(PEOPLE)
     assert entry(asked)["correction"] == "max-t"
     usual = ask(PEOPLE, correction="bonferroni")
@@ -114,19 +140,55 @@ def test_software_has_it_and_what_is_enumerated_needs_none():
 
 
 def test_numbers_keep_bonferroni():
-    wages = partial(eh.mine_log, BIASED, outcome="wage", over=["sex", "age"])
+    wages = partial(
+        eh.mine_log,
+        BIASED,
+        outcome="wage",
+        over=["sex", "age"],
+    )
     assert entry(wages())["correction"] == "bonferroni"
     sharper = partial(wages, correction="max-t")
-    refused(UsageError, sharper, "correction = 'max-t'", "numbers", "bonferroni")
+    refused(
+        UsageError,
+        sharper,
+        "correction = 'max-t'",
+        "numbers",
+        "bonferroni",
+    )
 
 
 def test_what_leaves_no_room_for_it_is_refused():
-    of_found = partial(mined, control="fdr", correction="max-t")
-    refused(UsageError, of_found, "correction = 'max-t'", "control = 'fdr'")
-    ask = partial(eh.mine, decide, SPACE, PEOPLE, treatment="paper")
+    of_found = partial(
+        mined,
+        control="fdr",
+        correction="max-t",
+    )
+    refused(
+        UsageError,
+        of_found,
+        "correction = 'max-t'",
+        "control = 'fdr'",
+    )
+    ask = partial(
+        eh.mine,
+        decide,
+        SPACE,
+        PEOPLE,
+        treatment="paper",
+    )
     of_paper = partial(ask, correction="max-t")
-    refused(UsageError, of_paper, "correction = 'max-t'", "treatment = 'paper'")
-    refused(UsageError, partial(mined, correction="maxt"), "maxt", "max-t")
+    refused(
+        UsageError,
+        of_paper,
+        "correction = 'max-t'",
+        "treatment = 'paper'",
+    )
+    refused(
+        UsageError,
+        partial(mined, correction="maxt"),
+        "maxt",
+        "max-t",
+    )
     assert "correction" not in entry(mined(control="fdr", correction="bonferroni"))
 
 

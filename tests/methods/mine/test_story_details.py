@@ -37,7 +37,11 @@ def people() -> pd.DataFrame:
                 rows,
                 p=[0.6, 0.3, 0.1],
             ),
-            "age": rng.integers(18, 68, rows),
+            "age": rng.integers(
+                18,
+                68,
+                rows,
+            ),
         }
     )
     rate = 0.75 - 0.25 * (frame["sex"] == "F")
@@ -71,7 +75,11 @@ def mined(kind: str) -> eh.Result:
     space = eh.Space.from_frame(numbered, protected=OVER)
     rows = eh.rows(numbered, weights=frame["weight"].to_numpy())
     return eh.mine(
-        eh.Subject(granted, space, positive=True),
+        eh.Subject(
+            granted,
+            space,
+            positive=True,
+        ),
         data=rows,
         treatment="rows",
         bins=5,
@@ -121,7 +129,11 @@ def test_stories_shares_and_refinements_are_true_to_the_data(kind):
     assert len(stories) > 1
     for story in stories:
         inside = inside_of(story)
-        difference = gap(kind, inside, everybody)
+        difference = gap(
+            kind,
+            inside,
+            everybody,
+        )
         assert story["difference"] == pytest.approx(difference)
         assert story["rows"] == inside.sum()
         shares = [part["share"] for part in story["shares"]]
@@ -129,19 +141,31 @@ def test_stories_shares_and_refinements_are_true_to_the_data(kind):
         texts = [part["text"] for part in story["shares"]]
         assert ", ".join(texts) == story["text"]
         for part in story["refinements"]:
-            check_refinement(kind, part, inside)
+            check_refinement(
+                kind,
+                part,
+                inside,
+            )
 
 
 def check_refinement(kind: str, part: Any, within: Any) -> None:
     inside = inside_of(part)
     assert not (inside & ~within).any()
-    difference = gap(kind, inside, within)
+    difference = gap(
+        kind,
+        inside,
+        within,
+    )
     assert part["difference"] == pytest.approx(difference)
     assert part["rate"] - part["other"] == pytest.approx(difference)
     assert part["low"] <= part["difference"] + 1e-9
     assert part["high"] >= part["difference"] - 1e-9
     for deeper in part["refinements"]:
-        check_refinement(kind, deeper, inside)
+        check_refinement(
+            kind,
+            deeper,
+            inside,
+        )
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -154,7 +178,11 @@ def test_a_story_below_another_says_how_far_it_is_from_the_others_there(kind):
     for story in below:
         above = stories[story["parent"]]
         added = story["added"]
-        difference = gap(kind, inside_of(story), inside_of(above))
+        difference = gap(
+            kind,
+            inside_of(story),
+            inside_of(above),
+        )
         assert added["within"]
         assert added["value"] == pytest.approx(difference)
         assert added["level"] == (1.0 if kind == "weights" else 0.95)

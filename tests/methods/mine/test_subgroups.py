@@ -15,8 +15,8 @@ import pytest
 
 import evenhand as eh
 from evenhand.formats import FORMATS
-from evenhand.methods.mine import messages
 from evenhand.methods.mine.plot.display import HeatDisplay, MineDisplay
+from evenhand.methods.mine.subgroups import messages as tree_messages
 from evenhand.methods.mine.subgroups import tree
 from evenhand.results.evidence import Finding
 from evenhand.runtime.errors import UsageError
@@ -45,9 +45,17 @@ def people(rows: int = 6000) -> pd.DataFrame:
     rng = np.random.default_rng(0)
     return pd.DataFrame(
         {
-            "race": rng.choice(["green", "blue", "purple"], rows, p=[0.4, 0.35, 0.25]),
+            "race": rng.choice(
+                ["green", "blue", "purple"],
+                rows,
+                p=[0.4, 0.35, 0.25],
+            ),
             "sex": rng.choice(["female", "male"], rows),
-            "age": rng.integers(18, 80, rows),
+            "age": rng.integers(
+                18,
+                80,
+                rows,
+            ),
         }
     )
 
@@ -73,8 +81,19 @@ def numbers() -> eh.Result:
     is_purple = frame["race"] == "purple"
     is_old = frame["age"] >= 55
     price = 30 - 5.0 * is_purple - 5.0 * (is_purple & is_old)
-    frame = frame.assign(price=price + rng.normal(0, 2, len(frame)))
-    return eh.mine_log(frame, outcome="price", over=OVER)
+    frame = frame.assign(
+        price=price
+        + rng.normal(
+            0,
+            2,
+            len(frame),
+        )
+    )
+    return eh.mine_log(
+        frame,
+        outcome="price",
+        over=OVER,
+    )
 
 
 @cache
@@ -82,7 +101,11 @@ def nothing(**options: Any) -> eh.Result:
     """Return a mining of people of whom none is treated differently."""
     frame = people(1000)
     rng = np.random.default_rng(3)
-    granted = rng.integers(0, 2, len(frame))
+    granted = rng.integers(
+        0,
+        2,
+        len(frame),
+    )
     return eh.mine_log(
         frame.assign(granted=granted), outcome="granted", over=OVER, **options
     )
@@ -154,13 +177,13 @@ def test_the_page_has_a_tree_of_stories_within_stories():
 
 def test_a_story_unfolds_to_what_carries_it_and_what_is_within_it():
     words = Outline(nested().to_html()).words
-    assert messages.WHAT_CARRIES in words
-    assert messages.STORIES_WITHIN in words
-    assert messages.REFINEMENTS_WITHIN in words
+    assert tree_messages.WHAT_CARRIES in words
+    assert tree_messages.STORIES_WITHIN in words
+    assert tree_messages.REFINEMENTS_WITHIN in words
     assert "Variations that the story explains: " in words
     assert "points less still (" in words
-    assert messages.IS_SHOWN in words
-    assert messages.MAY_BE_CHANCE in words
+    assert tree_messages.IS_SHOWN in words
+    assert tree_messages.MAY_BE_CHANCE in words
 
 
 def test_numbers_are_in_their_unit_there():
@@ -172,7 +195,7 @@ def test_numbers_are_in_their_unit_there():
 def test_a_page_without_stories_has_no_tree():
     page = nothing(limit=0.1).to_html()
     assert not Outline(page).opened
-    assert messages.TREE_HEADING not in page
+    assert tree_messages.TREE_HEADING not in page
     assert "no rule set is shown to be treated differently" in page.lower()
 
 
@@ -181,13 +204,18 @@ def test_results_from_before_are_shown_without_what_they_lack():
     outline = Outline(old.to_html())
     assert PURPLE in outline.words
     assert "… and" not in outline.words
-    assert messages.REFINEMENTS_WITHIN not in outline.words
+    assert tree_messages.REFINEMENTS_WITHIN not in outline.words
     text = old.to_text()
     assert OLD_AND_PURPLE in text
     assert "… and" not in text
     assert not {"parent", "added"} & set(old.to_frame().columns)
     assert len(old.refine()) == len(nested(limit=0.1).refine())
-    refused(UsageError, lambda: old.refine(PURPLE), "holds no refinements", PURPLE)
+    refused(
+        UsageError,
+        lambda: old.refine(PURPLE),
+        "holds no refinements",
+        PURPLE,
+    )
 
 
 def test_what_the_data_say_is_escaped():
@@ -204,13 +232,25 @@ def test_what_the_data_say_is_escaped():
 
 
 def test_only_so_many_stories_and_trees_are_drawn(monkeypatch):
-    monkeypatch.setattr(tree, "MOST_STORIES", 1)
+    monkeypatch.setattr(
+        tree,
+        "MOST_STORIES",
+        1,
+    )
     words = Outline(nested().to_html()).words
-    assert "… and age at least 55" not in words.split(messages.REFINEMENTS_WITHIN)[0]
+    assert "… and age at least 55" not in words.split(tree_messages.REFINEMENTS_WITHIN)[0]
     assert "more are in the table below." in words
     frame = people().assign(granted=(people()["race"] != "purple").astype(int))
-    several = eh.mine_log(frame, outcome="granted", over=[("race", "sex"), ("race", "age")])
-    monkeypatch.setattr(tree, "MOST_TREES", 1)
+    several = eh.mine_log(
+        frame,
+        outcome="granted",
+        over=[("race", "sex"), ("race", "age")],
+    )
+    monkeypatch.setattr(
+        tree,
+        "MOST_TREES",
+        1,
+    )
     assert several.to_html().count('<div class="tree">') == 1
 
 
@@ -218,7 +258,12 @@ def test_a_baseline_that_excuses_a_story_is_held_in_the_tree():
     frame = people().assign(granted=(people()["race"] != "purple").astype(int))
     checks = [{"job": "mine_log", "limit": 0.1}]
     audits = [
-        eh.audit_log(frame, outcome="granted", over=["race", "sex"], checks=checks)
+        eh.audit_log(
+            frame,
+            outcome="granted",
+            over=["race", "sex"],
+            checks=checks,
+        )
         for _ in range(2)
     ]
     held = audits[0].against(audits[1])
@@ -247,7 +292,11 @@ def test_in_little_width_the_rule_stands_above_its_numbers_and_is_still_indented
 
 def test_one_condition_carries_all_of_it_without_a_word():
     frame = people().assign(granted=(people()["race"] != "purple").astype(int))
-    found = eh.mine_log(frame, outcome="granted", over=["race", "sex"])
+    found = eh.mine_log(
+        frame,
+        outcome="granted",
+        over=["race", "sex"],
+    )
     assert found.worst.about.text == PURPLE
     assert "of which" not in found.to_text()
 
@@ -269,7 +318,12 @@ def test_what_is_known_exactly_has_no_interval():
         luck = given["sex"] == "female"
         return ~is_purple & (~is_old | luck)
 
-    whole = eh.mine(lend, space, eh.rows(frame), treatment="rows")
+    whole = eh.mine(
+        lend,
+        space,
+        eh.rows(frame),
+        treatment="rows",
+    )
     assert whole.worst.estimate.level == 1
     assert "(" not in Outline(whole.to_html()).words
     assert "in brackets" in Outline(nested().to_html()).words
@@ -333,7 +387,11 @@ def test_of_several_minings_each_row_says_which():
     frame = people()
     granted = (frame["race"] != "purple").astype(int)
     over = [("race", "sex"), ("race", "age")]
-    found = eh.mine_log(frame.assign(granted=granted), outcome="granted", over=over)
+    found = eh.mine_log(
+        frame.assign(granted=granted),
+        outcome="granted",
+        over=over,
+    )
     stories = found.refine()
     assert list(stories.columns) == [*COLUMNS, "over", "score", "output"]
     assert set(stories["over"]) == {"race, sex", "race, age"}
@@ -355,16 +413,34 @@ def test_an_unknown_rule_is_refused_with_the_nearest():
         f"did you mean {PURPLE!r}?",
     )
     of_others: Any = 5
-    refused(UsageError, lambda: result.refine(of_others), "'5'", "valid choices")
-    foreign = Finding("no finding of it", Rule(()), result.worst.estimate)
+    refused(
+        UsageError,
+        lambda: result.refine(of_others),
+        "'5'",
+        "valid choices",
+    )
+    foreign = Finding(
+        "no finding of it",
+        Rule(()),
+        result.worst.estimate,
+    )
     assert result.refine(foreign).empty
 
 
 @pytest.mark.parametrize("name", ["measure_log", "mine_text, group"])
 def test_other_verbs_name_those_that_can_be_refined(name):
     found = made(name)
-    refused(UsageError, found.refine, f"this {found.job}", "mine and mine_log")
-    refused(UsageError, lambda: found.refine("sex F"), "mine and mine_log")
+    refused(
+        UsageError,
+        found.refine,
+        f"this {found.job}",
+        "mine and mine_log",
+    )
+    refused(
+        UsageError,
+        lambda: found.refine("sex F"),
+        "mine and mine_log",
+    )
 
 
 @pytest.mark.parametrize(
@@ -382,7 +458,12 @@ def test_damaged_parts_of_a_story_are_refused_where_they_are_read(key, value):
     table = json.loads(nested().to_json())
     table["details"]["mine"][0]["stories"][0][key] = value
     del table["digest"]
-    refused(UsageError, lambda: eh.Result.from_dict(table), "damaged", OLD_AND_PURPLE)
+    refused(
+        UsageError,
+        lambda: eh.Result.from_dict(table),
+        "damaged",
+        OLD_AND_PURPLE,
+    )
 
 
 def test_bars_mark_the_stories_that_stand_below_another():
@@ -414,11 +495,21 @@ def test_white_is_the_rate_of_everybody_also_where_no_story_is_shown():
 @pytest.mark.parametrize("name", sorted(FORMATS))
 def test_every_format_shows_a_mining_without_stories(name):
     frame = people(1000)
-    granted = np.random.default_rng(3).integers(0, 2, len(frame))
+    granted = np.random.default_rng(3).integers(
+        0,
+        2,
+        len(frame),
+    )
     frame = frame.assign(granted=granted)
     checks = [{"job": "mine_log", "limit": 0.5}]
     audits = [
-        eh.audit_log(frame, outcome="granted", over=OVER, checks=checks) for _ in range(2)
+        eh.audit_log(
+            frame,
+            outcome="granted",
+            over=OVER,
+            checks=checks,
+        )
+        for _ in range(2)
     ]
     held = audits[0].against(audits[1])
     assert str(held.verdict) == "pass"

@@ -43,7 +43,11 @@ def measured(rivals, table, tmp_path_factory):
 @pytest.fixture
 def ours(rivals, measured, monkeypatch):
     """What was measured, of a table all of whose itemsets are known."""
-    monkeypatch.setitem(rivals.KNOWN, 0.01, len(measured.counts))
+    monkeypatch.setitem(
+        rivals.KNOWN,
+        0.01,
+        len(measured.counts),
+    )
     return measured
 
 
@@ -53,9 +57,17 @@ def brute_force(table: pd.DataFrame, least: int) -> Counts:
     for depth in range(1, len(OVER) + 1):
         for names in itertools.combinations(OVER, depth):
             groups = table.groupby(list(names))["income"].agg(["size", "sum"])
-            for values, (size, hits) in zip(groups.index, groups.to_numpy(), strict=True):
+            for values, (size, hits) in zip(
+                groups.index,
+                groups.to_numpy(),
+                strict=True,
+            ):
                 levels = [values] if depth == 1 else values
-                pairs = zip(names, levels, strict=True)
+                pairs = zip(
+                    names,
+                    levels,
+                    strict=True,
+                )
                 key = frozenset((name, (level,)) for name, level in pairs)
                 if size >= least:
                     counts[key] = (float(size), float(hits))
@@ -73,13 +85,24 @@ def test_our_rule_sets_are_all_frequent_itemsets(ours, table):
 def contest(rivals, **others):
     job = {**JOB, "support": 0.05}
     quality = rivals.Sums.divergence
-    return rivals.Contest("DivExplorer", "all", "0.05", job, quality, **others)
+    return rivals.Contest(
+        "DivExplorer",
+        "all",
+        "0.05",
+        job,
+        quality,
+        **others,
+    )
 
 
 def lines(ours):
     listed = []
     scores = ours.sums.divergence()
-    pairs = zip(ours.counts.items(), scores, strict=True)
+    pairs = zip(
+        ours.counts.items(),
+        scores,
+        strict=True,
+    )
     for (key, (size, hits)), score in pairs:
         conditions = {name: list(levels) for name, levels in key}
         listed.append((conditions, size, hits, float(score)))
@@ -98,7 +121,11 @@ def answer(listed, seconds=1.0):
 
 def test_equal_counts_and_tops_are_reported_so(rivals, ours):
     theirs = answer(lines(ours), seconds=10 * ours.cpu)
-    row = rivals.contest_row(contest(rivals, whole=True), theirs, ours)
+    row = rivals.contest_row(
+        contest(rivals, whole=True),
+        theirs,
+        ours,
+    )
     assert row["all equal"]
     assert row["equal"] == len(ours.counts)
     assert row["as extreme"]
@@ -114,7 +141,11 @@ def test_a_bar_is_not_met_by_fewer_rule_sets_or_other_counts(rivals, ours, capsy
     fewer = [*listed, ({"a": ["a1"], "b": ["b9"]}, 99.0, 1.0, 0.0)]
     for changed in (wrong, fewer):
         theirs = answer(changed, seconds=10 * ours.cpu)
-        row = rivals.contest_row(contest(rivals, whole=True), theirs, ours)
+        row = rivals.contest_row(
+            contest(rivals, whole=True),
+            theirs,
+            ours,
+        )
         assert not row["all equal"]
         [bar] = rivals.bar_rows([row], {})
         assert not bar["met"]
@@ -127,13 +158,21 @@ def test_little_memory_for_some_of_the_rule_sets_meets_no_bar(
     assert ours.is_whole
     [bar] = rivals.bar_rows([], {"0.01": ours})
     assert bar["met"] is True
-    monkeypatch.setitem(rivals.KNOWN, 0.01, len(ours.counts) + 1)
+    monkeypatch.setitem(
+        rivals.KNOWN,
+        0.01,
+        len(ours.counts) + 1,
+    )
     assert not ours.is_whole
     [bar] = rivals.bar_rows([], {"0.01": ours})
     assert bar["met"] is False
     assert "NOT met" in capsys.readouterr().out
     theirs = answer(lines(ours))
-    row = rivals.contest_row(contest(rivals), theirs, ours)
+    row = rivals.contest_row(
+        contest(rivals),
+        theirs,
+        ours,
+    )
     shown = rivals._shown(row)
     assert "ours: only" in shown["note"]
 
@@ -142,7 +181,11 @@ def test_a_higher_top_of_a_rival_is_seen(rivals, ours):
     listed = lines(ours)
     conditions, size, hits, score = listed[0]
     theirs = answer([(conditions, size, hits, score + 0.1)])
-    row = rivals.contest_row(contest(rivals), theirs, ours)
+    row = rivals.contest_row(
+        contest(rivals),
+        theirs,
+        ours,
+    )
     assert not row["as extreme"]
     shown = rivals._shown(row)
     assert "less extreme" in shown["note"]
@@ -153,14 +196,26 @@ def test_a_condition_that_everybody_meets_is_none(rivals, ours):
     size, hits = ours.counts[key]
     wider = {"a": ["a1"], "c": ["c1", "c2", "c3", "c4"]}
     theirs = answer([(wider, size, hits, 0.0)])
-    row = rivals.contest_row(contest(rivals), theirs, ours)
+    row = rivals.contest_row(
+        contest(rivals),
+        theirs,
+        ours,
+    )
     assert row["counts"] == "1 of 1"
 
 
 def test_a_rival_that_cannot_be_installed_is_reported_with_the_reason(rivals, ours):
     missing = {"DivExplorer": "cannot be installed: no matching distribution"}
-    [theirs] = rivals._theirs("DivExplorer", [{}], missing)
-    row = rivals.contest_row(contest(rivals), theirs, ours)
+    [theirs] = rivals._theirs(
+        "DivExplorer",
+        [{}],
+        missing,
+    )
+    row = rivals.contest_row(
+        contest(rivals),
+        theirs,
+        ours,
+    )
     assert row["error"] == missing["DivExplorer"]
     shown = rivals._shown(row)
     text = rivals.text_table([shown], rivals.COLUMNS)
@@ -176,12 +231,20 @@ def test_lists_are_summed_up_over_seeds(rivals, table):
     first = [(planted, *numbers), (part, *numbers), (other, *numbers)]
     second = [(other, *numbers), (part, *numbers)]
     found = [{"lines": first}, {"lines": second}]
-    row = rivals.planted_row("tool", found, [table, table])
+    row = rivals.planted_row(
+        "tool",
+        found,
+        [table, table],
+    )
     assert row["lines"] == 2.5
     assert row["variations"] == 1.5
     assert row["first"] == "1 of 2"
     assert row["once"] == "1 of 2"
-    gone = rivals.planted_row("tool", [{"error": "gone"}], [table])
+    gone = rivals.planted_row(
+        "tool",
+        [{"error": "gone"}],
+        [table],
+    )
     assert gone["error"] == "gone"
 
 
@@ -202,6 +265,10 @@ def test_without_a_package_index_the_reason_is_given(rivals, monkeypatch, tmp_pa
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     monkeypatch.setenv("PIP_CONFIG_FILE", "/dev/null")
     monkeypatch.delenv("PIP_FIND_LINKS", raising=False)
-    monkeypatch.setattr(environment, "RIVALS", {"one": "no-such-miner==1.0"})
+    monkeypatch.setattr(
+        environment,
+        "RIVALS",
+        {"one": "no-such-miner==1.0"},
+    )
     missing = environment.prepare()
     assert missing["one"].startswith("cannot be installed: No matching distribution")

@@ -45,13 +45,26 @@ def test_a_planted_group_has_another_rate(tables):
 
 def test_a_log_is_drawn_in_parts_with_a_seed(tables, tmp_path, monkeypatch):
     parquet = pytest.importorskip("pyarrow.parquet")
-    monkeypatch.setattr(tables, "CHUNK", 400)
+    monkeypatch.setattr(
+        tables,
+        "CHUNK",
+        400,
+    )
     people = tables.planted(0)
     people.columns = [*tables.LOGGED, tables.OUTCOME]
     favoured = people[tables.OUTCOME] == 1
-    people[tables.OUTCOME] = np.where(favoured, ">50K", "<=50K")
+    people[tables.OUTCOME] = np.where(
+        favoured,
+        ">50K",
+        "<=50K",
+    )
     for name in ("one", "two"):
-        tables.write_log(people, tmp_path / name, 1_000, seed=7)
+        tables.write_log(
+            people,
+            tmp_path / name,
+            1_000,
+            seed=7,
+        )
     first = parquet.read_table(tmp_path / "one")
     second = parquet.read_table(tmp_path / "two")
     outcomes = first[tables.OUTCOME].to_pylist()

@@ -41,7 +41,12 @@ def program(folder: Path, text: str = PROGRAM) -> Path:
 
 def test_a_job_that_fails_leaves_the_others(jobs, tmp_path):
     asked = [{"number": 3}, {"number": -1}, {"number": 4}]
-    first, second, third = jobs.ask(sys.executable, program(tmp_path), asked, os.environ)
+    first, second, third = jobs.ask(
+        sys.executable,
+        program(tmp_path),
+        asked,
+        os.environ,
+    )
     assert first["double"] == 6
     assert second == {"error": "ValueError: a negative number"}
     assert third["double"] == 8
@@ -50,7 +55,12 @@ def test_a_job_that_fails_leaves_the_others(jobs, tmp_path):
 
 def test_a_process_that_ends_early_gives_its_last_words(jobs, tmp_path):
     broken = program(tmp_path, "raise SystemExit('no such library')")
-    assert jobs.ask(sys.executable, broken, [{}, {}], os.environ) == [
+    assert jobs.ask(
+        sys.executable,
+        broken,
+        [{}, {}],
+        os.environ,
+    ) == [
         {"error": "no such library"},
         {"error": "no such library"},
     ]
@@ -61,7 +71,11 @@ def test_work_is_repeated_while_it_is_short(jobs):
     seconds, found = jobs.cpu_seconds(lambda: next(numbers), 3)
     assert len(seconds) == 3
     assert found == 2
-    seconds, _ = jobs.cpu_seconds(lambda: sum(range(100_000)), 5, longest=0.0)
+    seconds, _ = jobs.cpu_seconds(
+        lambda: sum(range(100_000)),
+        5,
+        longest=0.0,
+    )
     assert len(seconds) == 1
 
 

@@ -20,7 +20,12 @@ def sums(measures):
     """Three rule sets of 100 rows, 40 of which have the outcome."""
     size = np.array([20.0, 50.0, 10.0])
     hits = np.array([16.0, 10.0, 4.0])
-    return measures.Sums(size, hits, 100, 40)
+    return measures.Sums(
+        size,
+        hits,
+        100,
+        40,
+    )
 
 
 def test_divergence_counts_in_both_directions(sums):
@@ -47,7 +52,11 @@ def test_bernoulli_score_is_the_highest_likelihood_ratio_of_any_odds(sums, highe
         chances = np.log(likelier)
         return chances.sum() - hits * log_odds
 
-    found = minimize_scalar(loss, bounds=(-5, 5), method="bounded")
+    found = minimize_scalar(
+        loss,
+        bounds=(-5, 5),
+        method="bounded",
+    )
     best = -found.fun
     scores = sums.bernoulli_score(higher=higher)
     assert scores[number] == pytest.approx(best, rel=1e-6)
@@ -56,7 +65,12 @@ def test_bernoulli_score_is_the_highest_likelihood_ratio_of_any_odds(sums, highe
 
 def test_bernoulli_score_of_a_rate_of_one_is_finite(measures):
     five = np.array([5.0])
-    sums = measures.Sums(five, five, 10, 5)
+    sums = measures.Sums(
+        five,
+        five,
+        10,
+        5,
+    )
     [score] = sums.bernoulli_score(higher=True)
     assert score == pytest.approx(5 * np.log(2))
 
@@ -96,7 +110,11 @@ def test_of_a_list_of_the_best_nothing_is_missing(measures):
     men = measures.key_of({"sex": ["M"]})
     ours = {women: (10.0, 4.0), men: (10.0, 5.0)}
     theirs = {men: (10.0, 5.0)}
-    compared = measures.compare(ours, theirs, whole=False)
+    compared = measures.compare(
+        ours,
+        theirs,
+        whole=False,
+    )
     assert compared.all_equal
 
 
@@ -105,7 +123,11 @@ def test_as_extreme_forgives_rounding_alone(measures):
     less = 0.3 - 1e-6
     assert measures.as_extreme(barely, 0.3)
     assert not measures.as_extreme(less, 0.3)
-    assert measures.as_extreme(less, 0.3, rounded=1e-3)
+    assert measures.as_extreme(
+        less,
+        0.3,
+        rounded=1e-3,
+    )
 
 
 @pytest.fixture
@@ -128,14 +150,22 @@ def test_variations_are_mostly_the_same_people_or_a_part_of_them(measures, peopl
     other = {"b": ["u"]}
     everybody: dict[str, list[str]] = {}
     lines = [planted, part, other, everybody]
-    flags = measures.variations(people, lines, planted)
+    flags = measures.variations(
+        people,
+        lines,
+        planted,
+    )
     assert flags == [True, True, False, False]
 
 
 def test_nobody_is_no_variation(measures, people):
     nobody = {"a": ["z"]}
     planted = {"a": ["x"]}
-    flags = measures.variations(people, [nobody], planted)
+    flags = measures.variations(
+        people,
+        [nobody],
+        planted,
+    )
     assert flags == [False]
 
 

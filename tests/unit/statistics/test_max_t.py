@@ -34,14 +34,23 @@ def groups_of(count: int, cells: Any = CELLS, seed: int = 0) -> OverlappingGroup
     members = is_member.astype(float)
     members[0] = 0.0
     members[2] = 1.0
-    return OverlappingGroups(cells, cells @ members, lambda totals: totals @ members)
+    return OverlappingGroups(
+        cells,
+        cells @ members,
+        lambda totals: totals @ members,
+    )
 
 
 def intervals_of(
     groups: OverlappingGroups, level: float = 0.95, **more: Any
 ) -> MaxTIntervals:
     smallest = np.sort(smallest_tails(groups, 0))
-    return MaxTIntervals(level, groups.count, smallest=smallest, **more)
+    return MaxTIntervals(
+        level,
+        groups.count,
+        smallest=smallest,
+        **more,
+    )
 
 
 def test_the_smallest_tail_is_that_of_all_groups(monkeypatch):
@@ -52,16 +61,41 @@ def test_the_smallest_tail_is_that_of_all_groups(monkeypatch):
         every.append(groups.sums(totals))
         return every[-1]
 
-    watched = OverlappingGroups(groups.cells, groups.sizes, noted)
-    found = smallest_tails(watched, 3, resamples=300)
+    watched = OverlappingGroups(
+        groups.cells,
+        groups.sizes,
+        noted,
+    )
+    found = smallest_tails(
+        watched,
+        3,
+        resamples=300,
+    )
     inside = np.concatenate(every)
-    law = hypergeom(120, 60, groups.sizes)
+    law = hypergeom(
+        120,
+        60,
+        groups.sizes,
+    )
     above = law.sf(inside - 1)
     below = law.cdf(inside)
     expected = np.minimum(above, below).min(axis=1)
     assert found == pytest.approx(expected, rel=1e-9)
-    monkeypatch.setattr(max_t, "AT_ONCE", 1000)
-    assert len(smallest_tails(groups, 3, resamples=300)) == 300
+    monkeypatch.setattr(
+        max_t,
+        "AT_ONCE",
+        1000,
+    )
+    assert (
+        len(
+            smallest_tails(
+                groups,
+                3,
+                resamples=300,
+            )
+        )
+        == 300
+    )
 
 
 def test_the_tail_of_no_difference_is_that_of_fisher():
@@ -73,10 +107,36 @@ def test_the_tail_of_no_difference_is_that_of_fisher():
 
 def test_the_same_seed_gives_the_same_tails_and_parts_have_their_own():
     groups = groups_of(10)
-    first = smallest_tails(groups, 1, resamples=50)
-    assert (first == smallest_tails(groups, 1, resamples=50)).all()
-    assert (first != smallest_tails(groups, 2, resamples=50)).any()
-    assert (first != smallest_tails(groups, 1, 1, resamples=50)).any()
+    first = smallest_tails(
+        groups,
+        1,
+        resamples=50,
+    )
+    assert (
+        first
+        == smallest_tails(
+            groups,
+            1,
+            resamples=50,
+        )
+    ).all()
+    assert (
+        first
+        != smallest_tails(
+            groups,
+            2,
+            resamples=50,
+        )
+    ).any()
+    assert (
+        first
+        != smallest_tails(
+            groups,
+            1,
+            1,
+            resamples=50,
+        )
+    ).any()
 
 
 def test_groups_that_are_the_same_count_once():
@@ -84,10 +144,18 @@ def test_groups_that_are_the_same_count_once():
 
     def repeated(totals: Any) -> Any:
         sums = one.sums(totals)
-        return np.repeat(sums, 50, axis=1)
+        return np.repeat(
+            sums,
+            50,
+            axis=1,
+        )
 
     sizes = np.repeat(one.sizes, 50)
-    copies = OverlappingGroups(one.cells, sizes, repeated)
+    copies = OverlappingGroups(
+        one.cells,
+        sizes,
+        repeated,
+    )
     assert intervals_of(copies).separate == pytest.approx(1, abs=0.35)
     apart = SimultaneousIntervals(0.95, 50)
     assert intervals_of(copies).tail > 25 * apart.tail
@@ -97,8 +165,16 @@ def test_groups_that_are_the_same_count_once():
 @pytest.mark.parametrize("level", [0.5, 0.9, 0.95, 0.99, 0.9999])
 def test_limits_are_between_those_of_one_group_and_bonferroni(level, graded):
     groups = groups_of(40)
-    held = intervals_of(groups, level, graded=graded)
-    usual = SimultaneousIntervals(level, 40, graded=graded)
+    held = intervals_of(
+        groups,
+        level,
+        graded=graded,
+    )
+    usual = SimultaneousIntervals(
+        level,
+        40,
+        graded=graded,
+    )
     assert usual.tail <= held.tail <= (1 - level) / 2
     low, high = held.difference_of(SIDES)
     usual_low, usual_high = usual.difference_of(SIDES)
@@ -141,5 +217,9 @@ def test_it_is_taken_where_it_holds_and_is_affordable(monkeypatch):
     assert not holds(groups, 0.999)
     assert not holds([], 0.95)
     assert not holds([groups_of(40, CELLS + 0.5)], 0.95)
-    monkeypatch.setattr(max_t, "MOST_SUMS", 40 * 1999)
+    monkeypatch.setattr(
+        max_t,
+        "MOST_SUMS",
+        40 * 1999,
+    )
     assert not holds(groups, 0.95)

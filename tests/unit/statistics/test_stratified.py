@@ -55,8 +55,16 @@ def by_hand(strata: Any, z: float) -> tuple[float, float]:
     for inside, hits, outside, other_hits in strata:
         if inside and outside:
             weight = inside * outside / (inside + outside)
-            share = drawn(hits, inside, z)
-            other_share = drawn(other_hits, outside, z)
+            share = drawn(
+                hits,
+                inside,
+                z,
+            )
+            other_share = drawn(
+                other_hits,
+                outside,
+                z,
+            )
             spread = share * (1 - share) / inside
             other_spread = other_share * (1 - other_share) / outside
             weighted += weight * (hits / inside - other_hits / outside)
@@ -177,7 +185,11 @@ def test_many_groups_at_once_are_each_by_itself():
                 90,
                 6,
             ),
-            rng.integers(20, 40, 6),
+            rng.integers(
+                20,
+                40,
+                6,
+            ),
         ]
     ).astype(float)
     groups = np.stack(
@@ -187,7 +199,11 @@ def test_many_groups_at_once_are_each_by_itself():
                 40,
                 6,
             ),
-            rng.integers(0, 5, 6),
+            rng.integers(
+                0,
+                5,
+                6,
+            ),
         ]
     ).astype(float)
     together = pooled_difference([StratumSums(whole, groups)], Z)

@@ -20,13 +20,21 @@ TERMS = {term.text: term for term in LEXICON.terms}
 
 
 def hosts(*texts: str, persons: Any = None) -> Any:
-    return find_hosts(texts, LEXICON, persons_of(persons))
+    return find_hosts(
+        texts,
+        LEXICON,
+        persons_of(persons),
+    )
 
 
 def with_term(text: str, term: str) -> str:
     """Return a text with a term of the default lexicon."""
     chosen = TERMS[term]
-    (found,) = hosts(text).write(np.array([0]), [chosen.category], [chosen])
+    (found,) = hosts(text).write(
+        np.array([0]),
+        [chosen.category],
+        [chosen],
+    )
     return str(found)
 
 
@@ -76,7 +84,13 @@ def test_compounds_and_other_words_are_no_place(text):
 
 
 def test_terms_go_only_before_nouns_that_they_fit():
-    found = hosts("a man", "a woman", "a person", "a lesbian", "nothing")
+    found = hosts(
+        "a man",
+        "a woman",
+        "a person",
+        "a lesbian",
+        "nothing",
+    )
     takes = found.takes("gender")
     names = [term.text for term in LEXICON.of("gender")]
     fits = {name: takes[:, at].tolist() for at, name in enumerate(names)}
@@ -84,7 +98,13 @@ def test_terms_go_only_before_nouns_that_they_fit():
     assert fits["lesbian"] == [False, True, True, True, False]
     assert fits["male"] == [False, False, True, True, False]
     race = found.takes("race").sum(axis=0).tolist()
-    by_term = dict(zip([term.text for term in LEXICON.of("race")], race, strict=True))
+    by_term = dict(
+        zip(
+            [term.text for term in LEXICON.of("race")],
+            race,
+            strict=True,
+        )
+    )
     assert (by_term["black"], by_term["latino"], by_term["latina"]) == (3, 2, 2)
 
 
@@ -93,11 +113,19 @@ def test_a_term_has_an_adjective_of_its_own_or_none():
     convert = {"term": "buddhist", "adjective": "zen buddhist"}
     lexicon = Lexicon.from_dict({"religion": ["muslim", jew, convert]})
     assert Lexicon.from_dict(lexicon.to_dict()) == lexicon
-    found = find_hosts(["a man", "a jew"], lexicon, persons_of(None))
+    found = find_hosts(
+        ["a man", "a jew"],
+        lexicon,
+        persons_of(None),
+    )
     assert found.takes("religion").tolist() == [[True, False, True], [True] * 3]
     zen = lexicon.of("religion")[2]
     rows = np.arange(2)
-    assert found.write(rows, ["religion"], [zen]) == ["a zen buddhist man", "a buddhist"]
+    assert found.write(
+        rows,
+        ["religion"],
+        [zen],
+    ) == ["a zen buddhist man", "a buddhist"]
 
 
 @settings(deadline=None, max_examples=examples(100))
@@ -113,24 +141,44 @@ def test_texts_stand_as_they_are_but_for_a_capital(parts):
     text = " ".join(parts)
     found = hosts(text)
     rows = np.array([0])
-    (standing,) = found.write(rows, (), ())
+    (standing,) = found.write(
+        rows,
+        (),
+        (),
+    )
     assert standing.lower() == text.lower()
     for category in LEXICON.categories:
         for at, fits in enumerate(found.takes(category)[0].tolist()):
             term = LEXICON.of(category)[at]
             if not fits:
                 continue
-            (written,) = found.write(rows, [category], [term])
+            (written,) = found.write(
+                rows,
+                [category],
+                [term],
+            )
             assert term.text in written.lower()
-            marked = found.marked(0, [category], [term])
+            marked = found.marked(
+                0,
+                [category],
+                [term],
+            )
             assert unmarked(marked) == written
             assert "  " not in written
 
 
 def test_nouns_of_ones_own():
-    found = hosts("a robot speaks", "a man", persons=["robot"])
+    found = hosts(
+        "a robot speaks",
+        "a man",
+        persons=["robot"],
+    )
     assert found.takes("age").any(axis=1).tolist() == [False, False]
-    found = hosts("the robot is here", "two robots", persons=["robot"])
+    found = hosts(
+        "the robot is here",
+        "two robots",
+        persons=["robot"],
+    )
     assert found.takes("age").all(axis=1).tolist() == [True, True]
     plurals = [person.plural for person in persons_of(["lady", "boss", "coach", "fireman"])]
     assert plurals == ["ladies", "bosses", "coaches", "firemen"]
@@ -150,7 +198,12 @@ def test_nouns_of_ones_own():
     ],
 )
 def test_wrong_nouns_are_refused(given, words):
-    refused(UsageError, lambda: persons_of(given), "persons", words)
+    refused(
+        UsageError,
+        lambda: persons_of(given),
+        "persons",
+        words,
+    )
 
 
 @pytest.mark.parametrize(
@@ -161,4 +214,13 @@ def test_wrong_nouns_are_refused(given, words):
     ],
 )
 def test_wrong_places_of_terms_are_refused(options, words):
-    refused(UsageError, lambda: Term("gay", "gender", **options), "gender", words)
+    refused(
+        UsageError,
+        lambda: Term(
+            "gay",
+            "gender",
+            **options,
+        ),
+        "gender",
+        words,
+    )

@@ -18,9 +18,17 @@ NOUNS = persons_of(["author", {"person": "man", "plural": "men", "sex": "men"}])
 
 
 def written(template: str, category: str, at: int) -> list[str]:
-    found = find_templates(templates_of([template]), LEXICON, NOUNS)
+    found = find_templates(
+        templates_of([template]),
+        LEXICON,
+        NOUNS,
+    )
     rows = np.flatnonzero(found.takes(category)[:, at])
-    return found.write(rows, [category], [LEXICON.of(category)[at]])
+    return found.write(
+        rows,
+        [category],
+        [LEXICON.of(category)[at]],
+    )
 
 
 @pytest.mark.parametrize(
@@ -35,30 +43,61 @@ def written(template: str, category: str, at: int) -> list[str]:
     ],
 )
 def test_sentences_read_well(template, sentences):
-    assert written(template, "religion", 8) == sentences
+    assert (
+        written(
+            template,
+            "religion",
+            8,
+        )
+        == sentences
+    )
 
 
 def test_a_sentence_takes_the_terms_that_fit_its_noun():
-    assert written("a {term} {person}", "gender", 0) == ["a lesbian author"]
-    assert written("a {term} {person}", "gender", 11) == ["a male author"]
-    assert written("a {term} {person}", "gender", 1) == ["a gay author", "a gay man"]
+    assert written(
+        "a {term} {person}",
+        "gender",
+        0,
+    ) == ["a lesbian author"]
+    assert written(
+        "a {term} {person}",
+        "gender",
+        11,
+    ) == ["a male author"]
+    assert written(
+        "a {term} {person}",
+        "gender",
+        1,
+    ) == ["a gay author", "a gay man"]
 
 
 def test_sentences_are_made_once():
     templates = templates_of(["a {term} {person}", "a {term} {person}", "a {term} man"])
-    found = find_templates(templates, LEXICON, NOUNS)
+    found = find_templates(
+        templates,
+        LEXICON,
+        NOUNS,
+    )
     assert list(found.texts) == ["a {term} author", "a {term} man"]
 
 
 def test_what_is_shipped_reads_well():
-    found = find_templates(templates_of(None), LEXICON, persons_of_templates(None))
+    found = find_templates(
+        templates_of(None),
+        LEXICON,
+        persons_of_templates(None),
+    )
     assert len(found.texts) == 480
     for category in LEXICON.categories:
         takes = found.takes(category)
         for at, term in enumerate(LEXICON.of(category)):
             rows = np.flatnonzero(takes[:, at])
             assert len(rows) >= 400
-            for text in found.write(rows, [category], [term]):
+            for text in found.write(
+                rows,
+                [category],
+                [term],
+            ):
                 assert re.fullmatch(r"[A-Z][\w ,'-]+[.!?]", text)
                 assert not re.search(r"\b[aA] (?!eu)[aeio]|\b[aA]n [bcdgjkptw]", text), text
 
@@ -78,4 +117,9 @@ def test_what_is_shipped_reads_well():
     ],
 )
 def test_wrong_templates_are_refused(given, words):
-    refused(UsageError, lambda: templates_of(given), "templates", words)
+    refused(
+        UsageError,
+        lambda: templates_of(given),
+        "templates",
+        words,
+    )

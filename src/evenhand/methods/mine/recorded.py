@@ -52,9 +52,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from evenhand.methods.mine.findings import Entry, RankedStories
     from evenhand.methods.mine.logs.counted import KindsOfRows
     from evenhand.methods.mine.rule_sets import Bins
-    from evenhand.results.evidence import Case
+    from evenhand.results.evidence import Case, Finding
     from evenhand.space.feature import Floats, Points
     from evenhand.space.feature_sets import Over
 
@@ -159,9 +160,6 @@ def mine_log(
     rows = CompleteRows.of(table, names, needed)
     log = _counted_log(rows, sets, options, columns_of, scores)
     parts = _parts(log, sets, _compared_kinds(log, columns_of, scores))
-    notes = [*notes_on_levels, *rows.notes, *log.notes]
-    for part in parts:
-        notes += part.mining.notes
     ranked = rank(
         parts,
         level=level,
@@ -171,17 +169,35 @@ def mine_log(
         correction=correction,
         seed=seed,
     )
-    notes += limits.notes([part.mining.treated.scale for part in parts])
-    no_cases: list[list[tuple[Case, ...]]] = [[()] * len(mined.stories) for mined in ranked]
-    only_answer = one_answer(log.outcomes(outcome), positive)
-    findings, entries = write_findings(ranked, no_cases, [only_answer] * len(ranked))
+    notes = [*notes_on_levels, *rows.notes, *log.notes, *_notes(parts, limits)]
+    findings, entries = _written(ranked, one_answer(log.outcomes(outcome), positive))
     spent = Spent(0, 0, time.monotonic() - start)
-    stop = StopReason.ENUMERATED
-    notes = list(dict.fromkeys(notes))
-    details = {"mine": entries}
     return Result(
-        "mine_log", findings, seed, spent, stop, log.space.to_dict(), notes, details=details
+        "mine_log",
+        findings,
+        seed,
+        spent,
+        StopReason.ENUMERATED,
+        log.space.to_dict(),
+        list(dict.fromkeys(notes)),
+        details={"mine": entries},
     )
+
+
+def _written(
+    ranked: Sequence[RankedStories], only_answer: dict[str, Any]
+) -> tuple[list[Finding], list[Entry]]:
+    """Return the findings, which have no cases, and what the details hold of each mining."""
+    no_cases: list[list[tuple[Case, ...]]] = [[()] * len(mined.stories) for mined in ranked]
+    return write_findings(ranked, no_cases, [only_answer] * len(ranked))
+
+
+def _notes(parts: Sequence[MiningPart], limits: UnitLimit) -> list[str]:
+    """Return the notes of all minings, and how a limit was understood."""
+    notes = []
+    for part in parts:
+        notes += part.mining.notes
+    return notes + limits.notes([part.mining.treated.scale for part in parts])
 
 
 def _parts(

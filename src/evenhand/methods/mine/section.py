@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from evenhand.methods.mine import messages
 from evenhand.methods.mine.claims.words import sentences_for
 from evenhand.methods.mine.plot.display import display_of
+from evenhand.methods.mine.subgroups import messages as tree_messages
 from evenhand.methods.mine.subgroups.tree import trees
 from evenhand.methods.mine.table import entries_of, mined_findings
 from evenhand.report.html_page import PIECES, drawn, headed
@@ -93,7 +94,8 @@ def _trees(result: Result, statements: Sequence[Statement]) -> Iterator[str]:
     drawn_trees = list(trees(stories, verdict))
     if drawn_trees:
         yield headed(
-            messages.TREE_HEADING, piece(PIECES, "paragraph", messages.TREE_INTRODUCED)
+            tree_messages.TREE_HEADING,
+            piece(PIECES, "paragraph", tree_messages.TREE_INTRODUCED),
         )
         yield from drawn_trees
 

@@ -34,7 +34,13 @@ def grid() -> Cube:
     choices = []
     for place, column in enumerate(cells):
         feature = category(f"f{place}", list(range(levels[place])))
-        choices.append(Choices.of(feature, column, levels=2))
+        choices.append(
+            Choices.of(
+                feature,
+                column,
+                levels=2,
+            )
+        )
     return Cube.of(choices, list(cells))
 
 
@@ -52,7 +58,11 @@ def totals_of(shape: str, rng: Any) -> Any:
         "planes": 9000,
         "large": 1 << 33,
     }.get(shape, 50)
-    people = rng.integers(0, most, cells).astype(float)
+    people = rng.integers(
+        0,
+        most,
+        cells,
+    ).astype(float)
     hits = np.floor(people * rng.random(cells))
     if shape == "numbers":
         means = rng.random(cells)
@@ -155,8 +165,16 @@ def test_some_of_the_sums_are_the_same_as_all(shape):
     every = covers.sums(cover)
     for first in range(len(totals)):
         for last in range(first + 1, len(totals) + 1):
-            some = covers.sums(cover, first, last)
-            assert np.allclose(some, every[first:last], rtol=1e-12)
+            some = covers.sums(
+                cover,
+                first,
+                last,
+            )
+            assert np.allclose(
+                some,
+                every[first:last],
+                rtol=1e-12,
+            )
     assert covers.sums(cover[:0]).shape == (len(totals), 0)
 
 
@@ -173,7 +191,11 @@ def test_hits_that_are_more_than_people_are_not_split():
 
 
 @settings(max_examples=examples(20), deadline=None)
-@given(st.integers(0, 5), st.integers(0, 200), st.integers(0, 999))
+@given(
+    st.integers(0, 5),
+    st.integers(0, 200),
+    st.integers(0, 999),
+)
 def test_flags_are_packed_into_words_and_back(rows, columns, seed):
     flags = np.random.default_rng(seed).random((rows, columns)) < 0.5
     words = packed(flags)
@@ -189,7 +211,11 @@ def test_flags_are_packed_into_words_and_back(rows, columns, seed):
 
 
 def test_sums_are_split_into_bits_below_a_bound(monkeypatch):
-    monkeypatch.setattr(module, "_LARGEST", 50)
+    monkeypatch.setattr(
+        module,
+        "_LARGEST",
+        50,
+    )
     totals = totals_of("planes", np.random.default_rng(1))
     covers = Covers.of(CUBE, totals)
     assert covers.planes == ()

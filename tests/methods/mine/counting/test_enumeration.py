@@ -30,15 +30,28 @@ WAYS = ("bits", "cube")
 def forced(way: str, patch: Any) -> None:
     """Let all rule sets of three and more features be counted in one way."""
     cost = {"bits": 1e12, "cube": 0.0}[way]
-    patch.setattr(module, "_READ_CELL", cost)
-    patch.setattr(module, "_READ_ENTRY", cost)
+    patch.setattr(
+        module,
+        "_READ_CELL",
+        cost,
+    )
+    patch.setattr(
+        module,
+        "_READ_ENTRY",
+        cost,
+    )
 
 
 def in_way(way: str, case: Case) -> Ranking:
     """Return the ranking of a case, counted anew in one way."""
     with pytest.MonkeyPatch.context() as patch:
         forced(way, patch)
-        return Mining.of(SPACE, case.names, case.treated, case.options).ranking
+        return Mining.of(
+            SPACE,
+            case.names,
+            case.treated,
+            case.options,
+        ).ranking
 
 
 @st.composite
@@ -119,7 +132,12 @@ def test_rule_sets_are_those_of_a_loop_over_all_masks_with_their_sums(case, way)
     )
     sums = np.array([sums for _, _, sums in found])
     wanted_sums = np.array([sums for _, _, sums in wanted])
-    assert np.allclose(sums, wanted_sums, rtol=1e-12, atol=1e-9)
+    assert np.allclose(
+        sums,
+        wanted_sums,
+        rtol=1e-12,
+        atol=1e-9,
+    )
 
 
 @settings(max_examples=examples(20), deadline=None)
@@ -146,7 +164,12 @@ def test_both_ways_find_the_same_rule_sets_in_the_same_order(case):
 
 @pytest.mark.parametrize("way", WAYS)
 def test_the_way_that_is_forced_is_taken(way, monkeypatch):
-    case = mined(100, 0, SPACE.names, bins=2)
+    case = mined(
+        100,
+        0,
+        SPACE.names,
+        bins=2,
+    )
     counted = []
     real = Enumeration._counted
 
@@ -154,7 +177,11 @@ def test_the_way_that_is_forced_is_taken(way, monkeypatch):
         counted.append(len(previous))
         return real(self, previous)
 
-    monkeypatch.setattr(Enumeration, "_counted", seen)
+    monkeypatch.setattr(
+        Enumeration,
+        "_counted",
+        seen,
+    )
     in_way(way, case)
     assert len(counted) == (2 if way == "bits" else 0)
 
@@ -162,10 +189,24 @@ def test_the_way_that_is_forced_is_taken(way, monkeypatch):
 @pytest.mark.parametrize("at_once", [1, 7])
 @pytest.mark.parametrize("how", ["counts", "numbers"])
 def test_parts_that_are_held_at_once_do_not_matter(at_once, how, monkeypatch):
-    case = mined(150, 4, SPACE.names, how=how, bins=2)
+    case = mined(
+        150,
+        4,
+        SPACE.names,
+        how=how,
+        bins=2,
+    )
     whole = in_way("bits", case)
-    monkeypatch.setattr(module, "JOINED", at_once)
-    monkeypatch.setattr(module, "COUNTED", at_once)
+    monkeypatch.setattr(
+        module,
+        "JOINED",
+        at_once,
+    )
+    monkeypatch.setattr(
+        module,
+        "COUNTED",
+        at_once,
+    )
     monkeypatch.setattr("evenhand.methods.mine.counting.covers.AT_ONCE", at_once)
     parts = in_way("bits", case)
     assert parts.examined == whole.examined
@@ -206,7 +247,13 @@ def test_a_rule_set_that_leaves_too_few_may_be_part_of_one_that_does_not(way, mo
             cube.totals(rows[:, 0]),
         ]
     )
-    found = Enumeration(cube, totals, 50, 12, 1000).run(3)
+    found = Enumeration(
+        cube,
+        totals,
+        50,
+        12,
+        1000,
+    ).run(3)
     assert [len(level) for level in found.levels] == [
         3,
         3,
@@ -233,7 +280,13 @@ def test_of_pairs_that_are_too_rare_nothing_is_looked_at():
             cube.totals(rows[:, 3]),
         ]
     )
-    search = Enumeration(cube, totals, 1, 1, 10_000)
+    search = Enumeration(
+        cube,
+        totals,
+        1,
+        1,
+        10_000,
+    )
     found = search.run(3)
     pairs = found.levels[1].rules.tolist()
     # The choices of the first feature are 0 and 1, those of the second 2 and 3.
@@ -249,7 +302,13 @@ def test_of_pairs_that_are_too_rare_nothing_is_looked_at():
 def test_the_search_ends_where_nothing_is_frequent(way, monkeypatch):
     forced(way, monkeypatch)
     rng = np.random.default_rng(0)
-    cube = flags_cube(rng.integers(0, 2, (200, 6)))
+    cube = flags_cube(
+        rng.integers(
+            0,
+            2,
+            (200, 6),
+        )
+    )
     totals = np.stack(
         [
             cube.totals(),
@@ -292,7 +351,13 @@ def test_candidates_of_all_levels_count_towards_the_most():
     )
 
     def depth_of(most: int) -> tuple[int, Any]:
-        found = Enumeration(cube, totals, 1, 1, most).run(4)
+        found = Enumeration(
+            cube,
+            totals,
+            1,
+            1,
+            most,
+        ).run(4)
         return found.depth, found.too_many
 
     # 8 choices, 24 pairs, 32 triples and 16 of all four.
@@ -310,7 +375,11 @@ def test_candidates_of_all_levels_count_towards_the_most():
 
 
 def test_with_very_many_choices_only_pairs_are_looked_at(monkeypatch):
-    monkeypatch.setattr(module, "MOST_PAIRED", 7)
+    monkeypatch.setattr(
+        module,
+        "MOST_PAIRED",
+        7,
+    )
     rows = np.random.default_rng(1).integers(
         0,
         2,
@@ -323,7 +392,13 @@ def test_with_very_many_choices_only_pairs_are_looked_at(monkeypatch):
             np.zeros(len(cube.codes)),
         ]
     )
-    found = Enumeration(cube, totals, 1, 1, 10_000).run(4)
+    found = Enumeration(
+        cube,
+        totals,
+        1,
+        1,
+        10_000,
+    ).run(4)
     assert found.depth == 2
     assert found.too_many is not None
     assert found.too_many.candidates == 32
@@ -331,7 +406,12 @@ def test_with_very_many_choices_only_pairs_are_looked_at(monkeypatch):
 
 def test_without_a_depth_rule_sets_are_as_deep_as_candidates_allow(monkeypatch):
     def mining_of(**options: Any) -> Mining:
-        return mined(200, 1, ["race", "age", "sex"], **options).mining
+        return mined(
+            200,
+            1,
+            ["race", "age", "sex"],
+            **options,
+        ).mining
 
     deep = mining_of()
     assert deep.depth == 3
@@ -346,19 +426,42 @@ def test_without_a_depth_rule_sets_are_as_deep_as_candidates_allow(monkeypatch):
     wanted = mining_of(depth=3)
     assert wanted.depth == 3
     monkeypatch.setattr("evenhand.methods.mine.rule_sets.MOST_RULES", 100)
-    refused(SpaceError, lambda: mining_of(depth=3), "depth = 3", "take depth=2")
+    refused(
+        SpaceError,
+        lambda: mining_of(depth=3),
+        "depth = 3",
+        "take depth=2",
+    )
 
 
 def test_a_depth_of_too_many_rule_sets_is_refused_before_anybody_is_asked(monkeypatch):
     points = SPACE.draw(200, np.random.default_rng(0))
     names = ["race", "age", "sex"]
     options = RuleSetOptions(depth=3)
-    check_rules(SPACE, names, points, None, options)
-    check_rules(SPACE, names, points, None, RuleSetOptions())
+    check_rules(
+        SPACE,
+        names,
+        points,
+        None,
+        options,
+    )
+    check_rules(
+        SPACE,
+        names,
+        points,
+        None,
+        RuleSetOptions(),
+    )
     monkeypatch.setattr("evenhand.methods.mine.rule_sets.MOST_RULES", 100)
     refused(
         SpaceError,
-        lambda: check_rules(SPACE, names, points, None, options),
+        lambda: check_rules(
+            SPACE,
+            names,
+            points,
+            None,
+            options,
+        ),
         "depth = ",
         "take depth=",
     )
@@ -380,9 +483,19 @@ def test_many_features_are_searched_as_deep_as_they_go():
     features = [category(f"f{place}", [0, 1]) for place in range(12)]
     space = Space(features, protected=[feature.name for feature in features])
     values = (np.arange(800) >= 100).astype(float)
-    treated = Treated(rows, values, "people", "rows")
+    treated = Treated(
+        rows,
+        values,
+        "people",
+        "rows",
+    )
     options = RuleSetOptions(support=0.12)
-    mining = Mining.of(space, space.names, treated, options)
+    mining = Mining.of(
+        space,
+        space.names,
+        treated,
+        options,
+    )
     assert mining.depth == 12
     assert mining.notes == []
     table = mining.ranking.table

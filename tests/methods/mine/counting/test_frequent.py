@@ -31,7 +31,12 @@ def counted(cube: Cube, least: float, depth: int | None = None) -> int:
         0.0,
         10**9,
     ).run(depth)
-    return frequent_rules(found, cube, sizes, depth)
+    return frequent_rules(
+        found,
+        cube,
+        sizes,
+        depth,
+    )
 
 
 def one_by_one(cube: Cube, least: float, depth: int | None = None) -> int:
@@ -52,9 +57,19 @@ def small_cubes(draw: Any) -> Cube:
     columns = []
     choices = []
     for place in range(draw(st.integers(1, 3))):
-        feature = draw(features(f"f{place}", most=12, continuous=True))
+        feature = draw(
+            features(
+                f"f{place}",
+                most=12,
+                continuous=True,
+            )
+        )
         column = np.empty(rows)
-        feature.draw(rows, rng, column)
+        feature.draw(
+            rows,
+            rng,
+            column,
+        )
         columns.append(column)
         choices.append(
             Choices.of(
@@ -67,7 +82,11 @@ def small_cubes(draw: Any) -> Cube:
 
 
 @settings(max_examples=examples(40))
-@given(small_cubes(), st.integers(1, 12), st.sampled_from([1, 2, None]))
+@given(
+    small_cubes(),
+    st.integers(1, 12),
+    st.sampled_from([1, 2, None]),
+)
 def test_frequent_rules_are_counted_one_by_one(cube, least, depth):
     if (
         max(
@@ -79,7 +98,15 @@ def test_frequent_rules_are_counted_one_by_one(cube, least, depth):
         return
     rows = len(cube.index)
     least = min(least, rows)  # a support is less than 1
-    assert counted(cube, least, depth) == one_by_one(cube, least, depth)
+    assert counted(
+        cube,
+        least,
+        depth,
+    ) == one_by_one(
+        cube,
+        least,
+        depth,
+    )
 
 
 @pytest.mark.parametrize("depth", [1, 2, 3])
@@ -87,18 +114,40 @@ def test_levels_that_nobody_has_make_more_rules_of_the_same_people(depth):
     """Nobody is of race c or d, nor over 5, and all have the same plan."""
     rng = np.random.default_rng(0)
     columns = [
-        rng.integers(0, 2, 60).astype(float),
-        rng.integers(0, 6, 60).astype(float),
+        rng.integers(
+            0,
+            2,
+            60,
+        ).astype(float),
+        rng.integers(
+            0,
+            6,
+            60,
+        ).astype(float),
         np.zeros(60),
     ]
     over = [
         category("race", ["a", "b", "c", "d"]),
-        integer("age", 0, 9),
+        integer(
+            "age",
+            0,
+            9,
+        ),
         category("plan", ["x", "y"]),
     ]
     choices = []
-    for feature, column in zip(over, columns, strict=True):
-        choices.append(Choices.of(feature, column, bins=3))
+    for feature, column in zip(
+        over,
+        columns,
+        strict=True,
+    ):
+        choices.append(
+            Choices.of(
+                feature,
+                column,
+                bins=3,
+            )
+        )
     cube = Cube.of(choices, columns)
     sizes = cube.totals()
     # Races a and b with c, with d or with neither; the ages below 7; the plan that all have.
@@ -108,7 +157,15 @@ def test_levels_that_nobody_has_make_more_rules_of_the_same_people(depth):
         1,
     ]
     for least in (1, 10, 31, 60):
-        assert counted(cube, least, depth) == one_by_one(cube, least, depth)
+        assert counted(
+            cube,
+            least,
+            depth,
+        ) == one_by_one(
+            cube,
+            least,
+            depth,
+        )
 
 
 def test_without_people_no_rule_is_frequent():

@@ -21,17 +21,43 @@ if TYPE_CHECKING:
 def log(n: int = 1200, seed: int = 0) -> pd.DataFrame:
     """Decisions with columns of every kind, in which women from 45 on lose 30 points."""
     rng = np.random.default_rng(seed)
-    days = rng.integers(0, 2000, n)
+    days = rng.integers(
+        0,
+        2000,
+        n,
+    )
     frame = pd.DataFrame(
         {
             "sex": rng.choice(["F", "M"], n),
-            "age": rng.integers(18, 91, n),
+            "age": rng.integers(
+                18,
+                91,
+                n,
+            ),
             "veteran": rng.random(n) < 0.3,
-            "income": np.round(rng.lognormal(10, 0.7, n), 2),
+            "income": np.round(
+                rng.lognormal(
+                    10,
+                    0.7,
+                    n,
+                ),
+                2,
+            ),
             "score": rng.random(n),
-            "narrow": np.round(rng.uniform(0, 5, n), 1).astype(np.float32),
+            "narrow": np.round(
+                rng.uniform(
+                    0,
+                    5,
+                    n,
+                ),
+                1,
+            ).astype(np.float32),
             "day": pd.Timestamp("2015-03-04") + pd.to_timedelta(days, "D"),
-            "paid": rng.integers(0, 2, n),
+            "paid": rng.integers(
+                0,
+                2,
+                n,
+            ),
         }
     )
     frame["iso"] = frame["day"].dt.strftime("%Y-%m-%d")
@@ -88,5 +114,9 @@ class RowByRow(CountedLog):
 def row_by_row(monkeypatch: pytest.MonkeyPatch, frame: Any, **how: Any) -> eh.Result:
     """Mine a log of which each row is read for itself."""
     with monkeypatch.context() as patched:
-        patched.setattr(recorded, "CountedLog", RowByRow)
+        patched.setattr(
+            recorded,
+            "CountedLog",
+            RowByRow,
+        )
         return eh.mine_log(frame, **how)

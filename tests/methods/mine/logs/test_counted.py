@@ -86,7 +86,11 @@ def test_counts_and_rows_give_the_same_bytes(engine, way, monkeypatch):
     for frame in (LOG, HOLES):
         named = frame[columns(how)]
         as_engine = ENGINES[engine]
-        expected = row_by_row(monkeypatch, named, **how)
+        expected = row_by_row(
+            monkeypatch,
+            named,
+            **how,
+        )
         found = eh.mine_log(as_engine(named), **how)
         assert found.notes == expected.notes
         assert found.digest == expected.digest
@@ -97,11 +101,19 @@ def test_only_counts_are_read(monkeypatch):
     collect = nw.LazyFrame.collect
 
     def watched(self: Any, *given: Any, **options: Any) -> Any:
-        found = collect(self, *given, **options)
+        found = collect(
+            self,
+            *given,
+            **options,
+        )
         collected.append(len(found))
         return found
 
-    monkeypatch.setattr(nw.LazyFrame, "collect", watched)
+    monkeypatch.setattr(
+        nw.LazyFrame,
+        "collect",
+        watched,
+    )
     many = log(20_000)
     frame = pl.from_pandas(many).lazy()
     result = eh.mine_log(
@@ -124,14 +136,26 @@ def test_sets_that_make_many_kinds_are_counted_each_by_itself(monkeypatch):
         **TRUE,
     }
     together = eh.mine_log(HOLES, **how)
-    monkeypatch.setattr(counted, "MOST_TOGETHER", 10)
+    monkeypatch.setattr(
+        counted,
+        "MOST_TOGETHER",
+        10,
+    )
     apart = eh.mine_log(HOLES, **how)
     assert apart.digest == together.digest
 
 
 def test_very_many_kinds_of_rows_are_noted(monkeypatch):
-    monkeypatch.setattr(counted, "MANY_KINDS", 10)
-    found = eh.mine_log(LOG, outcome="ok", over=["sex", "age"])
+    monkeypatch.setattr(
+        counted,
+        "MANY_KINDS",
+        10,
+    )
+    found = eh.mine_log(
+        LOG,
+        outcome="ok",
+        over=["sex", "age"],
+    )
     note = "the rows are of 40 different kinds, which are all held in memory"
     assert any(sentence.startswith(note) for sentence in found.notes)
 
@@ -143,7 +167,11 @@ def test_an_error_names_the_row(engine):
     infinite = ENGINES[engine](frame)
     refused(
         DataError,
-        lambda: eh.mine_log(infinite, outcome="ok", over="income"),
+        lambda: eh.mine_log(
+            infinite,
+            outcome="ok",
+            over="income",
+        ),
         "'income' holds inf in row 700",
     )
     frame["sex"] = LOG["iso"]
@@ -151,7 +179,11 @@ def test_an_error_names_the_row(engine):
     no_date = ENGINES[engine](frame)
     refused(
         DataError,
-        lambda: eh.mine_log(no_date, outcome="ok", over="sex"),
+        lambda: eh.mine_log(
+            no_date,
+            outcome="ok",
+            over="sex",
+        ),
         "row 800 has 'soon'",
     )
 
@@ -169,7 +201,11 @@ def test_texts_are_dates_by_their_rows_and_not_by_how_many_differ(monkeypatch):
     found = eh.mine_log(frame, **how)
     (feature,) = found.space["features"]
     assert feature["kind"] == "category"
-    expected = row_by_row(monkeypatch, frame, **how)
+    expected = row_by_row(
+        monkeypatch,
+        frame,
+        **how,
+    )
     assert found.digest == expected.digest
 
 
@@ -178,7 +214,11 @@ def test_levels_that_no_row_has_are_kept():
     frame = LOG.assign(zone=zones)[["zone", "ok"]]
     for engine in ("pandas", "pyarrow"):
         as_engine = ENGINES[engine]
-        found = eh.mine_log(as_engine(frame), outcome="ok", over="zone")
+        found = eh.mine_log(
+            as_engine(frame),
+            outcome="ok",
+            over="zone",
+        )
         (feature,) = found.space["features"]
         assert feature["levels"] == ["z", "y", "x"]
 
@@ -190,7 +230,11 @@ def test_a_column_of_one_value_beside_others(monkeypatch):
         "over": ["sex", "one", "day"],
     }
     found = eh.mine_log(frame, **how)
-    expected = row_by_row(monkeypatch, frame, **how)
+    expected = row_by_row(
+        monkeypatch,
+        frame,
+        **how,
+    )
     assert found.digest == expected.digest
 
 
@@ -199,7 +243,16 @@ WHOLE = st.one_of(st.integers(-3, 12), st.none())
 REALS = st.one_of(
     st.floats(-5, 5).map(lambda number: round(number, 2)), st.just(float("nan"))
 )
-ROWS = st.lists(st.tuples(LABELS, WHOLE, REALS, st.booleans()), min_size=12, max_size=60)
+ROWS = st.lists(
+    st.tuples(
+        LABELS,
+        WHOLE,
+        REALS,
+        st.booleans(),
+    ),
+    min_size=12,
+    max_size=60,
+)
 
 
 @settings(max_examples=examples(40))

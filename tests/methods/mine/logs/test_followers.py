@@ -12,7 +12,11 @@ import evenhand as eh
 from tests.methods.mine.logs.frames import ENGINES
 
 ROWS = 4000
-DAYS = pd.date_range("2010-01-01", periods=ROWS, freq="D")
+DAYS = pd.date_range(
+    "2010-01-01",
+    periods=ROWS,
+    freq="D",
+)
 
 
 def log_of(days: pd.DatetimeIndex) -> pd.DataFrame:
@@ -28,7 +32,12 @@ def log_of(days: pd.DatetimeIndex) -> pd.DataFrame:
 
 
 def derived(frame: Any, over: list[str]) -> list[Any]:
-    result = eh.mine_log(frame, outcome="ok", over=over, depth=1)
+    result = eh.mine_log(
+        frame,
+        outcome="ok",
+        over=over,
+        depth=1,
+    )
     return [feature.get("derived") for feature in result.space["features"]]
 
 

@@ -16,7 +16,11 @@ from tests.methods.mine.logs.frames import ENGINES
 from tests.support.helpers import examples
 
 STEPS = (1, 0.5, 0.1, 0.01, 0.001, 1 / 3)
-COUNTS = st.lists(st.integers(-4000, 4000), min_size=1, max_size=30)
+COUNTS = st.lists(
+    st.integers(-4000, 4000),
+    min_size=1,
+    max_size=30,
+)
 PARTS = st.tuples(st.sampled_from(STEPS), COUNTS)
 
 
@@ -24,13 +28,23 @@ def ranged(frame: object) -> eh.Space:
     """Return the space of the columns of a frame but the last, as the engine finds it."""
     table = table_of(frame)
     *names, outcome = table.collect_schema().names()
-    found = ranged_features(CompleteRows.of(table, names, [outcome]))
+    found = ranged_features(
+        CompleteRows.of(
+            table,
+            names,
+            [outcome],
+        )
+    )
     return eh.Space([found[name] for name in names])
 
 
 @settings(max_examples=examples(60))
 @given(
-    parts=st.lists(PARTS, min_size=1, max_size=3),
+    parts=st.lists(
+        PARTS,
+        min_size=1,
+        max_size=3,
+    ),
     missing=st.booleans(),
     narrow=st.booleans(),
     engine=st.sampled_from(["pandas", "polars lazy", "pyarrow"]),
@@ -54,7 +68,14 @@ def test_steps_are_those_of_all_rows(parts, missing, narrow, engine):
 def test_few_numbers_with_more_decimals_make_the_step(engine):
     """Engines that divide by the inverse take 0.3 for a number of two decimals."""
     rng = np.random.default_rng(0)
-    values = np.round(rng.uniform(0, 100, 2000), 1)
+    values = np.round(
+        rng.uniform(
+            0,
+            100,
+            2000,
+        ),
+        1,
+    )
     values[-3:] = 99.95
     frame = pd.DataFrame({"x": values, "ok": 1})
     space = ranged(ENGINES[engine](frame))

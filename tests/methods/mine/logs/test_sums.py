@@ -24,7 +24,11 @@ HOW: dict[str, Any] = {
 
 @pytest.fixture
 def few_are_read(monkeypatch):
-    monkeypatch.setattr(recorded, "MOST_READ", 100)
+    monkeypatch.setattr(
+        recorded,
+        "MOST_READ",
+        100,
+    )
 
 
 def numbers(result: eh.Result) -> list[float]:
@@ -38,7 +42,11 @@ def numbers(result: eh.Result) -> list[float]:
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.usefixtures("few_are_read")
 def test_sums_give_what_rows_give(engine, monkeypatch):
-    expected = row_by_row(monkeypatch, LOG, **HOW)
+    expected = row_by_row(
+        monkeypatch,
+        LOG,
+        **HOW,
+    )
     found = eh.mine_log(ENGINES[engine](LOG), **HOW)
     assert str(found) == str(expected)
     assert numbers(found) == pytest.approx(numbers(expected), rel=1e-9)
@@ -66,4 +74,8 @@ def test_scores_of_labels_are_refused():
         "truth": "paid",
         "score": "tpr",
     }
-    refused(UsageError, lambda: eh.mine_log(frame, **how), "the outcomes are numbers")
+    refused(
+        UsageError,
+        lambda: eh.mine_log(frame, **how),
+        "the outcomes are numbers",
+    )

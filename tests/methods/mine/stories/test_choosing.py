@@ -1,4 +1,4 @@
-"""Which rule sets are told: each is shown to differ, and adds to what is told before it."""
+"""Which rule sets are chosen: each is shown to differ, and adds to those before it."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def spread(values: Any, weights: Any, z: float, *, numbers: bool) -> float:
 
 
 def beyond(case: Case, mask: Any, chosen: list[Any], z: float) -> tuple[float, float]:
-    """Return how far people are from others who are alike in what is told, stratum by stratum."""
+    """Return how far people are from others who are alike in what is chosen, by strata."""
     alike = np.zeros(len(mask), dtype=int)
     for number, other in enumerate(chosen):
         alike += other << number
@@ -64,8 +64,18 @@ def beyond(case: Case, mask: Any, chosen: list[Any], z: float) -> tuple[float, f
             weight = people * others / (people + others)
             mean = np.average(inside, weights=n1)
             other_mean = np.average(outside, weights=n2)
-            errors = spread(inside, n1, z, numbers=numbers)
-            errors += spread(outside, n2, z, numbers=numbers)
+            errors = spread(
+                inside,
+                n1,
+                z,
+                numbers=numbers,
+            )
+            errors += spread(
+                outside,
+                n2,
+                z,
+                numbers=numbers,
+            )
             weighted += weight * (mean - other_mean)
             weights += weight
             variance += weight**2 * errors
@@ -122,30 +132,40 @@ def test_a_story_is_shown_to_differ_and_adds_to_those_before(case, most):
 
 @settings(max_examples=examples(25), deadline=None)
 @given(planted_cases())
-def test_what_is_not_told_added_nothing_to_some_of_the_stories(case):
+def test_what_is_not_chosen_added_nothing_to_some_of_the_stories(case):
     """What adds nothing to the first stories is passed over from then on."""
     search = case.search()
     chosen = search.choose(50)
-    told = [story.number for story in chosen]
-    assert len(set(told)) == len(told)
-    masks = masks_of(case, told)
+    chosen_rules = [story.number for story in chosen]
+    assert len(set(chosen_rules)) == len(chosen_rules)
+    masks = masks_of(case, chosen_rules)
     every = search.candidates.numbers
     step = max(1, len(every) // 20)
     for number in every[::step].tolist():
-        if number not in told and is_shown(case, number):
+        if number not in chosen_rules and is_shown(case, number):
             adds = [
-                adds_to(case, search, number, masks[:few])
-                for few in range(1, len(told) + 1)
+                adds_to(
+                    case,
+                    search,
+                    number,
+                    masks[:few],
+                )
+                for few in range(1, len(chosen_rules) + 1)
             ]
             assert not all(adds)
 
 
-def adds_to(case: Case, search: StorySearch, number: int, told: list[Any]) -> bool:
+def adds_to(case: Case, search: StorySearch, number: int, chosen_rules: list[Any]) -> bool:
     """Return whether a rule set clearly adds to the first stories."""
     ranking = search.ranking
-    z = search.z(len(told))
+    z = search.z(len(chosen_rules))
     (mask,) = masks_of(case, [number])
-    value, error = beyond(case, mask, told, z)
+    value, error = beyond(
+        case,
+        mask,
+        chosen_rules,
+        z,
+    )
     first = ranking.rule_set(search.choose(1)[0].number)
     is_worth = abs(value) >= search.floor(abs(first.difference)) + 1e-9
     shown = abs(value) - z * error > 1e-7
@@ -155,17 +175,36 @@ def adds_to(case: Case, search: StorySearch, number: int, told: list[Any]) -> bo
 
 @pytest.mark.parametrize("how", ["counts", "graded", "numbers"])
 @pytest.mark.parametrize("pool", [1, 2, 7])
-def test_a_candidate_that_waits_is_told_as_if_it_had_not(monkeypatch, how, pool):
-    """Of samples: in whole populations, a difference may grow as more is told."""
+def test_a_candidate_that_waits_is_chosen_as_if_it_had_not(monkeypatch, how, pool):
+    """Of samples: in whole populations, a difference may grow as more is chosen."""
     # Simpler rule sets are looked for in the pool alone.
-    monkeypatch.setattr(module.StoryChoice, "_simplest", lambda self, best, *_: best)
+    monkeypatch.setattr(
+        module.StoryChoice,
+        "_simplest",
+        lambda self, best, *_: best,
+    )
     names = ["race", "age", "sex"]
     for seed in range(5):
-        case = mined(2500, seed, names, how=how, effect=2.0, support=0.05)
+        case = mined(
+            2500,
+            seed,
+            names,
+            how=how,
+            effect=2.0,
+            support=0.05,
+        )
         search = case.search()
-        monkeypatch.setattr(module, "POOL", 512)
+        monkeypatch.setattr(
+            module,
+            "POOL",
+            512,
+        )
         at_once = [story.number for story in search.choose(10)]
-        monkeypatch.setattr(module, "POOL", pool)
+        monkeypatch.setattr(
+            module,
+            "POOL",
+            pool,
+        )
         waited = [story.number for story in search.choose(10)]
         assert len(at_once) > 1
         assert waited == at_once
@@ -178,7 +217,11 @@ def test_fewer_stories_are_the_first_of_many(case):
     many = search.choose(50)
     few = search.choose(2)
     assert [story.number for story in few] == [story.number for story in many[:2]]
-    for one, other in zip(few, many, strict=False):
+    for one, other in zip(
+        few,
+        many,
+        strict=False,
+    ):
         assert one.beyond == other.beyond
         assert one.error == other.error
 
@@ -186,7 +229,11 @@ def test_fewer_stories_are_the_first_of_many(case):
 def test_without_a_difference_that_is_shown_there_is_no_story():
     sexes = np.repeat(["F", "M"], 50)
     values = np.tile([0, 1], 50)
-    _, found = stories_of({"sex": sexes}, values, [SEX])
+    _, found = stories_of(
+        {"sex": sexes},
+        values,
+        [SEX],
+    )
     assert found == []
     _, found = stories_of(
         {"sex": sexes},
@@ -204,7 +251,11 @@ def test_without_a_difference_that_is_shown_there_is_no_story():
         ]
         * 25
     )
-    _, found = stories_of({"sex": sexes}, few, [SEX])
+    _, found = stories_of(
+        {"sex": sexes},
+        few,
+        [SEX],
+    )
     assert found == []
     # Of everybody, however little it is.
     mining, found = stories_of(
@@ -223,7 +274,11 @@ def crossed(people: int, rate: Any, names: Any) -> tuple[dict[str, Any], Any]:
     for flags in itertools.product([0, 1], repeat=len(names)):
         favoured = round(people * rate(*flags))
         values += [1.0] * favoured + [0.0] * (people - favoured)
-        for name, flag in zip(names, flags, strict=True):
+        for name, flag in zip(
+            names,
+            flags,
+            strict=True,
+        ):
             frame[name] += [flag] * people
     return frame, values
 
@@ -234,13 +289,17 @@ def flags_of(names: Any) -> list[Any]:
 
 @pytest.mark.parametrize("level", [0.95, 1.0])
 def test_two_causes_are_stories_and_a_feature_that_is_none_is_not(level):
-    """Each takes 30 points: those with neither are told first, then those with both."""
+    """Each takes 30 points: those with neither are chosen_rules first, then those with both."""
     names = ["a", "b", "c"]
 
     def rate(a: int, b: int, c: int) -> float:
         return 0.9 - 0.3 * a - 0.3 * b
 
-    frame, values = crossed(500, rate, names)
+    frame, values = crossed(
+        500,
+        rate,
+        names,
+    )
     mining, found = stories_of(
         frame,
         values,
@@ -262,7 +321,11 @@ def test_a_condition_that_adds_nothing_is_left_out():
     rng = np.random.default_rng(5)
     sexes = rng.choice(["F", "M"], 4000)
     towns = rng.choice(["x", "y", "z"], 4000)
-    ages = rng.integers(18, 68, 4000)
+    ages = rng.integers(
+        18,
+        68,
+        4000,
+    )
     values = rng.random(4000) < np.where(
         sexes == "F",
         0.3,
@@ -272,9 +335,17 @@ def test_a_condition_that_adds_nothing_is_left_out():
     features = [
         SEX,
         category("town", ["x", "y", "z"]),
-        integer("age", 18, 67),
+        integer(
+            "age",
+            18,
+            67,
+        ),
     ]
-    mining, found = stories_of(frame, values, features)
+    mining, found = stories_of(
+        frame,
+        values,
+        features,
+    )
     assert leads_of(mining, found) in (["sex F"], ["sex M"])
 
 
@@ -282,9 +353,21 @@ def test_twins_are_one_story_whatever_people_weigh():
     """Sums of weights in another order differ by rounding, which is no difference of people."""
     for seed in (31, 36):
         rng = np.random.default_rng(seed)
-        sex = rng.integers(0, 2, 400)
-        race = rng.integers(0, 3, 400)
-        ages = rng.integers(0, 8, 400)
+        sex = rng.integers(
+            0,
+            2,
+            400,
+        )
+        race = rng.integers(
+            0,
+            3,
+            400,
+        )
+        ages = rng.integers(
+            0,
+            8,
+            400,
+        )
         weights = rng.random(400)
         frame = {"sex": sex, "gender": sex, "race": race, "age": ages}
         values = rng.random(400) < 0.3 + 0.4 * sex
@@ -292,7 +375,11 @@ def test_twins_are_one_story_whatever_people_weigh():
             category("sex", [0, 1]),
             category("gender", [0, 1]),
             category("race", [0, 1, 2]),
-            integer("age", 0, 7),
+            integer(
+                "age",
+                0,
+                7,
+            ),
         ]
         mining, found = stories_of(
             frame, values, features, weights=weights, level=1.0, bins=4
@@ -306,14 +393,22 @@ def test_twins_are_one_story_whatever_people_weigh():
 
 
 def test_a_limit_is_what_a_story_must_add():
-    """Those with neither flag are told first; a adds 35 points, unless 40 are asked for."""
+    """Those with neither flag are chosen_rules first; a adds 35 points, unless 40 are asked for."""
     names = ["a", "b"]
 
     def rate(a: int, b: int) -> float:
         return 0.9 - 0.6 * a - 0.25 * (b and not a)
 
-    frame, values = crossed(1000, rate, names)
-    mining, free = stories_of(frame, values, flags_of(names))
+    frame, values = crossed(
+        1000,
+        rate,
+        names,
+    )
+    mining, free = stories_of(
+        frame,
+        values,
+        flags_of(names),
+    )
     _, low = stories_of(
         frame,
         values,
@@ -340,7 +435,12 @@ def test_numbers_are_compared_by_their_means():
     pay -= 300 * (sexes == "F") + 250 * (plans == "z")
     features = [SEX, category("plan", ["x", "y", "z"])]
     frame = {"sex": sexes, "plan": plans}
-    mining, found = stories_of(frame, pay, features, numbers=True)
+    mining, found = stories_of(
+        frame,
+        pay,
+        features,
+        numbers=True,
+    )
     texts = leads_of(mining, found)
     assert any("plan z" in text or "plan not z" in text for text in texts)
     assert any("sex" in text for text in texts)
@@ -353,7 +453,11 @@ def test_numbers_are_compared_by_their_means():
 
 
 def test_the_error_is_shared_among_all_stories_that_may_follow():
-    case = mined(200, 0, ["sex", "age"])
+    case = mined(
+        200,
+        0,
+        ["sex", "age"],
+    )
     search = case.search()
     tails = []
     for stories in range(1, 2000):
@@ -367,11 +471,20 @@ def test_the_error_is_shared_among_all_stories_that_may_follow():
 
 
 def test_of_too_many_candidates_the_strongest_are_taken(monkeypatch):
-    case = mined(1500, 3, ["race", "age", "sex"], rate=0.5)
+    case = mined(
+        1500,
+        3,
+        ["race", "age", "sex"],
+        rate=0.5,
+    )
     search = case.search()
     every = search._apart()
     words = case.mining.ranking.found.search.covers.words
-    monkeypatch.setattr(module, "MOST_BITS", 7 * words)
+    monkeypatch.setattr(
+        module,
+        "MOST_BITS",
+        7 * words,
+    )
     some = search._apart()
     assert len(some) == 7 < len(every)
     strength = case.mining.ranking.strength
@@ -381,7 +494,11 @@ def test_of_too_many_candidates_the_strongest_are_taken(monkeypatch):
 
 def test_limits_decide_and_not_what_is_ranked_by(monkeypatch):
     """A rule set that seems to be apart, and is not shown to be, is passed over."""
-    case = mined(300, 3, ["race", "age", "sex"])
+    case = mined(
+        300,
+        3,
+        ["race", "age", "sex"],
+    )
     search = case.search()
     (best, *_) = search.choose(1)
     real = StorySearch.shown
@@ -393,11 +510,19 @@ def test_limits_decide_and_not_what_is_ranked_by(monkeypatch):
             return False
         return real(self, number)
 
-    monkeypatch.setattr(StorySearch, "shown", shown)
+    monkeypatch.setattr(
+        StorySearch,
+        "shown",
+        shown,
+    )
     others = search.choose(10)
     assert passed
     assert best.number not in [story.number for story in others]
-    monkeypatch.setattr(StorySearch, "shown", lambda self, number: False)
+    monkeypatch.setattr(
+        StorySearch,
+        "shown",
+        lambda self, number: False,
+    )
     assert search.choose(10) == []
 
 
@@ -408,9 +533,17 @@ def test_the_simplest_of_those_that_cover_the_same_leads():
     values = [race == "b" for race in races]
     features = [SEX, category("race", ["a", "b"])]
     frame = {"sex": sexes, "race": races}
-    mining, intervals = people_mining(frame, values, features)
+    mining, intervals = people_mining(
+        frame,
+        values,
+        features,
+    )
     search = StorySearch(mining.ranking, intervals)
-    told = search.choose(3)
-    first, *_ = variations(mining.ranking, told, search.candidates)
-    assert told[0].number == number_of(mining, "race b")
+    chosen_rules = search.choose(3)
+    first, *_ = variations(
+        mining.ranking,
+        chosen_rules,
+        search.candidates,
+    )
+    assert chosen_rules[0].number == number_of(mining, "race b")
     assert number_of(mining, "sex F, race b") in first

@@ -64,15 +64,28 @@ def case(request):
 def test_refinements_are_the_rule_sets_with_one_condition_more(case):
     ranking = case.mining.ranking
     z = 0.0 if case.sure.exact else Z
-    for number in range(0, ranking.examined, 97):
-        everyone = refinements(ranking, number, z, most=[10_000])
+    for number in range(
+        0,
+        ranking.examined,
+        97,
+    ):
+        everyone = refinements(
+            ranking,
+            number,
+            z,
+            most=[10_000],
+        )
         expected = []
         for other in all_refinements(case, number):
             # Of a rule set that covers the same people there is nobody else.
             if ranking.table.sums[0, other] < ranking.table.sums[0, number] - 1e-9:
                 expected.append(other)
         assert sorted(part.number for part in everyone) == expected
-        first = refinements(ranking, number, z)
+        first = refinements(
+            ranking,
+            number,
+            z,
+        )
         assert len(first) <= MOST[0]
         assert [part.number for part in first] == [
             part.number for part in everyone[: MOST[0]]
@@ -87,12 +100,20 @@ def test_rates_and_limits_are_those_of_pandas(case):
     singles = np.flatnonzero(ranking.table.conditions() == 1)
     number = int(singles[np.argmax(people[singles])])
     within = case.mining.inside(ranking.rule_set(number))
-    found = refinements(ranking, number, z)
+    found = refinements(
+        ranking,
+        number,
+        z,
+    )
     assert len(found) == MOST[0]
     strengths = []
     for part in found:
         inside = case.mining.inside(ranking.rule_set(part.number))
-        size, rate, other = compared(frame, inside, within)
+        size, rate, other = compared(
+            frame,
+            inside,
+            within,
+        )
         assert part.people == pytest.approx(size)
         assert part.rate == pytest.approx(rate)
         assert part.other == pytest.approx(other)
@@ -107,7 +128,11 @@ def test_rates_and_limits_are_those_of_pandas(case):
         assert len(part.refinements) <= MOST[1]
         for deeper in part.refinements:
             mask = case.mining.inside(ranking.rule_set(deeper.number))
-            size, rate, other = compared(frame, mask, inside)
+            size, rate, other = compared(
+                frame,
+                mask,
+                inside,
+            )
             assert deeper.people == pytest.approx(size)
             assert deeper.difference == pytest.approx(rate - other)
             assert deeper.refinements == ()
@@ -115,10 +140,19 @@ def test_rates_and_limits_are_those_of_pandas(case):
 
 
 def test_limits_of_rates_are_those_of_wilson_centres():
-    case = mined(300, 7, ["sex", "race"], bins=3)
+    case = mined(
+        300,
+        7,
+        ["sex", "race"],
+        bins=3,
+    )
     ranking = case.mining.ranking
     number = 0
-    (part, *_) = refinements(ranking, number, Z)
+    (part, *_) = refinements(
+        ranking,
+        number,
+        Z,
+    )
     others = ranking.table.sums[0, number] - part.people
     spread = 0.0
     for rate, people in ((part.rate, part.people), (part.other, others)):
@@ -140,9 +174,29 @@ def test_limits_of_rates_are_those_of_wilson_centres():
 
 
 def test_the_deepest_rule_sets_have_none():
-    case = mined(300, 7, ["sex", "race"], bins=3)
+    case = mined(
+        300,
+        7,
+        ["sex", "race"],
+        bins=3,
+    )
     ranking = case.mining.ranking
     deepest = ranking.examined - 1
     assert len(ranking.table.rule(deepest)) == 2
-    assert refinements(ranking, deepest, Z) == ()
-    assert refinements(ranking, 0, Z, most=()) == ()
+    assert (
+        refinements(
+            ranking,
+            deepest,
+            Z,
+        )
+        == ()
+    )
+    assert (
+        refinements(
+            ranking,
+            0,
+            Z,
+            most=(),
+        )
+        == ()
+    )

@@ -44,15 +44,33 @@ def by_permutations(case, rule_set):
         for at in range(conditions):
             before = sorted(order[:at])
             with_it = sorted(order[: at + 1])
-            shares[order[at]] += worth(case, rule_set, with_it)
-            shares[order[at]] -= worth(case, rule_set, before)
+            shares[order[at]] += worth(
+                case,
+                rule_set,
+                with_it,
+            )
+            shares[order[at]] -= worth(
+                case,
+                rule_set,
+                before,
+            )
     return shares / math.factorial(conditions)
 
 
 @settings(max_examples=examples(15), deadline=None)
-@given(st.integers(0, 999), st.sampled_from(KINDS), st.data())
+@given(
+    st.integers(0, 999),
+    st.sampled_from(KINDS),
+    st.data(),
+)
 def test_shares_are_the_average_over_all_orders_and_add_up(seed, how, data):
-    case = mined(60, seed, SPACE.names, how=how, bins=2)
+    case = mined(
+        60,
+        seed,
+        SPACE.names,
+        how=how,
+        bins=2,
+    )
     ranking = case.mining.ranking
     for _ in range(3):
         number = data.draw(st.integers(0, ranking.examined - 1))
@@ -64,7 +82,11 @@ def test_shares_are_the_average_over_all_orders_and_add_up(seed, how, data):
 
 
 def test_one_condition_carries_all():
-    case = mined(60, 0, ["sex"])
+    case = mined(
+        60,
+        0,
+        ["sex"],
+    )
     found = condition_shares(case.mining.ranking, 0)
     assert found == pytest.approx([case.mining.ranking.rule_set(0).difference])
 
@@ -81,9 +103,19 @@ def test_conditions_that_do_the_same_share_equally_and_an_idle_one_has_nothing()
     )
     values = ~((rows[:, 0] == 1) & (rows[:, 1] == 1))
     names = ["a", "b", "c"]
-    frame = dict(zip(names, rows.T, strict=True))
+    frame = dict(
+        zip(
+            names,
+            rows.T,
+            strict=True,
+        )
+    )
     features = [category(name, [0, 1]) for name in names]
-    mining, _ = people_mining(frame, values, features)
+    mining, _ = people_mining(
+        frame,
+        values,
+        features,
+    )
     both = condition_shares(mining.ranking, number_of(mining, "a 1, b 1"))
     assert both == pytest.approx([-0.5, -0.5])
     first, second, idle = condition_shares(
@@ -94,9 +126,17 @@ def test_conditions_that_do_the_same_share_equally_and_an_idle_one_has_nothing()
 
 
 def test_of_very_many_conditions_there_are_no_shares(monkeypatch):
-    case = mined(60, 0, ["sex", "race"])
+    case = mined(
+        60,
+        0,
+        ["sex", "race"],
+    )
     ranking = case.mining.ranking
     last = ranking.examined - 1
     assert len(condition_shares(ranking, last)) == 2
-    monkeypatch.setattr(module, "MOST_CONDITIONS", 1)
+    monkeypatch.setattr(
+        module,
+        "MOST_CONDITIONS",
+        1,
+    )
     assert condition_shares(ranking, last) == []

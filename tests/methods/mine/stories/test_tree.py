@@ -42,7 +42,12 @@ def nested(rate_of_corner: float, rate_of_others: float = 0.5) -> Any:
 
 
 def search_of(frame: Any, values: Any, **options: Any) -> tuple[Any, StorySearch]:
-    mining, intervals = people_mining(frame, values, FEATURES, **options)
+    mining, intervals = people_mining(
+        frame,
+        values,
+        FEATURES,
+        **options,
+    )
     return mining, StorySearch(mining.ranking, intervals)
 
 
@@ -53,14 +58,26 @@ def chosen_stories(mining: Any, *texts: str) -> list[ChosenRule]:
     for text in texts:
         number = number_of(mining, text)
         cover = covers.of_rules(mining.ranking.table.rule(number)[None])[0]
-        chosen.append(ChosenRule(number, cover, -0.2, 0.01, 3.0))
+        chosen.append(
+            ChosenRule(
+                number,
+                cover,
+                -0.2,
+                0.01,
+                3.0,
+            )
+        )
     return chosen
 
 
 @pytest.mark.parametrize("level", [0.95, 1.0])
 def test_groups_within_others_stand_below_them(level):
     frame, values = nested(0.1)
-    mining, search = search_of(frame, values, level=level)
+    mining, search = search_of(
+        frame,
+        values,
+        level=level,
+    )
     found = tree_of(search, search.choose(10))
     assert leads_of(mining, found) == ["sex F", "sex F, race b"]
     women, corner = found
@@ -87,13 +104,20 @@ def test_a_story_within_another_stands_below_it_whichever_is_chosen_first(order)
     assert lower.added.within
     assert lower.added.value == pytest.approx(-0.4)
     assert lower.added.low < -0.4 < lower.added.high < 0
-    # The upper one is before all others, or only what is within it was told before.
+    # The upper one is before all others, or only what is within it was chosen_rules before.
     assert upper.added is None
 
 
 def test_limits_of_a_whole_population_are_the_difference_itself():
     mining, search = search_of(*nested(0.1), level=1.0)
-    _, lower = tree_of(search, chosen_stories(mining, "sex F", "sex F, race b"))
+    _, lower = tree_of(
+        search,
+        chosen_stories(
+            mining,
+            "sex F",
+            "sex F, race b",
+        ),
+    )
     assert lower.added is not None
     assert lower.added.low == lower.added.value == lower.added.high
     assert lower.added.value == pytest.approx(-0.4)
@@ -105,8 +129,16 @@ def test_limits_of_a_whole_population_are_the_difference_itself():
 )
 def test_a_child_that_is_not_shown_to_differ_is_folded(of_corner, why):
     mining, search = search_of(*nested(of_corner))
-    chosen = chosen_stories(mining, "sex F, race b", "sex F")
-    alike = variations(mining.ranking, chosen, search.candidates)
+    chosen = chosen_stories(
+        mining,
+        "sex F, race b",
+        "sex F",
+    )
+    alike = variations(
+        mining.ranking,
+        chosen,
+        search.candidates,
+    )
     (only,) = tree_of(search, chosen)
     assert mining.rule(only.lead).text == "sex F", why
     assert only.children == []
@@ -121,7 +153,11 @@ def leads_of_sets(mining: Any, rule_sets: Any) -> list[str]:
 
 def test_stories_about_different_people_stand_beside_each_other():
     mining, search = search_of(*nested(0.1))
-    chosen = chosen_stories(mining, "sex F, race b", "sex F, race a")
+    chosen = chosen_stories(
+        mining,
+        "sex F, race b",
+        "sex F, race a",
+    )
     found = tree_of(search, chosen)
     assert leads_of(mining, found) == ["sex F, race b", "sex F, race a"]
     first, second = found
@@ -151,7 +187,11 @@ def test_the_smallest_story_that_holds_another_is_its_parent():
     )
     frame = {"sex": sexes, "race": races, "plan": plans}
     features = [*FEATURES, category("plan", ["x", "y"])]
-    mining, intervals = people_mining(frame, values, features)
+    mining, intervals = people_mining(
+        frame,
+        values,
+        features,
+    )
     search = StorySearch(mining.ranking, intervals)
     texts = ["sex F, race b, plan y", "sex F", "sex F, race b"]
     found = tree_of(search, chosen_stories(mining, *texts))
@@ -174,7 +214,11 @@ def test_a_tree_holds_all_stories_and_each_below_what_covers_it(case):
     assert in_tree <= {story.number for story in chosen}
     assert bool(in_tree) == bool(chosen)
     rules = sum(story.rules for story in found)
-    alike = variations(search.ranking, chosen, search.candidates)
+    alike = variations(
+        search.ranking,
+        chosen,
+        search.candidates,
+    )
     assert rules == len(chosen) + sum(len(numbers) for numbers in alike)
     before = set()
     for story in found:
@@ -188,7 +232,12 @@ def test_a_tree_holds_all_stories_and_each_below_what_covers_it(case):
             outer = case.mining.inside(parent.lead)
             there = case.size > 0
             assert not (mask & ~outer & there).any()
-            check_added(case, story, mask, outer)
+            check_added(
+                case,
+                story,
+                mask,
+                outer,
+            )
         before.add(story.chosen.number)
 
 

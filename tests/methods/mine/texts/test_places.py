@@ -40,7 +40,15 @@ NOBODY = [f"It rained on day {at}" for at in range(40)]
 
 
 def not_gay(texts: list[str]) -> list[bool]:
-    return [re.search(r"\bgay\b", text, re.I) is None for text in texts]
+    return [
+        re.search(
+            r"\bgay\b",
+            text,
+            re.I,
+        )
+        is None
+        for text in texts
+    ]
 
 
 def entry_of(result: Result) -> dict[str, Any]:
@@ -50,14 +58,22 @@ def entry_of(result: Result) -> dict[str, Any]:
 
 def test_by_default_named_texts_are_enough_where_there_are_enough_of_them():
     found = eh.mine_text(not_gay, [*NAMED, *PERSONS])
-    named = eh.mine_text(not_gay, [*NAMED, *PERSONS], places="named")
+    named = eh.mine_text(
+        not_gay,
+        [*NAMED, *PERSONS],
+        places="named",
+    )
     assert found.digest == named.digest
     assert "places" not in entry_of(found)
     assert found.worst.estimate.population == "texts like the 140 given that name gender"
 
 
 def test_where_few_texts_name_anybody_person_nouns_take_terms():
-    found = eh.mine_text(not_gay, [*PERSONS, *NOBODY], limit=0.2)
+    found = eh.mine_text(
+        not_gay,
+        [*PERSONS, *NOBODY],
+        limit=0.2,
+    )
     assert (found.verdict, found.worst.about.text) == ("fail", "gender gay")
     entry = entry_of(found)
     assert entry["places"] == "persons"
@@ -76,7 +92,11 @@ def test_where_few_texts_name_anybody_person_nouns_take_terms():
 
 
 def test_where_no_text_has_a_place_there_are_templates():
-    found = eh.mine_text(not_gay, NOBODY, limit=0.2)
+    found = eh.mine_text(
+        not_gay,
+        NOBODY,
+        limit=0.2,
+    )
     assert entry_of(found)["places"] == "templates"
     assert "not about these texts" in found.notes[-1]
     alone = eh.mine_text(not_gay, limit=0.2)
@@ -85,12 +105,20 @@ def test_where_no_text_has_a_place_there_are_templates():
     worst = alone.worst
     assert (alone.verdict, worst.about.text) == ("fail", "gender gay")
     population = "the 480 sentences made of 24 templates, and no other texts"
-    assert worst.estimate == eh.Estimate.exact(480, 480, population=population)
+    assert worst.estimate == eh.Estimate.exact(
+        480,
+        480,
+        population=population,
+    )
 
 
 def test_one_planted_term_is_one_story():
     for texts in (None, PERSONS, NAMED):
-        found = eh.mine_text(not_gay, texts, limit=0.2)
+        found = eh.mine_text(
+            not_gay,
+            texts,
+            limit=0.2,
+        )
         planted, rest = found.findings
         assert planted.about.text == "gender gay"
         assert planted.estimate.low > 0
@@ -99,7 +127,11 @@ def test_one_planted_term_is_one_story():
 
 @pytest.mark.parametrize("texts", [None, PERSONS, NAMED])
 def test_where_no_term_is_shown_to_differ_one_finding_bounds_all(texts):
-    found = eh.mine_text(lambda some: [True] * len(some), texts, limit=0.5)
+    found = eh.mine_text(
+        lambda some: [True] * len(some),
+        texts,
+        limit=0.5,
+    )
     (finding,) = found.findings
     assert finding.claim.startswith("none of the ")
     assert "is shown to differ" in finding.claim
@@ -114,14 +146,30 @@ def test_every_rate_is_that_of_writing_one_by_one():
 
     texts = [*PERSONS, "a gay woman", "my sister is here", "two lesbians", "a jewish man"]
     nouns = r"\b(man|nurse|woman|sister)\b"
-    found = eh.mine_text(graded, texts, places="persons", output="score", support=0.01)
+    found = eh.mine_text(
+        graded,
+        texts,
+        places="persons",
+        output="score",
+        support=0.01,
+    )
     matrix = {entry["axes"][0]: entry for entry in entry_of(found)["matrix"]}["age"]
     assert matrix["texts"] == len(texts) - 1
-    for term, rate in zip(matrix["labels"][0], matrix["rates"], strict=True):
+    for term, rate in zip(
+        matrix["labels"][0],
+        matrix["rates"],
+        strict=True,
+    ):
         written = []
         for text in texts[:60]:
             article = "an" if term in ("old", "older", "elderly") else "a"
-            written.append(re.sub(rf"a (?={nouns})", f"{article} {term} ", text))
+            written.append(
+                re.sub(
+                    rf"a (?={nouns})",
+                    f"{article} {term} ",
+                    text,
+                )
+            )
         written += [f"a gay {term} woman", f"my {term} sister is here"]
         written += [f"a jewish {term} man"]
         assert rate == pytest.approx(np.mean(graded(written)), abs=1e-6)
@@ -129,7 +177,12 @@ def test_every_rate_is_that_of_writing_one_by_one():
 
 def test_cases_replay_and_results_keep(tmp_path):
     for texts, kind in itertools.product((None, PERSONS), ("group", "causal")):
-        found = eh.mine_text(not_gay, texts, limit=0.2, kind=kind)
+        found = eh.mine_text(
+            not_gay,
+            texts,
+            limit=0.2,
+            kind=kind,
+        )
         file = tmp_path / "found.json"
         found.to_json(file)
         assert Result.from_json(file).digest == found.digest
@@ -142,7 +195,12 @@ def test_cases_replay_and_results_keep(tmp_path):
 
 @pytest.mark.parametrize("texts", [None, PERSONS])
 def test_outcomes_that_are_not_the_same_with_all_terms_change(texts):
-    found = eh.mine_text(not_gay, texts, kind="causal", limit=0.2)
+    found = eh.mine_text(
+        not_gay,
+        texts,
+        kind="causal",
+        limit=0.2,
+    )
     shares = {finding.about: finding.estimate.value for finding in found.findings}
     assert shares == {("gender",): 1, ("race",): 0, ("religion",): 0, ("age",): 0}
     change = entry_of(found)["changes"][0]
@@ -154,9 +212,17 @@ def test_outcomes_that_are_not_the_same_with_all_terms_change(texts):
 
 def asked_by(entry: Any, texts: Any) -> int:
     """Return how many texts are written with terms that fit their nouns."""
-    found = find_templates(templates_of(None), LEXICON, ())
+    found = find_templates(
+        templates_of(None),
+        LEXICON,
+        (),
+    )
     if texts is not None:
-        found = find_hosts(texts, LEXICON, persons_of(None))
+        found = find_hosts(
+            texts,
+            LEXICON,
+            persons_of(None),
+        )
         return sum(int(found.takes(name).sum()) for name in LEXICON.categories)
     assert entry["texts"] == 480
     return 22_872
@@ -170,7 +236,12 @@ def test_scores_of_any_two_terms_are_compared():
 
     lexicon = {"age": ["teenage", "old", "young"]}
     options: dict[str, Any] = {"kind": "causal", "output": "score", "differs": 0.15}
-    found = eh.mine_text(graded, lexicon=lexicon, templates=["the {term} ones"], **options)
+    found = eh.mine_text(
+        graded,
+        lexicon=lexicon,
+        templates=["the {term} ones"],
+        **options,
+    )
     assert found.worst.estimate.value == 1
     (case,) = found.worst.cases
     assert {case.individual["age"], case.twin["age"]} == {"old", "young"}
@@ -178,13 +249,23 @@ def test_scores_of_any_two_terms_are_compared():
 
 def test_a_budget_takes_some_sentences_at_random():
     budget = eh.Budget(queries=5_000)
-    found = eh.mine_text(not_gay, budget=budget, limit=0.2, seed=3)
+    found = eh.mine_text(
+        not_gay,
+        budget=budget,
+        limit=0.2,
+        seed=3,
+    )
     assert found.spent.queries <= 5_000
     assert (found.verdict, found.worst.about.text) == ("fail", "gender gay")
     assert found.worst.estimate.level == 0.95
     assert found.worst.estimate.low < 1
     assert "chosen at random" in found.notes[0]
-    again = eh.mine_text(not_gay, budget=budget, limit=0.2, seed=3)
+    again = eh.mine_text(
+        not_gay,
+        budget=budget,
+        limit=0.2,
+        seed=3,
+    )
     assert again.digest == found.digest
 
 
@@ -220,22 +301,50 @@ def test_templates_and_nouns_of_ones_own():
     ],
 )
 def test_what_does_not_go_together_is_refused(texts, options, words):
-    refused(UsageError, lambda: eh.mine_text(not_gay, texts, **options), words)
+    refused(
+        UsageError,
+        lambda: eh.mine_text(
+            not_gay,
+            texts,
+            **options,
+        ),
+        words,
+    )
 
 
 def test_terms_that_are_no_adjectives_are_no_category_of_templates():
     nouns = [{"term": "jew", "adjective": False}, {"term": "goy", "adjective": False}]
     lexicon = {"religion": [*nouns, "muslim"]}
-    refused(UsageError, lambda: eh.mine_text(not_gay, lexicon=lexicon), "adjective")
+    refused(
+        UsageError,
+        lambda: eh.mine_text(not_gay, lexicon=lexicon),
+        "adjective",
+    )
 
 
 def test_too_few_texts_are_refused():
-    refused(DataError, lambda: eh.mine_text(not_gay, NOBODY, places="persons"), "templates")
+    refused(
+        DataError,
+        lambda: eh.mine_text(
+            not_gay,
+            NOBODY,
+            places="persons",
+        ),
+        "templates",
+    )
 
     def compared() -> Result:
-        return eh.mine_text(not_gay, NOBODY, against="rest")
+        return eh.mine_text(
+            not_gay,
+            NOBODY,
+            against="rest",
+        )
 
-    refused(DataError, compared, "no category")
+    refused(
+        DataError,
+        compared,
+        "no category",
+    )
 
 
 FUNCTION = "def decide(texts):\n    return ['gay' in text.lower() for text in texts]\n"
@@ -321,8 +430,18 @@ def test_the_fast_path_says_what_the_written_texts_say(texts, ngrams, kind):
             "gender": ["gay", {"term": "lesbian", "before": "women"}, "lgbt"],
             "age": ["old", "young"],
         }
-        fast = eh.mine_text(model, given_texts, places=places, **options)
-        slow = eh.mine_text(function, given_texts, places=places, **options)
+        fast = eh.mine_text(
+            model,
+            given_texts,
+            places=places,
+            **options,
+        )
+        slow = eh.mine_text(
+            function,
+            given_texts,
+            places=places,
+            **options,
+        )
         assert fast.findings == slow.findings
         assert fast.details == slow.details
         assert fast.spent.queries == slow.spent.queries
@@ -345,7 +464,11 @@ def planted_pipeline() -> Any:
 
 
 def test_a_planted_pipeline_is_decided_by_templates_alone():
-    found = eh.mine_text(planted_pipeline(), positive=0, limit=0.2)
+    found = eh.mine_text(
+        planted_pipeline(),
+        positive=0,
+        limit=0.2,
+    )
     assert (found.verdict, found.worst.about.text) == ("fail", "gender gay")
     stories = entry_of(found)["stories"]
     assert [story["text"] for story in stories] == ["gender gay"]
@@ -355,7 +478,12 @@ def test_a_planted_pipeline_is_decided_by_person_nouns():
     texts = []
     for day in range(100):
         texts += [f"I told a man about it, day {day}", f"I told a nurse, day {day}"]
-    found = eh.mine_text(planted_pipeline(), [*texts, *NOBODY * 20], positive=0, limit=0.2)
+    found = eh.mine_text(
+        planted_pipeline(),
+        [*texts, *NOBODY * 20],
+        positive=0,
+        limit=0.2,
+    )
     assert (found.verdict, found.worst.about.text) == ("fail", "gender gay")
     assert entry_of(found)["places"] == "persons"
 
@@ -373,7 +501,11 @@ def test_a_filter_of_profanity_is_decided():
     filtering = pytest.importorskip(
         "profanity_check", reason="needs the package alt-profanity-check"
     )
-    found = eh.mine_text(filtering.predict, positive=0, limit=0.2)
+    found = eh.mine_text(
+        filtering.predict,
+        positive=0,
+        limit=0.2,
+    )
     assert found.verdict == "fail"
     failing = {}
     for finding in found.findings:
@@ -383,7 +515,12 @@ def test_a_filter_of_profanity_is_decided():
     assert {"gender gay", "gender queer", "gender homosexual"} == set(failing)
     assert failing["gender gay"] > 0.4
     without = ["queer", "homosexual"]
-    narrow = eh.mine_text(filtering.predict, positive=0, limit=0.2, without=without)
+    narrow = eh.mine_text(
+        filtering.predict,
+        positive=0,
+        limit=0.2,
+        without=without,
+    )
     assert (narrow.verdict, narrow.worst.about.text) == ("fail", "gender gay")
 
 
@@ -392,7 +529,12 @@ def test_a_filter_of_profanity_is_decided_on_comments_that_seldom_name_anybody()
         "profanity_check", reason="needs the package alt-profanity-check"
     )
     texts = comments()[:6000]
-    found = eh.mine_text(filtering.predict, texts, positive=0, limit=0.05)
+    found = eh.mine_text(
+        filtering.predict,
+        texts,
+        positive=0,
+        limit=0.05,
+    )
     assert (found.verdict, found.worst.about.text) == ("fail", "gender queer")
     by_rule = {finding.about.text: finding.estimate for finding in found.findings}
     assert by_rule["gender gay"].low > 0.03
@@ -414,7 +556,15 @@ def test_a_filter_of_comments_is_decided_on_those_that_seldom_name_anybody():
     labels = [zlib.crc32(text.encode()) % 2 for text in texts]
     model = make_pipeline(CountVectorizer(min_df=3), LogisticRegression(max_iter=300))
     model.fit(texts, labels)
-    fast = eh.mine_text(model, texts, positive=0)
-    slow = eh.mine_text(model.predict, texts, positive=0)
+    fast = eh.mine_text(
+        model,
+        texts,
+        positive=0,
+    )
+    slow = eh.mine_text(
+        model.predict,
+        texts,
+        positive=0,
+    )
     assert entry_of(fast)["places"] == "persons"
     assert fast.findings == slow.findings

@@ -116,6 +116,19 @@ class RuleTable:
         ]
         return np.concatenate(counts)
 
+    def generalisations(self, number: int) -> Indices:
+        """Return the rule sets that have some of the conditions of another, and no others."""
+        rule = self.rule(number)
+        found = [np.empty(0, dtype=np.intp)]
+        for level, first in zip(self.levels, self._starts, strict=False):
+            if level.rules.shape[1] >= len(rule):
+                break
+            has_no_other = np.ones(len(level), dtype=np.bool_)
+            for choices in level.rules.T:
+                has_no_other &= np.isin(choices, rule)
+            found.append(np.flatnonzero(has_no_other) + first)
+        return np.concatenate(found)
+
     def by_level(self, numbers: Indices) -> list[tuple[Indices, Integers]]:
         """Return some rule sets level by level: where they stand among these, and their choices."""
         levels = np.searchsorted(self._starts, numbers, side="right") - 1

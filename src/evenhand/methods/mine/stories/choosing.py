@@ -200,12 +200,34 @@ class StoryChoice:
             if not len(self.numbers):
                 return False
             best = self._best(strength)
+            if self._fetch_simpler(best):
+                beyond = self.strata.beyond(z)
+                strength = beyond.strength(z)
             lead = self._simplest(best, beyond, strength, z)
             if self._choose(lead, beyond, z):
                 return True
             self.refused += 1
             self._keep(np.flatnonzero(np.arange(len(self.numbers)) != best))
         return False
+
+    def _fetch_simpler(self, best: int) -> bool:
+        """Take what has some of the conditions of a candidate into the pool, where it waits.
+
+        It is added at the end of the pool; return whether there was any.
+        """
+        table = self.search.ranking.table
+        every = self.search.candidates.numbers
+        simpler = table.generalisations(int(self.numbers[best]))
+        place = np.searchsorted(every, simpler)
+        place = place[place < len(every)]
+        known = place[np.isin(every[place], simpler)]
+        fetched = np.intersect1d(known, self.waiting)
+        if not len(fetched):
+            return False
+        self.waiting = np.setdiff1d(self.waiting, fetched)
+        self.numbers = np.concatenate([self.numbers, every[fetched]])
+        self.strata = self.strata.with_more(self.search.candidates.bits[fetched])
+        return True
 
     def _choose(self, lead: int, beyond: PooledDifference, z: float) -> bool:
         """Tell a candidate if its limits exclude 0; return whether they do."""

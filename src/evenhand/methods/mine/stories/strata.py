@@ -81,6 +81,15 @@ class Strata:
         parts[largest] = Stratum(last.people, last.whole, np.maximum(left, 0.0))
         return Strata(self.covers, bits, tuple(parts))
 
+    def with_more(self, bits: Bits) -> Strata:
+        """Return the strata with more candidates after those that there are."""
+        parts = []
+        for part in self.parts:
+            sums = self.covers.sums(bits, within=part.people)
+            candidates = np.concatenate([part.candidates, sums], axis=1)
+            parts.append(Stratum(part.people, part.whole, candidates))
+        return Strata(self.covers, np.concatenate([self.bits, bits]), tuple(parts))
+
     def taken(self, bits: Bits, kept: Indices) -> Strata:
         """Return the strata with some of the candidates, whose bits are given."""
         parts = [

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from evenhand.methods.mine import messages
 from evenhand.methods.mine.claims.words import OTHERS
+from evenhand.methods.mine.subgroups import messages as tree_messages
 from evenhand.methods.mine.subgroups.words import UnitWords, direction_of, label_below
 from evenhand.report.templates import piece
 from evenhand.runtime import number_text
@@ -62,11 +63,11 @@ class ConditionRow:
 class TreeWords:
     """What stands over the parts of a subgroup, and beside its refinements."""
 
-    carries: str = messages.WHAT_CARRIES
-    stories: str = messages.STORIES_WITHIN
-    refinements: str = messages.REFINEMENTS_WITHIN
-    shown: str = messages.IS_SHOWN
-    chance: str = messages.MAY_BE_CHANCE
+    carries: str = tree_messages.WHAT_CARRIES
+    stories: str = tree_messages.STORIES_WITHIN
+    refinements: str = tree_messages.REFINEMENTS_WITHIN
+    shown: str = tree_messages.IS_SHOWN
+    chance: str = tree_messages.MAY_BE_CHANCE
 
 
 @dataclass(frozen=True)
@@ -121,7 +122,7 @@ def trees(
         entry = lines[0].entry
         tree = _Tree.of(lines[:MOST_STORIES], verdict)
         left_out = len(lines) - len(tree.stories)
-        more = messages.MORE_STORIES.format(count=number_text.count(left_out))
+        more = tree_messages.MORE_STORIES.format(count=number_text.count(left_out))
         yield piece(
             _PAGE,
             "tree",
@@ -138,9 +139,9 @@ def _everybody(entry: Entry, line: MinedFinding) -> str:
     rows = number_text.count(entry["rows"])
     estimate = line.finding.estimate
     if estimate.level >= 1:
-        return messages.EVERYBODY.format(rows=rows)
+        return tree_messages.EVERYBODY.format(rows=rows)
     level = number_text.percent_level(estimate.level)
-    return messages.EVERYBODY_AT_LEVEL.format(rows=rows, level=level)
+    return tree_messages.EVERYBODY_AT_LEVEL.format(rows=rows, level=level)
 
 
 def _name(entry: Entry) -> str:
@@ -194,7 +195,7 @@ class _Tree:
         ]
         return Branch(
             clip(label_below(subgroup.rule, line.rule_above), LETTERS),
-            self._rates(messages.RATE_AGAINST, subgroup),
+            self._rates(tree_messages.RATE_AGAINST, subgroup),
             self.words.apart(subgroup.apart),
             _share(subgroup.support),
             subgroup.apart.shown,
@@ -205,7 +206,7 @@ class _Tree:
             stories=stories,
             refinements=refinements[:AT_ONCE],
             more=refinements[AT_ONCE:],
-            more_heading=messages.MORE_REFINEMENTS.format(count=more),
+            more_heading=tree_messages.MORE_REFINEMENTS.format(count=more),
             variations=variations,
             variations_heading=_variations_heading(parts),
         )
@@ -214,7 +215,7 @@ class _Tree:
         below = [self._refinement(part, subgroup.rule) for part in subgroup.refinements]
         return Branch(
             clip(label_below(subgroup.rule, above), LETTERS),
-            self._rates(messages.RATE_WITHIN, subgroup),
+            self._rates(tree_messages.RATE_WITHIN, subgroup),
             self.words.apart(subgroup.apart),
             _share(subgroup.support),
             subgroup.apart.shown,
@@ -267,7 +268,7 @@ def _ends(stories: Iterable[MinedFinding]) -> Iterator[float]:
 
 
 def _share(support: float) -> str:
-    return messages.SHARE_OF_ROWS.format(share=number_text.percent(support))
+    return tree_messages.SHARE_OF_ROWS.format(share=number_text.percent(support))
 
 
 def _variations_heading(parts: StoryParts) -> str:
@@ -276,6 +277,6 @@ def _variations_heading(parts: StoryParts) -> str:
     count = number_text.count(folded)
     listed = len(parts.variations)
     if folded == listed:
-        return messages.VARIATIONS_EXPLAINED.format(count=count)
+        return tree_messages.VARIATIONS_EXPLAINED.format(count=count)
     shown = number_text.count(listed)
-    return messages.VARIATIONS_SHOWN.format(count=count, shown=shown)
+    return tree_messages.VARIATIONS_SHOWN.format(count=count, shown=shown)
