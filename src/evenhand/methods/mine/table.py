@@ -269,12 +269,20 @@ def _row_of_rule(line: MinedFinding) -> dict[str, Any]:
 
 def _place_in_tree(line: MinedFinding) -> dict[str, Any]:
     """Return the story above, and what a story adds to it or to those before; of terms nothing."""
-    if "over" not in line.entry:
+    if not _has_tree(line.entry):
         return {}
     above = line.rule_above
     added = None if line.parts is None else line.parts.added
     numbers = None if added is None else asdict(added)
     return {"parent": "" if above is None else above.text, **_limits("added", numbers)}
+
+
+def _has_tree(entry: Mapping[str, Any]) -> bool:
+    """Return whether a mining knows where stories stand; of terms, and before, none did."""
+    if "over" not in entry:
+        return False
+    rest = entry["rest"] or {}
+    return "strongest" in rest or any("parent" in story for story in entry["stories"])
 
 
 def _row_of_change(line: MinedFinding) -> dict[str, Any]:
