@@ -337,7 +337,6 @@ WORDS = {
     "mine": (
         "Rule sets: how much",
         "sex F",
-        "more are in the table of the summary",
         "all other rule sets",
     ),
     "mine_log": ("Rule sets: how much", "the recorded decisions"),
@@ -838,8 +837,11 @@ def mining_of_many(rules: int, space: Any) -> Result:
         findings.append(Finding(claim, rule, estimate, 0.1, score="rate", detail=place))
         stories.append(
             {
+                "rule": rule.to_dict(),
                 "text": rule.text,
                 "difference": -share,
+                "low": share / 2,
+                "high": high,
                 "rate": rate,
                 "other": rate,
                 "rows": 100,
