@@ -281,8 +281,9 @@ def _has_tree(entry: Mapping[str, Any]) -> bool:
     """Return whether a mining knows where stories stand; of terms, and before, none did."""
     if "over" not in entry:
         return False
-    rest = entry["rest"] or {}
-    return "strongest" in rest or any("parent" in story for story in entry["stories"])
+    rest = entry.get("rest") or {}
+    first = entry["stories"][:1]
+    return "strongest" in rest or any("parent" in story for story in first)
 
 
 def _row_of_change(line: MinedFinding) -> dict[str, Any]:
