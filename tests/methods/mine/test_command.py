@@ -822,7 +822,9 @@ def test_lines_fit_and_rules_are_never_cut(mined, name, width):
 def test_the_same_numbers_stand_in_a_line_or_under_their_rule(mined):
     wide = terminal(mined["log"], 160)
     narrow = terminal(mined["log"], 80)
-    about = str(mined["log"].worst.about)
+    # A story that stands below no other, whose rule is told whole.
+    first, *_ = mined_findings(mined["log"])
+    about = str(first.finding.about)
     row = next(line for line in wide if f"  {about}  " in line)
     _, _, numbers = row.partition(about)
     at = narrow.index(f"FAIL      {about}")
@@ -855,9 +857,21 @@ def test_a_table_of_stories_as_a_golden_text(mined):
     assert shown[5].startswith(story["text"])
     assert f"▼ {points:.1f}" in shown[5]
     assert f"{low:.1f} to {high:.1f}" in shown[5]
-    for line, other in zip(shown[6:], others, strict=False):
-        assert line.strip().startswith(other.story["text"])
-    after = 6 + len(others)
+    (below,) = others
+    assert below.above is not None
+    assert below.above.finding is first.finding
+    # Below another story stands only what it adds to that, indented.
+    assert (first.about, below.about) == (
+        "sex Female, age at least 37",
+        "sex Female, age at least 43",
+    )
+    assert shown[6].startswith("  … and age at least 43  ")
+    added = below.story["added"]
+    less = 100 * abs(added["value"])
+    ends = sorted([100 * abs(added["low"]), 100 * abs(added["high"])])
+    expected = f"{less:.1f} points less still ({ends[0]:.1f} to {ends[1]:.1f})"
+    assert shown[7].strip() == expected
+    after = 8
     assert shown[after].startswith("none of the ")
     assert shown[after] == rest.finding.claim
     assert shown[after + 1] == f"the worst: {mined['no limit'].worst.claim}"

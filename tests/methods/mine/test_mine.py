@@ -243,8 +243,10 @@ def test_what_is_known_of_a_story_does_not_depend_on_how_many_there_are():
     chosen = entry(listing())["stories"]
     same = {story["text"]: story for story in chosen}[alone["text"]]
     assert len(chosen) > 2
-    assert alone["rules"] == same["rules"] > 1
-    assert alone["like"] == same["like"]
+    for key in ("difference", "low", "high", "rate", "other", "ratio", "shares"):
+        assert alone[key] == same[key], key
+    # Another story may be about more of the people of a variation.
+    assert alone["rules"] >= same["rules"] > 1
 
 
 def check_groups(finding, mask, means):
@@ -1074,8 +1076,11 @@ def test_quantiles_hold_about_as_many_rows_each():
     result = rows_mined(over="age", bins=4, binning="quantiles")
     first_quartile = np.quantile(PEOPLE["age"], 0.25)
     first_edge = int(np.ceil(first_quartile))
-    assert f"age < {first_edge}" in texts(result)
-    rows = entry(result)["maps"][0]["rows"]
+    (cells,) = entry(result)["maps"]
+    (ages,) = cells["labels"]
+    youngest = min(PEOPLE["age"])
+    assert ages[0] == f"{youngest} to {first_edge - 1}"
+    rows = cells["rows"]
     assert max(rows) - min(rows) < 60
 
 

@@ -283,7 +283,7 @@ def every() -> dict[str, CheckResult]:
         ),
         "mine": eh.mine(model, data=rows(), over=["sex", "town"], limit=0.1),
         "mine_log": eh.mine_log(logged, outcome="granted", over="sex", positive="grant"),
-        "mine_text": eh.mine_text(loud, COMMENTS, lexicon=TERMS, support=0.2),
+        "mine_text": eh.mine_text(loud, COMMENTS * 20, lexicon=TERMS, support=0.2),
         "terms": eh.mine_text(loud, COMMENTS, lexicon=TERMS, kind="causal", limit=0.05),
         "selection": eh.impact(hired, outcome="hired", over="sex", least_ratio=0.8),
         "scoring": eh.impact(hired, outcome="points", over="sex", scored=True),
@@ -838,8 +838,11 @@ def mining_of_many(rules: int, space: Any) -> Result:
         findings.append(Finding(claim, rule, estimate, 0.1, score="rate", detail=place))
         stories.append(
             {
+                "rule": rule.to_dict(),
                 "text": rule.text,
                 "difference": -share,
+                "low": share / 2,
+                "high": high,
                 "rate": rate,
                 "other": rate,
                 "rows": 100,
@@ -849,6 +852,7 @@ def mining_of_many(rules: int, space: Any) -> Result:
             }
         )
     entry = {
+        "rows": 100,
         "stories": stories,
         "output": "",
         "population": "rows",

@@ -177,8 +177,10 @@ class StoryChoice:
         every = search.candidates
         strength = ranking.strength[every.numbers]
         strongest = np.argsort(-strength, kind="stable")
-        pool = np.sort(strongest[:POOL])
-        wait = np.sort(strongest[POOL:])
+        # In a whole population, what is beyond stories may grow as more are told.
+        size = len(every) if search.intervals.exact else POOL
+        pool = np.sort(strongest[:size])
+        wait = np.sort(strongest[size:])
         strata = Strata.of(ranking.found.search.covers, every.bits[pool])
         strongest_waiting = float(strength[wait].max(initial=-np.inf))
         return cls(search, strata, every.numbers[pool], wait, strongest_waiting)
