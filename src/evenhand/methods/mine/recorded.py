@@ -154,10 +154,8 @@ def mine_log(
     check_correction(correction, control)
     scores = scores_of(score, truth)
     sets = _sets(over, outcome, truth, columns)
-    names = _names(sets)
-    needed = [outcome, truth] if truth else [outcome]
     columns_of = _LogColumns(outcome, positive, truth, truth_positive)
-    rows = CompleteRows.of(table, names, needed)
+    rows = CompleteRows.of(table, _names(sets), columns_of.needed)
     log = _counted_log(rows, sets, options, columns_of, scores)
     parts = _parts(log, sets, _compared_kinds(log, columns_of, scores))
     ranked = rank(
@@ -224,6 +222,11 @@ class _LogColumns:
     positive: Any
     truth: str | None
     truth_positive: Any
+
+    @property
+    def needed(self) -> list[str]:
+        """The columns that every row must have."""
+        return [self.outcome, self.truth] if self.truth else [self.outcome]
 
 
 def _counted_log(
