@@ -174,7 +174,7 @@ def adds_to(case: Case, search: StorySearch, number: int, chosen_rules: list[Any
 
 
 @pytest.mark.parametrize("how", ["counts", "graded", "numbers"])
-@pytest.mark.parametrize("pool", [1, 2, 7])
+@pytest.mark.parametrize("pool", [2, 7, 64])
 def test_a_candidate_that_waits_is_chosen_as_if_it_had_not(monkeypatch, how, pool):
     """Of samples: in whole populations, a difference may grow as more is chosen."""
     # Simpler rule sets are looked for in the pool alone.

@@ -73,7 +73,7 @@ def refinements(
     order = np.argsort(-strength, kind="stable")
     known = order[np.isfinite(difference.error[order])]
     found = []
-    for at in _by_feature(ranking, number, numbers, known)[: most[0]]:
+    for at in _by_feature(ranking, number, numbers, known, most[0]):
         people = float(inside[0, at])
         others = float(whole[0, 0]) - people
         rest = max(float(whole[1, 0] - inside[1, at]), 0.0)
@@ -94,19 +94,21 @@ def refinements(
 
 
 def _by_feature(
-    ranking: Ranking, number: int, numbers: Indices, order: Indices
+    ranking: Ranking, number: int, numbers: Indices, order: Indices, most: int
 ) -> list[int]:
-    """Return places of refinements in an order, a few of each feature that they add."""
+    """Return places of refinements in an order: a few of each feature that they add first."""
     own = ranking.table.family(number)
     taken: Counter[int] = Counter()
-    places = []
-    for at in order.tolist():
+    few = []
+    more = []
+    for rank, at in enumerate(order.tolist()):
         family = ranking.table.family(int(numbers[at]))
         (added,) = set(family) - set(own)
         taken[added] += 1
-        if taken[added] <= OF_FEATURE:
-            places.append(at)
-    return places
+        part = few if taken[added] <= OF_FEATURE else more
+        part.append(rank)
+    kept = sorted([*few, *more][:most])
+    return [int(order[rank]) for rank in kept]
 
 
 def _one_more(ranking: Ranking, number: int) -> Indices:
