@@ -99,8 +99,8 @@ def _by_feature(
     """Return places of refinements in an order: a few of each feature that they add first."""
     own = ranking.table.family(number)
     taken: Counter[int] = Counter()
-    few = []
-    more = []
+    few: list[int] = []
+    more: list[int] = []
     for rank, at in enumerate(order.tolist()):
         family = ranking.table.family(int(numbers[at]))
         (added,) = set(family) - set(own)
