@@ -93,7 +93,9 @@ def test_a_variation_is_of_the_story_that_it_shares_most_people_with(case, most)
         assert strengths == sorted(strengths, reverse=True)
         listed = [key_of(ranking.rule_set(number)) for number in numbers[:VARIATIONS]]
         assert [key_of(rule_set) for rule_set in story.variations] == listed
-    places = {int(number): place for place, some in enumerate(alike) for number in some}
+    places: dict[int, int] = {}
+    for place, some in enumerate(alike):
+        places |= {int(number): place for number in some}
     assert len(places) == sum(len(numbers) for numbers in alike)
     is_chosen = {story.number for story in chosen_rules}
     candidates = search.candidates.numbers

@@ -55,7 +55,7 @@ def _strongest(ranking: Ranking, candidates: StoryCandidates) -> StoryCandidates
         return candidates
     order = np.argsort(-ranking.strength[candidates.numbers], kind="stable")
     kept = np.sort(order[:MOST_VARIATIONS])
-    return StoryCandidates(candidates.numbers[kept], candidates.bits[kept])
+    return candidates.only(kept)
 
 
 def chosen_apart(ranking: Ranking, most: int) -> list[ChosenRule]:
@@ -64,7 +64,7 @@ def chosen_apart(ranking: Ranking, most: int) -> list[ChosenRule]:
     Algorithm 2 of TestSGD scores each rule set by draws of its own, so that cells have no rates,
     and there is nothing to compare within another.
     """
-    every = StoryCandidates.of(ranking, np.arange(ranking.examined))
+    every = StoryCandidates(ranking, np.arange(ranking.examined))
     strength = np.array(ranking.strength)
     chosen: list[ChosenRule] = []
     while len(chosen) < most and np.isfinite(strength).any():

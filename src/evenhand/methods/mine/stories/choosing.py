@@ -60,20 +60,28 @@ class ChosenRule:
 class StoryCandidates:
     """Rule sets that may be told, and whom they cover."""
 
+    ranking: Ranking
     numbers: Indices
-    bits: Bits
-
-    @classmethod
-    def of(cls, ranking: Ranking, numbers: Indices) -> StoryCandidates:
-        """Return some of the rule sets with their covers."""
-        covers = ranking.found.search.covers
-        bits = np.empty((len(numbers), covers.words), dtype=np.uint64)
-        for where, rules in ranking.table.by_level(numbers):
-            bits[where] = covers.of_rules(rules)
-        return cls(numbers, bits)
 
     def __len__(self) -> int:
         return len(self.numbers)
+
+    @cached_property
+    def bits(self) -> Bits:
+        """Whom each of them covers; made where all are looked at."""
+        return self.bits_of(np.arange(len(self.numbers)))
+
+    def bits_of(self, places: Indices) -> Bits:
+        """Return whom some of them cover."""
+        covers = self.ranking.found.search.covers
+        bits = np.empty((len(places), covers.words), dtype=np.uint64)
+        for where, rules in self.ranking.table.by_level(self.numbers[places]):
+            bits[where] = covers.of_rules(rules)
+        return bits
+
+    def only(self, places: Indices) -> StoryCandidates:
+        """Return some of them."""
+        return StoryCandidates(self.ranking, self.numbers[places])
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,7 +110,7 @@ class StorySearch:
     @cached_property
     def candidates(self) -> StoryCandidates:
         """The rule sets that seem to be apart, in order; of too many the strongest."""
-        return StoryCandidates.of(self.ranking, self._apart())
+        return StoryCandidates(self.ranking, self._apart())
 
     def _apart(self) -> Indices:
         """Return the numbers of the candidates."""
@@ -181,7 +189,7 @@ class StoryChoice:
         size = len(every) if search.intervals.exact else POOL
         pool = np.sort(strongest[:size])
         wait = np.sort(strongest[size:])
-        strata = Strata.of(ranking.found.search.covers, every.bits[pool])
+        strata = Strata.of(ranking.found.search.covers, every.bits_of(pool))
         strongest_waiting = float(strength[wait].max(initial=-np.inf))
         return cls(search, strata, every.numbers[pool], wait, strongest_waiting)
 
@@ -228,7 +236,7 @@ class StoryChoice:
             return False
         self.waiting = np.setdiff1d(self.waiting, fetched)
         self.numbers = np.concatenate([self.numbers, every[fetched]])
-        self.strata = self.strata.with_more(self.search.candidates.bits[fetched])
+        self.strata = self.strata.with_more(self.search.candidates.bits_of(fetched))
         return True
 
     def _choose(self, lead: int, beyond: PooledDifference, z: float) -> bool:
