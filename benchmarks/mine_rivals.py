@@ -230,6 +230,7 @@ def contest_row(contest: Contest, theirs: Row, ours: Ours) -> Row:
         "task": contest.task,
         "support": contest.job["support"],
         "our CPU s": ours.row["cpu"],
+        "our CPU s to the ranking": ours.row["ranked"],
         "our rule sets": len(ours.counts),
         "of": ours.known,
     }
@@ -341,14 +342,16 @@ def _speed_bar(row: Row) -> Row:
     """Return whether all of DivExplorer's itemsets take as little time as is wanted."""
     wanted = BARS[row["support"]]
     is_whole = row["all equal"] and row["equal"] == row["found"]
-    met = bool(is_whole and row["ratio"] >= wanted)
+    to_ranking = min(row["CPU s"]) / min(row["our CPU s to the ranking"])
+    met = bool(is_whole and to_ranking >= wanted)
     print(
         f"support {row['support']:g}: {row['equal']:,} of {row['found']:,} itemsets, with"
-        f" intervals and ranking, in {1 / row['ratio']:.2f} times DivExplorer's CPU seconds"
-        f" (wanted: all, in at most 1/{wanted}): {_verdict(met)}"
+        f" intervals and ranking, in {1 / to_ranking:.2f} times DivExplorer's CPU seconds"
+        f" (wanted: all, in at most 1/{wanted}): {_verdict(met)}; with ten stories that add to"
+        f" each other in {1 / row['ratio']:.2f} times"
     )
-    bar = f"CPU seconds of DivExplorer over ours, support {row['support']:g}"
-    return {"bar": bar, "measured": row["ratio"], "wanted": wanted, "met": met}
+    bar = f"CPU seconds of DivExplorer over ours to the ranking, support {row['support']:g}"
+    return {"bar": bar, "measured": to_ranking, "wanted": wanted, "met": met}
 
 
 def _verdict(met: bool) -> str:
