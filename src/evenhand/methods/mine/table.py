@@ -84,7 +84,7 @@ def worst_rule(result: Result) -> Rule:
 
     >>> import pandas as pd
     >>> from evenhand.methods.mine.recorded import mine_log
-    >>> loans = pd.DataFrame({"sex": ["F", "M"] * 10, "granted": [0, 1, 1, 1] * 5})
+    >>> loans = pd.DataFrame({"sex": ["F", "M"] * 4, "granted": [0, 1, 1, 1] * 2})
     >>> result = mine_log(loans, outcome="granted", over="sex")
     >>> str(result.worst.about), str(worst_rule(result))
     ('everybody', 'sex F')
