@@ -33,6 +33,8 @@ WORTH = 0.2
 """The part of the first story's difference that another must have beyond it, without a limit."""
 WITHIN = 0.5
 """A simpler rule set is told instead if it is as far apart but for this part of its error."""
+OVERLAPS = 0.5
+"""So much of the people of one of two rule sets must be shared for one to stand for the other."""
 TRIED = 16
 """Rule sets that seem to be apart, and whose limits are computed to be sure, before giving up."""
 POOL = 512
@@ -325,9 +327,10 @@ class StoryChoice:
         """Return the simpler rule sets beyond which a candidate adds nothing."""
         terms = self.terms[self.numbers]
         error = beyond.error[best] if z else 0.0
-        nearly_as_far = strength >= strength[best] - WITHIN * z * error - _ZERO
+        lost = strength[best] - strength - _ZERO
         same_side = np.sign(beyond.value) == np.sign(beyond.value[best])
-        likely = np.flatnonzero((terms < terms[best]) & nearly_as_far & same_side)
+        nearly_as_far = same_side & (lost <= WITHIN * z * error)
+        likely = np.flatnonzero((terms < terms[best]) & nearly_as_far)
         if not len(likely):
             return likely
         among = np.append(likely, best)
@@ -336,7 +339,11 @@ class StoryChoice:
         shared = part.shared(last)
         covers_it = shared[:-1] >= shared[-1] * (1 - _ZERO)
         adds = part.within(last, z).strength(z)[:-1] > _ZERO
-        return np.asarray(likely[covers_it & ~adds])
+        # Of unions of parts of several causes, the part that can be said more simply.
+        people = self.search.ranking.table.sums[0, self.numbers[likely]]
+        overlaps = shared[:-1] >= OVERLAPS * np.minimum(people, shared[-1])
+        as_far = lost[likely] <= WITHIN / 2 * z * error
+        return np.asarray(likely[(covers_it & ~adds) | (~covers_it & overlaps & as_far)])
 
 
 def _terms(ranking: Ranking) -> NDArray[np.int64]:
