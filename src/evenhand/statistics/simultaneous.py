@@ -74,11 +74,6 @@ class SimultaneousIntervals:
         return self._tail(2)
 
     @property
-    def tail_of_critical(self) -> float:
-        """The probability with which a normal variable exceeds the critical value."""
-        return self.tail
-
-    @property
     def critical(self) -> float:
         """The normal quantile that limits of differences correspond to, about; 0 without error."""
         return 0.0 if self.exact else quantile(self.tail)

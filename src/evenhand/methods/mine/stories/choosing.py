@@ -149,7 +149,7 @@ class StorySearch:
         if not stories:
             return self.intervals.critical
         share = 6 / (math.pi * stories) ** 2
-        return quantile(self.intervals.tail_of_critical * share)
+        return quantile(self.intervals.tail * share)
 
     def shown(self, number: int) -> bool:
         """Return whether the limits of a rule set's difference exclude 0."""

@@ -56,11 +56,7 @@ class Strata:
 
     def only(self, kept: Indices) -> Strata:
         """Return the strata with some of the candidates."""
-        parts = [
-            Stratum(part.people, part.whole, part.candidates[:, kept])
-            for part in self.parts
-        ]
-        return Strata(self.covers, self.bits[kept], tuple(parts))
+        return self.taken(self.bits[kept], kept)
 
     def of_others(self, bits: Bits, rows: Indices, sums: Floats) -> Strata:
         """Return the same strata of people with other candidates, some rows of `bits`.
