@@ -51,7 +51,7 @@ def ranged(frame: object) -> eh.Space:
 )
 def test_steps_are_those_of_all_rows(parts, missing, narrow, engine):
     """Numbers on one grid and a few on a finer one, as floats of either width."""
-    on_grids = [np.array(counts) * step for step, counts in parts]
+    on_grids = [np.array(counts, dtype=float) * step for step, counts in parts]
     values = np.round(np.concatenate(on_grids), 6)
     if narrow:
         values = values.astype(np.float32)

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from evenhand.methods.mine.stories import choosing as module
 from evenhand.methods.mine.stories.apart import variations
 from evenhand.methods.mine.stories.choosing import WORTH, StorySearch
+from evenhand.methods.mine.stories.forms import StoryForms
 from evenhand.space.feature import category, integer
 from evenhand.statistics.simultaneous import SimultaneousIntervals, absolute
 from tests.support.helpers import examples
@@ -179,9 +180,9 @@ def test_a_candidate_that_waits_is_chosen_as_if_it_had_not(monkeypatch, how, poo
     """Of samples: in whole populations, a difference may grow as more is chosen."""
     # Simpler rule sets are looked for in the pool alone.
     monkeypatch.setattr(
-        module.StoryChoice,
-        "_simplest",
-        lambda self, best, *_: best,
+        StoryForms,
+        "clearest",
+        lambda _, best: best,
     )
     names = ["race", "age", "sex"]
     for seed in range(5):

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from evenhand.methods.mine.stories.forms import ZERO, StoryForms
 from evenhand.methods.mine.stories.strata import Strata
 from evenhand.statistics.simultaneous import absolute, quantile
 
@@ -31,18 +32,12 @@ if TYPE_CHECKING:
 
 WORTH = 0.2
 """The part of the first story's difference that another must have beyond it, without a limit."""
-WITHIN = 0.5
-"""A simpler rule set is told instead if it is as far apart but for this part of its error."""
-OVERLAPS = 0.5
-"""So much of the people of one of two rule sets must be shared for one to stand for the other."""
 TRIED = 16
 """Rule sets that seem to be apart, and whose limits are computed to be sure, before giving up."""
 POOL = 512
 """Candidates that are compared after each story; the others wait until they may be the next."""
 MOST_BITS = 1 << 25
 """Words of bits of candidates, for memory; of more candidates, the strongest are taken."""
-_ZERO = 1e-9
-"""Differences up to this are rounding."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,7 +149,7 @@ class StorySearch:
     def shown(self, number: int) -> bool:
         """Return whether the limits of a rule set's difference exclude 0."""
         if self.intervals.exact:
-            return bool(self.ranking.strength[number] > _ZERO)
+            return bool(self.ranking.strength[number] > ZERO)
         sides = self.ranking.sides(self.ranking.counts([number]))
         low, high = self.intervals.difference_of(sides)
         least, _ = absolute(np.asarray(low), np.asarray(high))
@@ -197,7 +192,7 @@ class StoryChoice:
 
     def __post_init__(self) -> None:
         ranking = self.search.ranking
-        self.features = ranking.table.conditions()
+        self.conditions = ranking.table.conditions()
         self.terms = _terms(ranking)
 
     def tell(self) -> bool:
@@ -214,13 +209,19 @@ class StoryChoice:
             best = self._best(strength)
             if self._fetch_simpler(best):
                 beyond = self.strata.beyond(z)
-                strength = beyond.strength(z)
-            lead = self._simplest(best, beyond, strength, z)
+            lead = self._forms(beyond, z).clearest(best)
             if self._choose(lead, beyond, z):
                 return True
             self.refused += 1
             self._keep(np.flatnonzero(np.arange(len(self.numbers)) != best))
         return False
+
+    def _forms(self, beyond: PooledDifference, z: float) -> StoryForms:
+        """Return the pool as the forms in which a story may be told."""
+        numbers = self.numbers
+        people = self.search.ranking.table.sums[0, numbers]
+        conditions = self.conditions[numbers]
+        return StoryForms(self.strata, beyond, people, conditions, self.terms[numbers], z)
 
     def _fetch_simpler(self, best: int) -> bool:
         """Take what has some of the conditions of a candidate into the pool, where it waits.
@@ -256,7 +257,7 @@ class StoryChoice:
         """Return the strongest candidate; of two complements the smaller one leads."""
         people = self.search.ranking.table.sums[0, self.numbers]
         covers_most = 2 * people > self.search.ranking.total
-        return int(np.argmax(np.round(strength, 12) - _ZERO * covers_most))
+        return int(np.argmax(np.round(strength, 12) - ZERO * covers_most))
 
     def _adding(self, z: float) -> PooledDifference:
         """Drop what adds nothing from the pool; return how far the others are beyond the told."""
@@ -295,55 +296,13 @@ class StoryChoice:
         first = ranking.rule_set(self.chosen[0].number)
         is_worth = np.abs(beyond.value) >= self.search.floor(abs(first.difference))
         is_new = ~np.isin(numbers, [story.number for story in self.chosen])
-        return np.asarray((beyond.strength(z) > _ZERO) & same_side & is_worth & is_new)
+        return np.asarray((beyond.strength(z) > ZERO) & same_side & is_worth & is_new)
 
     def _keep(self, kept: Indices) -> None:
         """Go on with some of the pool."""
         if len(kept) < len(self.numbers):
             self.numbers = self.numbers[kept]
             self.strata = self.strata.only(kept)
-
-    def _simplest(
-        self, best: int, beyond: PooledDifference, strength: Floats, z: float
-    ) -> int:
-        """Return the simplest rule set that tells the same: it covers all of them, and is as far.
-
-        Conditions that add nothing beyond chance make a rule harder to read, and are mostly chance
-        themselves.
-        """
-        while True:
-            simpler = self._simpler(best, beyond, strength, z)
-            if not len(simpler):
-                return best
-            numbers = self.numbers[simpler]
-            order = np.lexsort(
-                (-strength[simpler], self.terms[numbers], self.features[numbers])
-            )
-            best = int(simpler[order[0]])
-
-    def _simpler(
-        self, best: int, beyond: PooledDifference, strength: Floats, z: float
-    ) -> Indices:
-        """Return the simpler rule sets beyond which a candidate adds nothing."""
-        terms = self.terms[self.numbers]
-        error = beyond.error[best] if z else 0.0
-        lost = strength[best] - strength - _ZERO
-        same_side = np.sign(beyond.value) == np.sign(beyond.value[best])
-        nearly_as_far = same_side & (lost <= WITHIN * z * error)
-        likely = np.flatnonzero((terms < terms[best]) & nearly_as_far)
-        if not len(likely):
-            return likely
-        among = np.append(likely, best)
-        part = self.strata.only(among)
-        last = len(likely)
-        shared = part.shared(last)
-        covers_it = shared[:-1] >= shared[-1] * (1 - _ZERO)
-        adds = part.within(last, z).strength(z)[:-1] > _ZERO
-        # Of unions of parts of several causes, the part that can be said more simply.
-        people = self.search.ranking.table.sums[0, self.numbers[likely]]
-        overlaps = shared[:-1] >= OVERLAPS * np.minimum(people, shared[-1])
-        as_far = lost[likely] <= WITHIN / 2 * z * error
-        return np.asarray(likely[(covers_it & ~adds) | (~covers_it & overlaps & as_far)])
 
 
 def _terms(ranking: Ranking) -> NDArray[np.int64]:

@@ -129,6 +129,18 @@ class Strata:
             sums.append(StratumSums(part.candidates, inside))
         return pooled_difference(sums, z)
 
+    def besides(self, candidate: int, z: float) -> PooledDifference:
+        """Return how far those whom only others cover are from everyone whom neither covers.
+
+        It has a meaning only for those that cover all whom the candidate does.
+        """
+        sums = []
+        for part in self.parts:
+            own = part.candidates[:, [candidate]]
+            left = np.maximum(part.candidates - own, 0.0)
+            sums.append(StratumSums(part.whole[:, None] - own, left))
+        return pooled_difference(sums, z)
+
     def shared(self, candidate: int) -> Floats:
         """Return the people whom a candidate and each of the candidates cover."""
         own = self.bits[candidate]

@@ -1,0 +1,132 @@
+"""The form in which a story is told: of rule sets that tell the same, the one that reads best."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from evenhand.methods.mine.stories.strata import Strata
+    from evenhand.statistics.intervals import Floats
+    from evenhand.statistics.stratified import PooledDifference
+
+    Flags = NDArray[np.bool_]
+    Indices = NDArray[np.intp]
+    Integers = NDArray[np.integer]
+
+WITHIN = 0.5
+"""A simpler rule set is told instead if it is as far apart but for this part of its error."""
+WITHIN_OTHERS = WITHIN / 2
+"""That part where it is not about all of the same people."""
+OVERLAPS = 0.5
+"""So much of the people of one of two rule sets must be shared for one to stand for the other."""
+ZERO = 1e-9
+"""Differences up to this are rounding."""
+
+
+@dataclass(frozen=True, eq=False)
+class StoryForms:
+    """Rule sets that may be told, and how each would read.
+
+    Parameters
+    ----------
+    beyond
+        How far each of them is from everyone else who is alike in what is told.
+    people
+        Whom each of them covers, as a number.
+    conditions, terms
+        How many features, and how many values or ends of intervals, each of them names.
+    z
+        The normal quantile of limits; 0 in a whole population.
+    """
+
+    strata: Strata
+    beyond: PooledDifference
+    people: Floats
+    conditions: Integers
+    terms: Integers
+    z: float
+
+    @cached_property
+    def strength(self) -> Floats:
+        """How far from everyone else each of them is at least."""
+        return self.beyond.strength(self.z)
+
+    def clearest(self, best: int) -> int:
+        """Return the rule set that tells what the strongest does, and reads best.
+
+        Conditions that add nothing beyond chance make a rule harder to read, and are mostly chance
+        themselves: the simplest is taken. Two lines about values whose people are treated alike say
+        less than one about both: of several values, all that belong together.
+        """
+        return self._widest(self._simplest(best))
+
+    def _simplest(self, best: int) -> int:
+        while True:
+            covering, crossing = self._simpler(best)
+            if len(covering):
+                keys = (-self.strength, self.terms, self.conditions)
+                order = np.lexsort([key[covering] for key in keys])
+                best = int(covering[order[0]])
+            elif len(crossing):
+                best = self._strongest(crossing)
+            else:
+                return best
+
+    def _simpler(self, best: int) -> tuple[Indices, Indices]:
+        """Return simpler rule sets beyond which one adds nothing, and simpler ones it is a mix of.
+
+        Parts of several causes may make up one rule set. Each of these causes has people of its
+        own; what is merely a part of the rule set tells less.
+        """
+        has_fewer = self.terms < self.terms[best]
+        likely = np.flatnonzero(has_fewer & self._as_far(best, WITHIN))
+        part = self.strata.only(np.append(likely, best))
+        shared, own = _shared(part)
+        covers_it = shared >= own * (1 - ZERO)
+        adds = part.within(len(likely), self.z).strength(self.z)[:-1] > ZERO
+        people = self.people[likely]
+        overlaps = shared >= OVERLAPS * np.minimum(people, own)
+        has_others = shared < people * (1 - ZERO)
+        as_far = self._as_far(best, WITHIN_OTHERS)[likely]
+        crosses = ~covers_it & overlaps & has_others & as_far
+        return likely[covers_it & ~adds], likely[crosses]
+
+    def _widest(self, lead: int) -> int:
+        """Return the rule set that says the same of more values of its features, if there is one.
+
+        The others whom it covers are apart themselves, and do not differ from those of the lead.
+        """
+        is_longer = self.terms > self.terms[lead]
+        has_as_many = self.conditions == self.conditions[lead]
+        likely = np.flatnonzero(is_longer & has_as_many & self._as_far(lead, WITHIN_OTHERS))
+        part = self.strata.only(np.append(likely, lead))
+        shared, own = _shared(part)
+        covers_it = shared >= own * (1 - ZERO)
+        differs = part.within(len(likely), self.z).strength(self.z)[:-1] > ZERO
+        others = part.besides(len(likely), self.z)
+        on_its_side = np.sign(others.value) == np.sign(self.beyond.value[lead])
+        others_are_apart = (on_its_side & (others.strength(self.z) > ZERO))[:-1]
+        wider = likely[covers_it & ~differs & others_are_apart]
+        return self._strongest(wider) if len(wider) else lead
+
+    def _as_far(self, best: int, part: float) -> Flags:
+        """Return which are on the same side as one, and as far but for a part of its error."""
+        error = self.beyond.error[best] if self.z else 0.0
+        lost = self.strength[best] - self.strength - ZERO
+        same_side = np.sign(self.beyond.value) == np.sign(self.beyond.value[best])
+        return np.asarray(same_side & (lost <= part * self.z * error))
+
+    def _strongest(self, places: Indices) -> int:
+        return int(places[np.argmax(self.strength[places])])
+
+
+def _shared(part: Strata) -> tuple[Floats, float]:
+    """Return the people whom candidates share with the last one, and how many that one covers."""
+    shared = part.shared(len(part.bits) - 1)
+    return shared[:-1], float(shared[-1])
