@@ -84,6 +84,17 @@ def test_of_parts_of_two_causes_one_of_the_causes_is_the_story():
     assert sorted(found) == ["race b, region e or n", "race c, sex M"]
 
 
+def test_people_of_a_simpler_cause_are_not_added_to_another():
+    """Women of race b are treated like those of race c, but so are the men of race b."""
+
+    def rate(race: str, region: str, sex: str) -> float:
+        if race == "b":
+            return 0.25
+        return 0.17 if race == "c" and sex == "F" else USUAL
+
+    assert leads(rate) == ["race c, sex F", "race b"]
+
+
 @pytest.mark.parametrize("effect", [-0.3, 0.3])
 def test_a_part_of_a_cause_does_not_stand_for_it(effect):
     """Half of it is as far from everyone else, and is said more simply."""

@@ -82,7 +82,7 @@ class StoryForms:
         """Return simpler rule sets beyond which one adds nothing, and simpler ones it is a mix of.
 
         Parts of several causes may make up one rule set. Each of these causes has people of its
-        own; what is merely a part of the rule set tells less.
+        own, or the others do; what is merely a part of the rule set tells less.
         """
         has_fewer = self.terms < self.terms[best]
         likely = np.flatnonzero(has_fewer & self._as_far(best, WITHIN))
@@ -94,7 +94,9 @@ class StoryForms:
         overlaps = shared >= OVERLAPS * np.minimum(people, own)
         has_others = shared < people * (1 - ZERO)
         as_far = self._as_far(best, WITHIN_OTHERS)[likely]
-        crosses = ~covers_it & overlaps & has_others & as_far
+        crosses = ~covers_it & overlaps & as_far
+        for place in np.flatnonzero(crosses & ~has_others):
+            crosses[place] = self._is_mix(best, int(likely[place]))
         return likely[covers_it & ~adds], likely[crosses]
 
     def _widest(self, lead: int) -> int:
@@ -106,14 +108,34 @@ class StoryForms:
         has_as_many = self.conditions == self.conditions[lead]
         likely = np.flatnonzero(is_longer & has_as_many & self._as_far(lead, WITHIN_OTHERS))
         part = self.strata.only(np.append(likely, lead))
-        shared, own = _shared(part)
+        wider = likely[self._extends(part, self.beyond.value[lead])]
+        for place in wider[np.argsort(-self.strength[wider], kind="stable")]:
+            if not self._is_mix(int(place), lead):
+                return int(place)
+        return lead
+
+    def _is_mix(self, wide: int, part: int) -> bool:
+        """Return whether the others of a wider rule set are some of those of a simpler one."""
+        bits = self.strata.bits
+        others = bits[wide] & ~bits[part]
+        same_side = np.sign(self.beyond.value) == np.sign(self.beyond.value[wide])
+        simpler = np.flatnonzero((self.terms < self.terms[part]) & same_side)
+        among = self.strata.only(simpler).with_more(others[None])
+        return bool(self._extends(among, self.beyond.value[wide]).any())
+
+    def _extends(self, among: Strata, value: float) -> Flags:
+        """Return which candidates tell of the last one, and of others who are treated like it.
+
+        The others whom they cover are apart themselves, on the side of a value.
+        """
+        last = len(among.bits) - 1
+        shared, own = _shared(among)
         covers_it = shared >= own * (1 - ZERO)
-        differs = part.within(len(likely), self.z).strength(self.z)[:-1] > ZERO
-        others = part.besides(len(likely), self.z)
-        on_its_side = np.sign(others.value) == np.sign(self.beyond.value[lead])
-        others_are_apart = (on_its_side & (others.strength(self.z) > ZERO))[:-1]
-        wider = likely[covers_it & ~differs & others_are_apart]
-        return self._strongest(wider) if len(wider) else lead
+        differs = among.within(last, self.z).strength(self.z)[:-1] > ZERO
+        others = among.besides(last, self.z)
+        on_that_side = np.sign(others.value) == np.sign(value)
+        are_apart = (on_that_side & (others.strength(self.z) > ZERO))[:-1]
+        return np.asarray(covers_it & ~differs & are_apart)
 
     def _as_far(self, best: int, part: float) -> Flags:
         """Return which are on the same side as one, and as far but for a part of its error."""
