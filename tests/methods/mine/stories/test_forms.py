@@ -5,11 +5,13 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
+import numpy as np
 import pytest
 
+from evenhand.methods.mine.stories.choosing import StoryChoice, StorySearch
 from evenhand.methods.mine.stories.forms import StoryForms
 from evenhand.space.feature import category
-from tests.support.mined_cases import leads_of, stories_of
+from tests.support.mined_cases import leads_of, number_of, people_mining, stories_of
 
 RACES = ["a", "b", "c", "d"]
 REGIONS = ["e", "n", "s", "w"]
@@ -93,6 +95,22 @@ def test_people_of_a_simpler_cause_are_not_added_to_another():
         return 0.17 if race == "c" and sex == "F" else USUAL
 
     assert leads(rate) == ["race c, sex F", "race b"]
+
+
+@pytest.mark.parametrize("level", [0.95, 1.0])
+def test_of_two_complements_the_smaller_is_the_story(level):
+    sexes = ["F"] * 300 + ["M"] * 700
+    values = [0, 1, 1] * 100 + [0, 0, 0, 1, 0, 0, 0] * 100
+    mining, intervals = people_mining(
+        {"sex": sexes}, values, [category("sex", SEXES)], level=level
+    )
+    choice = StoryChoice.of(StorySearch(mining.ranking, intervals))
+    z = choice.search.z(0)
+    forms = choice._forms(choice.strata.beyond(z), z)
+    (women,) = np.flatnonzero(choice.numbers == number_of(mining, "sex F"))
+    (men,) = np.flatnonzero(choice.numbers == number_of(mining, "sex M"))
+    assert forms.clearest(men) == women
+    assert forms.clearest(women) == women
 
 
 @pytest.mark.parametrize("effect", [-0.3, 0.3])

@@ -25,6 +25,8 @@ WITHIN_OTHERS = WITHIN / 2
 """That part where it is not about all of the same people."""
 OVERLAPS = 0.5
 """So much of the people of one of two rule sets must be shared for one to stand for the other."""
+MIXED = 0.2
+"""So much of the people of a rule set must be of another cause for it to be a mix of two."""
 ZERO = 1e-9
 """Differences up to this are rounding."""
 
@@ -57,14 +59,20 @@ class StoryForms:
         """How far from everyone else each of them is at least."""
         return self.beyond.strength(self.z)
 
+    @cached_property
+    def total(self) -> float:
+        """All people."""
+        return float(sum(part.whole[0] for part in self.strata.parts))
+
     def clearest(self, best: int) -> int:
         """Return the rule set that tells what the strongest does, and reads best.
 
         Conditions that add nothing beyond chance make a rule harder to read, and are mostly chance
         themselves: the simplest is taken. Two lines about values whose people are treated alike say
-        less than one about both: of several values, all that belong together.
+        less than one about both: of several values, all that belong together. "Under 25" says more
+        clearly who is treated differently than "25 and over": of two complements, the smaller.
         """
-        return self._widest(self._simplest(best))
+        return self._smaller(self._widest(self._simplest(best)))
 
     def _simplest(self, best: int) -> int:
         while True:
@@ -114,8 +122,20 @@ class StoryForms:
                 return int(place)
         return lead
 
+    def _smaller(self, lead: int) -> int:
+        """Return the complement of a rule set if it is smaller and as short, or the rule set."""
+        own = self.people[lead]
+        is_as_short = self.terms <= self.terms[lead]
+        adds_up = np.abs(self.people + own - self.total) <= ZERO * self.total
+        likely = np.flatnonzero(is_as_short & adds_up & (self.people < own))
+        shared, _ = _shared(self.strata.only(np.append(likely, lead)))
+        complements = likely[shared <= ZERO * own]
+        return int(complements[0]) if len(complements) else lead
+
     def _is_mix(self, wide: int, part: int) -> bool:
         """Return whether the others of a wider rule set are some of those of a simpler one."""
+        if self.people[wide] - self.people[part] < MIXED * self.people[wide]:
+            return False
         bits = self.strata.bits
         others = bits[wide] & ~bits[part]
         same_side = np.sign(self.beyond.value) == np.sign(self.beyond.value[wide])
