@@ -12,6 +12,8 @@ import pytest
 
 import evenhand as eh
 from evenhand.cli.main import main
+from evenhand.methods.mine.plot.display import HeatDisplay
+from evenhand.methods.mine.rule_sets import MOST_MAPS
 from evenhand.results.result import Result
 from evenhand.runtime.errors import DataError, UsageError
 from tests.support.helpers import refused
@@ -256,3 +258,18 @@ def test_an_audit_and_its_plan_take_it(folder, capsys):
     axes = {tuple(table["axes"]): table for table in entry["maps"]}
     # The cut points of the log are those of its checks.
     assert axes["sex", "income"]["labels"][1] == ["0 to 49", "50 to 99"]
+
+
+def test_of_many_features_those_of_the_worst_have_a_heat_map():
+    rng = np.random.default_rng(3)
+    names = [f"f{number}" for number in range(8)]
+    log = pd.DataFrame(rng.integers(0, 2, (4000, 8)).astype(str), columns=names)
+    is_refused = (log["f6"] == "1") & (log["f7"] == "1")
+    log["granted"] = (rng.random(4000) < np.where(is_refused, 0.2, 0.7)).astype(int)
+    result = eh.mine_log(log, outcome="granted", over=names)
+    worst: Any = result.worst.about
+    assert [condition.feature for condition in worst.conditions] == ["f6", "f7"]
+    maps = result.details["mine"][0]["maps"]
+    assert len(maps) == MOST_MAPS < 28
+    assert maps[0]["axes"] == ["f6", "f7"]
+    assert HeatDisplay.from_result(result).heats[0].axes == ("f6", "f7")

@@ -421,7 +421,7 @@ class FindingWriter:
         queries = treated.queries
         maps: list[Entry] = []
         if self.paper is None:
-            maps = mining.maps()
+            maps = mining.maps([_features(story) for story in stories])
         else:
             # Algorithm 2 draws for each rule set by itself, so that single cells have no rates.
             queries = self.paper.queries
@@ -450,6 +450,11 @@ class FindingWriter:
             "rest": rest,
             "maps": maps,
         }
+
+
+def _features(story: Entry) -> list[str]:
+    """Return the features that a story names."""
+    return [condition["feature"] for condition in story["rule"]["conditions"]]
 
 
 def _evidence(ranked: RankedStory) -> tuple[float, float]:

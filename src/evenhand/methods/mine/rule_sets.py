@@ -314,12 +314,19 @@ class Mining:
         """Return which of the people a rule set covers."""
         return self.cube.covers(rule_set.family, rule_set.place)
 
-    def maps(self) -> list[dict[str, Any]]:
-        """Return the people and rates of the cells of each pair of features, or of the only one."""
+    def maps(self, stories: Sequence[Sequence[str]] = ()) -> list[dict[str, Any]]:
+        """Return the people and rates of the cells of each pair of features, or of the only one.
+
+        Of very many pairs, those of features that stories name together come first.
+        """
         positions = range(len(self.names))
         pairs: list[tuple[int, ...]] = list(itertools.combinations(positions, 2))
         if not pairs:
             pairs = [(0,)]
+        if len(pairs) > MOST_MAPS:
+            named = [sorted(map(self.names.index, features)) for features in stories]
+            of_stories = [itertools.combinations(features, 2) for features in named]
+            pairs = list(dict.fromkeys([*itertools.chain(*of_stories), *pairs]))
         rows = self.cube.totals(self.treated.counts)
         totals = (rows, self.ranking.size, self.ranking.hits)
         return [self._map(pair, totals) for pair in pairs[:MOST_MAPS]]
