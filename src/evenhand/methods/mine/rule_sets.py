@@ -324,9 +324,11 @@ class Mining:
         if not pairs:
             pairs = [(0,)]
         if len(pairs) > MOST_MAPS:
-            named = [sorted(map(self.names.index, features)) for features in stories]
-            of_stories = [itertools.combinations(features, 2) for features in named]
-            pairs = list(dict.fromkeys([*itertools.chain(*of_stories), *pairs]))
+            first: list[tuple[int, ...]] = []
+            for features in stories:
+                named = sorted(map(self.names.index, features))
+                first += itertools.combinations(named, 2)
+            pairs = list(dict.fromkeys(first + pairs))
         rows = self.cube.totals(self.treated.counts)
         totals = (rows, self.ranking.size, self.ranking.hits)
         return [self._map(pair, totals) for pair in pairs[:MOST_MAPS]]

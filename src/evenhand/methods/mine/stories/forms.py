@@ -60,9 +60,15 @@ class StoryForms:
         return self.beyond.strength(self.z)
 
     @cached_property
+    def sides(self) -> Floats:
+        """On which side of everyone else each of them is: 1 above, -1 below."""
+        return np.sign(self.beyond.value)
+
+    @cached_property
     def total(self) -> float:
         """All people."""
-        return float(sum(part.whole[0] for part in self.strata.parts))
+        sizes = [part.whole[0] for part in self.strata.parts]
+        return float(sum(sizes))
 
     def clearest(self, best: int) -> int:
         """Return the rule set that tells what the strongest does, and reads best.
@@ -72,9 +78,12 @@ class StoryForms:
         less than one about both: of several values, all that belong together. "Under 25" says more
         clearly who is treated differently than "25 and over": of two complements, the smaller.
         """
-        return self._smaller(self._widest(self._simplest(best)))
+        simplest = self._simplest(best)
+        widest = self._widest(simplest)
+        return self._smaller(widest)
 
     def _simplest(self, best: int) -> int:
+        """Return the simplest rule set that tells the same, step by step."""
         while True:
             covering, crossing = self._simpler(best)
             if len(covering):
@@ -93,11 +102,13 @@ class StoryForms:
         own, or the others do; what is merely a part of the rule set tells less.
         """
         has_fewer = self.terms < self.terms[best]
-        likely = np.flatnonzero(has_fewer & self._as_far(best, WITHIN))
-        part = self.strata.only(np.append(likely, best))
+        nearly_as_far = self._as_far(best, WITHIN)
+        likely = np.flatnonzero(has_fewer & nearly_as_far)
+        part = self._with_last(likely, best)
         shared, own = _shared(part)
         covers_it = shared >= own * (1 - ZERO)
-        adds = part.within(len(likely), self.z).strength(self.z)[:-1] > ZERO
+        inside = part.within(len(likely), self.z)
+        adds = self._shown(inside)
         people = self.people[likely]
         overlaps = shared >= OVERLAPS * np.minimum(people, own)
         has_others = shared < people * (1 - ZERO)
@@ -114,11 +125,14 @@ class StoryForms:
         """
         is_longer = self.terms > self.terms[lead]
         has_as_many = self.conditions == self.conditions[lead]
-        likely = np.flatnonzero(is_longer & has_as_many & self._as_far(lead, WITHIN_OTHERS))
-        part = self.strata.only(np.append(likely, lead))
-        wider = likely[self._extends(part, self.beyond.value[lead])]
-        for place in wider[np.argsort(-self.strength[wider], kind="stable")]:
-            if not self._is_mix(int(place), lead):
+        as_far = self._as_far(lead, WITHIN_OTHERS)
+        likely = np.flatnonzero(is_longer & has_as_many & as_far)
+        part = self._with_last(likely, lead)
+        extends = self._extends(part, self.sides[lead])
+        wider = likely[extends]
+        order = np.argsort(-self.strength[wider], kind="stable")
+        for place in wider[order].tolist():
+            if not self._is_mix(place, lead):
                 return int(place)
         return lead
 
@@ -126,43 +140,62 @@ class StoryForms:
         """Return the complement of a rule set if it is smaller and as short, or the rule set."""
         own = self.people[lead]
         is_as_short = self.terms <= self.terms[lead]
-        adds_up = np.abs(self.people + own - self.total) <= ZERO * self.total
-        likely = np.flatnonzero(is_as_short & adds_up & (self.people < own))
-        shared, _ = _shared(self.strata.only(np.append(likely, lead)))
+        is_smaller = self.people < own
+        left = self.total - own
+        is_as_large = np.isclose(self.people, left, rtol=ZERO)
+        likely = np.flatnonzero(is_as_short & is_smaller & is_as_large)
+        part = self._with_last(likely, lead)
+        shared, _ = _shared(part)
         complements = likely[shared <= ZERO * own]
-        return int(complements[0]) if len(complements) else lead
+        if not len(complements):
+            return lead
+        return int(complements[0])
 
     def _is_mix(self, wide: int, part: int) -> bool:
         """Return whether the others of a wider rule set are some of those of a simpler one."""
-        if self.people[wide] - self.people[part] < MIXED * self.people[wide]:
+        people = self.people[wide]
+        if people - self.people[part] < MIXED * people:
             return False
         bits = self.strata.bits
         others = bits[wide] & ~bits[part]
-        same_side = np.sign(self.beyond.value) == np.sign(self.beyond.value[wide])
-        simpler = np.flatnonzero((self.terms < self.terms[part]) & same_side)
+        same_side = self.sides == self.sides[wide]
+        has_fewer = self.terms < self.terms[part]
+        simpler = np.flatnonzero(has_fewer & same_side)
         among = self.strata.only(simpler).with_more(others[None])
-        return bool(self._extends(among, self.beyond.value[wide]).any())
+        extends = self._extends(among, self.sides[wide])
+        return bool(extends.any())
 
-    def _extends(self, among: Strata, value: float) -> Flags:
+    def _extends(self, among: Strata, side: float) -> Flags:
         """Return which candidates tell of the last one, and of others who are treated like it.
 
-        The others whom they cover are apart themselves, on the side of a value.
+        The others whom they cover are apart themselves, on one side.
         """
         last = len(among.bits) - 1
         shared, own = _shared(among)
         covers_it = shared >= own * (1 - ZERO)
-        differs = among.within(last, self.z).strength(self.z)[:-1] > ZERO
+        inside = among.within(last, self.z)
+        differs = self._shown(inside)
         others = among.besides(last, self.z)
-        on_that_side = np.sign(others.value) == np.sign(value)
-        are_apart = (on_that_side & (others.strength(self.z) > ZERO))[:-1]
+        on_that_side = np.sign(others.value[:-1]) == side
+        are_apart = on_that_side & self._shown(others)
         return np.asarray(covers_it & ~differs & are_apart)
+
+    def _shown(self, difference: PooledDifference) -> Flags:
+        """Return which differences are shown, but of the last one."""
+        least = difference.strength(self.z)[:-1]
+        return np.asarray(least > ZERO)
 
     def _as_far(self, best: int, part: float) -> Flags:
         """Return which are on the same side as one, and as far but for a part of its error."""
         error = self.beyond.error[best] if self.z else 0.0
         lost = self.strength[best] - self.strength - ZERO
-        same_side = np.sign(self.beyond.value) == np.sign(self.beyond.value[best])
+        same_side = self.sides == self.sides[best]
         return np.asarray(same_side & (lost <= part * self.z * error))
+
+    def _with_last(self, places: Indices, last: int) -> Strata:
+        """Return some candidates, and one more after them."""
+        among = np.append(places, last)
+        return self.strata.only(among)
 
     def _strongest(self, places: Indices) -> int:
         return int(places[np.argmax(self.strength[places])])
