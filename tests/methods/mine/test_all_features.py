@@ -140,29 +140,16 @@ def test_a_column_that_is_called_all_stands_for_itself():
 
 @pytest.mark.parametrize("treatment", ["neighbours", "drawn", "paper"])
 def test_neighbours_are_refused_where_nothing_is_left_to_change(treatment):
+    def asked(**options: Any) -> Any:
+        return lambda: eh.mine(decide, SPACE, PEOPLE, over="all", **options)
+
     refused(
         UsageError,
-        lambda: eh.mine(
-            decide,
-            SPACE,
-            PEOPLE,
-            over="all",
-            treatment=treatment,
-        ),
+        asked(treatment=treatment),
         f"treatment = '{treatment}'",
         "over = 'all' leaves none",
     )
-    refused(
-        UsageError,
-        lambda: eh.mine(
-            decide,
-            SPACE,
-            PEOPLE,
-            over="all",
-            move=5,
-        ),
-        "move = 5",
-    )
+    refused(UsageError, asked(move=5), "move = 5")
 
 
 def test_rates_over_all_features_are_of_the_rows():

@@ -107,36 +107,14 @@ def test_the_tail_of_no_difference_is_that_of_fisher():
 
 def test_the_same_seed_gives_the_same_tails_and_parts_have_their_own():
     groups = groups_of(10)
-    first = smallest_tails(
-        groups,
-        1,
-        resamples=50,
-    )
-    assert (
-        first
-        == smallest_tails(
-            groups,
-            1,
-            resamples=50,
-        )
-    ).all()
-    assert (
-        first
-        != smallest_tails(
-            groups,
-            2,
-            resamples=50,
-        )
-    ).any()
-    assert (
-        first
-        != smallest_tails(
-            groups,
-            1,
-            1,
-            resamples=50,
-        )
-    ).any()
+
+    def tails(seed: int, part: int = 0) -> Any:
+        return smallest_tails(groups, seed, part, resamples=50)
+
+    first = tails(1)
+    assert (first == tails(1)).all()
+    assert (first != tails(2)).any()
+    assert (first != tails(1, 1)).any()
 
 
 def test_groups_that_are_the_same_count_once():

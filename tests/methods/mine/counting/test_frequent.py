@@ -81,6 +81,11 @@ def small_cubes(draw: Any) -> Cube:
     return Cube.of(choices, columns)
 
 
+def counts_agree(cube: Cube, least: float, depth: int | None) -> None:
+    """What is counted level by level is what counting one by one finds."""
+    assert counted(cube, least, depth) == one_by_one(cube, least, depth)
+
+
 @settings(max_examples=examples(40))
 @given(
     small_cubes(),
@@ -98,15 +103,7 @@ def test_frequent_rules_are_counted_one_by_one(cube, least, depth):
         return
     rows = len(cube.index)
     least = min(least, rows)  # a support is less than 1
-    assert counted(
-        cube,
-        least,
-        depth,
-    ) == one_by_one(
-        cube,
-        least,
-        depth,
-    )
+    counts_agree(cube, least, depth)
 
 
 @pytest.mark.parametrize("depth", [1, 2, 3])
@@ -157,15 +154,7 @@ def test_levels_that_nobody_has_make_more_rules_of_the_same_people(depth):
         1,
     ]
     for least in (1, 10, 31, 60):
-        assert counted(
-            cube,
-            least,
-            depth,
-        ) == one_by_one(
-            cube,
-            least,
-            depth,
-        )
+        counts_agree(cube, least, depth)
 
 
 def test_without_people_no_rule_is_frequent():
