@@ -111,6 +111,7 @@ bench: $(VENV)/.tested    ## the benchmarks; they print ratios and write benchma
 	$(BIN)/python benchmarks/mine_log.py
 	$(BIN)/python benchmarks/compare.py
 	$(BIN)/python benchmarks/repair.py
+	$(BIN)/python benchmarks/report.py
 
 # Which test reaches which line, in build/coverage, which mutation testing reads too.
 REACHED := build/coverage

@@ -1,4 +1,4 @@
-"""The registry of report formats: the texts in which any evidence can be written.
+"""The registry of report formats: the texts and files in which any evidence can be written.
 
 To add one, write a module with a `Format` and add a line here; another package adds an entry point
 of the group `evenhand.formats`.
@@ -10,10 +10,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from evenhand.runtime.errors import clip
+from evenhand.runtime.language import ENGLISH, speaking
 from evenhand.runtime.registry import Deferred, Registry
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
+    from typing import TypeAlias
+
+    Content: TypeAlias = str | bytes | Mapping[str, str | bytes]
+    """A text, the bytes of a file, or what the files of a folder hold, by their names."""
 
 
 @dataclass(frozen=True)
@@ -26,8 +31,8 @@ class Format:
     """
 
     name: str
-    render: Callable[[Any], str]
-    """Returns the text of any evidence."""
+    render: Callable[..., Any]
+    """Returns any evidence as a text, as the bytes of a file, or as files by their names."""
     help: str = ""
     option: str = ""
     """The option that names the file, by default the name of the format; "-" means no option."""
@@ -35,6 +40,15 @@ class Format:
     """What messages call the file."""
     suffixes: tuple[str, ...] = ()
     """How the name of a file must end, where it matters."""
+    speaks: bool = False
+    """Whether it is for readers, in the language that they ask for; others stay as they are."""
+    folder: bool = False
+    """Whether the option names a folder, for which `render` returns files by their names."""
+    compares: bool = False
+    """Whether it can show what changed since an older audit: `render` takes it as `since`, and as
+    `since_name` what it is called."""
+    check: Callable[[], object] | None = None
+    """Refuses, before anything is run, where a library or a program that it needs is missing."""
 
     @property
     def flag(self) -> str:
@@ -42,6 +56,26 @@ class Format:
         if self.option == "-":
             return ""
         return self.option or f"--{self.name}"
+
+    def content(
+        self,
+        found: Any,
+        *,
+        language: str = ENGLISH,
+        since: Any = None,
+        since_name: str = "",
+    ) -> Content:
+        """Return what a file holds of some evidence, in a language, with what changed since then.
+
+        A format that has no language of its own stays as it is, and one that cannot show what
+        changed since an older audit leaves it out.
+        """
+        with speaking(language if self.speaks else ENGLISH):
+            if since is None or not self.compares:
+                made: Content = self.render(found)
+                return made
+            compared: Content = self.render(found, since=since, since_name=since_name)
+            return compared
 
     @property
     def key(self) -> str:
@@ -84,7 +118,11 @@ FORMATS: Registry[Format] = Registry(
         "junit": "evenhand.methods.audit.formats:JUNIT",
         "sarif": "evenhand.methods.audit.formats:SARIF",
         "markdown": "evenhand.methods.audit.formats:MARKDOWN",
+        "summary": "evenhand.methods.audit.formats:SUMMARY",
         "card": "evenhand.methods.audit.formats:CARD",
+        "pdf": "evenhand.methods.audit.formats:PDF",
+        "csv": "evenhand.methods.audit.formats:CSV",
+        "xlsx": "evenhand.methods.audit.formats:XLSX",
         "notebook": "evenhand.methods.audit.formats:NOTEBOOK",
     },
     problem=_problem,

@@ -20,6 +20,7 @@ from evenhand.runtime.options import (
     TEXT,
     TEXTS,
     WHOLE,
+    WORDS_BY_COLUMN,
     Option,
     Options,
 )
@@ -50,7 +51,8 @@ SHARE = Options.of(
 # How the evidence of a verb is shown and read where the verb declares nothing else.
 _TEXT = Deferred("evenhand.report.terminal:lines_of_findings")
 _PLOT = Deferred("evenhand.report.rates_display:display_of")
-_SECTION = Deferred("evenhand.report.html_section:section_of_findings")
+_SECTION = Deferred("evenhand.report.page.cards:section_of_findings")
+_PLAIN = Deferred("evenhand.report.page.plain:in_plain_words")
 _FRAME = Deferred("evenhand.report.finding_table:frame")
 _DOCUMENT = Deferred("evenhand.results.result:document")
 
@@ -121,8 +123,8 @@ class Verb:
         How a check of a configuration or an audit runs it: ``run(source, subject, **settings)``;
         None where it is no job of checks.
     text, plot, section, frame
-        How its evidence is shown: lines of text, a display, a part of the HTML page, a pandas
-        frame.
+        How its evidence is shown: lines of text, a display, parts of a page
+        (``report.page.parts``), a pandas frame.
     document
         Returns the class that reads its JSON.
     detail
@@ -141,6 +143,8 @@ class Verb:
     plot: Callable[..., Any] = _PLOT
     section: Callable[..., Any] = _SECTION
     frame: Callable[..., Any] = _FRAME
+    plain: Callable[..., str] = _PLAIN
+    """Returns a finding in words for people who know no statistics: ``plain(finding, found)``."""
     refine: Callable[..., Any] | None = None
     """Returns a frame of what is within a subgroup: ``refine(found, rule)``, where there are any.
     """
@@ -222,6 +226,14 @@ BINS = Option(
     repeat=True,
 )
 """Where numbers and dates of recorded decisions are cut into groups."""
+LABELS = Option(
+    "labels",
+    WORDS_BY_COLUMN,
+    "what people call the values of a column, as sex=0:female,1:male; repeatable",
+    metavar="COLUMN=LABELS",
+    repeat=True,
+)
+"""What people call the values of the columns of recorded decisions, the outcome included."""
 
 AUDIT_FILE = Deferred("evenhand.config.audit:audit_file")
 """Runs the audit of a configuration file; deferred, since a layer above the verbs reads files."""

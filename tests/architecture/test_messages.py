@@ -6,6 +6,7 @@ import ast
 import importlib
 import string
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,14 +19,14 @@ MARKUP = ("<", "{%", "M ", "var(")
 """What HTML, templates, SVG paths and CSS begin with."""
 
 
-def catalogue(verb: str) -> dict[str, str]:
+def catalogue(verb: str) -> dict[str, Any]:
     """Return the sentences of a verb by name; a large catalogue may have a part in a folder."""
-    sentences: dict[str, str] = {}
+    sentences: dict[str, Any] = {}
     for path in sorted((METHODS / verb).rglob("messages.py")):
         place = ".".join(path.relative_to(METHODS).with_suffix("").parts)
         module = importlib.import_module(f"evenhand.methods.{place}")
         for name, value in vars(module).items():
-            if name.isupper() and isinstance(value, str):
+            if name.isupper() and isinstance(value, str | dict):
                 assert name not in sentences, f"{name} stands in two parts"
                 sentences[name] = value
     return sentences
@@ -70,17 +71,29 @@ def used_names(verb: str) -> set[str]:
     return names
 
 
+def template_of(node: ast.AST) -> ast.Attribute | None:
+    """Return the template that a call fills: `messages.NAME.format(...)`, `say(messages.NAME)`."""
+    if not isinstance(node, ast.Call):
+        return None
+    template: ast.AST | None = None
+    if isinstance(node.func, ast.Attribute) and node.func.attr == "format":
+        template = node.func.value
+    elif isinstance(node.func, ast.Name) and node.func.id == "say" and node.args:
+        template = node.args[0]
+    if isinstance(template, ast.Attribute) and is_message(template):
+        return template
+    return None
+
+
 def fillings(verb: str) -> list[tuple[str, str, set[str]]]:
     """Return where a template is filled: the place, its name, and the keywords given."""
     found = []
     for path, tree in sources(verb).items():
         for node in ast.walk(tree):
-            if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+            template = template_of(node)
+            if template is None:
                 continue
-            template = node.func.value
-            if node.func.attr != "format" or not is_message(template):
-                continue
-            assert isinstance(template, ast.Attribute)
+            assert isinstance(node, ast.Call)
             keywords = {keyword.arg or "**" for keyword in node.keywords}
             found.append((f"{path.name}:{node.lineno}", template.attr, keywords))
     return found
@@ -129,8 +142,10 @@ def test_a_catalogue_has_what_is_used_and_nothing_else(verb: str) -> None:
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_fields_have_names(verb: str) -> None:
-    for name, sentence in catalogue(verb).items():
-        assert all(field.isidentifier() for field in fields(sentence)), name
+    for name, entry in catalogue(verb).items():
+        sentences = [entry] if isinstance(entry, str) else entry.values()
+        for sentence in sentences:
+            assert all(field.isidentifier() for field in fields(sentence)), name
 
 
 @pytest.mark.parametrize("verb", VERBS)

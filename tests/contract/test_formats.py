@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from functools import cache
 from typing import Any
 from xml.etree import ElementTree
@@ -18,9 +19,15 @@ from evenhand.runtime.budget import Spent
 from evenhand.runtime.errors import UsageError
 from evenhand.verbs import VERBS
 from tests.support.evidence import MAKERS, made
+from tests.support.formats import QUICK, content_text
 from tests.support.helpers import refused
 
-every = pytest.mark.parametrize("form", FORMATS.values(), ids=lambda form: form.name)
+FORMS = list(FORMATS.values())
+every = pytest.mark.parametrize("form", FORMS, ids=lambda form: form.name)
+quick = pytest.mark.parametrize(
+    "form", [FORMATS[name] for name in QUICK], ids=lambda form: form.name
+)
+"""Each format but what a browser prints, which tests/methods/audit/exports looks at."""
 HOSTILE = [
     "<script>alert(1)</script>",
     "]]><![CDATA[ & 'quoted' \"twice\"",
@@ -80,29 +87,42 @@ def test_a_format_says_what_it_is(form):
     assert flags.count(form.flag) == (1 if form.flag else 0)
 
 
-@every
+@quick
 @pytest.mark.parametrize("name", [*MAKERS, "an empty audit", "hostile"])
 def test_a_format_renders_all_evidence_and_always_the_same(form, name, undrawn):
     found = given(name)
-    text = form.render(found)
-    assert isinstance(text, str)
+    content = form.render(found)
+    assert isinstance(content, Mapping) == form.folder
+    assert content == form.render(found)
+    text = content_text(content)
     assert text.strip()
-    assert text == form.render(found)
     text.encode("utf-8")
     PARSERS.get(form.name, str)(text)
 
 
-@every
+@quick
+@pytest.mark.parametrize("name", ["audit", "an empty audit", "hostile"])
+def test_what_changed_is_shown_where_a_format_can(form, name, undrawn):
+    found = given(name)
+    alone = form.content(found)
+    with_changes = form.content(found, since=given("audit"), since_name="before.json")
+    assert (with_changes != alone) == form.compares
+    assert with_changes == form.content(
+        found, since=given("audit"), since_name="before.json"
+    )
+
+
+@quick
 def test_nothing_of_a_label_is_taken_for_code(form, undrawn):
-    text = form.render(hostile())
-    if form.name not in ("json", "sarif"):
+    text = content_text(form.content(hostile(), since=hostile(), since_name=HOSTILE[0]))
+    if form.name not in ("json", "sarif", "csv", "xlsx"):
         assert "<script>alert(1)" not in text
     assert "\x1b" not in text and "\x07" not in text
     for line in text.splitlines():
         assert not line.startswith(("# heading", "![x]"))
 
 
-@every
+@quick
 def test_evidence_that_was_read_again_is_rendered_alike(form, tmp_path, undrawn):
     file = tmp_path / "audit.json"
     found = made("audit")

@@ -22,7 +22,8 @@ from evenhand.config.file import Config
 from evenhand.config.log import audit_of_log
 from evenhand.config.openapi.form import read_form
 from evenhand.config.study import read_study
-from evenhand.explore.session import SavedPairs, Session, cases_of
+from evenhand.explore.given_cases import cases_of
+from evenhand.explore.session import SavedPairs, Session
 from evenhand.explore.tabular import TabularExplorer
 from evenhand.methods.audit.audit import run_all
 from evenhand.methods.audit.audit_result import gathered

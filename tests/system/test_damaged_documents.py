@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import evenhand as eh
-from evenhand.explore.session import cases_of
+from evenhand.explore.given_cases import cases_of
 from evenhand.methods.audit.audit_result import Audit, gathered
 from evenhand.methods.search.hits_table import _read
 from tests.support.evidence import made

@@ -51,7 +51,7 @@ def test_a_model_of_pay_from_init_to_audit(tmp_path, monkeypatch, capsys, gap, e
     model_of(people, tmp_path / "pay.joblib")
     start = ["init", "pay.csv", "pay.joblib", "--target", "pay", "--protected", "sex"]
     assert main([*start, "--yes", "--allow-pickle"]) == 0
-    assert main(["audit", "evenhand.toml", "-o", "report.html"]) == exit_code
+    assert main(["audit", "evenhand.toml", "--full", "-o", "report.html"]) == exit_code
     printed = capsys.readouterr().out
     assert "the mean outcome is" in printed
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
@@ -66,7 +66,7 @@ def test_a_log_of_pay_from_init_to_audit(tmp_path, monkeypatch, capsys, gap, exi
     start = ["init", "paid.csv", "--outcome", "pay", "--truth", "due", "--protected", "sex"]
     assert main([*start, "--yes"]) == 0
     assert "pay holds numbers" in capsys.readouterr().out
-    assert main(["audit", "evenhand.toml"]) == exit_code
+    assert main(["audit", "evenhand.toml", "--full"]) == exit_code
     printed = capsys.readouterr().out
     assert "16,000 recorded outcomes: pay, which are numbers" in printed
     assert "the mean error is" in printed

@@ -20,11 +20,12 @@ import pytest
 
 from evenhand.formats import FORMATS
 from evenhand.methods.audit.audit_result import Audit, as_audit
-from evenhand.methods.audit.formats import html, junit, sarif
+from evenhand.methods.audit.formats import junit, sarif
 from evenhand.methods.audit.formats.ci import sentences
 from evenhand.methods.audit.formats.markdown import text_of
 from evenhand.methods.audit.formats.markdown_escape import inline
 from evenhand.methods.audit.formats.markdown_escape import text as card_text
+from evenhand.methods.audit.page import table as page_table
 from evenhand.report.html_tables import Cell
 from evenhand.results.baseline import _BaselineFindings, hold
 from evenhand.results.reading import evidence_of
@@ -32,6 +33,7 @@ from evenhand.results.result import Result
 from evenhand.runtime.json_file import dump
 from evenhand.verbs import VERBS
 from tests.support.evidence import MAKERS, audited, lend_alike, made
+from tests.support.formats import QUICK, content_text
 from tests.support.translation import FIRST, TRANSLATED, Translation
 
 if TYPE_CHECKING:
@@ -142,9 +144,9 @@ SHAPES: dict[str, Callable[[str], Any]] = {
 def outputs(found: Evidence) -> dict[str, Any]:
     """Return all that a piece of evidence is written as, taken apart."""
     written: dict[str, Any] = {}
-    for name, form in FORMATS.items():
+    for name in QUICK:
         taken_apart = SHAPES.get(name, str.splitlines)
-        written[name] = taken_apart(form.render(found))
+        written[name] = taken_apart(content_text(FORMATS[name].render(found)))
     return written | {
         "page": ParsedPage(found.to_html()).parts,
         "text": found.to_text(cases=2).splitlines(),
@@ -524,7 +526,7 @@ def test_a_number_taken_out_of_an_estimate_in_words_is_caught(monkeypatch):
         cell = Cell(value, float(value) if is_number else None, number=True)
         return [cell] * 4
 
-    monkeypatch.setattr(html, "_score", from_words)
+    monkeypatch.setattr(page_table, "_score", from_words)
     facts_before.cache_clear()
     assert list(facts_that_changed("measure, causal")) == ["numbers of the page"]
     facts_before.cache_clear()

@@ -106,7 +106,7 @@ def test_a_description_with_data_takes_ranges_and_rows_from_them(address, run, t
     assert income["low"] == 1.5
     assert income["high"] == 4.5
     limited(tmp_path)
-    assert "50.0 % (n = 20" in run("audit", expect=1)
+    assert "50.0 % (n = 20" in run("audit", "--full", expect=1)
 
 
 def test_a_description_that_leaves_a_range_open(address, run):
@@ -159,7 +159,7 @@ limit = 0.05
     printed = run("audit", expect=2)
     assert "SCORE_TOKEN, which is not set" in printed
     monkeypatch.setenv("SCORE_TOKEN", "close sesame")
-    printed = run("audit", expect=4)
+    printed = run("audit", "--full", expect=4)
     assert "status 401" in printed
     assert "sesame" not in printed
     monkeypatch.setenv("SCORE_TOKEN", "open sesame")

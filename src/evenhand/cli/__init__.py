@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from evenhand.bundle import VERIFY, WRITTEN
 from evenhand.methods.audit import GATE, LOG
+from evenhand.runtime.language import ENGLISH, LANGUAGES
 from evenhand.runtime.options import (
     FEATURES,
     FILE,
@@ -44,6 +45,14 @@ SEED = Option("seed", WHOLE, "the seed of all that is drawn (default: 0)", defau
 N_JOBS = Option(
     "n_jobs", WHOLE, "how many processes share the work (default: 1)", default=1
 )
+LANGUAGE = Option(
+    "language",
+    TEXT,
+    f"the language of the report: {', '.join(LANGUAGES)} (default: {ENGLISH})",
+    default=ENGLISH,
+    choices=LANGUAGES,
+    metavar="CODE",
+)
 JSON = Option("json", TEXT, "write the result here", metavar="FILE")
 TRUST = Option(
     "trust",
@@ -75,6 +84,12 @@ RECORDS = Options.of(
         repeat=True,
         required=True,
     ),
+)
+FULL = Option(
+    "full",
+    FLAG,
+    "print what each check says in words, instead of a table of verdicts",
+    default=False,
 )
 SPENT_EACH = Options.of(
     Option("queries", WHOLE, "the most inputs to ask in each check"),
@@ -118,9 +133,11 @@ MORE = {
         *GATE,
         *SPENT_EACH,
         *WRITTEN,
+        LANGUAGE,
         SEED,
         N_JOBS,
         Option("quiet", FLAG, "print what does not pass, and nothing else", default=False),
+        FULL,
     ),
     "plan": Options.of(CONFIG, *SPENT_EACH, SEED, JSON),
     "replay": Options.of(
@@ -297,8 +314,11 @@ OWN = (
                 metavar="FILE",
                 short="-o",
             ),
+            LANGUAGE,
             JSON,
+            Option("pdf", TEXT, "print the report here, one .pdf file", metavar="FILE"),
             SEED,
+            FULL,
         ),
         run=Deferred("evenhand.cli.audit:run_demo"),
     ),
@@ -345,11 +365,17 @@ OWN = (
             Option(
                 "output",
                 TEXT,
-                "the page to write (default: report.html)",
+                "the page to write (default: report.html, where nothing else is asked for)",
                 metavar="FILE",
                 short="-o",
-                default="report.html",
             ),
+            Option(
+                "diff",
+                FLAG,
+                "compare two results, the older one first: what got better, worse, new or gone",
+                default=False,
+            ),
+            LANGUAGE,
         ),
         run=Deferred("evenhand.cli.audit:run_report"),
     ),
@@ -368,7 +394,12 @@ OWN = (
             ),
             CONFIG,
             TRUST,
-            Option("port", WHOLE, "the port (default: any that is free)", default=0),
+            Option("case", TEXT, "begin with this case of the result", metavar="ID"),
+            Option(
+                "port",
+                WHOLE,
+                "the port (default: 8750, or one that is free; 0: any that is free)",
+            ),
             Option(
                 "save",
                 TEXT,
@@ -430,13 +461,19 @@ def _options_on_checks(command: Command, verb: Verb, own: list[Option]) -> list[
 
 
 def _formats(name: str) -> list[Option]:
-    """Return an option for each format of an audit, and for each that cannot be loaded."""
-    if name != "audit":
+    """Return an option for each format of an audit, and for each that cannot be loaded.
+
+    The command `report` has the same, but JSON, which it reads.
+    """
+    if name not in ("audit", "report"):
         return []
     options = []
     for form in formats():
         short = "-o" if form.key == "output" else ""
-        options.append(Option(form.key, TEXT, form.help, metavar="FILE", short=short))
+        if name == "report" and form.key == "json":
+            continue
+        metavar = "FOLDER" if form.folder else "FILE"
+        options.append(Option(form.key, TEXT, form.help, metavar=metavar, short=short))
     for key, reason in broken_formats().items():
         options.append(Option(key, TEXT, reason, metavar="FILE"))
     return options

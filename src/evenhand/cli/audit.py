@@ -10,16 +10,25 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evenhand.cli import broken_formats, formats
-from evenhand.cli.output import FileWriting, given, need_folder
+from evenhand.cli.output import (
+    FileWriting,
+    given,
+    need_folder,
+    need_place_of_folder,
+    write_content,
+)
 from evenhand.methods.audit import LOG
 from evenhand.methods.audit.audit_result import gathered
+from evenhand.methods.audit.diff.changes import changes_between
+from evenhand.methods.audit.diff.files import pair_of
+from evenhand.methods.audit.diff.text import changes_lines
 from evenhand.methods.audit.formats import github
 from evenhand.methods.audit.gate import Gate
-from evenhand.methods.audit.text import MEANING, render_audit
+from evenhand.methods.audit.text import render_audit
+from evenhand.report.lines import Screen
 from evenhand.results.protocol import damage_reported
-from evenhand.runtime import json_file
 from evenhand.runtime.column_file import replacing
-from evenhand.runtime.errors import UsageError, printable
+from evenhand.runtime.errors import UsageError, clip, printable
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -28,6 +37,9 @@ if TYPE_CHECKING:
     from evenhand.formats import Format
     from evenhand.methods.audit.audit_result import Audit
     from evenhand.methods.audit.check_result import CheckResult
+
+PROGRESS_WIDTH = 80
+"""About how many columns a line of progress takes."""
 
 
 def run_audit(options: Namespace) -> int:
@@ -50,7 +62,7 @@ def run_audit(options: Namespace) -> int:
         "gate": gate,
     }
     found = gate.held(_found(options, common))
-    return _finish(found, options, quiet=options.quiet)
+    return _finish(found, options, quiet=options.quiet, gate=gate)
 
 
 def _found(options: Namespace, common: dict[str, Any]) -> Audit:
@@ -140,17 +152,37 @@ def _run_bundled(
     files = [options.bundle]
     if key is not None:
         files.append(options.bundle + SUFFIX)
-    return _finish(bundle.audit, options, quiet=options.quiet, more=(write_bundle, files))
+    more = (write_bundle, files)
+    return _finish(bundle.audit, options, quiet=options.quiet, gate=gate, more=more)
 
 
 def run_report(options: Namespace) -> int:
-    """Write one page of results that were written before."""
+    """Write results that were written before as one page, or in other formats.
+
+    With --diff, there are two, and what changed from the first to the second is printed too.
+    """
+    if not any(_requested(options)):
+        options.output = "report.html"
     _check_files(options)
+    since = None
+    since_name = ""
+    if options.diff:
+        since, found = pair_of(options.files)
+        since_name = Path(options.files[0]).name
     with damage_reported(", ".join(options.files)):
-        found = gathered(options.files)
-        page = found.to_html()
-    json_file.write(options.output, page, "report")
-    print(f"wrote {printable(options.output)}")
+        if since is None:
+            found = gathered(options.files)
+        files = []
+        for form, file in _requested(options):
+            content = form.content(
+                found, language=options.language, since=since, since_name=since_name
+            )
+            write_content(file, content, form.what or form.name)
+            files.append(file)
+        if since is not None:
+            changes = changes_between(since, found, name=since_name)
+            Screen().print(list(changes_lines(changes)))
+    print(f"wrote {printable(', '.join(files))}")
     return 0
 
 
@@ -161,13 +193,10 @@ def run_demo(options: Namespace) -> int:
 
     _check_files(options)
     config = loan_config()
-    print(
-        f"Software under test: {PROGRAM.name}, a program that reads applications and prints approve"
-        " or deny."
-    )
+    print(f"Software: {PROGRAM.name}, which reads applications and prints approve or deny.")
     print(f"Inputs: {config.space}.")
     print(
-        "Question: is anybody treated differently for nothing but race or sex, how much, and who?\n"
+        "Question: is anybody treated differently for race or sex alone? Who, how much?\n"
     )
     found = audit_config(config, {}, seed=options.seed, each=_progress_printer())
     found = replace(
@@ -177,11 +206,8 @@ def run_demo(options: Namespace) -> int:
         command=f"evenhand demo --seed {options.seed}",
     )
     code = _finish(found, options)
-    print(
-        f"\nA gate would exit with {code} ({MEANING[code]}); this demonstration exits with 0."
-    )
-    if options.output is None:
-        print("For the report, run: evenhand demo -o report.html")
+    if code:
+        print("A gate would stop here; this demonstration itself exits with 0.")
     return 0
 
 
@@ -196,7 +222,12 @@ def _check_files(options: Namespace) -> None:
             raise UsageError(
                 f"{other_flag} and {flag} both name {file}; give each a file of its own"
             )
-        need_folder(flag, file)
+        if form.folder:
+            need_place_of_folder(flag, file)
+        else:
+            need_folder(flag, file)
+        if form.check is not None:
+            form.check()
         if form.suffixes and path.suffix.lower() not in form.suffixes:
             suffix = form.suffixes[0]
             raise UsageError(
@@ -225,7 +256,9 @@ def _progress_printer() -> Callable[[int, CheckResult], None]:
     def print_progress(total: int, check: CheckResult) -> None:
         nonlocal done
         done += 1
-        line = f"{done} of {total} {check.name}: {_verdict_text(check)}"
+        outcome = _verdict_text(check)
+        room = max(20, PROGRESS_WIDTH - len(outcome) - 12)
+        line = f"{done} of {total} {clip(check.name, room)}: {outcome}"
         print(printable(line), file=sys.stderr, flush=True)
 
     return print_progress
@@ -233,7 +266,7 @@ def _progress_printer() -> Callable[[int, CheckResult], None]:
 
 def _verdict_text(check: CheckResult) -> str:
     if check.found is None:
-        return f"not run ({check.error})"
+        return f"not run ({clip(check.error, PROGRESS_WIDTH // 2)})"
     return check.verdict or "no limit"
 
 
@@ -242,16 +275,18 @@ def _finish(
     options: Namespace,
     *,
     quiet: bool = False,
+    gate: Gate | None = None,
     more: tuple[Callable[[str], None], Sequence[str]] | None = None,
 ) -> int:
     """Write the files, print the verdicts, and return the exit code.
 
+    Files that can show it say what changed since the older audit of the gate.
     `more` writes further files: what takes the first of their names, and all names.
     """
     writing = FileWriting()
     files = []
     for form, file in _requested(options):
-        if writing.write(_write, form, audit, file):
+        if writing.write(_write, form, audit, file, gate or Gate(), options.language):
             files.append(file)
     if more is not None:
         write, names = more
@@ -259,7 +294,7 @@ def _finish(
             files += names
     if not quiet:
         code = writing.exit_code(audit.exit_code)
-        writing.write(partial(render_audit, audit, files, code=code))
+        writing.write(partial(render_audit, audit, files, code=code, full=options.full))
     elif audit.exit_code:
         writing.write(print, audit.story())
     if github.in_actions(os.environ):
@@ -268,5 +303,6 @@ def _finish(
     return writing.finish(audit.exit_code)
 
 
-def _write(form: Format, audit: Audit, file: str) -> None:
-    json_file.write(file, form.render(audit), form.what or form.name)
+def _write(form: Format, audit: Audit, file: str, gate: Gate, language: str) -> None:
+    content = form.content(audit, language=language, since=gate.old, since_name=gate.name)
+    write_content(file, content, form.what or form.name)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evenhand.report.terminal import render
-from evenhand.runtime import interruption
+from evenhand.runtime import interruption, json_file
 from evenhand.runtime.errors import (
     INTERRUPTED,
     EvenhandError,
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Callable, Iterable
 
+    from evenhand.formats import Content
     from evenhand.results.protocol import Evidence
 
 
@@ -102,6 +103,34 @@ def numbered(file: str | None, number: int) -> str | None:
     suffix = ".csv.gz" if path.name.endswith(".csv.gz") else path.suffix
     stem = path.name.removesuffix(suffix)
     return str(path.with_name(f"{stem}-{number}{suffix}"))
+
+
+def write_content(file: str, content: Content, what: str) -> None:
+    """Write what a format made: a text, bytes, or the files of a folder, which is made."""
+    if isinstance(content, str):
+        json_file.write(file, content, what)
+    elif isinstance(content, bytes):
+        json_file.write_bytes(file, content, what)
+    else:
+        folder = Path(file)
+        try:
+            folder.mkdir(exist_ok=True)
+        except OSError as error:
+            reason = reason_of(error)
+            raise UsageError(f"{file}: cannot make the folder: {reason}") from None
+        for name, inside in content.items():
+            write_content(str(folder / Path(name).name), inside, what)
+
+
+def need_place_of_folder(flag: str, folder: str) -> None:
+    """Refuse a folder that cannot be made or used, before hours of work and not after."""
+    path = Path(folder)
+    if not path.parent.is_dir():
+        raise UsageError(
+            f"{flag} {folder}: there is no folder '{path.parent}'; make it first"
+        )
+    if path.exists() and not path.is_dir():
+        raise UsageError(f"{flag} {folder}: this is a file; name a folder")
 
 
 def need_folder(flag: str, file: str) -> None:

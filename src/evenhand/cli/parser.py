@@ -10,7 +10,16 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from evenhand.cli import commands, options_for
 from evenhand.cli.overview import CODES, DESCRIPTION, overview
 from evenhand.runtime.errors import one_line
-from evenhand.runtime.options import CUTS, FEATURES, FLAG, NUMBER, STEPS, TEXTS, WHOLE
+from evenhand.runtime.options import (
+    CUTS,
+    FEATURES,
+    FLAG,
+    NUMBER,
+    STEPS,
+    TEXTS,
+    WHOLE,
+    WORDS_BY_COLUMN,
+)
 from evenhand.verbs import VERBS
 
 if TYPE_CHECKING:
@@ -108,6 +117,32 @@ class _CutsAction(argparse.Action):
                 f"argument {self.option_strings[0]}: {values!r} cannot be read; write a column and"
                 " where it is cut, such as age=25,40,60 or applied=year"
             )
+
+
+class _LabelsAction(argparse.Action):
+    """Gathers what people call the values of columns, column by column."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: Any,
+        values: Any,
+        *_: Any,
+    ) -> None:
+        """Read the labels of one column, and add them to those before."""
+        column, _sign, pairs = str(values).partition("=")
+        labels = {}
+        for pair in names_of(pairs):
+            value, _colon, label = pair.partition(":")
+            labels[value.strip()] = label.strip()
+        if not column.strip() or not labels or not all(labels.values()):
+            parser.error(
+                f"argument {self.option_strings[0]}: {values!r} cannot be read; write a column and"
+                " what its values are called, such as sex=0:female,1:male"
+            )
+        merged = dict(getattr(namespace, self.dest) or {})
+        merged[column.strip()] = labels
+        setattr(namespace, self.dest, merged)
 
 
 class _StepsAction(argparse.Action):
@@ -252,6 +287,8 @@ def _value_settings(option: Option) -> dict[str, Any]:
     settings = _shown_value(option)
     if option.kind.name in (CUTS.name, "bins"):
         return {**settings, "action": _CutsAction}
+    if option.kind is WORDS_BY_COLUMN:
+        return {**settings, "action": _LabelsAction}
     if option.kind is STEPS:
         return {**settings, "action": _StepsAction}
     if option.repeat:

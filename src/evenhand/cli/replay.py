@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 def run(options: Namespace) -> int:
     """Ask the software again, of the configuration that is named or of the current folder."""
     with _config(options).software() as subject:
-        found = replay(options.file, subject, **given(options, ("limit", "level")))
+        found = replay(options.file, subject, **given(options, ("limit", "level", "case")))
         return finish(found, options.json)
 
 

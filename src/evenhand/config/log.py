@@ -15,8 +15,9 @@ from evenhand.methods.audit.log import (
     plans_of_log,
     protected_columns,
 )
-from evenhand.population.recorded import columns_of_sets, label_written
-from evenhand.runtime.errors import ConfigError, DataError, UsageError, nearest
+from evenhand.population.log_labels import words_of_log
+from evenhand.population.recorded import columns_of_sets, label_written, table_of
+from evenhand.runtime.errors import ConfigError, DataError, SpaceError, UsageError, nearest
 from evenhand.runtime.table_file import SUFFIXES, read_frame
 from evenhand.space.feature_sets import sets_of
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
     from evenhand.config.file import Config
     from evenhand.methods.audit.audit_result import Audit
+    from evenhand.runtime.label_text import Words
 
 
 def is_log(path: Any) -> bool:
@@ -75,8 +77,17 @@ def log_from_table(table: Mapping[str, Any], folder: Path, *, where: str) -> Dec
         truth,
         label_written(frame, truth or "", table.get("truth_positive")),
         bins,
+        _labels(table, frame, where),
         file=Path(table["from"]).name,
     )
+
+
+def _labels(table: Mapping[str, Any], frame: Any, where: str) -> dict[str, Words]:
+    """Return what people call the values of columns; refuse labels of values that no row has."""
+    try:
+        return words_of_log(table_of(frame), table.get("labels"), table.get("bins", {}))
+    except (UsageError, SpaceError) as error:
+        raise ConfigError(f"{where} {error}") from None
 
 
 def _need_columns(
@@ -144,6 +155,10 @@ def _command(file: str, table: Mapping[str, Any], level: float | None, seed: int
         if option.name == "bins":
             for column, cuts in value.items():
                 words += [option.flag, f"{column}={_cuts_text(cuts)}"]
+        elif option.name == "labels":
+            for column, labels in value.items():
+                pairs = [f"{text}:{label}" for text, label in labels.items()]
+                words += [option.flag, f"{column}={','.join(pairs)}"]
         else:
             words += [option.flag, _cuts_text(value)]
     if level is not None:

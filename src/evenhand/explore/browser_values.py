@@ -61,14 +61,17 @@ def outcome_entries(
         any_differs |= differs
         favourable = _favourable(view, own_outcomes)
         for at, entry in enumerate(entries):
-            entry.append(
-                {
-                    "output": view.name,
-                    "value": for_browser(own_outcomes[at]),
-                    "favourable": favourable[at],
-                    "differs": bool(differs[at]),
-                }
-            )
+            shown_outcome = {
+                "output": view.name,
+                "value": for_browser(own_outcomes[at]),
+                "favourable": favourable[at],
+                "differs": bool(differs[at]),
+            }
+            if view.meaning.words:
+                shown_outcome["shown"] = for_browser(
+                    view.meaning.shown(plain(own_outcomes[at]))
+                )
+            entry.append(shown_outcome)
     return entries, any_differs
 
 

@@ -1,13 +1,15 @@
 """The server of the what-if page, which answers only the page that it gave its token to.
 
-The page is three files that hold no values. They are served as they are, and its script puts what
-it is sent into the page as text, never as markup.
+The page is made of files that hold no values. They are served as they are, and its script puts what
+it is sent into the page as text, never as markup. Only the page at `/`, to which the links of a
+report lead, needs no token: it is a file as well, knows nothing, and asks nothing.
 """
 
 from __future__ import annotations
 
 import hmac
 import json
+import os
 import queue
 import secrets
 import threading
@@ -38,7 +40,14 @@ PAGES = {
     "": ("explore.html", "text/html; charset=utf-8"),
     "explore.css": ("explore.css", "text/css; charset=utf-8"),
     "explore.js": ("explore.js", "text/javascript; charset=utf-8"),
+    "curve.js": ("curve.js", "text/javascript; charset=utf-8"),
 }
+LANDING = {
+    "/": ("landing.html", "text/html; charset=utf-8"),
+    "/explore.css": PAGES["explore.css"],
+    "/landing.js": ("landing.js", "text/javascript; charset=utf-8"),
+}
+"""What is given to everybody on this machine: a page that finds the token its browser kept."""
 HEADERS = {
     "Content-Security-Policy": (
         "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; "
@@ -69,6 +78,8 @@ class PageServer(ThreadingHTTPServer):
     """
 
     daemon_threads = True
+    # On Windows, two programs could otherwise listen on one port.
+    allow_reuse_address = os.name != "nt"
 
     def __init__(
         self, port: int, *, get: Mapping[str, Get], post: Mapping[str, Post]
@@ -148,7 +159,11 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         """Answer with a part of the page, or with data for it."""
-        self._answer(self._get)
+        if self.path in LANDING and self._own_host() is not None:
+            file, kind = LANDING[self.path]
+            self._send(200, (_page(file), kind))
+        else:
+            self._answer(self._get)
 
     def do_POST(self) -> None:
         """Answer with what came of asking the software."""
@@ -179,21 +194,28 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _allowed(self) -> str | None:
         """Return what is asked for, None where the request is not from our own page."""
-        hosts = self.headers.get_all("Host") or []
+        host = self._own_host()
         parts = urlsplit(self.path).path.split("/")
         token = parts[1] if len(parts) == 3 else ""
         # In constant time, so that nobody can guess the token letter by letter.
         has_token = hmac.compare_digest(
             token.encode("utf-8", "surrogatepass"), self.server.token.encode()
         )
-        # A page that renames its own host to this machine (DNS rebinding) sends another Host.
-        if not has_token or len(hosts) != 1 or hosts[0] not in self.server.hosts:
+        if not has_token or host is None:
             return None
         if self.command == "POST":
             origins = self.headers.get_all("Origin") or []
-            if origins and origins != [f"http://{hosts[0]}"]:
+            if origins and origins != [f"http://{host}"]:
                 return None
         return parts[2]
+
+    def _own_host(self) -> str | None:
+        """Return the name by which we were called, None where it is not ours."""
+        hosts = self.headers.get_all("Host") or []
+        # A page that renames its own host to this machine (DNS rebinding) sends another Host.
+        if len(hosts) == 1 and hosts[0] in self.server.hosts:
+            return hosts[0]
+        return None
 
     def _get(self, name: str) -> Any:
         if name in PAGES:

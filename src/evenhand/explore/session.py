@@ -11,11 +11,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from evenhand.explore.curves import curve
+from evenhand.explore.given_cases import cases_of, key_of_inputs, shown_of
 from evenhand.explore.server import PageServer
 from evenhand.explore.tabular import TabularExplorer
 from evenhand.explore.texts import TextExplorer
 from evenhand.methods.audit.audit_result import Audit, gathered
 from evenhand.report.lines import printable
+from evenhand.report.page.explore_link import EXPLORE_PORT
+from evenhand.results.case_id import case_id, whole_id
 from evenhand.results.evidence import Case, Finding
 from evenhand.results.result import Result
 from evenhand.runtime import number_text
@@ -30,12 +34,10 @@ if TYPE_CHECKING:
     from typing import TextIO
 
     from evenhand.config.file import Config
+    from evenhand.explore.given_cases import ClaimedCase
     from evenhand.explore.tabular import Pair
-    from evenhand.results.protocol import Evidence
 
 SAVE = "explored.json"
-MOST_CASES = 1_000
-"""How many found inputs of a search are shown."""
 AT_ONCE = 100
 """How many cases one request gets."""
 CONFIGS = (".toml", ".xml")
@@ -45,6 +47,17 @@ NOTHING_SPENT = Spent(0, 0, 0.0)
 ADVICE = "name another file with --save"
 
 LOST_CASES = "{lost:,} cases of the result are no inputs of this space and are left out"
+CASE_WITHOUT_RESULT = (
+    "--case {case} names a case of a result; name the result too, such as audit.json"
+)
+PORT_TAKEN = (
+    "port {port}, to which the links of a report lead, is taken by another program; port {other} is"
+    " used instead"
+)
+LINK_OF_ANOTHER_SPACE = (
+    "the case of the link is no input of {title}; start evenhand explore with the result that the"
+    " link is of"
+)
 OUTCOME_CHANGES = "{pairs} saved by hand in which the outcome changes with {features}"
 OUTPUT_CHANGES = (
     "{pairs} saved by hand in which the output {output} changes with {features}"
@@ -57,6 +70,7 @@ def explore(options: Namespace) -> int:
     from evenhand.config.trust import config_for
 
     file = options.file
+    case = getattr(options, "case", None)
     found = None
     suffix = CONFIGS[0] if file is None else Path(file).suffix.lower()
     if suffix not in KNOWN_SUFFIXES:
@@ -75,11 +89,14 @@ def explore(options: Namespace) -> int:
         raise UsageError(
             f"{file} and {options.config} are both configurations; name one of them"
         )
+    if case is not None and found is None:
+        raise UsageError(CASE_WITHOUT_RESULT.format(case=clip(case, 60)))
     serve(
         config,
         found,
-        port=options.port or 0,
+        port=options.port,
         save=Path(options.save or SAVE),
+        case=case,
         open_browser=not options.no_browser,
     )
     return 0
@@ -89,19 +106,25 @@ def serve(
     config: Config,
     found: Audit | Result | None = None,
     *,
-    port: int = 0,
+    port: int | None = 0,
     save: Path | None = None,
+    case: str | None = None,
     open_browser: bool = True,
     out: TextIO | None = None,
 ) -> None:
-    """Serve the page of a configuration's software, with the cases of a result, until Ctrl-C."""
+    """Serve the page of a configuration's software, with the cases of a result, until Ctrl-C.
+
+    Without a port it is the one that links of reports lead to, or a free one where that is taken.
+    """
     out = sys.stdout if out is None else out
     with config.software() as subject:
         explorer = _explorer(config, subject)
         file = Path(SAVE) if save is None else save
         saved = SavedPairs(file, explorer.job, explorer.table)
         session = Session(explorer, saved, cases_of(found), title=config.file.name)
-        server = session.server(port)
+        if case is not None:
+            session.begin_with(case)
+        server = server_on(session, port, out)
         try:
             with server.listening():
                 title = printable(session.title)
@@ -120,6 +143,19 @@ def serve(
         print(f"saved {cases} to {printable(str(saved.file))}", file=out, flush=True)
 
 
+def server_on(session: Session, port: int | None, out: TextIO) -> PageServer:
+    """Return a server on a port, or on the usual one if that is free."""
+    if port is not None:
+        return session.server(port)
+    try:
+        return session.server(EXPLORE_PORT)
+    except UsageError:
+        server = session.server(0)
+    taken = PORT_TAKEN.format(port=EXPLORE_PORT, other=server.server_port)
+    print(taken, file=out, flush=True)
+    return server
+
+
 def _explorer(config: Config, subject: Any) -> TabularExplorer | TextExplorer:
     """Return the questions that fit what the software takes: texts, or inputs of a space."""
     if config.of_texts:
@@ -132,65 +168,6 @@ def _explorer(config: Config, subject: Any) -> TabularExplorer | TextExplorer:
 def _open_browser(url: str) -> None:
     """Open a page in a thread: a browser of the terminal would keep this one for itself."""
     threading.Thread(target=webbrowser.open, args=(url,), daemon=True).start()
-
-
-@dataclass(frozen=True, slots=True)
-class ClaimedCase:
-    """A case of a result, and the claim that it is a case of."""
-
-    case: Case
-    claim: str = ""
-
-
-def cases_of(found: Evidence | None) -> list[ClaimedCase]:
-    """Return the cases of a result or of all checks of an audit, each once.
-
-    The first found inputs of a search are cases too.
-    """
-    if found is None:
-        return []
-    cases: dict[str, ClaimedCase] = {}
-    for result in found.parts:
-        for claimed in _all_cases(result):
-            cases.setdefault(_key(claimed.case), claimed)
-    return list(cases.values())
-
-
-def _all_cases(result: Any) -> list[ClaimedCase]:
-    """Return the cases of a result's findings, and then what a search found."""
-    cases = []
-    for finding in result.findings:
-        for case in finding.cases:
-            cases.append(ClaimedCase(case, finding.claim))
-    if result.job == "search":
-        try:
-            found = _search_cases(result)
-        except (KeyError, TypeError) as error:
-            raise UsageError(
-                "the inputs that the search found cannot be read: its space or its table is"
-                " damaged"
-            ) from error
-        for case in found:
-            cases.append(ClaimedCase(case, "found by a search"))
-    return cases
-
-
-def _search_cases(result: Any) -> list[Case]:
-    """Return the first inputs that a search found, with their twins."""
-    names = [feature["name"] for feature in result.space["features"]]
-    frame = result.to_frame().head(MOST_CASES)
-    columns = {name: frame[name].tolist() for name in frame.columns}
-    twin_columns = {}
-    for name in names:
-        # A twin has columns of its own only for what was changed.
-        twin_columns[name] = columns.get(f"twin.{name}", columns[name])
-    outcomes = zip(columns["outcome"], columns["twin.outcome"], strict=True)
-    cases = []
-    for at, both_outcomes in enumerate(outcomes):
-        individual = {name: columns[name][at] for name in names}
-        twin = {name: twin_columns[name][at] for name in names}
-        cases.append(Case(individual, twin, both_outcomes))
-    return cases
 
 
 @dataclass(frozen=True)
@@ -225,7 +202,7 @@ class SavedPairs:
         """How many pairs the file holds."""
         keys: set[str] = set()
         for finding in self._read().findings:
-            keys.update(_key(case) for case in finding.cases)
+            keys.update(key_of_inputs(case) for case in finding.cases)
         return len(keys)
 
     def _read(self) -> SavedFile:
@@ -284,18 +261,12 @@ def _put(cases: list[Case], case: Case) -> bool:
     """Replace the cases of the same two inputs, or append; return whether the case is new."""
     is_new = True
     for at, other in enumerate(cases):
-        if _key(other) == _key(case):
+        if key_of_inputs(other) == key_of_inputs(case):
             cases[at] = case
             is_new = False
     if is_new:
         cases.append(case)
     return is_new
-
-
-def _key(case: Case) -> str:
-    """Return a text that is the same for two cases of the same two inputs."""
-    inputs = [dict(case.individual), dict(case.twin)]
-    return json.dumps(inputs, sort_keys=True, default=str)
 
 
 def _finding(
@@ -328,6 +299,10 @@ class Session:
     title: str = ""
     tried: int = 0
     cases: list[dict[str, Any]] = field(init=False)
+    begin: int = 0
+    """The place of the case that is shown first."""
+    _places: dict[str, int] = field(default_factory=dict)
+    """Where each case is, by its id."""
     _seconds: float = 0.0
     _reported: Spent = NOTHING_SPENT
     """What of the effort the file of saved pairs counts already."""
@@ -337,13 +312,23 @@ class Session:
         for claimed in self.given:
             case = self.explorer.case(claimed.case)
             if case is not None:
-                self.cases.append(case | {"claim": claimed.claim})
+                self._places.setdefault(case_id(claimed.case), len(self.cases))
+                self.cases.append(case | shown_of(claimed))
         self.lost = len(self.given) - len(self.cases)
         if self.given and not self.cases:
             raise UsageError(
                 f"the result has {self.lost:,} cases, none of which is an input of"
                 f" {self.title or 'this space'}; name the configuration that the result is of"
             )
+
+    def begin_with(self, beginning: str) -> None:
+        """Show a case first: the one whose id begins like this."""
+        known = [claimed.case for claimed in self.given]
+        wanted = whole_id(beginning, known)
+        if wanted not in self._places:
+            title = self.title or "this space"
+            raise UsageError(LINK_OF_ANOTHER_SPACE.format(title=title))
+        self.begin = self._places[wanted]
 
     def server(self, port: int = 0) -> PageServer:
         """Return a server of this visit's page, which does not listen yet."""
@@ -353,6 +338,8 @@ class Session:
         }
         post = {
             "decide": self.decide,
+            "curve": self.curve,
+            "link": self.link,
             "save": self.save,
         }
         return PageServer(port, get=get, post=post)
@@ -360,7 +347,7 @@ class Session:
     def page_data(self, _query: Mapping[str, list[str]]) -> dict[str, Any]:
         """Return what the page must know to begin."""
         if self.cases:
-            start = self.cases[0]["individual"]
+            start = self.cases[self.begin]["individual"]
         else:
             start = self.explorer.start()
         notes = []
@@ -369,6 +356,7 @@ class Session:
         visit = {
             "title": self.title,
             "cases": len(self.cases),
+            "begin": self.begin,
             "start": start,
             "notes": notes,
         }
@@ -385,6 +373,41 @@ class Session:
             "cases": cases,
         }
 
+    def link(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the case of a link as the page takes it, and its place; nothing is asked.
+
+        The place is None where it is no case of the result: anybody may have made the link.
+        """
+        linked = None
+        individual = request.get("individual")
+        twin = request.get("twin")
+        if isinstance(individual, dict) and isinstance(twin, dict):
+            linked = Case(individual, twin, (None, None))
+        case = None if linked is None else self.explorer.case(linked)
+        if linked is None or case is None:
+            title = self.title or "this space"
+            raise UsageError(LINK_OF_ANOTHER_SPACE.format(title=title))
+        place = self._places.get(case_id(linked))
+        return {
+            "individual": case["individual"],
+            "twin": case["twin"],
+            "place": place,
+        }
+
+    def curve(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        """Return how the outcomes of an individual and a twin change with one feature."""
+        explorer = self.explorer
+        if not isinstance(explorer, TabularExplorer):
+            raise UsageError("a text has no feature to draw a curve of")
+        start = time.perf_counter()
+        answer = curve(explorer, request)
+        self._seconds += time.perf_counter() - start
+        return answer | self._spent()
+
+    def _spent(self) -> dict[str, Any]:
+        subject = self.explorer.subject
+        return {"spent": {"asked": subject.asked, "executed": subject.executed}}
+
     def decide(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """Return the outcome of an individual and of its twins."""
         individual = request.get("individual")
@@ -393,9 +416,7 @@ class Session:
         answer = self.explorer.decide(individual, twin)
         self._seconds += time.perf_counter() - start
         self.tried += 1
-        subject = self.explorer.subject
-        spent = {"asked": subject.asked, "executed": subject.executed}
-        return answer | {"spent": spent}
+        return answer | self._spent()
 
     def save(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """Save a pair, with the outcomes that the software itself gives it now."""

@@ -162,10 +162,10 @@ class TabularExplorer:
 
         `twin` is one more of them, which may differ in any feature: that of a case.
         """
-        own = self._checked(individual)
+        own = self.checked(individual)
         twins, notes = self._twins(own)
         if twin is not None:
-            case_twin = self._checked(twin)
+            case_twin = self.checked(twin)
             twins = np.concatenate([case_twin, twins])
         twins = _distinct(own, twins)
         inputs = np.concatenate([own, twins])
@@ -200,8 +200,8 @@ class TabularExplorer:
 
     def pairs(self, individual: Any, twin: Any) -> list[Pair]:
         """Ask about two inputs, each twice, and return one case for each output that differs."""
-        own_point = self._checked(individual)
-        twin_point = self._checked(twin)
+        own_point = self.checked(individual)
+        twin_point = self.checked(twin)
         points = np.concatenate([own_point, twin_point])
         inputs = np.asfortranarray(points)
         changed = tuple(self._changed(inputs[0], inputs[1]))
@@ -258,7 +258,7 @@ class TabularExplorer:
             codes.append(_code(feature, individual[feature.name]))
         return np.array([codes])
 
-    def _checked(self, individual: Any) -> Points:
+    def checked(self, individual: Any) -> Points:
         """Return an individual as a point that keeps every constraint."""
         point = self._encoded(individual)
         if not self.space.valid(point)[0]:

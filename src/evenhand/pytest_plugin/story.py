@@ -343,10 +343,9 @@ def _shortened(case: Case) -> Case:
         return case
     individual: dict[str, Any] = {}
     twin: dict[str, Any] = {}
-    for name, value in case.individual.items():
-        other = case.twin.get(name, "")
-        individual[name], twin[name] = beside(value, other)
-    outcomes = beside(*case.outcomes)
+    for name in case.individual:
+        individual[name], twin[name] = beside(*case.shown(name))
+    outcomes = beside(*case.outcomes_shown)
     return replace(case, individual=individual, twin=twin, outcomes=outcomes)
 
 

@@ -136,6 +136,21 @@ def literal(text: str, width: int = 60) -> str:
     return printable(clip(text, width)).replace("$", r"\$")
 
 
+def unescaped(text: str, joined: str = " ") -> str:
+    r"""Return on one line what a drawing shows of a text, for pages, where nothing is a formula.
+
+    >>> unescaped(literal("$a$") + "\nb", "; ")
+    '$a$; b'
+    """
+    lines = text.replace(r"\$", "$").split("\n")
+    shown = ""
+    for line in lines:
+        between = " " if shown.endswith((",", ";")) else joined
+        shown += between if shown else ""
+        shown += " ".join(line.split())
+    return shown
+
+
 def draw_original(ax: Any, value: float) -> None:
     """Draw what there was before a change as a line that is named at its right end."""
     ax.axhline(value, color="black", linewidth=1, linestyle=":", zorder=1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from evenhand.runtime import number_text
+from evenhand.runtime.language import say
 
 if TYPE_CHECKING:
     from evenhand.statistics.spending import Spending
@@ -46,6 +47,39 @@ LIMITS = (
     ),
 )
 """What bounds every claim."""
+GLOSSARY = {
+    "engineering threshold": (
+        "The limit that a score is held against. Somebody chose it for this software; it is no"
+        " limit of any law."
+    ),
+    "pass, fail, undecided": (
+        "The whole interval of a score lies under its limit (pass), at or over it (fail), or on"
+        " both sides of it (undecided)."
+    ),
+    "interval": (
+        "Where the true score lies, as far as the inputs that were looked at can tell. An interval"
+        " with 95 % confidence is wrong in at most 5 of 100 audits."
+    ),
+    "twin": "The same input with nothing changed but the features in question.",
+    "exact, enumerated": (
+        "Every input of the population was looked at, so that there is no uncertainty of sampling."
+    ),
+    "anytime": (
+        "The interval holds however long the sampling went on, and whenever it was ended."
+    ),
+    "melded": "The interval of a difference or a ratio is made of those of two rates.",
+    "max-t": (
+        "The intervals of many subgroups are made together, so that the worst of them holds too."
+    ),
+    "simultaneous": (
+        "Several intervals hold together: it is corrected for having looked at more than one."
+    ),
+    "descriptive": "The interval holds by itself, and no verdict rests on it.",
+    "population": "Whom a score is about: real people of some data, or all possible inputs alike.",
+    "n": "How many inputs, or people, a number rests on.",
+    "unusual": "Hardly anybody in the data has such a combination of values.",
+}
+"""What the technical words of a report mean."""
 TOGETHER = (
     "Each check holds at its own level; all that is said here holds together with {level}, but for"
     " what is descriptive."
@@ -65,8 +99,19 @@ SEVERAL_LIMITS = (
 )
 
 
+def limits() -> list[str]:
+    """Return what bounds every claim, in the language of the page.
+
+    >>> limits()[1].partition(":")[0]
+    'Undecided is not a pass'
+    """
+    return [say(sentence) for sentence in LIMITS]
+
+
 def spending_notes(spending: Spending, level: float) -> list[str]:
     """Return what holds together and what is descriptive, nothing where nothing has a limit.
+
+    They are kept with the evidence, and are English.
 
     >>> from evenhand.statistics.spending import Spending
     >>> spending_notes(Spending(0, 6), 0.95)

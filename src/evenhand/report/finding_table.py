@@ -10,10 +10,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from evenhand.report.finding_text import NO_DATA, about_text
-from evenhand.report.html_page import boxed, headed
+from evenhand.report.html_page import boxed
 from evenhand.report.html_tables import Cell, short_sheet
 from evenhand.report.lines import LEAD, table_of
+from evenhand.report.page import messages
+from evenhand.report.page.parts import PagePart, ReaderQuestion
+from evenhand.report.page.plain import say_list
 from evenhand.runtime import number_text
+from evenhand.runtime.label_text import values_text, with_words
+from evenhand.runtime.language import say, term
 from evenhand.statistics.error_rates import RATES
 from evenhand.statistics.estimate import Estimate
 
@@ -74,7 +79,7 @@ def _row(finding: Finding) -> dict[str, Any]:
 
 def metric_tables(result: Result) -> list[Mapping[str, Any]]:
     """Return the metric tables of a result, none where it has no error rates."""
-    return list(result.details.get("rates", ()))
+    return with_words(result.details.get("rates", ()), "groups", result.words)
 
 
 def limits_in(table: Mapping[str, Any]) -> bool:
@@ -132,7 +137,7 @@ def _two_rows(
 def _texts(estimate: Mapping[str, Any]) -> tuple[str, str]:
     """Return a rate and its interval, in percent."""
     if estimate["value"] is None:
-        return "no data", ""
+        return say("no data"), ""
     value = number_text.percent(estimate["value"])
     if estimate["level"] == 1:
         return value, ""
@@ -140,33 +145,31 @@ def _texts(estimate: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def _group_label(group: Mapping[str, Any]) -> str:
-    label = ", ".join(str(value) for value in group["about"].values())
+    label = values_text(group["about"])
     if group["compared"]:
         return label
-    return f"{label} (not compared)"
+    return say("{group} (not compared)", group=label)
 
 
-def metric_sheets(result: Result, anchor: str) -> Iterator[str]:
-    """Yield the metric tables of a result as parts of a page, each below its own heading."""
+def metric_parts(result: Result, anchor: str) -> Iterator[PagePart]:
+    """Yield the metric tables of a result as parts of a page, each folded."""
     for number, table in enumerate(metric_tables(result)):
-        over = " and ".join(table["over"])
-        caption = (
-            f"By {over}: rates of each group, each with its interval, then the highest minus the"
-            " lowest, and the lowest divided by the highest."
-        )
+        over = say_list(table["over"])
+        caption = say(messages.RATES_BY_GROUP, features=over)
         if limits_in(table):
-            caption = f"{caption} {_DESCRIPTIVE}"
-        headings = ["group", "n"]
+            caption = f"{caption} {say(_DESCRIPTIVE)}"
+        headings = [say(messages.GROUP), "n"]
         for metric in table["metrics"]:
-            headings += [RATES[metric].title, "interval"]
+            headings += [term(RATES[metric].title), say(messages.INTERVAL)]
         rows = [_group_cells(table, group) for group in table["groups"]]
         for name in ("difference", "ratio"):
-            cells = [Cell(name), Cell("", number=True)]
+            cells = [Cell(term(name)), Cell("", number=True)]
             for metric in table["metrics"]:
                 cells += _rate_cells(table[name][metric])
             rows.append(cells)
         sheet = short_sheet(f"{anchor}-rates{number}", caption, headings, rows)
-        yield headed(f"Error rates by {over}", sheet)
+        folded = say(messages.ERROR_RATES_BY, features=over)
+        yield PagePart(ReaderQuestion.ERRORS, tuple(table["over"]), sheet, folded)
 
 
 def _group_cells(table: Mapping[str, Any], group: Mapping[str, Any]) -> list[Cell]:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from evenhand.runtime import number_text
+from evenhand.runtime.language import say
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -84,14 +87,16 @@ def shown_groups(groups: Sequence[Group], most: int) -> list[Group | str]:
     room = most - len(last)
     left_out = len(empty) - len(last)
     if left_out:
-        last.append(f"… {left_out:,} more groups: {NO_DATA}")
+        number = number_text.count(left_out)
+        last.append(say("… {number} more groups: {why}", number=number, why=say(NO_DATA)))
     if len(known) <= room:
         return [*known, *last]
     high = room // 2
     lowest = known[: room - high]
     highest = known[len(known) - high :]
     left_out = len(known) - room
-    between = f"… {left_out:,} more groups"
+    number = number_text.count(left_out)
+    between = say("… {number} more groups", number=number)
     return [*lowest, between, *highest, *last]
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from evenhand.report.templates import piece
 from evenhand.runtime import number_text
+from evenhand.runtime.language import say
 from evenhand.statistics.estimate import Amount, Witnesses
 
 if TYPE_CHECKING:
@@ -117,7 +118,8 @@ def _label(estimate: Estimate, limit: float | None) -> str:
     label = shown.value_text
     if shown.level < 1:
         low, high = shown.ends_text
-        label += f", between {low} and {high}"
-    if limit is not None:
-        label += f"; engineering threshold {number_text.percent_plain(limit)}"
-    return label
+        label = say("{value}, between {low} and {high}", value=label, low=low, high=high)
+    if limit is None:
+        return label
+    threshold = number_text.percent_plain(limit)
+    return say("{value}; engineering threshold {limit}", value=label, limit=threshold)

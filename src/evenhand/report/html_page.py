@@ -1,21 +1,19 @@
-"""Pieces of a page: values as text, lists, tables, two people, drawings and blocks of data."""
+"""Pieces of a page: values as text, lists, tables, two people and blocks of data."""
 
 from __future__ import annotations
 
 import json
 import re
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
-from io import StringIO
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from evenhand.report.charts.figure import chart_script, chart_style
 from evenhand.report.finding_text import NO_DATA
 from evenhand.report.templates import asset as asset
 from evenhand.report.templates import piece, trusted
 from evenhand.report.templates import text as text
-from evenhand.runtime.errors import MissingExtra
-from evenhand.runtime.label_text import shown
+from evenhand.runtime.language import say, term
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -29,8 +27,12 @@ if TYPE_CHECKING:
 
 PIECES = "report/pages/pieces.html.jinja"
 TABLES = "report/pages/tables.html.jinja"
-STYLE = asset("report.css")
+STYLE = (
+    asset("report.css", "changes.css") + "\n" + chart_style() + "\n" + asset("print.css")
+)
 """The looks of every page, in light, in dark and on paper."""
+SCRIPT = asset("report.js") + "\n" + chart_script()
+"""The one script of a page that has any."""
 _EMPTY_CELLS = ("", "–", NO_DATA)
 _NUMBER = re.compile(r"[-+\N{MINUS SIGN}]?\d")
 _UNSAFE = re.compile("[<\u2028\u2029\ud800-\udfff]")
@@ -137,66 +139,12 @@ def _are_numbers(cells: Iterable[str]) -> bool:
 def people(case: Case, caption: str) -> Markup:
     """Return a case as two people side by side, with what differs marked."""
     features = []
-    for name, value in case.individual.items():
-        twin_value = case.twin.get(name, "")
-        differs = name in case.changed
-        features.append(FeaturePair(name, shown(value), shown(twin_value), differs))
+    for name in case.individual:
+        features.append(FeaturePair(name, *case.shown(name), name in case.changed))
     outcome, twin_outcome = case.outcome_texts
     outcomes_differ = outcome != twin_outcome
-    features.append(FeaturePair("outcome", outcome, twin_outcome, outcomes_differ))
+    features.append(FeaturePair(say("outcome"), outcome, twin_outcome, outcomes_differ))
     if case.unusual:
-        features.append(FeaturePair("realism", *case.realism_words, differs=False))
+        realism, twin_realism = map(term, case.realism_words)
+        features.append(FeaturePair(say("realism"), realism, twin_realism, differs=False))
     return piece(TABLES, "people", caption, features)
-
-
-def drawn(display: Any, name: str, says: str) -> Markup:
-    """Return the drawing of a display as a figure of the page: the same display, the same bytes."""
-    try:
-        import matplotlib.pyplot as pyplot
-    except ImportError:
-        return piece(PIECES, "paragraph", MissingExtra("the figure", "plot"))
-    svg = _svg_of(display, pyplot)
-    size, shapes = _inline(svg, name)
-    return piece(
-        PIECES,
-        "figure",
-        name,
-        caption=says,
-        size=trusted(size),
-        shapes=trusted(shapes),
-    )
-
-
-def _svg_of(display: Any, pyplot: Any) -> str:
-    from matplotlib import rc_context, style
-
-    # The looks of the user's own figures must not change the bytes, nor letters that the font lacks
-    # warn of it.
-    with (
-        warnings.catch_warnings(),
-        pyplot.ioff(),
-        style.context("default"),
-        rc_context({"svg.hashsalt": "evenhand"}),
-    ):
-        warnings.filterwarnings("ignore", message="Glyph")
-        display.plot()
-        sheet = StringIO()
-        # Matplotlib writes the time and its version, unless each entry is None.
-        no_metadata = dict.fromkeys(("Date", "Creator", "Format", "Type"))
-        display.figure_.savefig(sheet, format="svg", metadata=no_metadata)
-        pyplot.close(display.figure_)
-    return sheet.getvalue()
-
-
-def _inline(svg: str, name: str) -> tuple[str, str]:
-    """Return the size and the shapes of a drawing of matplotlib, with ids of this drawing alone."""
-    # Comments repeat the texts that glyphs are drawn for, and the style would be that of the whole
-    # page.
-    _, _, inside = svg.partition("<svg ")
-    left_out = r"<!--.*?-->|<defs>\s*<style.*?</style>\s*</defs>"
-    inside = re.sub(left_out, "", inside, flags=re.DOTALL)
-    root, _, shapes = inside.partition(">")
-    shapes = re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>{name}-", shapes)
-    one_line = " ".join(shapes.split())
-    size = " ".join(re.findall(r'\b(?:width|viewBox)="[^"]*"', root))
-    return size, one_line

@@ -16,7 +16,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from evenhand.report.html_page import TABLES, Heading, boxed, data_block, text
 from evenhand.report.lines import printable
 from evenhand.report.templates import piece
+from evenhand.runtime import number_text
 from evenhand.runtime.errors import clip
+from evenhand.runtime.language import say
 from evenhand.space.feature import plain
 
 if TYPE_CHECKING:
@@ -43,6 +45,11 @@ MOST_WHOLE = 500
 """The most rows of a short sheet; of more the first ones are written out, and all are data."""
 FEW = 5
 """The most rows that nobody needs to filter."""
+ONLY_FIRST = (
+    "The first {kept} of {available} are here; the file of the result has all of them."
+)
+FIRST_ON_PAPER = "On paper and without scripts, the first {written} are shown."
+VALUES_ARE_CUT = "Values are cut after {letters} letters."
 _HEADING_LETTERS = 60
 _EXACT = 2**53
 """Whole numbers beyond this are rounded by scripts, and are texts there."""
@@ -187,13 +194,13 @@ def _long_caption(
     """Return the caption of a long sheet, which says what of the data is not in sight."""
     sentences = [caption]
     if kept < available:
-        sentences.append(
-            f"The first {kept:,} of {available:,} are here; the file of the result has all of them."
-        )
+        kept_text = number_text.count(kept)
+        all_text = number_text.count(available)
+        sentences.append(say(ONLY_FIRST, kept=kept_text, available=all_text))
     if kept > WRITTEN:
-        sentences.append(f"On paper and without scripts, the first {WRITTEN} are shown.")
+        sentences.append(say(FIRST_ON_PAPER, written=number_text.count(WRITTEN)))
     if any(_has_cut_value(column) for column in packed):
-        sentences.append(f"Values are cut after {MOST_LETTERS:,} letters.")
+        sentences.append(say(VALUES_ARE_CUT, letters=number_text.count(MOST_LETTERS)))
     return " ".join(sentences)
 
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import textwrap
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from io import StringIO
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from evenhand.report.finding_text import NO_DATA
 from evenhand.runtime import number_text
 from evenhand.runtime.errors import printable as printable
-from evenhand.runtime.label_text import shown
 from evenhand.statistics.estimate import Verdict
 
 if TYPE_CHECKING:
@@ -58,7 +57,7 @@ class Line:
     def lead(self) -> str:
         """What stands before the text."""
         if self.verdict is None:
-            return " " * self.indent
+            return self.word.ljust(self.indent)
         return (self.word or self.verdict).upper().ljust(LEAD)
 
     def wrapped(self, width: int) -> list[str]:
@@ -92,6 +91,11 @@ class Screen:
         """How many columns there are; None where lines are not broken."""
         return self._console.width if self._console.is_terminal else None
 
+    @property
+    def height(self) -> int | None:
+        """How many lines there are; None where nobody has to see them at once."""
+        return self._console.height if self._console.is_terminal else None
+
     def print(self, lines: Sequence[Line]) -> None:
         """Print lines that were made for this width."""
         from rich.text import Text
@@ -113,6 +117,76 @@ class Screen:
                 console.print(indented_text, soft_wrap=True, highlight=False)
 
 
+def fitted(line: Line, width: int) -> Iterator[Line]:
+    """Yield a line as lines that fit, whatever they are printed on; a row of a table stays whole.
+
+    >>> from evenhand.statistics.estimate import Verdict
+    >>> print(*fitted(Line("changing only sex matters", Verdict.FAIL), 30), sep="\\n")
+    FAIL      changing only sex
+              matters
+    """
+    if line.row or not line.text:
+        yield line
+        return
+    indent = len(line.lead)
+    first, *others = broken(line.text, max(20, width - indent))
+    yield replace(line, text=first, row=True)
+    for other in others:
+        yield Line(other, indent=indent, row=True)
+
+
+def broken(text: str, room: int) -> list[str]:
+    """Return text on lines of so many columns of a terminal, of which some letters take two.
+
+    Lines end between words; a word that is too long for a line is broken.
+
+    >>> broken("sex male, age 31", 10), broken("年齢と性別", 6)
+    (['sex male,', 'age 31'], ['年齢と', '性別'])
+    """
+    from rich.cells import chop_cells
+
+    # A number and its unit are one word.
+    unbroken = number_text.unbroken(printable(text), _NO_BREAK_SPACE)
+    lines: list[str] = []
+    line = ""
+    for word in unbroken.split(" "):
+        longer = f"{line} {word}" if line else word
+        if width_of(longer) <= room:
+            line = longer
+            continue
+        if line:
+            lines.append(line)
+        *whole, line = chop_cells(word, room) or [""]
+        lines += whole
+    lines.append(line)
+    return [line.replace(_NO_BREAK_SPACE, " ") for line in lines]
+
+
+def cut_to(text: str, room: int) -> str:
+    """Return text in so many columns of a terminal, with dots where it is cut.
+
+    >>> cut_to("race purple", 8), cut_to("年齢と性別", 8)
+    ('race pu…', '年齢と…')
+    """
+    from rich.text import Text
+
+    # Of a text of many megabytes only the beginning is looked at.
+    beginning = Text(printable(text[: 10 * room]))
+    beginning.truncate(room, overflow="ellipsis")
+    return beginning.plain.replace(" …", "…")
+
+
+def width_of(text: str) -> int:
+    """Return how many columns of a terminal a text takes on one line.
+
+    >>> width_of("age"), width_of("年齢")
+    (3, 4)
+    """
+    from rich.cells import cell_len
+
+    return cell_len(printable(text))
+
+
 def indented(texts: Iterable[str]) -> Iterator[Line]:
     """Return the rows of a table as lines under what they belong to."""
     return (Line(text, indent=LEAD, row=True) for text in texts)
@@ -121,10 +195,10 @@ def indented(texts: Iterable[str]) -> Iterator[Line]:
 def twins(case: Case, width: int | None) -> list[str]:
     """Return a table of two inputs side by side, what differs marked."""
     rows = []
-    for name, value in case.individual.items():
-        twin_value = case.twin.get(name, "")
+    for name in case.individual:
+        value, twin_value = case.shown(name)
         difference = "differs" if name in case.changed else ""
-        rows.append((name, str(shown(value)), str(shown(twin_value)), difference))
+        rows.append((name, str(value), str(twin_value), difference))
     outcome, twin_outcome = case.outcome_texts
     rows.append(("outcome", str(outcome), str(twin_outcome), "differs"))
     if case.unusual:
@@ -157,7 +231,7 @@ def shown_cases(cases: Sequence[Case], most: int, width: int | None) -> Iterator
 
 def _pair(case: Case, width: int | None) -> list[str]:
     """Return two texts after their outcomes, with what fits around the place where they differ."""
-    outcomes = [_outcome_text(outcome) for outcome in case.outcomes]
+    outcomes = [_outcome_text(outcome) for outcome in case.outcomes_shown]
     texts = [
         _on_one_line(case.individual["text"]),
         _on_one_line(case.twin["text"]),

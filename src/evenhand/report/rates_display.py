@@ -22,6 +22,7 @@ from evenhand.report.canvas import (
 from evenhand.report.finding_text import NO_DATA, rate_heading, shown_groups, subject_of
 from evenhand.runtime import number_text
 from evenhand.runtime.errors import clip
+from evenhand.runtime.language import say, term
 from evenhand.statistics.estimate import Verdict
 
 if TYPE_CHECKING:
@@ -78,6 +79,8 @@ class Panel:
     least: bool = False
     from_zero: bool = True
     """Whether the axis begins at nought, as that of rates does."""
+    percent: bool = True
+    """Whether values are shares."""
 
     @property
     def size(self) -> tuple[float, float]:
@@ -150,7 +153,9 @@ class RatesDisplay(Display):
         left_out = len(self.groups) - MOST_PANELS
         if left_out > 0:
             last = panels[-1]
-            more = f"\n… {left_out:,} more findings have groups"
+            more = "\n" + say(
+                "… {number} more findings have groups", number=number_text.count(left_out)
+            )
             panels[-1] = replace(last, axis=last.axis + more)
         return panels
 
@@ -181,12 +186,12 @@ def _scores(
     rows = [_score_row(finding) for finding in shown]
     left_out = len(findings) - len(shown)
     if left_out:
-        more = f"… {left_out:,} more findings"
+        more = say("… {number} more findings", number=number_text.count(left_out))
         rows.append(Row("", instead=more))
     shown_as = what or ("ratio of rates" if least else "score")
     estimates = [finding.estimate for finding in findings]
     axis = _axis(shown_as, estimates)
-    return Panel("", axis, tuple(rows), limit, least)
+    return Panel("", axis, tuple(rows), limit, least, percent=not what)
 
 
 def _score_row(finding: Finding) -> Row:
@@ -213,7 +218,8 @@ def _groups(findings: Iterable[Finding]) -> tuple[Panel, ...]:
     panels = []
     for rows, lines in titles.items():
         title = "\n".join(lines)
-        panels.append(Panel(title, axes[rows], rows, from_zero=rows not in amounts))
+        percent = rows not in amounts
+        panels.append(Panel(title, axes[rows], rows, from_zero=percent, percent=percent))
     return tuple(panels)
 
 
@@ -238,11 +244,11 @@ def _title_lines(finding: Finding) -> list[str]:
 
 def _row(about: str, estimate: Estimate, verdict: Verdict | None = None) -> Row:
     shown = literal(about, _LABEL_LETTERS)
-    label = f"{shown}, n = {estimate.n:,}"
+    label = say("{group}, n = {n}", group=shown, n=number_text.count(estimate.n))
     if math.isnan(estimate.value):
-        return Row(label, verdict=verdict, instead=NO_DATA)
+        return Row(label, verdict=verdict, instead=say(NO_DATA))
     if math.isinf(estimate.low) or math.isinf(estimate.high):
-        label += ", no interval"
+        label = say("{group}, no interval", group=label)
         return Row(label, estimate.value, estimate.value, estimate.value, verdict)
     return Row(label, estimate.value, estimate.low, estimate.high, verdict)
 
@@ -252,11 +258,13 @@ def _axis(what: str, estimates: Iterable[Estimate]) -> str:
     known = [estimate for estimate in estimates if estimate.n]
     levels = {estimate.level for estimate in known if estimate.level < 1}
     populations = {estimate.population for estimate in known if estimate.population}
-    label = what
+    label = term(what)
     if levels:
-        label += f", intervals at {number_text.percent_levels(sorted(levels))}"
+        shown = number_text.percent_levels(sorted(levels))
+        label = say("{score}, intervals at {levels}", score=label, levels=shown)
     for population in sorted(populations)[:_MOST_POPULATIONS]:
-        label += f"\npopulation: {literal(population, 75)}"
+        shown = literal(term(population), 75)
+        label += "\n" + say("population: {population}", population=shown)
     return label
 
 

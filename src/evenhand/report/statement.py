@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from evenhand.report.finding_text import subject_of
 from evenhand.runtime import number_text
+from evenhand.verbs import verb_of
 
 if TYPE_CHECKING:
     from evenhand.results.baseline import BaselineComparison
@@ -75,6 +76,14 @@ class Statement:
         if self.finding is None or not self.finding.cases:
             return None
         return self.finding.cases[0]
+
+    @property
+    def sentence(self) -> str:
+        """What was found in plain words, as the verb says it to people who know no statistics."""
+        if self.finding is None or self.check.found is None:
+            return self.claim
+        in_plain_words = verb_of(self.check.found.job).plain
+        return str(in_plain_words(self.finding, self.check.found))
 
     @property
     def remarks(self) -> tuple[str, ...]:

@@ -2,7 +2,8 @@
 
 Templates are files `*.html.jinja` in a folder `pages` beside the code that fills them. They name
 each other by their path in the package, as in `{% from "report/pages/pieces.html.jinja" import
-badge %}`. Python prepares the values; the templates hold the markup.
+badge %}`. Python prepares the values; the templates hold the markup, and English words inside of
+`say`, as in `{{ say("Engineering threshold: {limit}.", limit=card.limit) }}`.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from markupsafe import Markup
 
 from evenhand.report.lines import printable
 from evenhand.report.statement import NO_LIMIT
+from evenhand.runtime import language
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -53,6 +55,10 @@ def environment() -> Environment:
         auto_reload=False,
     )
     made.globals["NO_LIMIT"] = NO_LIMIT
+    made.globals["say"] = say
+    made.globals["say_many"] = language.say_many
+    made.globals["term"] = language.term
+    made.globals["spoken"] = language.spoken
     made.filters["text"] = text
     made.filters["split_at_marks"] = _split_at_marks
     return made
@@ -76,16 +82,29 @@ def text(value: object) -> Markup:
     return trusted(escape(printable(str(value))))
 
 
+def say(template: str, /, **fields: object) -> Markup:
+    """Return a sentence in the language of the page, for a page.
+
+    The sentence is text, and so are its fields, but for those that are markup already.
+
+    >>> say("{part} of {whole}", part="<3>", whole=trusted("<b>4</b>"))
+    Markup('&lt;3&gt; of <b>4</b>')
+    """
+    sentence = text(language.term(template))
+    shown = {name: text(value) for name, value in fields.items()}
+    return sentence.format(**shown)
+
+
 def trusted(html: str) -> Markup:
     """Return HTML that this package has written itself, so that it is not escaped again."""
     return Markup(html)  # noqa: S704
 
 
-def asset(name: str) -> Markup:
-    """Return a style or a script that comes with the package."""
-    file = resources.files("evenhand.report").joinpath("pages", name)
-    content = file.read_text(encoding="utf-8")
-    return trusted(content.strip())
+def asset(*names: str) -> Markup:
+    """Return styles or scripts that come with the package, one after another."""
+    pages = resources.files("evenhand.report").joinpath("pages")
+    contents = [pages.joinpath(name).read_text(encoding="utf-8").strip() for name in names]
+    return trusted("\n".join(contents))
 
 
 def _split_at_marks(value: object) -> list[str]:

@@ -7,19 +7,29 @@ knows. The claim is a sentence for people, written once and never read back.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from evenhand.results import remarks_text
+from evenhand.results.about import about_to_json, detail_to_json, read_about
+from evenhand.results.about import is_rule as is_rule
+from evenhand.results.about import key_of as key_of
 from evenhand.results.json_values import json_value, json_values
 from evenhand.results.remarks import around, remarks_of
 from evenhand.runtime import number_text
 from evenhand.runtime.errors import UsageError
+from evenhand.runtime.label_text import (
+    Words,
+    group_text,
+    labelled,
+    shown,
+    value_shown,
+)
 from evenhand.statistics.estimate import Estimate, Verdict
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from evenhand.space.feature import Label
 
 
@@ -47,6 +57,25 @@ class Case:
     outcomes: tuple[Any, Any]
     realistic: bool | None = None
     realistic_twin: bool | None = None
+    outcome_words: Words = field(default_factory=dict, compare=False, repr=False)
+    """What people call the outcomes; a result that has labels of them fills it in."""
+
+    def shown(self, name: str) -> tuple[object, object]:
+        """Return both values of a feature as people read them: in the user's words, if any.
+
+        >>> Case({"age": None}, {"age": 30}, ("no", "yes")).shown("age")
+        ('unknown', 30)
+        """
+        own = value_shown(self.individual, name)
+        if name not in self.twin:
+            return own, ""
+        return own, value_shown(self.twin, name)
+
+    @property
+    def outcomes_shown(self) -> tuple[Any, Any]:
+        """Both outcomes as people call them."""
+        first, second = self.outcomes
+        return shown(first, self.outcome_words), shown(second, self.outcome_words)
 
     @property
     def unusual(self) -> str:
@@ -74,6 +103,15 @@ class Case:
             if self.twin.get(name) != value:
                 names.append(name)
         return tuple(names)
+
+    def named(self, words: Mapping[str, Words], outcomes: Words) -> Case:
+        """Return the same case in the user's words for values, by feature, and for outcomes."""
+        return replace(
+            self,
+            individual=labelled(self.individual, words),
+            twin=labelled(self.twin, words),
+            outcome_words=outcomes,
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return the case as JSON holds it, which `from_dict` reads."""
@@ -105,8 +143,7 @@ class Case:
         """What differs, and the two outcomes."""
         changes = []
         for name in self.changed:
-            individual_value = around(self.individual[name])
-            twin_value = around(self.twin.get(name))
+            individual_value, twin_value = self._around(name)
             changes.append(f"{name} {individual_value} → {twin_value}")
         before, after = map(around, self.outcome_texts)
         return f"{', '.join(changes)}: {before} → {after}"
@@ -121,7 +158,14 @@ class Case:
         first, second = self.outcomes
         if all(map(_is_number, self.outcomes)) and any(map(_is_fraction, self.outcomes)):
             return number_text.apart(first, second)
-        return self.outcomes
+        if not self.outcome_words:
+            return self.outcomes
+        return self.outcomes_shown
+
+    def _around(self, name: str) -> tuple[Any, Any]:
+        """Return both values of a feature, long texts cut to what matters in them."""
+        first = around(value_shown(self.individual, name))
+        return first, around(value_shown(self.twin, name))
 
     def _repr_html_(self) -> str:
         from evenhand.formats import notebook_html
@@ -131,9 +175,10 @@ class Case:
     def __str__(self) -> str:
         changed = self.changed
         same = []
-        for name, value in self.individual.items():
+        for name in self.individual:
             if name not in changed:
-                same.append(f"{name} {around(value)}")
+                value, _ = self._around(name)
+                same.append(f"{name} {value}")
         text = self.change_text
         if same:
             text = f"{text} (with {', '.join(same)})"
@@ -175,7 +220,7 @@ class Group:
         return cls(dict(table["about"]), estimate)
 
     def __str__(self) -> str:
-        return ", ".join(f"{name} {value}" for name, value in self.about.items())
+        return group_text(self.about)
 
 
 @runtime_checkable
@@ -228,6 +273,10 @@ class Finding:
     noise
         How often the same input gets another outcome when asked again, of software with chance in
         it. A causal score is what twins differ beyond that.
+    gap
+        Where outcomes are numbers, how far apart two of them have to be to count as different.
+    graded
+        Whether a causal score is how far outcomes move on average, not how many of them do.
 
     Notes
     -----
@@ -264,11 +313,15 @@ class Finding:
     p_value: float | None = None
     e_value: float | None = None
     noise: Estimate | None = None
+    gap: float | None = None
+    graded: bool = False
+    outcome_words: Words = field(default_factory=dict, compare=False, repr=False)
+    """What people call the outcomes."""
 
     def __post_init__(self) -> None:
         # Beside its limit, an estimate is written in as many digits as show the verdict.
-        shown = self.estimate.shown_beside(self.limit)
-        object.__setattr__(self, "estimate", shown)
+        beside_limit = self.estimate.shown_beside(self.limit)
+        object.__setattr__(self, "estimate", beside_limit)
         if not self.key:
             object.__setattr__(self, "key", key_of(self.score, self.about, self.output))
         if self.descriptive and self.limit is not None:
@@ -319,6 +372,18 @@ class Finding:
         """What must be told beside the verdict, as sentences; mostly nothing."""
         return remarks_of(self)
 
+    def named(self, words: Mapping[str, Words], outcomes: Words) -> Finding:
+        """Return the same finding in the user's words for values, by feature, and for outcomes."""
+        if not words and not outcomes:
+            return self
+        cases = [case.named(words, outcomes) for case in self.cases]
+        groups = [
+            replace(group, about=labelled(group.about, words)) for group in self.groups
+        ]
+        return replace(
+            self, cases=tuple(cases), groups=tuple(groups), outcome_words=outcomes
+        )
+
     def to_dict(self) -> dict[str, Any]:
         """Return the finding as JSON holds it, which `from_dict` reads."""
         table: dict[str, Any] = {
@@ -326,7 +391,7 @@ class Finding:
             "score": self.score,
             "unit": self.unit,
             "claim": self.claim,
-            "about": _about(self.about),
+            "about": about_to_json(self.about),
             "estimate": self.estimate.to_dict(),
             "limit": self.limit,
             "verdict": self.verdict,
@@ -355,8 +420,12 @@ class Finding:
             table["e_value"] = self.e_value
         if self.noise is not None:
             table["noise"] = self.noise.to_dict()
+        if self.gap is not None:
+            table["gap"] = self.gap
+        if self.graded:
+            table["graded"] = True
         if self.detail is not None:
-            table["detail"] = _detail(self.detail)
+            table["detail"] = detail_to_json(self.detail)
         return table
 
     @classmethod
@@ -386,7 +455,7 @@ class Finding:
         noise = table.get("noise")
         return cls(
             claim=table["claim"],
-            about=_read_about(table["about"]),
+            about=read_about(table["about"]),
             estimate=Estimate.from_dict(table["estimate"]),
             limit=table["limit"],
             cases=tuple(Case.from_dict(case) for case in table["cases"]),
@@ -404,6 +473,8 @@ class Finding:
             p_value=table.get("p_value"),
             e_value=table.get("e_value"),
             noise=None if noise is None else Estimate.from_dict(noise),
+            gap=table.get("gap"),
+            graded=table.get("graded", False),
         )
 
     def _repr_html_(self) -> str:
@@ -427,52 +498,3 @@ def _is_number(outcome: Any) -> bool:
 def _is_fraction(outcome: Any) -> bool:
     """Return whether an outcome cannot be a class, which whole numbers may be."""
     return isinstance(outcome, float) and not outcome.is_integer()
-
-
-def is_rule(about: Any) -> bool:
-    """Return whether a finding is about a rule, which has conditions, rather than features."""
-    return hasattr(about, "conditions")
-
-
-def key_of(score: str, about: Any, output: str = "") -> str:
-    """Return the identity of a finding: its score, its features or rule, and its output.
-
-    >>> key_of("group", ("sex", "race")), key_of("causal", ("sex",), "rate")
-    ('group of race, sex', 'causal of sex for rate')
-    """
-    if is_rule(about):
-        conditions = [condition.to_dict() for condition in about.conditions]
-        name = json.dumps(conditions, ensure_ascii=False, sort_keys=True)
-    elif isinstance(about, tuple):
-        name = ", ".join(sorted(about))
-    else:
-        name = str(about)
-    key = f"{score} of {name}" if score else name
-    if output:
-        return f"{key} for {output}"
-    return key
-
-
-def _detail(detail: Detail | Mapping[str, Any]) -> dict[str, Any]:
-    if isinstance(detail, Mapping):
-        return dict(detail)
-    return detail.to_dict()
-
-
-def _read_about(about: Any) -> Any:
-    if isinstance(about, Mapping):
-        # Few results have rules, and the import takes scipy's distributions along.
-        from evenhand.space.rule import Rule
-
-        return Rule.from_dict(about)
-    if isinstance(about, list):
-        return tuple(about)
-    return about
-
-
-def _about(about: Any) -> Any:
-    if is_rule(about):
-        return about.to_dict()
-    if isinstance(about, tuple):
-        return list(about)
-    return about

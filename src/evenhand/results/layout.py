@@ -85,6 +85,8 @@ class FindingFields(TypedDict):
     p_value: NotRequired[float]
     e_value: NotRequired[float]
     noise: NotRequired[EstimateFields]
+    gap: NotRequired[float]
+    graded: NotRequired[bool]
     detail: NotRequired[dict[str, Any]]
 
 
@@ -113,6 +115,7 @@ class ResultFields(EvidenceFields):
 
     space: dict[str, Any]
     details: NotRequired[dict[str, Any]]
+    outcome_labels: NotRequired[dict[str, dict[str, str]]]
 
 
 CHOICES = {"stop": get_args(StopName), "verdict": get_args(VerdictName)}

@@ -24,6 +24,7 @@ from evenhand.runtime.errors import (
     place_of,
     printable,
 )
+from evenhand.runtime.language import speaking
 from evenhand.statistics.estimate import StopReason, Verdict
 from evenhand.verbs import verb_of
 
@@ -177,8 +178,17 @@ class Evidence(ABC):
         lines = verb_of(self.job).text(self, cases=cases, width=width)
         return "\n".join(str(line) for line in lines)
 
-    def to_html(self, path: str | PathLike[str] | None = None) -> str:
+    def to_html(
+        self, path: str | PathLike[str] | None = None, *, language: str = "en"
+    ) -> str:
         """Return the evidence as one self-contained HTML page, and write it to `path` if given.
+
+        Parameters
+        ----------
+        path
+            The file to write.
+        language
+            The language of the page: "en", "de" or "fr".
 
         Returns
         -------
@@ -188,7 +198,7 @@ class Evidence(ABC):
         Raises
         ------
         UsageError
-            The file cannot be written.
+            The file cannot be written, or there is no such language.
 
         Notes
         -----
@@ -197,7 +207,9 @@ class Evidence(ABC):
         from evenhand.formats import FORMATS
 
         page = verb_of(self.job).page or FORMATS["html"].render
-        return json_file.write(path, page(self), "report")
+        with speaking(language):
+            text = page(self)
+        return json_file.write(path, text, "report")
 
     def _repr_html_(self) -> str:
         from evenhand.formats import FORMATS

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from evenhand.results import remarks_text
 from evenhand.runtime.label_text import shown
+from evenhand.runtime.language import say
 
 if TYPE_CHECKING:
     from evenhand.results.evidence import Finding
@@ -19,24 +20,28 @@ def remarks_of(finding: Finding) -> tuple[str, ...]:
     remarks = []
     if finding.by_construction:
         features = _features_text(finding.about)
-        remarks.append(remarks_text.BY_CONSTRUCTION.format(features=features))
+        remarks.append(say(remarks_text.BY_CONSTRUCTION, features=features))
     if finding.only_answer is not None:
         remark = remarks_text.UNFAVOURED if finding.unfavoured else remarks_text.ONE_ANSWER
-        remarks.append(remark.format(answer=around(finding.only_answer)))
+        answer = shown(finding.only_answer, finding.outcome_words)
+        remarks.append(say(remark, answer=around(answer)))
     elif finding.unfavoured:
-        remarks.append(remarks_text.NEVER_FAVOURED)
+        remarks.append(say(remarks_text.NEVER_FAVOURED))
     if finding.uniform is not None:
-        remarks.append(remarks_text.UNIFORM.format(estimate=finding.uniform))
+        remarks.append(say(remarks_text.UNIFORM, estimate=finding.uniform))
     if finding.noise is not None:
-        remarks.append(remarks_text.NOISE.format(estimate=finding.noise))
+        remarks.append(say(remarks_text.NOISE, estimate=finding.noise))
     if finding.lost_in_chance:
-        remarks.append(remarks_text.LOST_IN_CHANCE)
+        remarks.append(say(remarks_text.LOST_IN_CHANCE))
     return tuple(remarks)
 
 
 def _features_text(about: Any) -> str:
     if isinstance(about, tuple):
-        return " and ".join(about)
+        text = ""
+        for name in about:
+            text = say("{before} and {last}", before=text, last=name) if text else name
+        return text
     return str(about)
 
 

@@ -1,4 +1,4 @@
-"""The sentences that stand beside the verdict of a finding, and the error of its limit."""
+"""The sentences that stand beside the verdict of a finding, and the errors of what it holds."""
 
 from __future__ import annotations
 
@@ -23,4 +23,8 @@ LOST_IN_CHANCE = (
 LIMIT_OF_DESCRIPTION = (
     "{key}: a descriptive interval gives no verdict; its limit of {limit:g} must be left"
     " out"
+)
+NO_SUCH_CASE = "there is no case '{case}'; {choices}"
+SEVERAL_CASES = (
+    "'{case}' is the beginning of several cases, {cases}; give more of its digits"
 )

@@ -20,6 +20,7 @@ from evenhand.results.evidence import is_rule
 from evenhand.results.layout import ResultFields
 from evenhand.results.protocol import Evidence
 from evenhand.runtime.errors import UsageError
+from evenhand.runtime.label_text import words_of_output, words_of_space
 from evenhand.verbs import VERBS, verb_of
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
     from evenhand.results.evidence import Finding
     from evenhand.runtime.budget import Spent
+    from evenhand.runtime.label_text import Words
     from evenhand.space.rule import Rule
     from evenhand.statistics.estimate import StopReason
 
@@ -112,13 +114,24 @@ class Result(Evidence):
     """Further data of a verb, as JSON holds it: the lattice of `subsets`, for example."""
     domain: Any = field(default=None, repr=False, compare=False)
     """The space itself, which remembers the user's own frame; a result from a file has none."""
+    outcome_labels: Mapping[str, Words] = field(default_factory=dict)
+    """What people call the outcomes of each output, by their text; a single output has no name."""
     tests: Any = field(default=None, repr=False, compare=False)
     """The tests behind the scores, where the verb kept them; a result from a file has none."""
 
     def __post_init__(self) -> None:
-        ranked = by_evidence(self.findings)
-        object.__setattr__(self, "findings", tuple(ranked))
+        words = self.words
+        named = []
+        for finding in by_evidence(self.findings):
+            outcomes = words_of_output(self.outcome_labels, finding.output)
+            named.append(finding.named(words, outcomes))
+        object.__setattr__(self, "findings", tuple(named))
         object.__setattr__(self, "notes", tuple(self.notes))
+
+    @property
+    def words(self) -> dict[str, Words]:
+        """What people call the values of the features, of those that have labels."""
+        return words_of_space(self.space)
 
     @property
     def level(self) -> float:
@@ -250,6 +263,8 @@ class Result(Evidence):
         }
         if self.details:
             table["details"] = self.details
+        if self.outcome_labels:
+            table["outcome_labels"] = self.outcome_labels
         return table
 
     @classmethod
@@ -275,6 +290,7 @@ class Result(Evidence):
             notes=table.get("notes", ()),
             versions=table["versions"],
             details=table.get("details", {}),
+            outcome_labels=table.get("outcome_labels", {}),
         )
 
     def __str__(self) -> str:

@@ -222,9 +222,13 @@ def printable(text: str) -> str:
     """
     if text.isprintable():
         return text
+    # Imported where it is used: languages have errors of their own.
+    from evenhand.runtime.language import own_spaces
+
+    kept = own_spaces(text)
     letters = []
-    for letter in text:
-        if not letter.isprintable():
+    for place, letter in enumerate(text):
+        if not letter.isprintable() and place not in kept:
             letter = letter.encode("unicode_escape").decode("ascii")
         letters.append(letter)
     return "".join(letters)

@@ -31,14 +31,19 @@ def dump(table: Mapping[str, Any]) -> str:
 def write(path: str | PathLike[str] | None, text: str, what: str) -> str:
     """Return the text, written to a file where one is named, whole or not at all."""
     if path is not None:
-        try:
-            write_whole(path, text.encode("utf-8", "backslashreplace"))
-        except (OSError, ValueError) as error:
-            reason = reason_of(error)
-            raise UsageError(
-                f"{printable(str(path))}: cannot write the {what}: {reason}"
-            ) from None
+        write_bytes(path, text.encode("utf-8", "backslashreplace"), what)
     return text
+
+
+def write_bytes(path: str | PathLike[str], content: bytes, what: str) -> None:
+    """Write a file, whole or not at all, or say in a sentence why it cannot be written."""
+    try:
+        write_whole(path, content)
+    except (OSError, ValueError) as error:
+        reason = reason_of(error)
+        raise UsageError(
+            f"{printable(str(path))}: cannot write the {what}: {reason}"
+        ) from None
 
 
 def read(path: str | PathLike[str], what: str) -> Any:

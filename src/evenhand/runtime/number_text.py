@@ -2,13 +2,20 @@
 
 Every percentage of evenhand is written here, so that no two places show one number differently. A
 share lies between 0 and 1 and becomes a percentage; a difference of shares lies between -1 and 1
-and becomes points.
+and becomes points. Marks, units and words are those of the language that is spoken; what a drawing
+or a style takes is not.
 """
 
 from __future__ import annotations
 
 import math
 from typing import TYPE_CHECKING, NamedTuple
+
+from evenhand.runtime.language import figures_as_written as written
+from evenhand.runtime.language import messages, say, say_many
+from evenhand.runtime.language.digits import beside
+from evenhand.runtime.language.digits import decimals_for as decimals_for
+from evenhand.runtime.language.digits import percent_decimals as percent_decimals
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -19,14 +26,15 @@ class _Unit(NamedTuple):
 
     scale: int
     """By what a number is multiplied."""
-    suffix: str
+    template: str
+    """The English template of a number with its unit."""
     least_decimals: int
 
 
 _UNITS = {
-    "rate": _Unit(scale=100, suffix=" %", least_decimals=1),
-    "points": _Unit(scale=100, suffix=" points", least_decimals=1),
-    "amount": _Unit(scale=1, suffix="", least_decimals=3),
+    "rate": _Unit(scale=100, template=messages.PERCENT, least_decimals=1),
+    "points": _Unit(scale=100, template=messages.POINTS, least_decimals=1),
+    "amount": _Unit(scale=1, template="{number}", least_decimals=3),
 }
 _LEAST_GROUPED, _MOST_GROUPED = 1000, 1e15
 """Amounts between these are written with all their digits, in groups of three."""
@@ -50,8 +58,7 @@ def percent(share: float, digits: int = 1, *, limit: float | None = None) -> str
     >>> percent(0.0504, limit=0.05), percent(0.139, limit=0.05), percent(0.05, limit=0.05)
     ('5.04 %', '13.9 %', '5.0 %')
     """
-    number = points_bare(share, digits, limit=limit)
-    return f"{number} %"
+    return say(messages.PERCENT, number=points_bare(share, digits, limit=limit))
 
 
 def percent_of(part: float, whole: float, digits: int = 1) -> str:
@@ -61,7 +68,7 @@ def percent_of(part: float, whole: float, digits: int = 1) -> str:
     '12.5 %'
     """
     number = 100 * part / whole
-    return f"{number:.{digits}f} %"
+    return say(messages.PERCENT, number=written(f"{number:.{digits}f}"))
 
 
 def percent_figures(share: float, figures: int = 3) -> str:
@@ -71,7 +78,7 @@ def percent_figures(share: float, figures: int = 3) -> str:
     ('12.3 %', '50 %', '12 %')
     """
     number = 100 * share
-    return f"{number:.{figures}g} %"
+    return say(messages.PERCENT, number=written(f"{number:.{figures}g}"))
 
 
 def percent_plain(share: float) -> str:
@@ -92,7 +99,8 @@ def percent_level(level: float) -> str:
     decimals = decimals_for(100 * (1 - level), figures=3, least=0, most=9)
     # What rounding took from a whole number is given back.
     units = math.floor(100 * level * 10.0**decimals + 1e-3)
-    return f"{units / 10.0**decimals:.{decimals + 3}g} %"
+    number = units / 10.0**decimals
+    return say(messages.PERCENT, number=written(f"{number:.{decimals + 3}g}"))
 
 
 def percent_levels(levels: Iterable[float]) -> str:
@@ -101,7 +109,11 @@ def percent_levels(levels: Iterable[float]) -> str:
     >>> percent_levels([0.9, 0.95])
     '90 % and 95 %'
     """
-    return " and ".join(percent_level(level) for level in levels)
+    text = ""
+    for level in levels:
+        shown = percent_level(level)
+        text = say(messages.AND, before=text, last=shown) if text else shown
+    return text
 
 
 def percent_part(share: float) -> str:
@@ -113,7 +125,7 @@ def percent_part(share: float) -> str:
     if share < 10:
         return percent_figures(share)
     number = 100 * share
-    return f"{number:,.0f} %"
+    return say(messages.PERCENT, number=written(f"{number:,.0f}"))
 
 
 def hundredths(number: float, figures: int = 6) -> str:
@@ -122,11 +134,13 @@ def hundredths(number: float, figures: int = 6) -> str:
     >>> hundredths(12.5), hundredths(12.345, 3)
     ('12.5 %', '12.3 %')
     """
-    return f"{number:.{figures}g} %"
+    return say(messages.PERCENT, number=written(f"{number:.{figures}g}"))
 
 
 def page_place(share: float) -> str:
     """Return a place on a page, as SVG and CSS take it, from 0 at the one end to 1 at the other.
+
+    It is the same in every language.
 
     >>> page_place(0.125), page_place(1.5)
     ('12.50%', '100.00%')
@@ -139,6 +153,15 @@ def page_place(share: float) -> str:
 # Intervals
 
 
+def to(low: str, high: str) -> str:
+    """Return an interval whose ends are texts already.
+
+    >>> to("5.2 %", "any larger number")
+    '5.2 % to any larger number'
+    """
+    return say(messages.INTERVAL, low=low, high=high)
+
+
 def between(low: float, high: float, digits: int = 1, *, limit: float | None = None) -> str:
     """Return an interval of shares, each end in percent, as `percent` does.
 
@@ -147,7 +170,7 @@ def between(low: float, high: float, digits: int = 1, *, limit: float | None = N
     """
     low_text = percent(low, digits, limit=limit)
     high_text = percent(high, digits, limit=limit)
-    return f"{low_text} to {high_text}"
+    return to(low_text, high_text)
 
 
 def between_once(low: float, high: float, digits: int = 1) -> str:
@@ -156,8 +179,7 @@ def between_once(low: float, high: float, digits: int = 1) -> str:
     >>> between_once(0.052, 0.215)
     '5.2 to 21.5 %'
     """
-    interval = points_between(low, high, digits)
-    return f"{interval} %"
+    return say(messages.PERCENT, number=points_between(low, high, digits))
 
 
 def spread(
@@ -199,11 +221,12 @@ def spread(
         if number == 0:
             return "0"
         scaled = scale * number
-        return f"{scaled:{sign}.{digits}f}"
+        return written(f"{scaled:{sign}.{digits}f}")
 
-    value_text = text(value) + shown_as.suffix
+    value_text = say(shown_as.template, number=text(value))
     if high > low:
-        return f"{value_text} ({text(low)} to {text(high)})"
+        interval = to(text(low), text(high))
+        return f"{value_text} ({interval})"
     return value_text
 
 
@@ -216,8 +239,7 @@ def points(difference: float, digits: int = 1, *, sign: str = "") -> str:
     >>> points(0.273), points(0.273, sign="+")
     ('27.3 points', '+27.3 points')
     """
-    number = points_bare(difference, digits, sign=sign)
-    return f"{number} points"
+    return say(messages.POINTS, number=points_bare(difference, digits, sign=sign))
 
 
 def points_bare(
@@ -234,8 +256,8 @@ def points_bare(
     """
     number = 100 * difference
     if limit is not None:
-        digits = _beside(number, 100 * limit, digits, _MOST_DECIMALS, "f")
-    return f"{number:{sign}.{digits}f}"
+        digits = beside(number, 100 * limit, digits, _MOST_DECIMALS, "f")
+    return written(f"{number:{sign}.{digits}f}")
 
 
 def points_between(
@@ -253,7 +275,7 @@ def points_between(
     """
     low_text = points_bare(low, digits, sign=sign, limit=limit)
     high_text = points_bare(high, digits, sign=sign, limit=limit)
-    return f"{low_text} to {high_text}"
+    return to(low_text, high_text)
 
 
 def points_figures(low: float, high: float, figures: int = 3) -> str:
@@ -264,7 +286,9 @@ def points_figures(low: float, high: float, figures: int = 3) -> str:
     """
     low_number = 100 * low
     high_number = 100 * high
-    return f"{low_number:.{figures}g} to {high_number:.{figures}g}"
+    low_text = written(f"{low_number:.{figures}g}")
+    high_text = written(f"{high_number:.{figures}g}")
+    return to(low_text, high_text)
 
 
 def points_plain(difference: float) -> str:
@@ -274,55 +298,9 @@ def points_plain(difference: float) -> str:
     ('1 point', '2.5 points')
     """
     if difference == 0.01:
-        return "1 point"
+        return say(messages.POINT)
     number = 100 * difference
-    return f"{number:g} points"
-
-
-# How many decimals
-
-
-def decimals_for(size: float, *, figures: int = 2, least: int = 1, most: int = 6) -> int:
-    """Return how many decimals show so many significant figures of a size.
-
-    >>> decimals_for(4.7), decimals_for(0.047), decimals_for(47), decimals_for(0)
-    (1, 3, 1, 1)
-    """
-    if not math.isfinite(size) or size <= 0:
-        return least
-    magnitude = math.floor(math.log10(size))
-    wanted = figures - 1 - magnitude
-    return min(max(least, wanted), most)
-
-
-def percent_decimals(low: float, high: float, value: float = 0.0, *, most: int = 6) -> int:
-    """Return how many decimals of percent show two figures of an interval's width.
-
-    Of an interval without width, two figures of the value are shown.
-
-    >>> percent_decimals(0.101, 0.148), percent_decimals(0.0101, 0.0103)
-    (1, 3)
-    >>> percent_decimals(0.25, 0.25, 0.25)
-    1
-    """
-    size = high - low or abs(value)
-    return decimals_for(100 * size, most=most)
-
-
-def _beside(number: float, limit: float, least: int, most: int, notation: str) -> int:
-    """Return the least digits with which a number compares with a limit as it does by itself.
-
-    Where so many digits would not tell them apart, it stays with the least.
-    """
-    if not math.isfinite(number):
-        return least
-    shown_limit = float(plain(limit))
-    side = (number > limit) - (number < limit)
-    for digits in range(least, most + 1):
-        shown = float(f"{number:.{digits}{notation}}")
-        if (shown > shown_limit) - (shown < shown_limit) == side:
-            return digits
-    return least
+    return say(messages.POINTS, number=written(f"{number:g}"))
 
 
 # Numbers of any kind
@@ -330,7 +308,8 @@ def _beside(number: float, limit: float, least: int, most: int, notation: str) -
 
 def p_value(p: float) -> str:
     """Return a p-value in two figures, as '0.012', or '< 0.0001' where it is smaller than that."""
-    return "< 0.0001" if p < 1e-4 else f"{p:.2g}"
+    shown = "< 0.0001" if p < 1e-4 else f"{p:.2g}"
+    return written(shown)
 
 
 def decimal(value: float, digits: int = 3) -> str:
@@ -339,7 +318,7 @@ def decimal(value: float, digits: int = 3) -> str:
     >>> decimal(0.5)
     '0.500'
     """
-    return f"{value:.{digits}f}"
+    return written(f"{value:.{digits}f}")
 
 
 def decimal_between(low: float, high: float, digits: int = 3) -> str:
@@ -350,7 +329,7 @@ def decimal_between(low: float, high: float, digits: int = 3) -> str:
     """
     low_text = decimal(low, digits)
     high_text = decimal(high, digits)
-    return f"{low_text} to {high_text}"
+    return to(low_text, high_text)
 
 
 def amount(value: float, *, sign: str = "", limit: float | None = None) -> str:
@@ -364,13 +343,13 @@ def amount(value: float, *, sign: str = "", limit: float | None = None) -> str:
     if limit is None:
         most = 4
     else:
-        most = _beside(value, limit, 4, _MOST_FIGURES, "g")
+        most = beside(value, limit, 4, _MOST_FIGURES, "g")
     text = f"{value:{sign}.{most}g}"
     if not _LEAST_GROUPED <= abs(value) < _MOST_GROUPED:
-        return text
+        return written(text)
     rounded = float(text)
     digits = max(most - len(f"{abs(rounded):.0f}"), 0)
-    return f"{rounded:{sign},.{digits}f}"
+    return written(f"{rounded:{sign},.{digits}f}")
 
 
 def amount_between(low: float, high: float, *, sign: str = "") -> str:
@@ -381,7 +360,7 @@ def amount_between(low: float, high: float, *, sign: str = "") -> str:
     """
     low_text = amount(low, sign=sign)
     high_text = amount(high, sign=sign)
-    return f"{low_text} to {high_text}"
+    return to(low_text, high_text)
 
 
 def apart(first: float, second: float) -> tuple[str, str]:
@@ -398,10 +377,12 @@ def apart(first: float, second: float) -> tuple[str, str]:
     if max(abs(first), abs(second)) >= _MOST_GROUPED:
         return figures(first), figures(second)
     digits = decimals_for(gap, least=0, most=12)
-    first_text = f"{first:,.{digits}f}"
-    second_text = f"{second:,.{digits}f}"
-    way = "more" if second > first else "less"
-    return first_text, f"{second_text} ({gap:,.{digits}f} {way})"
+    first_text = written(f"{first:,.{digits}f}")
+    second_text = written(f"{second:,.{digits}f}")
+    gap_text = written(f"{gap:,.{digits}f}")
+    if second > first:
+        return first_text, say(messages.MORE, number=second_text, gap=gap_text)
+    return first_text, say(messages.LESS, number=second_text, gap=gap_text)
 
 
 def plain(value: float, *, sign: str = "") -> str:
@@ -410,7 +391,7 @@ def plain(value: float, *, sign: str = "") -> str:
     >>> plain(0.1), plain(3.0), plain(2.5, sign="+")
     ('0.1', '3', '+2.5')
     """
-    return f"{value:{sign}.6g}"
+    return written(f"{value:{sign}.6g}")
 
 
 def limit(value: float, *, least: bool = False) -> str:
@@ -421,7 +402,7 @@ def limit(value: float, *, least: bool = False) -> str:
     """
     text = plain(value)
     if least:
-        return f"at least {text}"
+        return say(messages.AT_LEAST, limit=text)
     return text
 
 
@@ -452,7 +433,7 @@ def count(number: float) -> str:
     >>> count(1234)
     '1,234'
     """
-    return f"{number:,}"
+    return written(f"{number:,}")
 
 
 def many(number: int, thing: str) -> str:
@@ -461,10 +442,9 @@ def many(number: int, thing: str) -> str:
     >>> many(1, "input"), many(2048, "input")
     ('1 input', '2,048 inputs')
     """
-    number_text = count(number)
-    if number == 1:
-        return f"{number_text} {thing}"
-    return f"{number_text} {thing}s"
+    # A name in the user's words may have braces, which are no fields.
+    name = thing.replace("{", "{{").replace("}", "}}")
+    return say_many(number, f"{{number}} {name}", f"{{number}} {name}s")
 
 
 def seconds(number: float) -> str:
@@ -473,7 +453,8 @@ def seconds(number: float) -> str:
     >>> seconds(12.345), seconds(0.0497)
     ('12.3 s', '0.1 s')
     """
-    return f"{round(number, 3):.1f} s"
+    shown = written(f"{round(number, 3):.1f}")
+    return say(messages.SECONDS, number=shown)
 
 
 def duration(number: float) -> str:
@@ -483,12 +464,12 @@ def duration(number: float) -> str:
     ('about 45 s', 'about 10 min', 'about 2.5 h')
     """
     if number < 90:
-        return f"about {number:.0f} s"
+        return say(messages.ABOUT_SECONDS, number=f"{number:.0f}")
     if number < 5400:
         minutes = number / 60
-        return f"about {minutes:.0f} min"
+        return say(messages.ABOUT_MINUTES, number=f"{minutes:.0f}")
     hours = number / 3600
-    return f"about {hours:.1f} h"
+    return say(messages.ABOUT_HOURS, number=written(f"{hours:.1f}"))
 
 
 def figures(value: float, most: int = 6) -> str:
@@ -497,4 +478,4 @@ def figures(value: float, most: int = 6) -> str:
     >>> figures(0.1234567), figures(12.5)
     ('0.123457', '12.5')
     """
-    return f"{value:.{most}g}"
+    return written(f"{value:.{most}g}")

@@ -129,6 +129,22 @@ CUTS = Kind(
     items=(list, str),
 )
 """Where columns are cut into groups; the command line writes one as age=25,40."""
+WORDS = Kind(
+    "words",
+    types=(dict,),
+    wanted="a table of labels by value, such as { 0 = 'female', 1 = 'male' }",
+    schema={"type": "object", "additionalProperties": {"type": "string", "minLength": 1}},
+    items=(str,),
+)
+"""What people call the values of a feature or the outcomes of software."""
+WORDS_BY_COLUMN = Kind(
+    "words by column",
+    types=(dict,),
+    wanted="a table of labels by column, such as { sex = { 0 = 'female', 1 = 'male' } }",
+    schema={"type": "object", "additionalProperties": WORDS.schema},
+    items=(dict,),
+)
+"""The same, by column; the command line writes one as sex=0:female,1:male."""
 STEPS = Kind(
     "steps",
     types=(int, float, dict),

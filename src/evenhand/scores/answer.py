@@ -71,6 +71,7 @@ def ask(
         return Answer(score.findings, score.stop, score.notes, score.tests)
     estimate = terms.shared(score.estimate)
     only_answer = question.view.only_answer(score.answers, favoured=score.favoured)
+    causal = question.kind == "causal"
     finding = Finding(
         question.claim(estimate, score.groups),
         question.names,
@@ -86,6 +87,8 @@ def ask(
         p_value=None if score.against is None else score.against.p_value,
         e_value=None if score.against is None else score.against.e_value,
         noise=score.noise,
+        gap=question.view.gap if causal else None,
+        graded=causal and question.view.graded,
     )
     return Answer([finding], score.stop, score.notes, score.tests)
 

@@ -11,7 +11,9 @@ import numpy as np
 
 from evenhand.population.recorded import label_of
 from evenhand.runtime.errors import NoInputs, SpaceError, clip
+from evenhand.runtime.label_text import labelled
 from evenhand.space.feature import combinations, count, integer
+from evenhand.space.values.bin_text import bin_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -78,18 +80,7 @@ class _Cells:
         if self.edges is None:
             (label,) = self.feature.labels(self.values[cell : cell + 1])
             return label
-        # As many decimals as tell the edges apart, so that no two bins are called the same.
-        gap = float(np.diff(self.edges).min())
-        decimals = 6
-        if gap:
-            magnitude = math.floor(math.log10(gap))
-            decimals = int(np.clip(5 - magnitude, 0, 15))
-        ends = np.round(self.edges[cell : cell + 2], decimals)
-        low, high = (self.feature.end_text(end) for end in ends)
-        if cell == self.known - 1:
-            return f"{low} to {high}"
-        between = "to before" if self.feature.kind == "date" else "to under"
-        return f"{low} {between} {high}"
+        return bin_text(self.feature, self.edges, cell)
 
     @cached_property
     def spans(self) -> NDArray[np.float64]:
@@ -216,10 +207,11 @@ class Groups:
             index = index * len(cells) + place
         return np.where(inside, index, -1)
 
-    def label(self, group: int) -> dict[str, Label]:
-        """Return a group in the user's labels."""
+    def label(self, group: int) -> Mapping[str, Label]:
+        """Return a group by the user's own values, which know their labels."""
         parts = zip(self.names, self._cells, self.cells(group), strict=True)
-        return {name: cells.label(cell) for name, cells, cell in parts}
+        values = {name: cells.label(cell) for name, cells, cell in parts}
+        return labelled(values, self.space.words)
 
     def move(self, points: Points, group: int) -> Points:
         """Return the points with the values of a group in place of their own."""

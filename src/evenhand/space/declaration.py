@@ -12,6 +12,7 @@ import numpy as np
 
 from evenhand.runtime.errors import SpaceError, clip, nearest
 from evenhand.space.values import dates
+from evenhand.space.values.labels import read_labels
 from evenhand.space.values.points import plain
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ FIELDS = (
     "missing",
     "twins_missing",
     "derived",
+    "labels",
 )
 LARGEST = 2.0**53
 """The largest number up to which a double holds every whole number."""
@@ -145,7 +147,7 @@ def declared_fields(
     kind = kind_of(name, table, base)
     fields = {}
     for key, value in table.items():
-        if key != "name":
+        if key not in ("name", "labels"):
             fields[key] = plain(value)
     fields["kind"] = kind
     if "levels" in fields:
@@ -156,6 +158,8 @@ def declared_fields(
         fields["bins"] = checked_bins(name, fields["bins"])
     if "derived" in fields:
         fields["derived"] = fields["derived"] or None
+    if "labels" in table:
+        fields["words"] = read_labels(f"feature {name!r}", table["labels"])
     return fields
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from evenhand.space.declaration import checked_bins, dated, listed_levels
 from evenhand.space.values.feature_type import Feature as Feature
 from evenhand.space.values.feature_type import Kind as Kind
+from evenhand.space.values.labels import check_labels, read_labels
 from evenhand.space.values.points import Flags as Flags
 from evenhand.space.values.points import Floats as Floats
 from evenhand.space.values.points import Label as Label
@@ -19,7 +20,7 @@ from evenhand.space.values.points import product as product
 from evenhand.space.values.points import zero_points as zero_points
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 
 def category(
@@ -30,6 +31,7 @@ def category(
     missing: bool | float = False,
     twins_missing: bool = False,
     derived: str | None = None,
+    labels: Mapping[Any, str] | None = None,
 ) -> Feature:
     """Declare a feature that takes one of a list of levels.
 
@@ -48,6 +50,9 @@ def category(
     derived
         What it follows from, such as ``"year(applied)"``: it is then worked out whenever an input
         is made, and never drawn or varied by itself.
+    labels
+        What people call its values, such as ``{0: "female", 1: "male"}``: reports then say so, and
+        the software is given the values as ever.
 
     Returns
     -------
@@ -68,7 +73,7 @@ def category(
     >>> category("sex", ["F", "M"]).size
     2
     """
-    return Feature(
+    feature = Feature(
         name,
         "category",
         levels=listed_levels(name, levels),
@@ -76,7 +81,10 @@ def category(
         missing=plain(missing),
         twins_missing=twins_missing,
         derived=derived,
+        words=read_labels(f"feature {name!r}", labels),
     )
+    check_labels(feature)
+    return feature
 
 
 def integer(
@@ -90,6 +98,7 @@ def integer(
     missing: bool | float = False,
     twins_missing: bool = False,
     derived: str | None = None,
+    labels: Mapping[Any, str] | None = None,
 ) -> Feature:
     """Declare a whole number from `low` to `high`, both included.
 
@@ -112,6 +121,9 @@ def integer(
     derived
         What it follows from, such as ``"year(applied)"``: it is then worked out whenever an input
         is made, and never drawn or varied by itself.
+    labels
+        What people call its values, such as ``{0: "female", 1: "male"}``: reports then say so, and
+        the software is given the values as ever.
 
     Returns
     -------
@@ -132,7 +144,7 @@ def integer(
     >>> integer("age", 20, 60, step=20).values().tolist()
     [20.0, 40.0, 60.0]
     """
-    return Feature(
+    feature = Feature(
         name,
         "integer",
         low=plain(low),
@@ -143,7 +155,10 @@ def integer(
         missing=plain(missing),
         twins_missing=twins_missing,
         derived=derived,
+        words=read_labels(f"feature {name!r}", labels),
     )
+    check_labels(feature)
+    return feature
 
 
 def real(
@@ -157,6 +172,7 @@ def real(
     missing: bool | float = False,
     twins_missing: bool = False,
     derived: str | None = None,
+    labels: Mapping[Any, str] | None = None,
 ) -> Feature:
     """Declare a number from `low` to `high`, both included; continuous, or on a grid of `step`.
 
@@ -179,6 +195,9 @@ def real(
     derived
         What it follows from, such as ``"year(applied)"``: it is then worked out whenever an input
         is made, and never drawn or varied by itself.
+    labels
+        What people call its values, such as ``{0: "female", 1: "male"}``: reports then say so, and
+        the software is given the values as ever.
 
     Returns
     -------
@@ -199,7 +218,7 @@ def real(
     >>> real("rate", 0, 1, step=0.25).size
     5
     """
-    return Feature(
+    feature = Feature(
         name,
         "real",
         low=plain(low),
@@ -210,7 +229,10 @@ def real(
         missing=plain(missing),
         twins_missing=twins_missing,
         derived=derived,
+        words=read_labels(f"feature {name!r}", labels),
     )
+    check_labels(feature)
+    return feature
 
 
 def date(
@@ -223,6 +245,7 @@ def date(
     passed: bool = True,
     missing: bool | float = False,
     twins_missing: bool = False,
+    labels: Mapping[Any, str] | None = None,
 ) -> Feature:
     """Declare a date from `low` to `high`, both included.
 
@@ -243,6 +266,9 @@ def date(
         True for a feature that may be missing, or how often it is; a share is used in draws.
     twins_missing
         True where a twin may lack the value, as a value like any other.
+    labels
+        What people call its values, such as ``{"2020-02-29": "leap day"}``: reports then say so,
+        and the software is given the values as ever.
 
     Returns
     -------
@@ -265,7 +291,7 @@ def date(
     (366, ['2020-01-01'])
     """
     fields = dated(name, {"low": low, "high": high, "bins": bins})
-    return Feature(
+    feature = Feature(
         name,
         "date",
         low=fields["low"],
@@ -275,4 +301,7 @@ def date(
         passed=passed,
         missing=plain(missing),
         twins_missing=twins_missing,
+        words=read_labels(f"feature {name!r}", labels),
     )
+    check_labels(feature)
+    return feature

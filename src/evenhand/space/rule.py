@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand.runtime.errors import RareInputs, UsageError, clip, nearest
+from evenhand.runtime.language import term
 from evenhand.space.distribution import Distribution, Part
 from evenhand.space.feature import plain
 from evenhand.space.values.condition import CONDITION_KEYS, condition_of
@@ -69,13 +70,19 @@ class Rule:
             joined = reduce(_both, by_position[position])
             simplest = _canonical(joined, space.features[position])
             if simplest is not None:
-                canonical.append(simplest)
+                canonical.append(simplest.named_by(space.features[position]))
         return cls(tuple(canonical))
 
     @property
     def text(self) -> str:
-        """The rule in words."""
+        """The rule in English words, which also stand for it in files."""
         return ", ".join(condition.text for condition in self.conditions) or "everybody"
+
+    @property
+    def spoken_text(self) -> str:
+        """The rule in words of the language that is spoken."""
+        words = ", ".join(condition.spoken_text for condition in self.conditions)
+        return words or term("everybody")
 
     def __str__(self) -> str:
         return self.text

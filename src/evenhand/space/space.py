@@ -12,6 +12,7 @@ import numpy as np
 
 from evenhand.formats import notebook_html
 from evenhand.runtime.errors import DataError, SpaceError, UsageError, clip, nearest
+from evenhand.runtime.label_text import labelled
 from evenhand.space.blocks import Block, every_combination, plan_blocks
 from evenhand.space.constraints import named, predicates_of
 from evenhand.space.encoding import encode_column
@@ -23,6 +24,7 @@ from evenhand.space.frames.layout import Layout, layout_of
 from evenhand.space.frames.reading import columns_of, eager
 from evenhand.space.known_rows.with_rows import WithRows
 from evenhand.space.values.derived import Derivations
+from evenhand.space.values.labels import with_labels
 from evenhand.space.values.weights import weights_of
 from evenhand.space.variants import (
     MOST_ASSIGNMENTS,
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from evenhand.runtime.label_text import Words
     from evenhand.space.blocks import Predicate
     from evenhand.space.feature import Flags, Label, Points
     from evenhand.space.known_rows.memory import RowMemory
@@ -101,6 +104,7 @@ class Space(WithRows):
         constraints: Sequence[str | Callable[[Any], Any]] = (),
         remember: bool = True,
         learn: bool = True,
+        labels: Mapping[str, Mapping[Any, str]] | None = None,
     ) -> Space:
         """Infer a space from any dataframe: kinds, levels and ranges of its columns.
 
@@ -124,6 +128,9 @@ class Space(WithRows):
         learn
             Whether joint constraints are learnt from remembered rows, such as that a husband is
             male. They mark who could not exist.
+        labels
+            What people call the values of some columns, such as ``{"sex": {0: "female", 1:
+            "male"}}``; the software is given the values as ever.
 
         Returns
         -------
@@ -143,6 +150,7 @@ class Space(WithRows):
         declared, words = split_dtypes(features or {})
         hidden = listed(not_passed)
         dropped = listed(drop)
+        declared = with_labels(declared, labels)
         named_columns = [*declared, *hidden, *dropped]
         if target:
             named_columns.append(target)
@@ -210,8 +218,11 @@ class Space(WithRows):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the space as JSON would hold it; function constraints appear by name only."""
+        return self._table(labels=True)
+
+    def _table(self, *, labels: bool) -> dict[str, Any]:
         table: dict[str, Any] = {
-            "features": [feature.to_dict() for feature in self.features],
+            "features": [feature.to_dict(labels=labels) for feature in self.features],
             "protected": list(self.protected),
         }
         if self.constraints:
@@ -220,9 +231,9 @@ class Space(WithRows):
 
     @cached_property
     def digest(self) -> str:
-        """A hash of what an input can be; it does not depend on the engine of frames."""
+        """A hash of what an input can be; neither labels nor the engine of frames count."""
         text = json.dumps(
-            self.to_dict(),
+            self._table(labels=False),
             sort_keys=True,
             ensure_ascii=True,
             separators=(",", ":"),
@@ -258,6 +269,12 @@ class Space(WithRows):
     @cached_property
     def _index(self) -> dict[str, int]:
         return {name: position for position, name in enumerate(self.names)}
+
+    @cached_property
+    def words(self) -> dict[str, Words]:
+        """What people call the values of the features, of those that have labels."""
+        named = [feature for feature in self.features if feature.words]
+        return {feature.name: dict(feature.words) for feature in named}
 
     def index(self, name: str) -> int:
         """Return the position of a feature, or raise a UsageError with the nearest name."""
@@ -434,11 +451,12 @@ class Space(WithRows):
             columns[feature.name] = feature.labels(points[:, position])
         return columns
 
-    def records(self, points: Points) -> list[dict[str, Label]]:
+    def records(self, points: Points) -> list[Mapping[str, Label]]:
         """Return encoded points as one dictionary each, for people and JSON."""
         columns = self.labels(self._shaped(points))
         rows = zip(*columns.values(), strict=True)
-        return [dict(zip(columns, row, strict=True)) for row in rows]
+        values = [dict(zip(columns, row, strict=True)) for row in rows]
+        return [labelled(person, self.words) for person in values]
 
     def encode(self, frame: Any) -> Points:
         """Encode a frame, or a list of dictionaries, of inputs in the user's own labels.

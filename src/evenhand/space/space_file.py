@@ -26,6 +26,7 @@ from evenhand.runtime.options import (
     NUMBER,
     TABLE,
     TEXT,
+    WORDS,
     Kind,
     Option,
     Options,
@@ -33,7 +34,8 @@ from evenhand.runtime.options import (
 from evenhand.runtime.table_file import beside, read_frame
 from evenhand.space.declaration import KINDS
 from evenhand.space.feature import Feature, category, integer
-from evenhand.space.frames.dtypes import WORDS, split_dtypes
+from evenhand.space.frames import dtypes
+from evenhand.space.frames.dtypes import split_dtypes
 from evenhand.space.space import Space
 
 if TYPE_CHECKING:
@@ -107,10 +109,11 @@ FEATURE = Options.of(
         "the groups of a number, and the values of a continuous one that is varied",
     ),
     Option("passed", FLAG, "false for what the software does not take"),
-    Option("dtype", TEXT, "the dtype of its column, by pandas' name", choices=WORDS),
+    Option("dtype", TEXT, "the dtype of its column, by pandas' name", choices=dtypes.WORDS),
     Option("missing", _MISSING, "whether it may be missing, or how often it is"),
     Option("twins_missing", FLAG, "true where a twin may lack the value"),
     Option("derived", TEXT, "what it follows from, such as year(applied)"),
+    Option("labels", WORDS, "what people call its values, by the text of each value"),
 )
 """The keys of a [space.features.NAME] table; the feature itself checks their values."""
 _MOST_NESTED = 50

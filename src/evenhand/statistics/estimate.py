@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from evenhand.runtime import number_text
 from evenhand.runtime.errors import UsageError, clip
+from evenhand.runtime.language import say, term
+from evenhand.statistics import estimate_text
 from evenhand.statistics.verdict import StopReason as StopReason
 from evenhand.statistics.verdict import Verdict as Verdict
 
@@ -234,7 +236,7 @@ class Estimate:
     def value_text(self) -> str:
         """The value as people read it, "unknown" where nothing was observed."""
         if math.isnan(self.value):
-            return "unknown"
+            return say("unknown")
         return self._percent(self.value)
 
     @property
@@ -242,7 +244,7 @@ class Estimate:
         """The interval as people read it, empty where the value is exact."""
         if self.level == 1:
             return ""
-        return " to ".join(self.ends_text)
+        return number_text.to(*self.ends_text)
 
     @property
     def ends_text(self) -> tuple[str, str]:
@@ -254,7 +256,7 @@ class Estimate:
         """The upper end; a test may show no more than that a score is under its limit."""
         limit = self.beside
         if limit and 0 <= limit - self.high < JUST_UNDER * limit and self.high < limit:
-            return f"under {self._percent(limit)}"
+            return say("under {limit}", limit=self._percent(limit))
         return self._percent(self.high)
 
     @property
@@ -262,7 +264,7 @@ class Estimate:
         """The level of the interval as people read it, empty where the value is exact."""
         if self.level == 1:
             return ""
-        return f"{number_text.percent_level(self.level)} level"
+        return say("{level} level", level=number_text.percent_level(self.level))
 
     def _percent(self, share: float) -> str:
         digits = number_text.percent_decimals(self.low, self.high, self.value)
@@ -271,7 +273,7 @@ class Estimate:
     @property
     def text_without_n(self) -> str:
         """The estimate as people read it where its n stands elsewhere, as in a table."""
-        return self._text([self.method])
+        return self._text([term(self.method)])
 
     def _text(self, basis: list[str]) -> str:
         """Return the estimate as people read it; `basis` says what it rests on."""
@@ -280,13 +282,13 @@ class Estimate:
         else:
             facts = [self.interval_text, self.level_text, *basis]
         if self.descriptive:
-            facts = [*facts, "descriptive"]
+            facts = [*facts, say("descriptive")]
         if self.population:
-            facts = [*facts, f"population: {self.population}"]
+            facts = [*facts, estimate_text.population(self.population)]
         return f"{self.value_text} ({', '.join(facts)})"
 
     def __str__(self) -> str:
-        return self._text([f"n = {number_text.count(self.n)}", self.method])
+        return self._text([estimate_text.size(self.n), term(self.method)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -359,7 +361,7 @@ class Witnesses(Estimate):
     @property
     def value_text(self) -> str:
         """How many were found, as people read it."""
-        return f"{number_text.count(self.value)} found"
+        return say("{number} found", number=number_text.count(self.value))
 
     @property
     def interval_text(self) -> str:
@@ -377,11 +379,8 @@ class Witnesses(Estimate):
         return str(self)
 
     def __str__(self) -> str:
-        every = "every one of " if self.high == self.value else ""
-        return (
-            f"{self.value_text} by trying {every}{number_text.count(self.n)} inputs"
-            f" ({self.method})"
-        )
+        every = self.high == self.value
+        return estimate_text.witnesses(self.value_text, self.n, self.method, every=every)
 
 
 @dataclass(frozen=True, slots=True)
@@ -440,7 +439,7 @@ class Amount(Estimate):
     def value_text(self) -> str:
         """The value as people read it."""
         if math.isnan(self.value):
-            return "unknown"
+            return say("unknown")
         return number_text.amount(self.value, limit=self.beside)
 
     @property
@@ -449,20 +448,22 @@ class Amount(Estimate):
         if self.level == 1:
             return ""
         if math.isinf(self.low) and math.isinf(self.high):
-            return "any number"
+            return say("any number")
         if math.isinf(self.high):
-            return f"{number_text.amount(self.low, limit=self.beside)} or more"
-        return " to ".join(self.ends_text)
+            least = number_text.amount(self.low, limit=self.beside)
+            return say("{number} or more", number=least)
+        return number_text.to(*self.ends_text)
 
     @property
     def ends_text(self) -> tuple[str, str]:
         """Both ends of the interval as people read them."""
-        return _end_text(self.low, self.beside), _end_text(self.high, self.beside)
+        low = estimate_text.end(self.low, self.beside)
+        return low, estimate_text.end(self.high, self.beside)
 
     def __str__(self) -> str:
         if self.level == 1:
             return self.text_without_n
-        return self._text([f"n = {number_text.count(self.n)}", self.method])
+        return self._text([estimate_text.size(self.n), term(self.method)])
 
 
 def check_amount(limit: Any, name: str = "limit") -> float:
@@ -488,11 +489,3 @@ def _number(written: float | None, otherwise: float) -> float:
 
 def _finite(number: float) -> float | None:
     return number if math.isfinite(number) else None
-
-
-def _end_text(number: float, beside: float | None) -> str:
-    if math.isfinite(number):
-        return number_text.amount(number, limit=beside)
-    if number < 0:
-        return "any smaller number"
-    return "any larger number"

@@ -17,7 +17,7 @@ _OUTCOMES = Kind(
 _LABELS = Kind(
     "labels",
     (list, dict),
-    "a list of outcomes, or a table by output",
+    "a list of outcomes, a table of what each is called, or a table by output",
     {"type": ["array", "object"]},
 )
 _DISTANCE = Kind(
@@ -45,7 +45,14 @@ SHARED = Options.of(
         "the names of several outputs; the options below are then tables by name",
     ),
     Option("positive", _OUTCOMES, "the favourable outcome, or a list of those"),
-    Option("labels", _LABELS, "all outcomes there are; any other is an error"),
+    Option(
+        "labels",
+        _LABELS,
+        (
+            "all outcomes there are, any other is an error; or a table of what each is called,"
+            " such as { 0 = 'denied', 1 = 'approved' }"
+        ),
+    ),
     Option(
         "differs",
         _DISTANCE,

@@ -6,8 +6,8 @@ by a distance that the user gives.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
@@ -15,8 +15,10 @@ import numpy as np
 
 from evenhand.runtime.errors import SubjectCrashed, UsageError, clip, nearest
 from evenhand.runtime.interruption import exits_reported
+from evenhand.runtime.label_text import Words, shown, text_of
 from evenhand.runtime.values import as_outcomes
 from evenhand.space.feature import plain
+from evenhand.space.values.labels import check_unique, read_labels
 
 if TYPE_CHECKING:
     from typing import Self
@@ -125,6 +127,8 @@ class Meaning:
     """Whether outcomes are scores; a positive value then names the class that is scored."""
     numbers: bool = False
     """Whether outcomes are known to be numbers on a scale, as those of a regressor are."""
+    words: Words = field(default_factory=dict)
+    """What people call the outcomes, where the user says so."""
     scale: OutcomeScale | None = None
     """The spread of the outcomes, where it settled when they differ."""
 
@@ -143,12 +147,23 @@ class Meaning:
     ) -> Self:
         """Return the meaning of an output, or raise a UsageError where the options do not fit."""
         part = f"[{name!r}]" if name else ""
+        words = _words(labels, known, f"labels{part}", software)
+        if words:
+            labels = None
         allowed = _checked_labels(labels, f"labels{part}")
         classes = None if known is None else tuple(known)
         favourable = _checked_positive(positive, f"positive{part}")
         rule = check_differs(differs, f"differs{part}")
         meaning = cls(
-            software, name, favourable, allowed, rule, classes, scores, numbers or scores
+            software,
+            name,
+            favourable,
+            allowed,
+            rule,
+            classes,
+            scores,
+            numbers or scores,
+            words,
         )
         for value in meaning.values:
             if allowed is not None and value not in allowed:
@@ -197,6 +212,10 @@ class Meaning:
         if self.scores:
             return True
         return not self.known and not self.values
+
+    def shown(self, outcome: Any) -> Any:
+        """Return an outcome as people call it."""
+        return shown(outcome, self.words)
 
     @property
     def has_threshold(self) -> bool:
@@ -275,11 +294,11 @@ class Meaning:
             value = self.positive
         else:
             value = self.values[0]
-        shown = clip(repr(value))
+        named = clip(repr(value))
         choices = nearest(self.values[0], answers)
         raise UsageError(
-            f"{self.about} never answered {option} = {shown} in this run, so that nobody would be"
-            f" favoured; {choices}, which it answered. If it can answer {shown}, name all its"
+            f"{self.about} never answered {option} = {named} in this run, so that nobody would be"
+            f" favoured; {choices}, which it answered. If it can answer {named}, name all its"
             " answers with labels=[…]"
         )
 
@@ -333,6 +352,22 @@ def one_answer(outcomes: Sequence[Any], positive: Any) -> dict[str, Any]:
         return {}
     meaning = Meaning("the log", positive=positive)
     return {"only_answer": outcomes[0], "unfavoured": not meaning.favours(outcomes[0])}
+
+
+def _words(labels: Any, known: Any, option: str, software: str) -> dict[str, str]:
+    """Return what outcomes are called, empty where labels only list the outcomes."""
+    if not isinstance(labels, Mapping):
+        return {}
+    words = dict(read_labels(option, labels))
+    check_unique(option, words.values())
+    classes = [text_of(plain(label)) for label in known or ()]
+    for text in words:
+        if classes and text not in classes:
+            raise UsageError(
+                f"{option} names {clip(repr(text))}, which is not a class of {software};"
+                f" {nearest(text, classes)}"
+            )
+    return words
 
 
 def _checked_labels(labels: Any, option: str) -> tuple[Any, ...] | None:

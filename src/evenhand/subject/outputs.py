@@ -84,7 +84,10 @@ def meanings_of(
 ) -> dict[str, Meaning]:
     """Return what the outcomes of each output of the software mean, under its name."""
     positive_of = by_output("positive", positive, adapter.outputs)
-    labels_of = by_output("labels", labels, adapter.outputs)
+    if adapter.outputs or not isinstance(labels, Mapping):
+        labels_of = by_output("labels", labels, adapter.outputs)
+    else:
+        labels_of = {"": labels}
     differs_of = by_output("differs", differs, adapter.outputs)
     scores = getattr(adapter, "output", "label") == "score"
     numbers = getattr(adapter, "numbers", False)

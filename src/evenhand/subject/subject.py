@@ -74,7 +74,8 @@ class Subject(SubjectConstructors):
         The favourable outcome, a list of those, or a function of an array of outcomes that returns
         truth values; group scores compare how often groups get it.
     labels
-        All outcomes there are; any other is an error.
+        All outcomes there are; any other is an error. Or what people call them, such as ``{0:
+        "denied", 1: "approved"}``, which every report then says.
     threshold, output
         For classifiers with two classes: take the label from `predict_proba` and this threshold, or
         the score itself as the outcome (``output="score"``).
@@ -136,7 +137,7 @@ class Subject(SubjectConstructors):
         *,
         outputs: Sequence[str] | None = None,
         positive: Any = None,
-        labels: Sequence[Any] | Mapping[str, Sequence[Any]] | None = None,
+        labels: Sequence[Any] | Mapping[Any, Any] | None = None,
         threshold: float | None = None,
         output: Output = "label",
         differs: Differs | Mapping[str, Differs] = None,

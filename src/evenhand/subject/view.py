@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from evenhand.runtime.label_text import Words
     from evenhand.subject.outcome_meaning import Differs, Meaning
     from evenhand.subject.subject import Subject
 
@@ -55,9 +56,9 @@ class View:
         if positive is None or callable(positive):
             return f"the favourable {self.name or 'outcome'}"
         if isinstance(positive, list | tuple | set | frozenset):
-            outcome = " or ".join(map(str, positive))
+            outcome = " or ".join(str(self.meaning.shown(value)) for value in positive)
         else:
-            outcome = f"{positive}"
+            outcome = f"{self.meaning.shown(positive)}"
         if self.name:
             return f"{self.name} {outcome}"
         return outcome
@@ -79,6 +80,14 @@ class View:
     def differs(self) -> Differs:
         """When two outcomes of this output differ."""
         return self.meaning.differs
+
+    @property
+    def gap(self) -> float | None:
+        """How far apart two numbers have to be to differ; None where no such number was given."""
+        differs = self.differs
+        if differs is None or callable(differs):
+            return None
+        return float(differs)
 
     @property
     def graded(self) -> bool:
@@ -197,6 +206,12 @@ def views_of(subject: Subject) -> tuple[View, ...]:
     1
     """
     return tuple(View(subject, name) for name in subject.meanings)
+
+
+def outcome_labels(subject: Subject) -> dict[str, Words]:
+    """Return what people call the outcomes of each output, of those that have labels."""
+    named = [meaning for meaning in subject.meanings.values() if meaning.words]
+    return {meaning.name: meaning.words for meaning in named}
 
 
 def views_for(subject: Subject, kind: str) -> list[View]:

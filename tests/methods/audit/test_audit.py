@@ -793,14 +793,25 @@ def test_progress_of_a_run_within_a_run_is_drawn_on_one_bar(capsys):
 def test_a_terminal_shows_checks_verdicts_and_the_exit_code():
     found = eh.audit(biased, SPACE, checks=[BIASED_CHECK, FAIR_CHECK, {"job": "impact"}])
     lines = audit_lines(found, ["a.json", "b.html"])
-    assert lines[0] == "measure sex; race"
-    assert lines[1].startswith("FAIL      changing only sex")
+    assert lines[0].split()[:3] == ["about", "score", "value"]
+    assert lines[1].startswith("FAIL      sex")
+    assert any(line.startswith("NOT RUN   impact") for line in lines)
+    assert any(line.startswith("FAIL      changing only sex") for line in lines)
     assert any(line.strip().startswith("for example sex") for line in lines)
-    assert lines[-2:] == ["exit code 2: a check could not be run", "wrote a.json, b.html"]
+    assert lines[-3:] == [
+        "exit code 2: a check could not be run",
+        "wrote a.json, b.html",
+        "the rest is in b.html",
+    ]
+    assert max(map(len, audit_lines(found, width=80))) <= 80
+    in_full = audit_lines(found, ["a.json"], full=True)
+    assert in_full[0] == "measure sex; race"
+    assert in_full[1].startswith("FAIL      changing only sex")
     crashed = Audit(
         (CheckResult("measure sex", "measure", {}, error="gone"),), 0, Spent(0, 0, 0.0)
     )
-    assert audit_lines(crashed) == [
+    assert audit_lines(crashed)[0] == "NOT RUN   measure sex: gone"
+    assert audit_lines(crashed, full=True) == [
         "measure sex",
         "NOT RUN   gone",
         "NOT RUN   1 check: 1 not run",

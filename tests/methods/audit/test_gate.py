@@ -140,7 +140,12 @@ def test_a_tolerance_is_given_alike_in_python_and_on_the_command_line(
     assert main(["audit", "20000.toml", "--json", "old.json"]) == 1
     command = ["audit", "24000.toml", "--baseline", "old.json", "--seed", "4"]
     assert main(command) == 1
+    capsys.readouterr()
     assert main([*command, "--tolerance", "0.06"]) == 0
+    row = capsys.readouterr().out.splitlines()[1]
+    assert row.startswith("PASS      sex")
+    assert row.endswith("not worse")
+    assert main([*command, "--tolerance", "0.06", "--full"]) == 0
     printed = capsys.readouterr().out
     assert "on the same inputs; tolerance 6 points" in printed
     python = eh.audit("24000.toml", baseline="old.json", seed=4, tolerance=0.06)

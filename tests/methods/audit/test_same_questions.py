@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -19,6 +20,7 @@ from evenhand.methods.audit.check_result import CheckResult
 from evenhand.methods.audit.checks import planned
 from evenhand.methods.audit.same_questions import AskedQuestion, one_answer
 from evenhand.methods.audit.statements import all_statements
+from evenhand.methods.audit.terminal.rows import ORDER, rows_of
 from evenhand.methods.audit.text import audit_lines
 from evenhand.report.finding_text import lattices_of
 from evenhand.results.evidence import Finding
@@ -120,7 +122,21 @@ def test_the_demonstration_has_one_level():
     assert found.level == 0.95
     assert {check.level for check in found.checks} == {0.99, 1.0}
     together = "holds together with at least 95 % confidence, but for what is descriptive."
-    assert sum(together in line for line in audit_lines(found)) == 1
+    for full in (False, True):
+        lines = [line.strip() for line in audit_lines(found, full=full)]
+        assert " ".join(lines).count(together) == 1
+
+
+def test_a_question_that_two_checks_ask_is_one_row():
+    rows = rows_of(demo(0))
+    of_race = []
+    for row in rows:
+        finding = row.statement.finding
+        if finding is not None and finding.key == "causal of race":
+            of_race.append(row)
+    assert [len(row.checks) for row in of_race] == [2]
+    words = [row.word for row in rows]
+    assert words == sorted(words, key=ORDER.index)
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -275,9 +291,12 @@ def test_everybody_of_a_search_is_who_was_measured():
 
 
 def test_the_summary_of_a_page_names_one_question_once():
-    found = demo(0)
-    summary, _, _ = found.to_html().partition('id="verdicts"')
-    assert summary.count("changing only race changes the outcome of") == 1
+    summary, _, rest = demo(0).to_html().partition("</nav>")
+    sections, _, _ = rest.partition('id="all"')
+    # Inputs that a search found are counted in a sentence of their own.
+    share = r"about \d+ get another outcome when nothing but race is changed"
+    assert len(re.findall(share, summary)) == 1
+    assert len(re.findall(share, sections)) == 1
 
 
 # What is known is not asked again
@@ -322,7 +341,7 @@ def test_the_report_says_which_check_has_the_same_question():
     found = planted_audit(0)
     same = [check for check in found.checks if check.same_as]
     assert same
-    text = "\n".join(audit_lines(found))
+    text = "\n".join(audit_lines(found, full=True))
     assert "one question, one answer: the same as in subsets a and b and c" in text
     again = type(found).read(found.to_dict(), "audit.json")
     assert [check.same_as for check in again.checks] == [

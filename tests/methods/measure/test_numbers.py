@@ -50,7 +50,7 @@ def test_means_and_medians_of_given_rows_are_exact():
     assert women.estimate.value == pytest.approx(33_000.5)
     assert men.estimate.value == pytest.approx(35_000.5)
     assert median.groups[0].estimate.value == pytest.approx(32_000.5)
-    assert mean.claim == "the mean outcome is 35,000 for sex M, 33,000 for sex F"
+    assert mean.claim == "the mean outcome is 35,000 for sex M, and 33,000 for sex F"
     assert "%" not in mean.claim + str(mean.estimate)
 
 

@@ -107,7 +107,7 @@ def test_what_is_descriptive_says_so_wherever_it_is_shown(tmp_path):
     page = tmp_path / "page.html"
     result.to_html(page)
     html = page.read_text(encoding="utf-8")
-    assert "Descriptive: the interval holds by itself, and gives no verdict." in html
+    assert "descriptive: the interval holds by itself, and gives no verdict" in html
     assert "interval (descriptive)" in html
     file = tmp_path / "found.json"
     result.to_json(file)

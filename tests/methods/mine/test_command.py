@@ -508,7 +508,7 @@ def test_a_process_of_its_own_mines_and_this_one_replays(folder, run):
     )
     assert (done.returncode, done.stderr) == (0, "")
     assert (
-        "the worst: people with sex F, age at least 38 get the outcome 1 0.0 % of the time"
+        "the worst: 0.0 % of people with sex F, age at least 38 get the outcome 1, and "
         in done.stdout
     )
     assert "cases of sex F, age at least 38 still differ" in run(

@@ -169,7 +169,7 @@ def test_every_story_is_what_a_loop_over_neighbours_finds(result, means):
         assert ratio["value"] == pytest.approx(inside / outside)
         assert ratio["low"] <= ratio["value"] <= ratio["high"]
         assert Rule.from_dict(story["rule"]) == finding.about
-        assert f"{100 * inside:.1f} % of the time" in finding.claim
+        assert f"{100 * inside:.1f} % of people with " in finding.claim
         assert f"{100 * outside:.1f} %" in finding.claim
         assert story["text"] in finding.claim
         check_groups(finding, mask, means)

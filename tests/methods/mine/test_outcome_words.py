@@ -102,7 +102,7 @@ def test_a_label_is_named_as_a_label(verb, label):
     assert entry["counts"] is True
     assert entry["named"] is True
     assert not scores(entry)
-    assert f"get the outcome {label} " in result.worst.claim
+    assert f" get the outcome {label}, and " in result.worst.claim
     text = lines(result)
     who = "texts" if verb == "mine_text" else "people"
     heading = f"how often {who} get the outcome {label}"

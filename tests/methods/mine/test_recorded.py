@@ -85,8 +85,8 @@ def test_it_says_who_was_treated_differently():
     outside = LOG["ok"][~mask].mean()
     assert worst.estimate.value == pytest.approx(outside - inside)
     assert worst.claim.startswith(
-        f"people with sex F, age at least 45 get the outcome 1 {100 * inside:.1f} % of the time,"
-        f" everyone else {100 * outside:.1f} %"
+        f"{100 * inside:.1f} % of people with sex F, age at least 45 get the outcome 1, and"
+        f" {100 * outside:.1f} % of everyone else"
     )
     assert worst.estimate.population == "decisions like the recorded ones"
     assert result.verdict == "fail"

@@ -13,6 +13,7 @@ from sklearn.linear_model import LogisticRegression
 import evenhand as eh
 from evenhand.methods.mine import MINE, MINE_LOG
 from evenhand.methods.mine.claims.scores import SCORES
+from evenhand.runtime import number_text
 from evenhand.runtime.errors import DataError, UsageError
 from tests.support.helpers import refused
 
@@ -173,9 +174,18 @@ def test_support_is_of_those_whom_a_score_is_about():
 
 CLAIMS = {
     "error": "people with {rule} are decided wrongly ",
-    "tpr": "of those whose true outcome is favourable, people with {rule} get the outcome 1 ",
-    "fnr": "of those whose true outcome is favourable, people with {rule} are denied the outcome",
-    "tnr": "of those whose true outcome is not favourable, people with {rule} are denied the",
+    "tpr": (
+        "of those whose true outcome is favourable, {rate} of people with {rule} get the outcome 1,"
+        " and "
+    ),
+    "fnr": (
+        "of those whose true outcome is favourable, {rate} of people with {rule} are denied the"
+        " outcome 1, and "
+    ),
+    "tnr": (
+        "of those whose true outcome is not favourable, {rate} of people with {rule} are denied the"
+        " outcome 1, and "
+    ),
     "precision": "of those who get the outcome 1, people with {rule} get it rightly ",
     "fdr": "of those who get the outcome 1, people with {rule} get it wrongly ",
     "for": "of those who are denied the outcome 1, people with {rule} are denied it wrongly ",
@@ -186,7 +196,9 @@ CLAIMS = {
 def test_claims_say_what_is_compared(score):
     found = mined_log(score)
     worst = found.worst
-    assert worst.claim.startswith(CLAIMS[score].format(rule=worst.about))
+    group, _ = worst.groups
+    rate = number_text.percent(group.estimate.value)
+    assert worst.claim.startswith(CLAIMS[score].format(rule=worst.about, rate=rate))
     assert worst.score == score
     assert worst.key.startswith(score)
 

@@ -28,7 +28,8 @@ from evenhand.methods.compare.plot import TradeoffDisplay
 from evenhand.methods.repair import messages
 from evenhand.methods.repair.change import PairedChange
 from evenhand.methods.repair.paired import paired
-from evenhand.methods.repair.plot import _LOOKS, RepairDisplay, ScorePanel
+from evenhand.methods.repair.plot import RepairDisplay, ScorePanel
+from evenhand.methods.repair.plot.display import _LOOKS
 from evenhand.methods.repair.plot_steps import Course
 from evenhand.methods.repair.repair_result import Repair
 from evenhand.methods.repair.section import STYLE, whole_section
@@ -612,29 +613,25 @@ def test_a_section_tells_the_claim_the_scores_the_steps_and_how_to_make_it_again
 def test_tables_have_headers_and_figures_have_words():
     found = RepairPage(page())
     assert {one["scope"] for one in found.all("th")} == {"col", "row", "rowgroup"}
-    assert (
-        len(found.all("caption")) == len(found.all("table")) == len(found.all("thead")) == 3
-    )
+    tables = len(found.all("table"))
+    assert len(found.all("caption")) == len(found.all("thead")) == tables
+    # Three of the page, and one for each panel of the figures with curves or points.
+    assert tables == 6
     names = {one["id"] for _, one in found.elements if "id" in one}
     assert {
         one["aria-labelledby"] for _, one in found.elements if "aria-labelledby" in one
     } <= names
-    pictures = found.all("svg")
+    pictures = [one for one in found.all("svg") if "data-drawing" in one]
     assert [one["role"] for one in pictures] == ["img"] * 3
-    assert [one["aria-labelledby"] for one in pictures] == [
-        one["id"] for one in found.all("title")
-    ]
-    assert len(found.all("figcaption")) == 3
+    assert all(one["aria-label"] for one in pictures)
+    assert len(found.all("figcaption")) == len(found.all("figure")) > 3
 
 
-def test_ids_are_unique_and_every_part_of_a_drawing_is_there():
+def test_ids_are_unique():
     both = page() + whole_section(UNTOUCHED, name="other")
     found = RepairPage(both)
     names = Counter(one["id"] for _, one in found.elements if "id" in one)
     assert set(names.values()) == {1}
-    used = set(re.findall(r'href="#([^"]+)"|url\(#([^)]+)\)', both))
-    assert len(used) > 20
-    assert {one or other for one, other in used} <= set(names)
 
 
 def check_page(text: str) -> None:
@@ -709,15 +706,12 @@ def test_any_text_is_shown_as_it_is(name, detail, note, why):
         history=(replace(STEPS[0], why=why),),
         comparisons={},
     )
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(sys.modules, "matplotlib", None)  # drawings take a second each
-        text = whole_section(odd)
+    text = whole_section(odd)
     plain = RepairPage(section_of(FULL))
     found = RepairPage(text)
     assert {tag for tag, _ in found.elements} - {tag for tag, _ in plain.elements} == set()
     assert text.encode().decode() == text
     assert all(letter.isprintable() or letter == "\n" for letter in text)
-    assert "evenhand[plot]" in found.text
     for sentence in (name, detail, note, why):
         if sentence.isprintable():
             assert sentence in found.text

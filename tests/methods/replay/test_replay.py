@@ -12,6 +12,7 @@ import pytest
 
 import evenhand as eh
 from evenhand.methods.replay.replay import replay
+from evenhand.results.case_id import case_id
 from evenhand.results.evidence import Case, Finding
 from evenhand.results.result import Result
 from evenhand.runtime.budget import Spent
@@ -398,6 +399,78 @@ def test_cases_of_a_result_that_still_differ_fail(tmp_path):
     json.loads(result.to_json())
 
 
+def test_one_case_of_a_result_is_asked_by_itself(tmp_path):
+    file = result_of(tmp_path, finding(case(65), case(70), case(85)))
+    wanted = case_id(case(70))
+    asked: list[int] = []
+
+    def keeping(people):
+        asked.extend(people["age"].tolist())
+        return milder(people)
+
+    result = replay(file, keeping, SPACE, case=wanted[:5].upper())
+    assert set(asked) == {70}
+    assert result.verdict == "pass"
+    assert result.details == {"changed": 1, "of": 2}
+    assert result.worst.claim == (
+        f"case {wanted}: the outcome was False and that of its twin True; now they are False and"
+        " False, which differ no longer"
+    )
+    assert result.notes == (f"case {wanted}: sex F, race a, age 70; its twin has sex M",)
+    older = replay(file, milder, SPACE, case=case_id(case(85)))
+    assert older.verdict == "fail"
+    assert older.worst.claim.endswith("now they are False and True, which still differ")
+    json.loads(older.to_json())
+
+
+def test_one_case_of_an_audit_is_asked_of_every_check_that_has_it(tmp_path):
+    checks: list[dict[str, Any]] = [
+        {"job": "measure", "over": ["sex"]},
+        {"job": "search", "over": ["sex"], "queries": 400},
+    ]
+    audit = eh.audit(biased, SPACE, checks=checks)
+    file = tmp_path / "audit.json"
+    audit.to_json(file)
+    for found in audit.findings:
+        for one in found.cases:
+            again = replay(file, biased, SPACE, case=case_id(one))
+            assert again.verdict == "fail"
+            for still in again.findings:
+                assert [case_id(kept) for kept in still.cases] == [case_id(one)]
+
+
+def test_a_case_that_is_not_there_gets_the_nearest(tmp_path):
+    cases = [case(age) for age in range(60, 90)]
+    file = result_of(tmp_path, finding(*cases))
+    wanted = case_id(cases[7])
+    typo = wanted[:-1] + ("0" if wanted[-1] != "0" else "1")
+    replay_refused("r.json", f"did you mean '{wanted}'", path=file, subject=fair, case=typo)
+    replay_refused("several cases", path=file, subject=fair, case="")
+    replay_refused("several cases", path=file, subject=fair, case=" ")
+    without_cases = result_of(tmp_path, finding())
+    replay_refused("no cases", path=without_cases, subject=fair, case=wanted)
+
+
+def test_a_suite_has_no_cases(saved):
+    replay_refused("'ab'", "suite", path=saved(drawn(biased)), subject=fair, case="ab")
+
+
+def test_the_id_of_a_case_outlives_its_file(tmp_path):
+    inputs: dict[str, Any] = {
+        "sex": None,
+        "age": float("inf"),
+        "n": np.int64(3),
+        "half": 0.5,
+        "ü": "ä",
+    }
+    one = Case(inputs, {**inputs, "sex": "F"}, (False, True), realistic=True)
+    again = Case.from_dict(json.loads(json.dumps(one.to_dict(), default=int)))
+    assert re.fullmatch("[0-9a-f]{8}", case_id(one))
+    assert case_id(again) == case_id(one)
+    assert case_id(replace(one, outcomes=(1, 2), realistic=None)) == case_id(one)
+    assert case_id(replace(one, individual=one.twin)) != case_id(one)
+
+
 def keys_of(result):
     return {finding.key for finding in result.findings}
 
@@ -682,3 +755,18 @@ def test_a_version_that_treats_all_cases_alike_passes(tmp_path, answer):
     file = cases_of_lender(tmp_path)
     repaired = eh.Subject(lambda people: [answer] * len(people), SPACE, positive="approve")
     assert replay(file, repaired).exit_code == 0
+
+
+def test_one_case_of_texts_is_asked_by_itself(mined):
+    file = mined(kind="causal", top=1)
+    cases = eh.Result.from_json(file).worst.cases
+    asked: list[str] = []
+
+    def keeping(texts):
+        asked.extend(texts)
+        return rude(texts)
+
+    again = replay(file, keeping, case=case_id(cases[1])[:6])
+    assert again.verdict == "fail"
+    assert len(set(asked)) == 2
+    assert again.worst.cases[0].individual == cases[1].individual

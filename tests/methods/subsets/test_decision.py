@@ -12,7 +12,7 @@ from scipy.stats import beta, norm
 
 from evenhand.methods.subsets.decision import Judge, most_at_fault
 from evenhand.methods.subsets.lattice import State
-from evenhand.methods.subsets.lattice import Tested as Seen
+from evenhand.methods.subsets.lattice import TestedSet as Seen
 from evenhand.statistics.estimate import Estimate
 from evenhand.statistics.sequential.limit_tests import log_e_above, log_e_below
 from evenhand.statistics.sequential.stopping import SLACK

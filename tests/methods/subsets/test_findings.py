@@ -12,7 +12,7 @@ from evenhand.methods.subsets.findings import findings_of
 from evenhand.methods.subsets.lattice import TESTED, Lattice, State
 
 # Pytest would take it for a class of tests.
-from evenhand.methods.subsets.lattice import Tested as Known
+from evenhand.methods.subsets.lattice import TestedSet as Known
 from evenhand.statistics.estimate import Estimate
 from evenhand.subject.subject import Subject
 from evenhand.subject.view import View

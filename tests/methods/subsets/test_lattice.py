@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from evenhand.methods.subsets.border import Border
 from evenhand.methods.subsets.lattice import LISTED, WHY, WORDS, Lattice, State
-from evenhand.methods.subsets.lattice import Tested as Seen
+from evenhand.methods.subsets.lattice import TestedSet as Seen
 from evenhand.runtime.errors import UsageError
 from evenhand.statistics.estimate import Estimate
 from tests.support.helpers import examples, refused

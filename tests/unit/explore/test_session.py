@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import base64
 import http.client
+import io
 import json
 import os
 import signal
@@ -22,11 +24,15 @@ from hypothesis import strategies as st
 
 import evenhand as eh
 from evenhand.demo import PROGRAM, loan_space, loan_subject
+from evenhand.explore.given_cases import cases_of
 from evenhand.explore.server import MOST_BYTES
-from evenhand.explore.session import SavedPairs, Session, cases_of, explore
+from evenhand.explore.session import SavedPairs, Session, explore, server_on
 from evenhand.explore.tabular import TabularExplorer, spread
 from evenhand.explore.texts import TextExplorer
+from evenhand.report.page.explore_link import explore_link
+from evenhand.results.case_id import case_id
 from evenhand.results.result import Result
+from evenhand.runtime.budget import Spent
 from evenhand.runtime.errors import UsageError
 from evenhand.space.feature import category, integer, real
 from evenhand.space.space import Space
@@ -213,8 +219,11 @@ def raw(page: Visitor, request: str) -> bytes:
 
 def test_who_has_no_token_gets_nothing(page):
     for path in (
-        "/",
         "/space",
+        "/landing.html",
+        "/explore.js",
+        "/landing.js?x",
+        "/../landing.js",
         "//space",
         "/wrong/space",
         "/%00/space",
@@ -232,6 +241,269 @@ def test_who_has_no_token_gets_nothing(page):
             head, _, body = response.partition(b"\r\n\r\n")
             assert b" 403 " in head.splitlines()[0], path
             assert body == b"", path
+
+
+ROOT_FILES = ("/", "/landing.js", "/explore.css")
+
+
+def test_the_page_of_links_holds_no_token_and_nothing_of_the_space(page):
+    token = page.path.strip("/")
+    for path in ROOT_FILES:
+        status, content, headers = page.send("GET", path)
+        assert status == 200
+        for secret in (token, "house", "evenhand.toml", "explored.json"):
+            assert secret not in content.decode()
+            assert secret not in str(headers)
+        assert "default-src 'none'" in headers["Content-Security-Policy"]
+        assert "frame-ancestors 'none'" in headers["Content-Security-Policy"]
+        assert headers["Cross-Origin-Resource-Policy"] == "same-origin"
+        assert headers["X-Frame-Options"] == "DENY"
+        assert not [key for key in headers if key.lower().startswith("access-control")]
+        assert "Set-Cookie" not in headers
+
+
+def test_the_page_of_links_is_given_under_our_own_names_alone(page):
+    port = page.host.partition(":")[2]
+    for path in ROOT_FILES:
+        assert page.send("GET", path, Host=f"localhost:{port}")[0] == 200
+        for host in ("evil.example", f"evil.example:{port}", "127.0.0.1", ""):
+            assert page.send("GET", path, Host=host)[:2] == (403, b""), host
+        assert page.send("POST", path, b"{}")[:2] == (403, b"")
+
+
+def test_the_page_of_links_asks_nothing_of_the_software(tmp_path):
+    asked = []
+
+    def counted(people):
+        asked.append(len(people))
+        return people["age"] > 30
+
+    with visiting(TabularExplorer(Subject(counted, SPACE)), tmp_path / "a.json") as page:
+        for path in ROOT_FILES:
+            page.send("GET", path)
+        link = {"individual": ANN, "twin": {**ANN, "sex": "M"}}
+        assert page.post("link", link) == link | {"place": None}
+    assert asked == []
+
+
+def test_the_case_of_a_link_is_found_among_those_of_the_result(tmp_path):
+    subject = Subject(loan, SPACE)
+    found = eh.measure(subject, over="sex", margin=0.2)
+    cases = cases_of(found)
+    with visiting(TabularExplorer(subject), tmp_path / "a.json", cases) as page:
+        for at, claimed in enumerate(cases):
+            letters = explore_link(claimed.case).partition("#case=")[2]
+            padded = letters + "=" * (-len(letters) % 4)
+            answer = page.post("link", json.loads(base64.urlsafe_b64decode(padded)))
+            assert answer["place"] == at
+            (shown,) = page.get(f"cases?from={at}&count=1")["cases"]
+            assert shown["id"] == case_id(claimed.case)
+            assert shown["individual"] == answer["individual"]
+            assert shown["change"] == claimed.case.change_text
+            assert shown["text"] == str(claimed.case)
+
+
+@pytest.mark.parametrize(
+    "link",
+    [
+        {},
+        {"individual": ANN},
+        {"individual": [1], "twin": ANN},
+        {"individual": ANN, "twin": {**ANN, "__proto__": 1}},
+        {"individual": ANN, "twin": {**ANN, "sex": TAG}},
+        {"individual": ANN, "twin": {**ANN, "age": {"a": [TAG]}}},
+        {"individual": ANN, "twin": {"sex": "M"}},
+    ],
+)
+def test_the_case_of_a_link_is_an_input_of_the_space(page, link):
+    answer = page.post("link", link, 400)
+    sentence(answer, "link", "evenhand.toml")
+    assert TAG not in answer["error"]
+
+
+def test_a_link_is_never_longer_than_the_page_reads():
+    text = "x" * 100_000
+    assert explore_link(eh.Case({"text": text}, {"text": "y"}, (0, 1))) == ""
+
+
+def curve_of(page: Visitor, name: str, want: int = 200, **changes: Any) -> Any:
+    twin = {**ANN, "sex": "M"}
+    request = {"individual": ANN, "twin": twin, "feature": name, "output": ""}
+    return page.post("curve", request | changes, want)
+
+
+def test_a_curve_shows_where_the_two_differ(page):
+    found = curve_of(page, "age")
+    ages = found["values"]
+    assert ages[0] == 18
+    assert ages[-1] == 90
+    assert 41 <= len(ages) <= 42
+    assert ages == sorted(ages) == found["positions"]
+    assert [ages[at] for at in found["present"]] == [30, 30]
+    differ = [age for age, apart in zip(ages, found["differs"], strict=True) if apart]
+    assert differ == [age for age in ages if 20 < age <= 40]
+    assert found["scale"]["kind"] == "outcome"
+    assert found["scale"]["ticks"] == [[0.0, "not favourable"], [1.0, "favourable"]]
+    own, twin = (line["heights"] for line in found["lines"])
+    assert own == [float(age > 40) for age in ages]
+    assert twin == [float(age > 20) for age in ages]
+
+
+def test_a_curve_leaves_out_what_no_input_may_be(page):
+    twin = {**ANN, "sex": "M", "house": "yes"}
+    found = curve_of(page, "age", twin=twin)
+    assert found["notes"] == ["2 inputs that break a constraint are left out"]
+    assert found["lines"][1]["heights"][:2] == [None, None]
+    assert found["differs"][:3] == [None, None, True]
+    owner = {**ANN, "house": "yes"}
+    both = curve_of(page, "age", individual=owner, twin=twin)
+    assert min(both["values"]) >= 21
+
+
+def test_a_curve_is_asked_in_one_batch(tmp_path):
+    asked = []
+
+    def counted(people):
+        asked.append(len(people))
+        return people["age"] / 7 + (people["sex"] == "M")
+
+    subject = Subject(counted, SPACE, differs=0.5)
+    with visiting(TabularExplorer(subject), tmp_path / "a.json") as page:
+        found = curve_of(page, "rate")
+        levels = curve_of(page, "house")
+    assert asked == [2 * len(found["values"]), 4]
+    assert found["spent"]["asked"] == asked[0]
+    assert found["scale"]["kind"] == "number"
+    assert found["differs"] == [True] * len(found["values"])
+    assert levels["values"] == ["no", "yes"]
+    assert levels["positions"] == [0, 1]
+
+
+def test_a_curve_of_a_classifier_shows_its_probability_and_where_it_decides(tmp_path):
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.svm import LinearSVC
+
+    space = Space([category("sex", [0, 1]), integer("age", 18, 90)], ["sex"])
+    people = np.random.default_rng(0).integers([0, 18], [2, 91], size=(400, 2))
+    labels = np.where(people @ [20, 1] > 60, "yes", "no")
+    pair = {
+        "individual": {"sex": 0, "age": 50},
+        "twin": {"sex": 1, "age": 50},
+        "feature": "age",
+    }
+    model = LogisticRegression(max_iter=1_000).fit(people, labels)
+    for threshold, boundary in ((None, 0.5), (0.8, 0.8)):
+        subject = Subject(model, space, positive="yes", threshold=threshold)
+        with visiting(TabularExplorer(subject), tmp_path / "a.json") as page:
+            found = page.post("curve", pair)
+        assert found["scale"] == {
+            "kind": "probability",
+            "boundary": boundary,
+            "ticks": [],
+            "of": "yes",
+        }
+        rows = [[0, age] for age in found["values"]]
+        heights = model.predict_proba(rows)[:, 1]
+        assert found["lines"][0]["heights"] == pytest.approx(heights.tolist())
+        outcomes = ["yes" if height > boundary else "no" for height in heights]
+        assert found["lines"][0]["outcomes"] == outcomes
+    with visiting(
+        TabularExplorer(Subject(model, space, positive="no")), tmp_path / "a.json"
+    ) as page:
+        found = page.post("curve", pair)
+    assert found["scale"]["of"] == "no"
+    assert found["lines"][0]["heights"] == pytest.approx((1 - heights).tolist())
+    machine = LinearSVC().fit(people, labels)
+    with visiting(TabularExplorer(Subject(machine, space)), tmp_path / "a.json") as page:
+        found = page.post("curve", pair)
+    assert (found["scale"]["kind"], found["scale"]["boundary"]) == ("score", 0.0)
+
+
+def test_what_no_curve_can_be_drawn_of_gets_a_sentence(page, tmp_path):
+    sentence(curve_of(page, "agee", 400), "'agee'", "did you mean 'age'")
+    sentence(curve_of(page, TAG, 400), "valid choices")
+    sentence(curve_of(page, "age", 400, output="x"), "unknown output 'x'")
+    sentence(curve_of(page, "age", 400, feature=["age"]), "unknown feature")
+    sentence(curve_of(page, "age", 400, twin=None), "individual")
+    sentence(curve_of(page, "age", 400, twin={**ANN, "age": 200}), "nearest valid")
+    texts = TextSubject(lambda each: [len(text) for text in each])
+    desk = TextExplorer(texts, Lexicon.from_dict(TERMS))
+    with visiting(desk, tmp_path / "b.json") as page_of_texts:
+        sentence(page_of_texts.post("curve", {}, 400), "text")
+
+
+def test_dates_levels_and_unknown_values_have_curves(tmp_path):
+    space = Space(
+        [
+            category("sex", ["F", "M"]),
+            category("place", [f"level {at}" for at in range(90)]),
+            eh.date("since", "2020-01-01", "2024-12-31"),
+            integer("age", 18, 90, missing=0.1),
+        ],
+        ["sex"],
+    )
+    subject = Subject(lambda people: (people["sex"] == "M").tolist(), space)
+    person = {"sex": "F", "place": "level 89", "since": "2022-05-05", "age": None}
+    pair = {"individual": person, "twin": {**person, "sex": "M"}}
+    with visiting(TabularExplorer(subject), tmp_path / "a.json") as page:
+        dates = page.post("curve", pair | {"feature": "since"})
+        places = page.post("curve", pair | {"feature": "place"})
+        ages = page.post("curve", pair | {"feature": "age"})
+    assert dates["values"][0] == "2020-01-01"
+    assert dates["values"][dates["present"][0]] == "2022-05-05"
+    assert len(places["values"]) == 61
+    assert "level 89" in places["values"]
+    assert "of 90 levels" in places["notes"][0]
+    assert ages["present"] == [None, None]
+    assert all(ages["differs"])
+
+
+def test_plausible_cases_come_first(tmp_path):
+    own: dict[str, Any] = dict(ANN)
+    twin = {**own, "sex": "M"}
+    cases = []
+    for age, realistic in ((30, False), (31, None), (32, True)):
+        ages: dict[str, Any] = {"age": age}
+        cases.append(eh.Case(own | ages, twin | ages, ("no", "yes"), realistic, realistic))
+    estimate = eh.Estimate.exact(3, 10)
+    finding = eh.Finding("x", ("sex",), estimate, None, tuple(cases))
+    spent = Spent(1, 1, 0.0)
+    result = Result("measure", [finding], 0, spent, eh.StopReason.MARGIN, SPACE.to_dict())
+    explorer = TabularExplorer(Subject(loan, SPACE))
+    with visiting(explorer, tmp_path / "a.json", cases_of(result)) as page:
+        shown = page.get("cases")["cases"]
+    assert [one["individual"]["age"] for one in shown] == [32, 31, 30]
+    assert [one["unusual"] for one in shown] == ["", "", "unusual person and twin"]
+
+
+def test_a_visit_begins_with_the_case_that_is_named(tmp_path):
+    subject = Subject(loan, SPACE)
+    cases = cases_of(eh.measure(subject, over="sex", margin=0.2))
+    explorer = TabularExplorer(subject)
+    saved = SavedPairs(tmp_path / "a.json", explorer.job, explorer.table)
+    session = Session(explorer, saved, cases, title="evenhand.toml")
+    wanted = case_id(cases[2].case)
+    session.begin_with(wanted[:6])
+    data = session.page_data({})
+    assert data["begin"] == 2
+    assert data["start"] == session.cases[2]["individual"]
+    refused(UsageError, lambda: session.begin_with("zz"), "'zz'", case_id(cases[0].case))
+
+
+def test_a_port_that_is_taken_is_replaced_and_named(tmp_path, monkeypatch):
+    explorer = TabularExplorer(Subject(loan, SPACE))
+    session = Session(explorer, SavedPairs(tmp_path / "a.json", "explore", explorer.table))
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        monkeypatch.setattr("evenhand.explore.session.EXPLORE_PORT", port)
+        printed = io.StringIO()
+        server = server_on(session, None, printed)
+    assert server.server_port != port
+    assert f"port {port}, " in printed.getvalue()
+    assert str(server.server_port) in printed.getvalue()
+    server.server_close()
 
 
 def test_a_token_cut_short_is_none(page):
@@ -915,6 +1187,7 @@ def test_what_cannot_be_explored_gets_one_sentence(tmp_path, monkeypatch):
     refused(UsageError, lambda: explore(options("found.csv")), "found.csv", "'.json'")
     refused(UsageError, lambda: explore(options(file, file)), "both configurations")
     refused(UsageError, lambda: explore(options("none.json")), "none.json")
+    refused(UsageError, lambda: explore(options(file, case="1a")), "--case 1a", "result")
     refused(UsageError, lambda: explore(options(file, port=70_000)), "port 70000", "65535")
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))

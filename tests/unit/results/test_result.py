@@ -117,6 +117,16 @@ def test_json_round_trips_and_fits_the_schema(tmp_path):
     assert again.to_json() == text
 
 
+def test_what_counts_as_different_is_kept_and_fits_the_schema():
+    made = result(replace(finding(0.2, 0.3), gap=500.0, graded=True))
+    table = json.loads(made.to_json())
+    jsonschema.validate(table, schema())
+    (again,) = Result.from_dict(table).findings
+    assert (again.gap, again.graded) == (500.0, True)
+    plain = json.loads(result(finding(0.2, 0.3)).to_json())["findings"][0]
+    assert not {"gap", "graded"} & set(plain)
+
+
 def test_the_schema_refuses_what_is_not_a_result():
     table = json.loads(result(finding(0.2, 0.3)).to_json())
     for change in (
@@ -371,7 +381,7 @@ def test_any_evidence_is_printed_and_shown_by_its_verb(tmp_path):
     assert again.to_text().startswith("FAIL      changing only sex")
     page = made.to_html(tmp_path / "page.html")
     assert page == (tmp_path / "page.html").read_text(encoding="utf-8")
-    assert "changing only sex" in page
+    assert "Changing only sex" in page
 
 
 def test_infinite_outcomes_are_written_as_text():

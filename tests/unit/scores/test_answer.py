@@ -152,7 +152,7 @@ def test_an_answer_says_what_it_rests_on():
     asked = question(60, kind="group")
     found, _ = asked_of(asked, Terms(Uniform(), limit=0.3, among=2, level=0.9))
     (finding,) = found.findings
-    assert finding.claim == "100.0 % of sex F get True, 0.0 % of sex M"
+    assert finding.claim == "100.0 % of sex F get True, and 0.0 % of sex M"
     assert (finding.score, finding.about, finding.limit) == ("group", ("sex",), 0.3)
     assert finding.by_construction is False
     assert finding.only_answer is None

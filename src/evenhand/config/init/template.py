@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from evenhand.config.init.software import PICKLES, RISK
 from evenhand.runtime import json_file
 from evenhand.runtime.errors import clip, one_line
+from evenhand.runtime.label_text import text_of
 from evenhand.runtime.number_text import percent
 from evenhand.space.feature import plain
 from evenhand.subject.adapters import ADAPTERS
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 
 TEMPLATE = "evenhand.toml.jinja"
 """The text of the file with its comments, beside this module."""
+MOST_CODES = 8
+"""Whole numbers of so many values at most may be codes, which have labels."""
 WIDTH = 100
 """Characters of a line that shows what was inferred; a longer list of levels is cut."""
 
@@ -67,9 +70,25 @@ def filled(
     environment.filters["shortly"] = shortly
     environment.filters["domain"] = _domain
     environment.filters["comment"] = _comment
+    environment.filters["codes"] = codes
     file = resources.files(package).joinpath(template_name)
     template = environment.from_string(file.read_text(encoding="utf-8"))
     return template.render(values)
+
+
+def codes(feature: Feature) -> dict[str, str]:
+    """Return a label to fill in for each value of a feature of a few whole numbers, else nothing.
+
+    >>> from evenhand.space.feature import category, integer
+    >>> codes(integer("sex", 0, 1)), codes(category("sex", ["F", "M"]))
+    ({'0': '…', '1': '…'}, {})
+    """
+    if feature.size > MOST_CODES:
+        return {}
+    values = feature.labels(feature.values())
+    if not all(isinstance(value, int) for value in values):
+        return {}
+    return {text_of(value): "…" for value in values}
 
 
 def _comment(text: str) -> str:

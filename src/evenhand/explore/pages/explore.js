@@ -31,6 +31,9 @@ function cut(value, most = 300) {
   return text.length <= most ? text : `${text.slice(0, most)}… (${text.length.toLocaleString("en")} characters)`;
 }
 
+// What the user calls a value; the software gets the value itself.
+const wordOf = (words, value) => (words && Object.hasOwn(words, String(value)) ? words[String(value)] : value);
+const named = (name, value) => wordOf(space.features.find((one) => one.name === name)?.labels, value);
 const said = (value, most) => made("bdi", { text: cut(value, most) });
 
 function around(text) {
@@ -50,6 +53,9 @@ async function called(path, sent) {
   }
   let found = {};
   try { found = await answer.json(); } catch { /* an answer without content */ }
+  if (answer.status === 403) {
+    throw new Error("This page is of an earlier visit; open the address that evenhand explore printed last.");
+  }
   if (!answer.ok) {
     const error = new Error(found.error || `evenhand answered with status ${answer.status}`);
     error.features = found.features || [];
@@ -95,7 +101,7 @@ function drawField(feature, index, hint = "") {
   } else if (few) {
     control = made("select", { id });
     feature.levels.forEach((level, code) => {
-      control.append(made("option", { value: String(code), text: cut(level, 80) }));
+      control.append(made("option", { value: String(code), text: cut(wordOf(feature.labels, level), 80) }));
     });
     fields.set(feature.name, {
       control,
@@ -149,6 +155,8 @@ function write(values) {
 
 function edited() {
   twin = null;
+  at("linked").hidden = true;
+  if (drawn) at("curve-state").textContent = "The individual was edited since; draw the curve again.";
   if (place >= 0) at("place").textContent = `case ${place + 1} of ${space.cases}, edited`;
   state("asking…", true);
   clearTimeout(timer);
@@ -192,6 +200,7 @@ function complain(text) {
 
 function fail(error) {
   told = null;
+  at("curve").hidden = true;
   mark(error.features || []);
   complain(error.message);
   at("outcomes").replaceChildren();
@@ -214,8 +223,8 @@ function show(answer) {
   at("outcomes").replaceChildren(...answer.outcomes.map((outcome) => {
     const one = made("div", { class: "one" });
     if (outcome.output) one.append(made("p", { class: "muted" }, said(outcome.output)));
-    const long = String(outcome.value).length > 24;
-    one.append(made("p", { class: long ? "big long" : "big" }, said(outcome.value)));
+    const long = String(outcome.shown ?? outcome.value).length > 24;
+    one.append(made("p", { class: long ? "big long" : "big" }, said(outcome.shown ?? outcome.value)));
     const word = judged(outcome);
     if (word) one.append(word);
     return one;
@@ -236,6 +245,65 @@ function show(answer) {
   const heads = ["Changed", ...answer.outcomes.map((outcome) => outcome.output || "Outcome"), "Compared", "Actions"];
   at("head").replaceChildren(...heads.map((head) => made("th", { scope: "col", role: "columnheader" }, said(head, 60))));
   at("body").replaceChildren(...answer.twins.map((one) => row(answer, one)));
+  offer(answer);
+}
+
+// The curve
+
+function brief(answer, one) {
+  const changes = one.changed.map((name) => `${name}: ${answer.individual[name]} → ${one.individual[name]}`);
+  return cut(changes.join(", "), 80) + (one.differs ? " (differs)" : "");
+}
+
+function offer(answer) {
+  const other = space.kind === "inputs" && answer.twins.length > 0;
+  at("curve").hidden = !other;
+  if (!other) return;
+  const choice = at("curve-twin");
+  const same = twin && answer.twins.findIndex((one) => space.features.every((feature) => (
+    one.individual[feature.name] === twin[feature.name])));
+  choice.replaceChildren(...answer.twins.map((one, index) => made("option", { value: String(index), text: brief(answer, one) })));
+  choice.value = String(Math.max(same || 0, 0));
+}
+
+function choices() {
+  if (space.kind !== "inputs") return;
+  // Along a protected feature the two would become each other.
+  const ordered = [...space.features].sort((one, other) => one.protected - other.protected);
+  at("curve-feature").append(...ordered.map((feature) => made("option", {
+    value: String(space.features.indexOf(feature)), text: cut(feature.label || feature.name, 80),
+  })));
+  at("curve-output").append(...space.outputs.map((output, index) => made("option", { value: String(index), text: cut(output.name, 80) })));
+  at("curve-outputs").hidden = space.outputs.length < 2;
+  at("draw").addEventListener("click", curved);
+  readyCurve();
+}
+
+async function curved() {
+  if (!told || at("draw").getAttribute("aria-disabled") === "true") return;
+  off(at("draw"), true);
+  at("curve-state").textContent = "asking…";
+  const feature = space.features[Number(at("curve-feature").value)];
+  const asked = {
+    individual: told.individual,
+    twin: told.twins[Number(at("curve-twin").value)].individual,
+    feature: feature.name,
+    output: space.outputs[Number(at("curve-output").value)].name,
+  };
+  try {
+    const before = told.spent.asked;
+    const answer = await called("curve", asked);
+    const { executed } = answer.spent;
+    const count = answer.spent.asked - before;
+    showCurve(answer, feature.kind === "category");
+    if (told) told.spent = answer.spent;
+    const text = (number) => number.toLocaleString("en");
+    at("curve-state").textContent = `${text(count)} asked for this curve (${text(answer.spent.asked)} asked, ${text(executed)} run so far)`;
+  } catch (error) {
+    hideCurve();
+    at("curve-state").textContent = error.message;
+  }
+  off(at("draw"), false);
 }
 
 function change(answer, one) {
@@ -245,8 +313,8 @@ function change(answer, one) {
     return other ? [terms, made("div", { class: "muted" }, said(around(text), 500))] : [made("div", {}, said(text))];
   }
   return one.changed.map((name) => made(
-    "div", {}, said(name, 60), ": ", said(answer.individual[name], 120), " → ",
-    made("ins", {}, said(one.individual[name], 120)),
+    "div", {}, said(name, 60), ": ", said(named(name, answer.individual[name]), 120), " → ",
+    made("ins", {}, said(named(name, one.individual[name]), 120)),
   ));
 }
 
@@ -256,7 +324,7 @@ function row(answer, one) {
   const what = made("td", { role: "cell" }, ...change(answer, one));
   found.append(what);
   for (const outcome of one.outcomes) {
-    const cell = made("td", { role: "cell" }, made("div", {}, said(outcome.value)));
+    const cell = made("td", { role: "cell" }, made("div", {}, said(outcome.shown ?? outcome.value)));
     const word = judged(outcome);
     if (word) cell.append(word);
     found.append(cell);
@@ -324,12 +392,102 @@ async function walk(step) {
   at("place").textContent = `case ${place + 1} of ${space.cases.toLocaleString("en")}`;
   off(at("previous"), place === 0);
   off(at("next"), place === space.cases - 1);
-  const [own, other] = found.outcomes.map((outcome) => cut(outcome, 60));
-  at("claim").textContent = `${cut(found.claim)}. Recorded: ${own}; its twin: ${other}.`;
+  const doubt = found.unusual ? ` (${found.unusual})` : "";
+  at("claim").textContent = `Recorded: ${cut(found.change)}${doubt}. Case ${found.id} of: ${cut(found.claim)}.`;
+  at("linked").hidden = true;
+  hideCurve();
+  at("curve-state").textContent = "";
+  current();
   write(found.individual);
   twin = found.twin;
   clearTimeout(timer);
   ask();
+}
+
+function current() {
+  [...at("cases").children].forEach((item, index) => item.setAttribute("aria-current", String(index === place)));
+}
+
+async function listed() {
+  const first = at("cases").children.length;
+  if (!at("list").open || (first && !at("more").dataset.wanted)) return;
+  delete at("more").dataset.wanted;
+  let some;
+  try {
+    some = await called(`cases?from=${first}&count=100`);
+  } catch (error) {
+    complain(error.message);
+    return;
+  }
+  if (at("cases").children.length !== first) return; // somebody was faster
+  some.cases.forEach((one, index) => {
+    const button = made("button", { type: "button", text: cut(one.text, 240) });
+    button.addEventListener("click", () => walk(first + index - place));
+    at("cases").append(made("li", {}, button));
+  });
+  at("more").hidden = at("cases").children.length >= some.total;
+  current();
+}
+
+// A link of a report: what stands behind the # was written by anybody.
+
+const KEPT = "evenhand.token";
+const MOST_LETTERS = 64 * 1024;
+
+function keep() {
+  try {
+    localStorage.setItem(KEPT, location.pathname.split("/")[1]);
+  } catch { /* a browser that keeps nothing opens no links */ }
+}
+
+function unpacked(letters) {
+  if (letters.length > MOST_LETTERS || !/^[A-Za-z0-9_-]+$/.test(letters)) throw new Error("no case");
+  const bytes = Uint8Array.from(atob(letters.replaceAll("-", "+").replaceAll("_", "/")), (letter) => letter.charCodeAt(0));
+  const found = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+  return { individual: found.individual, twin: found.twin };
+}
+
+async function linked() {
+  const [name, letters] = location.hash.split("=", 2);
+  if (name !== "#case") return false;
+  // A reload begins anew, and the values do not stay in the address.
+  history.replaceState(null, "", location.pathname);
+  let sent;
+  try {
+    sent = unpacked(letters || "");
+  } catch {
+    complain("The link to a case is damaged: open the report again, or copy the whole link.");
+    return false;
+  }
+  let found;
+  try {
+    found = await called("link", sent);
+  } catch (error) {
+    complain(error.message);
+    return false;
+  }
+  if (found.place !== null) {
+    await walk(found.place - place);
+    return true;
+  }
+  write(found.individual);
+  clearTimeout(timer);
+  told = null;
+  twin = found.twin;
+  at("outcomes").replaceChildren();
+  at("summary").textContent = "";
+  at("scroll").hidden = true;
+  at("curve").hidden = true;
+  at("linked").hidden = false;
+  if (place >= 0) at("place").textContent = `${space.cases.toLocaleString("en")} cases`;
+  place = -1;
+  current();
+  state("not asked yet", false);
+  return true;
+}
+
+async function moved() {
+  await linked();
 }
 
 // The rest
@@ -362,6 +520,7 @@ async function copied() {
 
 async function begin() {
   themed();
+  keep();
   at("copy").addEventListener("click", copied);
   at("previous").addEventListener("click", () => walk(-1));
   at("next").addEventListener("click", () => walk(1));
@@ -377,12 +536,18 @@ async function begin() {
   const outputs = space.outputs.filter((output) => output.favoured !== null);
   if (outputs.length) at("outcome-title").title = `favourable: ${outputs.map((one) => one.favoured).join(", ")}`;
   drawForm();
+  choices();
   write(space.start);
-  if (space.cases) {
-    at("walk").hidden = false;
-    await walk(1);
-  } else {
-    await ask();
+  at("walk").hidden = !space.cases;
+  at("list").addEventListener("toggle", listed);
+  at("more").addEventListener("click", () => { at("more").dataset.wanted = "yes"; listed(); });
+  at("ask").addEventListener("click", () => { at("linked").hidden = true; ask(); });
+  window.addEventListener("hashchange", moved);
+  if (!(await linked())) {
+    const damage = at("error").textContent;
+    if (space.cases) await walk(space.begin - place);
+    else await ask();
+    complain(damage || at("error").textContent);
   }
   if (space.notes.length) at("notes").append(...space.notes.map((note) => made("li", { text: note })));
 }

@@ -16,7 +16,7 @@ from evenhand.runtime.options import (
     Options,
 )
 from evenhand.runtime.registry import Deferred
-from evenhand.verbs import BINS, TRUTH, Command, Verb
+from evenhand.verbs import BINS, LABELS, TRUTH, Command, Verb
 
 GATE = Options.of(
     Option(
@@ -54,6 +54,7 @@ LOG = Options.of(
     ),
     *TRUTH.only("truth", "truth_positive"),
     BINS,
+    LABELS,
     given=("frame", "checks", "level", "baseline", "tolerance", "seed", "progress"),
 )
 """What is said of recorded decisions: the keys of a [log] table, the keywords of `audit_log`."""

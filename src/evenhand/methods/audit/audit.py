@@ -18,6 +18,7 @@ from evenhand.methods.audit.checks import checked_list, holds_together, planned
 from evenhand.methods.audit.gate import Gate
 from evenhand.methods.audit.levels import LEVEL, with_levels
 from evenhand.methods.audit.same_questions import known_findings, one_answer
+from evenhand.methods.audit.tested import tested_by
 from evenhand.population.remembered import remembered, remembered_frame
 from evenhand.population.rows import Rows, rows
 from evenhand.population.source import Real, as_pandas
@@ -308,6 +309,7 @@ def run_all(
     about = {
         "subject": _subject_text(subject),
         "space": subject.space.to_dict() if isinstance(subject, Subject) else {},
+        "tested": tested_by(subject, source),
         "notes": (
             *_notes_of_learnt(subject),
             *_notes_of_kept(checks),

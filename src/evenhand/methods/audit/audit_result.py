@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from evenhand.methods.audit import messages
 from evenhand.methods.audit.check_result import CheckResult
 from evenhand.methods.audit.checks import holds_together
+from evenhand.methods.audit.tested import Tested
 from evenhand.results.document import spent_of, versions, worst_of
 from evenhand.results.protocol import Evidence
 from evenhand.results.reading import evidence_of
@@ -75,6 +76,8 @@ class Audit(Evidence):
     """The `name` and `digest` of the audit that this one is held against, where there is one."""
     notes: tuple[str, ...] = ()
     versions: Mapping[str, str] = field(default_factory=versions)
+    tested: Tested = field(default_factory=Tested)
+    """What was tested and when, which two audits with the same digest may differ in."""
 
     def __getitem__(self, name: str) -> CheckResult:
         """Return a check by its name, or by its job where that is the only one.
@@ -231,6 +234,7 @@ class Audit(Evidence):
             "ledger": self.ledger,
             "command": self.command,
             "config": dict(self.config),
+            "tested": self.tested.to_dict(),
         }
 
     @classmethod
@@ -249,6 +253,7 @@ class Audit(Evidence):
             baseline=table["baseline"],
             notes=tuple(table["notes"]),
             versions=table["versions"],
+            tested=Tested.from_dict(table.get("tested", {})),
             **{key: table[key] for key in _DESCRIPTION},
         )
 

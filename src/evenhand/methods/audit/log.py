@@ -17,9 +17,11 @@ from evenhand.methods.audit.checks import (
 )
 from evenhand.methods.audit.gate import Gate
 from evenhand.methods.audit.levels import LEVEL, with_levels
+from evenhand.population.log_labels import words_of_log
 from evenhand.population.recorded import columns_of_sets, number_of_rows, table_of
 from evenhand.runtime import number_text
 from evenhand.runtime.errors import DataError, UsageError, clip
+from evenhand.runtime.label_text import shown
 from evenhand.scores.numbers.recorded import are_numbers
 from evenhand.space.feature_sets import sets_of, spelled_out
 from evenhand.verbs import VERBS
@@ -60,6 +62,8 @@ class DecisionLog:
     truth: str | None = None
     truth_positive: Any = None
     bins: Mapping[str, Any] = field(default_factory=dict)
+    labels: Mapping[str, Mapping[Any, str]] = field(default_factory=dict)
+    """What people call the values of columns, the outcome included."""
     file: str = ""
     """The file that the decisions are in, empty where they are a dataframe."""
 
@@ -76,6 +80,7 @@ class DecisionLog:
             "truth": self.truth,
             "truth_positive": self.truth_positive,
             "bins": self.bins,
+            "labels": self.labels or None,
         }
         taken = VERBS[job].options.python
         if job not in ERROR_RATES and not with_truth:
@@ -124,14 +129,17 @@ class DecisionLog:
             if self.truth is None:
                 return numbers
             return numbers + messages.LOG_TRUE_NUMBERS.format(truth=self.truth)
+        words = words_of_log(table, self.labels, self.bins)
         favourable = 1 if self.positive is None else self.positive
+        named = shown(favourable, words.get(self.outcome))
         decisions = messages.LOG.format(
-            rows=rows, outcome=self.outcome, favourable=clip(str(favourable))
+            rows=rows, outcome=self.outcome, favourable=clip(str(named))
         )
         if self.truth is None:
             return decisions
         true_one = favourable if self.truth_positive is None else self.truth_positive
-        truth = messages.LOG_TRUTH.format(truth=self.truth, favourable=clip(str(true_one)))
+        true_word = shown(true_one, words.get(self.truth))
+        truth = messages.LOG_TRUTH.format(truth=self.truth, favourable=clip(str(true_word)))
         return decisions + truth
 
 
@@ -242,6 +250,7 @@ def audit_log(
     truth: str | None = None,
     truth_positive: Any = None,
     bins: Mapping[str, Any] | None = None,
+    labels: Mapping[str, Mapping[Any, str]] | None = None,
     checks: Sequence[Mapping[str, Any]] | None = None,
     level: float = LEVEL,
     baseline: Audit | str | PathLike[str] | None = None,
@@ -268,6 +277,9 @@ def audit_log(
         stands for the favourable outcome; by default the same as `positive`.
     bins
         Where columns of numbers or dates are cut into groups, as for `measure_log`.
+    labels
+        What people call the values of columns, such as ``{"sex": {0: "female", 1: "male"}}``; that
+        of the outcome has labels for outcomes.
     checks
         What to run instead, as ``[[checks]]`` of a configuration with a ``[log]`` table say it:
         ``{"job": "measure_log", "limit": 0.1}`` and so on.
@@ -311,7 +323,8 @@ def audit_log(
     gate = Gate.of(baseline, tolerance=tolerance)
     cuts = _checked_bins(bins)
     names = protected_columns(columns_of_sets(_sets(over)), cuts)
-    log = DecisionLog(frame, outcome, names, positive, truth, truth_positive, cuts)
+    words = words_of_log(table_of(frame), labels, cuts)
+    log = DecisionLog(frame, outcome, names, positive, truth, truth_positive, cuts, words)
     plans = with_levels(plans_of_log(log, checked_list(checks)), level)
     found = audited(log, plans, seed=seed, progress=progress)
     return gate.held(found)

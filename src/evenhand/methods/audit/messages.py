@@ -146,6 +146,54 @@ FOR_EXAMPLE = "for example {case}"
 AT_LEAST_CONFIDENCE = "at least {level} confidence"
 
 # ------------------------------------------------------------------------------------------------
+# An audit on a screen: a table of verdicts, the worst in words, and where the rest is.
+# ------------------------------------------------------------------------------------------------
+
+COLUMN_ABOUT = "about"
+COLUMN_SCORE = "score"
+COLUMN_VALUE = "value"
+COLUMN_INTERVAL = "interval"
+COLUMN_LEVEL_INTERVAL = "{level} interval"
+COLUMN_LIMIT = "limit"
+COLUMN_BASELINE = "baseline"
+SCORE_CAUSAL = "outcomes changed"
+SCORE_GROUP = "gap of groups"
+SCORE_WITNESSES = "cases found"
+SCORE_IMPACT_RATIO = "lowest/highest rate"
+SCORE_MEAN_RATIO = "lowest/highest mean"
+SCORE_GAIN = "gain in a trade-off"
+SCORE_APART = "gap to others"
+SCORE_OF_RULE = "{score}, gap to others"
+ANY_RULE = "any group"
+ANY_OTHER_RULE = "other groups"
+NO_VALUE = "no data"
+EXACT = "exact"
+AT_LEAST = "≥ {limit}"
+DESCRIPTIVE_MARK = "{interval} *"
+DESCRIPTIVE_MEANS = "* descriptive: it holds by itself, and gives no verdict"
+NOT_RUN_WHY = "{checks}: {reason}"
+MORE_ROWS = "… {count}: {verdicts}"
+WORST_FIRST = "In words, worst first:"
+SURE_OF_SCORE = "{value}, with {level} confidence {interval}"
+EXACT_SCORE = "{value}, without an error of sampling"
+FOUND_BY_TRYING = "{value} by trying {inputs}"
+SCORE_AND_LIMIT = "{score}; limit {limit}"
+SCORE_AND_BASIS = "{score}; {inputs}"
+SCORE_AND_POPULATION = "{score}; {inputs}, population: {population}"
+DESCRIPTIVE_SCORE = "{score}, descriptive"
+CASE_WITH = "{change} (with {same})"
+CASE_WITH_MORE = "{change} (with {same} and {count} more)"
+CASE_UNUSUAL = "{case}; {unusual}"
+COUNTED_QUESTIONS = "{checks}, {questions}"
+NOTE = "note: {note}"
+MORE_NOTES = "… {count}"
+WROTE = "wrote {files}"
+REST_IN_FILE = "the rest is in {file}"
+REST_IN_REPORT = "the report has the rest: {command} -o report.html"
+REST_IN_FULL = "all of it in words: {command} --full"
+REST_IN_PYTHON = "the report has the rest: to_html('report.html')"
+
+# ------------------------------------------------------------------------------------------------
 # What the formats of CI systems share.
 # ------------------------------------------------------------------------------------------------
 
@@ -181,7 +229,6 @@ NO_INTERVAL_NEEDED = (
 EACH_OWN_LEVEL = (
     "Each interval holds its own level; nothing is known of all of them together."
 )
-DESCRIPTIVE_INTERVAL = "{interval} (descriptive)"
 DESCRIPTIVE_LEVEL = "{level}, descriptive"
 INTERVALS_TOGETHER = (
     "All intervals that are not descriptive hold together at a level of at least {level}."
@@ -198,6 +245,27 @@ MORE_MARKDOWN_STATEMENTS = "{count} more statements"
 STATEMENTS_IN_REPORT = "{count} more statements are in the report."
 MORE_CASES = "{count} more cases"
 CASES_IN_REPORT = "The cases of {count} more statements that fail are in the report."
+
+# ------------------------------------------------------------------------------------------------
+# One page in Markdown, for people in a hurry.
+# ------------------------------------------------------------------------------------------------
+
+SUMMARY_HEADING = "# Fairness audit: {verdict}"
+SUMMARY_HEADING_OF = "# Fairness audit of {subject}: {verdict}"
+SUMMARY_AND_OTHERS = "others"
+SUMMARY_SCORES = "### How much"
+SUMMARY_WORST = "### The worst"
+SUMMARY_WORST_LINE = "**{word}**: {claim}."
+SUMMARY_EXAMPLE = "For example {example}."
+SUMMARY_NOTHING_BAD = "Nothing fails, and nothing is undecided."
+SUMMARY_NOT_ALL_RUN = "Nothing that was run fails; not every check could be run."
+SUMMARY_NOT_TESTED = "### What was not tested, and what is not claimed"
+SUMMARY_FEATURE_NOT_TESTED = "No check is about the protected feature {feature} by itself."
+SUMMARY_MORE_NOT_TESTED = "{count} more are in the report."
+SUMMARY_AGAIN = (
+    "Seed {seed}, evenhand {version}, {inputs} inputs asked; the digest of what was found is"
+    " {digest}."
+)
 
 # ------------------------------------------------------------------------------------------------
 # The fragment of a model card.
@@ -243,44 +311,4 @@ CARD_DIGEST = "digest of what was found: {digest}"
 # The page of an audit.
 # ------------------------------------------------------------------------------------------------
 
-AUDIT = "Fairness audit"
-AUDIT_OF = "Fairness audit of {subject}"
-NO_CHECKS = "No check was made"
-NO_LIMIT_GIVEN = "No limit was given"
-SOME_FAIL = "At least one check fails. Below: which, by how much, and how sure that is."
-SOME_UNDECIDED = (
-    "No check fails, but not every one passes: the evidence does not decide. That is not"
-    " a pass."
-)
-NOT_ALL_WERE_RUN = "Not every check could be run"
-SOME_NOT_RUN = (
-    "No check that was run fails, but at least one could not be run: that is not a pass."
-)
-ALL_ON_RIGHT_SIDE = (
-    "Every check that has an engineering threshold is clearly on the right side of it."
-)
-WITHOUT_LIMIT = "The checks report scores without comparing them with a limit."
-NOTHING_TO_TELL = "There is nothing to report."
-STATEMENTS = "{checks} made {statements}: {verdicts}."
-NO_STATEMENTS = "{checks} made {statements}."
-INPUTS_ASKED_AGAIN = (
-    "The software was asked {inputs} and run {executed} times, since what a search finds is asked"
-    " again."
-)
-INPUTS_ASKED = "The software was asked {inputs}, of which {executed} were run this time."
-NOTHING_DRAWN = "Nothing here depends on which inputs happened to be drawn."
-TOO_MANY_FOR_ONE_LEVEL = (
-    "Each check holds at its own level; they are too many to say that all of them hold"
-    " together."
-)
 POPULATIONS = "Populations: {populations}."
-POPULATIONS_AND_OTHERS = "Populations: {populations} and others."
-HELD_AGAINST = (
-    "Compared with a baseline: {baseline}. What clearly got worse, or is new, fails; what is surely"
-    " not worse by more than the tolerance passes."
-)
-AGAINST_THE_BASELINE = "against the baseline"
-VERDICTS_CAPTION = (
-    "Every statement of every check, those that pass too. Limits are engineering"
-    " thresholds."
-)

@@ -1,15 +1,19 @@
-"""An audit as text: what each check says, one verdict, the exit code, and the files written."""
+"""An audit as text: a table of verdicts, the worst in words, the exit code, the files written."""
 
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from evenhand.methods.audit import messages
 from evenhand.methods.audit.statements import all_statements, overall_word, statements
+from evenhand.methods.audit.terminal.fit import lines_in_sight
+from evenhand.methods.audit.terminal.rows import rows_of
+from evenhand.methods.audit.terminal.table import counts_text
 from evenhand.report.definitions import TOGETHER
-from evenhand.report.lines import LEAD, Line, Screen
-from evenhand.report.statement import NO_LIMIT, NOT_RUN
+from evenhand.report.lines import LEAD, Line, Screen, cut_to, fitted
+from evenhand.report.statement import NOT_RUN
 from evenhand.report.terminal import remark_lines
 from evenhand.runtime import number_text
 from evenhand.statistics.estimate import Verdict
@@ -21,10 +25,12 @@ if TYPE_CHECKING:
 
     from evenhand.methods.audit.audit_result import Audit
     from evenhand.methods.audit.check_result import CheckResult
+    from evenhand.methods.audit.terminal.fit import Style
+    from evenhand.methods.audit.terminal.rows import VerdictRow
     from evenhand.report.statement import Statement
 
 MOST = 3
-"""The most statements of a check that are shown; the report has all."""
+"""The most statements of a check that are shown in full."""
 MEANING = {
     0: "pass",
     1: messages.FOUND,
@@ -37,7 +43,12 @@ MEANING = {
     143: "interrupted",
 }
 """What the exit codes mean."""
-_ORDER = (str(Verdict.FAIL), str(Verdict.UNDECIDED), NOT_RUN, str(Verdict.PASS), NO_LIMIT)
+WIDTH = 100
+"""The columns that an audit takes where there is no terminal."""
+_LOST = 12
+"""About the columns that a line loses where it ends between words."""
+COMMAND = "evenhand "
+"""How a command begins; what was run in Python has none."""
 
 
 def render_audit(
@@ -45,41 +56,142 @@ def render_audit(
     files: Sequence[str] = (),
     *,
     code: int | None = None,
+    full: bool = False,
     console: Console | None = None,
 ) -> None:
     """Print an audit on standard output, or on the console given, with the files written.
 
-    `code` is the exit code of the process where that is not the audit's own.
+    Without a terminal it is printed in a fixed width. `code` is the exit code of the process where
+    that is not the audit's own; `full` prints what each check says, one after another.
     """
     screen = Screen(console)
-    screen.print(list(_lines(audit, files, code)))
+    if full:
+        screen.print(list(_in_full(audit, files, code)))
+        return
+    width = screen.width or WIDTH
+    screen.print(_on_a_screen(audit, files, code, width, screen.height))
 
 
 def lines(audit: Audit, *, cases: int = 1, width: int | None = None) -> Iterator[Line]:
     """Yield an audit as lines."""
-    return _lines(audit, ())
+    yield from _on_a_screen(audit, (), None, width or WIDTH, None)
 
 
-def audit_lines(audit: Audit, files: Sequence[str] = ()) -> list[str]:
+def audit_lines(
+    audit: Audit,
+    files: Sequence[str] = (),
+    *,
+    width: int | None = None,
+    full: bool = False,
+) -> list[str]:
     """Return an audit as lines of plain text."""
-    return [str(line) for line in _lines(audit, files)]
+    if full:
+        return [str(line) for line in _in_full(audit, files, None)]
+    on_a_screen = _on_a_screen(audit, files, None, width or WIDTH, None)
+    return [str(line) for line in on_a_screen]
 
 
-def _lines(audit: Audit, files: Sequence[str], code: int | None = None) -> Iterator[Line]:
+def _on_a_screen(
+    audit: Audit,
+    files: Sequence[str],
+    code: int | None,
+    width: int,
+    height: int | None,
+) -> list[Line]:
+    """Return the verdicts as a table, the worst in words, the exit code, and where the rest is."""
+    rows = rows_of(audit)
+    verdict_line = _verdict_line(audit, rows)
+
+    def closing(style: Style) -> list[Line]:
+        lines = [Line("")]
+        for line in (verdict_line, *_closing(audit, files, code, width, style)):
+            lines += fitted(line, width)
+        return lines
+
+    return lines_in_sight(rows, closing, width, height)
+
+
+def _verdict_line(audit: Audit, rows: Sequence[VerdictRow]) -> Line:
+    word = overall_word(audit) if audit.verdict is not None else ""
+    return Line(counted(audit, rows), audit.verdict, word=word)
+
+
+def _closing(
+    audit: Audit,
+    files: Sequence[str],
+    code: int | None,
+    width: int,
+    style: Style,
+) -> Iterator[Line]:
+    """Yield notes, the exit code, and where the rest is."""
+    if audit.baseline:
+        baseline = messages.HELD_AGAINST_LINE.format(baseline=audit.held_against)
+        yield Line(baseline, indent=LEAD, row=True)
+    yield from _notes([*_warnings(audit), *audit.notes], width, style)
+    yield _exit_code(audit, code)
+    if files:
+        yield Line(messages.WROTE.format(files=", ".join(files)), row=True)
+    yield from _rest(audit, files)
+
+
+def _warnings(audit: Audit) -> list[str]:
+    """Return what must be told beside a verdict, whether it is in sight or not, each once."""
+    found: dict[str, None] = {}  # a set that keeps the order
+    for finding in audit.findings:
+        # The score over all inputs, and that of chance, are numbers of their own.
+        found |= dict.fromkeys(replace(finding, uniform=None, noise=None).remarks)
+    return list(found)
+
+
+def _notes(notes: Sequence[str], width: int, style: Style) -> Iterator[Line]:
+    """Yield the first notes, each in as few lines as the style has, and how many more there are."""
+    room = style.note_lines * width
+    for note in notes[: style.notes]:
+        text = messages.NOTE.format(note=note)
+        # Words that do not fit a line leave some room at its end.
+        yield Line(cut_to(text, room - (style.note_lines - 1) * _LOST))
+    left_out = len(notes) - style.notes
+    if left_out > 0:
+        noun = "more note" if style.notes else "note"
+        count = number_text.many(left_out, noun)
+        yield Line(messages.MORE_NOTES.format(count=count))
+
+
+def _exit_code(audit: Audit, code: int | None) -> Line:
+    if code is None:
+        code = audit.exit_code
+    return Line(messages.EXIT_CODE.format(code=code, meaning=meaning(audit, code)))
+
+
+def _rest(audit: Audit, files: Sequence[str]) -> Iterator[Line]:
+    """Yield where all else is that the audit says: in its report, or how to get one."""
+    pages = [file for file in files if file.lower().endswith((".html", ".htm"))]
+    if not all_statements(audit):
+        return
+    if pages:
+        yield Line(messages.REST_IN_FILE.format(file=pages[0]), row=True)
+    elif audit.command.startswith(COMMAND):
+        command = audit.command
+        yield Line(messages.REST_IN_REPORT.format(command=command), row=True)
+        yield Line(messages.REST_IN_FULL.format(command=command), row=True)
+    else:
+        yield Line(messages.REST_IN_PYTHON)
+
+
+def _in_full(audit: Audit, files: Sequence[str], code: int | None) -> Iterator[Line]:
+    """Yield what each check says, one after another."""
     for check in audit.checks:
         yield Line(check.name)
         yield from _check(check)
     for note in audit.notes:
-        yield Line(f"note: {note}")
-    yield Line(counted(audit), audit.verdict, word=overall_word(audit))
+        yield Line(messages.NOTE.format(note=note))
+    yield _verdict_line(audit, rows_of(audit))
     if audit.baseline:
         baseline = messages.HELD_AGAINST_LINE.format(baseline=audit.held_against)
         yield Line(baseline, indent=LEAD)
-    if code is None:
-        code = audit.exit_code
-    yield Line(messages.EXIT_CODE.format(code=code, meaning=meaning(audit, code)))
+    yield _exit_code(audit, code)
     if files:
-        yield Line(f"wrote {', '.join(files)}")
+        yield Line(messages.WROTE.format(files=", ".join(files)))
 
 
 def meaning(audit: Audit, code: int) -> str:
@@ -97,23 +209,30 @@ def meaning(audit: Audit, code: int) -> str:
     return MEANING[code]
 
 
-def counted(audit: Audit) -> str:
-    """Return how many statements have which verdict, and how sure all of them are together.
+def counted(audit: Audit, rows: Sequence[VerdictRow] | None = None) -> str:
+    """Return how many questions have which verdict, and how sure all of them are together.
+
+    Each question counts once, however many checks ask it; `rows` are those of the audit.
 
     >>> from evenhand.methods.audit.audit_result import Audit
     >>> from evenhand.runtime.budget import Spent
     >>> counted(Audit((), 0, Spent(0, 0, 0.0)))
     '0 checks'
     """
-    statements_of_all = all_statements(audit)
-    number_of = Counter(statement.word for statement in statements_of_all)
-    counts = [f"{number_of[word]:,} {word}" for word in _ORDER if number_of[word]]
-    number = len(audit.checks)
-    checks = "1 check" if number == 1 else f"{number:,} checks"
-    if not counts:
+    if rows is None:
+        rows = rows_of(audit)
+    checks = number_text.many(len(audit.checks), "check")
+    asked = sum(row.word != NOT_RUN for row in rows)
+    if asked:
+        questions = number_text.many(asked, "question")
+        checks = messages.COUNTED_QUESTIONS.format(checks=checks, questions=questions)
+    return _counted(audit, checks, counts_text(rows))
+
+
+def _counted(audit: Audit, checks: str, verdicts: str) -> str:
+    if not verdicts:
         return checks
-    verdicts = ", ".join(counts)
-    if all(statement.estimate is None for statement in statements_of_all):
+    if all(statement.estimate is None for statement in all_statements(audit)):
         return messages.ALL_COUNTED.format(checks=checks, verdicts=verdicts)
     if audit.level <= 0:
         return messages.COUNTED_EACH_LEVEL.format(checks=checks, verdicts=verdicts)
@@ -141,7 +260,8 @@ def _check(check: CheckResult) -> Iterator[Line]:
 
 
 def _statement(statement: Statement) -> Iterator[Line]:
-    yield Line(statement.claim, statement.verdict, LEAD, word=statement.word)
+    word = statement.word if statement.verdict is not None else ""
+    yield Line(statement.claim, statement.verdict, LEAD, word=word)
     if statement.estimate is not None:
         limit = f"; limit {statement.threshold}" if statement.threshold else ""
         yield Line(f"{statement.estimate}{limit}", indent=LEAD)

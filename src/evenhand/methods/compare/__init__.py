@@ -123,6 +123,7 @@ COMPARE = Verb(
     text=Deferred("evenhand.methods.compare.text:lines"),
     plot=Deferred("evenhand.methods.compare.plot:display_of"),
     section=Deferred("evenhand.methods.compare.section:section"),
+    plain=Deferred("evenhand.methods.compare.section:plain"),
     frame=Deferred("evenhand.methods.compare.comparison:frame"),
     document=Deferred("evenhand.methods.compare.comparison:document"),
     rule=(

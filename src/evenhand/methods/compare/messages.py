@@ -353,3 +353,25 @@ STANDINGS_CAPTION = (
     " descriptive."
 )
 GAIN_HEADING = "gain over the line"
+
+PLANE_HEADING = "The plane of performance and bias"
+STANDINGS_HEADING = "All mitigations as a table"
+PLAIN_REGIONS = {
+    "win-win": "“{name}” treats groups more alike than “{original}”, and decides better (win-win)",
+    "good trade-off": (
+        "“{name}” treats groups more alike than “{original}”, and loses less by it than blind"
+        " overwriting would (good trade-off)"
+    ),
+    "poor trade-off": (
+        "“{name}” treats groups more alike than “{original}”, but no better than blind overwriting"
+        " would (poor trade-off)"
+    ),
+    "inverted trade-off": (
+        "“{name}” decides better than “{original}”, and treats groups less alike (inverted"
+        " trade-off)"
+    ),
+    "lose-lose": (
+        "“{name}” decides worse than “{original}”, and treats groups less alike (lose-lose)"
+    ),
+}
+"""What a region means, in plain words."""

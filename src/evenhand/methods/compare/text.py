@@ -9,6 +9,7 @@ from evenhand.methods.compare import messages
 from evenhand.methods.compare.regions import REGIONS, SHORT
 from evenhand.report.lines import LEAD, Line, Screen, printable, table_of
 from evenhand.runtime import number_text
+from evenhand.runtime.language import say, term
 from evenhand.statistics.estimate import Amount, Verdict
 
 if TYPE_CHECKING:
@@ -119,12 +120,13 @@ def about(comparison: Comparison, mitigations: str = "") -> str:
     if not mitigations and len(names) == 1:
         mitigations = names[0]
     elif not mitigations:
-        mitigations = messages.MITIGATIONS.format(number=number_text.count(len(names)))
+        mitigations = say(messages.MITIGATIONS, number=number_text.count(len(names)))
     if comparison.published:
-        return messages.ABOUT_PUBLISHED.format(
-            mitigations=mitigations, original=comparison.original
+        return say(
+            messages.ABOUT_PUBLISHED, mitigations=mitigations, original=comparison.original
         )
-    return messages.ABOUT.format(
+    return say(
+        messages.ABOUT,
         mitigations=mitigations,
         original=comparison.original,
         performance=comparison.performance,
@@ -145,10 +147,10 @@ def sampled(comparison: Comparison) -> str:
     runs = number_text.count(comparison.runs)
     rows = number_text.count(comparison.start[0].n)
     if not comparison.resampled:
-        return messages.RUNS_WITH_TEST_SETS.format(runs=runs)
+        return say(messages.RUNS_WITH_TEST_SETS, runs=runs)
     if comparison.runs == 1:
-        return messages.ROWS.format(rows=rows)
-    return messages.RUNS_ON_THE_SAME_ROWS.format(runs=runs, rows=rows)
+        return say(messages.ROWS, rows=rows)
+    return say(messages.RUNS_ON_THE_SAME_ROWS, runs=runs, rows=rows)
 
 
 def claim_of(standing: Standing) -> str:
@@ -267,8 +269,9 @@ def intervals_of(comparison: Comparison) -> str:
 def intervals_text(method: str, population: str) -> str:
     """Return how intervals were found, and for which population."""
     if not population:
-        return messages.INTERVALS.format(method=method)
-    return messages.INTERVALS_OF_POPULATION.format(method=method, population=population)
+        return say(messages.INTERVALS, method=method)
+    shown = term(population)
+    return say(messages.INTERVALS_OF_POPULATION, method=method, population=shown)
 
 
 def _table(comparison: Comparison, width: int | None) -> Iterator[Line]:

@@ -13,7 +13,7 @@ from evenhand.runtime.options import (
     Options,
 )
 from evenhand.runtime.registry import Deferred
-from evenhand.verbs import BINS, TRUTH, Command, Verb
+from evenhand.verbs import BINS, LABELS, TRUTH, Command, Verb
 
 IMPACT = Verb(
     "impact",
@@ -61,6 +61,7 @@ IMPACT = Verb(
         ),
         *TRUTH,
         BINS,
+        LABELS,
         Option(
             "scored",
             FLAG,
@@ -81,6 +82,7 @@ IMPACT = Verb(
     text=Deferred("evenhand.methods.impact.text:lines"),
     plot=Deferred("evenhand.methods.impact.plot:display_of"),
     section=Deferred("evenhand.methods.impact.section:section"),
+    plain=Deferred("evenhand.methods.impact.section:plain"),
     frame=Deferred("evenhand.methods.impact.selection_rates:frame"),
     group_tables=Deferred("evenhand.methods.impact.group_tables:group_tables"),
     card_notes=Deferred("evenhand.methods.impact.selection_rates:card_notes"),

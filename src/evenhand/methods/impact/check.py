@@ -11,22 +11,25 @@ import numpy as np
 from evenhand.methods.impact import impact as verb
 from evenhand.methods.impact import messages
 from evenhand.methods.impact.selection_rates import with_notes_before
+from evenhand.population.recorded import label_of
 from evenhand.population.rows import rows
 from evenhand.population.source import MOST_LEVELS, need_columns
 from evenhand.runtime.budget import Spent
 from evenhand.runtime.errors import ConfigError, DataError, UsageError
+from evenhand.runtime.label_text import text_of
 from evenhand.scores.numbers.settling import settle_differs
 from evenhand.scores.rates.metric_table import true_outcomes
 from evenhand.subject.answers_seen import different
-from evenhand.subject.view import View
+from evenhand.subject.view import View, outcome_labels
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     import pandas as pd
 
     from evenhand.population.source import Source
     from evenhand.results.result import Result
+    from evenhand.runtime.label_text import Words
     from evenhand.space.space import Space
     from evenhand.subject.outcome_meaning import Meaning
 
@@ -53,10 +56,7 @@ def impact(
         over, left_out = columns_with_few_values(subject.space, frame)
         notes += [_too_many_values(name) for name in left_out]
     if not over:
-        message = messages.NO_COLUMN_WITH_FEW_VALUES.format(
-            where=source.where, most=MOST_LEVELS
-        )
-        raise UsageError(message)
+        raise UsageError(_no_columns(source.where))
     columns = _different(over)
     need_columns(frame, columns, real.file)
     begun = time.monotonic()
@@ -72,6 +72,7 @@ def impact(
         truth = frame[options["truth"]].tolist()
         given = options.pop("truth_positive", None)
         table[options["truth"]] = _truth_values(truth, View(subject), given)
+    options["labels"] = _labels(subject.space.words, table)
     word = "outcome" if meaning.measured else "decision"
     decision = _unused(word, frame.columns)
     table[decision], how = _decisions(meaning, outcomes)
@@ -90,7 +91,21 @@ def impact(
         findings=findings,
         space=subject.space.to_dict(),
         spent=spent,
+        outcome_labels=outcome_labels(subject),
     )
+
+
+def _labels(
+    words: Mapping[str, Words], table: Mapping[str, Any]
+) -> dict[str, Mapping[str, str]]:
+    """Return what people call the values that the rows have."""
+    labels: dict[str, Mapping[str, str]] = {}
+    for name, column in table.items():
+        texts = {text_of(label_of(value)) for value in set(column.tolist())}
+        own = {text: word for text, word in words.get(name, {}).items() if text in texts}
+        if own:
+            labels[name] = own
+    return labels
 
 
 def _decisions(meaning: Meaning, outcomes: Any) -> tuple[Any, dict[str, Any]]:
@@ -142,6 +157,10 @@ def _without_gaps(frame: Any, subject: Any) -> tuple[Any, list[str]]:
         name=subject.name,
     )
     return kept, [note]
+
+
+def _no_columns(where: str) -> str:
+    return messages.NO_COLUMN_WITH_FEW_VALUES.format(where=where, most=MOST_LEVELS)
 
 
 def _too_many_values(name: str) -> str:

@@ -14,11 +14,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand.methods.impact import IMPACT, messages
+from evenhand.methods.impact.lost_rows import rows_left_out
 from evenhand.methods.impact.messages import UNKNOWN_LABELS
 from evenhand.methods.impact.numbers import NumberImpact, has_numbers
 from evenhand.methods.impact.selection_rates import TABLE_NOTES, CategoryRates, remarks
 from evenhand.methods.impact.tally import tallied
 from evenhand.population.cuts import cut_columns
+from evenhand.population.log_labels import (
+    named_features,
+    words_of_log,
+    words_of_outcome,
+)
 from evenhand.population.recorded import (
     SUPPORT,
     DecisionColumns,
@@ -28,7 +34,6 @@ from evenhand.population.recorded import (
     column_sets,
     columns_of_sets,
     count_cells,
-    decided_sizes,
     favourable_of,
     labels_of,
     number_of_rows,
@@ -51,6 +56,7 @@ from evenhand.statistics.estimate import StopReason
 if TYPE_CHECKING:
     from evenhand.methods.impact.tally import CategoryTally
     from evenhand.results.evidence import Finding
+    from evenhand.runtime.label_text import Words
     from evenhand.space.feature import Label
     from evenhand.space.feature_sets import Over
 
@@ -59,6 +65,9 @@ ALLOWED = {
     "least_ratio": messages.LEAST_RATIO_RANGE,
     "support": messages.SUPPORT_RANGE,
 }
+
+RATES = ("selection", "scoring")
+"""What the rates are of: of decisions, or of scores."""
 
 
 @IMPACT.options.checked
@@ -79,6 +88,7 @@ def impact(
     truth_positive: Any = None,
     metric: str | Sequence[str] = "selection_rate",
     population: str = "",
+    labels: Mapping[str, Mapping[Any, str]] | None = None,
     seed: int = 0,
 ) -> Result:
     """Compute the selection rate and the impact ratio of each category.
@@ -121,6 +131,8 @@ def impact(
         Whom the rates describe, in words; by default what was recorded.
     level
         The confidence level.
+    labels
+        What people call the values of columns, as for `measure_log`.
     seed
         Kept with the result, so that all verbs take it alike; nothing is drawn here.
 
@@ -157,11 +169,12 @@ def impact(
     _check_shares(level, least_ratio, support)
     table = table_of(frame)
     schema = table.collect_schema()
+    words = words_of_log(table, labels, bins or {})
     if has_numbers(table, outcome, positive, scored=scored):
         shares = {"support": support, "level": level, "least_ratio": least_ratio}
         how = {"unknown": unknown, "intersections": intersections, "bins": bins}
         what: dict[str, Any] = {"truth": truth, "metric": metric, "population": population}
-        options = what | how | shares | {"seed": seed}
+        options = what | how | shares | {"seed": seed, "labels": words}
         return of_numbers(table, outcome=outcome, over=over, **options)
     sets = _sets(over, outcome, list(schema), intersections=intersections)
     columns = list(columns_of_sets(sets))
@@ -176,13 +189,11 @@ def impact(
     favourable = 1 if scored else favourable_of(counted[0], outcome, positive)
     _check_favourable(counted[0], outcome, favourable, median)
     decisions = DecisionColumns.of(counted[0], outcome, favourable, truth, truth_positive)
-    kind = "scoring" if scored else "selection"
     limits = RateLimits(rates_of(metric, truth=truth is not None), ratio=least_ratio)
-    terms = (float(support), level, len(sets), kind, population, limits)
-    tallies = _tallies(sets, counted, decisions, _unknown(unknown))
+    terms = (float(support), level, len(sets), RATES[scored], population, limits)
+    tallies = _tallies(sets, counted, decisions, _unknown(unknown), words)
     rates = [CategoryRates(tally, *terms) for tally in tallies]
-    notes += _rows_without_outcome(lost, rows, outcome)
-    notes += _rows_without_truth(counted[0], decisions)
+    notes += rows_left_out(counted[0], decisions, lost, rows)
     tables = [of_set.table(median=median) for of_set in rates]
     table_notes = _table_notes(tables)
     details = {"impact": tables, "outcome": outcome, "rows": rows}
@@ -192,7 +203,8 @@ def impact(
     spent = Spent(0, 0, time.monotonic() - start)
     found = ("impact", _findings(rates), seed, spent, StopReason.ENUMERATED)
     notes = [*table_notes, *notes, *spending_notes(rates[0].spending, level), NO_CLAIM]
-    return Result(*found, _space(rates, columns), notes, details=details)
+    named: Any = {"details": details, "outcome_labels": words_of_outcome(words, outcome)}
+    return Result(*found, _space(rates, columns, words), notes, **named)
 
 
 def of_numbers(
@@ -206,6 +218,7 @@ def of_numbers(
     least_ratio: float | None = None,
     level: float = 0.95,
     bins: Mapping[str, Any] | None = None,
+    labels: Mapping[str, Mapping[Any, str]] | None = None,
     truth: str | None = None,
     metric: Any = DEFAULT_METRIC,
     population: str = "",
@@ -233,6 +246,7 @@ def of_numbers(
         cuts=cuts,
         unknown=_unknown(unknown),
         least_ratio=least_ratio,
+        words=words_of_log(table, labels, cuts),
     )
     findings = numbers.findings()
     return Result(
@@ -277,21 +291,6 @@ def _error_rates(rates: Iterable[CategoryRates]) -> dict[str, Any]:
     return {}
 
 
-def _rows_without_truth(cells: Any, decisions: DecisionColumns) -> list[str]:
-    """Return a note on decisions of which it is not known what they should have been."""
-    lost = decisions.without_truth(cells)
-    if not lost:
-        return []
-    decided = int(decided_sizes(cells, decisions.outcome).sum())
-    return [
-        messages.ROWS_WITHOUT_TRUTH.format(
-            lost=number_text.count(lost),
-            rows=number_text.count(decided),
-            truth=decisions.truth,
-        )
-    ]
-
-
 def _uncut_numbers(
     columns: Iterable[str], cuts: Mapping[str, Any], schema: Mapping[str, Any]
 ) -> list[str]:
@@ -320,40 +319,31 @@ def _table_notes(tables: Iterable[Mapping[str, Any]]) -> list[str]:
     return notes
 
 
-def _rows_without_outcome(lost: int, rows: int, outcome: str) -> list[str]:
-    """Return a note on the rows that lack the outcome, none where all have it."""
-    if not lost:
-        return []
-    lost_rows = number_text.count(lost)
-    all_rows = number_text.count(rows)
-    return [
-        messages.ROWS_WITHOUT_OUTCOME.format(lost=lost_rows, rows=all_rows, outcome=outcome)
-    ]
-
-
 def _tallies(
     sets: Sequence[tuple[str, ...]],
     counted: Sequence[Any],
     decisions: DecisionColumns,
     unknown_labels: list[Any],
+    words: Mapping[str, Words],
 ) -> list[CategoryTally]:
     """Return the counts of each set of categories."""
     tallies = []
     for features, cells in zip(sets, counted, strict=True):
-        tallies.append(tallied(cells, features, decisions, unknown_labels))
+        tallies.append(tallied(cells, features, decisions, unknown_labels, words))
     return tallies
 
 
 def _space(
     rates: Iterable[CategoryRates],
     protected: list[str],
+    words: Mapping[str, Words],
 ) -> dict[str, Any]:
     """Return the space that all categories span, as results hold it."""
     levels: dict[str, Any] = {}
     for of_set in rates:
         levels.update(of_set.tally.levels)
     features = [category(name, list(values)) for name, values in levels.items()]
-    return Space(features, protected=protected).to_dict()
+    return Space(named_features(features, words), protected=protected).to_dict()
 
 
 def _unknown(given: Any) -> list[Any]:

@@ -159,6 +159,7 @@ LEGEND_BELOW = "below"
 LEGEND_UNDECIDED = "undecided"
 LEGEND_AT_OR_OVER = "at or over"
 LEGEND_RATIO = "impact ratio"
+RATIO_AND_INTERVAL = "{ratio} ({interval})"
 THRESHOLD = "engineering threshold {limit} (at least)"
 SELECTION_AXIS = "selection rate divided by the highest, intervals at {level}"
 SCORING_AXIS = "scoring rate divided by the highest, intervals at {level}"
@@ -171,7 +172,8 @@ BAR_WITH_RATE = "{category}, rate {rate}, n = {rows}"
 # Pages
 
 PICTURE_CAPTION = "The impact ratio of each category, with its interval."
-SET_HEADING = "By {over}"
+PICTURE_FOLDED = "Each group beside the one that is selected most often"
+SET_HEADING = "Selection rates by {over}"
 SELECTION_CAPTION = (
     "By {over}: selection rates and impact ratios. {unknown} rows have an unknown {over}."
 )
@@ -210,4 +212,9 @@ UNKNOWN_LABELS = (
 """Labels of people of whom a characteristic is not known; missing values always are unknown."""
 ROWS_WITH_GAPS = (
     "{left_out} of {rows} rows lack a value, which {name} refuses, and are left out"
+)
+
+PLAIN_RATES = (
+    "Of every {whole} people with {worst}, about {low} get the favourable outcome; of every {whole}"
+    " with {best}, about {high} do"
 )

@@ -7,7 +7,7 @@ in its place, and its ratio to the highest.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from evenhand.population.cuts import Cuts
+    from evenhand.runtime.label_text import Words
     from evenhand.scores.numbers.groups import NumberGroups
     from evenhand.scores.numbers.recorded import NumberColumns, RecordedTerms
     from evenhand.statistics.estimate import Amount
@@ -58,6 +59,7 @@ class NumberImpact:
         cuts: Mapping[str, Cuts],
         unknown: Iterable[Any],
         least_ratio: float | None,
+        words: Mapping[str, Words],
     ) -> NumberImpact:
         """Read the columns that are compared; some labels stand for an unknown category."""
         unknown_labels = {normalised(label) for label in unknown} | {""}
@@ -69,7 +71,8 @@ class NumberImpact:
             cuts=cuts,
             is_unknown=lambda label: normalised(label) in unknown_labels,
         )
-        return cls(RecordedNumbers(columns, sets, terms), least_ratio)
+        named = replace(columns, words=words)
+        return cls(RecordedNumbers(named, sets, terms), least_ratio)
 
     @property
     def columns(self) -> NumberColumns:

@@ -28,6 +28,8 @@ from evenhand.report.canvas import (
 from evenhand.report.finding_text import NO_DATA
 from evenhand.report.rates_display import RatesDisplay
 from evenhand.runtime import number_text
+from evenhand.runtime.label_text import values_text
+from evenhand.runtime.language import say, term
 from evenhand.statistics.estimate import Estimate, Verdict
 
 if TYPE_CHECKING:
@@ -100,7 +102,7 @@ class ImpactDisplay(Display):
         A new figure has a panel for each set; axes given get the first. Labels are long: make the
         figure of axes given with ``layout="constrained"``.
         """
-        panels = self.panels or (ImpactPanel(messages.NO_TABLES, "", ()),)
+        panels = self.panels or (ImpactPanel(say(messages.NO_TABLES), "", ()),)
         sizes = [(WIDTH, _AROUND_ROWS + _ROW_HEIGHT * len(panel.bars)) for panel in panels]
         for axes, panel in zip(self._open(ax, sizes), panels, strict=False):
             _draw(panel, axes)
@@ -113,7 +115,7 @@ def _panel(table: Mapping[str, Any], finding: Finding) -> ImpactPanel:
     bars.sort(key=_place)
     more = len(table["categories"]) - len(bars)
     if more > 0:
-        text = messages.MORE_CATEGORIES.format(number=number_text.count(more))
+        text = say(messages.MORE_CATEGORIES, number=number_text.count(more))
         bars.append(ImpactBar("", instead=text))
     claim = finding.claim
     if finding.verdict is not None:
@@ -126,12 +128,13 @@ def _panel(table: Mapping[str, Any], finding: Finding) -> ImpactPanel:
 def _axis_label(table: Mapping[str, Any], finding: Finding) -> str:
     level = number_text.percent_level(finding.estimate.level)
     if table["kind"] == "scoring":
-        ratio_line = messages.SCORING_AXIS.format(level=level)
+        ratio_line = say(messages.SCORING_AXIS, level=level)
     else:
-        ratio_line = messages.SELECTION_AXIS.format(level=level)
+        ratio_line = say(messages.SELECTION_AXIS, level=level)
     if is_descriptive(table):
-        ratio_line = messages.DESCRIPTIVE_AXIS.format(axis=ratio_line)
-    rows_line = messages.ROWS_OF_PANEL.format(
+        ratio_line = say(messages.DESCRIPTIVE_AXIS, axis=ratio_line)
+    rows_line = say(
+        messages.ROWS_OF_PANEL,
         rows=number_text.count(table["rows"]),
         unknown=number_text.count(table["unknown"]),
     )
@@ -143,10 +146,10 @@ def _bar(category: Mapping[str, Any], limit: float | None) -> ImpactBar:
     label = _bar_label(category)
     if category["ratio"] is None:
         return ImpactBar(
-            label, instead=messages.LEFT_OUT_BAR.format(reason=category["left_out"])
+            label, instead=say(messages.LEFT_OUT_BAR, reason=term(category["left_out"]))
         )
     if not category["n"] or category["ratio"]["value"] is None:
-        return ImpactBar(label, instead=NO_DATA)
+        return ImpactBar(label, instead=say(NO_DATA))
     ratio = Estimate.from_dict(category["ratio"])
     verdict = None
     if limit is not None and not ratio.descriptive:
@@ -156,13 +159,14 @@ def _bar(category: Mapping[str, Any], limit: float | None) -> ImpactBar:
 
 def _bar_label(category: Mapping[str, Any]) -> str:
     """Return a category with its rate, where it is known, and its rows."""
-    about = ", ".join(str(value) for value in category["about"].values())
+    about = values_text(category["about"])
     name = literal(about, 36)
     rows = number_text.count(category["n"])
     rate = category["rate"]["value"]
     if rate is None:
-        return messages.BAR.format(category=name, rows=rows)
-    return messages.BAR_WITH_RATE.format(
+        return say(messages.BAR, category=name, rows=rows)
+    return say(
+        messages.BAR_WITH_RATE,
         category=name,
         rate=number_text.percent(rate),
         rows=rows,
@@ -214,7 +218,7 @@ def _draw_ratios(
 
 def _draw_limit(panel: ImpactPanel, limit: float, ax: Any) -> None:
     """Draw the limit, and the legend that it makes necessary."""
-    label = messages.THRESHOLD.format(limit=number_text.limit(limit))
+    label = say(messages.THRESHOLD, limit=number_text.limit(limit))
     ax.axvline(limit, color=GREY, linestyle="--", label=label)
     verdicts = {bar.verdict for bar in panel.bars if bar.ratio is not None}
     # At the right end, from where it has the room of the labels too.

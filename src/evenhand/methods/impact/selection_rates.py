@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand.methods.impact import messages
-from evenhand.methods.impact.tally import category_text
 from evenhand.results.evidence import Finding, Group
 from evenhand.runtime import number_text
 from evenhand.runtime.errors import UsageError
+from evenhand.runtime.label_text import group_text, labelled, with_words
 from evenhand.scores.rates.metric_table import NO_LIMITS, MetricTable, RateLimits
 from evenhand.statistics.error_rates import reported
 from evenhand.statistics.ratios import Contrast
@@ -209,10 +209,11 @@ class CategoryRates:
             return ratio
         return replace(ratio, low=max(ratio.low, self.lowest.low))
 
-    def abouts(self) -> list[dict[str, Label]]:
-        """Return each category in the user's labels."""
+    def abouts(self) -> list[Mapping[str, Label]]:
+        """Return each category by the user's own values, which know their labels."""
         over = self.tally.over
-        return [dict(zip(over, labels, strict=True)) for labels in self.tally.categories]
+        values = [dict(zip(over, labels, strict=True)) for labels in self.tally.categories]
+        return [labelled(about, self.tally.words) for about in values]
 
     @property
     def best(self) -> int | None:
@@ -278,7 +279,7 @@ class CategoryRates:
     def _category(
         self,
         place: int,
-        about: dict[str, Label],
+        about: Mapping[str, Label],
     ) -> dict[str, Any]:
         """Return a category as JSON holds it."""
         size = self.tally.size[place]
@@ -313,7 +314,7 @@ def ratio_findings(result: Result) -> dict[Any, Finding]:
 
 def tables_of(result: Result) -> list[Mapping[str, Any]]:
     """Return the tables of a result of `impact`, none of any other."""
-    return list(result.details.get("impact", ()))
+    return with_words(result.details.get("impact", ()), "categories", result.words)
 
 
 def is_descriptive(table: Mapping[str, Any]) -> bool:
@@ -362,7 +363,7 @@ def _unknown_rows(table: Mapping[str, Any], names: str) -> str:
             label = "missing"
         else:
             label = entry["label"]
-        labels.append(f"{label} {number_text.count(entry['n'])}")
+        labels.append(f"{label}: {number_text.count(entry['n'])}")
     if not labels:
         return messages.UNKNOWN_ROWS.format(
             unknown=unknown,
@@ -385,7 +386,7 @@ def _left_out(table: Mapping[str, Any]) -> dict[str, list[str]]:
     for category in table["categories"]:
         if not category["left_out"] and category["n"]:
             continue
-        text = category_text(category["about"])
+        text = group_text(category["about"])
         if category["n"]:
             text = messages.CATEGORY_WITH_ROWS.format(
                 category=text,

@@ -20,6 +20,7 @@ from evenhand.population.recorded import (
 )
 from evenhand.runtime import number_text
 from evenhand.runtime.errors import DataError, UsageError
+from evenhand.runtime.label_text import group_text
 from evenhand.scores.rates.metric_table import counts_by
 from evenhand.space.frames.reading import declared_levels
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from evenhand.population.recorded import DecisionColumns
+    from evenhand.runtime.label_text import Words
     from evenhand.space.feature import Label
     from evenhand.statistics.intervals import Floats
 
@@ -49,15 +51,6 @@ def normalised(label: Any) -> str:
     return " ".join(words)
 
 
-def category_text(about: Mapping[str, Label]) -> str:
-    """Return a category in words.
-
-    >>> category_text({"sex": "F", "race": "green"})
-    'sex F, race green'
-    """
-    return ", ".join(f"{name} {value}" for name, value in about.items())
-
-
 @dataclass(frozen=True)
 class CategoryTally:
     """Rows and favourable outcomes of each category of one set.
@@ -75,6 +68,8 @@ class CategoryTally:
     unknown_as: tuple[tuple[str, Label | None, int], ...]
     unlisted: int = 0
     """Categories without rows that are too many to list."""
+    words: Mapping[str, Words] = field(default_factory=dict)
+    """What people call the values of the columns."""
     counts: Floats | None = None
     """Rows by category, truth and decision, where it is known what decisions should have been."""
 
@@ -89,6 +84,7 @@ def tallied(
     over: tuple[str, ...],
     decisions: DecisionColumns,
     unknown: Iterable[Any],
+    words: Mapping[str, Words] | None = None,
 ) -> CategoryTally:
     """Sum counts by category; rows without an outcome count for nothing."""
     unknown_labels = {normalised(label) for label in unknown} | {""}
@@ -113,6 +109,7 @@ def tallied(
         rows=counts.total,
         unknown_as=_in_order_of_columns(counts.unknown, over),
         unlisted=unlisted,
+        words=words or {},
         counts=_by_truth(cells, over, categories, decisions),
     )
 
@@ -245,7 +242,7 @@ def _check(over: tuple[str, ...], rows: Mapping[Category, int]) -> None:
         raise DataError(messages.NO_KNOWN_CATEGORY.format(names=names))
     if len(rows) == 1:
         (only,) = rows
-        category = category_text(dict(zip(over, only, strict=True)))
+        category = group_text(dict(zip(over, only, strict=True)))
         if intersection:
             message = messages.ONE_INTERSECTION.format(
                 names=names,

@@ -19,6 +19,7 @@ from evenhand.report.finding_text import NO_DATA
 from evenhand.report.lines import LEAD, Line, table_of
 from evenhand.report.terminal import all_findings, finding_lines
 from evenhand.runtime import number_text
+from evenhand.runtime.label_text import values_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -130,7 +131,7 @@ def cells(
     category: Mapping[str, Any],
 ) -> tuple[str, ...]:
     """Return a category as texts under these headings."""
-    label = ", ".join(str(value) for value in category["about"].values())
+    label = values_text(category["about"])
     rate, rate_interval = _score(category["rate"])
     ratio, ratio_interval = messages.LEFT_OUT_CELL, ""
     if category["ratio"] is not None:

@@ -16,6 +16,7 @@ from evenhand.runtime.registry import Deferred
 from evenhand.verbs import (
     ASK,
     BINS,
+    LABELS,
     RAW_CSV,
     RUN,
     SAMPLING_THRESHOLD,
@@ -195,6 +196,7 @@ MEASURE_LOG = Verb(
         *TRUTH,
         Option("groups", TABLE, "categories to merge, by column", command=False),
         BINS,
+        LABELS,
         given=("frame", "outcome", "over", "positive", "seed"),
     ),
     text=Deferred("evenhand.methods.measure.text:lines_of_records"),

@@ -40,6 +40,7 @@ from evenhand.statistics.intervals import check_level, checked_threshold
 from evenhand.statistics.sequential.stopping import Plan
 from evenhand.subject.outcome_scale import details_of, notes_of
 from evenhand.subject.subject import as_subject
+from evenhand.subject.view import outcome_labels
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -201,15 +202,15 @@ def measure(
             findings = with_uniform(findings, questions, terms, meter, workers)
     notes = answered.notes
     notes += _notes(answers, notes) + _causal_notes(tested, sets, kind)
+    measured = ("measure", marked(findings, tested.space), seed)
     return Result(
-        "measure",
-        marked(findings, tested.space),
-        seed,
+        *measured,
         Spent(meter.queries, tested.executed - executed_before, meter.seconds),
         _overall([answer.stop for answer in answers]),
         tested.space.to_dict(),
         notes,
         details={**details_of(tested), **answered.details},
+        outcome_labels=outcome_labels(tested),
         tests=_suite(tested.space, answers) if keep_tests else None,
     )
 

@@ -27,7 +27,7 @@ from evenhand.statistics.estimate import StopReason
 from evenhand.statistics.intervals import check_level
 from evenhand.statistics.spending import Spending
 from evenhand.subject.outcome_scale import details_of, spread_of
-from evenhand.subject.view import views_of
+from evenhand.subject.view import outcome_labels, views_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -91,6 +91,7 @@ def number_errors(
         StopReason.ENUMERATED,
         tested.space.to_dict(),
         list(dict.fromkeys(notes)),
+        outcome_labels=outcome_labels(tested),
         details={"rows": len(points), **details_of(tested)},
     )
 

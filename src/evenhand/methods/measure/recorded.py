@@ -25,6 +25,11 @@ from evenhand.methods.measure.recorded_numbers import (
 )
 from evenhand.methods.measure.recorded_twins import TwinLog, measure_twins
 from evenhand.population.cuts import cut_columns
+from evenhand.population.log_labels import (
+    named_features,
+    words_of_log,
+    words_of_outcome,
+)
 from evenhand.population.recorded import (
     SUPPORT,
     UNKNOWN,
@@ -99,6 +104,7 @@ def measure_log(
     truth: str | None = None,
     truth_positive: Any = None,
     metric: str | Sequence[str] = "selection_rate",
+    labels: Mapping[str, Mapping[Any, str]] | None = None,
     seed: int = 0,
 ) -> Result:
     """Measure the group discrimination of recorded decisions, and their error rates.
@@ -148,6 +154,9 @@ def measure_log(
         ``"true_positive_rate"``, ``"false_positive_rate"``, ``"precision"``, ``"accuracy"``,
         ``"false_negative_rate"``, ``"true_negative_rate"`` and ``"base_rate"``. The last three are
         told where they are named, all others wherever there is a truth.
+    labels
+        What people call the values of a column, such as ``{"sex": {0: "female", 1: "male"}}``; that
+        of the outcome has labels for outcomes. Texts, pages and tables then say so.
     seed
         Kept with the result, so that all verbs take it alike; nothing is drawn here.
 
@@ -183,15 +192,16 @@ def measure_log(
     """
     start = time.monotonic()
     table = table_of(frame)
+    words = words_of_log(table, labels, bins or {})
     if is_causal(kind, features):
         of_groups: dict[str, Any] = {"units": units, "support": support}
         of_groups |= {"groups": groups, "truth": truth, "metric": metric}
         of_groups |= {"least_ratio": least_ratio, "truth_positive": truth_positive}
-        twin_log = TwinLog(outcome, over, positive, limit, bins or {}, features)
+        twin_log = TwinLog(outcome, over, positive, limit, bins or {}, features, words)
         return measure_twins(table, twin_log, of_groups, seed)
     if holds_numbers(table, outcome, positive):
-        truths = (truth, truth_positive)
-        log = NumberLog(outcome, over, *truths, groups or {}, bins or {}, least_ratio)
+        how: Any = (truth, truth_positive, groups or {}, bins or {}, least_ratio, words)
+        log = NumberLog(outcome, over, *how)
         terms = RecordedTerms(level, limit, units, support, metric)
         return measure_numbers(table, log, terms, seed)
     _check_rates(level, limit, least_ratio, support, units)
@@ -207,7 +217,8 @@ def measure_log(
     counted = [count_cells(table, keys, outcome, cuts) for keys in counted_sets]
     favourable = favourable_of(counted[0], outcome, positive)
     decisions = DecisionColumns.of(counted[0], outcome, favourable, truth, truth_positive)
-    space = Space(_features(sets, counted, groups or {}), protected=names)
+    columns = named_features(_features(sets, counted, groups or {}), words)
+    space = Space(columns, protected=names)
     limits = RateLimits(judged, limit, least_ratio)
     rate_log = _RateLog(
         sets, counted, decisions, space, limits, level, support, groups or {}
@@ -215,7 +226,8 @@ def measure_log(
     findings, details, notes = rate_log.measured()
     spent = Spent(0, 0, time.monotonic() - start)
     found = ("measure_log", findings, seed, spent, StopReason.ENUMERATED)
-    return Result(*found, space.to_dict(), notes, details=details)
+    named: Any = {"details": details, "outcome_labels": words_of_outcome(words, outcome)}
+    return Result(*found, space.to_dict(), notes, **named)
 
 
 @dataclass(frozen=True, eq=False)

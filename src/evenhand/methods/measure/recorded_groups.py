@@ -17,8 +17,9 @@ from evenhand.population.recorded import (
 )
 from evenhand.runtime import number_text
 from evenhand.runtime.errors import UsageError, clip, nearest
+from evenhand.runtime.label_text import group_text, labelled
 from evenhand.scores.groups import Groups, declared_groups
-from evenhand.scores.rates.metric_table import MetricTable, counts_by, group_text
+from evenhand.scores.rates.metric_table import MetricTable, counts_by
 from evenhand.scores.rates.metric_table import shares as shares_of
 
 if TYPE_CHECKING:
@@ -271,7 +272,7 @@ def _empty_note(groups: Groups, empty: int, texts: Sequence[str]) -> str:
     )
 
 
-def _label_of_kind(groups: Groups, codes: Sequence[int]) -> dict[str, Label]:
+def _label_of_kind(groups: Groups, codes: Sequence[int]) -> Mapping[str, Label]:
     """Return people who are in no group in the user's labels."""
     labels: dict[str, Label] = {}
     for name, code in zip(groups.names, codes, strict=True):
@@ -281,7 +282,7 @@ def _label_of_kind(groups: Groups, codes: Sequence[int]) -> dict[str, Label]:
         else:
             label = Groups(groups.space, (name,)).label(code)
             labels[name] = label[name]
-    return labels
+    return labelled(labels, groups.space.words)
 
 
 def _joined(texts: Sequence[str]) -> str:

@@ -26,6 +26,7 @@ from evenhand.statistics.estimate import StopReason
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from evenhand.runtime.label_text import Words
     from evenhand.scores.numbers.recorded import RecordedTerms
 
 
@@ -40,6 +41,7 @@ class NumberLog:
     groups: Mapping[str, Any]
     bins: Mapping[str, Any]
     least_ratio: float | None
+    words: Mapping[str, Words]
 
     def refuse_rates(self) -> None:
         """Refuse what only rates can be held against."""
@@ -81,6 +83,7 @@ def measure_numbers(table: Any, log: NumberLog, terms: RecordedTerms, seed: int)
     columns = read_columns(
         table, names, log.outcome, truth=log.truth, cuts=cuts, declared=log.groups
     )
+    columns = replace(columns, words=log.words)
     described = replace(terms, population=messages.RECORDED_DECISIONS)
     recorded = RecordedNumbers(columns, sets, described)
     findings = recorded.findings()

@@ -8,7 +8,7 @@ rows that have a twin, the share that was decided otherwise than one of its twin
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +16,7 @@ import numpy as np
 from evenhand.methods.measure import messages
 from evenhand.methods.measure.twin_rows import CodedColumn, RecordedTwins
 from evenhand.population.cuts import cut_columns
+from evenhand.population.log_labels import named_features, words_of_outcome
 from evenhand.population.recorded import (
     SUPPORT,
     check_shares,
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from evenhand.population.cuts import Cuts
+    from evenhand.runtime.label_text import Words
     from evenhand.space.distribution import Positions
     from evenhand.space.feature import Flags, Label
     from evenhand.statistics.intervals import Floats
@@ -70,6 +72,8 @@ class TwinLog:
     bins: Mapping[str, Any]
     features: Any
     """The columns in which twins are equal; None for all that there are."""
+    words: Mapping[str, Words]
+    """What people call the values of the columns."""
 
     def refuse_groups(self, given: Mapping[str, Any]) -> None:
         """Refuse options that are for groups alone, and limits that are none."""
@@ -126,6 +130,7 @@ def measure_twins(table: Any, log: TwinLog, given: Mapping[str, Any], seed: int)
         suite.space(names).to_dict(),
         suite.notes(tables),
         details={**suite.details, "twins": tables},
+        outcome_labels=words_of_outcome(log.words, log.outcome),
     )
 
 
@@ -142,6 +147,8 @@ class RecordedSuite:
     positive: Any = None
     numbers: Floats | None = None
     scale: OutcomeScale | None = None
+    words: Mapping[str, Words] = field(default_factory=dict)
+    """What people call the values of the columns."""
 
     @classmethod
     def of(
@@ -167,7 +174,13 @@ class RecordedSuite:
         known = known[np.lexsort(keys)]
         kept = {name: column.at(known) for name, column in columns.items()}
         counted = cls(
-            log.outcome, kept, outcomes.at(known), sizes[known], rows, log.positive
+            log.outcome,
+            kept,
+            outcomes.at(known),
+            sizes[known],
+            rows,
+            log.positive,
+            words=log.words,
         )
         dtype = table.collect_schema()[log.outcome]
         if log.positive is None and are_numbers(table, log.outcome, dtype):
@@ -298,14 +311,15 @@ class RecordedSuite:
         return notes
 
     def space(self, names: Sequence[str]) -> Space:
-        """Return the features at issue, as a space."""
+        """Return the features at issue, and those that have labels, as a space."""
         features = []
-        for name in names:
+        labelled = [name for name in self.columns if self.words.get(name)]
+        for name in dict.fromkeys([*names, *labelled]):
             labels = list(self.columns[name].labels)
             if not labels:
                 raise DataError(messages.COLUMN_WITHOUT_VALUES.format(column=repr(name)))
             features.append(category(name, labels))
-        return Space(features, protected=list(names))
+        return Space(named_features(features, self.words), protected=list(names))
 
 
 def _notes_of_set(table: Mapping[str, Any]) -> list[str]:

@@ -26,7 +26,7 @@ from evenhand.statistics.estimate import StopReason, check_limit
 from evenhand.statistics.intervals import check_level
 from evenhand.statistics.spending import Spending
 from evenhand.subject.answers_seen import different
-from evenhand.subject.view import views_for
+from evenhand.subject.view import outcome_labels, views_for
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -133,15 +133,15 @@ def error_rates(
     if not exact:
         notes += spending_notes(spending, terms.level)
     executed = tested.executed - executed_before
+    measured = ("measure", findings, terms.seed)
     return Result(
-        "measure",
-        findings,
-        terms.seed,
+        *measured,
         Spent(meter.queries, executed, meter.seconds),
         StopReason.ENUMERATED,
         tested.space.to_dict(),
         notes,
         details={"rates": tables, "rows": len(points)},
+        outcome_labels=outcome_labels(tested),
     )
 
 

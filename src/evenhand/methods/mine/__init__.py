@@ -16,7 +16,7 @@ from evenhand.runtime.options import (
     Options,
 )
 from evenhand.runtime.registry import Deferred
-from evenhand.verbs import ASK, TRUTH, Command, Verb
+from evenhand.verbs import ASK, LABELS, TRUTH, Command, Verb
 
 _BINS = Kind(
     "bins",
@@ -74,6 +74,7 @@ _FORMING = (
 )
 _PLOT = Deferred("evenhand.methods.mine.plot.display:display_of")
 _SECTION = Deferred("evenhand.methods.mine.section:section")
+_PLAIN = Deferred("evenhand.methods.mine.section:plain")
 _FRAME = Deferred("evenhand.methods.mine.table:frame")
 _REFINE = Deferred("evenhand.methods.mine.subgroups.refine:refined")
 _DETAIL = Deferred("evenhand.methods.mine.findings:read_place")
@@ -143,6 +144,7 @@ MINE = Verb(
     text=Deferred("evenhand.methods.mine.text:lines"),
     plot=_PLOT,
     section=_SECTION,
+    plain=_PLAIN,
     sheets=1,
     frame=_FRAME,
     refine=_REFINE,
@@ -180,11 +182,13 @@ MINE_LOG = Verb(
         TRUTH["truth_positive"],
         _SCORE,
         _TOP,
+        LABELS,
         given=("frame", "outcome", "over", "positive", "seed"),
     ),
     text=Deferred("evenhand.methods.mine.text:lines"),
     plot=_PLOT,
     section=_SECTION,
+    plain=_PLAIN,
     sheets=1,
     frame=_FRAME,
     refine=_REFINE,
@@ -266,6 +270,7 @@ MINE_TEXT = Verb(
     text=Deferred("evenhand.methods.mine.text:lines"),
     plot=_PLOT,
     section=_SECTION,
+    plain=_PLAIN,
     sheets=1,
     frame=_FRAME,
     detail=_DETAIL,

@@ -181,7 +181,8 @@ class Choices:
             ends = zip(lows, highs, strict=True)
             is_date = self.feature.kind == "date"
             conditions = [Condition("", low, high, dated=is_date) for low, high in ends]
-        labels = [condition.value_text for condition in conditions]
+        named = [condition.named_by(self.feature) for condition in conditions]
+        labels = [condition.value_text for condition in named]
         if self.feature.missing:
             labels.append(self.feature.missing_word)
         return labels

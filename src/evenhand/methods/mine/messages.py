@@ -227,7 +227,7 @@ PAPER_OF_NUMBERS = (
     " or say which are favourable, with a function such as positive=lambda y: y > 0"
 )
 TEXT_RATES = (
-    "texts that say {terms} get {outcome} {rate} of the time, {others} {other_rate}"
+    "{rate} of texts that say {terms} get {outcome}, and {other_rate} of {others}"
     " ({difference})"
 )
 TEXT_MEANS = (

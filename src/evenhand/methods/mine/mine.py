@@ -43,7 +43,7 @@ from evenhand.scores.numbers.unit_scale import UnitLimit
 from evenhand.space.feature_sets import asks_all, feature_sets, spelled_out
 from evenhand.statistics.estimate import StopReason
 from evenhand.subject.subject import as_subject
-from evenhand.subject.view import views_for
+from evenhand.subject.view import outcome_labels, views_for
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -434,6 +434,7 @@ class _MiningPlan:
             run.stop or StopReason.ENUMERATED,
             self.space.to_dict(),
             _notes(run, jobs) + terms.limits.notes(scales),
+            outcome_labels=outcome_labels(tested),
             details={"mine": entries},
         )
 

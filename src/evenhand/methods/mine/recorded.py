@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,6 +31,7 @@ from evenhand.methods.mine.rule_sets import (
     check_terms,
     levels_taken,
 )
+from evenhand.population.log_labels import words_of_log, words_of_outcome
 from evenhand.population.recorded import (
     favourable_of,
     label_of,
@@ -41,6 +42,7 @@ from evenhand.population.recorded import (
 from evenhand.results.result import Result
 from evenhand.runtime.budget import Spent
 from evenhand.runtime.errors import DataError, UsageError, clip, nearest
+from evenhand.runtime.label_text import shown
 from evenhand.scores.numbers.recorded import are_numbers
 from evenhand.scores.numbers.unit_scale import UnitLimit, UnitScale
 from evenhand.space.feature_sets import asks_all, sets_of, spelled_out
@@ -48,7 +50,7 @@ from evenhand.statistics.estimate import StopReason
 from evenhand.subject.outcome_meaning import one_answer
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -56,6 +58,7 @@ if TYPE_CHECKING:
     from evenhand.methods.mine.logs.counted import KindsOfRows
     from evenhand.methods.mine.rule_sets import Bins
     from evenhand.results.evidence import Case, Finding
+    from evenhand.runtime.label_text import Words
     from evenhand.space.feature import Floats, Points
     from evenhand.space.feature_sets import Over
 
@@ -86,6 +89,7 @@ def mine_log(
     control: str = "family",
     correction: str | None = None,
     top: int = 10,
+    labels: Mapping[str, Mapping[Any, str]] | None = None,
     seed: int = 0,
 ) -> Result:
     """Find readable subgroups that recorded decisions treated differently from everyone else.
@@ -110,6 +114,9 @@ def mine_log(
     bins
         As for `mine`; where numbers or dates are cut by column, points beyond all rows are left
         out, and dates may be cut by ``"year"`` or ``"month"``.
+    labels
+        What people call the values of a column, such as ``{"sex": {0: "female", 1: "male"}}``; that
+        of the outcome has labels for outcomes. Rules and claims then say so.
     seed
         The seed of the resampling of max-t; nothing else is drawn here.
 
@@ -154,19 +161,14 @@ def mine_log(
     check_correction(correction, control)
     scores = scores_of(score, truth)
     sets = _sets(over, outcome, truth, columns)
-    columns_of = _LogColumns(outcome, positive, truth, truth_positive)
+    words = words_of_log(table, labels)
+    favourable = (positive, truth, truth_positive)
+    columns_of = _LogColumns(outcome, *favourable, words.get(outcome, {}))
     rows = CompleteRows.of(table, _names(sets), columns_of.needed)
-    log = _counted_log(rows, sets, options, columns_of, scores)
+    log = _counted_log(rows, sets, options, columns_of, scores).named(words)
     parts = _parts(log, sets, _compared_kinds(log, columns_of, scores))
-    ranked = rank(
-        parts,
-        level=level,
-        limits=limits,
-        top=top,
-        control=control,
-        correction=correction,
-        seed=seed,
-    )
+    terms: Any = {"level": level, "limits": limits, "top": top, "seed": seed}
+    ranked = rank(parts, control=control, correction=correction, **terms)
     notes = [*notes_on_levels, *rows.notes, *log.notes, *_notes(parts, limits)]
     findings, entries = _written(ranked, one_answer(log.outcomes(outcome), positive))
     spent = Spent(0, 0, time.monotonic() - start)
@@ -179,6 +181,7 @@ def mine_log(
         log.space.to_dict(),
         list(dict.fromkeys(notes)),
         details={"mine": entries},
+        outcome_labels=words_of_outcome(words, outcome),
     )
 
 
@@ -222,6 +225,8 @@ class _LogColumns:
     positive: Any
     truth: str | None
     truth_positive: Any
+    outcome_words: Words = field(default_factory=dict)
+    """What people call the outcomes."""
 
     @property
     def needed(self) -> list[str]:
@@ -321,7 +326,7 @@ def _compared(
     )
     compared = []
     for name in scores:
-        words = OutcomeWords(str(favoured), score=name)
+        words = OutcomeWords(str(shown(favoured, log.outcome_words)), score=name)
         compared.append((words, SCORES[name].people(treated, good)))
     return compared
 
@@ -382,9 +387,9 @@ def _sets(
     except TypeError:
         sets = []
     if not sets or not all(sets):
-        shown = clip(repr(over))
+        nothing = clip(repr(over))
         choices = nearest(over, others)
-        raise UsageError(messages.OVER_NAMES_NOTHING.format(over=shown, choices=choices))
+        raise UsageError(messages.OVER_NAMES_NOTHING.format(over=nothing, choices=choices))
     before: list[set[str]] = []
     for names in sets:
         _check_set(names, others)
@@ -410,12 +415,14 @@ def _check_set(names: tuple[str, ...], columns: list[str]) -> None:
     """Refuse a set of columns with an unknown one, or with one of them twice."""
     for name in names:
         if name not in columns:
-            shown = clip(repr(name))
+            unknown = clip(repr(name))
             choices = nearest(name, columns)
-            raise DataError(messages.OVER_NOT_A_COLUMN.format(name=shown, choices=choices))
+            raise DataError(
+                messages.OVER_NOT_A_COLUMN.format(name=unknown, choices=choices)
+            )
     if len(set(names)) < len(names):
-        shown = clip(repr(names))
-        raise UsageError(messages.OVER_COLUMN_TWICE.format(names=shown))
+        twice = clip(repr(names))
+        raise UsageError(messages.OVER_COLUMN_TWICE.format(names=twice))
 
 
 def _favourable(kept: Any, name: str, favoured: Any) -> Flags:

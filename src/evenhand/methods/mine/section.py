@@ -1,28 +1,37 @@
-"""The section of a mining: the worst subgroups, or terms, as cards, their tree, and a table."""
+"""The parts of a page that tell of a mining: subgroups, or terms, as cards, a tree, and a table."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from evenhand.methods.mine import messages
 from evenhand.methods.mine.claims.words import sentences_for
-from evenhand.methods.mine.plot.display import display_of
+from evenhand.methods.mine.plot.chart import charts_of
 from evenhand.methods.mine.subgroups import messages as tree_messages
 from evenhand.methods.mine.subgroups.tree import trees
 from evenhand.methods.mine.table import entries_of, mined_findings
-from evenhand.report.html_page import PIECES, drawn, headed
-from evenhand.report.html_section import cards
+from evenhand.report.charts import figures
 from evenhand.report.html_tables import Column, long_sheet
-from evenhand.report.templates import piece
+from evenhand.report.page.cards import finding_parts
+from evenhand.report.page.parts import PagePart, ReaderQuestion
+from evenhand.report.page.plain import group_name, out_of, two_groups
+from evenhand.runtime.language import say, term
+from evenhand.space.rule import Rule
+from evenhand.statistics.estimate import Estimate
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+
+    from markupsafe import Markup
 
     from evenhand.report.statement import Statement
     from evenhand.results.evidence import Finding
     from evenhand.results.result import Result
     from evenhand.statistics.estimate import Verdict
 
+DRAWN = "drawn"
+"""The treatment that asks about people together with those who are one step away."""
 MOST_RULES = 4
 """The most rule sets that get a card; all of them are in a table."""
 SHOWN = (
@@ -50,6 +59,8 @@ SHOWN = (
     "output",
 )
 """The columns of a mining that the report has."""
+_WORDS = ("rule", "verdict", "score")
+"""Those of them whose words may be evenhand's own."""
 HEADINGS = {
     "rule": "rule set",
     "parent": messages.COLUMN_WITHIN,
@@ -70,37 +81,91 @@ PICTURES = {
 }
 
 
+def plain(finding: Finding, found: Result) -> str:
+    """Return in plain words how a subgroup fares beside everyone else."""
+    of_others = _others(finding, found)
+    if of_others:
+        return of_others
+    if finding.score != "rate" or finding.unit != Estimate.unit or len(finding.groups) != 2:
+        return finding.claim
+    story, others = finding.groups
+    template = tree_messages.PLAIN_SUBGROUP
+    if found.job == "mine_text":
+        template = tree_messages.PLAIN_TERM
+    elif _with_neighbours(finding, found):
+        template = tree_messages.PLAIN_SUBGROUP_AND_NEIGHBOURS
+    if not story.estimate.n or not others.estimate.n:
+        return finding.claim
+    return two_groups(
+        template,
+        worst=(group_name(story, finding.about), story.estimate),
+        best=(group_name(others), others.estimate),
+    )
+
+
+def _others(finding: Finding, found: Result) -> str:
+    """Return what is said of all subgroups that are not told, empty of one that is."""
+    about = finding.about
+    if finding.unit != Estimate.unit or not isinstance(about, Rule) or about.conditions:
+        return ""
+    numbers = out_of(finding.estimate)
+    template = tree_messages.PLAIN_OTHERS
+    if found.job == "mine_text":
+        template = tree_messages.PLAIN_OTHER_TERMS
+    return say(template, high=numbers.high, whole=numbers.whole)
+
+
+def _with_neighbours(finding: Finding, found: Result) -> bool:
+    """Return whether people were asked about together with those who are almost like them."""
+    entries = entries_of(found)
+    place = getattr(finding.detail, "mining", len(entries))
+    return place < len(entries) and entries[place].get("method") == DRAWN
+
+
 def section(
     result: Result, statements: Sequence[Statement], name: str, room: int
-) -> Iterator[str]:
-    """Return what was mined as parts of a page."""
-    yield from cards(statements, name, MOST_RULES)
+) -> Iterator[PagePart]:
+    """Yield what was mined."""
+    over = _features(result)
+    for part in finding_parts(
+        statements, name, question=ReaderQuestion.HARDEST_HIT, most=MOST_RULES
+    ):
+        # What is said of all other subgroups is about all features of the mining.
+        yield replace(part, features=part.features or over)
     if not entries_of(result):
         return
-    yield from _trees(result, statements)
-    yield "<h3>Picture</h3>"
-    yield drawn(display_of(result), f"{name}-picture", PICTURES[result.job])
-    yield _rule_sets(result, name, room)
+    for tree in _trees(result, statements):
+        yield PagePart(
+            ReaderQuestion.HARDEST_HIT, over, tree, say(tree_messages.TREE_HEADING)
+        )
+    picture = figures(charts_of(result), f"{name}-picture", say(PICTURES[result.job]))
+    yield PagePart(ReaderQuestion.HARDEST_HIT, over, picture, say(PICTURES[result.job]))
+    sheet = _rule_sets(result, name, room)
+    yield PagePart(
+        ReaderQuestion.HARDEST_HIT, over, sheet, say(tree_messages.ALL_RULE_SETS)
+    )
 
 
-def _trees(result: Result, statements: Sequence[Statement]) -> Iterator[str]:
-    """Return the stories as trees, each with what is within it, under one heading."""
+def _features(result: Result) -> tuple[str, ...]:
+    """Return all features that were mined, in the order in which they first stand in a mining."""
+    features: dict[str, None] = {}
+    for entry in entries_of(result):
+        features |= dict.fromkeys(entry.get("over", ()))
+    return tuple(features)
+
+
+def _trees(result: Result, statements: Sequence[Statement]) -> Iterator[Markup]:
+    """Yield the stories as trees, each with what is within it."""
     held = {id(statement.finding): statement.verdict for statement in statements}
 
     def verdict(finding: Finding) -> Verdict | None:
         return held.get(id(finding), finding.verdict)
 
     stories = [line for line in mined_findings(result) if not line.others]
-    drawn_trees = list(trees(stories, verdict))
-    if drawn_trees:
-        yield headed(
-            tree_messages.TREE_HEADING,
-            piece(PIECES, "paragraph", tree_messages.TREE_INTRODUCED),
-        )
-        yield from drawn_trees
+    yield from trees(stories, verdict)
 
 
-def _rule_sets(result: Result, name: str, room: int) -> str:
+def _rule_sets(result: Result, name: str, room: int) -> Markup:
     """Return the table of all findings."""
     frame = result.to_frame()
     headings = {**HEADINGS, "rate": _rate_heading(result)}
@@ -109,21 +174,22 @@ def _rule_sets(result: Result, name: str, room: int) -> str:
         if key not in frame:
             continue
         values = [_rounded(value) for value in frame[key]]
+        if key in _WORDS:
+            values = [term(str(value or "")) for value in values]
         if any(value not in (None, "") for value in values):
-            columns.append(Column(headings.get(key, key), values))
+            columns.append(Column(term(headings.get(key, key)), values))
     populations = [str(entry["population"]) for entry in entries_of(result)]
-    distinct = "; ".join(dict.fromkeys(populations))
-    caption = messages.RULE_SETS_TABLE.format(population=distinct)
-    sheet = long_sheet(f"{name}-rules", caption, columns, room=room)
-    return headed("Rule sets", sheet)
+    distinct = "; ".join(term(name) for name in dict.fromkeys(populations))
+    caption = say(messages.RULE_SETS_TABLE, population=distinct)
+    return long_sheet(f"{name}-rules", caption, columns, room=room)
 
 
 def _rate_heading(result: Result) -> str:
     """Return the heading of what rule sets are compared by; of different scores it is a rate."""
     columns = {sentences_for(entry).column for entry in entries_of(result)}
     if len(columns) > 1:
-        return messages.COLUMN_THEIR_RATE
-    return columns.pop().replace("\n", " ")
+        return say(messages.COLUMN_THEIR_RATE)
+    return term(columns.pop().replace("\n", " "))
 
 
 def _rounded(value: Any) -> Any:

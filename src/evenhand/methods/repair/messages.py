@@ -439,11 +439,11 @@ NO_MODEL_TO_SAVE = (
     "this repair was read from JSON, which holds no model; save it where it was made"
 )
 OUTCOME_UNKNOWN = "{where}: outcome = {outcome} is unknown; {choices}"
-
-# Drawings (plot.py, plot_steps.py)
+# Drawings (plot/, plot_steps.py)
 
 GAP_BETWEEN_GROUPS = "gap between groups"
 PERFORMANCE_AXIS = "{name},\nvalidation rows"
+NUMBER_OF_STEP = "step {number}"
 ADDED_AXIS = "added, in percent of the training rows"
 MODEL_UNCHANGED = "the model was left as it is, so there is nothing to compare"
 NOT_COMPARED = "this repair was not compared with blind overwriting"
@@ -497,4 +497,4 @@ REPLAY = (
 BY_ITS_CONFIGURATION = "By its configuration:"
 REPLAY_IN_PYTHON = "The same repair in Python"
 REPLAY_BY_CONFIGURATION = "The same repair by its configuration"
-REPLAY_IMPORT = "import evenhand as eh"
+WHOLE_REPAIR = "Before and after, step by step"

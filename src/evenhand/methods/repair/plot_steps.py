@@ -14,7 +14,7 @@ from evenhand.runtime.errors import clip
 from evenhand.statistics.estimate import Amount
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from evenhand.methods.repair.repair_result import Repair
     from evenhand.methods.repair.steps import RepairCheck, Step
@@ -223,6 +223,12 @@ def _draw_dot(dot: Dot, found: Span, ax: Any) -> None:
     )
 
 
+def is_to_scale(added: Sequence[float]) -> bool:
+    """Return whether percentages span so much that their axis is logarithmic."""
+    low = min(added)
+    return low > 0 and max(added) >= _TO_SCALE * low
+
+
 def _scale(course: Course, ax: Any) -> None:
     """Set both axes: that of what was added is logarithmic where steps span much."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
@@ -230,7 +236,7 @@ def _scale(course: Course, ax: Any) -> None:
     added = [dot.added for dot in course.dots]
     low = min(added)
     high = max(added)
-    if low > 0 and high >= _TO_SCALE * low:
+    if is_to_scale(added):
         ax.set_xscale("log")
         ax.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
         ax.xaxis.set_minor_locator(NullLocator())

@@ -8,14 +8,20 @@ from typing import TYPE_CHECKING, Any
 
 from evenhand.methods.compare.text import score_text
 from evenhand.methods.repair import messages
-from evenhand.methods.repair.plot import HEADINGS, RepairDisplay
+from evenhand.methods.repair.plot import HEADINGS
+from evenhand.methods.repair.plot.chart import charts_of
 from evenhand.methods.repair.plot_steps import aim_of, name_of, steps_of
 from evenhand.methods.repair.steps import AIM, judged
 from evenhand.methods.repair.text import reasons
+from evenhand.report.charts import figures
 from evenhand.report.finding_text import NO_DATA
 from evenhand.report.html_page import STYLE as STYLE
-from evenhand.report.html_page import drawn, facts, listed, quoted, remark, table, text
+from evenhand.report.html_page import facts, listed, quoted, remark, table, text
+from evenhand.report.page.messages import IMPORT_EVENHAND
+from evenhand.report.page.parts import PagePart, ReaderQuestion
+from evenhand.report.templates import trusted
 from evenhand.runtime import number_text
+from evenhand.runtime.language import say
 from evenhand.statistics.estimate import Amount
 
 if TYPE_CHECKING:
@@ -64,9 +70,13 @@ def page(repair: Repair) -> str:
 
 def section(
     repair: Repair, statements: Sequence[Statement], name: str, room: int
-) -> Iterator[str]:
-    """Return a repair as parts of the page of an audit."""
-    yield whole_section(repair, name=f"{name}-repair", within=True)
+) -> Iterator[PagePart]:
+    """Yield a repair: its claim, and all else one click away."""
+    features = tuple(repair.over)
+    claim = trusted("\n".join(_claim(repair)))
+    yield PagePart(ReaderQuestion.WHAT_HELPS, features, claim)
+    whole = trusted(whole_section(repair, name=f"{name}-repair", within=True))
+    yield PagePart(ReaderQuestion.WHAT_HELPS, features, whole, say(messages.WHOLE_REPAIR))
 
 
 def whole_section(repair: Repair, *, name: str = "repair", within: bool = False) -> str:
@@ -78,8 +88,6 @@ def whole_section(repair: Repair, *, name: str = "repair", within: bool = False)
         What the ids of the section begin with; sections of one page need names of their own.
     within
         Whether it is part of a section that has a heading.
-
-    Figures need the extra "plot"; without it, a sentence says so, and the tables are the same.
 
     >>> from evenhand.runtime.budget import Spent
     >>> from evenhand.statistics.estimate import Estimate
@@ -146,8 +154,7 @@ def _sentence(words: str) -> str:
 
 
 def _figure(repair: Repair, kind: str, name: str) -> str:
-    display = RepairDisplay.from_repair(repair, kind)
-    return drawn(display, f"{name}-{kind}", _DESCRIPTIONS[kind])
+    return figures(charts_of(repair, kind), f"{name}-{kind}", _DESCRIPTIONS[kind])
 
 
 def _checks(repair: Repair, name: str) -> str:
@@ -292,7 +299,7 @@ def _replay(repair: Repair) -> str:
     data = "texts, y" if of_texts else "X, y, space=space"
     arguments = [f"{name}={value!r}" for name, value in _options_again(repair).items()]
     call = [
-        messages.REPLAY_IMPORT,
+        IMPORT_EVENHAND,
         "",
         f"again = eh.repair(estimator, {data}, {', '.join(arguments)})",
         f"assert again.digest == {repair.digest!r}",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evenhand.runtime.options import NUMBER, Option, Options
+from evenhand.runtime.options import NUMBER, TEXT, Option, Options
 from evenhand.runtime.registry import Deferred
 from evenhand.verbs import Command, Verb
 
@@ -18,6 +18,12 @@ REPLAY = Verb(
             "limit", NUMBER, "the engineering threshold to decide against (for a suite)"
         ),
         Option("level", NUMBER, "the confidence level (default: 0.95)"),
+        Option(
+            "case",
+            TEXT,
+            "ask this case alone: its id, or the first digits of it (for a result)",
+            metavar="ID",
+        ),
         given=("path", "subject", "space", "seed"),
     ),
     rule=(

@@ -6,6 +6,10 @@ LIMIT_FOR_A_RESULT = (
     "limit = {limit} is only for a suite; a case of a result passes when it differs no"
     " longer"
 )
+CASE_OF_A_SUITE = (
+    "case = '{case}' is only for a result or an audit; a suite has tests and no cases"
+)
+CASE_OF_FILE = "'{file}': {reason}"
 UNKNOWN_SUFFIX = "'{file}' has the unknown suffix '{suffix}'; {choices}"
 SUBJECT_TAKES_TEXTS = (
     "'{file}' holds no texts, but {subject} takes texts; pass a Subject, or a space as well"
@@ -37,6 +41,15 @@ CASE_WITHOUT_TEXT = "'{file}' is damaged: a case of texts has no text but {case}
 # Claims
 
 STILL_DIFFER = "{still} of {cases} cases of {features} still differ"
+CASE_STILL_DIFFERS = (
+    "case {case}: the outcome was {own_before} and that of its twin {twin_before}; now they are"
+    " {own} and {twin}, which still differ"
+)
+CASE_DIFFERS_NO_LONGER = (
+    "case {case}: the outcome was {own_before} and that of its twin {twin_before}; now they are"
+    " {own} and {twin}, which differ no longer"
+)
+CASE_HOLDS = "case {case}: {individual}; its twin has {changes}"
 CASES_OF_FILE = "the cases of {file}"
 SCORE_AND_CHANGES = "{score} (it was {was}); {changed} of {outcomes} outcomes changed"
 AT_LEAST = "{score}, at least"

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand.methods.replay import REPLAY, messages
+from evenhand.methods.replay import REPLAY, messages, one_case
+from evenhand.methods.replay.recorded import recorded_in, with_cases
 from evenhand.methods.replay.rescore import CausalTests, GroupTests
 from evenhand.methods.replay.rescore_numbers import NumberTests
 from evenhand.population.samplers import Uniform
 from evenhand.results.evidence import Finding
-from evenhand.results.reading import evidence_of
-from evenhand.results.result import Result, by_evidence
-from evenhand.runtime import json_file, number_text
+from evenhand.results.result import Result
+from evenhand.runtime import number_text
 from evenhand.runtime.budget import Budget, Meter, Spent
 from evenhand.runtime.errors import UsageError, clip, nearest
 from evenhand.runtime.table_file import SUFFIXES
@@ -28,7 +28,7 @@ from evenhand.statistics.estimate import Estimate, StopReason, check_limit
 from evenhand.statistics.intervals import check_level
 from evenhand.subject.outcome_scale import details_of, take_over
 from evenhand.subject.subject import Subject, as_subject
-from evenhand.subject.view import views_for, views_of
+from evenhand.subject.view import outcome_labels, views_for, views_of
 from evenhand.texts.matching import unmarked
 from evenhand.texts.text_subject import TextSubject, text_subject_of
 
@@ -38,8 +38,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from evenhand.methods.replay.recorded import Recorded
     from evenhand.methods.replay.rescore import Replayed
-    from evenhand.results.protocol import Evidence
     from evenhand.scores.question import Question
     from evenhand.scores.test_suite import Tests
     from evenhand.space.feature import Points
@@ -58,6 +58,7 @@ def replay(
     *,
     limit: float | None = None,
     level: float = 0.95,
+    case: str | None = None,
     seed: int = 0,
 ) -> Result:
     """Ask the software again what a suite or a result holds, and report what changed.
@@ -76,20 +77,23 @@ def replay(
         For a suite, the engineering threshold, and the level at which all its scores hold together.
         How many draws a suite has was decided by the answers of other software, so their interval
         is one that holds at any size.
+    case
+        For a result or an audit, the one case to ask: its id as reports show it, or the first
+        digits of that.
     seed
         Kept with the result, so that all verbs take it alike; nothing is drawn here.
 
     Returns
     -------
     Result
-        For a suite, each of its scores; for a result, which cases of each finding still differ. The
-        details hold how many outcomes changed.
+        For a suite, each of its scores; for a result, which cases of each finding still differ; for
+        one case, its outcomes before and now. The details hold how many outcomes changed.
 
     Raises
     ------
     UsageError
         If the file holds nothing to replay, or something of another space or other outputs; or if
-        a limit is given for a result.
+        a limit is given for a result, or a case that it does not have.
     DataError
         If a suite cannot be read.
     SubjectError
@@ -126,7 +130,10 @@ def replay(
         if limit is not None:
             limit_text = number_text.limit(limit)
             raise UsageError(messages.LIMIT_FOR_A_RESULT.format(limit=limit_text))
-        recorded = _recorded(file)
+        recorded = recorded_in(file)
+        if case is not None:
+            alone = one_case.findings_of_case(file, recorded.findings, case)
+            recorded = replace(recorded, findings=alone, alone=True)
         if recorded.job == "mine_text":
             return _replay_texts(file, recorded, _text_subject(file, subject, space), seed)
         return _replay_cases(file, recorded, _subject(file, subject, space), seed)
@@ -136,48 +143,9 @@ def replay(
         raise UsageError(
             messages.UNKNOWN_SUFFIX.format(file=file, suffix=file.suffix, choices=choices)
         )
+    if case is not None:
+        raise UsageError(messages.CASE_OF_A_SUITE.format(case=clip(case, 60)))
     return _replay_suite(file, _subject(file, subject, space), limit, level, seed)
-
-
-@dataclass(frozen=True, slots=True)
-class Recorded:
-    """What a file holds that can be asked again.
-
-    These are the job that made it, its findings, and the space of its inputs.
-    """
-
-    job: str
-    findings: Sequence[Finding]
-    space: Mapping[str, Any]
-    details: Mapping[str, Any] = field(default_factory=dict)
-
-
-def _recorded(file: Path) -> Recorded:
-    """Read a result, or all results of an audit as one."""
-    found = evidence_of(json_file.read(file, "result"), where=str(file))
-    if found.parts == (found,):
-        return Recorded(
-            found.job,
-            found.findings,
-            getattr(found, "space", {}),
-            getattr(found, "details", {}),
-        )
-    with_cases = [part for part in found.parts if _has_cases(part)]
-    if not with_cases:
-        raise UsageError(messages.NO_CASES_OF_AN_AUDIT.format(file=file))
-    findings: list[Finding] = []
-    details: dict[str, Any] = {}
-    for part in with_cases:
-        findings += part.findings
-        # All checks of an audit ask one subject, whose outcomes differ alike for all of them.
-        details |= getattr(part, "details", {})
-    first = with_cases[0]
-    space = getattr(first, "space", {})
-    return Recorded(first.job, by_evidence(findings), space, details)
-
-
-def _has_cases(part: Evidence) -> bool:
-    return any(finding.cases for finding in part.findings)
 
 
 def _subject(file: Path, subject: Any, space: Space | None) -> Subject:
@@ -227,6 +195,7 @@ def _replay_suite(
         StopReason.ENUMERATED,
         subject.space.to_dict(),
         _notes(replayed),
+        outcome_labels=outcome_labels(subject),
         details={
             "changed": sum(part.changed for part in replayed),
             "of": len(points),
@@ -312,7 +281,7 @@ def _outputs_text(names: Iterable[str]) -> str:
 
 def _replay_cases(file: Path, recorded: Recorded, subject: Subject, seed: int) -> Result:
     """Ask the cases of a result again."""
-    findings = _with_cases(file, recorded)
+    findings = with_cases(file, recorded)
     take_over(subject, recorded.details)
     # Of groups, each class may have findings of its own.
     views = (*views_of(subject), *views_for(subject, "group"))
@@ -323,41 +292,30 @@ def _replay_cases(file: Path, recorded: Recorded, subject: Subject, seed: int) -
             points = _encoded(file, subject, [case.individual, case.twin])
             pairs.append(points)
     inputs = np.concatenate(pairs)
-    return _again(file, findings, view_of, subject, inputs, subject.space.to_dict(), seed)
+    recorded = replace(recorded, findings=findings, space=subject.space.to_dict())
+    return _again(file, recorded, view_of, subject, inputs, seed)
 
 
 def _replay_texts(
     file: Path, recorded: Recorded, subject: TextSubject, seed: int
 ) -> Result:
     """Ask the texts of a result again."""
-    findings = _with_cases(file, recorded)
+    findings = with_cases(file, recorded)
     texts = []
     for finding in findings:
         for case in finding.cases:
             texts.append(unmarked(_text(file, case.individual)))
             texts.append(unmarked(_text(file, case.twin)))
-    return _again(file, findings, {"": subject.view}, subject, texts, recorded.space, seed)
-
-
-def _with_cases(file: Path, recorded: Recorded) -> list[Finding]:
-    """Return the findings that have cases."""
-    findings = [finding for finding in recorded.findings if finding.cases]
-    if findings:
-        return findings
-    if recorded.job == "search":
-        raise UsageError(messages.NO_CASES_OF_A_SEARCH.format(file=file))
-    if recorded.job == "mine_text":
-        raise UsageError(messages.NO_CASES_OF_TEXTS.format(file=file))
-    raise UsageError(messages.NO_CASES.format(file=file))
+    recorded = replace(recorded, findings=findings)
+    return _again(file, recorded, {"": subject.view}, subject, texts, seed)
 
 
 def _again(
     file: Path,
-    findings: Sequence[Finding],
+    recorded: Recorded,
     views: Mapping[str, View],
     subject: Subject | TextSubject,
     inputs: Any,
-    space: Mapping[str, Any],
     seed: int,
 ) -> Result:
     """Ask inputs again, two for each case of the findings, in their order."""
@@ -369,7 +327,7 @@ def _again(
     replayed = []
     changed = 0
     start = 0
-    for finding in findings:
+    for finding in recorded.findings:
         if finding.output not in views:
             raise UsageError(
                 messages.NO_SUCH_OUTPUT.format(
@@ -384,14 +342,26 @@ def _again(
         outcomes = answers[start:stop]
         if view.name:
             outcomes = outcomes[view.name]
-        replayed_finding, changed_outcomes = _still(file, finding, view, outcomes)
+        replayed_finding, changed_outcomes = _still(
+            file, finding, view, outcomes, alone=recorded.alone
+        )
         replayed.append(replayed_finding)
         changed += changed_outcomes
         start = stop
     spent = Spent(meter.queries, subject.executed - executed_before, meter.seconds)
-    details = {"changed": changed, "of": len(inputs)}
+    notes = []
+    if recorded.alone:
+        notes.append(one_case.note(recorded.findings[0].cases[0]))
     return Result(
-        "replay", replayed, seed, spent, StopReason.ENUMERATED, space, details=details
+        "replay",
+        replayed,
+        seed,
+        spent,
+        StopReason.ENUMERATED,
+        recorded.space,
+        notes,
+        details={"changed": changed, "of": len(inputs)},
+        outcome_labels=outcome_labels(subject) if isinstance(subject, Subject) else {},
     )
 
 
@@ -424,6 +394,8 @@ def _still(
     finding: Finding,
     view: View,
     outcomes: NDArray[Any],
+    *,
+    alone: bool,
 ) -> tuple[Finding, int]:
     """Return which cases of a finding still differ, and how many of their outcomes changed."""
     own = outcomes[0::2]
@@ -441,6 +413,8 @@ def _still(
     claim = messages.STILL_DIFFER.format(
         still=len(still), cases=len(finding.cases), features=features
     )
+    if alone:
+        claim = one_case.claim(finding.cases[0], pairs[0], differs=bool(still))
     population = messages.CASES_OF_FILE.format(file=file.name)
     estimate = Estimate.exact(len(still), len(finding.cases), population=population)
     still_differing = Finding(

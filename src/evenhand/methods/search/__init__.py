@@ -49,6 +49,7 @@ SEARCH = Verb(
     text=Deferred("evenhand.methods.search.text:lines"),
     plot=Deferred("evenhand.methods.search.plot:display_of"),
     section=Deferred("evenhand.methods.search.section:section"),
+    plain=Deferred("evenhand.methods.search.section:plain"),
     sheets=1,
     frame=Deferred("evenhand.methods.search.hits_table:frame_of"),
     rule=(

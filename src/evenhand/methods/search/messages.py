@@ -149,7 +149,13 @@ DISTANCE_TO_ROWS = (
 PICTURE = (
     "How many inputs were found over the queries, where they lie, and what they rest on."
 )
-WHERE_AND_WHY_HEADING = "Where inputs over {features} lie, and why"
+PICTURE_HEADING = "How the search went, and where the inputs lie"
+DRIVERS_FOLDED = "What they rest on: {features}, and others"
+EVERY_CASE = "All {inputs} inputs that were found"
+PLAIN_FOUND = (
+    "{inputs} inputs were found that get another outcome when nothing but {features} is"
+    " changed"
+)
 REGIONS_TABLE = (
     "Regions of discriminatory inputs: the share of such inputs among fresh uniform inputs"
     " that meet a rule. Intervals are descriptive: those of this table hold by themselves."
@@ -174,6 +180,12 @@ MAP_TITLE = "{about}: where the boundary lies"
 REGIONS_TITLE = "{about}: where they lie"
 DRIVERS_TITLE = "{about}: what they rest on"
 OUTCOME_LEGEND = "outcome {outcome}"
+OUTCOME_BAND = "outcome {low} to {high}"
+CURVE_OF_INPUTS = "inputs found"
+COARSE_CELLS = "cells"
+INPUT_WAS_FOUND = "found"
+QUERIES_AXIS = "queries"
+NUMBER_OF_INPUTS = "inputs"
 OTHER_OUTCOMES_SCALE = "outcome of other inputs"
 OTHER_OUTCOMES_LEGEND = "other inputs, {outcomes} outcomes"
 MAP_X_AXIS = "where the outcome changes most"

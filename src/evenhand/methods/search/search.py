@@ -29,7 +29,7 @@ from evenhand.space.feature_sets import feature_sets, unseen_notes
 from evenhand.statistics.estimate import StopReason, Witnesses
 from evenhand.subject.outcome_scale import details_of, notes_of
 from evenhand.subject.subject import as_subject
-from evenhand.subject.view import views_of
+from evenhand.subject.view import outcome_labels, views_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -180,15 +180,15 @@ def search(
             entries.append(report.entry)
     findings = _findings(tested, reports)
     stops = [report.stop for report in reports]
+    searched = ("search", marked(findings, tested.space, realism), seed)
     return Result(
-        "search",
-        marked(findings, tested.space, realism),
-        seed,
+        *searched,
         Spent(meter.queries, tested.executed - executed_before, meter.seconds),
         next(reason for reason in LIMITING if reason in stops),
         tested.space.to_dict(),
         notes + unseen_notes(tested.space, sets),
         details={"search": entries, **details_of(tested)},
+        outcome_labels=outcome_labels(tested),
         domain=tested.space,
     )
 

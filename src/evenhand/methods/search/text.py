@@ -20,6 +20,7 @@ from evenhand.report.terminal import (
 )
 from evenhand.runtime import number_text
 from evenhand.runtime.label_text import shown
+from evenhand.runtime.language import say
 from evenhand.statistics.estimate import Estimate
 
 if TYPE_CHECKING:
@@ -84,7 +85,8 @@ def search_lines(
 def how_real(entry: Mapping[str, Any]) -> str:
     """Return which part of the inputs found, and of their twins, could exist."""
     plausible = entry["plausible"]
-    return messages.PLAUSIBLE.format(
+    return say(
+        messages.PLAUSIBLE,
         share=number_text.percent(plausible["individuals"] / entry["found"], 0),
         both=number_text.percent(plausible["both"] / entry["found"], 0),
     )
@@ -199,8 +201,8 @@ def _driver_name(driver: Mapping[str, Any]) -> str:
         return str(driver["feature"])
     return messages.FEATURE_WITH_EXAMPLE.format(
         feature=driver["feature"],
-        before=shown(change["before"]),
-        after=shown(change["after"]),
+        before=shown(change["before"], change.get("labels")),
+        after=shown(change["after"], change.get("labels")),
     )
 
 

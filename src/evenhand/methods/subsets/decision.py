@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand.methods.subsets import messages
-from evenhand.methods.subsets.lattice import TESTED, State, Tested
+from evenhand.methods.subsets.lattice import TESTED, State, TestedSet
 from evenhand.runtime import number_text
 from evenhand.statistics.discoveries import AgainstLimit
 from evenhand.statistics.estimate import Estimate
@@ -154,7 +154,7 @@ class Judge:
 
     def settled(
         self, hits: float, n: int, *, whole: bool = True, graded: bool = False
-    ) -> Tested | None:
+    ) -> TestedSet | None:
         """Return on which side of the limit n draws put a set, or None where on neither.
 
         Without `whole`, hits are a lower bound: not all variants of the draws were asked. Where
@@ -238,7 +238,7 @@ class Judge:
         guess: float,
         few: tuple[int, int],
         whole: tuple[int, int],
-    ) -> Tested:
+    ) -> TestedSet:
         """Return a set whose score cannot be told from the limit.
 
         `few` are the hits and draws by a few variants of many draws, `whole` by all variants of
@@ -256,7 +256,7 @@ class Judge:
         has_whole = n_whole > 0
         return self._tested(State.UNDECIDED, value, (low, high), n, whole=has_whole)
 
-    def against(self, tested: Tested) -> AgainstLimit | None:
+    def against(self, tested: TestedSet) -> AgainstLimit | None:
         """Return how strongly a set speaks against the other side of the limit.
 
         None stands for sets that are undecided or were enumerated, and for what has no count: the
@@ -312,7 +312,7 @@ class Judge:
 
     def graded(
         self, total: float, n: int, *, whole: bool = True, last: bool = False
-    ) -> Tested | None:
+    ) -> TestedSet | None:
         """Return what the sum of n distances says of a set, or None where more are needed.
 
         With `last`, no more are to be had.
@@ -338,7 +338,7 @@ class Judge:
         *,
         whole: bool = True,
         because: str = TESTED,
-    ) -> Tested:
+    ) -> TestedSet:
         """Return a set whose groups are so far apart."""
         low, high = interval
         ends = min(low, value), max(high, value)
@@ -375,7 +375,7 @@ class Judge:
         whole: bool = True,
         because: str = TESTED,
         method: str = "exact",
-    ) -> Tested:
+    ) -> TestedSet:
         low, high = interval
         if not whole:
             # Variants that were not asked may flip every other draw.
@@ -389,7 +389,7 @@ class Judge:
             method=self._method(method, whole=whole),
             population=self.population,
         )
-        return Tested(state, estimate, because, lower_bound=not whole)
+        return TestedSet(state, estimate, because, lower_bound=not whole)
 
     def _method(self, method: str, *, whole: bool) -> str:
         """Return how an interval was made, in words."""

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from evenhand.methods.subsets import messages
-from evenhand.methods.subsets.lattice import State, Tested
+from evenhand.methods.subsets.lattice import State, TestedSet
 from evenhand.results.evidence import Finding
 from evenhand.runtime import number_text
 from evenhand.statistics.estimate import Estimate
@@ -36,7 +36,7 @@ def add_known(
         if state is None or not lattice.open[mask]:
             continue
         shown = (finding.groups, finding.cases) if kind == "group" else finding.cases
-        lattice.add(mask, Tested(state, estimate, messages.KNOWN, shown))
+        lattice.add(mask, TestedSet(state, estimate, messages.KNOWN, shown))
 
 
 def border_of(lattice: Lattice) -> dict[State, list[int]]:
@@ -92,6 +92,8 @@ def _finding(
         score=kind,
         p_value=None if against is None else against.p_value,
         e_value=None if against is None else against.e_value,
+        gap=view.gap if kind == "causal" else None,
+        graded=view.graded and kind == "causal",
     )
 
 
@@ -120,7 +122,7 @@ def _claim(lattice: Lattice, mask: int, view: View, kind: str, state: State) -> 
     return messages.NO_SMALLER_SET_KNOWN.format(claim=claim)
 
 
-def _score_text(tested: Tested) -> str:
+def _score_text(tested: TestedSet) -> str:
     value = tested.estimate.value
     share = messages.UNKNOWN_SHARE if math.isnan(value) else number_text.percent(value)
     if tested.lower_bound:

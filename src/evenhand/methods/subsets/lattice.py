@@ -67,7 +67,7 @@ WHY = {
 
 
 @dataclass(frozen=True, slots=True)
-class Tested:
+class TestedSet:
     """What a test said of a set; `because` where that follows not from its own score."""
 
     state: State
@@ -93,7 +93,7 @@ class Lattice:
     names: Names
     depth: int | None = None
     states: Known = field(init=False, repr=False)
-    tested: dict[int, Tested] = field(default_factory=dict, repr=False)
+    tested: dict[int, TestedSet] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
         features = len(self.names)
@@ -169,7 +169,7 @@ class Lattice:
             self.states[subsets] = State.IMPLIED_BELOW
         self.states[mask] = state
 
-    def add(self, mask: int, tested: Tested) -> None:
+    def add(self, mask: int, tested: TestedSet) -> None:
         """Note a tested set."""
         self.tested[mask] = tested
         self.mark(mask, tested.state)
@@ -188,7 +188,7 @@ class Lattice:
             if self.states[mask] == State.OPEN:
                 self.states[mask] = tested.state
 
-    def settle(self, mask: int, tested: Tested) -> None:
+    def settle(self, mask: int, tested: TestedSet) -> None:
         """Note a tested set whose subsets are known: if it is below the limit, nothing follows.
 
         The paper prunes supersets of discriminating sets only (Themis, Algorithm 3, lines 5-10).

@@ -133,6 +133,8 @@ TITLE = "{kind} score of sets of features, engineering threshold {limit}"
 TITLE_OF_OUTPUT = (
     "{output}: {kind} score of sets of features, engineering threshold {limit}"
 )
+SET_AND_STATE = "{features}: {state}"
+SET_STATE_AND_SCORE = "{features}: {state}; score {score}"
 SIZE_AXIS = "features in a set (number of sets)"
 NO_SET_FOUND = "no set was found to discriminate"
 LISTED_SETS = "minimal discriminating sets ({sets}):"

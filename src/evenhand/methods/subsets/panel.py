@@ -10,6 +10,7 @@ from evenhand.methods.subsets import messages
 from evenhand.methods.subsets.lattice import TESTED
 from evenhand.report.canvas import literal
 from evenhand.runtime import number_text
+from evenhand.runtime.language import say, term
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -90,10 +91,11 @@ class LatticePanel:
     def title(self) -> str:
         """What the lattice shows."""
         limit = number_text.limit(self.limit)
+        kind = term(self.kind)
         if not self.output:
-            return messages.TITLE.format(kind=self.kind, limit=limit)
+            return say(messages.TITLE, kind=kind, limit=limit)
         output = literal(self.output, 30)
-        return messages.TITLE_OF_OUTPUT.format(output=output, kind=self.kind, limit=limit)
+        return say(messages.TITLE_OF_OUTPUT, output=output, kind=kind, limit=limit)
 
 
 def neighbours(nodes: Sequence[Node]) -> list[Edge]:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from evenhand.methods.subsets.decision import Judge
     from evenhand.methods.subsets.evaluators.base import Evaluator
-    from evenhand.methods.subsets.lattice import Tested
+    from evenhand.methods.subsets.lattice import TestedSet
     from evenhand.population.samplers import Sampler
     from evenhand.results.evidence import Finding
     from evenhand.runtime.budget import Meter
@@ -376,7 +376,7 @@ class Search:
 
     def _test_on(
         self, evaluator: Evaluator, mask: int, meter: Meter, given_up: set[int]
-    ) -> Tested | None:
+    ) -> TestedSet | None:
         """Ask on about a set, within a part of what is left; None where the time is up.
 
         A set that takes more stays undecided.

@@ -1,19 +1,24 @@
-"""The section of subsets: the sets of features, their state, and what it rests on."""
+"""The parts of a page that tell of sets of features: their state, and what it rests on."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from evenhand.methods.subsets import messages
-from evenhand.methods.subsets.plot import display_of
+from evenhand.methods.subsets.plot.chart import charts_of
+from evenhand.report.charts import figures
 from evenhand.report.finding_text import lattices_of
-from evenhand.report.html_page import boxed, drawn, text
-from evenhand.report.html_section import cards
+from evenhand.report.html_page import boxed, text
 from evenhand.report.html_tables import Cell, short_sheet
+from evenhand.report.page.cards import finding_parts
+from evenhand.report.page.parts import PagePart, ReaderQuestion
 from evenhand.runtime import number_text
+from evenhand.runtime.language import say, term
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+
+    from markupsafe import Markup
 
     from evenhand.report.statement import Statement
     from evenhand.results.result import Result
@@ -26,26 +31,39 @@ def section(
     statements: Sequence[Statement],
     name: str,
     room: int,
-) -> Iterator[str]:
-    """Yield what was found of the sets as parts of a page."""
-    yield from cards(statements, name)
+) -> Iterator[PagePart]:
+    """Yield what was found of the sets."""
+    yield from finding_parts(statements, name)
     lattices = lattices_of(result)
     if not lattices:
         return
-    yield "<h3>Picture</h3>"
-    yield drawn(display_of(result), f"{name}-picture", messages.PICTURE)
+    features = _features(lattices)
+    picture = figures(charts_of(result), f"{name}-picture", say(messages.PICTURE))
+    yield PagePart(ReaderQuestion.HOW_MUCH, features, picture, say(messages.PICTURE))
     for number, (output, lattice) in enumerate(lattices):
-        yield _lattice(lattice, output, f"{name}-lattice{number}")
+        table = _lattice(lattice, output, f"{name}-lattice{number}")
+        yield PagePart(
+            ReaderQuestion.HOW_MUCH, features, table, say(messages.SETS_OF_FEATURES)
+        )
 
 
-def _lattice(lattice: Mapping[str, Any], output: str, name: str) -> str:
+def _features(lattices: Sequence[tuple[str, Mapping[str, Any]]]) -> tuple[str, ...]:
+    """Return all features of the sets, in the order in which they first stand in one."""
+    features: dict[str, None] = {}
+    for _, lattice in lattices:
+        for entry in lattice["sets"]:
+            features |= dict.fromkeys(entry["about"])
+    return tuple(features)
+
+
+def _lattice(lattice: Mapping[str, Any], output: str, name: str) -> Markup:
     """Return the table of all sets in a lattice."""
     rows = [_row(entry) for entry in lattice["sets"]]
-    caption = messages.TABLE
+    caption = say(messages.TABLE)
     if output:
-        caption = messages.TABLE_OF_OUTPUT.format(output=output)
-    sheet = short_sheet(f"{name}-sets", caption, HEADINGS, rows)
-    return f"<h3>{messages.SETS_OF_FEATURES}</h3>{sheet}"
+        caption = say(messages.TABLE_OF_OUTPUT, output=output)
+    headings = [say(heading) for heading in HEADINGS]
+    return short_sheet(f"{name}-sets", caption, headings, rows)
 
 
 def _row(entry: Mapping[str, Any]) -> list[Cell]:
@@ -60,11 +78,11 @@ def _row(entry: Mapping[str, Any]) -> list[Cell]:
     return [
         Cell(boxed(", ".join(features))),
         Cell(str(size), size, number=True),
-        Cell(text(entry["state"])),
+        Cell(text(term(entry["state"]))),
         Cell(score, _hundred(entry["value"]), number=True),
         Cell(interval, _hundred(entry["low"]), number=True),
         Cell(number_text.count(entry["n"]), entry["n"], number=True),
-        Cell(text(entry["because"])),
+        Cell(text(term(entry["because"]))),
     ]
 
 

@@ -33,7 +33,7 @@ from evenhand.statistics.sequential.stopping import Plan
 from evenhand.subject.outcome_scale import details_of, notes_of
 from evenhand.subject.parallel_view import SharedView
 from evenhand.subject.subject import as_subject
-from evenhand.subject.view import views_for
+from evenhand.subject.view import outcome_labels, views_for
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -186,6 +186,7 @@ def subsets(
         _overall(stops),
         tested.space.to_dict(),
         notes,
+        outcome_labels=outcome_labels(tested),
         details={"lattice": _tables(searches), **details_of(tested)},
         tests=_suite(tested.space, searches) if keep_tests else None,
     )

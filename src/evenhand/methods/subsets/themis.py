@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import TYPE_CHECKING
 
-from evenhand.methods.subsets.lattice import State, Tested
+from evenhand.methods.subsets.lattice import State, TestedSet
 from evenhand.runtime.interruption import Interruption
 from evenhand.scores.answer import ask
 from evenhand.scores.groups import Groups
@@ -53,7 +53,7 @@ class PaperSearch:
                 continue
             names = self.lattice.members(mask)
             if self.kind == "group" and self._has_one_group(names):
-                self.lattice.settle(mask, Tested(State.BELOW, self.judge.nothing()))
+                self.lattice.settle(mask, TestedSet(State.BELOW, self.judge.nothing()))
                 continue
             question = question_of(self.view, self.kind, names)
             if question.cost > meter.left:
@@ -78,7 +78,7 @@ class PaperSearch:
             for bits in combinations(range(features), size):
                 yield sum(1 << bit for bit in bits)
 
-    def _decided(self, finding: Finding) -> Tested:
+    def _decided(self, finding: Finding) -> TestedSet:
         """Return on which side of the limit a set is (Algorithm 3, line 12).
 
         The paper decides by the value alone; its interval is reported on that side of the limit.
@@ -93,7 +93,7 @@ class PaperSearch:
             highest_below = math.nextafter(limit, 0.0)
             estimate = replace(estimate, high=min(estimate.high, highest_below))
         shown = (finding.groups, finding.cases) if self.kind == "group" else finding.cases
-        return Tested(state, estimate, shown=shown)
+        return TestedSet(state, estimate, shown=shown)
 
     def _has_one_group(self, names: Names) -> bool:
         """Return whether a set has one group only, with nobody to compare it to."""

@@ -8,9 +8,10 @@ from evenhand.report.statement import NO_LIMIT, NOT_RUN, Statement
 from evenhand.report.templates import piece
 from evenhand.runtime import number_text
 from evenhand.runtime.errors import clip
+from evenhand.runtime.label_text import text_of, value_shown
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from evenhand.results.evidence import Case, Finding
     from evenhand.space.feature import Feature
@@ -56,8 +57,9 @@ def _values(feature: Feature) -> str:
     if feature.kind != "category":
         return feature.domain
     shown = []
+    words = dict(feature.words)
     for level in feature.levels[:MOST_LEVELS]:
-        shown.append(clip(str(level), 40))
+        shown.append(clip(words.get(text_of(level), str(level)), 40))
     left_out = len(feature.levels) - len(shown)
     if left_out > 0:
         shown.append(f"… {number_text.count(left_out)} more")
@@ -106,21 +108,15 @@ def piece_of_case(case: Case) -> Any:
         rows.append([_strong(name), *map(_strong, _pair(case, name))])
     for name in others:
         rows.append([name, *_pair(case, name)])
-    outcomes = [_strong(outcome) for outcome in case.outcomes]
+    outcomes = [_strong(outcome) for outcome in case.outcomes_shown]
     rows.append([_strong("outcome"), *outcomes])
     headings = ["", "individual", "twin"]
     return piece(PAGE, "table", case.change_text, headings, rows)
 
 
 def _pair(case: Case, name: str) -> tuple[str, str]:
-    return _shown(case.individual, name), _shown(case.twin, name)
-
-
-def _shown(person: Mapping[str, Any], name: str) -> str:
-    value = person.get(name)
-    if value is None:
-        return "unknown"
-    return str(value)
+    own = value_shown(case.individual, name)
+    return str(own), str(value_shown(case.twin, name))
 
 
 def _strong(value: object) -> Any:

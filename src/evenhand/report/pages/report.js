@@ -2,6 +2,11 @@
 (() => {
   const PAGE = 20, WRITTEN = 50;
   const root = document.documentElement;
+  const tongue = root.lang || "en";
+  const filled = (sentence, fields) => sentence.replace(/\{(\w+)\}/g, (whole, name) => fields[name] ?? whole);
+  const counted = (number) => number.toLocaleString(tongue);
+  // A number as a reader types it: with a comma where the language of the page has no point.
+  const typed = (text) => Number((tongue === "en" ? text : text.replace(",", ".")).replace(/\s*%$/, "") || NaN);
   root.classList.add("js");
 
   // The theme: what the reader's system says, until the reader says otherwise.
@@ -15,7 +20,7 @@
   const systemDark = () => matchMedia("(prefers-color-scheme: dark)").matches;
   const dark = () => (root.dataset.theme ? root.dataset.theme === "dark" : systemDark());
   const toggle = document.getElementById("theme");
-  const name = () => { toggle.textContent = dark() ? "Light theme" : "Dark theme"; };
+  const name = () => { toggle.textContent = dark() ? toggle.dataset.light ?? "Light theme" : toggle.dataset.dark ?? "Dark theme"; };
   const kept = wanted();
   if (kept === "dark" || kept === "light") root.dataset.theme = kept;
   name();
@@ -59,7 +64,7 @@
     return element;
   };
   const dialog = document.getElementById("case");
-  const show = (data, row) => {
+  const show = (data, row, mark) => {
     const read = (column) => data.columns[column].text(row);
     const at = new Map(data.columns.map((column, place) => [column.name, place]));
     const body = dialog.querySelector("tbody");
@@ -71,7 +76,7 @@
       const line = made("tr", undefined, differs ? "differs" : "");
       const head = cell("th", column.name);
       head.scope = "row";
-      line.append(head, cell("td", read(place)), cell("td", twin), made("td", differs ? "differs" : ""));
+      line.append(head, cell("td", read(place)), cell("td", twin), made("td", differs ? mark : ""));
       body.append(line);
     });
     dialog.showModal();
@@ -97,10 +102,10 @@
         const line = made("tr");
         if (cases) {
           const opener = made("td", undefined, "js-cell");
-          const button = made("button", "open");
+          const button = made("button", box.dataset.open);
           button.type = "button";
-          button.setAttribute("aria-label", `open case ${row + 1}`);
-          button.addEventListener("click", () => show(data, row));
+          button.setAttribute("aria-label", filled(box.dataset.opens, { number: row + 1 }));
+          button.addEventListener("click", () => show(data, row, box.dataset.differs));
           opener.append(button);
           line.append(opener);
         }
@@ -124,7 +129,7 @@
       element: (row) => lines[row],
     };
   };
-  const order = new Intl.Collator("en", { numeric: true, sensitivity: "base" });
+  const order = new Intl.Collator(tongue, { numeric: true, sensitivity: "base" });
   const compare = (one, other) => {
     if (one === null || other === null) return (one === null) - (other === null);
     if (typeof one === "number" && typeof other === "number") return one - other;
@@ -167,9 +172,9 @@
       const most = !paper ? PAGE : source.data ? WRITTEN : rows.length;
       body.replaceChildren(...rows.slice(first, first + most).map(source.element));
       const end = Math.min(start + PAGE, rows.length);
-      const [from, to, fit, all] = [start + 1, end, rows.length, source.count].map((one) => one.toLocaleString("en"));
-      const of = rows.length === source.count ? "" : ` that fit, of ${all}`;
-      status.textContent = rows.length ? `rows ${from} to ${to} of ${fit}${of}` : `no row fits, of ${all}`;
+      const [from, to, fit, all] = [start + 1, end, rows.length, source.count].map(counted);
+      const some = rows.length === source.count ? box.dataset.rows : box.dataset.fit;
+      status.textContent = filled(rows.length ? some : box.dataset.none, { from, to, fit, all });
       // A button that is disabled would lose the focus.
       back.setAttribute("aria-disabled", start === 0);
       forth.setAttribute("aria-disabled", end >= rows.length);
@@ -178,7 +183,7 @@
     const choose = () => {
       const tests = asked(input.value, names).map(({ word, place, test, value }) => {
         if (place === undefined) return (row) => words[row].includes(word);
-        const number = Number(value.replace(/%$/, "") || NaN);
+        const number = typed(value);
         return (row) => {
           const key = source.key(row, place);
           if (key === null || (typeof key === "number" && Number.isNaN(number))) return false;

@@ -17,6 +17,7 @@ import numpy as np
 from evenhand.results.evidence import Finding, Group
 from evenhand.runtime import number_text
 from evenhand.runtime.errors import UsageError, nearest
+from evenhand.runtime.label_text import group_text
 from evenhand.statistics import means
 from evenhand.statistics.estimate import Amount, check_amount, check_limit
 
@@ -93,7 +94,7 @@ class NumberGroups:
     >>> groups = NumberGroups(("sex",), ({"sex": "F"}, {"sex": "M"}), pay, np.array([0, 0, 1, 1]))
     >>> found = groups.finding(MEAN, Assurance(0.95, exact=True), None)
     >>> print(found.claim, found.estimate, sep=": ")
-    the mean outcome is 30.5 for sex M, 20.5 for sex F: 10 (enumerated)
+    the mean outcome is 30.5 for sex M, and 20.5 for sex F: 10 (enumerated)
     """
 
     names: tuple[str, ...]
@@ -172,10 +173,10 @@ class NumberGroups:
         if groups[best].value == groups[worst].value:
             return f"{what} is {high} in every group of {features}"
         best_text, worst_text = self._text(best), self._text(worst)
-        return f"{what} is {high} for {best_text}, {low} for {worst_text}"
+        return f"{what} is {high} for {best_text}, and {low} for {worst_text}"
 
     def _text(self, place: int) -> str:
-        return ", ".join(f"{name} {value}" for name, value in self.about[place].items())
+        return group_text(self.about[place])
 
     def values(self, statistic: str) -> Floats:
         """Return the statistic of each group, NaN of those without numbers."""

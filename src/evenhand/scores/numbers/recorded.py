@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evenhand.population.log_labels import named_features
 from evenhand.population.recorded import MOST_VALUES, SUPPORT, label_of
 from evenhand.runtime import number_text
 from evenhand.runtime.errors import DataError, UsageError, clip, nearest
+from evenhand.runtime.label_text import group_text
 from evenhand.scores.groups import Groups, declared_groups
 from evenhand.scores.numbers.groups import (
     MOST_GROUPS,
@@ -23,7 +25,6 @@ from evenhand.scores.numbers.groups import (
     limit_in_units,
     limit_note,
 )
-from evenhand.scores.rates.metric_table import group_text
 from evenhand.space.feature import category
 from evenhand.space.frames.reading import declared_levels
 from evenhand.space.space import Space
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 
     from evenhand.population.cuts import Cuts
     from evenhand.results.evidence import Finding
+    from evenhand.runtime.label_text import Words
     from evenhand.space.feature import Label
     from evenhand.statistics.intervals import Floats
 
@@ -111,6 +113,8 @@ class NumberColumns:
     notes: Sequence[str] = ()
     declared: Mapping[str, Sequence[Label]] = field(default_factory=dict)
     """Groups that are compared however few rows they have, by column."""
+    words: Mapping[str, Words] = field(default_factory=dict)
+    """What people call the values of the columns."""
 
     @property
     def space(self) -> Space:
@@ -118,7 +122,7 @@ class NumberColumns:
         features = []
         for name, levels in self.levels.items():
             features.append(category(name, list(levels)))
-        return Space(features, protected=list(self.levels))
+        return Space(named_features(features, self.words), protected=list(self.levels))
 
     @property
     def unknown(self) -> dict[str, int]:

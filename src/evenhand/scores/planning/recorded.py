@@ -100,8 +100,7 @@ class PlantedDecisions:
 
         rate = smallest_seen(gate, n, rest, self.base)
         about = " and ".join(finding.about)
-        label = ", ".join(f"{name} {value}" for name, value in group.about.items())
-        return [Detectable(about, label, n, n + rest, self.base, rate, finding.limit)]
+        return [Detectable(about, str(group), n, n + rest, self.base, rate, finding.limit)]
 
     def _smallest(self, finding: Finding) -> Group:
         """Return the smallest group that is compared."""

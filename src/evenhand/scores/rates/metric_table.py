@@ -13,6 +13,7 @@ import numpy as np
 from evenhand.population.recorded import label_of
 from evenhand.results.evidence import Finding, Group
 from evenhand.runtime import number_text
+from evenhand.runtime.label_text import group_text
 from evenhand.runtime.values import as_outcomes
 from evenhand.statistics.error_rates import RATES
 from evenhand.statistics.estimate import Estimate
@@ -316,15 +317,6 @@ def _share(contrast: Contrast, place: int) -> Fraction:
 
 def _counts(cells: Floats) -> dict[str, int]:
     return {name: int(cells[place]) for place, name in COUNTED}
-
-
-def group_text(about: Mapping[str, Label]) -> str:
-    """Return a group in words.
-
-    >>> group_text({"sex": "F", "age": "under 25"})
-    'sex F, age under 25'
-    """
-    return ", ".join(f"{name} {value}" for name, value in about.items())
 
 
 def counts_by(

@@ -422,5 +422,5 @@ class GroupQuestion(Question):
                 return f"{high} get {outcome} in every group of {names}"
             return f"{outcome} is {high} on average in every group of {names}"
         if not self.view.counts:
-            return f"{outcome} is {high} on average for {best}, {low} for {worst}"
-        return f"{high} of {best} get {outcome}, {low} of {worst}"
+            return f"{outcome} is {high} on average for {best}, and {low} for {worst}"
+        return f"{high} of {best} get {outcome}, and {low} of {worst}"

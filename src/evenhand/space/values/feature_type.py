@@ -19,6 +19,7 @@ from evenhand.space.declaration import (
     declared_fields,
 )
 from evenhand.space.values import dates
+from evenhand.space.values.labels import check_labels
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -65,6 +66,8 @@ class Feature:
     """Whether a twin may lack the value."""
     derived: str | None = None
     """What it follows from, such as "year(applied)"; it is then never drawn or varied by itself."""
+    words: tuple[tuple[str, str], ...] = ()
+    """What people call its values: pairs of the text of a value and its label."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:
@@ -326,8 +329,11 @@ class Feature:
             return dates.iso_text(value)
         return f"{value:.15g}"
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the declaration as JSON would hold it, without what is at its default."""
+    def to_dict(self, *, labels: bool = True) -> dict[str, Any]:
+        """Return the declaration as JSON would hold it, without what is at its default.
+
+        Without `labels` it says only what the feature can be, and not what people call that.
+        """
         table: dict[str, Any] = {"name": self.name, "kind": self.kind}
         if self.kind == "category":
             table["levels"] = list(self.levels)
@@ -341,6 +347,8 @@ class Feature:
             table["twins_missing"] = True
         if self.derived:
             table["derived"] = self.derived
+        if self.words and labels:
+            table["labels"] = dict(self.words)
         return table
 
     def _range_to_dict(self) -> dict[str, Any]:
@@ -368,7 +376,12 @@ class Feature:
         >>> Feature.from_dict("age", {"low": 18, "high": 90}).kind
         'integer'
         """
-        fields = declared_fields(name, table, base)
+        feature = cls._declared(name, declared_fields(name, table, base), base)
+        check_labels(feature)
+        return feature
+
+    @classmethod
+    def _declared(cls, name: str, fields: dict[str, Any], base: Feature | None) -> Feature:
         kind = fields["kind"]
         if base is not None and base.kind == kind:
             return replace(base, **fields)

@@ -257,7 +257,7 @@ def test_impact_tables_stand_with_what_was_left_out_and_groups_where_there_are_n
     ):
         assert heading in lines
     assert "| left out |  | under 2 % of the rows |" in lines
-    assert "200 of 600 rows have an unknown sex (missing 200)" in lines
+    assert "200 of 600 rows have an unknown sex (missing: 200)" in lines
 
 
 def test_caveats_name_the_limits_and_claim_nothing(audit):

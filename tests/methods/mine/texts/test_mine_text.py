@@ -727,7 +727,7 @@ def test_any_label_may_be_the_favourable_one():
     assert list(kept_differences.values()) == list(plain_differences.values())
     opposite = {text: -value for text, value in differences_of(dropped).items()}
     assert kept_differences == pytest.approx(opposite)
-    assert "get the outcome drop " in dropped.worst.claim
+    assert "get the outcome drop, and " in dropped.worst.claim
     both = mine_text(worded, TEXTS, positive=["keep", "drop"], **SINGLE)
     assert both.worst.estimate.value == 0
 
@@ -737,7 +737,7 @@ def test_a_function_may_say_which_outcomes_are_favourable():
         return scores > 0.25
 
     higher = mine_text(graded_terms, TEXTS, positive=is_high, **SINGLE)
-    assert "get the favourable outcome " in higher.worst.claim
+    assert "get the favourable outcome, and " in higher.worst.claim
     (condition,) = higher.worst.about.conditions
     categories = [condition.feature]
     named = texts_with(categories, TEXTS)
@@ -1057,8 +1057,8 @@ def test_the_worst_finding_reads_well():
     result = mine_text(not_gay, SOME_TEXTS, lexicon=THREE_TERMS, limit=0.2)
     worst = result.worst
     assert worst.claim.startswith(
-        "texts that say “gay” get the favourable outcome 0.0 % of the time, the same texts with"
-        " other terms 100.0 % (difference 100.0 points, "
+        "0.0 % of texts that say “gay” get the favourable outcome, and 100.0 % of the same texts"
+        " with other terms (difference 100.0 points, "
     )
     assert worst.estimate.population == "texts like the 200 given that name gender"
     assert worst.estimate.method == "betting, simultaneous over 3 rule sets"
@@ -1100,7 +1100,7 @@ def test_what_all_others_are_compared_with_reads_well():
         "none of the 2 other rule sets of terms is further from others than "
     )
     rest = mine_text(not_gay, SOME_TEXTS, lexicon=TWO_TERMS, against="rest")
-    assert ", all other texts 100.0 % (" in rest.worst.claim
+    assert ", and 100.0 % of all other texts (" in rest.worst.claim
 
 
 def test_changes_read_well():

@@ -240,7 +240,7 @@ def brute_force(
     how: str,
 ) -> Any:
     """Return the label of one input, counted variant by variant."""
-    own = space.records(point[None])[0]
+    own = dict(space.records(point[None])[0])
     records = [own | dict(zip(over, labels, strict=True)) for labels in weights]
     variants = space.encode(records)
     frame = space.decode(variants)

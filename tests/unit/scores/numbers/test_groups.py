@@ -124,11 +124,11 @@ def test_the_error_is_shared():
 
 def test_what_is_found_is_a_sentence():
     mean, median = groups_of().findings(EXACT, 3.0)
-    assert mean.claim == "the mean outcome is 12.33 for sex M, 2.333 for sex F"
+    assert mean.claim == "the mean outcome is 12.33 for sex M, and 2.333 for sex F"
     assert (mean.score, mean.limit) == ("mean difference", 3.0)
-    assert median.claim == "the median outcome is 10 for sex M, 2 for sex F"
+    assert median.claim == "the median outcome is 10 for sex M, and 2 for sex F"
     of_error = groups_of(errors=ERRORS, output="pay").finding(BIAS, EXACT, None)
-    assert of_error.claim == "the mean error of pay is +0.6667 for sex F, +0 for sex M"
+    assert of_error.claim == "the mean error of pay is +0.6667 for sex F, and +0 for sex M"
     same = NumberGroups(("sex",), ABOUT[:2], np.array([2.0, 2.0]), np.array([0, 1]))
     assert (
         same.finding(MEAN, EXACT, None).claim
@@ -158,7 +158,7 @@ def test_a_group_without_numbers_stands_among_the_others():
         assert (nobody.low, nobody.high, nobody.n) == (-math.inf, math.inf, 0)
         assert (women.n, men.n) == (3, 3)
     found = groups.finding(MEAN, EXACT, None)
-    assert found.claim == "the mean outcome is 12.33 for sex X, 2.333 for sex F"
+    assert found.claim == "the mean outcome is 12.33 for sex X, and 2.333 for sex F"
     assert found.estimate.value == pytest.approx(10.0)
 
 
@@ -228,7 +228,7 @@ def test_the_claim_is_of_the_groups_that_are_compared():
     numbers = np.array([1.0, 9.0, 2.0])
     groups = groups_of_two(numbers, None, np.arange(3))
     found = groups.finding(MEAN, EXACT, None)
-    assert found.claim == "the mean outcome is 2 for sex X, 1 for sex F"
+    assert found.claim == "the mean outcome is 2 for sex X, and 1 for sex F"
     assert found.estimate.value == 1.0
     assert [group.estimate.value for group in found.groups] == [1.0, 9.0, 2.0]
     assert [group.about["sex"] for group in found.groups] == ["F", "M", "X"]
@@ -295,7 +295,7 @@ def test_two_groups_with_numbers_are_comparable():
 
 def test_errors_of_an_output_are_named_by_it():
     found = groups_of(errors=ERRORS, outcome="wage").finding(ABSOLUTE, EXACT, None)
-    assert found.claim == "the mean absolute error is 2.667 for sex M, 1.333 for sex F"
+    assert found.claim == "the mean absolute error is 2.667 for sex M, and 1.333 for sex F"
     of_pay = groups_of(errors=ERRORS, output="pay").finding(ROOT, EXACT, None)
     assert of_pay.claim.startswith("the root mean squared error of pay is ")
     assert of_pay.output == "pay"
@@ -319,5 +319,5 @@ def test_a_thousand_groups_are_compared():
     about = [{"zip": number} for number in range(most)]
     groups = NumberGroups(("zip",), about, np.arange(float(most)), np.arange(most))
     found = groups.finding(MEAN, EXACT, None)
-    assert found.claim == "the mean outcome is 999 for zip 999, 0 for zip 0"
+    assert found.claim == "the mean outcome is 999 for zip 999, and 0 for zip 0"
     assert found.estimate.value == 999

@@ -559,12 +559,12 @@ def claimed(question: GroupQuestion) -> str:
 
 
 def test_what_was_found_is_a_sentence():
-    assert claimed(small()) == "100.0 % of race a get True, 12.5 % of race b"
+    assert claimed(small()) == "100.0 % of race a get True, and 12.5 % of race b"
     alike = small(lambda people: people["id"] < 5)
     assert claimed(alike) == "12.5 % get True in every group of race"
     scores = scored(half_for_a)
     assert claimed(scores) == (
-        "the score is 50.0 % on average for race a, 0.0 % for race b"
+        "the score is 50.0 % on average for race a, and 0.0 % for race b"
     )
     same = scored(lambda people: people["id"] * 0.0 + 0.25)
     assert claimed(same) == "the score is 25.0 % on average in every group of race"

@@ -94,7 +94,7 @@ def rows_of(case: Case) -> list[CaseRow]:
     names = _shown_features(case)
     rows = []
     for name in names:
-        individual, twin = beside(case.individual[name], case.twin.get(name, ""))
+        individual, twin = beside(*case.shown(name))
         rows.append(CaseRow(cut(name, _VALUE), individual, twin, name in case.changed))
     left_out = len(case.individual) - len(names)
     if left_out:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from evenhand.methods.audit import messages
 from evenhand.methods.audit.audit_result import as_audit
+from evenhand.methods.audit.diff.changes import changes_between
+from evenhand.methods.audit.diff.text import changes_markdown
 from evenhand.methods.audit.formats.ci import Places, cut, rows_of
 from evenhand.methods.audit.formats.markdown_escape import inline
 from evenhand.methods.audit.statements import all_statements, overall_word
@@ -45,10 +47,17 @@ _TABLE_HEAD = f"{messages.MARKDOWN_HEADINGS}\n| --- | --- | --- | --- | ---: | -
 _CASE_HEAD = "| | individual | twin | |\n| --- | --- | --- | --- |"
 
 
-def to_markdown(found: Evidence, *, room: int = ROOM) -> str:
+def to_markdown(
+    found: Evidence,
+    *,
+    room: int = ROOM,
+    since: Audit | None = None,
+    since_name: str = "",
+) -> str:
     """Return an audit as Markdown of at most `room` bytes, unless its frame alone is longer.
 
     What there is no room for is left out, what passes first, and a sentence says how much that is.
+    With `since`, it also says what changed since that older audit.
 
     >>> from evenhand.methods.audit.audit_result import Audit
     >>> from evenhand.methods.audit.check_result import CheckResult
@@ -61,6 +70,8 @@ def to_markdown(found: Evidence, *, room: int = ROOM) -> str:
     statements = all_statements(audit)
     statements.sort(key=lambda statement: _ORDER.index(statement.word))
     top = _top(audit, statements)
+    if since is not None:
+        top.append(changes_markdown(changes_between(since, audit, name=since_name)))
     bottom = _bottom(audit)
     frame = "\n\n".join([*top, *bottom])
     left = room - len(frame.encode()) - _RESERVE
@@ -101,7 +112,7 @@ def _top(audit: Audit, statements: Sequence[Statement]) -> list[str]:
     verdict = messages.NO_LIMIT_WAS_GIVEN
     if audit.verdict is not None:
         verdict = overall_word(audit)
-    parts = [f"## evenhand: {verdict}", _counts(audit, statements)]
+    parts = [f"## evenhand: {verdict}", counts_text(audit, statements)]
     if audit.baseline:
         baseline = text_of(audit.held_against)
         parts.append(messages.MARKDOWN_BASELINE.format(baseline=baseline))
@@ -111,7 +122,7 @@ def _top(audit: Audit, statements: Sequence[Statement]) -> list[str]:
     return parts
 
 
-def _counts(audit: Audit, statements: Sequence[Statement]) -> str:
+def counts_text(audit: Audit, statements: Sequence[Statement]) -> str:
     """Return how many statements have which verdict, and how sure they are together."""
     number_of = Counter(statement.word for statement in statements)
     counts = [f"{number_of[word]:,} {word}" for word in _ORDER if number_of[word]]

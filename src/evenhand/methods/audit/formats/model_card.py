@@ -111,7 +111,7 @@ def _some(sentences: Sequence[str], most: int, what: str) -> list[str]:
 
 def _factors(audit: Audit) -> Iterator[str]:
     """Yield the protected characteristics and their values, and what else was taken together."""
-    protected = _protected_features(audit)
+    protected = protected_features(audit)
     if protected:
         yield messages.CARD_PROTECTED
         lines = []
@@ -129,7 +129,7 @@ def _factors(audit: Audit) -> Iterator[str]:
         yield messages.CARD_NO_FACTORS
 
 
-def _protected_features(audit: Audit) -> dict[str, Mapping[str, Any]]:
+def protected_features(audit: Audit) -> dict[str, Mapping[str, Any]]:
     """Return the protected features of the audit and of all its checks, by name."""
     spaces: list[Mapping[str, Any]] = [audit.space]
     for check in audit.checks:

@@ -52,7 +52,7 @@ WHO_ARE_DENIED = "{population}, who are denied the favourable outcome"
 # Claims of findings.
 
 PEOPLE_RATES = (
-    "people with {rule} get {outcome} {rate} of the time, {others} {other_rate}"
+    "{rate} of people with {rule} get {outcome}, and {other_rate} of {others}"
     " ({difference})"
 )
 PEOPLE_MEANS = (
@@ -67,7 +67,7 @@ PEOPLE_WRONG = (
     " ({difference})"
 )
 PEOPLE_DENIED = (
-    "people with {rule} are denied {outcome} {rate} of the time, {others} {other_rate}"
+    "{rate} of people with {rule} are denied {outcome}, and {other_rate} of {others}"
     " ({difference})"
 )
 GET_RIGHTLY = (

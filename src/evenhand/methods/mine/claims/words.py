@@ -53,8 +53,8 @@ class OutcomeWords:
         """Return the sentence that compares the people of a rule with everyone else.
 
         >>> words = OutcomeWords("approve")
-        >>> words.claim("sex F", 0.382, 0.109, "difference 27.3 points")[:60]
-        'people with sex F get the outcome approve 38.2 % of the time'
+        >>> words.claim("sex F", 0.382, 0.109, "difference 27.3 points")[:57]
+        '38.2 % of people with sex F get the outcome approve, and '
         """
         rate = self._shown(inside)
         other_rate = self._shown(outside)

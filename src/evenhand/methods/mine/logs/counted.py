@@ -6,7 +6,7 @@ The engine of the frame groups the rows; only the kinds are read into memory.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from evenhand.methods.mine import messages
 from evenhand.methods.mine.logs.binned import LogBins, comparable
 from evenhand.methods.mine.logs.followers import with_followers
 from evenhand.methods.mine.logs.ranges import inferred, is_day, is_number, ranged_features
+from evenhand.population.log_labels import named_features
 from evenhand.population.recorded import count_rows, seen, sizes_of
 from evenhand.runtime import number_text
 from evenhand.runtime.errors import DataError
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from evenhand.methods.mine.logs.complete import CompleteRows
     from evenhand.methods.mine.logs.sums import NumberSums
     from evenhand.methods.mine.rule_sets import RuleSetOptions
+    from evenhand.runtime.label_text import Words
     from evenhand.space.feature import Feature, Floats, Label, Points
 
 MOST_TOGETHER = 1_000_000
@@ -120,6 +122,11 @@ class CountedLog:
         if most > MANY_KINDS:
             notes.append(messages.MANY_KINDS_OF_ROWS.format(kinds=number_text.count(most)))
         return cls(space, bins.within(space), kinds, notes, sums)
+
+    def named(self, words: Mapping[str, Words]) -> CountedLog:
+        """Return the same log with what people call the values of its columns."""
+        features = named_features(self.space.features, words)
+        return replace(self, space=replace(self.space, features=features))
 
     def outcomes(self, outcome: str) -> list[Label]:
         """Return the different outcomes; of very many numbers, the lowest and the highest."""

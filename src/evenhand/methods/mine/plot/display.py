@@ -22,6 +22,7 @@ from evenhand.report.ranked_bars import Bar, Bars, RemainingRules, wrapped
 from evenhand.report.rates_display import RatesDisplay
 from evenhand.runtime import number_text
 from evenhand.runtime.errors import UsageError, clip, nearest
+from evenhand.runtime.language import say, term
 from evenhand.statistics.estimate import Verdict
 
 if TYPE_CHECKING:
@@ -114,7 +115,7 @@ class MineDisplay(_Panels):
         self._stack(ax, panels)
         if self.left_out and ax is None:
             last = self.axes_[-1]
-            more = messages.MORE_MININGS.format(count=number_text.count(self.left_out))
+            more = say(messages.MORE_MININGS, count=number_text.count(self.left_out))
             last.set_xlabel(f"{last.get_xlabel()}\n{more}")
         return self
 
@@ -219,14 +220,14 @@ def _bars(findings: Sequence[MinedFinding], examined: int) -> Bars:
     bars = [_bar(finding, percent=percent) for finding in stories[:MOST_BARS]]
     title = worst.claim
     if worst.verdict is not None:
-        title = messages.BAR_TITLE_WITH_VERDICT.format(verdict=worst.verdict, claim=title)
+        title = say(messages.BAR_TITLE_WITH_VERDICT, verdict=worst.verdict, claim=title)
     notes = [_axis_note(entry)]
     if worst.estimate.level < 1:
         notes.append(_interval_note(entry, worst.estimate.level, examined))
-    notes.append(messages.POPULATION.format(population=entry["population"]))
+    notes.append(say(messages.POPULATION, population=term(entry["population"])))
     if len(stories) > MOST_BARS:
         more = number_text.count(len(stories) - MOST_BARS)
-        notes.append(messages.MORE_RULE_SETS.format(count=more))
+        notes.append(say(messages.MORE_RULE_SETS, count=more))
     return Bars(
         of_output(entry, title),
         tuple(notes),
@@ -242,14 +243,17 @@ def _bars(findings: Sequence[MinedFinding], examined: int) -> Bars:
 def _axis_note(entry: Entry) -> str:
     """Return what the length of the bars stands for."""
     if "changes" in entry:
-        return messages.BARS_OF_CHANGES
+        return say(messages.BARS_OF_CHANGES)
     others = OTHERS if "over" in entry else OTHER_TEXTS[entry["against"]]
-    return sentences_for(entry).axis.format(others=others)
+    return say(sentences_for(entry).axis, others=term(others))
 
 
 def _directions(entry: Entry) -> tuple[str, str] | None:
     """Return what stands at both ends of the axis; how many texts change has one end only."""
-    return None if "changes" in entry else sentences_for(entry).ends
+    if "changes" in entry:
+        return None
+    low, high = sentences_for(entry).ends
+    return term(low), term(high)
 
 
 def _interval_note(entry: Entry, level: float, examined: int) -> str:
@@ -261,30 +265,30 @@ def _interval_note(entry: Entry, level: float, examined: int) -> str:
     if "changes" in entry:
         sets = len(entry["changes"])
         if sets > 1:
-            return messages.INTERVALS_OVER_CATEGORIES.format(level=level_text, count=sets)
-        return messages.INTERVALS_OVER_CATEGORY.format(level=level_text, count=sets)
+            return say(messages.INTERVALS_OVER_CATEGORIES, level=level_text, count=sets)
+        return say(messages.INTERVALS_OVER_CATEGORY, level=level_text, count=sets)
     if entry.get("method") == "paper":
-        return messages.INTERVALS.format(level=level_text)
+        return say(messages.INTERVALS, level=level_text)
     count = number_text.count(examined)
     if entry.get("discovered"):
         found = number_text.count(entry["discovered"])
-        return messages.INTERVALS_OF_DISCOVERIES.format(
-            level=level_text, found=found, count=count
+        return say(
+            messages.INTERVALS_OF_DISCOVERIES, level=level_text, found=found, count=count
         )
-    return messages.INTERVALS_OVER_RULE_SETS.format(level=level_text, count=count)
+    return say(messages.INTERVALS_OVER_RULE_SETS, level=level_text, count=count)
 
 
 def _headers(entry: Entry) -> tuple[str, ...]:
     """Return what stands over the columns beside bars."""
     if "changes" in entry:
-        return "changed", "texts"
+        return say("changed"), say("texts")
     if "over" in entry:
-        return "group", messages.HEADING_EVERYONE_ELSE, "rows"
+        return say("group"), say(messages.HEADING_EVERYONE_ELSE), say("rows")
     if entry["against"] == "terms":
-        others = messages.HEADING_OTHER_TERMS
+        others = say(messages.HEADING_OTHER_TERMS)
     else:
-        others = messages.HEADING_OTHER_TEXTS
-    return messages.COLUMN_THESE_TERMS, others, "texts"
+        others = say(messages.HEADING_OTHER_TEXTS)
+    return say(messages.COLUMN_THESE_TERMS), others, say("texts")
 
 
 def _bar(found: MinedFinding, *, percent: bool) -> Bar:
@@ -329,11 +333,11 @@ def _rest(findings: Sequence[MinedFinding], *, percent: bool) -> RemainingRules 
         count = number_text.count(rules)
         has_stories = any(not other.others for other in findings)
         if not has_stories:
-            label = messages.ALL_RULE_SETS_BAR.format(count=count, distance=distance)
+            label = say(messages.ALL_RULE_SETS_BAR, count=count, distance=distance)
         elif rules > 1:
-            label = messages.OTHER_RULE_SETS_BAR.format(count=count, distance=distance)
+            label = say(messages.OTHER_RULE_SETS_BAR, count=count, distance=distance)
         else:
-            label = messages.OTHER_RULE_SET_BAR.format(count=count, distance=distance)
+            label = say(messages.OTHER_RULE_SET_BAR, count=count, distance=distance)
         return RemainingRules(label, estimate.value, estimate.high)
     return None
 

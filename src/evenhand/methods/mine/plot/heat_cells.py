@@ -14,6 +14,7 @@ from evenhand.methods.mine.claims.words import outcome_text, sentences_for
 from evenhand.methods.mine.plot.heat_map import Heat, mean_text
 from evenhand.methods.mine.table import in_percent
 from evenhand.runtime import number_text
+from evenhand.runtime.language import say, term
 from evenhand.space.rule import Condition, Rule
 
 if TYPE_CHECKING:
@@ -260,10 +261,10 @@ def _heat(entry: Entry, worst: Entry, rule: Rule, cells: HeatCells) -> Heat:
     if too_few.any():
         notes.append(_hatched_note(entry, least))
     if outlined and whole:
-        notes.append(messages.OUTLINED.format(rule=rule.text))
+        notes.append(say(messages.OUTLINED, rule=rule.spoken_text))
     elif outlined:
-        notes.append(messages.OUTLINED_IN_PART.format(rule=rule.text))
-    notes.append(messages.POPULATION.format(population=entry["population"]))
+        notes.append(say(messages.OUTLINED_IN_PART, rule=rule.spoken_text))
+    notes.append(say(messages.POPULATION, population=term(entry["population"])))
     return Heat(
         title=_title(entry, cells, least),
         axes=cells.axes,
@@ -319,19 +320,19 @@ def _cell_note(entry: Entry, cells: HeatCells, centre: float | None) -> str:
     first_rows = int(cells.rows.flat[0])
     texts = number_text.count(first_rows)
     if "changes" in entry:
-        return messages.CELLS_OF_CHANGES.format(texts=texts)
+        return say(messages.CELLS_OF_CHANGES, texts=texts)
     white = rate_text(centre or 0.0, percent=in_percent(entry))
     if "over" in entry and not entry["counts"]:
-        return messages.CELLS_OF_MEANS.format(rate=white)
+        return say(messages.CELLS_OF_MEANS, rate=white)
     if "over" in entry:
-        return messages.CELLS_OF_ROWS.format(rate=white)
-    return messages.CELLS_OF_TERMS.format(texts=texts, rate=white)
+        return say(messages.CELLS_OF_ROWS, rate=white)
+    return say(messages.CELLS_OF_TERMS, texts=texts, rate=white)
 
 
 def _hatched_note(entry: Entry, least: float) -> str:
     rows = number_text.count(math.ceil(least))
     share = number_text.percent_plain(entry["support"])
-    return messages.HATCHED.format(rows=rows, share=share)
+    return say(messages.HATCHED, rows=rows, share=share)
 
 
 def _title(entry: Entry, cells: HeatCells, least: float) -> str:
@@ -340,30 +341,33 @@ def _title(entry: Entry, cells: HeatCells, least: float) -> str:
     extremes = []
     for rate, cell in cells.extremes(least):
         text = rate_text(rate, percent=percent)
-        extremes.append(messages.MAP_END.format(rate=text, cell=cell))
+        extremes.append(say(messages.MAP_END, rate=text, cell=cell))
     ends = ""
     if extremes:
         lowest, highest = extremes
-        ends = messages.MAP_ENDS.format(lowest=lowest, highest=highest)
+        ends = say(messages.MAP_ENDS, lowest=lowest, highest=highest)
     names = " and ".join(cells.axes)
     favoured = entry["favoured"]
     outcome = outcome_text(favoured, named=entry["named"])
     if "over" in entry:
-        title = sentences_for(entry).map.format(
+        title = say(
+            sentences_for(entry).map,
             outcome=outcome if percent else favoured,
             features=names,
             ends=ends,
         )
     elif "changes" in entry:
-        title = messages.MAP_OF_CHANGES.format(categories=names, ends=ends)
+        title = say(messages.MAP_OF_CHANGES, categories=names, ends=ends)
     elif percent:
-        title = messages.MAP_OF_TERM_RATES.format(
+        title = say(
+            messages.MAP_OF_TERM_RATES,
             outcome=outcome,
             categories=names,
             ends=ends,
         )
     else:
-        title = messages.MAP_OF_TERM_MEANS.format(
+        title = say(
+            messages.MAP_OF_TERM_MEANS,
             outcome=favoured,
             categories=names,
             ends=ends,
@@ -392,7 +396,7 @@ def _met(condition: Condition, values: Sequence[Any]) -> Flags:
 def of_output(entry: Entry, sentence: str) -> str:
     """Return a sentence with the name of the output that it is about; a single output has none."""
     if entry["output"]:
-        return messages.OF_OUTPUT.format(output=entry["output"], sentence=sentence)
+        return say(messages.OF_OUTPUT, output=entry["output"], sentence=sentence)
     return sentence
 
 

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 MOST_CONDITIONS = 12
 """The most conditions whose shares are computed: all sets of them are looked at."""
+_ROUNDING = 1e-12
+"""Which part of all weight is no weight at all."""
 
 
 def condition_shares(ranking: Ranking, number: int) -> list[float]:
@@ -57,7 +59,9 @@ def _worth(ranking: Ranking, rule: NDArray[np.int32]) -> Floats:
         cover[known : 2 * known] = cover[:known] & covers.bits[choice]
     people, hits, *_ = covers.sums(cover)
     others = ranking.total - people
-    both = (people > 0) & (others > 0)
+    # Sums of weights in different orders differ in their last digits: nobody is not quite zero.
+    nobody = _ROUNDING * float(ranking.total)
+    both = (people > nobody) & (others > nobody)
     inside = hits / np.where(both, people, 1.0)
     outside = (ranking.hits.sum() - hits) / np.where(both, others, 1.0)
     return np.where(both, inside - outside, 0.0)

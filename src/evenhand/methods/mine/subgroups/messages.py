@@ -1,10 +1,6 @@
 """The sentences of the tree of subgroups, whole, for a translator."""
 
 TREE_HEADING = "Tree of subgroups"
-TREE_INTRODUCED = (
-    "Open a subgroup to see what carries its difference, the stories within it, and its"
-    " refinements, which are compared with the other people of it."
-)
 EVERYBODY = "everybody: {rows} rows"
 EVERYBODY_AT_LEVEL = "everybody: {rows} rows; in brackets, intervals at {level}"
 RATE_AGAINST = "{rate} against {other} of {others}"
@@ -21,3 +17,29 @@ IS_SHOWN = "differs"
 MAY_BE_CHANCE = "may be chance"
 MORE_REFINEMENTS = "{count} more refinements"
 MORE_STORIES = "{count} more are in the table below."
+
+# ------------------------------------------------------------------------------------------------
+# A page.
+# ------------------------------------------------------------------------------------------------
+
+PLAIN_SUBGROUP = (
+    "Of every {whole} people with {worst}, about {low} get the favourable outcome; of every {whole}"
+    " others, about {high} do"
+)
+PLAIN_SUBGROUP_AND_NEIGHBOURS = (
+    "Of every {whole} people with {worst}, or almost like these, about {low} get the favourable"
+    " outcome; of every {whole} others, about {high} do"
+)
+PLAIN_OTHERS = (
+    "Of all other subgroups, variations of these included, none differs from everyone else by more"
+    " than {high} of every {whole} people"
+)
+PLAIN_OTHER_TERMS = (
+    "Of all other terms, and of terms together, none differs from what it is compared with by more"
+    " than {high} of every {whole} texts"
+)
+PLAIN_TERM = (
+    "Of every {whole} texts that say {worst}, about {low} get the favourable outcome; of every"
+    " {whole} that they are compared with, about {high} do"
+)
+ALL_RULE_SETS = "All subgroups that were found, as a table"

@@ -12,6 +12,7 @@ from evenhand.methods.mine.subgroups.words import UnitWords, direction_of, label
 from evenhand.report.templates import piece
 from evenhand.runtime import number_text
 from evenhand.runtime.errors import clip
+from evenhand.runtime.language import say
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -63,11 +64,11 @@ class ConditionRow:
 class TreeWords:
     """What stands over the parts of a subgroup, and beside its refinements."""
 
-    carries: str = tree_messages.WHAT_CARRIES
-    stories: str = tree_messages.STORIES_WITHIN
-    refinements: str = tree_messages.REFINEMENTS_WITHIN
-    shown: str = tree_messages.IS_SHOWN
-    chance: str = tree_messages.MAY_BE_CHANCE
+    carries: str
+    stories: str
+    refinements: str
+    shown: str
+    chance: str
 
 
 @dataclass(frozen=True)
@@ -122,7 +123,7 @@ def trees(
         entry = lines[0].entry
         tree = _Tree.of(lines[:MOST_STORIES], verdict)
         left_out = len(lines) - len(tree.stories)
-        more = tree_messages.MORE_STORIES.format(count=number_text.count(left_out))
+        more = say(tree_messages.MORE_STORIES, count=number_text.count(left_out))
         yield piece(
             _PAGE,
             "tree",
@@ -130,8 +131,18 @@ def trees(
             _everybody(entry, lines[0]),
             tree.branches(None),
             more if left_out else "",
-            TreeWords(),
+            _words(),
         )
+
+
+def _words() -> TreeWords:
+    return TreeWords(
+        carries=say(tree_messages.WHAT_CARRIES),
+        stories=say(tree_messages.STORIES_WITHIN),
+        refinements=say(tree_messages.REFINEMENTS_WITHIN),
+        shown=say(tree_messages.IS_SHOWN),
+        chance=say(tree_messages.MAY_BE_CHANCE),
+    )
 
 
 def _everybody(entry: Entry, line: MinedFinding) -> str:
@@ -139,9 +150,9 @@ def _everybody(entry: Entry, line: MinedFinding) -> str:
     rows = number_text.count(entry["rows"])
     estimate = line.finding.estimate
     if estimate.level >= 1:
-        return tree_messages.EVERYBODY.format(rows=rows)
+        return say(tree_messages.EVERYBODY, rows=rows)
     level = number_text.percent_level(estimate.level)
-    return tree_messages.EVERYBODY_AT_LEVEL.format(rows=rows, level=level)
+    return say(tree_messages.EVERYBODY_AT_LEVEL, rows=rows, level=level)
 
 
 def _name(entry: Entry) -> str:
@@ -195,7 +206,7 @@ class _Tree:
         ]
         return Branch(
             clip(label_below(subgroup.rule, line.rule_above), LETTERS),
-            self._rates(tree_messages.RATE_AGAINST, subgroup),
+            self._rates_against(subgroup),
             self.words.apart(subgroup.apart),
             _share(subgroup.support),
             subgroup.apart.shown,
@@ -206,7 +217,7 @@ class _Tree:
             stories=stories,
             refinements=refinements[:AT_ONCE],
             more=refinements[AT_ONCE:],
-            more_heading=tree_messages.MORE_REFINEMENTS.format(count=more),
+            more_heading=say(tree_messages.MORE_REFINEMENTS, count=more),
             variations=variations,
             variations_heading=_variations_heading(parts),
         )
@@ -215,7 +226,7 @@ class _Tree:
         below = [self._refinement(part, subgroup.rule) for part in subgroup.refinements]
         return Branch(
             clip(label_below(subgroup.rule, above), LETTERS),
-            self._rates(tree_messages.RATE_WITHIN, subgroup),
+            self._rates_within(subgroup),
             self.words.apart(subgroup.apart),
             _share(subgroup.support),
             subgroup.apart.shown,
@@ -225,13 +236,23 @@ class _Tree:
     def _variation(self, text: str, difference: float, support: float) -> Branch:
         direction = direction_of(difference)
         distance = self.words.distance(difference)
-        apart = messages.APART.format(points=distance, direction=direction, interval="")
+        apart = say(messages.APART, points=distance, direction=direction, interval="")
         return Branch(clip(text, LETTERS), "", apart, _share(support), shown=False)
 
-    def _rates(self, template: str, subgroup: Subgroup) -> str:
-        rate = self.words.rate(subgroup.rate)
-        other = self.words.rate(subgroup.other)
-        return template.format(rate=rate, other=other, others=OTHERS)
+    def _rates_against(self, subgroup: Subgroup) -> str:
+        return say(
+            tree_messages.RATE_AGAINST,
+            rate=self.words.rate(subgroup.rate),
+            other=self.words.rate(subgroup.other),
+            others=say(OTHERS),
+        )
+
+    def _rates_within(self, subgroup: Subgroup) -> str:
+        return say(
+            tree_messages.RATE_WITHIN,
+            rate=self.words.rate(subgroup.rate),
+            other=self.words.rate(subgroup.other),
+        )
 
     def _conditions(self, parts: StoryParts) -> list[ConditionRow]:
         """Return what each condition carries, where there are several."""
@@ -240,8 +261,11 @@ class _Tree:
         rows = []
         for part in parts.shares:
             distance = self.words.distance(part.share)
-            carries = messages.APART.format(
-                points=distance, direction=direction_of(part.share), interval=""
+            carries = say(
+                messages.APART,
+                points=distance,
+                direction=direction_of(part.share),
+                interval="",
             )
             ends = sorted([0.0, part.share])
             bar = SignedBar(*map(self._place, ends))
@@ -268,7 +292,7 @@ def _ends(stories: Iterable[MinedFinding]) -> Iterator[float]:
 
 
 def _share(support: float) -> str:
-    return tree_messages.SHARE_OF_ROWS.format(share=number_text.percent(support))
+    return say(tree_messages.SHARE_OF_ROWS, share=number_text.percent(support))
 
 
 def _variations_heading(parts: StoryParts) -> str:
@@ -277,6 +301,6 @@ def _variations_heading(parts: StoryParts) -> str:
     count = number_text.count(folded)
     listed = len(parts.variations)
     if folded == listed:
-        return tree_messages.VARIATIONS_EXPLAINED.format(count=count)
+        return say(tree_messages.VARIATIONS_EXPLAINED, count=count)
     shown = number_text.count(listed)
-    return tree_messages.VARIATIONS_SHOWN.format(count=count, shown=shown)
+    return say(tree_messages.VARIATIONS_SHOWN, count=count, shown=shown)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from evenhand.methods.mine import messages
 from evenhand.methods.mine.table import in_units, scores
 from evenhand.runtime import number_text
+from evenhand.runtime.language import say
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -27,17 +28,19 @@ def label_below(rule: Rule, above: Rule | None) -> str:
     '… and age at least 60'
     """
     if above is None:
-        return rule.text
+        return rule.spoken_text
     known = above.conditions
-    added = [condition.text for condition in rule.conditions if condition not in known]
+    added = [
+        condition.spoken_text for condition in rule.conditions if condition not in known
+    ]
     if not added:
-        return rule.text
-    return messages.AND_CONDITIONS.format(conditions=", ".join(added))
+        return rule.spoken_text
+    return say(messages.AND_CONDITIONS, conditions=", ".join(added))
 
 
 def direction_of(difference: float) -> str:
     """Return whether a difference is one of less or of more."""
-    return messages.LESS if difference < 0 else messages.MORE
+    return say(messages.LESS) if difference < 0 else say(messages.MORE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +67,7 @@ class UnitWords:
         ('23.9 %', '0.239')
         """
         if math.isnan(value):
-            return messages.UNKNOWN_NUMBER
+            return say(messages.UNKNOWN_NUMBER)
         if self.amounts:
             return number_text.amount(value)
         if self.graded:
@@ -88,7 +91,7 @@ class UnitWords:
     def signed(self, distance: float) -> str:
         """Return a difference in points, or in the unit of the numbers, with a minus below 0."""
         number = self.bare(distance)
-        return number if self.amounts else messages.IN_POINTS.format(points=number)
+        return number if self.amounts else say(messages.IN_POINTS, points=number)
 
     def interval(self, apart: SignedDifference) -> str:
         """Return the limits of a difference; none where it is known exactly.
@@ -101,10 +104,10 @@ class UnitWords:
             return ""
         low, high = self.bare(abs(apart.low)), self.bare(abs(apart.high))
         if apart.low < 0 < apart.high:
-            return messages.LESS_TO_MORE.format(low=low, high=high)
+            return say(messages.LESS_TO_MORE, low=low, high=high)
         if apart.high <= 0:
             low, high = high, low
-        return messages.BETWEEN.format(low=low, high=high)
+        return say(messages.BETWEEN, low=low, high=high)
 
     def apart(self, apart: SignedDifference) -> str:
         """Return a difference, its direction, and its limits in brackets.
@@ -113,7 +116,8 @@ class UnitWords:
         >>> UnitWords().apart(SignedDifference(-0.2, -0.3, -0.1, 0.95))
         '20.0 points less (10.0 to 30.0)'
         """
-        return messages.APART.format(
+        return say(
+            messages.APART,
             points=self.distance(apart.value),
             direction=direction_of(apart.value),
             interval=self._in_brackets(apart),
@@ -124,7 +128,8 @@ class UnitWords:
         if parts.added is None:
             return ""
         template = messages.ADDED_STILL if parts.within else messages.ADDED_TO_ALIKE
-        return template.format(
+        return say(
+            template,
             points=self.distance(parts.added.value),
             direction=direction_of(parts.added.value),
             interval=self._in_brackets(parts.added),
@@ -139,9 +144,9 @@ class UnitWords:
         carried = []
         for part in parts.shares:
             points = self.signed(side * part.share)
-            carried.append(messages.CARRIED_BY.format(points=points, condition=part.text))
-        return messages.CARRIED.format(conditions=", ".join(carried))
+            carried.append(say(messages.CARRIED_BY, points=points, condition=part.text))
+        return say(messages.CARRIED, conditions=", ".join(carried))
 
     def _in_brackets(self, apart: SignedDifference) -> str:
         interval = self.interval(apart)
-        return messages.IN_BRACKETS.format(interval=interval) if interval else ""
+        return say(messages.IN_BRACKETS, interval=interval) if interval else ""

@@ -8,14 +8,14 @@ drawn: it is not a rate of any population.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from evenhand.methods.search import messages
 from evenhand.results.evidence import Case
-from evenhand.runtime.label_text import shown
+from evenhand.runtime.label_text import Words, shown
 from evenhand.runtime.random_streams import stream
 from evenhand.scores.twins import case_of
 from evenhand.statistics import intervals
@@ -40,19 +40,25 @@ class EndingChange:
     after: Label
     pair: Case
     """The pair as it is after the change."""
+    words: Words = field(default_factory=dict, compare=False, repr=False)
+    """What people call the values of the feature."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the change as JSON holds it."""
-        return {
+        table: dict[str, Any] = {
             "before": self.before,
             "after": self.after,
             "pair": self.pair.to_dict(),
         }
+        if self.words:
+            table["labels"] = dict(self.words)
+        return table
 
     @classmethod
     def from_dict(cls, table: Mapping[str, Any]) -> EndingChange:
         """Rebuild a change from `to_dict`."""
-        return cls(table["before"], table["after"], Case.from_dict(table["pair"]))
+        pair = Case.from_dict(table["pair"])
+        return cls(table["before"], table["after"], pair, table.get("labels", {}))
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,8 +96,8 @@ class Driver:
         return messages.DRIVER_WITH_EXAMPLE.format(
             feature=self.feature,
             estimate=self.estimate,
-            before=shown(self.example.before),
-            after=shown(self.example.after),
+            before=shown(self.example.before, self.example.words),
+            after=shown(self.example.after, self.example.words),
         )
 
 
@@ -281,4 +287,4 @@ def _smallest(
     pair = case_of(probe.space, individual, twin, (own, other))
     values = np.array([before[at], after[at]])
     was, now = feature.labels(values)
-    return EndingChange(was, now, pair)
+    return EndingChange(was, now, pair, dict(feature.words))

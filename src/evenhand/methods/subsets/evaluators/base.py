@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from evenhand.methods.subsets.decision import Judge
     from evenhand.methods.subsets.evaluators.arrays import Names
     from evenhand.methods.subsets.evaluators.kept import KeptInputs
-    from evenhand.methods.subsets.lattice import Tested
+    from evenhand.methods.subsets.lattice import TestedSet
     from evenhand.runtime.budget import Meter
     from evenhand.space.space import Space
     from evenhand.subject.view import View
@@ -77,10 +77,10 @@ class Evaluator(ABC):
         return {}
 
     @abstractmethod
-    def test(self, mask: int, meter: Meter) -> Tested | None:
+    def test(self, mask: int, meter: Meter) -> TestedSet | None:
         """Return what is known of a set after testing it, or None where the budget ended first."""
 
-    def so_far(self, mask: int) -> Tested | None:
+    def so_far(self, mask: int) -> TestedSet | None:
         """Return what is known of an undecided set of which no more is asked, None for nothing."""
         return None
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from evenhand.methods.subsets.decision import Judge
     from evenhand.methods.subsets.evaluators.arrays import Flags, Known, Names, Rows
-    from evenhand.methods.subsets.lattice import Tested
+    from evenhand.methods.subsets.lattice import TestedSet
     from evenhand.population.samplers import Draws
     from evenhand.results.evidence import Case
     from evenhand.runtime.budget import Meter
@@ -82,7 +82,7 @@ class CausalSets(Evaluator):
         # The twins that flipped draws, by draw, where tests are to be kept.
         self._twins: dict[int, dict[int, Points]] = {}
 
-    def test(self, mask: int, meter: Meter) -> Tested | None:
+    def test(self, mask: int, meter: Meter) -> TestedSet | None:
         """Return on which side of the limit a set's score is, from more and more draws.
 
         All variants are asked only of the first draws, as many as it takes to clear a set that
@@ -122,7 +122,7 @@ class CausalSets(Evaluator):
             else:
                 few_look += 1
 
-    def so_far(self, mask: int) -> Tested | None:
+    def so_far(self, mask: int) -> TestedSet | None:
         """Return the last look at a set that is undecided."""
         if mask not in self._looked_at:
             return None
@@ -169,7 +169,7 @@ class CausalSets(Evaluator):
 
     def _judged(
         self, mask: int, n: int, n_whole: int, guess: float, *, last: bool
-    ) -> Tested | None:
+    ) -> TestedSet | None:
         """Return what the answers so far say of a set, or None where more are needed.
 
         Of the first `n_whole` draws all variants were asked, of the others up to n only a few.
@@ -197,7 +197,7 @@ class CausalSets(Evaluator):
             return None
         return self._undecided(mask, n, n_whole)
 
-    def _undecided(self, mask: int, n: int, n_whole: int) -> Tested:
+    def _undecided(self, mask: int, n: int, n_whole: int) -> TestedSet:
         flipped = self._known[mask] == FLIPPED
         few = (int(flipped[:n].sum()), n)
         whole = (int(flipped[:n_whole].sum()), n_whole)

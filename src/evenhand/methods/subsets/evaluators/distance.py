@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from evenhand.methods.subsets.evaluators.arrays import Names, Rows
-    from evenhand.methods.subsets.lattice import Tested
+    from evenhand.methods.subsets.lattice import TestedSet
     from evenhand.runtime.budget import Meter
     from evenhand.scores.twins import Donated
     from evenhand.space.feature import Points
@@ -34,7 +34,7 @@ class GradedSets(CausalSets):
         """Return nothing: a few variants say little of how far the farthest moves an outcome."""
         return {}
 
-    def test(self, mask: int, meter: Meter) -> Tested | None:
+    def test(self, mask: int, meter: Meter) -> TestedSet | None:
         """Return on which side of the limit a set's score is, from more and more draws."""
         known = self._distances_of.get(mask, np.zeros(0))
         looks = self.judge.anytime_looks(after=len(known))
@@ -54,11 +54,11 @@ class GradedSets(CausalSets):
             known = np.concatenate([known, new_distances])
             self._distances_of[mask] = known
 
-    def so_far(self, mask: int) -> Tested | None:
+    def so_far(self, mask: int) -> TestedSet | None:
         """Return how far the draws asked so far are moved."""
         return self._graded(mask, last=True)
 
-    def _graded(self, mask: int, *, last: bool = False) -> Tested | None:
+    def _graded(self, mask: int, *, last: bool = False) -> TestedSet | None:
         """Return what the distances say of a set, or None where more are needed."""
         distances = self._distances_of[mask]
         total = float(distances.sum())

@@ -10,8 +10,9 @@ import numpy as np
 
 from evenhand.methods.subsets.evaluators.base import Evaluator
 from evenhand.methods.subsets.evaluators.kept import KeptInputs
-from evenhand.methods.subsets.lattice import State, Tested
+from evenhand.methods.subsets.lattice import State, TestedSet
 from evenhand.results.evidence import Group
+from evenhand.runtime.label_text import labelled
 from evenhand.scores.enumeration import cases_among
 from evenhand.scores.farthest import farthest, in_mixed_classes, may_be_twins
 from evenhand.scores.groups import Groups
@@ -62,7 +63,7 @@ class ExactSets(Evaluator):
         self._cells_of: dict[str, Rows] = {}
         self._codes_of: dict[int, NDArray[np.int32]] = {}
 
-    def test(self, mask: int, meter: Meter) -> Tested | None:
+    def test(self, mask: int, meter: Meter) -> TestedSet | None:
         """Return the set's score."""
         names = self.members(mask)
         if self.kind == "causal":
@@ -76,7 +77,7 @@ class ExactSets(Evaluator):
             draw = self._alike(self.members(mask))
         return KeptInputs.drawn(self._points, draw)
 
-    def _causal_tested(self, names: Names) -> Tested:
+    def _causal_tested(self, names: Names) -> TestedSet:
         """Return the share of inputs, or how far they are moved (Themis, Definition 3.7)."""
         view = self.view
         points = self._points
@@ -133,7 +134,7 @@ class ExactSets(Evaluator):
                 numbers = len(taken)
         return number
 
-    def _group_tested(self, names: Names) -> Tested:
+    def _group_tested(self, names: Names) -> TestedSet:
         """Return the highest rate of favourable outcomes minus the lowest (Themis, Def. 3.6)."""
         ids = self._groups(names)
         weights = self._weights
@@ -190,7 +191,7 @@ class ExactSets(Evaluator):
             label = groups.label(int(cells[first]))
             about[name] = label[name]
         n = int(members.sum())
-        return Group(about, self._estimate(rate, n))
+        return Group(labelled(about, space.words), self._estimate(rate, n))
 
     def _cases(self, names: Names, ids: Rows, best: int, worst: int) -> tuple[Case, ...]:
         """Return people of the best group whose outcome is favourable, beside refused twins.
@@ -204,7 +205,7 @@ class ExactSets(Evaluator):
         cases = paired(self.view, names, self._points, self._outcomes, sides, alike=alike)
         return tuple(cases)
 
-    def _tested(self, value: float, shown: object) -> Tested:
+    def _tested(self, value: float, shown: object) -> TestedSet:
         limit = self.judge.limit
         is_above = value >= limit
         if limit == 0:
@@ -212,7 +213,7 @@ class ExactSets(Evaluator):
             is_above = value > 0
         state = State.ABOVE if is_above else State.BELOW
         estimate = self._estimate(value, len(self._points))
-        return Tested(state, estimate, shown=shown)
+        return TestedSet(state, estimate, shown=shown)
 
     def _estimate(self, value: float, n: int) -> Estimate:
         """Return a value that is known exactly."""

@@ -15,7 +15,7 @@ import numpy as np
 from evenhand.methods.subsets import messages
 from evenhand.methods.subsets.evaluators.base import Evaluator
 from evenhand.methods.subsets.evaluators.kept import KeptInputs
-from evenhand.methods.subsets.lattice import State, Tested
+from evenhand.methods.subsets.lattice import State, TestedSet
 from evenhand.population.samplers import Uniform
 from evenhand.scores.groups import Groups
 from evenhand.scores.rates.groups import TRIED, GroupCount, Tally, moved
@@ -71,7 +71,7 @@ class GroupSets(Evaluator):
         # Sets that stayed undecided are asked on from here.
         self._counts_of: dict[int, _SetCounts] = {}
 
-    def test(self, mask: int, meter: Meter) -> Tested | None:
+    def test(self, mask: int, meter: Meter) -> TestedSet | None:
         """Return on which side of the limit a set's score is, from more and more draws."""
         names = self.members(mask)
         whole = self.enumerable(mask)
@@ -80,19 +80,19 @@ class GroupSets(Evaluator):
             if people is None:
                 return self._unknown()
             if people.groups < 2 and whole:
-                return Tested(State.BELOW, self.judge.nothing())
+                return TestedSet(State.BELOW, self.judge.nothing())
             self._counts_of[mask] = _SetCounts(people)
         counts = self._counts_of[mask]
         return self._measured(names, counts, meter, whole=whole)
 
-    def _unknown(self) -> Tested:
+    def _unknown(self) -> TestedSet:
         """Return that nothing can be said of a set."""
         unknown = Estimate(
             math.nan, low=0.0, high=1.0, n=0, level=self.judge.level, method="not tested"
         )
-        return Tested(State.NOT_SHOWN, unknown)
+        return TestedSet(State.NOT_SHOWN, unknown)
 
-    def so_far(self, mask: int) -> Tested | None:
+    def so_far(self, mask: int) -> TestedSet | None:
         """Return what the groups of an undecided set got."""
         counts = self._counts_of[mask]
         whole = self.enumerable(mask)
@@ -121,7 +121,7 @@ class GroupSets(Evaluator):
 
     def _measured(
         self, names: Names, counts: _SetCounts, meter: Meter, *, whole: bool
-    ) -> Tested | None:
+    ) -> TestedSet | None:
         """Return what asking the groups more and more says of a set; None without budget."""
         looks = self.judge.anytime_looks(after=counts.n)
         while True:
@@ -191,7 +191,7 @@ class GroupSets(Evaluator):
 
     def _judged(
         self, counts: _SetCounts, *, whole: bool, last: bool = False
-    ) -> Tested | None:
+    ) -> TestedSet | None:
         """Return what the counts of all groups say of a set, or None where more are needed.
 
         With `last`, no more are to be had.
@@ -202,7 +202,7 @@ class GroupSets(Evaluator):
 
     def _by_pairs(
         self, counts: _SetCounts, pairs: Floats, *, whole: bool, last: bool
-    ) -> Tested | None:
+    ) -> TestedSet | None:
         """Return what the people say whom two groups treat differently."""
         judge = self.judge
         n = counts.n
@@ -230,7 +230,7 @@ class GroupSets(Evaluator):
             return State.ABOVE
         return State.BELOW if whole else State.NOT_SHOWN
 
-    def _by_rates(self, counts: _SetCounts, *, whole: bool, last: bool) -> Tested | None:
+    def _by_rates(self, counts: _SetCounts, *, whole: bool, last: bool) -> TestedSet | None:
         """Return what the rates of all groups say, and the people whose outcome depends on them."""
         judge = self.judge
         n = counts.n

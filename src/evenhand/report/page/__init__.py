@@ -1,0 +1,1 @@
+"""What the pages of all verbs are made of: parts that answer a reader's question, cards, cases."""

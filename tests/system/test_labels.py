@@ -1,0 +1,101 @@
+"""An audit of software that takes codes: every form of its report has the user's words."""
+
+from __future__ import annotations
+
+import json
+import re
+from html import unescape
+
+import pandas as pd
+
+from evenhand.cli.main import main
+
+CONFIG = """
+[subject]
+function = "loan_of_codes:decide"
+positive = 1
+labels = { 0 = "denied", 1 = "approved" }
+
+[space]
+from = "people.csv"
+protected = ["sex"]
+
+[space.features.sex]
+labels = { 0 = "female", 1 = "male" }
+
+[[checks]]
+job = "measure"
+limit = 0.05
+
+[[checks]]
+job = "measure"
+kind = "group"
+limit = 0.05
+
+[[checks]]
+job = "search"
+queries = 400
+
+[[checks]]
+job = "impact"
+
+[[checks]]
+job = "mine"
+"""
+LOAN = """
+def decide(people):
+    return ((people["sex"] == 1) | (people["income"] > 60)).astype(int)
+"""
+CODE = re.compile(r"\bsex:? [01]\b(?!\.)|\boutcome [01]\b|\b[01] → [01]\b")
+"""A code where a word should stand."""
+
+
+def people() -> pd.DataFrame:
+    numbers = range(400)
+    sexes = [number % 2 for number in numbers]
+    return pd.DataFrame({"sex": sexes, "income": [number // 4 for number in numbers]})
+
+
+def text_of(page: str) -> str:
+    """Return what a reader of a page sees, without its scripts and styles."""
+    shown = re.sub(r"<(script|style)\b.*?</\1>", " ", page, flags=re.DOTALL)
+    return " ".join(unescape(re.sub(r"<[^>]+>", " ", shown)).split())
+
+
+def test_every_form_of_a_report_has_the_words(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "loan_of_codes.py").write_text(LOAN)
+    (tmp_path / "evenhand.toml").write_text(CONFIG)
+    people().to_csv("people.csv", index=False)
+    files = ["-o", "page.html", "--markdown", "page.md", "--junit", "page.xml"]
+    assert main(["audit", *files, "--json", "found.json"]) == 1
+    forms = {
+        "text": capsys.readouterr().out,
+        "page": text_of((tmp_path / "page.html").read_text()),
+        "markdown": (tmp_path / "page.md").read_text(),
+        "junit": (tmp_path / "page.xml").read_text(),
+    }
+    for name, form in forms.items():
+        assert "female" in form, name
+        assert "approved" in form, name
+        assert not CODE.findall(form), name
+    document = json.loads((tmp_path / "found.json").read_text())
+    cases = []
+    for check in document["checks"]:
+        for finding in check["found"]["findings"]:
+            cases += finding["cases"]
+    assert cases
+    for case in cases:
+        assert {case["individual"]["sex"], case["twin"]["sex"]} == {0, 1}
+        assert set(case["outcomes"]) == {0, 1}
+    assert main(["replay", "found.json"]) == 1
+    assert "denied" in capsys.readouterr().out
+
+
+def test_init_offers_labels_for_codes(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    people().to_csv("people.csv", index=False)
+    assert main(["init", "people.csv", "--protected", "sex"]) == 0
+    text = (tmp_path / "evenhand.toml").read_text()
+    assert '# sex = { labels = { 0 = "…", 1 = "…" } }' in text
