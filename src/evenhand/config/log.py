@@ -18,6 +18,7 @@ from evenhand.methods.audit.log import (
 from evenhand.population.log_labels import words_of_log
 from evenhand.population.recorded import columns_of_sets, label_written, table_of
 from evenhand.runtime.errors import ConfigError, DataError, SpaceError, UsageError, nearest
+from evenhand.runtime.fingerprint import file_digest
 from evenhand.runtime.table_file import SUFFIXES, read_frame
 from evenhand.space.feature_sets import sets_of
 
@@ -54,7 +55,8 @@ def log_of(config: Config) -> DecisionLog:
 
 def log_from_table(table: Mapping[str, Any], folder: Path, *, where: str) -> DecisionLog:
     """Return the recorded decisions of a checked [log] table; its file is seen from a folder."""
-    frame = read_frame(folder / table["from"])
+    file = folder / table["from"]
+    frame = read_frame(file)
     over = protected_columns(columns_of_sets(sets_of(table["over"])), table.get("bins", {}))
     outcome = table["outcome"]
     truth = table.get("truth")
@@ -78,7 +80,8 @@ def log_from_table(table: Mapping[str, Any], folder: Path, *, where: str) -> Dec
         label_written(frame, truth or "", table.get("truth_positive")),
         bins,
         _labels(table, frame, where),
-        file=Path(table["from"]).name,
+        file=file.name,
+        digest=file_digest(file),
     )
 
 

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
     from evenhand.texts.lexicon import Term
     from evenhand.texts.matching import Indices, Matches
-    from evenhand.texts.text_subject import TextEstimator, TextSubject
+    from evenhand.texts.text_adapter import TextEstimator
+    from evenhand.texts.text_subject import TextSubject
 
     _Tokens = tuple[str, ...]
     _Parts = tuple[str | "_Slot", ...]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from evenhand.runtime.errors import BadOutcome, NotDeterministic, UsageError, clip, nearest
+from evenhand.runtime.errors import BadOutcome, NotDeterministic, UsageError, clip
 from evenhand.runtime.options import (
     WHOLE,
     Option,
@@ -20,10 +20,9 @@ from evenhand.runtime.options import (
 from evenhand.runtime.values import as_outcomes
 from evenhand.space.feature import plain
 from evenhand.subject.adapters import ADAPTERS
-from evenhand.subject.adapters.base import Adapter, is_torch_module, replies_of
+from evenhand.subject.adapters.base import replies_of
 from evenhand.subject.adapters.estimator import EstimatorAdapter
 from evenhand.subject.adapters.function import FunctionAdapter
-from evenhand.subject.adapters.resolve import adapt
 from evenhand.subject.answers_seen import AnswersSeen
 from evenhand.subject.ledger.sharing import Sharing
 from evenhand.subject.memo import AGAIN, Memo
@@ -33,6 +32,7 @@ from evenhand.subject.outcome_meaning import Meaning
 from evenhand.subject.outputs import RecalledCheck
 from evenhand.subject.view import View
 from evenhand.texts.matching import texts_of
+from evenhand.texts.text_adapter import text_adapter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from evenhand.subject.adapters.base import Output, Reply
+    from evenhand.subject.adapters.base import Adapter, Output, Reply
     from evenhand.subject.ledger import Ledger
     from evenhand.subject.outcome_meaning import Differs
     from evenhand.subject.recording.tape import Tape
@@ -48,7 +48,6 @@ if TYPE_CHECKING:
 
     Outcomes = NDArray[Any]
 
-OUTPUTS = ("label", "score")
 BATCH = Option("batch", WHOLE, "how many texts the software is given at once")
 
 
@@ -120,7 +119,7 @@ class TextSubject:
             )
         self.model = model
         self.batch = batch
-        self.adapter = _adapted(
+        self.adapter = text_adapter(
             model, positive=positive, threshold=threshold, output=output, identity=identity
         )
         if isolate:
@@ -169,8 +168,12 @@ class TextSubject:
             return cls(value, **options)
         if issubclass(adapter, EstimatorAdapter):
             loading = _taken(options, ["trusted", "allow_pickle"])
-            model, identity = adapter.loaded(value, **loading)
-            return cls(model, **{"identity": identity, **options})
+            model, file = adapter.loaded(value, **loading)
+            if file is not None:
+                options.setdefault("identity", file.identity)
+            subject = cls(model, **options)
+            subject.adapter.file = file
+            return subject
         own = _taken(options, [option.name for option in adapter.options])
         adapted = adapter.of(value, positive=options.get("positive"), **own)
         return cls(adapted, **options)
@@ -414,87 +417,3 @@ class _TextInputs:
 
     def native(self, _points: object) -> Any:
         return self.inputs
-
-
-class TextEstimator(EstimatorAdapter):
-    """Asks a fitted estimator whose inputs are texts, or what its first steps have made of them."""
-
-    def after(self, model: Any) -> TextEstimator:
-        """Return the adapter of the later steps of a pipeline, whose answers mean the same."""
-        return TextEstimator(
-            model, positive=self.positive, threshold=self.threshold, output=self.output
-        )
-
-    def _native(self, _points: Any, space: Any) -> Any:
-        return space.native(_points)
-
-
-def _adapted(
-    model: Any,
-    *,
-    positive: Any,
-    threshold: float | None,
-    output: Output,
-    identity: str | None,
-) -> Adapter:
-    """Return the adapter of an estimator or of a function; refuse a model that is neither."""
-    if isinstance(model, Adapter):
-        return _of_texts(
-            adapt(model, threshold=threshold, output=output, identity=identity)
-        )
-    if is_torch_module(model):
-        raise UsageError(
-            f"{type(model).__name__} is a torch module, which takes no texts; give a function that"
-            " takes a list of texts and returns one outcome each"
-        )
-    if output not in OUTPUTS:
-        raise UsageError(
-            f"output = {clip(repr(output))} is unknown; {nearest(output, OUTPUTS)}"
-        )
-    if (
-        not isinstance(model, type)
-        and not hasattr(model, "predict")
-        and not callable(model)
-    ):
-        raise UsageError(
-            f"{clip(repr(model))} is neither a function of a list of texts nor a fitted estimator"
-            " that takes texts"
-        )
-    if isinstance(model, type) or not hasattr(model, "predict"):
-        if output == "score" and threshold is None:
-            output = "label"  # a function returns what is to be tested, scores too
-        return adapt(
-            model, positive=positive, threshold=threshold, output=output, identity=identity
-        )
-    taken = getattr(model, "n_features_in_", None)
-    if taken is not None:
-        raise UsageError(
-            f"{type(model).__name__} was trained with {taken} columns of numbers and not with"
-            " texts; give a pipeline that begins with its vectoriser, or a function that takes a"
-            " list of texts"
-        )
-    if isinstance(getattr(model, "classes_", None), list):
-        raise UsageError(
-            f"{type(model).__name__} gives several outputs for each text; give a function that"
-            " returns one of them"
-        )
-    return TextEstimator(
-        model, positive=positive, threshold=threshold, output=output, identity=identity
-    )
-
-
-def _of_texts(adapter: Adapter) -> Adapter:
-    """Return an adapter that is asked about texts; refuse one that does not take texts."""
-    if not adapter.takes_texts:
-        raise UsageError(
-            f"{clip(adapter.name, 60)} takes no texts; give an adapter with takes_texts = True, or"
-            " a function that takes a list of texts"
-        )
-    if not isinstance(adapter, EstimatorAdapter):
-        return adapter
-    made: dict[str, Any] = {
-        "positive": adapter.positive,
-        "threshold": adapter.threshold,
-        "output": adapter.output,
-    }
-    return _adapted(adapter.model, **made, identity=adapter._identity)

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from dataclasses import replace
 
+import joblib
 import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.tree import DecisionTreeClassifier
 
 import evenhand as eh
 from evenhand.cli.main import main
 from evenhand.methods.audit.audit_result import Audit
 from evenhand.methods.audit.tested import EPOCH, missing_share, now
 from evenhand.methods.audit.tested import Tested as About
+from evenhand.subject.adapters.isolated.recipe import build
 
 SPACE = eh.Space(
     [eh.category("sex", ["F", "M"]), eh.integer("age", 18, 60)], protected=["sex"]
@@ -79,6 +83,30 @@ def test_a_log_has_a_name_and_rows(tmp_path):
         120,
         "log.csv",
     )
+    digest = hashlib.sha256(file.read_bytes()).hexdigest()
+    assert audit.tested.fingerprint == digest[:12]
+
+
+@pytest.mark.parametrize("isolate", [True, False])
+def test_a_model_file_has_a_name_and_the_beginning_of_its_hash(tmp_path, isolate):
+    file = tmp_path / "loan.joblib"
+    people = pd.DataFrame({"age": [20, 50], "sex": [0, 1]})
+    joblib.dump(DecisionTreeClassifier().fit(people[["age"]], [0, 1]), file)
+    options = {"allow_pickle": True}
+    adapter = build("estimator", file, options, positive=1, isolate=isolate)
+    space = eh.Space([eh.integer("age", 18, 60)], protected=["age"])
+    checks = [{"job": "measure", "over": ["age"], "limit": 0.05}]
+    tested = eh.audit(eh.Subject(adapter, space), space, checks=checks).tested
+    digest = hashlib.sha256(file.read_bytes()).hexdigest()
+    assert (tested.file, tested.fingerprint) == ("loan.joblib", digest[:12])
+
+
+def test_a_model_in_memory_is_not_pickled_to_be_known():
+    model = DecisionTreeClassifier().fit(pd.DataFrame({"age": [20, 50]}), [0, 1])
+    space = eh.Space([eh.integer("age", 18, 60)], protected=["age"])
+    checks = [{"job": "measure", "over": ["age"], "limit": 0.05}]
+    tested = eh.audit(eh.Subject(model, space), space, checks=checks).tested
+    assert (tested.kind, tested.file, tested.fingerprint) == ("estimator", "", "")
 
 
 def test_it_stands_in_the_file_and_an_older_file_has_none(tmp_path):
@@ -99,6 +127,7 @@ def test_it_stands_in_the_file_and_an_older_file_has_none(tmp_path):
         About,
         made=st.text(),
         kind=st.text(),
+        file=st.text(),
         fingerprint=st.text(),
         data=st.text(),
         rows=st.none() | st.integers(0),

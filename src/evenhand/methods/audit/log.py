@@ -66,6 +66,8 @@ class DecisionLog:
     """What people call the values of columns, the outcome included."""
     file: str = ""
     """The file that the decisions are in, empty where they are a dataframe."""
+    digest: str = ""
+    """The sha256 of that file; empty where it is none."""
 
     @property
     def name(self) -> str:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from evenhand.population.source import Source
+    from evenhand.subject.adapters.base import Adapter
 
 EPOCH = "SOURCE_DATE_EPOCH"
 """The environment variable that sets the time, for builds that give the same bytes each time."""
@@ -34,14 +35,18 @@ class Tested:
         When the audit was made, in UTC, as ISO 8601 writes it.
     kind
         The kind of software: the key that names it under [subject], or "log" for decisions.
+    file
+        The name of the file that the software was loaded from.
     fingerprint
-        The beginning of a hash that tells this version of the software from others.
+        The beginning of a hash that tells this version of the software, or of the log, from others:
+        of a file it is the sha256 of its content.
     data, rows, missing
         The name of the real rows, how many there are, and which share of their values is missing.
     """
 
     made: str = ""
     kind: str = ""
+    file: str = ""
     fingerprint: str = ""
     data: str = ""
     rows: int | None = None
@@ -61,7 +66,7 @@ class Tested:
         """Rebuild it from `to_dict`.
 
         >>> Tested.from_dict(Tested(kind="onnx", rows=0).to_dict())
-        Tested(made='', kind='onnx', fingerprint='', data='', rows=0, missing=None)
+        Tested(made='', kind='onnx', file='', fingerprint='', data='', rows=0, missing=None)
         """
         known = {name: table[name] for name in cls.__slots__ if name in table}
         return cls(**known)
@@ -82,7 +87,8 @@ def tested_by(subject: Any, source: Source | None) -> Tested:
     adapter = getattr(subject, "adapter", None)
     if adapter is None:
         return _of_log(subject)
-    found = Tested(now(), adapter.kind, _fingerprint(subject))
+    file = "" if adapter.file is None else adapter.file.name
+    found = Tested(now(), adapter.kind, file, _fingerprint(adapter))
     if source is None or not isinstance(subject, Subject):
         return found
     real = source.real()
@@ -98,7 +104,8 @@ def tested_by(subject: Any, source: Source | None) -> Tested:
 def _of_log(log: Any) -> Tested:
     """Return what is known of recorded decisions."""
     rows = number_of_rows(table_of(log.frame))
-    return Tested(now(), "log", data=Path(log.file).name, rows=rows)
+    digits = log.digest[:_DIGITS]
+    return Tested(now(), "log", fingerprint=digits, data=Path(log.file).name, rows=rows)
 
 
 def missing_share(frame: Any) -> float | None:
@@ -115,16 +122,17 @@ def missing_share(frame: Any) -> float | None:
     return float(frame.isna().to_numpy().mean())
 
 
-def _fingerprint(subject: Any) -> str:
-    """Return a short hash of the software; a model in memory is known by its ledger alone.
+def _fingerprint(adapter: Adapter) -> str:
+    """Return the beginning of the hash of a model file, or a hash of other software.
 
-    To hash one would take as long as to pickle it, and some cannot be pickled.
+    To hash a model in memory would take as long as to pickle it, and some cannot be pickled.
     """
-    adapter = subject.adapter
+    if adapter.file is not None:
+        return adapter.file.digest[:_DIGITS]
     if not (adapter.own_process or adapter.expensive):
         return ""
     try:
         identity = adapter.identity
     except EvenhandError:
         return ""
-    return hashlib.sha256(str(identity).encode("utf-8", "replace")).hexdigest()[:_DIGITS]
+    return hashlib.sha256(identity.encode("utf-8", "replace")).hexdigest()[:_DIGITS]

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from evenhand.runtime.options import Option
     from evenhand.space.space import Space
+    from evenhand.subject.adapters.model_file import ModelFile
     from evenhand.subject.model_form import ModelForm
 
 Reply = Scalar | tuple[Scalar, ...]
@@ -111,6 +112,8 @@ class Adapter(ABC):
     """Whether an answer costs a process or a request, and so is worth remembering."""
     outputs: tuple[str, ...] = ()
     """The names of several outputs; the Subject sets them."""
+    file: ModelFile | None = None
+    """The file that the software was loaded from, None where there is none."""
 
     @classmethod
     def accepts(cls, model: Any) -> bool:

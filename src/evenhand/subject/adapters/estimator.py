@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -21,6 +22,7 @@ from evenhand.subject.adapters.base import (
     scored_class,
     tried_missing,
 )
+from evenhand.subject.adapters.model_file import ModelFile
 from evenhand.subject.forms import form_of
 from evenhand.subject.options import IDENTITY, OUTPUT, THRESHOLD
 from evenhand.subject.outputs import records_of, refuse_masked
@@ -110,27 +112,32 @@ class EstimatorAdapter(Adapter):
         **options: Any,
     ) -> Adapter:
         """Build the adapter of a model, or of what a file holds."""
-        model, content = cls.loaded(value, trusted=trusted, allow_pickle=allow_pickle)
-        if content is not None and is_torch_module(model):
+        model, file = cls.loaded(value, trusted=trusted, allow_pickle=allow_pickle)
+        if not identity and file is not None:
+            identity = file.identity
+        known = {"positive": positive, "identity": identity}
+        adapter: Adapter
+        if file is not None and is_torch_module(model):
             from evenhand.subject.adapters.torch import TorchAdapter
 
-            return TorchAdapter.of(
-                model, positive=positive, identity=identity or content, **options
-            )
-        refuse_unknown(f"adapter {cls.kind!r}", options, cls.options.python)
-        return cls(model, positive=positive, identity=identity or content, **options)
+            adapter = TorchAdapter.of(model, **known, **options)
+        else:
+            refuse_unknown(f"adapter {cls.kind!r}", options, cls.options.python)
+            adapter = cls(model, **known, **options)
+        adapter.file = file
+        return adapter
 
     @staticmethod
     def loaded(
         value: Any, *, trusted: Sequence[str] | None = None, allow_pickle: bool = False
-    ) -> tuple[Any, str | None]:
-        """Return the model of a file and the name of its content; any other object as it is."""
+    ) -> tuple[Any, ModelFile | None]:
+        """Return the model of a file, and that file; any other object as it is."""
         if not isinstance(value, str | os.PathLike):
             return value, None
-        from evenhand.subject.adapters.saved import identity_of, load_model
+        from evenhand.subject.adapters.saved import load_model
 
         model = load_model(value, trusted=trusted, allow_pickle=allow_pickle)
-        return model, identity_of(value)
+        return model, ModelFile.of(Path(value))
 
     @property
     def _scored(self) -> bool:

@@ -16,11 +16,11 @@ from evenhand.runtime.errors import (
     clip,
     nearest,
 )
-from evenhand.runtime.fingerprint import file_digest
 from evenhand.runtime.options import FILE, WHOLE, Option, Options
 from evenhand.runtime.table_file import beside
 from evenhand.space.values.dates import iso_texts
 from evenhand.subject.adapters.base import Adapter, check_output, gaps_of, scored_class
+from evenhand.subject.adapters.model_file import ModelFile
 from evenhand.subject.model_form import ModelForm
 from evenhand.subject.options import OUTPUT
 from evenhand.subject.outputs import records_of
@@ -87,8 +87,8 @@ class OnnxAdapter(Adapter):
         self.output = output
         self.positive = scored_class(positive) if output == "score" else None
         self.threads = threads
-        self._digest = _sha256(self.path)
-        self.identity = f"onnx:{self._digest}"
+        self.file = _file_of(self.path)
+        self.identity = f"onnx:{self.file.digest}"
         if output == "score":
             # A score is another answer than a label: a ledger of the one must not serve the other.
             self.identity += f":score:{self.positive!r}"
@@ -165,7 +165,7 @@ class OnnxAdapter(Adapter):
         """Return the loaded model, which is loaded again after `close` and in another process."""
         # A session has threads of its own, which a forked child does not inherit.
         if self._running is None or self._running[0] != os.getpid():
-            if _sha256(self.path) != self._digest:
+            if _file_of(self.path) != self.file:
                 raise UsageError(
                     f"the ONNX file '{self.path}' has changed since the run began; start again"
                     " with it"
@@ -312,9 +312,9 @@ def _load(path: Path, threads: int) -> Any:
         ) from error
 
 
-def _sha256(path: Path) -> str:
+def _file_of(path: Path) -> ModelFile:
     try:
-        return file_digest(path)
+        return ModelFile.of(path)
     except OSError as error:
         hint = beside(path, (".onnx",))
         raise UsageError(

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evenhand.runtime.errors import MissingExtra, UsageError, clip, nearest
-from evenhand.runtime.fingerprint import file_digest
 from evenhand.runtime.interruption import exits_reported
 from evenhand.runtime.table_file import beside
 from evenhand.subject.adapters.base import is_fitted, is_torch_module
@@ -160,13 +159,6 @@ def save_model(model: Any, path: str | PathLike[str]) -> list[str]:
     with replacing(file) as part:
         part.write_bytes(content)
     return trusted
-
-
-def identity_of(path: str | PathLike[str]) -> str:
-    """Return a name of a model file by its content, which tells its ledger from others."""
-    file = Path(path)
-    _check_readable(file)
-    return f"file:{file_digest(file)}"
 
 
 def _check_suffix(file: Path, others: tuple[str, ...] = ()) -> None:

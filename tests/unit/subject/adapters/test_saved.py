@@ -21,7 +21,8 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from evenhand.runtime.errors import EvenhandWarning, MissingExtra, UsageError
-from evenhand.subject.adapters.saved import identity_of, load_model, save_model
+from evenhand.subject.adapters.model_file import ModelFile
+from evenhand.subject.adapters.saved import load_model, save_model
 from tests.support.helpers import refused
 
 X = np.array([[0.0], [1.0], [2.0], [3.0]])
@@ -195,11 +196,11 @@ def test_a_missing_file_offers_the_nearest(model, tmp_path):
 def test_identity_is_of_the_content(tmp_path):
     path = tmp_path / "m.skops"
     path.write_bytes(b"one")
-    assert identity_of(path) == "file:" + hashlib.sha256(b"one").hexdigest()
+    one = ModelFile.of(path)
+    assert one == ("m.skops", hashlib.sha256(b"one").hexdigest())
+    assert one.identity == f"file:{one.digest}"
     path.write_bytes(b"two")
-    assert identity_of(path) == "file:" + hashlib.sha256(b"two").hexdigest()
-    with pytest.raises(UsageError, match="does not exist"):
-        identity_of(tmp_path / "no.skops")
+    assert ModelFile.of(path).digest == hashlib.sha256(b"two").hexdigest()
 
 
 def test_without_skops_the_extra_is_named(tmp_path, monkeypatch):
@@ -227,7 +228,7 @@ def test_a_saved_model_is_known_to_a_ledger_by_its_file(tmp_path):
         allow_pickle=True,
         ledger=tmp_path / "a.ledger",
     )
-    assert subject.adapter.identity.startswith(identity_of(file))
+    assert subject.adapter.identity.startswith(ModelFile.of(file).identity)
     assert subject.decide([{"x": 0}, {"x": 1}]).tolist() == [0, 1]
     subject.close()
 

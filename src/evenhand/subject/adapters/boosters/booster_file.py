@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from evenhand.runtime.errors import UsageError, clip
-from evenhand.runtime.fingerprint import file_digest
 from evenhand.runtime.interruption import exits_reported
 from evenhand.runtime.options import Options, refuse_unknown
 from evenhand.runtime.table_file import beside
 from evenhand.subject.adapters.estimator import EstimatorAdapter
+from evenhand.subject.adapters.model_file import ModelFile
 from evenhand.subject.options import IDENTITY, OUTPUT, THRESHOLD
 
 if TYPE_CHECKING:
@@ -44,10 +44,13 @@ class BoosterAdapter(EstimatorAdapter):
             return cls(cls.wrap(value), positive=positive, **options)
         file = Path(value)
         check_readable(file, cls.suffixes)
-        options["identity"] = options.get("identity") or f"file:{file_digest(file)}"
+        content = ModelFile.of(file)
+        options["identity"] = options.get("identity") or content.identity
         with exits_reported(f"the model '{file}'", " when it was loaded"):
             model = cls.load(file)
-        return cls(model, positive=positive, **options)
+        adapter = cls(model, positive=positive, **options)
+        adapter.file = content
+        return adapter
 
 
 def check_readable(file: Path, suffixes: tuple[str, ...]) -> None:

@@ -24,6 +24,7 @@ from evenhand.subject.adapters.isolated.child import ModelProcess, OutOfTime
 from evenhand.subject.adapters.isolated.limits import Isolation
 from evenhand.subject.adapters.isolated.messages import NotPlain, read_plain
 from evenhand.subject.adapters.isolated.recipe import elsewhere
+from evenhand.subject.adapters.model_file import ModelFile
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -79,6 +80,8 @@ class IsolatedAdapter(Adapter):
         self.expensive = facts["expensive"]
         self.printed = facts["printed"]  # type: ignore[misc]
         self.takes_texts = facts["takes_texts"]  # type: ignore[misc]
+        if facts["file"] is not None:
+            self.file = ModelFile(*facts["file"])
 
     def __getstate__(self) -> dict[str, Any]:
         # Each worker starts a process of its own.

@@ -117,6 +117,8 @@ class Server:
             "expensive": self._adapter.expensive,
             "printed": self._adapter.printed,
             "takes_texts": self._adapter.takes_texts,
+            # Answers are plain values, so that nothing of the software is unpickled.
+            "file": None if self._adapter.file is None else tuple(self._adapter.file),
         }
 
     def _space(self, number: int, content: bytes) -> Iterator[Any]:

@@ -73,6 +73,7 @@ FACTS = {
     "expensive": True,
     "printed": True,
     "takes_texts": False,
+    "file": None,
 }
 WITH_SPACE = ("space", 0, cloudpickle.dumps(SPACE))
 
