@@ -51,11 +51,15 @@ TABLES = {
     "evenhand.report.finding_text": ("STATES",),
     "evenhand.report.page.parts": ("ReaderQuestion",),
     "evenhand.report.page.plain": ("_OF_GROUPS",),
+    "evenhand.report.page.messages": (
+        *("CAUSAL", "CAUSAL_GAP", "CAUSAL_NOT_SEEN"),
+        *("CAUSAL_PEOPLE", "CAUSAL_GAP_PEOPLE", "CAUSAL_NOT_SEEN_PEOPLE"),
+    ),
     "evenhand.report.rates_display": ("RATE_AXIS", "RATIO_AXIS"),
     "evenhand.report.charts.keys": ("LOOKS",),
     "evenhand.methods.audit.page.messages": (
         *("KINDS", "TESTED", "ON_WHOM", "WHEN", "HOW_SURE", "MADE_WITH"),
-        *("SAME_PERSON", "GROUPS_COMPARED", "RATIOS"),
+        *("SAME_PERSON", "GROUPS_COMPARED", "RATIOS", "AMOUNTS_COMPARED"),
         *(
             "VERDICT",
             "FACT_EXIT_CODE",
@@ -79,8 +83,11 @@ TABLES = {
     "evenhand.methods.mine.section": ("HEADINGS",),
     "evenhand.methods.mine.subgroups.messages": (
         *("PLAIN_SUBGROUP", "PLAIN_SUBGROUP_AND_NEIGHBOURS", "PLAIN_TERM"),
+        *("PLAIN_CHANGES", "PLAIN_NO_CHANGES", "PICTURE_OF_CHANGES", "TABLE_OF_CHANGES"),
     ),
-    "evenhand.methods.search.messages": ("NOT_A_RATE", "NO_PROOF", "EVERY_INPUT_TRIED"),
+    "evenhand.methods.search.messages": (
+        *("PLAIN_NOT_A_RATE", "PLAIN_NO_PROOF", "EVERY_INPUT_TRIED"),
+    ),
     "evenhand.methods.subsets.plot.chart": ("_NAMES",),
     "evenhand.methods.subsets.lattice": ("WHY", "TESTED"),
     "evenhand.methods.subsets.messages": ("KNOWN",),

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from evenhand.report.finding_text import subject_of
+from evenhand.results.about import is_subgroup
 from evenhand.runtime import number_text
 from evenhand.verbs import verb_of
 
@@ -38,6 +39,8 @@ class Statement:
     alone: Verdict | None
     held: BaselineComparison | None = None
     finding: Finding | None = None
+    repeats: bool = False
+    """Whether another statement has the same sentence, of another score."""
 
     @classmethod
     def of(
@@ -84,6 +87,16 @@ class Statement:
             return self.claim
         in_plain_words = verb_of(self.check.found.job).plain
         return str(in_plain_words(self.finding, self.check.found))
+
+    @property
+    def beside_subgroups(self) -> bool:
+        """Whether its check names subgroups, of which this may be about all others."""
+        if self.finding is None or self.check.found is None:
+            return False
+        for other in self.check.found.findings:
+            if other.output == self.finding.output and is_subgroup(other.about):
+                return True
+        return False
 
     @property
     def remarks(self) -> tuple[str, ...]:

@@ -18,7 +18,7 @@ from markupsafe import Markup
 
 from evenhand.report.lines import printable
 from evenhand.report.statement import NO_LIMIT
-from evenhand.runtime import language
+from evenhand.runtime import language, number_text
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -60,6 +60,7 @@ def environment() -> Environment:
     made.globals["term"] = language.term
     made.globals["spoken"] = language.spoken
     made.filters["text"] = text
+    made.filters["unbroken"] = _unbroken
     made.filters["split_at_marks"] = _split_at_marks
     return made
 
@@ -105,6 +106,13 @@ def asset(*names: str) -> Markup:
     pages = resources.files("evenhand.report").joinpath("pages")
     contents = [pages.joinpath(name).read_text(encoding="utf-8").strip() for name in names]
     return trusted("\n".join(contents))
+
+
+def _unbroken(value: object) -> Markup:
+    """Return text in which no line ends between a number and its per cent sign."""
+    # `replace` of markup would escape the entity.
+    escaped = str(text(value))
+    return trusted(number_text.unbroken(escaped, "&nbsp;"))
 
 
 def _split_at_marks(value: object) -> list[str]:

@@ -15,6 +15,19 @@ def is_rule(about: Any) -> bool:
     return hasattr(about, "conditions")
 
 
+def is_of_the_rest(about: Any) -> bool:
+    """Return whether a finding is about all subgroups that have no finding of their own.
+
+    It then bounds them all, and names none: its rule has no conditions.
+    """
+    return is_rule(about) and not about.conditions
+
+
+def is_subgroup(about: Any) -> bool:
+    """Return whether a finding is about a subgroup that it names."""
+    return is_rule(about) and bool(about.conditions)
+
+
 def key_of(score: str, about: Any, output: str = "") -> str:
     """Return the identity of a finding: its score, its features or rule, and its output.
 

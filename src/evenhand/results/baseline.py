@@ -80,7 +80,7 @@ class BaselineComparison:
         change = self.change
         if change is None:
             return ""
-        text = f"change {_size(change)}"
+        text = f"change {change.size_text}"
         if change.paired:
             text = f"{text}, on the same inputs"
         if self.tolerance is None:
@@ -122,15 +122,6 @@ class BaselineComparison:
             change=None if change is None else ScoreChange.from_dict(change),
             tolerance=table.get("tolerance"),
         )
-
-
-def _size(change: ScoreChange) -> str:
-    """Return a change with its limits: of rates in points, of amounts in their own unit."""
-    ends = (change.low, change.high)
-    if change.unit == Estimate.unit:
-        return number_text.spread(change.value, *ends, "points", sign="+")
-    size = number_text.amount(change.value, sign="+")
-    return f"{size} ({number_text.amount_between(*ends, sign='+')})"
 
 
 def hold(

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from importlib import resources
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from evenhand.results.about import is_of_the_rest
 from evenhand.results.document import (
     FORMAT,
     RANK,
@@ -16,7 +17,6 @@ from evenhand.results.document import (
     spent_of,
     versions,
 )
-from evenhand.results.evidence import is_rule
 from evenhand.results.layout import ResultFields
 from evenhand.results.protocol import Evidence
 from evenhand.runtime.errors import UsageError
@@ -40,7 +40,7 @@ def _strength(finding: Finding) -> tuple[bool, int, float, float]:
     A bound on all rules that have no finding of their own is about a rule without conditions. It
     comes after the rules themselves, and unknown values come last.
     """
-    is_bound = is_rule(finding.about) and not finding.about.conditions
+    is_bound = is_of_the_rest(finding.about)
     estimate = finding.estimate
     certain = estimate.low
     value = estimate.value

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evenhand.runtime import number_text
 from evenhand.runtime.errors import UsageError
 from evenhand.statistics.estimate import Estimate
 from evenhand.statistics.intervals import clopper_pearson, difference, spread
@@ -74,6 +75,22 @@ class ScoreChange:
     def paired(self) -> bool:
         """Whether both versions were asked the same inputs."""
         return self.method in ("paired", "unchanged")
+
+    @property
+    def size_text(self) -> str:
+        """The change with its limits: of rates in points, of amounts in their own unit.
+
+        >>> ScoreChange(0.2, 0.1, 0.3, 0.95, 500, "paired").size_text
+        '+20.0 points (+10.0 to +30.0)'
+        >>> ScoreChange(-1850.2, -1850.2, -1850.2, 1.0, 500, "apart", "amount").size_text
+        '-1,850'
+        """
+        if self.unit == Estimate.unit:
+            return number_text.spread(self.value, self.low, self.high, "points", sign="+")
+        value = number_text.amount(self.value, sign="+")
+        if self.high == self.low:
+            return value
+        return f"{value} ({number_text.amount_between(self.low, self.high, sign='+')})"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the change as JSON holds it; an end that nothing bounds is None."""

@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from matplotlib.figure import Figure
 
+import evenhand as eh
 from evenhand.methods.impact.impact import impact
 from evenhand.methods.impact.messages import UNKNOWN_LABELS
 from evenhand.methods.impact.plot import ImpactDisplay
@@ -669,3 +670,15 @@ def test_remarks_name_a_few_and_count_the_rest():
     }
     (sentence,) = remarks(table)
     assert "… 12 more" in sentence
+
+
+def test_a_page_has_the_rates_of_a_column_once_however_many_checks_count_them():
+    log = HIRED.assign(able=[row % 2 for row in range(len(HIRED))])
+    rates = {"job": "impact", "over": [["sex"]]}
+    errors = {**rates, "truth": "able", "truth_positive": 1, "metric": ["tpr"]}
+    audit = eh.audit_log(
+        log, outcome="hired", over=["sex"], positive=1, checks=[rates, errors]
+    )
+    page = audit.to_html()
+    assert page.count("<summary>Selection rates by sex</summary>") == 1
+    assert page.count("<summary>Error rates by sex</summary>") == 1

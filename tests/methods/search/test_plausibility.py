@@ -72,7 +72,7 @@ def test_the_number_of_plausible_people_is_shown(realistic):
         "both": int(both.sum()),
     }
     text = "\n".join(lines(realistic))
-    assert "of the found inputs are plausible people" in text
+    assert "of those found could be people like those in the data" in text
 
 
 def test_the_cases_shown_are_plausible(realistic):

@@ -31,6 +31,10 @@ if TYPE_CHECKING:
     from evenhand.results.result import Result
 
 
+_OF_SELECTION = (IMPACT_RATIO, "")
+"""The scores of what is selected; the others need true outcomes."""
+
+
 def plain(finding: Finding, found: Result) -> str:
     """Return an impact ratio as the two rates that it compares."""
     if finding.score != IMPACT_RATIO:
@@ -68,7 +72,7 @@ def section(
     yield from finding_parts(shown, name, groups=not tables)
     if not tables:
         return
-    known = [set(statement.finding.about) for statement in statements if statement.finding]
+    known = [set(finding.about) for finding in _of_selection(statements)]
     for number, table in enumerate(tables):
         # What another check has told already is not told again.
         if set(table["over"]) in known:
@@ -86,11 +90,19 @@ def section(
     yield from metric_parts(result, name)
 
 
+def _of_selection(statements: Sequence[Statement]) -> Iterator[Finding]:
+    """Yield the findings that the tables of categories are about, and no error rates."""
+    for statement in statements:
+        finding = statement.finding
+        if finding is not None and finding.score in _OF_SELECTION:
+            yield finding
+
+
 def _has_card(statement: Statement) -> bool:
     finding = statement.finding
     if finding is None or finding.limit is not None:
         return True
-    return finding.score in (IMPACT_RATIO, "")
+    return finding.score in _OF_SELECTION
 
 
 def _set_of_categories(table: Mapping[str, Any], anchor: str) -> Markup:

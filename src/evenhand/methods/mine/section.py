@@ -15,9 +15,9 @@ from evenhand.report.charts import figures
 from evenhand.report.html_tables import Column, long_sheet
 from evenhand.report.page.cards import finding_parts
 from evenhand.report.page.parts import PagePart, ReaderQuestion
-from evenhand.report.page.plain import group_name, out_of, two_groups
+from evenhand.report.page.plain import group_name, out_of, say_list, two_groups
+from evenhand.results.about import is_of_the_rest
 from evenhand.runtime.language import say, term
-from evenhand.space.rule import Rule
 from evenhand.statistics.estimate import Estimate
 
 if TYPE_CHECKING:
@@ -30,8 +30,10 @@ if TYPE_CHECKING:
     from evenhand.results.result import Result
     from evenhand.statistics.estimate import Verdict
 
-DRAWN = "drawn"
-"""The treatment that asks about people together with those who are one step away."""
+CHANGES = "changes"
+"""The score of texts that only another term changes, and what the details call them."""
+_NEIGHBOURS = ("neighbours", "drawn")
+"""The treatments that ask about people together with inputs one step away from them."""
 MOST_RULES = 4
 """The most rule sets that get a card; all of them are in a table."""
 SHOWN = (
@@ -83,7 +85,7 @@ PICTURES = {
 
 def plain(finding: Finding, found: Result) -> str:
     """Return in plain words how a subgroup fares beside everyone else."""
-    of_others = _others(finding, found)
+    of_others = _others(finding, found) or _changes(finding, found)
     if of_others:
         return of_others
     if finding.score != "rate" or finding.unit != Estimate.unit or len(finding.groups) != 2:
@@ -105,8 +107,7 @@ def plain(finding: Finding, found: Result) -> str:
 
 def _others(finding: Finding, found: Result) -> str:
     """Return what is said of all subgroups that are not told, empty of one that is."""
-    about = finding.about
-    if finding.unit != Estimate.unit or not isinstance(about, Rule) or about.conditions:
+    if finding.unit != Estimate.unit or not is_of_the_rest(finding.about):
         return ""
     numbers = out_of(finding.estimate)
     template = tree_messages.PLAIN_OTHERS
@@ -115,11 +116,31 @@ def _others(finding: Finding, found: Result) -> str:
     return say(template, high=numbers.high, whole=numbers.whole)
 
 
+def _changes(finding: Finding, found: Result) -> str:
+    """Return how many texts depend on one term alone, empty of any other finding."""
+    are_places = any("places" in entry for entry in entries_of(found))
+    if finding.score != CHANGES or len(finding.about) != 1 or are_places:
+        return ""
+    if not finding.estimate.n:
+        return ""
+    numbers = out_of(finding.estimate)
+    template = tree_messages.PLAIN_CHANGES
+    if not finding.estimate.value:
+        template = tree_messages.PLAIN_NO_CHANGES
+    return say(
+        template,
+        features=say_list(finding.about),
+        whole=numbers.whole,
+        value=numbers.value,
+        high=numbers.high,
+    )
+
+
 def _with_neighbours(finding: Finding, found: Result) -> bool:
     """Return whether people were asked about together with those who are almost like them."""
     entries = entries_of(found)
     place = getattr(finding.detail, "mining", len(entries))
-    return place < len(entries) and entries[place].get("method") == DRAWN
+    return place < len(entries) and entries[place].get("method") in _NEIGHBOURS
 
 
 def section(
@@ -138,12 +159,14 @@ def section(
         yield PagePart(
             ReaderQuestion.HARDEST_HIT, over, tree, say(tree_messages.TREE_HEADING)
         )
-    picture = figures(charts_of(result), f"{name}-picture", say(PICTURES[result.job]))
-    yield PagePart(ReaderQuestion.HARDEST_HIT, over, picture, say(PICTURES[result.job]))
+    title, table_title = PICTURES[result.job], tree_messages.ALL_RULE_SETS
+    if any(CHANGES in entry for entry in entries_of(result)):
+        title = tree_messages.PICTURE_OF_CHANGES
+        table_title = tree_messages.TABLE_OF_CHANGES
+    picture = figures(charts_of(result), f"{name}-picture", say(title))
+    yield PagePart(ReaderQuestion.HARDEST_HIT, over, picture, say(title))
     sheet = _rule_sets(result, name, room)
-    yield PagePart(
-        ReaderQuestion.HARDEST_HIT, over, sheet, say(tree_messages.ALL_RULE_SETS)
-    )
+    yield PagePart(ReaderQuestion.HARDEST_HIT, over, sheet, say(table_title))
 
 
 def _features(result: Result) -> tuple[str, ...]:
@@ -151,6 +174,9 @@ def _features(result: Result) -> tuple[str, ...]:
     features: dict[str, None] = {}
     for entry in entries_of(result):
         features |= dict.fromkeys(entry.get("over", ()))
+        # Of texts, these are the categories of the terms that they name.
+        for family in entry.get("families", ()):
+            features |= dict.fromkeys(family["categories"])
     return tuple(features)
 
 

@@ -116,6 +116,11 @@ NO_PROOF = (
     "this is no proof that there is none: a search can miss what is rare; prevalence bounds"
     " the share of all inputs"
 )
+PLAIN_NOT_A_RATE = (
+    "their number says nothing of how common this is: a search looks where it finds"
+    " something"
+)
+PLAIN_NO_PROOF = "this is no proof that there is none: a search can miss what is rare"
 EVERY_INPUT_TRIED = "every input was tried, so there is no other"
 SIMPLEST_CASE = "the simplest case:"
 SIMPLEST_CASES = "the simplest cases:"
@@ -132,8 +137,8 @@ WHY = "why: how often another value of one feature ends it, among the inputs fou
 FEATURE_WITH_EXAMPLE = "{feature}, as {before} → {after} did"
 MORE = "… {number} more"
 PLAUSIBLE = (
-    "how real: {share} of the found inputs are plausible people, and of {both} the twin is"
-    " one too"
+    "how real: {share} of those found could be people like those in the data, and in {both} of the"
+    " pairs the twin could too"
 )
 HOW_SPREAD = "how spread: {measures}"
 MEAN_DISTANCE = (

@@ -87,7 +87,7 @@ def _search(
 ) -> Iterator[PagePart]:
     """Yield where the inputs of one finding lie, and why."""
     features = tuple(finding.about)
-    remarks = [say(reservation(finding, entry))]
+    remarks = [say(reservation(finding, entry).page)]
     if entry.get("plausible") and entry["found"]:
         remarks.append(how_real(entry))
     sentences = " ".join(f"{sentence(remark)}." for remark in remarks)
@@ -140,8 +140,8 @@ def _region_row(region: Mapping[str, Any]) -> list[Any]:
     estimate = Estimate.from_dict(region["estimate"])
     return [
         boxed(region["text"]),
-        number_text.percent(estimate.value, 2),
-        number_text.between(estimate.low, estimate.high, 2),
+        estimate.value_text,
+        estimate.interval_text,
         number_text.count(estimate.n),
         number_text.count(region["found"]),
     ]

@@ -7,7 +7,7 @@ how widely they are spread.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from evenhand.methods.search import messages
 from evenhand.report.finding_text import searches_of, subject_of
@@ -67,7 +67,7 @@ def search_lines(
     UNDECIDED sex: no discriminatory input found (adaptive, 400 inputs tried, 800 queries); limit 0
     """
     yield Line(_head(finding, entry), finding.verdict)
-    yield Line(reservation(finding, entry), indent=LEAD)
+    yield Line(reservation(finding, entry).text, indent=LEAD)
     yield from remark_lines(finding)
     if not entry["found"]:
         return
@@ -92,14 +92,21 @@ def how_real(entry: Mapping[str, Any]) -> str:
     )
 
 
-def reservation(finding: Finding, entry: Mapping[str, Any]) -> str:
+class Reservation(NamedTuple):
+    """What a number of inputs found does not say: for those who searched, and for any reader."""
+
+    text: str
+    page: str
+
+
+def reservation(finding: Finding, entry: Mapping[str, Any]) -> Reservation:
     """Return what the number of inputs found does not say."""
     complete = finding.estimate.high == finding.estimate.value
     if complete:
-        return messages.EVERY_INPUT_TRIED
+        return Reservation(messages.EVERY_INPUT_TRIED, messages.EVERY_INPUT_TRIED)
     if entry["found"]:
-        return messages.NOT_A_RATE
-    return messages.NO_PROOF
+        return Reservation(messages.NOT_A_RATE, messages.PLAIN_NOT_A_RATE)
+    return Reservation(messages.NO_PROOF, messages.PLAIN_NO_PROOF)
 
 
 def _head(finding: Finding, entry: Mapping[str, Any]) -> str:

@@ -25,6 +25,7 @@ from evenhand.report.charts.figure import chart_script as chart_script
 from evenhand.report.charts.figure import chart_style as chart_style
 from evenhand.report.charts.figure import figure as figure
 from evenhand.report.charts.figure import figures as figures
+from evenhand.report.charts.figure import side_by_side as side_by_side
 from evenhand.report.charts.heat import HeatCell as HeatCell
 from evenhand.report.charts.heat import HeatChart as HeatChart
 from evenhand.report.charts.intervals import IntervalRow as IntervalRow

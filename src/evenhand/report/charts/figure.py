@@ -43,6 +43,13 @@ def figures(charts: Sequence[Chart], name: str, caption: str = "") -> Markup:
     drawn = []
     for number, chart in enumerate(charts):
         drawn.append(figure(chart, f"{name}{number}"))
+    return side_by_side(drawn, caption)
+
+
+def side_by_side(drawn: Sequence[Markup], caption: str = "") -> Markup:
+    """Return figures beside and under each other; one without a caption stays as it is."""
+    if len(drawn) == 1 and not caption:
+        return drawn[0]
     return piece(_PAGE, "figures", drawn, caption)
 
 

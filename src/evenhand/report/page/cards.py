@@ -14,6 +14,7 @@ from evenhand.report.page.facts import fact_key
 from evenhand.report.page.parts import PagePart, ReaderQuestion
 from evenhand.report.page.plain import rule_name
 from evenhand.report.templates import piece
+from evenhand.results.about import is_of_the_rest, is_subgroup
 from evenhand.runtime import number_text
 from evenhand.runtime.language import say, term
 from evenhand.space.rule import Rule
@@ -31,6 +32,9 @@ if TYPE_CHECKING:
     from evenhand.results.evidence import Finding, Group
     from evenhand.results.protocol import Evidence
 
+_SELF_EXPLAINING = ("", "causal", "changes", "gain")
+"""Scores that are the share which the sentence tells."""
+_DIFFERENCES = ("group", "rate difference")
 MOST_CARDS = 12
 """The most statements of a check that get a card; all of them are in the table of statements."""
 MOST_GROUPS = 30
@@ -61,6 +65,7 @@ class Card:
     name: str
     verdict: Verdict | None
     sentence: str
+    score_name: str
     fact: str
     score: str
     bar: RateDrawing | None
@@ -103,7 +108,12 @@ def finding_parts(
         card_name = f"{name}-finding{number}"
         card = card_of(statement, card_name, top, groups=groups)
         answers = question or question_of(statement)
-        yield PagePart(answers, features, piece(_CARDS, "card", card))
+        yield PagePart(
+            answers,
+            features,
+            piece(_CARDS, "card", card),
+            judged=statement.verdict is not None,
+        )
         if statement.finding is not None and statement.finding.cases:
             yield PagePart(
                 ReaderQuestion.PEOPLE, features, cases=tuple(statement.finding.cases)
@@ -204,7 +214,8 @@ def card_of(
     return Card(
         name=name,
         verdict=statement.verdict,
-        sentence=sentence(in_plain_words),
+        sentence=_heading(statement),
+        score_name=score_name(statement),
         fact="" if finding is None else fact_key(finding),
         score=score_text(statement),
         bar=bar,
@@ -216,6 +227,25 @@ def card_of(
         claim="" if in_plain_words == statement.claim else sentence(statement.claim),
         how=[] if estimate is None else how_measured(estimate),
     )
+
+
+def _heading(statement: Statement) -> str:
+    """Return what a card says; of groups that another card is about, how they are compared here."""
+    if statement.repeats and score_name(statement):
+        return say(messages.SAME_GROUPS, score=score_name(statement))
+    return sentence(statement.sentence)
+
+
+def score_name(statement: Statement) -> str:
+    """Return what a score is called, empty where the sentence beside it says what is counted."""
+    finding = statement.finding
+    if finding is None or finding.unit == "count" or finding.score in _SELF_EXPLAINING:
+        return ""
+    if is_of_the_rest(finding.about):
+        return say(messages.MOST_DIFFERENCE)
+    if is_subgroup(finding.about) or finding.score in _DIFFERENCES:
+        return say(messages.DIFFERENCE)
+    return term(finding.score)
 
 
 def remarks_of(statement: Statement) -> Sequence[str]:

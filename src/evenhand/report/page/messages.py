@@ -11,6 +11,9 @@ SCORE_WITH_LIMIT = "{value} ({low} to {high}); limit {limit}"
 EXACT_SCORE = "{value} (exact)"
 EXACT_SCORE_WITH_LIMIT = "{value} (exact); limit {limit}"
 AT_LEAST = "at least {limit}"
+DIFFERENCE = "difference"
+MOST_DIFFERENCE = "largest difference"
+SAME_GROUPS = "The same groups, compared by their {score}"
 OVER_ALL_INPUTS = "Over all possible inputs alike:"
 WITNESSES_ARE_NO_RATE = "A search finds witnesses, and never a rate."
 METHOD = "method: {method}; n = {n}"
@@ -74,6 +77,18 @@ CAUSAL_GAP = (
 CAUSAL_NOT_SEEN = (
     "Changing nothing but {features} changed no outcome that was looked at; of every {whole}"
     " inputs, at most {high} may be affected"
+)
+CAUSAL_PEOPLE = (
+    "Of every {whole} people, about {value} would get another outcome if nothing but their"
+    " {features} were different"
+)
+CAUSAL_GAP_PEOPLE = (
+    "Of every {whole} people, about {value} would get an outcome that differs by more than {gap} if"
+    " nothing but their {features} were different"
+)
+CAUSAL_NOT_SEEN_PEOPLE = (
+    "Changing nothing but {features} changed no outcome that was looked at; of every {whole}"
+    " people, at most {high} may be affected"
 )
 CAUSAL_NEVER = "Changing nothing but {features} changes no outcome at all"
 FAVOURED_GROUPS = (

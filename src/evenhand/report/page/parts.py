@@ -48,6 +48,8 @@ class PagePart:
         The line that unfolds it; empty where it is open from the start.
     cases
         People to show instead of `html`: a page puts those of all verbs side by side.
+    judged
+        Whether it tells a verdict: what does stands before what does not.
     """
 
     question: ReaderQuestion
@@ -55,10 +57,11 @@ class PagePart:
     html: Markup = NOTHING
     folded: str = ""
     cases: tuple[Case, ...] = ()
+    judged: bool = False
 
 
 def parts_of(question: ReaderQuestion, parts: Iterable[PagePart]) -> list[PagePart]:
-    """Return the parts that answer a question: open ones first, then those that are folded.
+    """Return the parts that answer a question: those with a verdict, open ones, folded ones.
 
     >>> from markupsafe import Markup
     >>> table = PagePart(ReaderQuestion.HOW_MUCH, ("sex",), Markup("a table"), "The numbers")
@@ -68,4 +71,4 @@ def parts_of(question: ReaderQuestion, parts: Iterable[PagePart]) -> list[PagePa
     """
     answers = [part for part in parts if part.question is question]
     # The sort is stable: parts stay in the order of their checks.
-    return sorted(answers, key=lambda part: bool(part.folded))
+    return sorted(answers, key=lambda part: (bool(part.folded), not part.judged))

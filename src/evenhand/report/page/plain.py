@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 _SAME = 1e-9
 """How far the difference of two rates may be from that of a finding to be the same."""
+_ROUNDING = 1e-9
+"""What the arithmetic of decimals may add to a whole number of people."""
 _WHOLES = (100, 1_000, 10_000, 100_000, 1_000_000)
 _OF_GROUPS = {
     "group": messages.FAVOURED_GROUPS,
@@ -53,16 +55,19 @@ class OutOf:
 def out_of(estimate: Estimate) -> OutOf:
     """Return a rate as how many of every hundred, or of as many as show it.
 
+    Ends of the interval are rounded away from the rate: what may be 1.2 of every hundred is at
+    most 2.
+
     >>> out_of(Estimate(0.117, 0.05, 0.222, 247, 0.99, "anytime"))
-    OutOf(value='12', low='5', high='22', whole='100')
+    OutOf(value='12', low='5', high='23', whole='100')
     >>> out_of(Estimate.exact(3, 6000)).whole
     '10,000'
     """
     whole = _whole(estimate)
     return OutOf(
         number_text.count(round(whole * estimate.value)),
-        number_text.count(math.floor(whole * estimate.low + 0.5)),
-        number_text.count(math.ceil(whole * estimate.high - 0.5)),
+        number_text.count(math.floor(whole * estimate.low + _ROUNDING)),
+        number_text.count(math.ceil(whole * estimate.high - _ROUNDING)),
         number_text.count(whole),
     )
 
@@ -107,17 +112,27 @@ def _causal(finding: Finding) -> str:
         features = say(
             messages.FEATURES_OF_OUTPUT, features=features, output=finding.output
         )
-    whole, value = numbers.whole, numbers.value
+    if finding.estimate.value <= 0 and finding.estimate.high <= 0:
+        return say(messages.CAUSAL_NEVER, features=features)
+    return say(
+        _causal_template(finding),
+        whole=numbers.whole,
+        value=numbers.value,
+        high=numbers.high,
+        features=features,
+        gap="" if finding.gap is None else number_text.plain(finding.gap),
+    )
+
+
+def _causal_template(finding: Finding) -> str:
+    """Return what is said of inputs; where these are real, they are people."""
+    # A score of real people has the one of all inputs beside it.
+    are_people = finding.uniform is not None
     if finding.estimate.value <= 0:
-        if finding.estimate.high <= 0:
-            return say(messages.CAUSAL_NEVER, features=features)
-        return say(
-            messages.CAUSAL_NOT_SEEN, features=features, whole=whole, high=numbers.high
-        )
+        return messages.CAUSAL_NOT_SEEN_PEOPLE if are_people else messages.CAUSAL_NOT_SEEN
     if finding.gap is None:
-        return say(messages.CAUSAL, whole=whole, value=value, features=features)
-    gap = number_text.plain(finding.gap)
-    return say(messages.CAUSAL_GAP, whole=whole, value=value, features=features, gap=gap)
+        return messages.CAUSAL_PEOPLE if are_people else messages.CAUSAL
+    return messages.CAUSAL_GAP_PEOPLE if are_people else messages.CAUSAL_GAP
 
 
 def of_groups(template: str, finding: Finding) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -64,7 +65,9 @@ def texts(shown: Any) -> list[str]:
 
 
 def test_the_software_the_rows_the_time_and_the_level_are_shown():
-    tested = About("2026-01-31T08:05:00Z", "onnx", "12ab", "loans.csv", 4000, 0.021)
+    tested = About(
+        "2026-01-31T08:05:00Z", "onnx", "loan.onnx", "12ab", "loans.csv", 4000, 0.021
+    )
     shown = screen(twins("sex", 0.2), subject="loan.onnx", tested=tested)
     assert dict(shown.facts) == {
         "Tested": "loan.onnx (an ONNX model; fingerprint 12ab)",
@@ -73,6 +76,16 @@ def test_the_software_the_rows_the_time_and_the_level_are_shown():
         "How sure": "all of it together with at least 95 % confidence",
         "Made with": shown.facts["Made with"],
     }
+
+
+def test_a_model_is_known_by_its_file():
+    tested = About("2026-01-31T08:05:00Z", "estimator", "loan.skops", "12ab")
+    made = audit(twins("sex", 0.2), subject="Pipeline", tested=tested)
+    assert "Fairness audit of loan.skops" in page(made)
+    shown = screen(twins("sex", 0.2), subject="Pipeline", tested=tested)
+    assert shown.facts["Tested"] == (
+        "Pipeline of loan.skops (a model in Python; fingerprint 12ab)"
+    )
 
 
 def test_without_rows_the_populations_are_shown():
@@ -125,18 +138,13 @@ def test_what_says_nothing_is_no_sentence():
 
 
 def test_a_score_stands_with_its_sentence_only_where_the_picture_has_none():
-    pairs = []
-    for name, value in (("F", 100.0), ("M", 140.0)):
-        amount = Amount(value, value - 5, value + 5, 90, 0.95, "bootstrap")
-        pairs.append(Group({"sex": name}, amount))
-    apart = Amount(40.0, 30.0, 50.0, 180, 0.95, "bootstrap", "rows")
-    means = Finding(
-        "means", ("sex",), apart, 20, groups=tuple(pairs), score="mean difference"
-    )
-    shown = screen(twins("race", 0.3), means)
+    moved = Amount(40.0, 30.0, 50.0, 180, 0.95, "bootstrap", "rows")
+    graded = Finding("it moves", ("sex",), moved, 20, score="mean change", graded=True)
+    shown = screen(twins("race", 0.3), graded)
     by_text = {sentence.text[:12]: sentence for sentence in shown.sentences}
-    drawn, written = by_text["Of every 100"], by_text["On average, "]
+    drawn, written = by_text["Of every 100"], by_text["It moves"]
     assert (drawn.score, drawn.confidence) == ("", "")
+    assert written.score_name == "mean change"
     assert written.score == "40 (30 to 50); limit 20"
     assert written.confidence == "with 95 % confidence"
 
@@ -215,6 +223,38 @@ def test_outputs_and_subgroups_have_names_of_their_own():
     ]
 
 
+def test_amounts_have_a_scale_of_their_own_below_that_of_shares():
+    pairs = (
+        Group({"sex": "F"}, Amount(100.0, 90.0, 110.0, 90, 0.95, "exact")),
+        Group({"sex": "M"}, Amount(400.0, 390.0, 410.0, 90, 0.95, "exact")),
+    )
+    gap = Amount(300.0, 280.0, 320.0, 180, 0.95, "exact")
+    means = Finding("m", ("sex",), gap, 50, groups=pairs, score="mean difference")
+    rows = rows_of(each_fact_once(audit(means, twins("sex", 0.2))))
+    assert [row.label for row in rows] == ["sex", "sex: mean difference"]
+    drawn = str(picture_of(rows))
+    assert drawn.index('id="scores"') < drawn.index('id="amounts"')
+    shares, amounts = drawn.split('id="amounts"')
+    assert "50 %" not in amounts
+    assert "300" in amounts
+    assert "300" not in shares
+    assert 'id="scores"' not in str(picture_of(rows[1:]))
+
+
+def test_the_row_of_all_other_subgroups_names_the_features_that_were_mined():
+    rest = Finding("none is further", Rule(()), rate(0.2), 0.1, score="rate")
+    (row,) = rows_of(each_fact_once(audit(rest)))
+    assert row.label == "any subgroup of sex and race"
+    named = checked("mine", result("mine", [rest], space=SPACE), over=[["sex", "age"]])
+    (row,) = rows_of(each_fact_once(audit_of(named, space=SPACE)))
+    assert row.label == "any subgroup of sex and age"
+    pairs = (Group({"rule": "sex F"}, rate(0.1)), Group({"rule": "others"}, rate(0.4)))
+    rule = Rule((Condition("sex", levels=("F",)),))
+    story = Finding("a story", rule, rate(0.3), 0.1, groups=pairs, score="rate")
+    labels = [row.label for row in rows_of(each_fact_once(audit(story, rest)))]
+    assert labels == ["sex F, and everyone else", "other subgroups of sex and race"]
+
+
 def test_a_picture_has_few_rows_and_none_is_no_picture():
     findings = [twins("sex", 0.2, output=f"output {number}") for number in range(20)]
     assert len(rows_of(each_fact_once(audit(*findings)))) == MOST_ROWS
@@ -238,6 +278,19 @@ def test_a_score_that_two_checks_have_found_is_shown_by_the_one_that_judges_it()
     facts = [place["data-fact"] for _, place in shown.elements if "data-fact" in place]
     assert len(shown.all("article")) == 1
     assert set(facts) == {"causal of sex, among all inputs, uniformly"}
+
+
+def test_one_sentence_stands_once_by_the_score_that_is_judged():
+    free = groups("sex", 0.2, 0.7, limit=None, score="rate difference")
+    checks = [
+        checked("first", result("measure", [free], space=SPACE)),
+        checked("second", result("measure", [groups("sex", 0.2, 0.7)], space=SPACE)),
+    ]
+    placed = each_fact_once(audit_of(*checks, space=SPACE))
+    assert [item.statement.repeats for item in placed] == [True, False]
+    first, second = re.findall("<h4.*?</h4>", page(audit_of(*checks, space=SPACE)))
+    assert "Of every 100 people with sex F" in first
+    assert "The same groups, compared by their difference" in second
 
 
 def test_two_scores_of_one_name_that_differ_are_both_shown():

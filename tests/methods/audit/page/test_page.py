@@ -335,7 +335,7 @@ WORDS = {
     "search": (
         "Every input that was found",
         "How the search went, and where the inputs lie",
-        "Not a rate",
+        "Their number says nothing of how common this is",
     ),
     "nothing": ("0 found", "This is no proof that there is none"),
     "complete": ("Every input was tried, so there is no other.",),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from evenhand.report.page.cards import (
     finding_parts,
     limit_text,
     question_of,
+    score_name,
     score_text,
 )
 from evenhand.report.page.facts import fact_key
@@ -49,6 +51,42 @@ def test_open_parts_stand_before_folded_ones_and_else_in_their_order():
     other = PagePart(ReaderQuestion.ERRORS, ("sex",))
     found = parts_of(ReaderQuestion.WHERE, [*parts, other])
     assert [str(part.html) for part in found] == ["1", "3", "0", "2"]
+
+
+def test_what_is_judged_stands_before_what_is_not():
+    parts = []
+    for place, judged in enumerate([False, True, False, True]):
+        html = Markup(str(place))
+        parts.append(PagePart(ReaderQuestion.HOW_MUCH, (), html, judged=judged))
+    found = parts_of(ReaderQuestion.HOW_MUCH, parts)
+    assert [str(part.html) for part in found] == ["1", "3", "0", "2"]
+
+
+RULE = Rule((Condition("sex", levels=("F",)),))
+
+
+@pytest.mark.parametrize(
+    ("finding", "name"),
+    [
+        (Finding("c", ("sex",), SHARE, score="causal"), ""),
+        (Finding("c", ("sex",), SHARE, score="group"), "difference"),
+        (Finding("c", ("sex",), SHARE, score="impact ratio"), "impact ratio"),
+        (Finding("c", RULE, SHARE, score="rate"), "difference"),
+        (Finding("c", Rule(()), SHARE, score="rate"), "largest difference"),
+    ],
+)
+def test_a_score_is_named_where_its_sentence_tells_other_numbers(finding, name):
+    shown = statement(finding)
+    assert score_name(shown) == name
+    assert card_of(shown, "card").score_name == name
+
+
+def test_a_sentence_is_not_repeated():
+    ratio = Statement.of(_Check(), Finding("c", ("sex",), SHARE, score="impact ratio"))
+    again = replace(ratio, repeats=True)
+    assert card_of(ratio, "card").sentence == "C"
+    heading = "The same groups, compared by their impact ratio"
+    assert card_of(again, "card").sentence == heading
 
 
 def test_a_reader_first_asks_how_much_and_last_what_helps():

@@ -55,11 +55,24 @@ def test_numbers_of_people_are_as_far_apart_as_their_shares(value, first, second
 def test_nothing_seen_is_not_nobody():
     assert words(rate(0.0, 0.0, 0.012), score="causal") == (
         "Changing nothing but sex changed no outcome that was looked at; of every 100 inputs, at"
-        " most 1 may be affected"
+        " most 2 may be affected"
     )
     assert words(Estimate.exact(0, 24), score="causal") == (
         "Changing nothing but sex changes no outcome at all"
     )
+
+
+def test_real_inputs_are_people():
+    uniform = rate(0.1, 0.05, 0.2)
+    seen = words(rate(0.25, 0.2, 0.3), score="causal", uniform=uniform)
+    assert seen == (
+        "Of every 100 people, about 25 would get another outcome if nothing but their sex were"
+        " different"
+    )
+    apart = words(rate(0.25, 0.2, 0.3), score="causal", uniform=uniform, gap=500)
+    assert "people, about 25 would get an outcome that differs by more than 500 if" in apart
+    unseen = words(rate(0.0, 0.0, 0.03), score="causal", uniform=uniform)
+    assert unseen.endswith("of every 100 people, at most 3 may be affected")
 
 
 def test_an_output_of_several_is_named():

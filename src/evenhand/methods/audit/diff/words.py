@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING
 from evenhand.methods.audit.diff import messages
 from evenhand.methods.audit.diff.entries import ChangeKind
 from evenhand.report.finding_text import NO_DATA
-from evenhand.runtime import number_text
 from evenhand.runtime.language import say
-from evenhand.statistics.estimate import Estimate
 
 if TYPE_CHECKING:
     from evenhand.methods.audit.diff.changes import AuditChanges
@@ -58,20 +56,8 @@ def score_text(statement: Statement | None) -> str:
 
 
 def change_text(change: ScoreChange | None) -> str:
-    """Return a change with its limits, empty where there is none.
-
-    >>> from evenhand.results.score_change import ScoreChange
-    >>> change_text(ScoreChange(0.2, 0.1, 0.3, 0.95, 500, "paired"))
-    '+20.0 points (+10.0 to +30.0)'
-    """
-    if change is None:
-        return ""
-    if change.unit == Estimate.unit:
-        size = change.value, change.low, change.high
-        return number_text.spread(*size, "points", sign="+")
-    value = number_text.amount(change.value, sign="+")
-    between = number_text.amount_between(change.low, change.high, sign="+")
-    return f"{value} ({between})"
+    """Return a change with its limits, empty where there is none."""
+    return "" if change is None else change.size_text
 
 
 def basis_text(change: ScoreChange | None) -> str:

@@ -10,6 +10,7 @@ from evenhand.methods.audit.diff.changes import changes_between
 from evenhand.methods.audit.formats.markdown import counts_text, text_of
 from evenhand.methods.audit.formats.markdown_escape import block, code, table
 from evenhand.methods.audit.formats.model_card import protected_features
+from evenhand.methods.audit.page.tested_facts import audited_name, tested_facts
 from evenhand.methods.audit.statements import all_statements, overall_word
 from evenhand.report.definitions import LIMITS
 from evenhand.report.finding_text import NO_DATA
@@ -76,10 +77,11 @@ def _head(audit: Audit) -> Iterator[str]:
     if audit.verdict is not None:
         verdict = overall_word(audit)
     heading = messages.SUMMARY_HEADING.format(verdict=verdict)
-    if audit.subject:
-        subject = text_of(audit.subject, 100)
+    if audited_name(audit):
+        subject = text_of(audited_name(audit), 100)
         heading = messages.SUMMARY_HEADING_OF.format(subject=subject, verdict=verdict)
     yield heading
+    yield "\n".join(_facts(audit))
     yield counts_text(audit, all_statements(audit))
     populations = _populations(audit)
     if populations:
@@ -87,6 +89,12 @@ def _head(audit: Audit) -> Iterator[str]:
     if audit.baseline:
         baseline = text_of(audit.held_against)
         yield messages.MARKDOWN_BASELINE.format(baseline=baseline)
+
+
+def _facts(audit: Audit) -> Iterator[str]:
+    """Yield what was tested, on whom and when, as a list."""
+    for name, value in tested_facts(audit).items():
+        yield messages.SUMMARY_FACT.format(name=name, value=text_of(value))
 
 
 def _populations(audit: Audit) -> str:

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from datetime import datetime
 from typing import TYPE_CHECKING
 
 from evenhand.methods.audit.page import messages
+from evenhand.methods.audit.page.tested_facts import tested_facts
 from evenhand.methods.audit.page.topics import SEVERITY
-from evenhand.report.page.cards import score_text, sentence
+from evenhand.report.page.cards import score_name, score_text, sentence
 from evenhand.report.page.cases import case_sentence
 from evenhand.report.page.facts import fact_key
 from evenhand.report.page.parts import ReaderQuestion
 from evenhand.report.page.plain import say_list
 from evenhand.report.statement import NOT_RUN
+from evenhand.results.about import is_of_the_rest
 from evenhand.runtime import number_text
-from evenhand.runtime.language import say, term
-from evenhand.space.rule import Rule
+from evenhand.runtime.language import say
 from evenhand.statistics.estimate import Verdict
 
 if TYPE_CHECKING:
@@ -49,6 +49,7 @@ class PlainFinding:
     verdict: Verdict | None
     text: str
     fact: str
+    score_name: str
     score: str
     confidence: str
     example: str
@@ -81,7 +82,7 @@ def first_screen(
         verdict=audit.verdict,
         word=verdict_word(audit),
         meaning=_meaning(audit, placed),
-        facts=_facts(audit),
+        facts=tested_facts(audit),
         sentences=[_sentence(item.statement, drawn) for item in _most_telling(placed)],
         not_tested=_not_tested(audit, placed, parts),
         baseline=baseline,
@@ -133,88 +134,6 @@ def _meaning(audit: Audit, placed: Sequence[Placed]) -> str:
     return " ".join(sentences)
 
 
-def _facts(audit: Audit) -> dict[str, str]:
-    """Return what was tested, on whom, when, and how sure all of it is."""
-    version = audit.versions.get("evenhand", "")
-    found = {
-        messages.TESTED: _software(audit),
-        messages.ON_WHOM: _people(audit),
-        messages.WHEN: _date(audit.tested.made),
-        messages.HOW_SURE: sureness(audit),
-        messages.MADE_WITH: say(messages.EVENHAND, version=version, seed=audit.seed),
-    }
-    return {say(name): value for name, value in found.items() if value}
-
-
-def _software(audit: Audit) -> str:
-    subject = audit.subject or say(messages.NOT_NAMED)
-    tested = audit.tested
-    kind = messages.KINDS.get(tested.kind, tested.kind)
-    if not kind:
-        return subject
-    if not tested.fingerprint:
-        return say(messages.SOFTWARE, subject=subject, kind=say(kind))
-    return say(
-        messages.SOFTWARE_WITH_FINGERPRINT,
-        subject=subject,
-        kind=say(kind),
-        fingerprint=tested.fingerprint,
-    )
-
-
-def _people(audit: Audit) -> str:
-    """Return the rows and the populations that scores are about."""
-    tested = audit.tested
-    words = []
-    if tested.rows is not None:
-        rows = number_text.count(tested.rows)
-        template = messages.ROWS_OF if tested.data else messages.ROWS
-        words.append(say(template, rows=rows, data=tested.data))
-    if tested.missing == 0:
-        words.append(say(messages.NONE_MISSING))
-    elif tested.missing is not None:
-        missing = number_text.percent(tested.missing)
-        words.append(say(messages.MISSING, missing=missing))
-    if not words:
-        return "; ".join(list(_populations(audit))[:2])
-    return ", ".join(words)
-
-
-def _populations(audit: Audit) -> dict[str, None]:
-    """Return the populations that scores are about, each once, in order."""
-    populations: dict[str, None] = {}
-    for finding in audit.findings:
-        if finding.estimate.population:
-            populations[term(finding.estimate.population)] = None
-    return populations
-
-
-def _date(made: str) -> str:
-    """Return a time as people read it.
-
-    >>> _date("2026-01-31T08:05:00Z")
-    '2026-01-31, 08:05 UTC'
-    """
-    try:
-        moment = datetime.fromisoformat(made)
-    except ValueError:
-        return say(messages.NOT_RECORDED)
-    time = moment.time().isoformat("minutes")
-    return say(messages.UTC, date=moment.date().isoformat(), time=time)
-
-
-def sureness(audit: Audit) -> str:
-    """Return how sure everything together is."""
-    if not audit.checks:
-        return ""
-    if audit.level == 1:
-        return say(messages.ALL_EXACT)
-    if audit.level == 0:
-        return say(messages.EACH_ALONE)
-    level = number_text.percent_figures(audit.level, 4)
-    return say(messages.ALL_TOGETHER, level=level)
-
-
 def _most_telling(placed: Sequence[Placed]) -> list[Placed]:
     """Return the three findings that say most: the worst twins, the worst groups, and another."""
     known = [item for item in placed if _says_something(item.statement)]
@@ -250,7 +169,7 @@ def _says_something(statement: Statement) -> bool:
     if finding is None or not finding.estimate.n:
         return False
     # What is said of all other subgroups names nobody.
-    return not isinstance(finding.about, Rule) or bool(finding.about.conditions)
+    return not is_of_the_rest(finding.about)
 
 
 def _compares_twins(statement: Statement) -> bool:
@@ -266,6 +185,7 @@ def _sentence(statement: Statement, drawn: Collection[str]) -> PlainFinding:
     assert finding is not None
     fact = fact_key(finding)
     score = "" if fact in drawn or finding.unit == "count" else score_text(statement)
+    name = score_name(statement) if score else ""
     confidence = ""
     if score and finding.estimate.level < 1:
         level = number_text.percent_level(finding.estimate.level)
@@ -277,6 +197,7 @@ def _sentence(statement: Statement, drawn: Collection[str]) -> PlainFinding:
         statement.verdict,
         sentence(statement.sentence),
         fact,
+        name,
         score,
         confidence,
         example,

@@ -14,12 +14,12 @@ from evenhand.methods.audit.page.checks import asked_check, parts_of_audit, verb
 from evenhand.methods.audit.page.first_screen import (
     first_screen,
     protected_features,
-    sureness,
     verdict_word,
 )
 from evenhand.methods.audit.page.picture import picture_of, rows_of
 from evenhand.methods.audit.page.placed import each_fact_once
 from evenhand.methods.audit.page.table import table_of_statements
+from evenhand.methods.audit.page.tested_facts import audited_name, sureness
 from evenhand.methods.audit.page.topics import topics_of
 from evenhand.methods.audit.statements import overall_word
 from evenhand.report.definitions import GLOSSARY, LIMITS
@@ -50,8 +50,8 @@ def page(found: Evidence, *, since: Audit | None = None, since_name: str = "") -
     if since is not None:
         changes = changes_section(changes_between(since, audit, name=since_name))
     heading = say(messages.AUDIT)
-    if audit.subject:
-        heading = say(messages.AUDIT_OF, subject=audit.subject)
+    if audited_name(audit):
+        heading = say(messages.AUDIT_OF, subject=audited_name(audit))
     placed = each_fact_once(audit)
     parts = list(parts_of_audit(audit, placed))
     rows = rows_of(placed)

@@ -1,16 +1,21 @@
-"""The picture of the first screen: for each feature its score with its interval and its limit."""
+"""The picture of the first screen: for each feature its score with its interval and its limit.
+
+Shares stand on one scale. Amounts, in the unit of the outcomes, stand on another below it.
+"""
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from evenhand.methods.audit.page import messages
-from evenhand.report.charts import IntervalRow, Intervals, figure
+from evenhand.report.charts import IntervalRow, Intervals, figure, side_by_side
 from evenhand.report.html_bars import drawable
 from evenhand.report.page import messages as page_messages
 from evenhand.report.page.cards import score_text
 from evenhand.report.page.facts import fact_key
 from evenhand.report.page.plain import group_name, say_list
+from evenhand.results.about import is_of_the_rest
 from evenhand.runtime.language import say, term
 
 if TYPE_CHECKING:
@@ -22,23 +27,36 @@ if TYPE_CHECKING:
 
 _OF_TEXTS = "mine_text"
 """The job whose subgroups are texts: they are held against the same texts with other terms."""
+_SAME_PERSON = ("causal", "changes")
+"""Scores that change nothing but a feature: of inputs, and of texts."""
+_NAMED_BY_TITLE = (*_SAME_PERSON, "group", "rate difference", "impact ratio")
+"""Scores that the heading of their rows says enough of."""
 MOST_ROWS = 8
 """The most rows of the picture; all scores are in the table of all statements."""
 
 
 def picture_of(rows: Sequence[IntervalRow]) -> Markup | None:
     """Return the picture of some scores, none where there are none."""
-    if not rows:
-        return None
-    return figure(Intervals(tuple(rows)), "scores", say(messages.PICTURE))
+    amounts_title = say(messages.AMOUNTS_COMPARED)
+    amounts = tuple(row for row in rows if row.group == amounts_title)
+    shares = tuple(row for row in rows if row.group != amounts_title)
+    caption = say(messages.PICTURE)
+    drawn = []
+    if shares:
+        drawn.append(figure(Intervals(shares), "scores", caption))
+    if amounts:
+        chart = Intervals(amounts, unit="amount")
+        drawn.append(figure(chart, "amounts", "" if shares else caption))
+    return side_by_side(drawn) if drawn else None
 
 
 def rows_of(placed: Sequence[Placed]) -> list[IntervalRow]:
-    """Return the scores that can stand on a scale of shares, those of a kind together."""
+    """Return the scores that can stand on a scale, those of a kind together."""
     kinds: dict[str, list[Placed]] = {
         messages.SAME_PERSON: [],
         messages.GROUPS_COMPARED: [],
         messages.RATIOS: [],
+        messages.AMOUNTS_COMPARED: [],
     }
     for item in placed:
         kind = _kind(item)
@@ -55,15 +73,19 @@ def rows_of(placed: Sequence[Placed]) -> list[IntervalRow]:
 def _kind(item: Placed) -> str:
     """Return which panel a score belongs to, empty for none."""
     finding = item.statement.finding
-    if finding is None or not item.features or not drawable(finding.estimate):
+    if finding is None or not item.features:
         return ""
-    if finding.score == "causal":
+    compares_groups = len(finding.groups) > 1 or is_of_the_rest(finding.about)
+    if finding.unit == "amount":
+        is_known = finding.estimate.n and math.isfinite(finding.estimate.value)
+        return messages.AMOUNTS_COMPARED if is_known and compares_groups else ""
+    if not drawable(finding.estimate):
+        return ""
+    if finding.score in _SAME_PERSON:
         return messages.SAME_PERSON
     if finding.least:
         return messages.RATIOS
-    if len(finding.groups) > 1:
-        return messages.GROUPS_COMPARED
-    return ""
+    return messages.GROUPS_COMPARED if compares_groups else ""
 
 
 def _judged_or_all(kinds: Mapping[str, list[Placed]]) -> dict[str, list[Placed]]:
@@ -96,18 +118,23 @@ def _label(item: Placed) -> str:
     """Return what a score is of: a feature, several together, or a subgroup."""
     finding = item.statement.finding
     assert finding is not None
+    names = say_list(item.features)
+    if is_of_the_rest(finding.about):
+        others = messages.ANY_SUBGROUP
+        if item.statement.beside_subgroups:
+            others = messages.OTHER_SUBGROUPS
+        return say(others, features=names)
     if not isinstance(finding.about, tuple):
         rule = group_name(finding.groups[0], finding.about)
         if item.check.found is not None and item.check.found.job == _OF_TEXTS:
             others = group_name(finding.groups[1])
             return say(messages.TERMS_AND_OTHERS, rule=rule, others=others)
         return say(messages.SUBGROUP, rule=rule)
-    names = say_list(item.features)
     if len(item.features) > 1:
         names = say(messages.COMBINATION, features=names)
     if finding.output:
         names = say(page_messages.FEATURES_OF_OUTPUT, features=names, output=finding.output)
     kind = finding.score
-    if kind in ("causal", "group", "rate difference", "impact ratio"):
+    if kind in _NAMED_BY_TITLE:
         return names
     return say(messages.SCORE_OF, score=term(kind), features=names)

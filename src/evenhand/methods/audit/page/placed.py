@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from evenhand.methods.audit.once import questions
 from evenhand.methods.audit.statements import statements
-from evenhand.report.page.cards import features_asked, features_of
+from evenhand.report.page.cards import features_asked, features_of, score_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -38,11 +38,33 @@ def each_fact_once(audit: Audit) -> list[Placed]:
             features = features_of(statement)
             if not features or not names.issuperset(features):
                 # What is about a mitigation, say, is about the features of its check.
-                features = features_asked(check.settings)
+                features = features_asked(check.settings) or _protected_of(check)
             every.append(Placed(check, statement, features))
     asked = questions([item.statement for item in every])
     kept = {id(group[0]) for group in asked}
-    return [item for item in every if id(item.statement) in kept]
+    placed = [item for item in every if id(item.statement) in kept]
+    return _each_sentence_once(placed)
+
+
+def _each_sentence_once(placed: Sequence[Placed]) -> list[Placed]:
+    """Mark statements whose sentence another one says, of other scores of the same groups.
+
+    Those with a verdict are told first.
+    """
+    with_scores = [item for item in placed if score_name(item.statement)]
+    judged_first = sorted(with_scores, key=lambda item: item.statement.verdict is None)
+    sentences: set[tuple[tuple[str, ...], str]] = set()
+    repeating = set()
+    for item in judged_first:
+        sentence = (item.features, item.statement.sentence)
+        if sentence in sentences:
+            repeating.add(id(item))
+        sentences.add(sentence)
+    return [_repeating(item) if id(item) in repeating else item for item in placed]
+
+
+def _repeating(item: Placed) -> Placed:
+    return replace(item, statement=replace(item.statement, repeats=True))
 
 
 def _names_of_features(audit: Audit) -> set[str]:
@@ -57,6 +79,12 @@ def _names_of_features(audit: Audit) -> set[str]:
     for check in audit.checks:
         names.update(features_asked(check.settings))
     return names
+
+
+def _protected_of(check: CheckResult) -> tuple[str, ...]:
+    """Return the features that a check is about where nobody says which: the protected ones."""
+    space = getattr(check.found, "space", None) or {}
+    return tuple(str(name) for name in space.get("protected", ()))
 
 
 def of_check(placed: Sequence[Placed], check: CheckResult) -> list[Statement]:

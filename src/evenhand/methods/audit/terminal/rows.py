@@ -10,7 +10,7 @@ from evenhand.methods.audit import messages
 from evenhand.methods.audit.once import questions
 from evenhand.methods.audit.statements import all_statements
 from evenhand.report.statement import NO_LIMIT, NOT_RUN
-from evenhand.results.evidence import is_rule
+from evenhand.results.about import is_of_the_rest
 from evenhand.statistics.estimate import Verdict, Witnesses
 
 if TYPE_CHECKING:
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     from evenhand.methods.audit.audit_result import Audit
     from evenhand.report.statement import Statement
-    from evenhand.results.evidence import Finding
 
 ORDER = (str(Verdict.FAIL), str(Verdict.UNDECIDED), NOT_RUN, str(Verdict.PASS), NO_LIMIT)
 """The words of verdicts, what counts most first."""
@@ -52,9 +51,7 @@ class VerdictRow:
     def is_bound(self) -> bool:
         """Whether it is about the farthest of all rules, of which none is named."""
         finding = self.statement.finding
-        if finding is None or not is_rule(finding.about):
-            return False
-        return not finding.about.conditions
+        return finding is not None and is_of_the_rest(finding.about)
 
     @property
     def about(self) -> str:
@@ -62,14 +59,9 @@ class VerdictRow:
         finding = self.statement.finding
         if finding is None or not self.is_bound:
             return self.statement.about or self.statement.claim
-        for other in self.statement.check.found.findings:
-            if other.output == finding.output and _is_named_rule(other):
-                return messages.ANY_OTHER_RULE
+        if self.statement.beside_subgroups:
+            return messages.ANY_OTHER_RULE
         return messages.ANY_RULE
-
-
-def _is_named_rule(finding: Finding) -> bool:
-    return is_rule(finding.about) and bool(finding.about.conditions)
 
 
 def rows_of(audit: Audit) -> list[VerdictRow]:

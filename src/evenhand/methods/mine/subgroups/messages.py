@@ -27,8 +27,8 @@ PLAIN_SUBGROUP = (
     " others, about {high} do"
 )
 PLAIN_SUBGROUP_AND_NEIGHBOURS = (
-    "Of every {whole} people with {worst}, or almost like these, about {low} get the favourable"
-    " outcome; of every {whole} others, about {high} do"
+    "Of every {whole} inputs like those of people with {worst}, about {low} get the favourable"
+    " outcome; of every {whole} like those of others, about {high} do"
 )
 PLAIN_OTHERS = (
     "Of all other subgroups, variations of these included, none differs from everyone else by more"
@@ -42,4 +42,14 @@ PLAIN_TERM = (
     "Of every {whole} texts that say {worst}, about {low} get the favourable outcome; of every"
     " {whole} that they are compared with, about {high} do"
 )
+PLAIN_CHANGES = (
+    "Of every {whole} texts that name {features}, about {value} get another outcome when nothing"
+    " but that term is changed"
+)
+PLAIN_NO_CHANGES = (
+    "Changing nothing but the term for {features} changed no outcome that was looked at; of every"
+    " {whole} texts that name one, at most {high} may be affected"
+)
 ALL_RULE_SETS = "All subgroups that were found, as a table"
+PICTURE_OF_CHANGES = "How often another term changes the outcome, with intervals."
+TABLE_OF_CHANGES = "How often another term changes the outcome, as a table"

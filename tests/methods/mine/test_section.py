@@ -1,0 +1,74 @@
+"""The sentences of a mining on a page: whom they are about, and how many of every hundred."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import evenhand as eh
+from evenhand.methods.mine.section import plain
+from evenhand.space.rule import Rule
+
+SPACE = eh.Space(
+    [eh.category("sex", ["F", "M"]), eh.integer("income", 0, 99)], protected=["sex"]
+)
+COMMENTS = ["a gay man wrote", "a straight man wrote", "a lesbian wrote"] * 40
+
+
+def lend(people):
+    return (people["income"] > 40) & ((people["sex"] == "M") | (people["income"] > 80))
+
+
+def rows() -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    sexes = rng.choice(["F", "M"], 600)
+    return pd.DataFrame({"sex": sexes, "income": rng.integers(0, 100, 600)})
+
+
+@pytest.mark.parametrize(
+    ("treatment", "begins"),
+    [
+        ("rows", "Of every 100 people with sex "),
+        ("neighbours", "Of every 100 inputs like those of people with sex "),
+        ("drawn", "Of every 100 inputs like those of people with sex "),
+    ],
+)
+def test_inputs_like_those_of_people_are_not_called_people(treatment, begins):
+    found = eh.mine(lend, SPACE, rows(), treatment=treatment)
+    stories = [finding for finding in found.findings if finding.about.conditions]
+    assert stories
+    for finding in stories:
+        assert plain(finding, found).startswith(begins)
+
+
+def test_texts_that_depend_on_a_term_are_counted():
+    found = eh.mine_text(
+        lambda texts: ["gay man" in text for text in texts], COMMENTS, kind="causal"
+    )
+    (finding,) = [one for one in found.findings if one.about == ("gender",)]
+    value = round(100 * finding.estimate.value)
+    assert 0 < value < 100
+    assert plain(finding, found) == (
+        f"Of every 100 texts that name gender, about {value} get another outcome when nothing but"
+        " that term is changed"
+    )
+
+
+def test_texts_that_depend_on_no_term_are_not_proved_to_be_none():
+    found = eh.mine_text(
+        lambda texts: ["wrote" in text for text in texts], COMMENTS, kind="causal"
+    )
+    (finding,) = [one for one in found.findings if one.about == ("gender",)]
+    assert plain(finding, found).startswith(
+        "Changing nothing but the term for gender changed no outcome that was looked at; of every"
+        " 100 texts that name one, at most "
+    )
+
+
+def test_the_parts_about_all_terms_are_about_what_they_name():
+    found = eh.mine_text(lambda texts: ["gay" in text for text in texts], COMMENTS)
+    audit_page = found.to_html()
+    assert "Everything else" not in audit_page
+    rest = [finding for finding in found.findings if isinstance(finding.about, Rule)]
+    assert rest
