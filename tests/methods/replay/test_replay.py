@@ -423,7 +423,7 @@ def test_one_case_of_a_result_is_asked_by_itself(tmp_path):
     json.loads(older.to_json())
 
 
-def test_one_case_of_an_audit_is_asked_of_every_check_that_has_it(tmp_path):
+def test_one_case_that_several_checks_have_found_is_asked_once(tmp_path):
     checks: list[dict[str, Any]] = [
         {"job": "measure", "over": ["sex"]},
         {"job": "search", "over": ["sex"], "queries": 400},
@@ -435,8 +435,8 @@ def test_one_case_of_an_audit_is_asked_of_every_check_that_has_it(tmp_path):
         for one in found.cases:
             again = replay(file, biased, SPACE, case=case_id(one))
             assert again.verdict == "fail"
-            for still in again.findings:
-                assert [case_id(kept) for kept in still.cases] == [case_id(one)]
+            (still,) = again.findings
+            assert [case_id(kept) for kept in still.cases] == [case_id(one)]
 
 
 def test_a_case_that_is_not_there_gets_the_nearest(tmp_path):
@@ -770,3 +770,21 @@ def test_one_case_of_texts_is_asked_by_itself(mined):
     assert again.verdict == "fail"
     assert len(set(asked)) == 2
     assert again.worst.cases[0].individual == cases[1].individual
+
+
+def test_outcomes_of_one_case_are_written_with_the_digits_that_tell_them_apart(tmp_path):
+    paid = replace(case(70), outcomes=(43310.369793811, 41237.54644435693))
+    file = result_of(tmp_path, finding(paid))
+
+    def pay(people):
+        return 40_000.25 + 1_000.5 * (people["sex"] == "M")
+
+    result = replay(file, eh.Subject(pay, SPACE, differs=500), case=case_id(paid))
+    assert (
+        "the outcome was 43,310 and that of its twin 41,238 (2,073 less)"
+        in result.worst.claim
+    )
+    assert (
+        "now they are 40,000 and 41,001 (1,000 more), which still differ"
+        in result.worst.claim
+    )

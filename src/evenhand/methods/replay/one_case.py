@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 def findings_of_case(
     file: Path, findings: Sequence[Finding], beginning: str
 ) -> list[Finding]:
-    """Return the findings that hold a case, each with this case alone."""
+    """Return the findings that hold a case, each with this case alone: one for each output.
+
+    Several checks of an audit may have found the same two people.
+    """
     all_cases: list[Case] = []
     for finding in findings:
         all_cases += finding.cases
@@ -30,12 +33,13 @@ def findings_of_case(
         wanted = whole_id(beginning, all_cases)
     except UsageError as error:
         raise UsageError(messages.CASE_OF_FILE.format(file=file, reason=error)) from None
-    found = []
+    by_output: dict[str, Finding] = {}
     for finding in findings:
         same = [case for case in finding.cases if case_id(case) == wanted]
         if same:
-            found.append(replace(finding, cases=(same[0],)))
-    return found
+            alone = replace(finding, cases=(same[0],))
+            by_output.setdefault(finding.output, alone)
+    return list(by_output.values())
 
 
 def claim(case: Case, outcomes: tuple[Any, Any], *, differs: bool) -> str:
@@ -43,8 +47,8 @@ def claim(case: Case, outcomes: tuple[Any, Any], *, differs: bool) -> str:
     template = messages.CASE_DIFFERS_NO_LONGER
     if differs:
         template = messages.CASE_STILL_DIFFERS
-    own_before, twin_before = map(around, case.outcomes)
-    own, twin = map(around, outcomes)
+    own_before, twin_before = map(around, case.outcome_texts)
+    own, twin = map(around, replace(case, outcomes=outcomes).outcome_texts)
     return template.format(
         case=case_id(case),
         own_before=own_before,
