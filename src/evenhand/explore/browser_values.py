@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evenhand.runtime import number_text
 from evenhand.runtime.label_text import shown
 from evenhand.space.feature import plain
 
@@ -67,12 +68,30 @@ def outcome_entries(
                 "favourable": favourable[at],
                 "differs": bool(differs[at]),
             }
-            if view.meaning.words:
-                shown_outcome["shown"] = for_browser(
-                    view.meaning.shown(plain(own_outcomes[at]))
-                )
+            words = _in_words(view, own_outcomes, at)
+            if words is not None:
+                shown_outcome["shown"] = for_browser(words)
             entry.append(shown_outcome)
     return entries, any_differs
+
+
+def _in_words(view: View, outcomes: NDArray[Any], at: int) -> Any:
+    """Return an outcome as people read it, None where that is the outcome itself.
+
+    Of fractions these are the digits that tell it from the first input's outcome, and how far apart
+    the two are.
+    """
+    outcome = plain(outcomes[at])
+    if view.meaning.words:
+        return view.meaning.shown(outcome)
+    first = plain(outcomes[0])
+    both_are_numbers = all(isinstance(value, int | float) for value in (first, outcome))
+    if not both_are_numbers or (float(first).is_integer() and float(outcome).is_integer()):
+        return None
+    if at == 0:
+        return number_text.amount(outcome)
+    _, beside_first = number_text.apart(first, outcome)
+    return beside_first
 
 
 def output_entries(views: Sequence[View]) -> list[dict[str, Any]]:
