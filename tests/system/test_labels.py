@@ -6,7 +6,9 @@ import json
 import re
 from html import unescape
 
+import joblib
 import pandas as pd
+from sklearn.tree import DecisionTreeClassifier
 
 from evenhand.cli.main import main
 
@@ -99,3 +101,20 @@ def test_init_offers_labels_for_codes(tmp_path, monkeypatch):
     assert main(["init", "people.csv", "--protected", "sex"]) == 0
     text = (tmp_path / "evenhand.toml").read_text()
     assert '# sex = { labels = { 0 = "…", 1 = "…" } }' in text
+
+
+def test_init_offers_labels_for_outcomes_that_are_codes(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = people()
+    granted = ((rows["sex"] == 1) | (rows["income"] > 60)).astype(int)
+    rows.assign(granted=granted).to_csv("people.csv", index=False)
+    joblib.dump(DecisionTreeClassifier().fit(rows, granted), "loan.joblib")
+    asked = ["people.csv", "loan.joblib", "--target", "granted", "--positive", "1"]
+    assert main(["init", *asked, "--protected", "sex", "--allow-pickle", "--yes"]) == 0
+    written = (tmp_path / "evenhand.toml").read_text()
+    offered = '# labels = { 0 = "…", 1 = "…" }  # what reports are to call these outcomes'
+    assert offered in written
+    labelled = written.replace(offered, 'labels = { 0 = "denied", 1 = "approved" }')
+    (tmp_path / "evenhand.toml").write_text(labelled)
+    assert main(["measure", "--json", "found.json"]) == 1
+    assert '"approved"' in (tmp_path / "found.json").read_text()

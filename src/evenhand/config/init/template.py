@@ -17,6 +17,7 @@ from evenhand.subject.adapters import ADAPTERS
 from evenhand.verbs import VERBS
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from evenhand.config.init.draft import Draft
@@ -71,9 +72,22 @@ def filled(
     environment.filters["domain"] = _domain
     environment.filters["comment"] = _comment
     environment.filters["codes"] = codes
+    environment.filters["outcome_codes"] = outcome_codes
     file = resources.files(package).joinpath(template_name)
     template = environment.from_string(file.read_text(encoding="utf-8"))
     return template.render(values)
+
+
+def outcome_codes(outcome: Mapping[str, Any]) -> dict[str, str]:
+    """Return a label to fill in for both outcomes, where these are 0 and 1, else nothing.
+
+    >>> outcome_codes({"positive": 1}), outcome_codes({"positive": "yes"})
+    ({'0': '…', '1': '…'}, {})
+    """
+    positive = outcome.get("positive")
+    if isinstance(positive, bool) or positive not in (0, 1):
+        return {}
+    return {"0": "…", "1": "…"}
 
 
 def codes(feature: Feature) -> dict[str, str]:
