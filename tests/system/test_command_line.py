@@ -495,7 +495,8 @@ def test_the_demo_finds_the_planted_bias_and_nothing_else(process, tmp_path):
         ("race",): "fail",
         ("sex",): "pass",
     }
-    assert "would exit with 1" in done.stdout
+    assert "exit code 1: discrimination found" in done.stdout
+    assert "A gate would stop here" in done.stdout
     for case in result.worst.cases:
         assert case.changed == ("race",)
 

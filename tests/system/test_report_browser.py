@@ -311,6 +311,8 @@ def test_the_theme_is_chosen_and_remembered(browser, demo):
 
 
 def test_on_paper_everything_is_unfolded_and_light(browser, demo):
+    from playwright.sync_api import expect  # only where there is a browser
+
     with tab(browser, color_scheme="dark") as seen:
         page = seen.page
         page.goto(demo)
@@ -321,9 +323,8 @@ def test_on_paper_everything_is_unfolded_and_light(browser, demo):
         assert folded
         page.locator("#verdicts").get_by_label("Filter").fill("mine")
         page.emulate_media(media="print")
-        page.wait_for_function(
-            "document.querySelectorAll('details:not([open])').length === 0"
-        )
+        still_folded = page.locator("details:not([open])")
+        expect(still_folded).to_have_count(0)
         assert (
             page.evaluate("getComputedStyle(document.body).backgroundColor")
             == "rgb(255, 255, 255)"
@@ -333,9 +334,7 @@ def test_on_paper_everything_is_unfolded_and_light(browser, demo):
         )
         assert cases(seen).locator("tbody tr").count() == 50
         page.emulate_media(media="screen")
-        page.wait_for_function(
-            f"document.querySelectorAll('details:not([open])').length === {folded}"
-        )
+        expect(still_folded).to_have_count(folded)
         assert cases(seen).locator("tbody tr").count() == 20
         made = page.pdf(format="A4")
         assert made.startswith(b"%PDF")

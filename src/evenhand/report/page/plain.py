@@ -16,7 +16,7 @@ from evenhand.space.rule import Rule
 from evenhand.statistics.estimate import Estimate
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from evenhand.results.evidence import Finding, Group
 
@@ -35,6 +35,9 @@ _OF_GROUPS = {
     "precision difference": messages.PRECISION_GROUPS,
 }
 """What is said of two groups, by the score that compares them."""
+_RATIO = "impact ratio"
+_OF_RATES = ("group", "rate difference", _RATIO)
+"""Scores of how often groups get the favourable outcome, whose sentence tells both rates."""
 _OF_NUMBERS = {
     "mean difference": messages.MEAN_GROUPS,
     "median difference": messages.MEDIAN_GROUPS,
@@ -178,6 +181,31 @@ def compared_groups(finding: Finding) -> tuple[Group, Group] | None:
         if high != low:
             return known[low], known[high]
     return None
+
+
+def compared_rates(finding: Finding) -> tuple[str, ...] | None:
+    """Return what distinguishes the two rates that a sentence tells, None of other sentences.
+
+    A difference and a ratio of the same rates are told by the same sentence.
+    """
+    if finding.score not in _OF_RATES:
+        return None
+    groups = compared_groups(finding)
+    if finding.score == _RATIO:
+        groups = _ends(finding.groups)
+    if groups is None:
+        return None
+    names = [repr(sorted(group.about.items())) for group in groups]
+    return finding.output, finding.estimate.population, *names
+
+
+def _ends(groups: Sequence[Group]) -> tuple[Group, Group] | None:
+    """Return the groups with the lowest and the highest value, None where there are no two."""
+    known = [group for group in groups if group.estimate.n]
+    if len(known) < 2:
+        return None
+    known.sort(key=lambda group: group.estimate.value)
+    return known[0], known[-1]
 
 
 def two_groups(

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from evenhand.methods.audit.once import questions
 from evenhand.methods.audit.statements import statements
-from evenhand.report.page.cards import features_asked, features_of, score_name
+from evenhand.report.page.cards import features_asked, features_of
+from evenhand.report.page.plain import compared_rates
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -43,23 +44,25 @@ def each_fact_once(audit: Audit) -> list[Placed]:
     asked = questions([item.statement for item in every])
     kept = {id(group[0]) for group in asked}
     placed = [item for item in every if id(item.statement) in kept]
-    return _each_sentence_once(placed)
+    return _each_rate_once(placed)
 
 
-def _each_sentence_once(placed: Sequence[Placed]) -> list[Placed]:
-    """Mark statements whose sentence another one says, of other scores of the same groups.
+def _each_rate_once(placed: Sequence[Placed]) -> list[Placed]:
+    """Mark statements about rates that another one tells too, as a ratio beside a difference.
 
-    Those with a verdict are told first.
+    Those with a verdict tell them.
     """
-    with_scores = [item for item in placed if score_name(item.statement)]
-    judged_first = sorted(with_scores, key=lambda item: item.statement.verdict is None)
-    sentences: set[tuple[tuple[str, ...], str]] = set()
+    judged_first = sorted(placed, key=lambda item: item.statement.verdict is None)
+    known: set[tuple[str, ...]] = set()
     repeating = set()
     for item in judged_first:
-        sentence = (item.features, item.statement.sentence)
-        if sentence in sentences:
+        finding = item.statement.finding
+        rates = None if finding is None else compared_rates(finding)
+        if rates is None:
+            continue
+        if rates in known:
             repeating.add(id(item))
-        sentences.add(sentence)
+        known.add(rates)
     return [_repeating(item) if id(item) in repeating else item for item in placed]
 
 
