@@ -12,7 +12,6 @@ import warnings
 from collections import Counter
 from dataclasses import replace
 from functools import cache
-from html.parser import HTMLParser
 from typing import TYPE_CHECKING, Any
 
 import matplotlib
@@ -47,6 +46,7 @@ from evenhand.space.rule import Condition, Rule
 from evenhand.statistics.estimate import Amount, Estimate
 from tests.support.helpers import examples, refused
 from tests.support.strategies import TEXTS
+from tests.support.strict_html import StrictPage
 
 if TYPE_CHECKING:
     from evenhand.methods.compare.comparison import Comparison
@@ -508,62 +508,20 @@ def test_drawing_without_matplotlib_names_the_extra(monkeypatch):
 
 # The page
 
-VOID = {"meta", "br", "img", "link", "input", "hr"}
-
-
-class RepairPage(HTMLParser):
-    """Parses a page strictly: every element that is opened is closed, in order."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.open: list[str] = []
-        self.elements: list[tuple[str, dict[str, str]]] = []
-        self.cells: list[list[str]] = []
-        self.text = ""
-        self.feed(text)
-        self.close()
-        assert self.open == []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        assert len({name for name, _ in attrs}) == len(attrs)
-        self.elements.append((tag, {name: value or "" for name, value in attrs}))
-        if tag == "tr":
-            self.cells.append([])
-        if tag in ("th", "td"):
-            self.cells[-1].append("")
-        if tag not in VOID:
-            self.open.append(tag)
-
-    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.handle_starttag(tag, attrs)
-        self.handle_endtag(tag)
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        if "style" not in self.open:
-            self.text += data
-        if {"th", "td"} & set(self.open):
-            self.cells[-1][-1] += data
-
-    def all(self, tag: str) -> list[dict[str, str]]:
-        return [attributes for name, attributes in self.elements if name == tag]
-
 
 @cache
 def page() -> str:
     return whole_section(FULL)
 
 
-def row_of(found: RepairPage, name: str) -> list[str]:
+def row_of(found: StrictPage, name: str) -> list[str]:
     return next(
-        cells for cells in found.cells if cells[0].startswith(name) and len(cells) > 1
+        cells for cells in found.rows if cells[0].startswith(name) and len(cells) > 1
     )
 
 
 def test_a_section_tells_the_claim_the_scores_the_steps_and_how_to_make_it_again():
-    found = RepairPage(page())
+    found = StrictPage(page())
     assert found.elements[0] == (
         "section",
         {"class": "repair", "id": "repair", "aria-labelledby": "repair-heading"},
@@ -603,7 +561,7 @@ def test_a_section_tells_the_claim_the_scores_the_steps_and_how_to_make_it_again
         row_of(found, "worst subgroup")[0]
         == "worst subgroupbefore: age <= 28; after: race = B"
     )
-    assert [cells[-3:] for cells in found.cells if cells[0] in "2345"] == [
+    assert [cells[-3:] for cells in found.rows if cells[0] in "2345"] == [
         [f"{100 * step.accuracy:.2f} %", "yes" if step.kept else "no", step.why]
         for step in STEPS
     ]
@@ -611,7 +569,7 @@ def test_a_section_tells_the_claim_the_scores_the_steps_and_how_to_make_it_again
 
 
 def test_tables_have_headers_and_figures_have_words():
-    found = RepairPage(page())
+    found = StrictPage(page())
     assert {one["scope"] for one in found.all("th")} == {"col", "row", "rowgroup"}
     tables = len(found.all("table"))
     assert len(found.all("caption")) == len(found.all("thead")) == tables
@@ -629,7 +587,7 @@ def test_tables_have_headers_and_figures_have_words():
 
 def test_ids_are_unique():
     both = page() + whole_section(UNTOUCHED, name="other")
-    found = RepairPage(both)
+    found = StrictPage(both)
     names = Counter(one["id"] for _, one in found.elements if "id" in one)
     assert set(names.values()) == {1}
 
@@ -637,7 +595,7 @@ def test_ids_are_unique():
 def check_page(text: str) -> None:
     """Check that a page loads nothing and runs nothing."""
     assert text.startswith("<!DOCTYPE html>\n<html lang")
-    found = RepairPage(text.removeprefix("<!DOCTYPE html>"))
+    found = StrictPage(text.removeprefix("<!DOCTYPE html>"))
     tags = {tag for tag, _ in found.elements}
     assert tags.isdisjoint({"script", "link", "img", "iframe", "object"})
     assert "http" not in text.replace("http-equiv", "")
@@ -689,7 +647,7 @@ def test_names_stay_text_in_drawings_too():
         comparisons={},
     )
     text = whole_section(odd)
-    found = RepairPage(text)
+    found = StrictPage(text)
     assert not found.all("script")
     assert "<!--" not in text
     assert found.text.count(NASTY) >= 4
@@ -707,8 +665,8 @@ def test_any_text_is_shown_as_it_is(name, detail, note, why):
         comparisons={},
     )
     text = whole_section(odd)
-    plain = RepairPage(section_of(FULL))
-    found = RepairPage(text)
+    plain = StrictPage(section_of(FULL))
+    found = StrictPage(text)
     assert {tag for tag, _ in found.elements} - {tag for tag, _ in plain.elements} == set()
     assert text.encode().decode() == text
     assert all(letter.isprintable() or letter == "\n" for letter in text)
@@ -729,10 +687,10 @@ def test_every_check_and_step_has_a_row(name):
     repair = ALL[name]
     if name == "gaps":
         repair = replace(repair, history=repair.history[:1])
-    found = RepairPage(section_of(repair))
+    found = StrictPage(section_of(repair))
     counted = (
-        sum(len(cells) == 8 for cells in found.cells),
-        sum(len(cells) == 10 for cells in found.cells),
+        sum(len(cells) == 8 for cells in found.rows),
+        sum(len(cells) == 10 for cells in found.rows),
     )
     assert counted == (len(repair.checks) + 1, len(repair.history) + bool(repair.history))
     assert "nan" not in found.text.split("How it was made")[0].replace("unan", "")

@@ -9,7 +9,6 @@ from base64 import b64encode
 from collections import Counter
 from dataclasses import replace
 from functools import cache
-from html.parser import HTMLParser
 from typing import Any
 
 import matplotlib
@@ -41,10 +40,10 @@ from evenhand.space.rule import Condition, Rule
 from evenhand.statistics.estimate import Amount, Estimate, StopReason
 from tests.methods.repair.test_plot_and_page import FULL
 from tests.support.helpers import COMMENTS, TERMS, examples, refused
+from tests.support.strict_html import StrictPage
 
 matplotlib.use("Agg")
 
-VOID = {"meta", "br", "img", "link", "input", "hr"}
 NO_TIME = Spent(0, 0, 0.0)
 TAG = "<script>alert(1)</script>"
 LONG = "a" * 10_000
@@ -66,56 +65,11 @@ HALF = "\ud800"
 ANY = st.text(max_size=20) | st.sampled_from([*HOSTILE, HALF])
 
 
-Attributes = dict[str, str]
-
-
-class Page(HTMLParser):
-    """Parses a page strictly: every element that is opened is closed, in order."""
-
-    def __init__(self, html: str) -> None:
-        super().__init__()
-        self.open: list[str] = []
-        self.elements: list[tuple[str, Attributes]] = []
-        self.scripts: list[str] = []
-        self.text = ""
-        self.rows: list[list[str]] = []
-        self.feed(str(html))
-        self.close()
-        assert self.open == []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        attributes = {name: value or "" for name, value in attrs}
-        assert len(attributes) == len(attrs)  # no attribute is given twice
-        self.elements.append((tag, attributes))
-        if tag == "script":
-            self.scripts.append("")
-        if tag == "tr":
-            self.rows.append([])
-        if tag in ("th", "td"):
-            self.rows[-1].append("")
-        if tag not in VOID:
-            self.open.append(tag)
-
-    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.handle_starttag(tag, attrs)
-        self.handle_endtag(tag)
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        if self.open and self.open[-1] == "script":
-            self.scripts[-1] += data
-        elif "style" not in self.open:
-            self.text += data
-            if {"th", "td"} & set(self.open):
-                self.rows[-1][-1] += data
+class Page(StrictPage):
+    """A page of an audit, which has no comments and holds blocks of data."""
 
     def handle_comment(self, data: str) -> None:
         raise AssertionError(f"the page has a comment: {data[:80]}")
-
-    def all(self, tag: str) -> list[dict[str, str]]:
-        return [attributes for name, attributes in self.elements if name == tag]
 
     def data(self, name: str) -> dict[str, Any]:
         """Return what a block of data of the page holds."""
@@ -152,7 +106,7 @@ def check_references(found: Page) -> None:
                 check_link(attributes, attributes[key], ids)
 
 
-def check_link(attributes: Attributes, address: str, ids: Counter[str]) -> None:
+def check_link(attributes: dict[str, str], address: str, ids: Counter[str]) -> None:
     """A link leads to a place of the page, or to a case in `explore`, which is on this machine."""
     if address.startswith(f"{EXPLORE_ADDRESS}#case="):
         assert attributes["rel"] == "noreferrer"

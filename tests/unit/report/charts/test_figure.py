@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-from html.parser import HTMLParser
 
 import pytest
 
@@ -31,42 +30,10 @@ from evenhand.report.charts import (
 )
 from evenhand.report.charts.plane import MOST_MARKS
 from evenhand.statistics.estimate import Verdict
+from tests.support.strict_html import StrictPage
 
 HOSTILE = '"><script>alert(1)</script>\u202e${x}{{ 7 * 7 }}'
 SHARES = AxisScale(0.0, 1.0)
-
-
-class Markup(HTMLParser):
-    """Parses a figure strictly: every element that is opened is closed, in order."""
-
-    def __init__(self, html: str) -> None:
-        super().__init__()
-        self.open: list[str] = []
-        self.elements: list[tuple[str, dict[str, str]]] = []
-        self.text = ""
-        self.feed(html)
-        self.close()
-        assert self.open == []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        attributes = {name: value or "" for name, value in attrs}
-        assert len(attributes) == len(attrs)
-        self.elements.append((tag, attributes))
-        self.open.append(tag)
-
-    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.handle_starttag(tag, attrs)
-        self.handle_endtag(tag)
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        self.text += data
-
-    def with_attribute(self, name: str) -> list[dict[str, str]]:
-        """Return the attributes of all elements that have one of this name."""
-        return [attributes for _, attributes in self.elements if name in attributes]
 
 
 def plane(label: str = "", *points: PlanePoint) -> PlaneChart:
@@ -123,8 +90,8 @@ KINDS = ["intervals", "heat", "lattice", "stacks", "plane"]
 
 @pytest.mark.parametrize("place", range(5), ids=KINDS)
 def test_hostile_labels_stay_text(place):
-    plain = Markup(str(figure(charts("plain")[place], "name", "plain")))
-    found = Markup(str(figure(charts(HOSTILE)[place], "name", HOSTILE)))
+    plain = StrictPage(str(figure(charts("plain")[place], "name", "plain")))
+    found = StrictPage(str(figure(charts(HOSTILE)[place], "name", HOSTILE)))
     assert [tag for tag, _ in found.elements] == [tag for tag, _ in plain.elements]
     for one, other in zip(found.elements, plain.elements, strict=True):
         assert set(one[1]) == set(other[1])
@@ -145,7 +112,7 @@ def test_the_same_chart_gives_the_same_bytes(place):
 @pytest.mark.parametrize("place", range(5), ids=KINDS)
 def test_every_mark_has_its_numbers_as_text(place):
     html = str(figure(charts("sex")[place], "name"))
-    found = Markup(html)
+    found = StrictPage(html)
     marks = found.with_attribute("data-mark")
     assert marks
     titles = html.count("<title>")
@@ -218,12 +185,12 @@ def test_huge_and_tiny_values_are_drawn(value):
 def test_charts_may_be_empty_or_long():
     assert "nothing to draw" in figure(Intervals(()), "name")
     rows = tuple(IntervalRow(f"row {n}", n / 300, 0, 1) for n in range(300))
-    found = Markup(str(figure(Intervals(rows), "name")))
+    found = StrictPage(str(figure(Intervals(rows), "name")))
     assert len(found.with_attribute("data-mark")) == 300
     assert LatticeChart((), ()).placed().nodes == ()
     assert StackChart(()).placed() == ()
     empty = PlaneChart((), SHARES, SHARES, "x", "y")
-    assert Markup(str(figure(empty, "name"))).with_attribute("data-mark") == []
+    assert StrictPage(str(figure(empty, "name"))).with_attribute("data-mark") == []
 
 
 def test_of_a_long_curve_some_points_have_marks_the_ends_among_them():
@@ -268,7 +235,7 @@ def test_a_heat_map_outlines_its_subgroup_and_fades_nothing_it_knows():
 
 
 def test_several_figures_have_ids_of_their_own():
-    found = Markup(str(figures([Intervals(()), Intervals(())], "x", "caption")))
+    found = StrictPage(str(figures([Intervals(()), Intervals(())], "x", "caption")))
     names = [one["id"] for one in found.with_attribute("id")]
     assert len(names) == len(set(names)) == 4
     assert "caption" in found.text
