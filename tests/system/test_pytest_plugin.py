@@ -232,7 +232,7 @@ def test_a_failure_tells_the_claim_the_estimate_the_case_and_how_to_replay(ran):
         r"\d % \(.* % to .* %, 95 % level, n = [\d,]+, .*, population: all inputs, uniformly\)",
         lines[1],
     )
-    assert lines[2].strip() == "engineering threshold: 0.05"
+    assert lines[2].strip() == "engineering threshold: 5 %"
     assert lines[3].split() == ["individual", "twin"]
     assert set(lines[4].split()) == {"sex", "F", "M", "differs"}
     assert lines[5].split()[0] == "income"

@@ -372,7 +372,7 @@ OWN = (
             Option(
                 "diff",
                 FLAG,
-                "compare two results, the older one first: what got better, worse, new or gone",
+                "print what changed from one result to a newer one; a page only with -o",
                 default=False,
             ),
             LANGUAGE,

@@ -159,9 +159,10 @@ def _run_bundled(
 def run_report(options: Namespace) -> int:
     """Write results that were written before as one page, or in other formats.
 
-    With --diff, there are two, and what changed from the first to the second is printed too.
+    With --diff, there are two, and what changed from the first to the second is printed; a page is
+    written where one is asked for.
     """
-    if not any(_requested(options)):
+    if not options.diff and not any(_requested(options)):
         options.output = "report.html"
     _check_files(options)
     since = None
@@ -182,7 +183,8 @@ def run_report(options: Namespace) -> int:
         if since is not None:
             changes = changes_between(since, found, name=since_name)
             Screen().print(list(changes_lines(changes)))
-    print(f"wrote {printable(', '.join(files))}")
+    if files:
+        print(f"wrote {printable(', '.join(files))}")
     return 0
 
 

@@ -51,6 +51,21 @@ def about_text(finding: Finding) -> str:
     return str(finding.about)
 
 
+def limit_text(finding: Finding) -> str:
+    """Return the limit of a finding, written as its score is; empty where there is none.
+
+    >>> from evenhand.statistics.estimate import Estimate
+    >>> from evenhand.results.evidence import Finding
+    >>> limit_text(Finding("a claim", ("sex",), Estimate.exact(1, 4), limit=0.05))
+    '5 %'
+    >>> limit_text(Finding("a claim", ("sex",), Estimate.exact(3, 4), limit=0.8, least=True))
+    'at least 80 %'
+    """
+    if finding.limit is None:
+        return ""
+    return number_text.limit(finding.limit, finding.unit, least=finding.least)
+
+
 def rate_heading(finding: Finding) -> str:
     """Return what the estimates of the groups of a finding are.
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from evenhand.report.finding_text import subject_of
+from evenhand.report.finding_text import limit_text, subject_of
 from evenhand.results.about import is_subgroup
-from evenhand.runtime import number_text
 from evenhand.verbs import verb_of
 
 if TYPE_CHECKING:
@@ -117,13 +116,8 @@ class Statement:
 
     @property
     def threshold(self) -> str:
-        """The limit as a number in words, empty where there is none."""
-        if self.limit is None:
-            return ""
-        limit = number_text.plain(self.limit)
-        if self.estimate is not None and self.estimate.unit == "amount":
-            limit = number_text.amount(self.limit)
-        return f"at least {limit}" if self.least else limit
+        """The limit, written as the score is; empty where there is none."""
+        return "" if self.finding is None else limit_text(self.finding)
 
     @property
     def against(self) -> str:

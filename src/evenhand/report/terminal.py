@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evenhand.report.finding_text import rate_heading, shown_groups
+from evenhand.report.finding_text import limit_text, rate_heading, shown_groups
 from evenhand.report.lines import LEAD, Line, Screen, indented, rates, shown_cases
 from evenhand.report.lines import printable as printable
 from evenhand.runtime import number_text
@@ -49,7 +49,7 @@ def lines(found: Evidence, *, cases: int = 1, width: int | None = None) -> list[
     >>> result = Result("measure", [found], 0, spent, StopReason.ENUMERATED, {})
     >>> print(*lines(result), sep="\\n")
     FAIL      changing only sex changes the outcome
-              25.0 % (n = 24, enumerated); limit 0.05
+              25.0 % (n = 24, enumerated); limit 5 %
     24 inputs asked, 24 executed, 0.1 s; every input was enumerated
     """
     verb = verb_of(found.job)
@@ -97,10 +97,7 @@ def finding_lines(
     yield Line(finding.claim, finding.verdict)
     score = str(finding.estimate)
     if finding.limit is not None:
-        limit = number_text.limit(finding.limit, least=finding.least)
-        if finding.unit == "amount" and not finding.least:
-            limit = number_text.amount(finding.limit)
-        score = f"{score}; limit {limit}"
+        score = f"{score}; limit {limit_text(finding)}"
     yield Line(score, indent=LEAD)
     yield from remark_lines(finding)
     if finding.groups and again:  # a difference and a ratio compare the same groups

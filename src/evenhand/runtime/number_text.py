@@ -394,13 +394,21 @@ def plain(value: float, *, sign: str = "") -> str:
     return written(f"{value:{sign}.6g}")
 
 
-def limit(value: float, *, least: bool = False) -> str:
-    """Return a limit as it was given, which of some scores is the least acceptable value.
+def limit(value: float, unit: str = "", *, least: bool = False) -> str:
+    """Return a limit, which of some scores is the least acceptable value.
+
+    It is written as scores of its unit are, or as it was given where no unit is named.
 
     >>> limit(0.1), limit(0.8, least=True)
     ('0.1', 'at least 0.8')
+    >>> limit(0.025, "rate"), limit(1500, "amount"), limit(0.1, "gain")
+    ('2.5 %', '1,500', '0.1')
     """
     text = plain(value)
+    if unit == "rate":
+        text = percent_plain(value)
+    elif unit == "amount":
+        text = amount(value)
     if least:
         return say(messages.AT_LEAST, limit=text)
     return text

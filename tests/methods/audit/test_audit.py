@@ -742,7 +742,7 @@ def test_a_notebook_shows_statements_with_their_limits_and_escapes_what_is_data(
         checks=[{"job": "impact", "least_ratio": 0.8}],
         data=people(),
     )
-    assert "at least 0.8" in rates._repr_html_()
+    assert "at least 80 %" in rates._repr_html_()
 
 
 def test_the_scores_of_all_checks_are_drawn_beside_each_other():

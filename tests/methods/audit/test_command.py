@@ -558,8 +558,12 @@ def test_two_audits_are_compared(run, project):
     assert done.out.endswith("wrote a.md\n")
     assert "### What changed since old.json" in (folder / "a.md").read_text()
     assert not (folder / "report.html").exists()
-    run("report", "old.json", "new.json", "--diff", expect=0)
-    page = (folder / "report.html").read_text(encoding="utf-8")
+    alone = run("report", "old.json", "new.json", "--diff", expect=0).out
+    assert "1 is new, 1 is unchanged." in alone
+    assert "wrote" not in alone
+    assert not (folder / "report.html").exists()
+    run("report", "old.json", "new.json", "--diff", "-o", "diff.html", expect=0)
+    page = (folder / "diff.html").read_text(encoding="utf-8")
     assert "What changed since old.json" in page
     # The gate shows the same, and a report without it nothing of the kind.
     run("audit", "--baseline", "old.json", "-o", "held.html", expect=1)

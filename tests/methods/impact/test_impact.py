@@ -579,7 +579,7 @@ def text(result: Result, width: int | None = None) -> str:
 def test_the_terminal_shows_a_table_for_each_set_and_ends_without_a_claim(result):
     shown = text(result)
     assert "FAIL      by sex, the lowest selection rate is 53.3 % of the highest" in shown
-    assert "limit at least 0.8" in shown
+    assert "limit at least 80 %" in shown
     assert "left out" in shown
     assert shown.splitlines()[-1] == f"note: {NO_CLAIM}"
     assert shown.count("teal (10 rows)") == 2  # by race, and by sex and race

@@ -496,7 +496,7 @@ def test_a_limit_gives_a_verdict(run, limit, code):
     config()
     output = run("mine", "--limit", limit, "--json", "out.json", expect=code)
     assert {0: "PASS", 1: "FAIL", 3: "UNDECIDED"}[code] in output
-    assert f"limit {limit}" in output
+    assert f"limit {100 * float(limit):g} %" in output
     assert Result.from_json("out.json").exit_code == code
 
 

@@ -534,7 +534,7 @@ def test_a_section_tells_the_claim_the_scores_the_steps_and_how_to_make_it_again
         "numpy 2.0",
     ):
         assert sentence in found.text
-    assert "The score after is under the limit of 0.05." in found.text
+    assert "The score after is under the limit of 5 %." in found.text
     assert (
         "Discrimination over country has clearly risen, from 10.5 % to 21 %; repair sex, country"
         " together." in found.text

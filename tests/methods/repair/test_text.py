@@ -240,7 +240,9 @@ def test_what_speaks_against_a_repair_is_written_in_words():
     [(0.1, "is under"), (0.001, "is not under"), (0.005, "may not be under")],
 )
 def test_a_limit_is_written(limit, words):
-    assert f"the score after {words} the limit of {limit:g}" in text_of(made(limit=limit))
+    assert f"the score after {words} the limit of {100 * limit:g} %" in text_of(
+        made(limit=limit)
+    )
 
 
 def test_a_region_that_is_open_is_not_claimed():

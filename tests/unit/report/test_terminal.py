@@ -162,12 +162,12 @@ def test_a_measure():
         MEASURE,
         f"""
         FAIL      changing only sex changes the outcome
-                  12.0 % (10.0 % to 14.0 %, 95 % level, n = 400, {OF_ALL_INPUTS}); limit 0.05
+                  12.0 % (10.0 % to 14.0 %, 95 % level, n = 400, {OF_ALL_INPUTS}); limit 5 %
                   for example sex F → M: deny → approve (with age 30)
         UNDECIDED race was not measured
-                  unknown (0.0 % to 100.0 %, 95 % level, n = 0, {OF_ALL_INPUTS}); limit 0.05
+                  unknown (0.0 % to 100.0 %, 95 % level, n = 0, {OF_ALL_INPUTS}); limit 5 %
         PASS      changing only age changes the outcome
-                  0.0 % (0.0 % to 2.0 %, 95 % level, n = 400, {OF_ALL_INPUTS}); limit 0.05
+                  0.0 % (0.0 % to 2.0 %, 95 % level, n = 400, {OF_ALL_INPUTS}); limit 5 %
         note: a note
         2,884 inputs asked, 852 executed, 5.6 s; the limit was excluded
         """,
@@ -197,7 +197,7 @@ def test_a_group_measure_shows_its_groups():
         ),
         f"""
         FAIL      rates differ
-                  30.0 % (20.0 % to 40.0 %, 95 % level, n = 400, {OF_ALL_INPUTS}); limit 0.1
+                  30.0 % (20.0 % to 40.0 %, 95 % level, n = 400, {OF_ALL_INPUTS}); limit 10 %
                   group    rate       95 % interval      n
                   sex F  10.0 %     5.0 % to 15.0 %     80
                   sex M  40.0 %    35.0 % to 45.0 %  1,200
@@ -237,12 +237,12 @@ def test_a_log_with_a_ratio_tells_the_same_groups_once():
         ),
         f"""
         FAIL      the lowest rate is a quarter
-                  25.0 % (10.0 % to 50.0 %, 95 % level, n = 2,000, {OF_ROWS}); limit at least 0.8
+                  25.0 % (10.0 % to 50.0 %, 95 % level, n = 2,000, {OF_ROWS}); limit at least 80 %
                   group    ratio    interval      n
                   sex F  0.100 %  enumerated  1,000
                   sex M  0.400 %  enumerated  1,000
         PASS      rates differ
-                  0.30 % (0.10 % to 0.50 %, 95 % level, n = 2,000, {OF_ROWS}); limit 0.1
+                  0.30 % (0.10 % to 0.50 %, 95 % level, n = 2,000, {OF_ROWS}); limit 10 %
                   groups as above
         2,000 recorded decisions, 5.6 s
         """,
@@ -253,7 +253,7 @@ def test_subsets_keep_open_and_cleared_sets_apart():
     golden(
         SUBSETS,
         f"""
-        group score of sets of sex, race, age; limit 0.75, 95 % level
+        group score of sets of sex, race, age; limit 75 %, 95 % level
                                            implied           implied               not
         size  sets  discriminating  discriminating  cleared  cleared  undecided  shown
            1     3               0               0        0        2          0      1
@@ -262,7 +262,7 @@ def test_subsets_keep_open_and_cleared_sets_apart():
         4 sets tested, 3 implied (pruned) because {PRUNED}
         minimal discriminating sets: 1
         FAIL      sex and race discriminate
-                  90.0 % (85.0 % to 95.0 %, 95 % level, n = 400, {OF_ALL_INPUTS}); limit 0.75
+                  90.0 % (85.0 % to 95.0 %, 95 % level, n = 400, {OF_ALL_INPUTS}); limit 75 %
                   for example sex F → M: deny → approve (with age 30)
         undecided: 1
         UNDECIDED race, age: 74.0 % (70.0 % to 78.0 %, 95 % level, n = 400, {OF_ALL_INPUTS})

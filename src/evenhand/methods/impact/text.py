@@ -15,7 +15,7 @@ from evenhand.methods.impact.selection_rates import (
     tables_of,
 )
 from evenhand.report.finding_table import metric_lines, metric_tables
-from evenhand.report.finding_text import NO_DATA
+from evenhand.report.finding_text import NO_DATA, limit_text
 from evenhand.report.lines import LEAD, Line, table_of
 from evenhand.report.terminal import all_findings, finding_lines
 from evenhand.runtime import number_text
@@ -92,8 +92,7 @@ def _set_lines(
     yield Line(finding.claim, finding.verdict)
     score = str(finding.estimate)
     if finding.limit is not None:
-        limit = number_text.limit(finding.limit, least=True)
-        score = messages.SCORE_WITH_LIMIT.format(score=score, limit=limit)
+        score = messages.SCORE_WITH_LIMIT.format(score=score, limit=limit_text(finding))
     indent = LEAD if finding.verdict is not None else 0
     yield Line(score, indent=indent)
     for remark in finding.remarks:

@@ -18,6 +18,7 @@ from evenhand.methods.mine.table import (
     worst_of,
 )
 from evenhand.methods.mine.treatment import with_steps
+from evenhand.report.finding_text import limit_text
 from evenhand.report.lines import LEAD, Line, shown_cases, table_of
 from evenhand.report.terminal import closing, lines_of_findings, remark_lines, spent_text
 from evenhand.runtime import number_text
@@ -215,10 +216,7 @@ def _terms(entry: Mapping[str, Any], findings: Sequence[MinedFinding]) -> str:
         method = first.estimate.method
         terms.append(f"{level}, {method}" if level else method)
         if first.limit is not None:
-            limit = number_text.limit(first.limit)
-            if first.unit == "amount":
-                limit = number_text.amount(first.limit)
-            terms.append(messages.LIMIT.format(limit=limit))
+            terms.append(messages.LIMIT.format(limit=limit_text(first)))
     return "; ".join(terms)
 
 

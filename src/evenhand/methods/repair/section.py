@@ -275,7 +275,7 @@ def _facts(repair: Repair) -> str:
     versions = [f"{package} {version}" for package, version in repair.versions.items()]
     limit = "none"
     if repair.limit is not None:
-        limit = number_text.limit(repair.limit)
+        limit = number_text.limit(repair.limit, repair.after.unit)
     return facts(
         {
             "method": repair.method,

@@ -218,7 +218,7 @@ def reasons(repair: Repair) -> Iterator[str]:
 
 def _reason_of_limit(repair: Repair, limit: float) -> str:
     verdict = repair.after.verdict(limit)
-    limit_text = number_text.limit(limit)
+    limit_text = number_text.limit(limit, repair.after.unit)
     if verdict == Verdict.PASS:
         return messages.UNDER_LIMIT.format(limit=limit_text)
     if verdict == Verdict.FAIL:

@@ -75,7 +75,7 @@ def _lattice(
 def _heading(table: Table, findings: Sequence[Finding]) -> str:
     kind = table["kind"]
     features = ", ".join(table["among"])
-    limit = number_text.limit(table["limit"])
+    limit = number_text.limit(table["limit"], "rate")
     levels = {finding.estimate.level for finding in findings}
     levels.discard(1.0)
     if not levels:

@@ -19,7 +19,6 @@ from evenhand.runtime import number_text
 from evenhand.runtime.language import say, term
 from evenhand.space.rule import Rule
 from evenhand.statistics.error_rates import RATES
-from evenhand.statistics.estimate import Estimate, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
     from evenhand.results.baseline import BaselineComparison
     from evenhand.results.evidence import Finding, Group
     from evenhand.results.protocol import Evidence
+    from evenhand.statistics.estimate import Estimate, Verdict
 
 _SELF_EXPLAINING = ("", "causal", "changes", "gain")
 """Scores that are the share which the sentence tells."""
@@ -172,21 +172,6 @@ def badge(verdict: Verdict | None, word: str = "") -> Markup:
     return piece(PIECES, "badge", verdict, word)
 
 
-def limit_text(statement: Statement) -> str:
-    """Return a limit as the score beside it is written, empty where there is none."""
-    if statement.limit is None:
-        return ""
-    if statement.estimate is not None and statement.estimate.unit == Estimate.unit:
-        limit = number_text.percent_plain(statement.limit)
-    elif statement.estimate is not None and statement.estimate.unit == "amount":
-        limit = number_text.amount(statement.limit)
-    else:
-        limit = number_text.plain(statement.limit)
-    if statement.least:
-        return say(messages.AT_LEAST, limit=limit)
-    return limit
-
-
 def _shared_top(statements: Sequence[Statement]) -> float:
     """Return the end of a scale that the bars of all statements can share."""
     estimates = []
@@ -297,7 +282,7 @@ def score_text(statement: Statement) -> str:
         return f"{sentence(str(estimate))}. {say(messages.WITNESSES_ARE_NO_RATE)}"
     if not estimate.n or math.isnan(estimate.value):
         return say(NO_DATA)
-    limit = limit_text(statement)
+    limit = statement.threshold
     value = estimate.value_text
     if estimate.level == 1:
         template = messages.EXACT_SCORE_WITH_LIMIT if limit else messages.EXACT_SCORE

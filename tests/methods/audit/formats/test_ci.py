@@ -323,7 +323,7 @@ def test_a_failure_tells_the_claim_the_interval_the_limit_the_case_and_how_to_ru
     assert case.get("classname") == "evenhand.measure sex; race"
     assert body[0] == "changing only sex changes the outcome of 14.9 % of inputs"
     assert body[1].startswith("estimate: 14.9 % (n = 804, enumerated")
-    assert body[2:4] == ["engineering threshold: 0.05", "simplest case:"]
+    assert body[2:4] == ["engineering threshold: 5 %", "simplest case:"]
     assert re.fullmatch(r"sex +F +M +differs", body[5])
     assert re.fullmatch(r"income +(\d+) +\1", body[7])
     assert re.fullmatch(r"outcome +False +True +differs", body[8])
@@ -450,7 +450,7 @@ def test_a_message_begins_with_the_claim_and_tells_how_sure_it_is():
         "changing only sex changes the outcome of 14.9 % of inputs. estimate: 14.9 % (n = 804"
     )
     assert "population: all inputs, uniformly" in text
-    assert "engineering threshold: 0.05; verdict: fail. For example sex F → M" in text
+    assert "engineering threshold: 5 %; verdict: fail. For example sex F → M" in text
 
 
 def test_a_result_is_where_its_check_is_declared():
@@ -810,8 +810,8 @@ def test_statements_stand_in_a_table_worst_first():
     assert words == sorted(
         words, key=["fail", "not run", "undecided", "no limit", "pass"].index
     )
-    assert rows[0].endswith("| 804 | 0.05 |")
-    assert any("at least 0.8 |" in row for row in rows)
+    assert rows[0].endswith("| 804 | 5 % |")
+    assert any("at least 80 % |" in row for row in rows)
 
 
 def test_the_two_people_of_a_case_stand_side_by_side_and_what_differs_is_marked():

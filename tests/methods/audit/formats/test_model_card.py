@@ -234,7 +234,7 @@ def test_factors_metrics_and_populations_are_named(audit):
 def test_every_statement_is_a_row_with_interval_level_n_and_verdict(audit):
     lines = sections(to_card(audit))["Results"]
     assert (
-        "| sex | sex | sex matters | 12.3 % | 10.1 % to 14.8 % | 95 % | 2,048 | 0.05 | fail |"
+        "| sex | sex | sex matters | 12.3 % | 10.1 % to 14.8 % | 95 % | 2,048 | 5 % | fail |"
         in lines
     )
     assert "| find | sex | found | 12 found |  |  | 400 |  | no limit |" in lines
@@ -243,7 +243,7 @@ def test_every_statement_is_a_row_with_interval_level_n_and_verdict(audit):
         "| broken | measure | the software exited with code 3 |  |  |  |  |  | not run |"
         in lines
     )
-    assert "at least 0.8" in lines
+    assert "at least 80 %" in lines
 
 
 def test_impact_tables_stand_with_what_was_left_out_and_groups_where_there_are_none(audit):

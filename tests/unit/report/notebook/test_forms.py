@@ -83,7 +83,7 @@ def test_a_large_space_is_cut():
 def test_a_finding_is_its_claim_and_its_simplest_case(found):
     finding = found.worst
     page = read(finding)
-    for word in ("fail", finding.claim, str(finding.estimate), "limit 0.05", "individual"):
+    for word in ("fail", finding.claim, str(finding.estimate), "limit 5 %", "individual"):
         assert word in page.text
     assert page.tags.count("table") == 1
 

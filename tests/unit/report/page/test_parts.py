@@ -13,7 +13,6 @@ from evenhand.report.page.cards import (
     card_of,
     features_of,
     finding_parts,
-    limit_text,
     question_of,
     score_name,
     score_text,
@@ -135,7 +134,7 @@ def test_a_score_is_written_with_its_interval_and_its_limit():
     amount = Finding("", ("sex",), Amount(3.5, 3.0, 4.0, 90, 0.95, "bootstrap"), 2.0)
     assert score_text(statement(amount)) == "3.5 (3 to 4); limit 2"
     ratio = Finding("", ("sex",), SHARE, 0.8, least=True)
-    assert limit_text(statement(ratio)) == "at least 80 %"
+    assert statement(ratio).threshold == "at least 80 %"
     unknown = Estimate(float("nan"), 0.0, 1.0, 0, 0.95, "exact")
     assert score_text(statement(Finding("", ("sex",), unknown))) == "no data, undecided"
 

@@ -112,7 +112,7 @@ def _top(audit: Audit, statements: Sequence[Statement]) -> list[str]:
     verdict = messages.NO_LIMIT_WAS_GIVEN
     if audit.verdict is not None:
         verdict = overall_word(audit)
-    parts = [f"## evenhand: {verdict}", counts_text(audit, statements)]
+    parts = [f"## evenhand: {verdict}", _counts(audit, statements)]
     if audit.baseline:
         baseline = text_of(audit.held_against)
         parts.append(messages.MARKDOWN_BASELINE.format(baseline=baseline))
@@ -122,7 +122,7 @@ def _top(audit: Audit, statements: Sequence[Statement]) -> list[str]:
     return parts
 
 
-def counts_text(audit: Audit, statements: Sequence[Statement]) -> str:
+def _counts(audit: Audit, statements: Sequence[Statement]) -> str:
     """Return how many statements have which verdict, and how sure they are together."""
     number_of = Counter(statement.word for statement in statements)
     counts = [f"{number_of[word]:,} {word}" for word in _ORDER if number_of[word]]

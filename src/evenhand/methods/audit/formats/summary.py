@@ -7,20 +7,22 @@ from typing import TYPE_CHECKING
 from evenhand.methods.audit import messages
 from evenhand.methods.audit.audit_result import as_audit
 from evenhand.methods.audit.diff.changes import changes_between
-from evenhand.methods.audit.formats.markdown import counts_text, text_of
+from evenhand.methods.audit.formats.markdown import text_of
 from evenhand.methods.audit.formats.markdown_escape import block, code, table
 from evenhand.methods.audit.formats.model_card import protected_features
 from evenhand.methods.audit.page.tested_facts import audited_name, tested_facts
 from evenhand.methods.audit.statements import all_statements, overall_word
+from evenhand.methods.audit.terminal.rows import rows_of, worst_of
+from evenhand.methods.audit.text import counted
 from evenhand.report.definitions import LIMITS
 from evenhand.report.finding_text import NO_DATA
 from evenhand.runtime import number_text
-from evenhand.statistics.estimate import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from evenhand.methods.audit.audit_result import Audit
+    from evenhand.methods.audit.terminal.rows import VerdictRow
     from evenhand.report.statement import Statement
     from evenhand.results.protocol import Evidence
 
@@ -40,7 +42,6 @@ _HEADINGS = (
 )
 _COMMAND = 2_000
 """The most characters of a command."""
-_WORST = (Verdict.FAIL, Verdict.UNDECIDED)
 
 
 def to_summary(found: Evidence, *, since: Audit | None = None, since_name: str = "") -> str:
@@ -55,14 +56,15 @@ def to_summary(found: Evidence, *, since: Audit | None = None, since_name: str =
     # Fairness audit of a loan program: no limit was given
     """
     audit = as_audit(found)
-    parts = [*_head(audit)]
+    rows = rows_of(audit)
+    parts = [*_head(audit, rows)]
     if since is not None:
         parts.append(changes_between(since, audit, name=since_name).sentence)
     parts += [
         messages.SUMMARY_SCORES,
-        *_scores(audit),
+        *_scores(rows),
         messages.SUMMARY_WORST,
-        *_worst(audit),
+        *_worst(audit, rows),
         messages.SUMMARY_NOT_TESTED,
         _not_tested(audit),
         messages.CARD_REPRODUCE,
@@ -71,7 +73,7 @@ def to_summary(found: Evidence, *, since: Audit | None = None, since_name: str =
     return "\n\n".join(parts) + "\n"
 
 
-def _head(audit: Audit) -> Iterator[str]:
+def _head(audit: Audit, rows: Sequence[VerdictRow]) -> Iterator[str]:
     """Yield what was tested and on whom, the verdict, and how sure all of it is."""
     verdict = messages.NO_LIMIT_WAS_GIVEN
     if audit.verdict is not None:
@@ -82,7 +84,7 @@ def _head(audit: Audit) -> Iterator[str]:
         heading = messages.SUMMARY_HEADING_OF.format(subject=subject, verdict=verdict)
     yield heading
     yield "\n".join(_facts(audit))
-    yield counts_text(audit, all_statements(audit))
+    yield counted(audit, rows)
     populations = _populations(audit)
     if populations:
         yield messages.POPULATIONS.format(populations=populations)
@@ -109,29 +111,29 @@ def _populations(audit: Audit) -> str:
     return "; ".join(shown)
 
 
-def _scores(audit: Audit) -> Iterator[str]:
+def _scores(rows: Sequence[VerdictRow]) -> Iterator[str]:
     """Yield the scores of protected features and their combinations as one table."""
-    scores = _distinct_scores(audit)
+    scores = _scores_of_features(rows)
     if not scores:
         yield messages.NOTHING_MEASURED
         return
-    rows = [_row(statement) for statement in scores[:MOST_SCORES]]
-    yield table(_HEADINGS, rows, right=(2, 3, 4))
+    cells = [_row(statement) for statement in scores[:MOST_SCORES]]
+    yield table(_HEADINGS, cells, right=(2, 3, 4))
     left_out = len(scores) - MOST_SCORES
     if left_out > 0:
         yield messages.STATEMENTS_IN_REPORT.format(count=f"{left_out:,}")
 
 
-def _distinct_scores(audit: Audit) -> list[Statement]:
-    """Return what is said of sets of features, each question once, single features first."""
-    by_key: dict[str, Statement] = {}
-    for statement in all_statements(audit):
-        finding = statement.finding
+def _scores_of_features(rows: Sequence[VerdictRow]) -> list[Statement]:
+    """Return what is said of sets of features, single features first."""
+    scores = []
+    for row in rows:
+        finding = row.statement.finding
         if finding is None or not isinstance(finding.about, tuple):
             continue
-        if statement.estimate is not None and statement.estimate.unit != "count":
-            by_key.setdefault(finding.key, statement)
-    return sorted(by_key.values(), key=_size)
+        if finding.unit != "count":
+            scores.append(row.statement)
+    return sorted(scores, key=_size)
 
 
 def _size(statement: Statement) -> int:
@@ -159,11 +161,12 @@ def _row(statement: Statement) -> tuple[str, ...]:
     )
 
 
-def _worst(audit: Audit) -> Iterator[str]:
+def _worst(audit: Audit, rows: Sequence[VerdictRow]) -> Iterator[str]:
     """Yield the worst statements in words, each with an example."""
-    worst = _distinct_worst(all_statements(audit))
+    worst = worst_of(rows)
     lines = []
-    for statement in worst[:MOST_WORST]:
+    for row in worst[:MOST_WORST]:
+        statement = row.statement
         line = messages.SUMMARY_WORST_LINE.format(
             word=statement.word, claim=text_of(statement.claim)
         )
@@ -179,17 +182,6 @@ def _worst(audit: Audit) -> Iterator[str]:
     left_out = len(worst) - MOST_WORST
     if left_out > 0:
         yield messages.STATEMENTS_IN_REPORT.format(count=f"{left_out:,}")
-
-
-def _distinct_worst(statements: Sequence[Statement]) -> list[Statement]:
-    """Return what does not pass, failures first, and each question once."""
-    worst: dict[str, Statement] = {}
-    for verdict in _WORST:
-        for statement in statements:
-            finding = statement.finding
-            if finding is not None and statement.verdict is verdict:
-                worst.setdefault(finding.key, statement)
-    return list(worst.values())
 
 
 def _not_tested(audit: Audit) -> str:

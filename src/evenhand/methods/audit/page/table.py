@@ -10,7 +10,7 @@ from evenhand.methods.audit.statements import statements
 from evenhand.report.finding_text import NO_DATA
 from evenhand.report.html_page import boxed
 from evenhand.report.html_tables import Cell, short_sheet
-from evenhand.report.page.cards import badge, limit_text
+from evenhand.report.page.cards import badge
 from evenhand.report.templates import piece
 from evenhand.runtime import number_text
 from evenhand.runtime.language import say
@@ -58,7 +58,7 @@ def _score(statement: Statement) -> list[Cell]:
     # Shares are written in per cent.
     scale = 100 if score is None or score.unit == Estimate.unit else 1
     limit_key = None if statement.limit is None else scale * statement.limit
-    limit = Cell(limit_text(statement), limit_key, number=True)
+    limit = Cell(statement.threshold, limit_key, number=True)
     empty = Cell("", number=True)
     if score is None:
         return [empty, empty, empty, limit]

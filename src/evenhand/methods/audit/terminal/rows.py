@@ -79,6 +79,18 @@ def rows_of(audit: Audit) -> list[VerdictRow]:
     return sorted(rows, key=_sort_key)
 
 
+def worst_of(rows: Sequence[VerdictRow]) -> list[VerdictRow]:
+    """Return the rows that fail or are undecided, in the order in which they stand."""
+    open_rows = []
+    for row in rows:
+        scored = row.statement.finding is not None
+        if scored and row.statement.verdict in (Verdict.FAIL, Verdict.UNDECIDED):
+            open_rows.append(row)
+    # How far off any other rule may be is no worse than the rules that are named.
+    named = [row for row in open_rows if not row.is_bound]
+    return named or open_rows
+
+
 def _row(group: Sequence[Statement]) -> VerdictRow:
     names = [statement.check.name for statement in group]
     distinct = dict.fromkeys(names)

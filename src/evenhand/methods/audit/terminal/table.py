@@ -72,20 +72,12 @@ def table_lines(rows: Sequence[VerdictRow], width: int, most: int) -> list[Line]
 
 def limit_text(statement: Statement) -> str:
     """Return a limit as the score beside it is written, empty where there is none."""
-    if statement.limit is None:
+    if statement.limit is None or statement.finding is None:
         return ""
-    limit = _limit_number(statement.limit, statement.estimate)
+    limit = number_text.limit(statement.limit, statement.finding.unit)
     if statement.least:
         return messages.AT_LEAST.format(limit=limit)
     return limit
-
-
-def _limit_number(limit: float, estimate: Estimate | None) -> str:
-    if estimate is None or isinstance(estimate, Witnesses):
-        return number_text.plain(limit)
-    if estimate.unit == Estimate.unit:
-        return number_text.percent_plain(limit)
-    return number_text.amount(limit)
 
 
 def counts_text(rows: Sequence[VerdictRow]) -> str:

@@ -6,12 +6,13 @@ import math
 from typing import TYPE_CHECKING
 
 from evenhand.methods.audit import messages
+from evenhand.methods.audit.terminal.rows import worst_of
 from evenhand.methods.audit.terminal.table import limit_text
 from evenhand.report.finding_text import NO_DATA
 from evenhand.report.lines import LEAD, Line, broken, cut_to, fitted, width_of
 from evenhand.results.remarks import around
 from evenhand.runtime import number_text
-from evenhand.statistics.estimate import Verdict, Witnesses
+from evenhand.statistics.estimate import Witnesses
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -32,7 +33,7 @@ _CASE_LINES = 2
 def worst_lines(rows: Sequence[VerdictRow], width: int, most: int = MOST) -> list[Line]:
     """Return the worst that fail, or else are undecided, in words; nothing where all is well."""
     lines: list[Line] = []
-    for row in _worst(rows)[:most]:
+    for row in worst_of(rows)[:most]:
         for line in _in_words(row, width):
             lines += fitted(line, width)
     return _with_heading(lines)
@@ -42,25 +43,13 @@ def shortly(rows: Sequence[VerdictRow], width: int, most: int) -> list[Line]:
     """Return the same in two lines each."""
     room = max(_LEAST_ROOM, width - LEAD)
     lines: list[Line] = []
-    for row in _worst(rows)[:most]:
+    for row in worst_of(rows)[:most]:
         statement = row.statement
         first, *others = _in_short(row, room)
         lines.append(Line(first, statement.verdict, LEAD, row=True, word=row.word))
         for other in others:
             lines.append(Line(other, indent=LEAD, row=True))
     return _with_heading(lines)
-
-
-def _worst(rows: Sequence[VerdictRow]) -> list[VerdictRow]:
-    """Return the rows that fail or are undecided, the worst first."""
-    open_rows = []
-    for row in rows:
-        scored = row.statement.finding is not None
-        if scored and row.statement.verdict in (Verdict.FAIL, Verdict.UNDECIDED):
-            open_rows.append(row)
-    # How far off any other rule may be is no worse than the rules that are named.
-    named = [row for row in open_rows if not row.is_bound]
-    return named or open_rows
 
 
 def _with_heading(lines: Sequence[Line]) -> list[Line]:
