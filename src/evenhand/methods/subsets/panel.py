@@ -90,7 +90,7 @@ class LatticePanel:
     @property
     def title(self) -> str:
         """What the lattice shows."""
-        limit = number_text.limit(self.limit)
+        limit = number_text.limit(self.limit, "rate")
         kind = term(self.kind)
         if not self.output:
             return say(messages.TITLE, kind=kind, limit=limit)

@@ -53,6 +53,23 @@ def test_a_browser_that_hangs_is_ended(monkeypatch, tmp_path):
     refused(UsageError, lambda: printed("<p>x</p>", seconds=0.5), "within 0.5 seconds")
 
 
+def test_parts_that_chromium_counts_from_another_number_are_the_same_bytes(
+    monkeypatch, tmp_path
+):
+    text = """import sys
+target = next(word for word in sys.argv if word.startswith("--print-to-pdf=")).split("=")[1]
+parts = "".join(f"<< /ID (node{START + place:08}) >>" for place in (2, 0, 7, 2))
+open(target, "w").write("%PDF " + parts)"""
+    contents = []
+    for start in (8, 95):
+        one = program(tmp_path, text.replace("START", str(start)))
+        monkeypatch.setenv("EVENHAND_CHROMIUM", one)
+        contents.append(printed("<p>x</p>"))
+    assert contents[0] == contents[1]
+    places = [int(place) for place in re.findall(rb"node(\d+)", contents[0])]
+    assert places == [1, 0, 2, 1]
+
+
 @pytest.mark.heavy
 def test_the_report_is_printed_page_by_page(tmp_path):
     need_browser()
@@ -83,3 +100,21 @@ def test_no_row_is_cut_and_each_page_of_a_table_has_its_head(tmp_path):
     for page in pages:
         assert "HEAD" in page
         assert re.findall(r"first(\d+)", page) == re.findall(r"last(\d+)", page)
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize("lines_before", range(36, 48, 2))
+def test_no_headline_is_cut(tmp_path, lines_before):
+    need_browser()
+    from evenhand.report.html_page import STYLE
+
+    lines = "".join(f"<p>line {number}</p>" for number in range(lines_before))
+    headline = (
+        "FIRST " + "of every 100 people about 10 would get another outcome " * 4 + "LAST"
+    )
+    card = f"<article class='finding'><h4>{headline}</h4><p>10.2 % (exact)</p></article>"
+    html = f"<!DOCTYPE html><style>{STYLE}</style><main>{lines}{card * 4}</main>"
+    file = tmp_path / "cards.pdf"
+    file.write_bytes(printed(html))
+    for page in pages_of(file):
+        assert page.count("FIRST") == page.count("LAST")

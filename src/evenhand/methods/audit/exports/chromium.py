@@ -45,6 +45,7 @@ ARGUMENTS = (
     "--no-pdf-header-footer",
 )
 _DATE = re.compile(rb"/(CreationDate|ModDate) \(D:([^)]*)\)")
+_NODE = re.compile(rb"\(node(\d{8})\)")
 _FIXED_DATE = b"19800101000000+00'00'"
 """What stands for the time of printing: the same evidence gives the same bytes."""
 
@@ -94,7 +95,7 @@ def printed(page: str, *, seconds: float = SECONDS) -> bytes:
                 program=program, code=code, reason=clip(error) or messages.NO_REASON
             )
         )
-    return _DATE.sub(_with_fixed_date, content)
+    return _with_fixed_nodes(_DATE.sub(_with_fixed_date, content))
 
 
 def _without_sandbox() -> list[str]:
@@ -144,6 +145,17 @@ def _end(process: subprocess.Popen[bytes]) -> None:
         process.wait()
     if process.stderr is not None:
         process.stderr.close()
+
+
+def _with_fixed_nodes(content: bytes) -> bytes:
+    """Return a PDF whose parts are numbered from 0, in the order of Chromium's own numbers.
+
+    Chromium counts them from another number now and then. Their order and length stay, on which
+    other places in the file rest.
+    """
+    numbers = sorted(set(_NODE.findall(content)))
+    fixed = {number: f"(node{place:08})".encode() for place, number in enumerate(numbers)}
+    return _NODE.sub(lambda found: fixed[found[1]], content)
 
 
 def _with_fixed_date(found: re.Match[bytes]) -> bytes:
