@@ -11,6 +11,7 @@ A score is held against the old one by the limits of its change (`results/score_
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -159,9 +160,12 @@ def hold(
     if tolerance is not None:
         check_tolerance(tolerance)
     baseline = _BaselineFindings.of(old)
+    same_key = Counter(finding.key for finding in found.findings)
+    places: Counter[str] = Counter()
     held_findings = []
     for finding in found.findings:
-        before = baseline.matching(finding)
+        before = baseline.matching(finding, places[finding.key], same_key[finding.key])
+        places[finding.key] += 1
         change = None
         if before is not None and change_of is not None:
             change = change_of(finding, before)
@@ -373,7 +377,7 @@ class _BaselineFindings:
     """The findings of a baseline, by what they are about."""
 
     findings: Sequence[Finding]
-    by_key: Mapping[str, Finding]
+    by_key: Mapping[str, Sequence[Finding]]
     by_sets: bool
     """Whether the findings are the border of all sets of features, which implies the others."""
 
@@ -382,25 +386,37 @@ class _BaselineFindings:
         """Return the findings of the evidence, none where there is no baseline."""
         if old is None:
             return cls((), {}, by_sets=False)
-        by_key: dict[str, Finding] = {}
+        by_key: dict[str, list[Finding]] = {}
         for finding in old.findings:
-            key = finding.key
-            if key in by_key:
-                by_key[key] = _loosest([by_key[key], finding])
-            else:
-                by_key[key] = finding
+            by_key.setdefault(finding.key, []).append(finding)
         verb = verb_of(old.job)
         return cls(old.findings, by_key, verb.by_sets)
 
-    def matching(self, finding: Finding) -> Finding | None:
-        """Return the finding of the baseline on the same subject, or one that others imply."""
+    def matching(self, finding: Finding, place: int, among: int) -> Finding | None:
+        """Return the finding of the baseline on the same subject, or one that others imply.
+
+        Parameters
+        ----------
+        finding
+            What was found now.
+        place, among
+            The place of the finding among those now that have its key, and how many those are.
+            Where the baseline has as many, the one at that place is meant.
+        """
+        of_key = self.by_key.get(finding.key, ())
+        if len(of_key) == among > 1:
+            return of_key[place]
         if isinstance(finding.about, Rule):
             return self._of_rule(finding, finding.about)
-        if finding.key in self.by_key:
-            return self.by_key[finding.key]
+        if of_key:
+            return _loosest(of_key)
         if self.by_sets:
             return self._implied(finding)
         return None
+
+    def _of_key(self, key: str) -> Finding | None:
+        of_key = self.by_key.get(key)
+        return None if of_key is None else _loosest(of_key)
 
     def _of_rule(self, finding: Finding, rule: Rule) -> Finding | None:
         """Return what the baseline found about a rule.
@@ -408,8 +424,7 @@ class _BaselineFindings:
         A rule without a finding of its own in the baseline is among those that the baseline bounds
         together, and rules with one may be among those that are bounded together now.
         """
-        bound = self.by_key.get(_bound_key(finding))
-        before = self.by_key.get(finding.key, bound)
+        before = self._of_key(finding.key) or self._of_key(_bound_key(finding))
         if before is None or rule.conditions:
             return before
         if not worse(finding.estimate, before.estimate):

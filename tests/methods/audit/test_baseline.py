@@ -533,6 +533,18 @@ def test_an_audit_held_against_itself_never_fails(new):
         assert states <= {SAME, UNSURE}
 
 
+def test_of_several_findings_of_one_question_each_is_held_against_its_own():
+    exact = Estimate(0.5, 0.5, 0.5, 40, 1.0, "enumerated")
+    failing = Finding("a claim", ("sex",), exact, 0.0)
+    unknown_rate = Finding("a claim", ("sex",), rate(0.0, 1.0))
+    both = result(failing, unknown_rate)
+    states = [(one.state, one.verdict) for one in hold(both, both)]
+    assert states == [(SAME, Verdict.PASS), (UNSURE, None)]
+    # Where there are others than before, nothing tells which is which: the loosest is meant.
+    (alone,) = hold(result(failing), both)
+    assert (alone.state, alone.verdict) == (CROSSED, Verdict.FAIL)
+
+
 @given(now=rates, before=rates, least=st.booleans())
 @settings(max_examples=examples(300), deadline=None)
 def test_of_two_scores_at_most_one_is_surely_worse(now, before, least):
