@@ -6,6 +6,8 @@ RUN    := $(BIN)/python -m
 PIP    := $(RUN) pip install --quiet --disable-pip-version-check
 # The files that the tests last passed with, by their hashes; without the list, the newest that fit are taken.
 LOCK   := $(wildcard requirements.lock)
+# Tests start hundreds of processes, none of which should compile evenhand anew.
+unexport PYTHONDONTWRITEBYTECODE
 # Tests run in three processes, since many wait for programs that they start; numpy takes one thread in each.
 TEST   := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(RUN) pytest
 

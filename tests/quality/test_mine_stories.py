@@ -160,7 +160,7 @@ def share_of_good(scenario: str, runs: int) -> float:
     return float(np.mean([mined_places(scenario, seed).good for seed in range(runs)]))
 
 
-@pytest.mark.parametrize("scenario", [name for name in SCENARIOS if name != "fair"])
+@pytest.mark.parametrize("scenario", ["one", "five apart", "five, nested and apart"])
 def test_planted_subgroups_have_a_story_each_in_order(scenario):
     assert share_of_good(scenario, 4) >= 0.75
 
@@ -172,7 +172,7 @@ def test_planted_subgroups_have_their_stories_in_nine_of_ten_data_sets(scenario)
 
 
 def test_fair_decisions_tell_nothing():
-    assert sum(mined_places("fair", seed).lines > 0 for seed in range(12)) <= 2
+    assert sum(mined_places("fair", seed).lines > 0 for seed in range(6)) <= 1
 
 
 @pytest.mark.slow

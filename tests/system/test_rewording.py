@@ -498,7 +498,7 @@ def test_evidence_of_one_verb_stands_to_itself_in_other_words_as_it_does_in_its_
 
 
 def test_a_baseline_that_knows_findings_by_their_claims_is_caught(monkeypatch):
-    def by_claim(baseline: Any, finding: Any) -> Any:
+    def by_claim(baseline: Any, finding: Any, *_: int) -> Any:
         known = {old.claim: old for old in baseline.findings}
         return known.get(finding.claim)
 
