@@ -17,16 +17,17 @@ from tests.support.front_door.visit import Visit, visit
 from tests.support.paths import ROOT
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
     from pathlib import Path
 
 QUICK = ("pipeline in joblib", "decision log")
 """Kinds that every run of the tests tries; the others take about twenty seconds each."""
 
 
-def kinds() -> list[object]:
+def kinds(quick: Collection[str]) -> list[object]:
     every: list[object] = []
     for kind in KINDS:
-        marks = () if kind.name in QUICK else pytest.mark.slow
+        marks = () if kind.name in quick else pytest.mark.slow
         every.append(pytest.param(kind, id=kind.name, marks=marks))
     return every
 
@@ -37,7 +38,7 @@ def brought(kind: Kind, folder: Path, *, biased: bool) -> Visit:
     return visit(kind, folder, biased=biased)
 
 
-@pytest.mark.parametrize("kind", kinds())
+@pytest.mark.parametrize("kind", kinds(QUICK))
 def test_a_planted_bias_is_found(kind, tmp_path):
     found = brought(kind, tmp_path, biased=True)
     assert found.codes == (0, 1), found.story
@@ -51,7 +52,7 @@ def test_a_planted_bias_is_found(kind, tmp_path):
         assert case["realistic_twin"] in (True, False)
 
 
-@pytest.mark.parametrize("kind", kinds())
+@pytest.mark.parametrize("kind", kinds(QUICK[1:]))
 def test_a_fair_twin_passes(kind, tmp_path):
     found = brought(kind, tmp_path, biased=False)
     assert found.codes == (0, 0), found.story
