@@ -72,3 +72,14 @@ def test_the_parts_about_all_terms_are_about_what_they_name():
     assert "Everything else" not in audit_page
     rest = [finding for finding in found.findings if isinstance(finding.about, Rule)]
     assert rest
+
+
+def test_texts_are_shown_as_texts_and_how_many_change_is_no_question_of_groups():
+    found = eh.mine_text(
+        lambda texts: ["gay man" in text for text in texts], COMMENTS, kind="causal"
+    )
+    audit_page = found.to_html()
+    assert "Show me texts" in audit_page
+    assert "Show me people" not in audit_page
+    assert "How much?" in audit_page
+    assert "Who is hit hardest?" not in audit_page

@@ -148,9 +148,7 @@ def section(
 ) -> Iterator[PagePart]:
     """Yield what was mined."""
     over = _features(result)
-    for part in finding_parts(
-        statements, name, question=ReaderQuestion.HARDEST_HIT, most=MOST_RULES
-    ):
+    for part in finding_parts(statements, name, question=_question, most=MOST_RULES):
         # What is said of all other subgroups is about all features of the mining.
         yield replace(part, features=part.features or over)
     if not entries_of(result):
@@ -160,13 +158,22 @@ def section(
             ReaderQuestion.HARDEST_HIT, over, tree, say(tree_messages.TREE_HEADING)
         )
     title, table_title = PICTURES[result.job], tree_messages.ALL_RULE_SETS
+    question = ReaderQuestion.HARDEST_HIT
     if any(CHANGES in entry for entry in entries_of(result)):
         title = tree_messages.PICTURE_OF_CHANGES
         table_title = tree_messages.TABLE_OF_CHANGES
+        question = ReaderQuestion.HOW_MUCH
     picture = figures(charts_of(result), f"{name}-picture", say(title))
-    yield PagePart(ReaderQuestion.HARDEST_HIT, over, picture, say(title))
+    yield PagePart(question, over, picture, say(title))
     sheet = _rule_sets(result, name, room)
-    yield PagePart(ReaderQuestion.HARDEST_HIT, over, sheet, say(table_title))
+    yield PagePart(question, over, sheet, say(table_title))
+
+
+def _question(statement: Statement) -> ReaderQuestion:
+    """Return the question that a statement answers: of texts, some say how many change at all."""
+    if statement.finding is not None and statement.finding.score == CHANGES:
+        return ReaderQuestion.HOW_MUCH
+    return ReaderQuestion.HARDEST_HIT
 
 
 def _features(result: Result) -> tuple[str, ...]:

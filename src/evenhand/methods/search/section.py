@@ -57,7 +57,7 @@ def section(
 ) -> Iterator[PagePart]:
     """Yield what a search found: people, where they lie and why, and all of them."""
     judged = [statement for statement in statements if statement.limit is not None]
-    yield from finding_parts(judged, name, question=ReaderQuestion.PEOPLE)
+    yield from finding_parts(judged, name, question=lambda _: ReaderQuestion.PEOPLE)
     for statement in statements:
         if statement.limit is None:
             yield from _unjudged(statement)

@@ -10,6 +10,7 @@ from evenhand.report.finding_text import NO_DATA, rate_heading, shown_groups
 from evenhand.report.html_bars import drawable, rate_drawing, top_of
 from evenhand.report.html_page import PIECES, boxed, table, text
 from evenhand.report.page import messages
+from evenhand.report.page.cases import is_of_texts
 from evenhand.report.page.facts import fact_key
 from evenhand.report.page.parts import PagePart, ReaderQuestion
 from evenhand.report.page.plain import rule_name
@@ -21,14 +22,14 @@ from evenhand.space.rule import Rule
 from evenhand.statistics.error_rates import RATES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from markupsafe import Markup
 
     from evenhand.report.html_bars import RateDrawing
     from evenhand.report.statement import Statement
     from evenhand.results.baseline import BaselineComparison
-    from evenhand.results.evidence import Finding, Group
+    from evenhand.results.evidence import Case, Finding, Group
     from evenhand.results.protocol import Evidence
     from evenhand.statistics.estimate import Estimate, Verdict
 
@@ -92,37 +93,37 @@ def finding_parts(
     statements: Sequence[Statement],
     name: str,
     *,
-    question: ReaderQuestion | None = None,
+    question: Callable[[Statement], ReaderQuestion] | None = None,
     most: int = MOST_CARDS,
     groups: bool = True,
 ) -> Iterator[PagePart]:
     """Yield statements as cards, whose bars share an axis, and their cases as answers of their own.
 
-    What is too much for cards is in the table of all statements. Without a `question`, scores that
-    need true outcomes say who is judged wrongly, and all others say how much.
+    What is too much for cards is in the table of all statements. `question` tells which question a
+    statement answers; without it, scores that need true outcomes say who is judged wrongly, and all
+    others say how much.
     """
+    asked = question or question_of
     shown = statements[:most]
     top = _shared_top(shown)
     for number, statement in enumerate(shown):
         features = features_of(statement)
         card_name = f"{name}-finding{number}"
         card = card_of(statement, card_name, top, groups=groups)
-        answers = question or question_of(statement)
         yield PagePart(
-            answers,
+            asked(statement),
             features,
             piece(_CARDS, "card", card),
             judged=statement.verdict is not None,
         )
         if statement.finding is not None and statement.finding.cases:
-            yield PagePart(
-                ReaderQuestion.PEOPLE, features, cases=tuple(statement.finding.cases)
-            )
+            cases = tuple(statement.finding.cases)
+            yield PagePart(_question_of_cases(cases), features, cases=cases)
     if len(statements) > most:
         left_out = number_text.count(len(statements) - most)
         sentence_of_rest = say(messages.MORE_STATEMENTS, number=left_out)
         yield PagePart(
-            question or ReaderQuestion.HOW_MUCH,
+            asked(statements[most]),
             (),
             piece(PIECES, "paragraph", sentence_of_rest),
         )
@@ -133,6 +134,13 @@ def question_of(statement: Statement) -> ReaderQuestion:
     if statement.finding is not None and statement.finding.score in _OF_TRUTH:
         return ReaderQuestion.ERRORS
     return ReaderQuestion.HOW_MUCH
+
+
+def _question_of_cases(cases: Iterable[Case]) -> ReaderQuestion:
+    """Return what cases answer: a reader is shown people, or texts."""
+    if all(is_of_texts(case) for case in cases):
+        return ReaderQuestion.TEXTS
+    return ReaderQuestion.PEOPLE
 
 
 def features_of(statement: Statement) -> tuple[str, ...]:

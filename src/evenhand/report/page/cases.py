@@ -127,6 +127,11 @@ def case_sentence(case: Case) -> str:
     )
 
 
+def is_of_texts(case: Case) -> bool:
+    """Return whether a case is of two texts, and not of two people."""
+    return _TEXT in case.individual
+
+
 def _text_sentence(case: Case) -> str:
     """Return two texts as one sentence, empty where one term at issue is not marked in both.
 

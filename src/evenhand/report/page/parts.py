@@ -27,6 +27,7 @@ class ReaderQuestion(Enum):
     HOW_MUCH = "How much?"
     HARDEST_HIT = "Who is hit hardest?"
     PEOPLE = "Show me people"
+    TEXTS = "Show me texts"
     WHERE = "Where, and why?"
     ERRORS = "Who is judged wrongly?"
     WHAT_HELPS = "What helps?"

@@ -9,7 +9,12 @@ import pytest
 
 from evenhand.methods.audit.page.first_screen import first_screen
 from evenhand.methods.audit.page.page import page
-from evenhand.methods.audit.page.picture import MOST_ROWS, picture_of, rows_of
+from evenhand.methods.audit.page.picture import (
+    MOST_ROWS,
+    picture_of,
+    rows_of,
+    worst_rows,
+)
 from evenhand.methods.audit.page.placed import each_fact_once
 from evenhand.methods.audit.tested import Tested as About
 from evenhand.report.definitions import GLOSSARY
@@ -232,13 +237,13 @@ def test_amounts_have_a_scale_of_their_own_below_that_of_shares():
     means = Finding("m", ("sex",), gap, 50, groups=pairs, score="mean difference")
     rows = rows_of(each_fact_once(audit(means, twins("sex", 0.2))))
     assert [row.label for row in rows] == ["sex", "sex: mean difference"]
-    drawn = str(picture_of(rows))
+    drawn = str(picture_of(rows, len(rows)))
     assert drawn.index('id="scores"') < drawn.index('id="amounts"')
     shares, amounts = drawn.split('id="amounts"')
     assert "50 %" not in amounts
     assert "300" in amounts
     assert "300" not in shares
-    assert 'id="scores"' not in str(picture_of(rows[1:]))
+    assert 'id="scores"' not in str(picture_of(rows[1:], 1))
 
 
 def test_the_row_of_all_other_subgroups_names_the_features_that_were_mined():
@@ -257,8 +262,24 @@ def test_the_row_of_all_other_subgroups_names_the_features_that_were_mined():
 
 def test_a_picture_has_few_rows_and_none_is_no_picture():
     findings = [twins("sex", 0.2, output=f"output {number}") for number in range(20)]
-    assert len(rows_of(each_fact_once(audit(*findings)))) == MOST_ROWS
-    assert picture_of([]) is None
+    rows = rows_of(each_fact_once(audit(*findings)))
+    assert len(rows) == 20
+    drawn = worst_rows(rows)
+    assert drawn == rows[:MOST_ROWS]
+    caption = "Scores against their limits: the worst 8 of 20"
+    assert caption in str(picture_of(drawn, len(rows)))
+    assert caption in page(audit(*findings))
+    assert picture_of([], 0) is None
+
+
+def test_where_the_picture_has_no_room_for_all_what_fails_is_drawn():
+    passing = [twins("sex", 0.01, output=f"output {number}") for number in range(8)]
+    failing = [twins(("sex", "race"), 0.3), groups("race", 0.2, 0.9)]
+    rows = rows_of(each_fact_once(audit(*passing, *failing)))
+    drawn = worst_rows(rows)
+    assert [row.label for row in drawn[-2:]] == ["sex and race together", "race"]
+    assert [row.verdict for row in drawn].count("fail") == 2
+    assert drawn == [row for row in rows if row in drawn]
 
 
 # Each fact once

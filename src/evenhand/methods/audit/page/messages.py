@@ -79,6 +79,7 @@ KINDS = {
 # ------------------------------------------------------------------------------------------------
 
 PICTURE = "Scores against their limits"
+PICTURE_OF_WORST = "Scores against their limits: the worst {shown} of {count}"
 SAME_PERSON = "Same input, only this changed: how often the outcome changes"
 GROUPS_COMPARED = "Groups compared: how far apart they are"
 AMOUNTS_COMPARED = "Groups compared: how far apart their outcomes are"

@@ -16,7 +16,7 @@ from evenhand.methods.audit.page.first_screen import (
     protected_features,
     verdict_word,
 )
-from evenhand.methods.audit.page.picture import picture_of, rows_of
+from evenhand.methods.audit.page.picture import picture_of, rows_of, worst_rows
 from evenhand.methods.audit.page.placed import each_fact_once
 from evenhand.methods.audit.page.table import table_of_statements
 from evenhand.methods.audit.page.tested_facts import audited_name, sureness
@@ -55,6 +55,7 @@ def page(found: Evidence, *, since: Audit | None = None, since_name: str = "") -
     placed = each_fact_once(audit)
     parts = list(parts_of_audit(audit, placed))
     rows = rows_of(placed)
+    drawn = worst_rows(rows)
     verdicts = [(item.features, item.statement.verdict) for item in placed]
     title = say(messages.TITLE, verdict=verdict_word(audit), heading=heading)
     page = render(
@@ -65,8 +66,8 @@ def page(found: Evidence, *, since: Audit | None = None, since_name: str = "") -
         style=STYLE,
         script=SCRIPT,
         script_hash=_hash_of(SCRIPT),
-        first=first_screen(audit, placed, parts, {row.fact for row in rows}),
-        picture=picture_of(rows),
+        first=first_screen(audit, placed, parts, {row.fact for row in drawn}),
+        picture=picture_of(drawn, len(rows)),
         changes=changes,
         topics=topics_of(parts, protected_features(audit), verdicts),
         statements=table_of_statements(audit) if audit.checks else "",

@@ -9,6 +9,7 @@ import math
 from typing import TYPE_CHECKING
 
 from evenhand.methods.audit.page import messages
+from evenhand.methods.audit.page.topics import SEVERITY
 from evenhand.report.charts import IntervalRow, Intervals, figure, side_by_side
 from evenhand.report.html_bars import drawable
 from evenhand.report.page import messages as page_messages
@@ -16,7 +17,9 @@ from evenhand.report.page.cards import score_text
 from evenhand.report.page.facts import fact_key
 from evenhand.report.page.plain import group_name, say_list
 from evenhand.results.about import is_of_the_rest
+from evenhand.runtime import number_text
 from evenhand.runtime.language import say, term
+from evenhand.statistics.estimate import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -35,12 +38,16 @@ MOST_ROWS = 8
 """The most rows of the picture; all scores are in the table of all statements."""
 
 
-def picture_of(rows: Sequence[IntervalRow]) -> Markup | None:
-    """Return the picture of some scores, none where there are none."""
+def picture_of(rows: Sequence[IntervalRow], count: int) -> Markup | None:
+    """Return the picture of some of so many scores, none where there are none."""
     amounts_title = say(messages.AMOUNTS_COMPARED)
     amounts = tuple(row for row in rows if row.group == amounts_title)
     shares = tuple(row for row in rows if row.group != amounts_title)
     caption = say(messages.PICTURE)
+    if count > len(rows):
+        shown = number_text.count(len(rows))
+        every = number_text.count(count)
+        caption = say(messages.PICTURE_OF_WORST, shown=shown, count=every)
     drawn = []
     if shares:
         drawn.append(figure(Intervals(shares), "scores", caption))
@@ -51,7 +58,7 @@ def picture_of(rows: Sequence[IntervalRow]) -> Markup | None:
 
 
 def rows_of(placed: Sequence[Placed]) -> list[IntervalRow]:
-    """Return the scores that can stand on a scale, those of a kind together."""
+    """Return all scores that can stand on a scale, those of a kind together."""
     kinds: dict[str, list[Placed]] = {
         messages.SAME_PERSON: [],
         messages.GROUPS_COMPARED: [],
@@ -65,9 +72,19 @@ def rows_of(placed: Sequence[Placed]) -> list[IntervalRow]:
     rows: list[IntervalRow] = []
     for title, items in _judged_or_all(kinds).items():
         items.sort(key=lambda item: len(item.features))
-        room = MOST_ROWS - len(rows)
-        rows += [_row(item, say(title)) for item in items[:room]]
+        rows += [_row(item, say(title)) for item in items]
     return rows
+
+
+def worst_rows(rows: Sequence[IntervalRow]) -> list[IntervalRow]:
+    """Return as many rows as the picture has room for, the worst, in the order of all rows."""
+    worst_first = sorted(rows, key=_severity)
+    kept = {id(row) for row in worst_first[:MOST_ROWS]}
+    return [row for row in rows if id(row) in kept]
+
+
+def _severity(row: IntervalRow) -> int:
+    return SEVERITY[None if row.verdict is None else Verdict(row.verdict)]
 
 
 def _kind(item: Placed) -> str:
