@@ -144,6 +144,32 @@ def number_of_rows(table: Any) -> int:
     return int(counted["rows"].to_list()[0])
 
 
+def number_missing(table: Any, columns: Iterable[str]) -> int:
+    """Return how many values of some columns are missing, which the frame's own engine counts.
+
+    >>> import narwhals as nw
+    >>> import pandas as pd
+    >>> rows = pd.DataFrame({"sex": ["F", None], "score": [0.5, float("nan")], "age": [1, 2]})
+    >>> number_missing(nw.from_native(rows), ["sex", "score", "age"])
+    2
+    """
+    import narwhals as nw
+
+    schema = table.collect_schema()
+    counts: list[Any] = []
+    for name in columns:
+        is_missing = nw.col(name).is_null()
+        if schema[name].is_float():
+            is_missing = is_missing | nw.col(name).is_nan()
+        # A column of evenhand's own: a name of the user's may be that of anything.
+        counts.append(is_missing.sum().alias(f"missing {len(counts)}"))
+    if not counts:
+        return 0
+    counted = table.select(*counts).lazy().collect()
+    # Of no rows at all, some engines have no sum.
+    return sum(int(counted[name].to_list()[0] or 0) for name in counted.columns)
+
+
 def label_written(frame: Any, column: str, text: Any) -> Any:
     """Return the label of a column that is written like this, the text itself where there is none.
 

@@ -7,6 +7,7 @@ import json
 from dataclasses import replace
 
 import joblib
+import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given
@@ -16,9 +17,12 @@ from sklearn.tree import DecisionTreeClassifier
 import evenhand as eh
 from evenhand.cli.main import main
 from evenhand.methods.audit.audit_result import Audit
+from evenhand.methods.audit.log import DecisionLog
 from evenhand.methods.audit.tested import EPOCH, missing_share, now
 from evenhand.methods.audit.tested import Tested as About
+from evenhand.methods.audit.tested import tested_by as about
 from evenhand.subject.adapters.isolated.recipe import build
+from tests.methods.mine.logs.frames import ENGINES
 
 SPACE = eh.Space(
     [eh.category("sex", ["F", "M"]), eh.integer("age", 18, 60)], protected=["sex"]
@@ -85,6 +89,26 @@ def test_a_log_has_a_name_and_rows(tmp_path):
     )
     digest = hashlib.sha256(file.read_bytes()).hexdigest()
     assert audit.tested.fingerprint == digest[:12]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_what_a_log_lacks_is_counted_by_its_engine_in_the_columns_of_the_audit(engine):
+    rows = pd.DataFrame(
+        {
+            "sex": ["F", "M", None, "M"] * 30,
+            "granted": [0.0, 1.0, 1.0, np.nan] * 30,
+            "remark": [None] * 120,
+        }
+    )
+    log = DecisionLog(ENGINES[engine](rows), "granted", ("sex",), truth="granted")
+    tested = about(log, None)
+    assert (tested.rows, tested.missing) == (120, 0.25)
+
+
+def test_a_log_without_rows_lacks_nothing():
+    rows = pd.DataFrame({"sex": ["F"], "granted": [1]}).head(0)
+    tested = about(DecisionLog(rows, "granted", ("sex", "no column")), None)
+    assert (tested.rows, tested.missing) == (0, None)
 
 
 @pytest.mark.parametrize("isolate", [True, False])

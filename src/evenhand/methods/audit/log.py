@@ -74,6 +74,12 @@ class DecisionLog:
         """The decisions in a few words."""
         return self.file or messages.RECORDED_DECISIONS
 
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that the audit is about."""
+        truth = () if self.truth is None else (self.truth,)
+        return tuple(dict.fromkeys((self.outcome, *self.over, *truth)))
+
     def settings(self, job: str, *, with_truth: bool = False) -> dict[str, Any]:
         """Return what a job is told of the decisions, as far as it takes it."""
         described = {

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evenhand.population.recorded import number_of_rows, table_of
+from evenhand.population.recorded import number_missing, number_of_rows, table_of
 from evenhand.population.rows import Rows
 from evenhand.runtime.errors import EvenhandError
 from evenhand.subject.subject import Subject
@@ -41,7 +41,8 @@ class Tested:
         The beginning of a hash that tells this version of the software, or of the log, from others:
         of a file it is the sha256 of its content.
     data, rows, missing
-        The name of the real rows, how many there are, and which share of their values is missing.
+        The name of the real rows, how many there are, and which share of their values is missing;
+        of a log, in the columns that the audit is about.
     """
 
     made: str = ""
@@ -103,9 +104,21 @@ def tested_by(subject: Any, source: Source | None) -> Tested:
 
 def _of_log(log: Any) -> Tested:
     """Return what is known of recorded decisions."""
-    rows = number_of_rows(table_of(log.frame))
-    digits = log.digest[:_DIGITS]
-    return Tested(now(), "log", fingerprint=digits, data=Path(log.file).name, rows=rows)
+    table = table_of(log.frame)
+    rows = number_of_rows(table)
+    known = set(table.collect_schema())
+    columns = [name for name in log.columns if name in known]
+    missing = None
+    if rows and columns:
+        missing = number_missing(table, columns) / (rows * len(columns))
+    return Tested(
+        now(),
+        "log",
+        fingerprint=log.digest[:_DIGITS],
+        data=Path(log.file).name,
+        rows=rows,
+        missing=missing,
+    )
 
 
 def missing_share(frame: Any) -> float | None:
