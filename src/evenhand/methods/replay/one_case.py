@@ -9,6 +9,7 @@ from evenhand.methods.replay import messages
 from evenhand.results.case_id import case_id, whole_id
 from evenhand.results.remarks import around
 from evenhand.runtime.errors import UsageError
+from evenhand.runtime.label_text import value_shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -68,10 +69,10 @@ def note(case: Case) -> str:
 
 
 def _values(record: Mapping[str, Any], names: Sequence[str]) -> str:
-    """Return some values of an input as text.
+    """Return some values of an input as people read them.
 
     >>> _values({"sex": "F", "age": 30}, ["age"])
     'age 30'
     """
-    parts = [f"{name} {around(record.get(name))}" for name in names]
+    parts = [f"{name} {around(value_shown(record, name))}" for name in names]
     return ", ".join(parts)

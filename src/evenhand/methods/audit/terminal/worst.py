@@ -149,8 +149,9 @@ def case_text(case: Case, room: int) -> str:
     change = cut_to(case.change_text, room)
     changed = case.changed
     same = []
-    for name, value in case.individual.items():
+    for name in case.individual:
         if name not in changed:
+            value, _ = case.shown(name)
             same.append(f"{name} {around(value)}")
     text = _with_same(change, same, room)
     if case.unusual:

@@ -24,7 +24,6 @@ from evenhand.report.charts import (
 )
 from evenhand.report.charts.rates import finding_charts
 from evenhand.runtime import number_text
-from evenhand.runtime.label_text import shown
 from evenhand.runtime.language import say
 
 if TYPE_CHECKING:
@@ -90,7 +89,7 @@ def _counted(queries: Sequence[int], numbers: Sequence[int]) -> tuple[PlanePoint
 
 
 def _map(panel: OutcomeMap) -> PlaneChart:
-    series = _other_inputs(panel.others)
+    series = _other_inputs(panel)
     found = tuple(PlanePoint(x, y) for x, y in panel.found)
     series.append(
         PointSeries(say(messages.INPUT_WAS_FOUND), found, look="found", cloud=True)
@@ -116,14 +115,14 @@ def _map(panel: OutcomeMap) -> PlaneChart:
     )
 
 
-def _other_inputs(others: Sequence[OtherInput]) -> list[PointSeries]:
+def _other_inputs(panel: OutcomeMap) -> list[PointSeries]:
     """Return the inputs that are no hits as series by their outcomes."""
+    others = panel.others
     kinds = sorted({other[2] for other in others}, key=_order_of)
     if len(kinds) <= len(_OUTCOMES):
         by_name = {}
         for kind in kinds:
-            name = say(messages.OUTCOME_LEGEND, outcome=shown(kind))
-            by_name[name] = [other for other in others if other[2] == kind]
+            by_name[panel.legend(kind)] = [other for other in others if other[2] == kind]
     elif any(isinstance(kind, str) for kind in kinds):
         count = number_text.count(len(kinds))
         by_name = {say(messages.OTHER_OUTCOMES_LEGEND, outcomes=count): list(others)}

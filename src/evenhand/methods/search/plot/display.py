@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import textwrap
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,6 +31,7 @@ from evenhand.report.finding_text import searches_of, subject_of
 from evenhand.report.rates_display import RatesDisplay
 from evenhand.runtime import number_text
 from evenhand.runtime.errors import clip
+from evenhand.runtime.label_text import shown
 from evenhand.runtime.language import say
 from evenhand.statistics.estimate import Estimate
 
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 
     from evenhand.results.evidence import Finding
     from evenhand.results.result import Result
+    from evenhand.runtime.label_text import Words
 
 MOST_SEARCHES = 4
 """The most findings that are drawn, those with the best evidence."""
@@ -146,11 +148,17 @@ class OutcomeMap:
     axes: tuple[str, str]
     found: tuple[tuple[float, float], ...]
     others: tuple[tuple[float, float, Any], ...]
+    words: Words = field(default_factory=dict)
+    """What people call the outcomes."""
 
     @property
     def high(self) -> float:
         """Inches that the panel takes."""
         return 4.6
+
+    def legend(self, outcome: Any) -> str:
+        """Return what the legend calls the inputs of an outcome."""
+        return say(messages.OUTCOME_LEGEND, outcome=shown(outcome, self.words))
 
     def draw(self, ax: Any) -> None:
         """Draw the points, those found on top."""
@@ -183,12 +191,11 @@ class OutcomeMap:
         if len(kinds) <= len(_OUTCOMES):
             for kind, (colour, marker) in zip(kinds, _OUTCOMES, strict=False):
                 is_kind = [outcome == kind for outcome in outcomes]
-                shown = literal(str(kind), 20)
                 ax.scatter(
                     *places[is_kind].T,
                     color=colour,
                     marker=marker,
-                    label=say(messages.OUTCOME_LEGEND, outcome=shown),
+                    label=literal(self.legend(kind), 28),
                     **look,
                 )
         elif not any(isinstance(kind, str) for kind in kinds):
@@ -341,7 +348,7 @@ def panels_of(finding: Finding, entry: Mapping[str, Any]) -> tuple[Panel, ...]:
     panels: list[Panel] = [_curve(about, entry)]
     drawn = entry.get("map")
     if drawn and drawn["found"]:
-        panels.append(_map(about, drawn))
+        panels.append(_map(about, drawn, finding.outcome_words))
     regions = entry.get("regions") or ()
     # The last region is everybody, to compare the others with.
     if len(regions) > 1:
@@ -363,7 +370,7 @@ def _curve(about: str, entry: Mapping[str, Any]) -> ProgressCurve:
     return ProgressCurve(literal(title, _TITLE_LETTERS), queries, found, cells)
 
 
-def _map(about: str, drawn: Mapping[str, Any]) -> OutcomeMap:
+def _map(about: str, drawn: Mapping[str, Any], words: Words) -> OutcomeMap:
     title = say(messages.MAP_TITLE, about=about)
     across, along = drawn["axes"][:2]
     return OutcomeMap(
@@ -371,6 +378,7 @@ def _map(about: str, drawn: Mapping[str, Any]) -> OutcomeMap:
         axes=(across, along),
         found=tuple((x, y) for x, y in drawn["found"]),
         others=tuple((x, y, outcome) for x, y, outcome in drawn["others"]),
+        words=words,
     )
 
 
