@@ -10,6 +10,8 @@ import numpy as np
 from evenhand.explore.browser_values import for_browser, outcomes_of
 from evenhand.methods.search.margins import Margins
 from evenhand.runtime.errors import SubjectError, UsageError, clip, nearest
+from evenhand.runtime.label_text import shown
+from evenhand.space.feature import plain
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -45,19 +47,16 @@ class CurveScale:
     heights: NDArray[np.float64]
     boundary: float | None = None
     ticks: tuple[tuple[float, Any], ...] = ()
-    """The outcomes that stand at a height, where there are few."""
+    """The outcomes that stand at a height, where there are few, as people call them."""
     of: Any = None
-    """The outcome whose probability or score it is."""
+    """The outcome whose probability or score it is, as people call it."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return all but the heights as the page takes it."""
-        ticks = []
-        for height, outcome in self.ticks:
-            ticks.append([height, for_browser(outcome)])
         return {
             "kind": self.kind,
             "boundary": self.boundary,
-            "ticks": ticks,
+            "ticks": [list(tick) for tick in self.ticks],
             "of": for_browser(self.of),
         }
 
@@ -103,11 +102,12 @@ def curve(explorer: TabularExplorer, request: Mapping[str, Any]) -> dict[str, An
     own_rows, twin_rows = np.split(rows, 2)
     kept = (own_rows >= 0) | (twin_rows >= 0)
     own_rows, twin_rows, values = own_rows[kept], twin_rows[kept], values[kept]
-    labels = feature.labels(values)
+    words = dict(feature.words)
+    named_values = [shown(value, words) for value in feature.labels(values)]
     return {
         "feature": name,
         "output": view.name,
-        "values": [for_browser(label) for label in labels],
+        "values": [for_browser(value) for value in named_values],
         "positions": _positions(feature, values),
         "lines": [
             _line(view, scale, outcomes, own_rows),
@@ -178,8 +178,13 @@ def _line(
     for row in rows.tolist():
         height = scale.heights[row] if row >= 0 else np.nan
         heights.append(float(height) if np.isfinite(height) else None)
-        answers.append(for_browser(outcomes[row]) if row >= 0 else None)
+        answers.append(_in_words(view, outcomes[row]) if row >= 0 else None)
     return {"heights": heights, "outcomes": answers}
+
+
+def _in_words(view: View, outcome: Any) -> Any:
+    """Return an outcome as people call it."""
+    return for_browser(view.meaning.shown(plain(outcome)))
 
 
 def _differs(
@@ -209,21 +214,19 @@ def _scale(view: View, inputs: Points, outcomes: NDArray[Any]) -> CurveScale:
         return CurveScale("outcome", heights, ticks=ticks)
     if outcomes.dtype.kind in "iuf":
         return CurveScale("number", outcomes.astype(np.float64))
-    return _steps(outcomes)
+    return _steps(view, outcomes)
 
 
-def _steps(outcomes: NDArray[Any]) -> CurveScale:
+def _steps(view: View, outcomes: NDArray[Any]) -> CurveScale:
     """Return a step for each outcome, in the order in which they come."""
     step_of: dict[Any, float] = {}
+    if all(isinstance(outcome, bool) for outcome in outcomes.tolist()):
+        step_of = {False: 0.0, True: 1.0}
     heights = []
     for outcome in outcomes.tolist():
-        heights.append(step_of.setdefault(str(outcome), float(len(step_of))))
-    first = {height: outcome for outcome, height in step_of.items()}
-    if set(step_of) <= {"False", "True"}:
-        first = {0.0: "False", 1.0: "True"}
-        heights = [float(str(outcome) == "True") for outcome in outcomes.tolist()]
-    ticks = tuple(sorted(first.items()))
-    return CurveScale("outcome", np.array(heights), ticks=ticks)
+        heights.append(step_of.setdefault(outcome, float(len(step_of))))
+    ticks = [(height, _in_words(view, outcome)) for outcome, height in step_of.items()]
+    return CurveScale("outcome", np.array(heights), ticks=tuple(ticks))
 
 
 def _scores(view: View, inputs: Points, outcomes: NDArray[Any]) -> CurveScale | None:
@@ -258,7 +261,8 @@ def _score_scale(
         # What people look for goes up: the favourable outcome.
         top = 1.0 if kind == "probability" else 0.0
         heights, boundary, above = top - heights, top - boundary, ~above
-    return CurveScale(kind, heights, boundary, of=_label_above(view, outcomes, above))
+    of = _in_words(view, _label_above(view, outcomes, above))
+    return CurveScale(kind, heights, boundary, of=of)
 
 
 def _counts_down(view: View, outcomes: NDArray[Any], above: NDArray[np.bool_]) -> bool:

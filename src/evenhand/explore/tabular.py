@@ -137,6 +137,10 @@ class TabularExplorer:
         else:
             entry["step"] = feature.step
             entry["domain"] = feature.domain
+            if _is_named_throughout(feature):
+                entry["levels"] = [
+                    for_browser(value) for value in feature.labels(feature.values())
+                ]
         entry.pop("bins", None)
         return entry
 
@@ -399,6 +403,13 @@ def _distinct(own: Points, twins: Points) -> Points:
     distinct: Points = twins[first_places]
     is_other = np.any(distinct != own, axis=1)
     return distinct[is_other]
+
+
+def _is_named_throughout(feature: Feature) -> bool:
+    """Return whether each value of a number has a label, so that a list is easier to read."""
+    return (
+        bool(feature.words) and not feature.missing and feature.size == len(feature.words)
+    )
 
 
 def _code(feature: Feature, value: Any) -> float:

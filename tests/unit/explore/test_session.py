@@ -379,6 +379,38 @@ def test_a_curve_is_asked_in_one_batch(tmp_path):
     assert levels["positions"] == [0, 1]
 
 
+def test_a_curve_calls_values_and_outcomes_as_the_user_does(tmp_path):
+    space = Space(
+        [
+            integer("sex", 0, 1, labels={0: "female", 1: "male"}),
+            integer("grade", 0, 2, labels={0: "low"}),
+        ],
+        ["sex"],
+    )
+    pair = {
+        "individual": {"sex": 0, "grade": 1},
+        "twin": {"sex": 1, "grade": 1},
+    }
+    words = {"no": "denied", "yes": "granted"}
+
+    def lend(people):
+        return np.where(people["grade"] + people["sex"] > 1, "yes", "no")
+
+    subject = Subject(lend, space, labels=words)
+    with visiting(TabularExplorer(subject), tmp_path / "a.json") as page:
+        form = page.get("space")
+        found = page.post("curve", {**pair, "feature": "grade"})
+        of_sex = page.post("curve", {**pair, "feature": "sex"})
+    sex, grade = form["features"]
+    # Where each value has a name, they are a list to choose from.
+    assert sex["levels"] == [0, 1]
+    assert "levels" not in grade
+    assert found["values"] == ["low", 1, 2]
+    assert of_sex["values"] == ["female", "male"]
+    assert found["lines"][1]["outcomes"] == ["denied", "granted", "granted"]
+    assert found["scale"]["ticks"] == [[0.0, "denied"], [1.0, "granted"]]
+
+
 def test_a_curve_of_a_classifier_shows_its_probability_and_where_it_decides(tmp_path):
     from sklearn.linear_model import LogisticRegression
     from sklearn.svm import LinearSVC

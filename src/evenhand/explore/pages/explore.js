@@ -92,7 +92,7 @@ function drawForm() {
 
 function drawField(feature, index, hint = "") {
   const id = `feature-${index}`;
-  const few = feature.kind === "category" && feature.levels.length <= MOST_OPTIONS;
+  const few = feature.levels !== undefined && feature.levels.length <= MOST_OPTIONS;
   let control;
   let extra = [];
   if (feature.kind === "text") {
@@ -251,7 +251,8 @@ function show(answer) {
 // The curve
 
 function brief(answer, one) {
-  const changes = one.changed.map((name) => `${name}: ${answer.individual[name]} → ${one.individual[name]}`);
+  const changes = one.changed.map((name) => (
+    `${name}: ${named(name, answer.individual[name])} → ${named(name, one.individual[name])}`));
   return cut(changes.join(", "), 80) + (one.differs ? " (differs)" : "");
 }
 
@@ -295,7 +296,7 @@ async function curved() {
     const answer = await called("curve", asked);
     const { executed } = answer.spent;
     const count = answer.spent.asked - before;
-    showCurve(answer, feature.kind === "category");
+    showCurve(answer, feature.levels !== undefined);
     if (told) told.spent = answer.spent;
     const text = (number) => number.toLocaleString("en");
     at("curve-state").textContent = `${text(count)} asked for this curve (${text(answer.spent.asked)} asked, ${text(executed)} run so far)`;
