@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from evenhand.report.finding_text import limit_text, subject_of
-from evenhand.results.about import is_subgroup
+from evenhand.results.about import has_subgroups_beside
 from evenhand.verbs import verb_of
 
 if TYPE_CHECKING:
@@ -92,10 +92,7 @@ class Statement:
         """Whether its check names subgroups, of which this may be about all others."""
         if self.finding is None or self.check.found is None:
             return False
-        for other in self.check.found.findings:
-            if other.output == self.finding.output and is_subgroup(other.about):
-                return True
-        return False
+        return has_subgroups_beside(self.finding, self.check.found)
 
     @property
     def remarks(self) -> tuple[str, ...]:

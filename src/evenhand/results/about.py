@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from evenhand.results.evidence import Detail
+    from evenhand.results.evidence import Detail, Finding
+    from evenhand.results.protocol import Evidence
 
 
 def is_rule(about: Any) -> bool:
@@ -26,6 +27,14 @@ def is_of_the_rest(about: Any) -> bool:
 def is_subgroup(about: Any) -> bool:
     """Return whether a finding is about a subgroup that it names."""
     return is_rule(about) and bool(about.conditions)
+
+
+def has_subgroups_beside(finding: Finding, found: Evidence) -> bool:
+    """Return whether evidence names subgroups of the output that a finding is about."""
+    for other in found.findings:
+        if other.output == finding.output and is_subgroup(other.about):
+            return True
+    return False
 
 
 def key_of(score: str, about: Any, output: str = "") -> str:

@@ -42,6 +42,48 @@ def test_inputs_like_those_of_people_are_not_called_people(treatment, begins):
         assert plain(finding, found).startswith(begins)
 
 
+def test_only_beside_named_subgroups_there_are_others():
+    named = eh.mine(lend, SPACE, rows())
+    (others,) = [finding for finding in named.findings if not finding.about.conditions]
+    assert plain(others, named).startswith("Of all other subgroups, variations of these")
+    fair = eh.mine(lambda people: people["income"] > 40, SPACE, rows())
+    (every,) = fair.findings
+    assert plain(every, fair).startswith("Of all subgroups, none differs from everyone")
+    quiet = eh.mine_text(lambda texts: ["wrote" in text for text in texts], COMMENTS)
+    (terms,) = [one for one in quiet.findings if isinstance(one.about, Rule)]
+    assert plain(terms, quiet).startswith("Of all terms, alone and together, none differs")
+
+
+@pytest.mark.parametrize(
+    ("treatment", "people"),
+    [("rows", "people"), ("drawn", "inputs like those of people")],
+)
+@pytest.mark.parametrize(("sign", "word"), [(-1, "less"), (1, "more")])
+def test_means_of_numbers_are_compared_as_amounts(treatment, people, sign, word):
+    def pay(people):
+        return 20_000.5 + 90 * people["income"] + sign * 6_000 * (people["sex"] == "F")
+
+    found = eh.mine(pay, SPACE, rows(), treatment=treatment)
+    story = found.worst
+    mean, other = (group.estimate.value_text for group in story.groups)
+    says = plain(story, found)
+    assert says.startswith(f"On average, {people} with sex ")
+    lower = story.groups[0].estimate.value < story.groups[1].estimate.value
+    assert f" {story.estimate.value_text} {'less' if lower else 'more'} than " in says
+    assert says.endswith(f": {mean} against {other}")
+    is_of_women = "sex F" in says
+    assert lower == ((word == "less") == is_of_women)
+
+
+def test_where_no_mean_differs_all_are_bounded():
+    found = eh.mine(lambda people: 0.5 + 90.0 * people["income"], SPACE, rows())
+    (every,) = found.findings
+    _, high = every.estimate.ends_text
+    assert plain(every, found) == (
+        f"Of all subgroups, none gets over {high} more or less than everyone else on average"
+    )
+
+
 def test_texts_that_depend_on_a_term_are_counted():
     found = eh.mine_text(
         lambda texts: ["gay man" in text for text in texts], COMMENTS, kind="causal"

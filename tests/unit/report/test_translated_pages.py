@@ -70,6 +70,19 @@ def test_the_same_sentences_are_on_the_english_page(audited):
     assert len(found) > 40
 
 
+def test_titles_of_pictures_have_no_words_of_two_languages(audited):
+    shown = text_of(audited.to_html(language="de"))
+    assert re.search("wie oft Personen das günstige Ergebnis erhalten, nach sex und home", shown)
+    assert "Personen the favourable" not in shown
+
+
+def test_a_search_that_finds_nothing_says_so_in_the_language():
+    checks = [{"job": "search", "over": ["sex"], "queries": 400}]
+    fair = eh.audit(lambda people: people["age"] > 40, SPACE, checks=checks, seed=0)
+    shown = text_of(fair.to_html(language="de"))
+    assert "Es wurde keine Eingabe gefunden, die ein anderes Ergebnis erhält" in shown
+
+
 def test_numbers_have_decimal_commas(audited):
     text = text_of(audited.to_html(language="de"))
     assert re.search(r"\d,\d %", text)

@@ -16,9 +16,9 @@ from evenhand.report.html_tables import Column, long_sheet
 from evenhand.report.page.cards import finding_parts
 from evenhand.report.page.parts import PagePart, ReaderQuestion
 from evenhand.report.page.plain import group_name, out_of, say_list, two_groups
-from evenhand.results.about import is_of_the_rest
+from evenhand.results.about import has_subgroups_beside, is_of_the_rest
 from evenhand.runtime.language import say, term
-from evenhand.statistics.estimate import Estimate
+from evenhand.statistics.estimate import Amount, Estimate
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -88,16 +88,20 @@ def plain(finding: Finding, found: Result) -> str:
     of_others = _others(finding, found) or _changes(finding, found)
     if of_others:
         return of_others
-    if finding.score != "rate" or finding.unit != Estimate.unit or len(finding.groups) != 2:
+    if finding.score != "rate" or len(finding.groups) != 2:
         return finding.claim
     story, others = finding.groups
+    if not story.estimate.n or not others.estimate.n:
+        return finding.claim
+    if finding.unit == Amount.unit and found.job != "mine_text":
+        return _means(finding, found)
+    if finding.unit != Estimate.unit:
+        return finding.claim
     template = tree_messages.PLAIN_SUBGROUP
     if found.job == "mine_text":
         template = tree_messages.PLAIN_TERM
     elif _with_neighbours(finding, found):
         template = tree_messages.PLAIN_SUBGROUP_AND_NEIGHBOURS
-    if not story.estimate.n or not others.estimate.n:
-        return finding.claim
     return two_groups(
         template,
         worst=(group_name(story, finding.about), story.estimate),
@@ -105,14 +109,43 @@ def plain(finding: Finding, found: Result) -> str:
     )
 
 
+def _means(finding: Finding, found: Result) -> str:
+    """Return how much more or less people of a subgroup get than others, on average."""
+    story, others = finding.groups
+    is_less = story.estimate.value < others.estimate.value
+    template = tree_messages.PLAIN_LESS if is_less else tree_messages.PLAIN_MORE
+    if _with_neighbours(finding, found):
+        template = tree_messages.PLAIN_LESS_AND_NEIGHBOURS
+        if not is_less:
+            template = tree_messages.PLAIN_MORE_AND_NEIGHBOURS
+    return say(
+        template,
+        story=group_name(story, finding.about),
+        gap=finding.estimate.value_text,
+        mean=story.estimate.value_text,
+        other=others.estimate.value_text,
+    )
+
+
 def _others(finding: Finding, found: Result) -> str:
     """Return what is said of all subgroups that are not told, empty of one that is."""
-    if finding.unit != Estimate.unit or not is_of_the_rest(finding.about):
+    if not is_of_the_rest(finding.about) or not finding.estimate.n:
         return ""
-    numbers = out_of(finding.estimate)
-    template = tree_messages.PLAIN_OTHERS
+    are_others = has_subgroups_beside(finding, found)
+    if finding.unit == Amount.unit and found.job != "mine_text":
+        template = tree_messages.PLAIN_ALL_MEANS
+        if are_others:
+            template = tree_messages.PLAIN_OTHER_MEANS
+        _, high = finding.estimate.ends_text
+        return say(template, high=high)
+    if finding.unit != Estimate.unit:
+        return ""
+    all_of_them, other_ones = tree_messages.PLAIN_ALL, tree_messages.PLAIN_OTHERS
     if found.job == "mine_text":
-        template = tree_messages.PLAIN_OTHER_TERMS
+        all_of_them = tree_messages.PLAIN_ALL_TERMS
+        other_ones = tree_messages.PLAIN_OTHER_TERMS
+    numbers = out_of(finding.estimate)
+    template = other_ones if are_others else all_of_them
     return say(template, high=numbers.high, whole=numbers.whole)
 
 

@@ -161,6 +161,9 @@ PLAIN_FOUND = (
     "{inputs} inputs were found that get another outcome when nothing but {features} is"
     " changed"
 )
+PLAIN_NOT_FOUND = (
+    "No input was found that gets another outcome when nothing but {features} is changed"
+)
 REGIONS_TABLE = (
     "Regions of discriminatory inputs: the share of such inputs among fresh uniform inputs"
     " that meet a rule. Intervals are descriptive: those of this table hold by themselves."

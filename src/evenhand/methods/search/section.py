@@ -14,7 +14,7 @@ from evenhand.report.html_page import PIECES, boxed, table
 from evenhand.report.html_tables import Column, long_sheet
 from evenhand.report.page.cards import features_of, finding_parts, sentence
 from evenhand.report.page.parts import PagePart, ReaderQuestion
-from evenhand.report.page.plain import say_list
+from evenhand.report.page.plain import features_in_words, say_list
 from evenhand.report.templates import piece
 from evenhand.runtime import number_text
 from evenhand.runtime.label_text import shown
@@ -41,10 +41,10 @@ DRIVER_HEADINGS = ("feature", "ends it", "interval", "n", messages.AS_THIS_DID)
 
 def plain(finding: Finding, found: Result) -> str:
     """Return in plain words what a search has found."""
-    features = say_list(finding.about)
+    features = features_in_words(finding)
     count = finding.estimate.value
     if not count:
-        return finding.claim
+        return say(messages.PLAIN_NOT_FOUND, features=features)
     inputs = number_text.count(count)
     return say(messages.PLAIN_FOUND, inputs=inputs, features=features)
 

@@ -110,11 +110,7 @@ def in_plain_words(finding: Finding, found: Any = None) -> str:
 def _causal(finding: Finding) -> str:
     """Return in how many of every hundred inputs only some features matter."""
     numbers = out_of(finding.estimate)
-    features = say_list(finding.about)
-    if finding.output:
-        features = say(
-            messages.FEATURES_OF_OUTPUT, features=features, output=finding.output
-        )
+    features = features_in_words(finding)
     if finding.estimate.value <= 0 and finding.estimate.high <= 0:
         return say(messages.CAUSAL_NEVER, features=features)
     return say(
@@ -125,6 +121,14 @@ def _causal(finding: Finding) -> str:
         features=features,
         gap="" if finding.gap is None else number_text.plain(finding.gap),
     )
+
+
+def features_in_words(finding: Finding) -> str:
+    """Return the features that a finding is about, for which output where there are several."""
+    features = say_list(finding.about)
+    if not finding.output:
+        return features
+    return say(messages.FEATURES_OF_OUTPUT, features=features, output=finding.output)
 
 
 def _causal_template(finding: Finding) -> str:

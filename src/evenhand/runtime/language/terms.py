@@ -22,6 +22,8 @@ TERMS = (
     # What stands for all others, and for everybody.
     "everybody",
     "all other rule sets",
+    # What is counted, where outcomes have no names.
+    "the favourable outcome",
     # What a rate, or a score, is called over a table of groups or beside a chart.
     "causal",
     "group",

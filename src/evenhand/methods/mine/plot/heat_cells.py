@@ -10,9 +10,10 @@ import numpy as np
 
 from evenhand.methods.mine import messages
 from evenhand.methods.mine.claims.scores import among
-from evenhand.methods.mine.claims.words import outcome_text, sentences_for
+from evenhand.methods.mine.claims.words import sentences_for
 from evenhand.methods.mine.plot.heat_map import Heat, mean_text
 from evenhand.methods.mine.table import in_percent
+from evenhand.report.page.plain import say_list
 from evenhand.runtime import number_text
 from evenhand.runtime.language import say, term
 from evenhand.space.rule import Condition, Rule
@@ -346,9 +347,9 @@ def _title(entry: Entry, cells: HeatCells, least: float) -> str:
     if extremes:
         lowest, highest = extremes
         ends = say(messages.MAP_ENDS, lowest=lowest, highest=highest)
-    names = " and ".join(cells.axes)
-    favoured = entry["favoured"]
-    outcome = outcome_text(favoured, named=entry["named"])
+    names = say_list(cells.axes)
+    favoured = term(entry["favoured"])
+    outcome = _spoken_outcome(entry)
     if "over" in entry:
         title = say(
             sentences_for(entry).map,
@@ -373,6 +374,13 @@ def _title(entry: Entry, cells: HeatCells, least: float) -> str:
             ends=ends,
         )
     return of_output(entry, among(entry.get("score", "rate"), title, outcome))
+
+
+def _spoken_outcome(entry: Entry) -> str:
+    """Return the favourable outcome as sentences of a page name it."""
+    if entry["named"]:
+        return say(messages.NAMED_OUTCOME, label=entry["favoured"])
+    return term(entry["favoured"])
 
 
 def _met(condition: Condition, values: Sequence[Any]) -> Flags:

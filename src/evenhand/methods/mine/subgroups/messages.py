@@ -34,6 +34,37 @@ PLAIN_OTHERS = (
     "Of all other subgroups, variations of these included, none differs from everyone else by more"
     " than {high} of every {whole} people"
 )
+PLAIN_ALL = (
+    "Of all subgroups, none differs from everyone else by more than {high} of every {whole}"
+    " people"
+)
+PLAIN_OTHER_MEANS = (
+    "Of all other subgroups, variations of these included, none gets over {high} more or less"
+    " than everyone else on average"
+)
+PLAIN_ALL_MEANS = (
+    "Of all subgroups, none gets over {high} more or less than everyone else on average"
+)
+PLAIN_LESS = (
+    "On average, people with {story} get {gap} less than everyone else: {mean} against"
+    " {other}"
+)
+PLAIN_MORE = (
+    "On average, people with {story} get {gap} more than everyone else: {mean} against"
+    " {other}"
+)
+PLAIN_LESS_AND_NEIGHBOURS = (
+    "On average, inputs like those of people with {story} get {gap} less than those like everyone"
+    " else's: {mean} against {other}"
+)
+PLAIN_MORE_AND_NEIGHBOURS = (
+    "On average, inputs like those of people with {story} get {gap} more than those like everyone"
+    " else's: {mean} against {other}"
+)
+PLAIN_ALL_TERMS = (
+    "Of all terms, alone and together, none differs from what it is compared with by more than"
+    " {high} of every {whole} texts"
+)
 PLAIN_OTHER_TERMS = (
     "Of all other terms, and of terms together, none differs from what it is compared with by more"
     " than {high} of every {whole} texts"
