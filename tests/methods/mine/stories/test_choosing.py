@@ -131,7 +131,7 @@ def test_a_story_is_shown_to_differ_and_adds_to_those_before(case, most):
             assert value == pytest.approx(ranking.rule_set(story.number).difference)
 
 
-@settings(max_examples=examples(25), deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(planted_cases())
 def test_what_is_not_chosen_added_nothing_to_some_of_the_stories(case):
     """What adds nothing to the first stories is passed over from then on."""

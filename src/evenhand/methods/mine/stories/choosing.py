@@ -212,8 +212,9 @@ class StoryChoice:
             lead = self._forms(beyond, z).clearest(best)
             if self._choose(lead, beyond, z):
                 return True
+            # A form that is not shown to differ is no form: the candidate may be told in another.
             self.refused += 1
-            self._keep(np.flatnonzero(np.arange(len(self.numbers)) != best))
+            self._keep(np.flatnonzero(np.arange(len(self.numbers)) != lead))
         return False
 
     def _forms(self, beyond: PooledDifference, z: float) -> StoryForms:
