@@ -64,8 +64,9 @@ test-all: $(VENV)/.tested-all  ## all tests, heavy extras and large simulations 
 test-mitigation: $(VENV)/.tested-all  ## each mitigation method on whole data sets, timed
 	$(TEST) -m minutes --durations=0 -rA
 
-test-browser: $(VENV)/.browser  ## the pages in a real browser: the report, the what-if page
-	$(TEST) tests/system/test_report_browser.py tests/system/test_explore_browser.py
+test-browser: $(VENV)/.browser  ## the pages in a real browser: reports of five audits, charts, the what-if page
+	$(TEST) tests/system/test_report_pages.py tests/system/test_report_browser.py \
+	  tests/system/test_charts_browser.py tests/system/test_explore_browser.py
 
 pictures: $(VENV)/.browser  ## the pictures of the README, taken of what the demonstration makes
 	$(BIN)/python docs/images/make.py
