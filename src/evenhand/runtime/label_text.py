@@ -8,6 +8,8 @@ from typing import Any
 
 Words = Mapping[str, str]
 """What values are called, by the text of each value."""
+MOST_WHOLE = 1e15
+"""Whole amounts from here on are shown as fractions are: with an exponent."""
 
 
 def shown(value: object, words: Words | None = None) -> object:
@@ -67,11 +69,19 @@ def value_shown(values: Mapping[str, Any], name: str) -> object:
     'female'
     >>> value_shown({"sex": 0}, "sex"), value_shown({"sex": None}, "sex")
     (0, 'unknown')
+
+    A whole amount has no decimals:
+
+    >>> value_shown({"income": 18000.0}, "income"), value_shown({"income": 18000.5}, "income")
+    (18000, 18000.5)
     """
     words = None
     if isinstance(values, Labelled):
         words = values.words.get(name)
-    return shown(values.get(name), words)
+    value = shown(values.get(name), words)
+    if isinstance(value, float) and value.is_integer() and abs(value) < MOST_WHOLE:
+        return int(value)
+    return value
 
 
 def group_text(about: Mapping[str, Any]) -> str:

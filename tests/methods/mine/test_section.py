@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -52,6 +54,18 @@ def test_only_beside_named_subgroups_there_are_others():
     quiet = eh.mine_text(lambda texts: ["wrote" in text for text in texts], COMMENTS)
     (terms,) = [one for one in quiet.findings if isinstance(one.about, Rule)]
     assert plain(terms, quiet).startswith("Of all terms, alone and together, none differs")
+
+
+def test_others_that_fail_differ_by_so_much_at_least():
+    found = eh.mine(lend, SPACE, rows(), limit=0.1)
+    (others,) = [finding for finding in found.findings if not finding.about.conditions]
+    assert others.verdict is eh.Verdict.FAIL
+    low = math.floor(100 * others.estimate.low)
+    assert low >= 10
+    assert plain(others, found) == (
+        "Of all other subgroups, variations of these included, at least one differs from everyone"
+        f" else by {low} or more of every 100 people"
+    )
 
 
 @pytest.mark.parametrize(

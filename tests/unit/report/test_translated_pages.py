@@ -72,7 +72,9 @@ def test_the_same_sentences_are_on_the_english_page(audited):
 
 def test_titles_of_pictures_have_no_words_of_two_languages(audited):
     shown = text_of(audited.to_html(language="de"))
-    assert re.search("wie oft Personen das günstige Ergebnis erhalten, nach sex und home", shown)
+    assert re.search(
+        "wie oft Personen das günstige Ergebnis erhalten, nach sex und home", shown
+    )
     assert "Personen the favourable" not in shown
 
 

@@ -9,6 +9,7 @@ from evenhand.methods.mine import messages
 from evenhand.methods.mine.claims.words import sentences_for
 from evenhand.methods.mine.plot.chart import charts_of
 from evenhand.methods.mine.subgroups import messages as tree_messages
+from evenhand.methods.mine.subgroups.bounds import plain_bound
 from evenhand.methods.mine.subgroups.tree import trees
 from evenhand.methods.mine.table import entries_of, mined_findings
 from evenhand.report.charts import figures
@@ -16,7 +17,6 @@ from evenhand.report.html_tables import Column, long_sheet
 from evenhand.report.page.cards import finding_parts
 from evenhand.report.page.parts import PagePart, ReaderQuestion
 from evenhand.report.page.plain import group_name, out_of, say_list, two_groups
-from evenhand.results.about import has_subgroups_beside, is_of_the_rest
 from evenhand.runtime.language import say, term
 from evenhand.statistics.estimate import Amount, Estimate
 
@@ -85,9 +85,9 @@ PICTURES = {
 
 def plain(finding: Finding, found: Result) -> str:
     """Return in plain words how a subgroup fares beside everyone else."""
-    of_others = _others(finding, found) or _changes(finding, found)
-    if of_others:
-        return of_others
+    sentence = plain_bound(finding, found) or _changes(finding, found)
+    if sentence:
+        return sentence
     if finding.score != "rate" or len(finding.groups) != 2:
         return finding.claim
     story, others = finding.groups
@@ -125,28 +125,6 @@ def _means(finding: Finding, found: Result) -> str:
         mean=story.estimate.value_text,
         other=others.estimate.value_text,
     )
-
-
-def _others(finding: Finding, found: Result) -> str:
-    """Return what is said of all subgroups that are not told, empty of one that is."""
-    if not is_of_the_rest(finding.about) or not finding.estimate.n:
-        return ""
-    are_others = has_subgroups_beside(finding, found)
-    if finding.unit == Amount.unit and found.job != "mine_text":
-        template = tree_messages.PLAIN_ALL_MEANS
-        if are_others:
-            template = tree_messages.PLAIN_OTHER_MEANS
-        _, high = finding.estimate.ends_text
-        return say(template, high=high)
-    if finding.unit != Estimate.unit:
-        return ""
-    all_of_them, other_ones = tree_messages.PLAIN_ALL, tree_messages.PLAIN_OTHERS
-    if found.job == "mine_text":
-        all_of_them = tree_messages.PLAIN_ALL_TERMS
-        other_ones = tree_messages.PLAIN_OTHER_TERMS
-    numbers = out_of(finding.estimate)
-    template = other_ones if are_others else all_of_them
-    return say(template, high=numbers.high, whole=numbers.whole)
 
 
 def _changes(finding: Finding, found: Result) -> str:

@@ -28,6 +28,8 @@ MOST_CASES = 6
 """The most cases of one part of a page."""
 _YES = ("yes", "true")
 _NO = ("no", "false")
+_PARTICIPLE = "ed"
+"""How features end that say what somebody is: "not employed", but "disability no"."""
 _SPEAK_FOR_THEMSELVES = ("sex", "gender")
 """Features whose values are words for a person, and need no name before them."""
 _LETTERS = 300
@@ -80,10 +82,11 @@ def case_card(case: Case) -> CaseCard:
     for name in case.changed:
         changes.append(Change(name, *case.shown(name)))
     same = [name for name in case.individual if name not in case.changed]
+    in_sight = _names_in_sight(same)
     outcome, twin_outcome = case.outcome_texts
     return CaseCard(
-        person=person_text(case, same[:IN_SIGHT]),
-        more=max(0, len(same) - IN_SIGHT),
+        person=person_text(case, in_sight),
+        more=len(same) - len(in_sight),
         changes=changes,
         outcome=outcome,
         twin_outcome=twin_outcome,
@@ -115,7 +118,7 @@ def case_sentence(case: Case) -> str:
         )
         changes.append(changed)
     same = [name for name in case.individual if name not in case.changed]
-    rest = person_text(case, same[:IN_SIGHT])
+    rest = person_text(case, _names_in_sight(same))
     person = ", ".join([*values, rest] if rest else values)
     outcome, twin_outcome = case.outcome_texts
     return say(
@@ -157,6 +160,17 @@ def _text_sentence(case: Case) -> str:
     )
 
 
+def _names_in_sight(names: Sequence[str]) -> Sequence[str]:
+    """Return the features that are told in sight: a last one takes no more room than saying so.
+
+    >>> len(_names_in_sight("abcdefg")), len(_names_in_sight("abcdefgh"))
+    (7, 6)
+    """
+    if len(names) == IN_SIGHT + 1:
+        return names
+    return names[:IN_SIGHT]
+
+
 def person_text(case: Case, names: Iterable[str]) -> str:
     """Return some features of a person in words."""
     words = [_feature_text(name, case.shown(name)[0]) for name in names]
@@ -168,14 +182,16 @@ def _feature_text(name: str, value: object) -> str:
 
     >>> _feature_text("age", 31), _feature_text("employed", "no"), _feature_text("income", 91)
     ('31 years old', 'not employed', 'income 91')
+    >>> _feature_text("disability", "no")
+    'disability no'
     """
     word = clip(str(value), _LETTERS)
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     if name.lower() == "age" and is_number:
         return say(messages.YEARS_OLD, age=word)
-    if word.lower() in _YES:
+    if name.lower().endswith(_PARTICIPLE) and word.lower() in _YES:
         return name
-    if word.lower() in _NO:
+    if name.lower().endswith(_PARTICIPLE) and word.lower() in _NO:
         return say(messages.NOT, feature=name)
     if name.lower() in _SPEAK_FOR_THEMSELVES and word.isalpha() and len(word) > 1:
         return word

@@ -45,6 +45,22 @@ PLAIN_OTHER_MEANS = (
 PLAIN_ALL_MEANS = (
     "Of all subgroups, none gets over {high} more or less than everyone else on average"
 )
+PLAIN_SOME_OTHER = (
+    "Of all other subgroups, variations of these included, at least one differs from everyone else"
+    " by {low} or more of every {whole} people"
+)
+PLAIN_SOME = (
+    "Of all subgroups, at least one differs from everyone else by {low} or more of every {whole}"
+    " people"
+)
+PLAIN_SOME_OTHER_MEAN = (
+    "Of all other subgroups, variations of these included, at least one gets {low} or more above"
+    " or below everyone else on average"
+)
+PLAIN_SOME_MEAN = (
+    "Of all subgroups, at least one gets {low} or more above or below everyone else on"
+    " average"
+)
 PLAIN_LESS = (
     "On average, people with {story} get {gap} less than everyone else: {mean} against"
     " {other}"
@@ -68,6 +84,14 @@ PLAIN_ALL_TERMS = (
 PLAIN_OTHER_TERMS = (
     "Of all other terms, and of terms together, none differs from what it is compared with by more"
     " than {high} of every {whole} texts"
+)
+PLAIN_SOME_TERM = (
+    "Of all terms, alone and together, at least one differs from what it is compared with by {low}"
+    " or more of every {whole} texts"
+)
+PLAIN_SOME_OTHER_TERM = (
+    "Of all other terms, and of terms together, at least one differs from what it is compared with"
+    " by {low} or more of every {whole} texts"
 )
 PLAIN_TERM = (
     "Of every {whole} texts that say {worst}, about {low} get the favourable outcome; of every"
