@@ -203,7 +203,6 @@ def run_demo(options: Namespace) -> int:
     found = audit_config(config, {}, seed=options.seed, each=_progress_printer())
     found = replace(
         found,
-        subject=PROGRAM.name,
         config={**found.config, "file": config.file.name},
         command=f"evenhand demo --seed {options.seed}",
     )

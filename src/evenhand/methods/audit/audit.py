@@ -307,7 +307,7 @@ def run_all(
     spent = Spent(queries, subject.executed - executed_before, time.monotonic() - begun)
     missed = [name for number, name in enumerate(names) if number not in done]
     about = {
-        "subject": _subject_text(subject),
+        "subject": subject.name,
         "space": subject.space.to_dict() if isinstance(subject, Subject) else {},
         "tested": tested_by(subject, source),
         "notes": (
@@ -408,16 +408,6 @@ def _notes_of_missed(names: Sequence[str]) -> tuple[str, ...]:
     if not names:
         return ()
     return (messages.INTERRUPTED_BEFORE.format(checks=", ".join(names)),)
-
-
-def _subject_text(subject: Subject | TextSubject | DecisionLog) -> str:
-    """Return what was tested in a few words; of a program its command, without folders."""
-    adapter = getattr(subject, "adapter", None)
-    command = getattr(adapter, "argv", None)
-    if not command:
-        return subject.name
-    words = [Path(part).name or part for part in command]
-    return clip(" ".join(words), 80)
 
 
 def _json_value(value: Any) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import shlex
 import shutil
 import signal
@@ -26,6 +27,11 @@ if TYPE_CHECKING:
 MOST_OUTPUT = 1 << 20
 """Bytes of standard output after which a program is stopped: an outcome is one line."""
 KEPT_ERRORS = 1 << 13
+_INTERPRETER = re.compile(
+    r"(python|pypy|java|node|deno|ruby|perl|php|julia|rscript|bash|sh|dotnet)[\d.]*",
+    re.IGNORECASE,
+)
+"""Programs that run the file they are given, by which people know the software."""
 WORKERS = Option("workers", WHOLE, "how many processes run at a time")
 TIMEOUT = Option("timeout", NUMBER, "seconds allowed to one answer")
 CWD = Option("cwd", FOLDER, "the working directory of the program")
@@ -79,19 +85,38 @@ class Program:
         path = _find(name or argv[0], folder, environment)
         return cls(argv, folder, environment, path)
 
+    @property
+    def name(self) -> str:
+        """What people call it: by its own file, and by the first of those it is given.
+
+        >>> Program.of(("ls", "-l"), None, None).name
+        'ls'
+        """
+        program = Path(self.argv[0]).name
+        for path in self._given_files():
+            if _INTERPRETER.fullmatch(program):
+                return path.name
+            return f"{program} {path.name}"
+        return program
+
     def identity(self, kind: str) -> str:
         """Return the command and a digest of the files in it: an edited program is another one."""
-        files = [Path(self.path)]
-        for argument in self.argv[1:]:
-            files.append(Path(self.cwd or ".", argument))
         digest = hashlib.sha256()
-        for path in files:
+        for path in (Path(self.path), *self._given_files()):
             try:
-                if path.is_file():
-                    digest.update(bytes.fromhex(file_digest(path)))
-            except (OSError, ValueError):
-                continue  # an argument that cannot be a path, or a file only the program may read
+                digest.update(bytes.fromhex(file_digest(path)))
+            except OSError:
+                continue  # a file that only the program may read
         return f"{kind}:{json.dumps(list(self.argv))} sha256:{digest.hexdigest()}"
+
+    def _given_files(self) -> list[Path]:
+        """Return the files among the arguments."""
+        files = []
+        for argument in self.argv[1:]:
+            path = Path(self.cwd or ".", argument)
+            if _is_file(path):
+                files.append(path)
+        return files
 
     def start(self, argv: Sequence[str], *, stdin: int, kind: str) -> GroupProcess:
         """Start one process with the given arguments; `kind` is what to call it in a message."""
@@ -170,6 +195,14 @@ def _is_folder(path: str) -> bool:
         return Path(path).is_dir()
     except (OSError, ValueError):
         return False  # no folder can have such a name
+
+
+def _is_file(path: Path) -> bool:
+    """Return whether a path is a file; an argument may be no path at all."""
+    try:
+        return path.is_file()
+    except (OSError, ValueError):
+        return False
 
 
 def _find(name: str, cwd: str | None, env: Mapping[str, str] | None) -> str:

@@ -108,8 +108,14 @@ class StreamAdapter(Adapter):
         self.batch = whole("batch", batch, 1)
         self._program = Program.of(command, cwd, env)
         self.identity = identity or self._program.identity("stream")
+        self._name = identity or self._program.name
         self._vetted = False
         self._open()
+
+    @property
+    def name(self) -> str:
+        """The program by its file, for messages."""
+        return self._name
 
     def _open(self) -> None:
         self._idle: list[Child] = []

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from evenhand.methods.audit.check_result import CheckResult
 from evenhand.methods.audit.page.first_screen import first_screen
 from evenhand.methods.audit.page.page import page
 from evenhand.methods.audit.page.picture import (
@@ -16,6 +17,7 @@ from evenhand.methods.audit.page.picture import (
     worst_rows,
 )
 from evenhand.methods.audit.page.placed import each_fact_once
+from evenhand.methods.audit.page.tested_facts import sureness
 from evenhand.methods.audit.tested import Tested as About
 from evenhand.report.definitions import GLOSSARY
 from evenhand.report.page.parts import PagePart, ReaderQuestion
@@ -90,6 +92,14 @@ def test_a_model_is_known_by_its_file():
     shown = screen(twins("sex", 0.2), subject="Pipeline", tested=tested)
     assert shown.facts["Tested"] == (
         "Pipeline of loan.skops (a model in Python; fingerprint 12ab)"
+    )
+
+
+def test_where_nothing_was_measured_nothing_is_sure():
+    failed = CheckResult("measure sex", "measure", {}, error="it crashed")
+    assert sureness(audit_of(failed, space=SPACE)) == ""
+    assert sureness(audit(twins("sex", 0.2))) == (
+        "all of it together with at least 95 % confidence"
     )
 
 

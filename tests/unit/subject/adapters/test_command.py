@@ -366,7 +366,9 @@ def test_identity_follows_the_files(sh, tmp_path):
     script.write_text("print(2)")
     assert CommandAdapter(argv).identity != before
     assert CommandAdapter([*argv, "-v"]).identity != before
-    assert CommandAdapter(argv, identity="loan 2.0").identity == "loan 2.0"
+    named = CommandAdapter(argv, identity="loan 2.0")
+    assert (named.identity, named.name) == ("loan 2.0", "loan 2.0")
+    assert CommandAdapter(argv).name == "loan.py"
 
 
 def test_adapter_can_be_pickled(sh):

@@ -347,7 +347,9 @@ def test_identity_and_pickle(service, adapt):
     assert twin.identity == f"http:{service.url}"
     assert collect(twin, people(5)) == ({0: 5}, None)
     twin.close()
-    assert HttpAdapter(service.url, identity="loans 2").identity == "loans 2"
+    named = HttpAdapter(service.url, identity="loans 2")
+    assert (named.identity, named.name) == ("loans 2", "loans 2")
+    assert adapter.name == service.url
 
 
 class ServiceOverIPv6(LoopbackService):

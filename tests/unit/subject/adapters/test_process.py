@@ -35,6 +35,24 @@ def script(file: Path, text: str = "#!/bin/sh\nexit 0\n") -> Path:
 
 
 @pytest.mark.parametrize(
+    ("argv", "name"),
+    [
+        ([sys.executable, "-I", "loan.py", "{age}"], "loan.py"),
+        ([sys.executable, "-m", "loans"], Path(sys.executable).name),
+        (["sh", "models/loan.sh"], "loan.sh"),
+        (["./score"], "score"),
+        (["./score", "--config", "loan.toml", "people.csv"], "score loan.toml"),
+        (["ls", "no\0path"], "ls"),
+    ],
+)
+def test_people_know_a_program_by_its_file(tmp_path, argv, name):
+    (tmp_path / "models").mkdir()
+    for file in ("loan.py", "models/loan.sh", "score", "loan.toml", "people.csv"):
+        script(tmp_path / file)
+    assert Program.of(tuple(argv), tmp_path, None).name == name
+
+
+@pytest.mark.parametrize(
     ("argv", "words"),
     [
         ("ls -l", ["'ls -l'", "['ls', '-l']", "no shell"]),

@@ -92,7 +92,7 @@ def _date(made: str) -> str:
 
 def sureness(audit: Audit) -> str:
     """Return how sure everything together is."""
-    if not audit.checks:
+    if not audit.findings:
         return ""
     if audit.level == 1:
         return say(messages.ALL_EXACT)

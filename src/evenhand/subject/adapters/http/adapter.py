@@ -109,6 +109,12 @@ class HttpAdapter(Adapter):
         self._open()
         self.batch = 1 if self._request.per_record else batch
         self.identity = identity or self._identity()
+        self._name = identity or url
+
+    @property
+    def name(self) -> str:
+        """The service by its address, for messages."""
+        return self._name
 
     def _identity(self) -> str:
         """Return the address, with a digest of the form that is neither usual nor a secret."""
