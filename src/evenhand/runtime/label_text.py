@@ -6,6 +6,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from evenhand.runtime.language import say
+
 Words = Mapping[str, str]
 """What values are called, by the text of each value."""
 MOST_WHOLE = 1e15
@@ -22,8 +24,9 @@ def shown(value: object, words: Words | None = None) -> object:
         word = words.get(text_of(value))
         if word is not None:
             return word
-    is_nan = isinstance(value, float) and math.isnan(value)
-    return "unknown" if value is None or is_nan else value
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return say("unknown")
+    return value
 
 
 def text_of(value: object) -> str:
@@ -78,7 +81,11 @@ def value_shown(values: Mapping[str, Any], name: str) -> object:
     words = None
     if isinstance(values, Labelled):
         words = values.words.get(name)
-    value = shown(values.get(name), words)
+    return without_decimals(shown(values.get(name), words))
+
+
+def without_decimals(value: object) -> object:
+    """Return a value of an input, a whole amount without decimals."""
     if isinstance(value, float) and value.is_integer() and abs(value) < MOST_WHOLE:
         return int(value)
     return value

@@ -84,6 +84,18 @@ class Rule:
         words = ", ".join(condition.spoken_text for condition in self.conditions)
         return words or term("everybody")
 
+    @classmethod
+    def stored_text(cls, table: Mapping[str, Any], text: str) -> str:
+        """Return a rule of a file in words of the language that is spoken.
+
+        `text` is the rule as the file has it, for a rule that would be worded otherwise today.
+
+        >>> Rule.stored_text({"conditions": [{"feature": "age", "low": 18}]}, "age at least 18")
+        'age at least 18'
+        """
+        rule = cls.from_dict(table)
+        return rule.spoken_text if rule.text == text else text
+
     def __str__(self) -> str:
         return self.text
 

@@ -85,6 +85,24 @@ def test_a_search_that_finds_nothing_says_so_in_the_language():
     assert "Es wurde keine Eingabe gefunden, die ein anderes Ergebnis erhält" in shown
 
 
+def test_regions_and_missing_values_speak_the_language():
+    incomes = eh.real("income", 0, 90_000, step=0.5, missing=0.2)
+    space = eh.Space([eh.category("sex", SEXES), incomes], ["sex"])
+
+    def lend(people: pd.DataFrame) -> pd.Series:
+        is_poor = people["income"].isna() | (people["income"] < 30_000)
+        return (people["sex"] == "M") | ~is_poor
+
+    checks = [{"job": "search", "over": ["sex"], "queries": 4_000}]
+    audit = eh.audit(lend, space, checks=checks, seed=0)
+    assert re.search("income at most [23][0-9],[0-9]{3}", text_of(audit.to_html()))
+    shown = text_of(audit.to_html(language="de"))
+    assert re.search("income höchstens [23][0-9][.][0-9]{3}", shown)
+    assert "F unbekannt False M True F" in shown
+    assert "unknown" not in shown
+    assert not re.search("F [0-9]+[.]0 False", shown)
+
+
 def test_numbers_have_decimal_commas(audited):
     text = text_of(audited.to_html(language="de"))
     assert re.search(r"\d,\d %", text)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand.runtime.label_text import text_of
-from evenhand.runtime.language import ENGLISH, say, speaking, term
+from evenhand.runtime.language import ENGLISH, figures_as_written, say, speaking, term
 from evenhand.space.values import dates
 from evenhand.space.values.labels import read_labels
 
@@ -186,7 +186,7 @@ class Condition:
         """Return an end of the range as people read it."""
         if self.dated and value is not None:
             return dates.iso_text(value)
-        return label_text(value)
+        return figures_as_written(label_text(value))
 
     def _named(self, value: Label) -> str:
         """Return a level as the user calls it."""

@@ -33,6 +33,7 @@ from evenhand.runtime import number_text
 from evenhand.runtime.errors import clip
 from evenhand.runtime.label_text import shown
 from evenhand.runtime.language import say
+from evenhand.space.rule import Rule
 from evenhand.statistics.estimate import Estimate
 
 if TYPE_CHECKING:
@@ -387,7 +388,10 @@ def _region_bars(about: str, regions: Sequence[Mapping[str, Any]]) -> ShareBars:
     axis = say(messages.REGIONS_AXIS)
     if levels:
         axis = say(messages.REGIONS_AXIS_WITH_LEVELS, levels=levels)
-    bars = [_bar(region["text"], region["estimate"]) for region in regions[-MOST_BARS:]]
+    bars = []
+    for region in regions[-MOST_BARS:]:
+        rule = Rule.stored_text(region["rule"], region["text"])
+        bars.append(_bar(rule, region["estimate"]))
     title = say(messages.REGIONS_TITLE, about=about)
     return ShareBars(literal(title, _TITLE_LETTERS), axis, tuple(bars), compared=True)
 
