@@ -80,7 +80,7 @@ TABLES = {
     "evenhand.methods.mine.claims.words": ("OTHERS", "OTHER_TEXTS"),
     "evenhand.methods.mine.claims.scores": ("OF_OUTCOMES",),
     "evenhand.methods.mine.messages": ("ALL_OTHER_RULE_SETS",),
-    "evenhand.methods.mine.section": ("HEADINGS",),
+    "evenhand.methods.mine.section": ("HEADINGS", "HEADINGS_OF_TEXTS"),
     "evenhand.methods.mine.subgroups.messages": (
         *("PLAIN_SUBGROUP", "PLAIN_SUBGROUP_AND_NEIGHBOURS", "PLAIN_TERM"),
         *("PLAIN_CHANGES", "PLAIN_NO_CHANGES", "PICTURE_OF_CHANGES", "TABLE_OF_CHANGES"),

@@ -481,16 +481,6 @@ OUTLINED_IN_PART = "dashed, in part: {rule}"
 
 # The section of a report.
 
-PICTURE_OF_SUBGROUPS = (
-    "The subgroups that are treated most differently, with their intervals."
-)
-PICTURE_OF_TERMS = (
-    "The terms with which texts are treated most differently, with their intervals."
-)
-RULE_SETS_TABLE = (
-    "Rule sets: how much their people's rate differs from that of everyone else."
-    " Population: {population}."
-)
 COLUMN_THEIR_RATE = "their rate"
 COLUMN_WITHIN = "within"
 COLUMN_RULES_IN_IT = "rules in it"

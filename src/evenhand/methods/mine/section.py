@@ -76,10 +76,23 @@ HEADINGS = {
     "most_changed": messages.COLUMN_CHANGED_WITH_IT,
 }
 """What some of them are called there."""
-PICTURES = {
-    "mine": messages.PICTURE_OF_SUBGROUPS,
-    "mine_log": messages.PICTURE_OF_SUBGROUPS,
-    "mine_text": messages.PICTURE_OF_TERMS,
+HEADINGS_OF_TEXTS = {"rule": "term", "other": tree_messages.COLUMN_COMPARED_WITH}
+"""What these are called where texts were mined."""
+_PICTURES = {
+    "subgroups": tree_messages.PICTURE_OF_SUBGROUPS,
+    "terms": tree_messages.PICTURE_OF_TERMS,
+    "changes": tree_messages.PICTURE_OF_CHANGES,
+}
+_FOLDED = {
+    "subgroups": tree_messages.ALL_RULE_SETS,
+    "terms": tree_messages.ALL_TERMS,
+    "changes": tree_messages.TABLE_OF_CHANGES,
+}
+"""What the table is called before it is unfolded."""
+_TABLES = {
+    "subgroups": tree_messages.RULE_SETS_TABLE,
+    "terms": tree_messages.TERMS_TABLE,
+    "changes": tree_messages.CHANGES_TABLE,
 }
 
 
@@ -168,16 +181,22 @@ def section(
         yield PagePart(
             ReaderQuestion.HARDEST_HIT, over, tree, say(tree_messages.TREE_HEADING)
         )
-    title, table_title = PICTURES[result.job], tree_messages.ALL_RULE_SETS
+    kind = _kind(result)
     question = ReaderQuestion.HARDEST_HIT
-    if any(CHANGES in entry for entry in entries_of(result)):
-        title = tree_messages.PICTURE_OF_CHANGES
-        table_title = tree_messages.TABLE_OF_CHANGES
+    if kind == CHANGES:
         question = ReaderQuestion.HOW_MUCH
-    picture = figures(charts_of(result), f"{name}-picture", say(title))
-    yield PagePart(question, over, picture, say(title))
+    title = say(_PICTURES[kind])
+    picture = figures(charts_of(result), f"{name}-picture", title)
+    yield PagePart(question, over, picture, title)
     sheet = _rule_sets(result, name, room)
-    yield PagePart(question, over, sheet, say(table_title))
+    yield PagePart(question, over, sheet, say(_FOLDED[kind]))
+
+
+def _kind(result: Result) -> str:
+    """Return what was mined: subgroups, terms, or what other terms change."""
+    if any(CHANGES in entry for entry in entries_of(result)):
+        return CHANGES
+    return "terms" if result.job == "mine_text" else "subgroups"
 
 
 def _question(statement: Statement) -> ReaderQuestion:
@@ -213,6 +232,8 @@ def _rule_sets(result: Result, name: str, room: int) -> Markup:
     """Return the table of all findings."""
     frame = result.to_frame()
     headings = {**HEADINGS, "rate": _rate_heading(result)}
+    if result.job == "mine_text":
+        headings |= HEADINGS_OF_TEXTS
     columns = []
     for key in SHOWN:
         if key not in frame:
@@ -224,7 +245,7 @@ def _rule_sets(result: Result, name: str, room: int) -> Markup:
             columns.append(Column(term(headings.get(key, key)), values))
     populations = [str(entry["population"]) for entry in entries_of(result)]
     distinct = "; ".join(term(name) for name in dict.fromkeys(populations))
-    caption = say(messages.RULE_SETS_TABLE, population=distinct)
+    caption = say(_TABLES[_kind(result)], population=distinct)
     return long_sheet(f"{name}-rules", caption, columns, room=room)
 
 

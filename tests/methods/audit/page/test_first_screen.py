@@ -268,6 +268,9 @@ def test_the_row_of_all_other_subgroups_names_the_features_that_were_mined():
     story = Finding("a story", rule, rate(0.3), 0.1, groups=pairs, score="rate")
     labels = [row.label for row in rows_of(each_fact_once(audit(story, rest)))]
     assert labels == ["sex F, and everyone else", "other subgroups of sex and race"]
+    of_texts = checked("mine_text", result("mine_text", [rest], space=SPACE))
+    (row,) = rows_of(each_fact_once(audit_of(of_texts, space=SPACE)))
+    assert row.label == "any term of sex and race"
 
 
 def test_a_picture_has_few_rows_and_none_is_no_picture():

@@ -136,14 +136,16 @@ def _label(item: Placed) -> str:
     finding = item.statement.finding
     assert finding is not None
     names = say_list(item.features)
+    is_of_texts = item.check.found is not None and item.check.found.job == _OF_TEXTS
     if is_of_the_rest(finding.about):
-        others = messages.ANY_SUBGROUP
-        if item.statement.beside_subgroups:
-            others = messages.OTHER_SUBGROUPS
-        return say(others, features=names)
+        any_of_them, others = messages.ANY_SUBGROUP, messages.OTHER_SUBGROUPS
+        if is_of_texts:
+            any_of_them, others = messages.ANY_TERM, messages.OTHER_TERMS
+        template = others if item.statement.beside_subgroups else any_of_them
+        return say(template, features=names)
     if not isinstance(finding.about, tuple):
         rule = group_name(finding.groups[0], finding.about)
-        if item.check.found is not None and item.check.found.job == _OF_TEXTS:
+        if is_of_texts:
             others = group_name(finding.groups[1])
             return say(messages.TERMS_AND_OTHERS, rule=rule, others=others)
         return say(messages.SUBGROUP, rule=rule)

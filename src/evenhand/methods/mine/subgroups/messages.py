@@ -105,6 +105,26 @@ PLAIN_NO_CHANGES = (
     "Changing nothing but the term for {features} changed no outcome that was looked at; of every"
     " {whole} texts that name one, at most {high} may be affected"
 )
+PICTURE_OF_SUBGROUPS = (
+    "The subgroups that are treated most differently, with their intervals."
+)
 ALL_RULE_SETS = "All subgroups that were found, as a table"
+RULE_SETS_TABLE = (
+    "Rule sets: how much their people's rate differs from that of everyone else."
+    " Population: {population}."
+)
+PICTURE_OF_TERMS = (
+    "The terms with which texts are treated most differently, with their intervals."
+)
+ALL_TERMS = "All terms that were found, as a table"
+COLUMN_COMPARED_WITH = "compared with"
+TERMS_TABLE = (
+    "Terms: how much the rate of texts that say them differs from that of the texts they are"
+    " compared with. Population: {population}."
+)
 PICTURE_OF_CHANGES = "How often another term changes the outcome, with intervals."
 TABLE_OF_CHANGES = "How often another term changes the outcome, as a table"
+CHANGES_TABLE = (
+    "Terms by what they are about: how often another one changes the outcome."
+    " Population: {population}."
+)
