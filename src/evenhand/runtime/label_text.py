@@ -72,20 +72,20 @@ def value_shown(values: Mapping[str, Any], name: str) -> object:
     'female'
     >>> value_shown({"sex": 0}, "sex"), value_shown({"sex": None}, "sex")
     (0, 'unknown')
-
-    A whole amount has no decimals:
-
-    >>> value_shown({"income": 18000.0}, "income"), value_shown({"income": 18000.5}, "income")
-    (18000, 18000.5)
     """
     words = None
     if isinstance(values, Labelled):
         words = values.words.get(name)
-    return without_decimals(shown(values.get(name), words))
+    return input_shown(values.get(name), words)
 
 
-def without_decimals(value: object) -> object:
-    """Return a value of an input, a whole amount without decimals."""
+def input_shown(value: object, words: Words | None = None) -> object:
+    """Return a value of an input as people read it: a whole amount has no decimals.
+
+    >>> input_shown(18000.0), input_shown(18000.5), input_shown(None)
+    (18000, 18000.5, 'unknown')
+    """
+    value = shown(value, words)
     if isinstance(value, float) and value.is_integer() and abs(value) < MOST_WHOLE:
         return int(value)
     return value

@@ -84,17 +84,18 @@ class Rule:
         words = ", ".join(condition.spoken_text for condition in self.conditions)
         return words or term("everybody")
 
-    @classmethod
-    def stored_text(cls, table: Mapping[str, Any], text: str) -> str:
-        """Return a rule of a file in words of the language that is spoken.
+    def spoken_for(self, text: str) -> str:
+        """Return what a text says of the rule, in the language that is spoken if it is the rule's.
 
-        `text` is the rule as the file has it, for a rule that would be worded otherwise today.
+        A file may have a text of the rule that is worded otherwise today, which stays.
 
-        >>> Rule.stored_text({"conditions": [{"feature": "age", "low": 18}]}, "age at least 18")
-        'age at least 18'
+        >>> from evenhand.runtime.language import speaking
+        >>> adults = Rule((Condition("age", low=18),))
+        >>> with speaking("de"):
+        ...     adults.spoken_for("age at least 18"), adults.spoken_for("adults")
+        ('age mindestens 18', 'adults')
         """
-        rule = cls.from_dict(table)
-        return rule.spoken_text if rule.text == text else text
+        return self.spoken_text if text == self.text else term(text)
 
     def __str__(self) -> str:
         return self.text

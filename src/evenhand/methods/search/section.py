@@ -17,7 +17,7 @@ from evenhand.report.page.parts import PagePart, ReaderQuestion
 from evenhand.report.page.plain import features_in_words, say_list
 from evenhand.report.templates import piece
 from evenhand.runtime import number_text
-from evenhand.runtime.label_text import shown, without_decimals
+from evenhand.runtime.label_text import input_shown
 from evenhand.runtime.language import say
 from evenhand.space.rule import Rule
 from evenhand.space.values.dates import day_of, iso_text
@@ -140,7 +140,7 @@ def _small(remark: str) -> Markup:
 def _region_row(region: Mapping[str, Any]) -> list[Any]:
     estimate = Estimate.from_dict(region["estimate"])
     return [
-        boxed(Rule.stored_text(region["rule"], region["text"])),
+        boxed(Rule.from_dict(region["rule"]).spoken_for(region["text"])),
         estimate.value_text,
         estimate.interval_text,
         number_text.count(estimate.n),
@@ -154,8 +154,8 @@ def _driver_row(driver: Mapping[str, Any]) -> list[Any]:
     example = ""
     if change is not None:
         words = change.get("labels")
-        before = without_decimals(shown(change["before"], words))
-        after = without_decimals(shown(change["after"], words))
+        before = input_shown(change["before"], words)
+        after = input_shown(change["after"], words)
         example = f"{before} → {after}"
     return [
         boxed(driver["feature"]),
@@ -169,7 +169,7 @@ def _driver_row(driver: Mapping[str, Any]) -> list[Any]:
 def _written(value: Any, words: Words | None) -> Any:
     """Return a value of an input as a sheet holds it: a date as its day."""
     day = None if isinstance(value, str) else day_of(value)
-    return without_decimals(shown(value, words)) if day is None else iso_text(day)
+    return input_shown(value, words) if day is None else iso_text(day)
 
 
 def _words_of(column: str, result: Result) -> Words | None:

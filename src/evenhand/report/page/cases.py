@@ -189,9 +189,10 @@ def _feature_text(name: str, value: object) -> str:
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     if name.lower() == "age" and is_number:
         return say(messages.YEARS_OLD, age=word)
-    if name.lower().endswith(_PARTICIPLE) and word.lower() in _YES:
+    is_participle = name.lower().endswith(_PARTICIPLE)
+    if is_participle and word.lower() in _YES:
         return name
-    if name.lower().endswith(_PARTICIPLE) and word.lower() in _NO:
+    if is_participle and word.lower() in _NO:
         return say(messages.NOT, feature=name)
     if name.lower() in _SPEAK_FOR_THEMSELVES and word.isalpha() and len(word) > 1:
         return word

@@ -242,8 +242,8 @@ def group_name(group: Group, about: object = None) -> str:
 def rule_name(group: Group, about: object) -> str:
     """Return the rule of a subgroup in words, however long they are."""
     shown = str(group.about["rule"])
-    if isinstance(about, Rule) and shown == about.text:
-        return about.spoken_text
+    if isinstance(about, Rule):
+        return about.spoken_for(shown)
     return term(shown)
 
 

@@ -92,6 +92,7 @@ class CommandAdapter(Adapter):
     printed = True
     expensive = True
     identity: str = ""
+    name: str = ""
 
     def __init__(
         self,
@@ -122,15 +123,10 @@ class CommandAdapter(Adapter):
             )
         self._program = Program.of(self.argv, cwd, env, name=_fill(program_name, {}))
         self.identity = identity or self._program.identity("command")
-        self._name = identity or self._program.name
+        self.name = identity or self._program.name
         if missing and not identity:
             # Another word for what is missing is another input.
             self.identity += f":missing={missing}"
-
-    @property
-    def name(self) -> str:
-        """The program by its file, for messages."""
-        return self._name
 
     def check(self, space: Space) -> None:
         """Refuse a template that does not fit the space, before anything is run."""

@@ -93,11 +93,12 @@ class Program:
         'ls'
         """
         program = Path(self.argv[0]).name
-        for path in self._given_files():
-            if _INTERPRETER.fullmatch(program):
-                return path.name
-            return f"{program} {path.name}"
-        return program
+        files = self._given_files()
+        if not files:
+            return program
+        if _INTERPRETER.fullmatch(program):
+            return files[0].name
+        return f"{program} {files[0].name}"
 
     def identity(self, kind: str) -> str:
         """Return the command and a digest of the files in it: an edited program is another one."""

@@ -88,6 +88,7 @@ class StreamAdapter(Adapter):
     printed = True
     expensive = True
     identity: str = ""
+    name: str = ""
 
     def __init__(
         self,
@@ -108,14 +109,9 @@ class StreamAdapter(Adapter):
         self.batch = whole("batch", batch, 1)
         self._program = Program.of(command, cwd, env)
         self.identity = identity or self._program.identity("stream")
-        self._name = identity or self._program.name
+        self.name = identity or self._program.name
         self._vetted = False
         self._open()
-
-    @property
-    def name(self) -> str:
-        """The program by its file, for messages."""
-        return self._name
 
     def _open(self) -> None:
         self._idle: list[Child] = []

@@ -390,7 +390,7 @@ def _region_bars(about: str, regions: Sequence[Mapping[str, Any]]) -> ShareBars:
         axis = say(messages.REGIONS_AXIS_WITH_LEVELS, levels=levels)
     bars = []
     for region in regions[-MOST_BARS:]:
-        rule = Rule.stored_text(region["rule"], region["text"])
+        rule = Rule.from_dict(region["rule"]).spoken_for(region["text"])
         bars.append(_bar(rule, region["estimate"]))
     title = say(messages.REGIONS_TITLE, about=about)
     return ShareBars(literal(title, _TITLE_LETTERS), axis, tuple(bars), compared=True)

@@ -83,6 +83,7 @@ class HttpAdapter(Adapter):
     )
     expensive = True
     identity: str = ""
+    name: str = ""
 
     def __init__(
         self,
@@ -109,12 +110,7 @@ class HttpAdapter(Adapter):
         self._open()
         self.batch = 1 if self._request.per_record else batch
         self.identity = identity or self._identity()
-        self._name = identity or url
-
-    @property
-    def name(self) -> str:
-        """The service by its address, for messages."""
-        return self._name
+        self.name = identity or url
 
     def _identity(self) -> str:
         """Return the address, with a digest of the form that is neither usual nor a secret."""
