@@ -37,7 +37,7 @@ $(VENV)/.tested: $(BIN)/python pyproject.toml $(LOCK) $(wildcard tests/support/t
 # Torch first and alone: pip takes a build for the CPU where an index has one (PIP_EXTRA_INDEX_URL names another index).
 $(VENV)/.tested-all: $(VENV)/.tested $(VENV)/.browser
 	$(PIP) torch==2.13.0
-	$(PIP) --editable '.[light,torch,aif360,tensorflow,catboost]'
+	$(PIP) --editable '.[light,torch,aif360,tensorflow,catboost,dask,ray,spark,postgres,sql]' adbc-driver-sqlite --group notebook
 	@touch $@
 
 # A browser for the tests of pages: one that is on the path, or what playwright fetches; tests skip with a reason otherwise.
