@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 import time
 import warnings
 from typing import TYPE_CHECKING, Any
@@ -252,7 +251,7 @@ class IsolatedAdapter(Adapter):
         deadline = None if seconds is None else time.monotonic() + seconds
         try:
             if request is not None:
-                child.send(pickle.dumps(request, protocol=5), deadline)
+                child.send(request, deadline)
             while True:
                 kind, content = read_plain(child.receive(deadline))
                 if kind == "part":

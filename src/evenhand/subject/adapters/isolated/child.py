@@ -8,9 +8,9 @@ import select
 import signal
 import time
 import weakref
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from evenhand.subject.adapters.isolated.messages import HEADER, framed
+from evenhand.subject.adapters.isolated.messages import HEADER, request_parts
 from evenhand.subject.adapters.isolated.nursery import Nursery
 from evenhand.subject.adapters.process import KEPT_ERRORS, ending, last_words
 
@@ -42,22 +42,23 @@ class ModelProcess:
             raise
         finally:
             _close(theirs)
+        _widen(self._to)
         for descriptor in ours:
             os.set_blocking(descriptor, False)
         self._ended = _Ended(nursery, number)
         self.close = weakref.finalize(self, _end, self._ended, ours, os.getpid())
 
-    def send(self, content: bytes, deadline: float | None) -> None:
+    def send(self, request: Any, deadline: float | None) -> None:
         """Send one request; raises EOFError where the process is gone."""
-        left = memoryview(framed(content))
-        while left:
-            self._wait(self._to, select.POLLOUT, deadline)
-            try:
-                left = left[os.write(self._to, left[:_CHUNK]) :]
-            except BlockingIOError:
-                continue
-            except BrokenPipeError:
-                raise EOFError from None
+        for left in request_parts(request):
+            while left:
+                self._wait(self._to, select.POLLOUT, deadline)
+                try:
+                    left = left[os.write(self._to, left[:_CHUNK]) :]
+                except BlockingIOError:
+                    continue
+                except BrokenPipeError:
+                    raise EOFError from None
 
     def receive(self, deadline: float | None) -> bytearray:
         """Return one reply; raises EOFError where the process is gone."""
@@ -132,6 +133,16 @@ class _Ended:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self._number, signal.SIGKILL)
             self.code()
+
+
+def _widen(pipe: int) -> None:
+    """Let a pipe hold a megabyte, where the system knows how and allows it."""
+    import fcntl
+
+    size = getattr(fcntl, "F_SETPIPE_SZ", None)
+    if size is not None:
+        with contextlib.suppress(OSError):
+            fcntl.fcntl(pipe, size, _CHUNK)
 
 
 def _close(descriptors: tuple[int, ...]) -> None:

@@ -5,9 +5,12 @@ from __future__ import annotations
 import io
 import pickle
 import struct
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 HEADER = struct.Struct("<Q")
 """The number of bytes that follow."""
@@ -78,3 +81,40 @@ def read_plain(content: bytes | bytearray) -> Any:
 def framed(content: bytes) -> bytes:
     """Return bytes with their number before them."""
     return HEADER.pack(len(content)) + content
+
+
+def request_parts(request: Any) -> list[memoryview]:
+    """Return what a request is sent as: how many parts there are, and each with its size before it.
+
+    The memory of arrays is a part of its own, so that it is not copied into a pickle.
+
+    >>> [len(part) for part in request_parts(("run", np.zeros(100)))][-2:]
+    [8, 800]
+    """
+    buffers: list[pickle.PickleBuffer] = []
+    content = pickle.dumps(request, protocol=5, buffer_callback=buffers.append)
+    pieces = [memoryview(content)]
+    for buffer in buffers:
+        pieces.append(buffer.raw())
+    parts = [memoryview(HEADER.pack(len(pieces)))]
+    for piece in pieces:
+        parts += [memoryview(HEADER.pack(piece.nbytes)), piece]
+    return parts
+
+
+def read_request(read: Callable[[int], bytearray]) -> Any:
+    """Return the request that `request_parts` made, by a function that reads so many bytes.
+
+    It raises EOFError where there are no more requests. Arrays can be written to, as the originals
+    could.
+
+    >>> sent = io.BytesIO(b"".join(request_parts(["run", np.arange(2)])))
+    >>> read_request(lambda size: bytearray(sent.read(size)))
+    ['run', array([0, 1])]
+    """
+    (number,) = HEADER.unpack(read(HEADER.size))
+    pieces = []
+    for _ in range(number):
+        (size,) = HEADER.unpack(read(HEADER.size))
+        pieces.append(read(size))
+    return pickle.loads(pieces[0], buffers=pieces[1:])  # noqa: S301

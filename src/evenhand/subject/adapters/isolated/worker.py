@@ -18,7 +18,7 @@ import numpy as np
 from evenhand.runtime.errors import EvenhandError, EvenhandWarning, SubjectCrashed, clip
 from evenhand.runtime.interruption import exits_reported
 from evenhand.subject.adapters.base import replies_of
-from evenhand.subject.adapters.isolated.messages import HEADER, framed
+from evenhand.subject.adapters.isolated.messages import framed, read_request
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -64,8 +64,8 @@ class Server:
     def serve(self) -> None:
         """Say that all is ready, and answer requests until there are no more."""
         self._send("end", None)
-        while (content := self._read()) is not None:
-            action, *details = pickle.loads(content)  # noqa: S301
+        while (request := self._next_request()) is not None:
+            action, *details = request
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")
                 end: Any = ("end", None)
@@ -84,11 +84,18 @@ class Server:
             self._tell(caught)
             self._send(*end)
 
-    def _read(self) -> bytes | None:
-        header = self._requests.read(HEADER.size)
-        if len(header) < HEADER.size:
+    def _next_request(self) -> Any:
+        """Return a request, or None where there are no more."""
+        try:
+            return read_request(self._read)
+        except EOFError:
             return None
-        return self._requests.read(HEADER.unpack(header)[0])
+
+    def _read(self, size: int) -> bytearray:
+        content = bytearray(size)
+        if self._requests.readinto(content) < size:  # type: ignore[attr-defined]
+            raise EOFError
+        return content
 
     def _send(self, kind: str, content: Any) -> None:
         self._replies.write(framed(pickle.dumps((kind, content), protocol=5)))

@@ -31,7 +31,7 @@ def received(child: ModelProcess) -> Any:
 
 def asked(child: ModelProcess, *request: Any) -> list[Any]:
     """Return the parts of an answer."""
-    child.send(pickle.dumps(request), time.monotonic() + 30)
+    child.send(request, time.monotonic() + 30)
     parts = []
     while (reply := received(child)) != ("end", None):
         assert reply[0] != "error", reply
@@ -67,7 +67,7 @@ def test_messages_of_many_megabytes_arrive_whole(child):
 
 def test_no_answer_in_time_is_seen(child):
     built(child, lambda frame: time.sleep(60))
-    child.send(pickle.dumps(("run", people(1), 0)), None)
+    child.send(("run", people(1), 0), None)
     with pytest.raises(OutOfTime):
         child.receive(time.monotonic() + 0.05)
     with pytest.raises(OutOfTime):
@@ -80,7 +80,7 @@ def test_the_end_comes_with_the_last_words(child):
         os._exit(3)
 
     built(child, die)
-    child.send(pickle.dumps(("run", people(1), 0)), None)
+    child.send(("run", people(1), 0), None)
     with pytest.raises(EOFError):
         child.receive(None)
     words = "standard error: …" + "z" * (239 - len(" the end")) + " the end"

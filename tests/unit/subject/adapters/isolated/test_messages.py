@@ -18,6 +18,8 @@ from evenhand.subject.adapters.isolated.messages import (
     PlainUnpickler,
     framed,
     read_plain,
+    read_request,
+    request_parts,
 )
 from evenhand.subject.model_form import ModelForm
 
@@ -103,3 +105,23 @@ def test_a_message_has_its_length_before_it():
 
 def test_the_missing_value_of_pandas_is_plain():
     assert read_plain(pickle.dumps(pd.NA, protocol=5)) is pd.NA
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("shape", [(0, 3), (1, 3), (5, 3)])
+def test_an_array_of_a_request_arrives_as_it_was_and_can_be_written_to(order, shape):
+    points = np.asarray(np.random.default_rng(0).random(shape), order=order)
+    sent = io.BytesIO(b"".join(request_parts(("run", points, 0))))
+    action, found, space = read_request(lambda size: bytearray(sent.read(size)))
+    assert (action, space) == ("run", 0)
+    assert found.dtype == points.dtype
+    assert found.flags.f_contiguous == points.flags.f_contiguous
+    assert np.array_equal(found, points)
+    found[:] = 0
+
+
+def test_the_memory_of_an_array_is_not_copied_into_the_pickle():
+    points = np.arange(6.0)
+    *_, memory = request_parts(("run", points))
+    points[0] = 7.0
+    assert np.frombuffer(memory)[0] == 7.0

@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 from evenhand.subject.adapters.function import FunctionAdapter
-from evenhand.subject.adapters.isolated.messages import HEADER, framed
+from evenhand.subject.adapters.isolated.messages import HEADER, request_parts
 from evenhand.subject.adapters.isolated.nursery import _begin
 from tests.support.helpers import SPACE, people
 
@@ -78,7 +78,7 @@ class Begun:
 
     def asked(self, *request: Any) -> list[Any]:
         """Return the parts of an answer."""
-        os.write(self.to, framed(pickle.dumps(request)))
+        os.write(self.to, b"".join(request_parts(request)))
         parts = []
         while (reply := self.received()) != ("end", None):
             assert reply[0] != "error", reply
@@ -178,7 +178,7 @@ def test_it_ends_although_its_software_hangs(begin):
     process.answer(lambda _: [1])
     slow = FunctionAdapter(lambda _: time.sleep(60))
     process.asked("build", cloudpickle.dumps(lambda: slow))
-    os.write(process.to, framed(pickle.dumps(("run", people(1), 0))))
+    os.write(process.to, b"".join(request_parts(("run", people(1), 0))))
     os.close(process.to)
     process.to = os.dup(process.back)
     process.process.join(30)

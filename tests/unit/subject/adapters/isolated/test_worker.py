@@ -16,7 +16,7 @@ from sklearn.tree import DecisionTreeClassifier
 from evenhand.runtime.errors import EvenhandWarning, SubjectCrashed, UsageError
 from evenhand.subject.adapters.base import Adapter
 from evenhand.subject.adapters.estimator import EstimatorAdapter
-from evenhand.subject.adapters.isolated.messages import HEADER, framed
+from evenhand.subject.adapters.isolated.messages import HEADER, framed, request_parts
 from evenhand.subject.adapters.isolated.worker import Server, _limit
 from evenhand.subject.model_form import ModelForm
 from tests.support.helpers import SPACE, people
@@ -26,7 +26,7 @@ READY = ("end", None)
 
 def served(*requests: Any) -> list[Any]:
     """Return what is sent back for these requests, after the sign that all is ready."""
-    asked = b"".join(framed(pickle.dumps(request)) for request in requests)
+    asked = b"".join(part for request in requests for part in request_parts(request))
     sent = io.BytesIO()
     Server(io.BytesIO(asked), sent).serve()
     sent.seek(0)
