@@ -1133,9 +1133,9 @@ def test_a_closed_subject_closes_its_adapter_and_its_ledger(tmp_path):
     with Subject(Closing(), LINE, ledger=tmp_path / "a.db") as subject:
         assert subject.decide(ages(1)).tolist() == [1.0]
         assert subject._ledger is not None
-        assert subject._ledger._connection is not None
+        assert subject._ledger.store.rows is not None
     assert closed == ["adapter"]
-    assert subject._ledger._connection is None
+    assert subject._ledger.store.rows is None
     assert subject.decide(ages(1)).tolist() == [1.0]
     subject.close()
 

@@ -13,15 +13,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evenhand.runtime.errors import LedgerError
-from evenhand.subject.ledger.database import ASKED_AT_ONCE, marks
 
 if TYPE_CHECKING:
-    import sqlite3
     from collections.abc import Sequence
     from typing import Self
 
     from evenhand.subject.adapters.base import Reply
     from evenhand.subject.ledger.ledger import Ledger
+    from evenhand.subject.ledger.store import Rows
 
 LEASE = 120.0
 """Seconds without a sign of life after which a claimant is taken for dead.
@@ -79,32 +78,33 @@ class Claims:
         if not self._beat or os.getpid() != self._pid:
             return
         # What cannot be freed now is free when this process ends.
-        with contextlib.suppress(LedgerError), self._ledger.writing() as connection:
-            _free(connection, self._id)
+        with contextlib.suppress(LedgerError):
+            self._ledger.store.change(lambda rows: rows.free(self._id))
 
     def take(self, keys: Sequence[bytes], most: int) -> Taken:
         """Claim keys that nobody has answered or claimed, in their order and so many at most.
 
         What was claimed before is free again: it has been run by now.
         """
-        with self._ledger.writing() as connection:
-            self._sign(connection)
-            living = self._living(connection)
-            known = self._ledger.read(connection, keys)
-            claimed = _claimed(connection, [key for key in keys if key not in known])
-            taken = Taken(known, [], [])
-            for key in keys:
-                if len(taken.mine) == most:
-                    break
-                taken.looked_at += 1
-                if key in known:
-                    continue
-                if claimed.get(key) in living:
-                    taken.others.append(key)
-                else:
-                    taken.mine.append(key)
-            rows = [(key, self._id) for key in taken.mine]
-            connection.executemany("INSERT OR REPLACE INTO claim VALUES (?, ?)", rows)
+        return self._ledger.store.change(lambda rows: self._taken(rows, keys, most))
+
+    def _taken(self, rows: Rows, keys: Sequence[bytes], most: int) -> Taken:
+        self._sign(rows)
+        living = self._living(rows)
+        known = self._ledger.read(rows, keys)
+        claimed = rows.claimed([key for key in keys if key not in known])
+        taken = Taken(known, [], [])
+        for key in keys:
+            if len(taken.mine) == most:
+                break
+            taken.looked_at += 1
+            if key in known:
+                continue
+            if claimed.get(key) in living:
+                taken.others.append(key)
+            else:
+                taken.mine.append(key)
+        rows.claim(taken.mine, self._id)
         return taken
 
     def beat(self) -> None:
@@ -113,28 +113,23 @@ class Claims:
             return
         self._beat += 1
         self._signed = time.monotonic()
-        with self._ledger.writing() as connection:
-            connection.execute(
-                "UPDATE claimant SET beat = ? WHERE id = ?", (self._beat, self._id)
-            )
+        self._ledger.store.change(lambda rows: rows.beat(self._id, self._beat))
 
-    def _sign(self, connection: sqlite3.Connection) -> None:
+    def _sign(self, rows: Rows) -> None:
         """Show that this claimant is alive, with no claims yet."""
-        _free(connection, self._id)
+        rows.free(self._id)
         self._beat += 1
         self._signed = time.monotonic()
-        process = (host(), self._pid, began(self._pid) or "")
-        connection.execute(
-            "INSERT INTO claimant VALUES (?, ?, ?, ?, ?)", (self._id, *process, self._beat)
-        )
+        rows.sign((self._id, host(), self._pid, began(self._pid) or "", self._beat))
 
-    def _living(self, connection: sqlite3.Connection) -> set[Any]:
+    def _living(self, rows: Rows) -> set[Any]:
         """Return the other claimants that are alive, and free what the dead had claimed."""
-        query = "SELECT id, host, pid, began, beat FROM claimant WHERE id <> ?"
         living: set[Any] = set()
-        for claimant, *process, beat in connection.execute(query, [self._id]).fetchall():
+        for claimant, *process, beat in rows.claimants():
+            if claimant == self._id:
+                continue
             if has_died(*process) or self._is_silent(claimant, beat):
-                _free(connection, claimant)
+                rows.free(claimant)
             else:
                 living.add(claimant)
         return living
@@ -150,29 +145,12 @@ class Claims:
         return now - since > LEASE
 
 
-def _claimed(connection: sqlite3.Connection, keys: Sequence[bytes]) -> dict[bytes, Any]:
-    """Return who has claimed each of some keys."""
-    claimed: dict[bytes, Any] = {}
-    for start in range(0, len(keys), ASKED_AT_ONCE):
-        chunk = keys[start : start + ASKED_AT_ONCE]
-        query = f"SELECT key, claimant FROM claim WHERE key IN ({marks(chunk)})"  # noqa: S608
-        claimed.update(connection.execute(query, chunk))
-    return claimed
-
-
-def _free(connection: sqlite3.Connection, claimant: object) -> None:
-    connection.execute("DELETE FROM claim WHERE claimant = ?", [claimant])
-    connection.execute("DELETE FROM claimant WHERE id = ?", [claimant])
-
-
-def free_dead(connection: sqlite3.Connection) -> None:
+def free_dead(rows: Rows) -> None:
     """Free what claimants had claimed that are known to be dead."""
-    for claimant, *process in connection.execute(
-        "SELECT id, host, pid, began FROM claimant"
-    ).fetchall():
+    for claimant, *process, _ in rows.claimants():
         if has_died(*process):
-            _free(connection, claimant)
-    connection.execute("DELETE FROM claim WHERE claimant NOT IN (SELECT id FROM claimant)")
+            rows.free(claimant)
+    rows.free_strays()
 
 
 def has_died(claimed_host: object, pid: object, claimed_began: object) -> bool:

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING
 
 from evenhand.runtime import number_text
 from evenhand.runtime.errors import UsageError, clip
-from evenhand.subject.ledger.inspection import Inspection, inspected
-from evenhand.subject.ledger.upkeep import compacted, damage, repaired
+from evenhand.subject.ledger.store import Store, store_at
+from evenhand.subject.ledger.upkeep import damage
 
 if TYPE_CHECKING:
     from argparse import Namespace
+
+    from evenhand.subject.ledger.upkeep import Inspection
 
 
 def run(options: Namespace) -> int:
@@ -19,21 +21,22 @@ def run(options: Namespace) -> int:
     if options.action != "repair" and (options.output is not None or options.adopt):
         flag = "--output" if options.output is not None else "--adopt"
         raise UsageError(f"{flag} is for evenhand ledger repair alone")
-    path = Path(options.file)
+    store = store_at(options.file)
     if options.action == "check":
-        return _check(path)
+        return _check(store)
     if options.action == "repair":
         output = None if options.output is None else Path(options.output)
-        return _repair(path, output, adopt=options.adopt)
-    before, after = compacted(path)
+        return _repair(store, output, adopt=options.adopt)
+    before, after = store.compacted()
     print(
-        f"'{path}' has {number_text.count(after)} bytes now, of {number_text.count(before)} before"
+        f"'{store.name}' has {number_text.count(after)} bytes now, of"
+        f" {number_text.count(before)} before"
     )
     return 0
 
 
-def _check(path: Path) -> int:
-    found = inspected(path)
+def _check(store: Store) -> int:
+    found = store.inspected()
     print(table(found))
     if not found.sound:
         raise damage(found)
@@ -59,10 +62,10 @@ def table(found: Inspection) -> str:
     return "\n".join(lines)
 
 
-def _repair(path: Path, output: Path | None, *, adopt: bool) -> int:
-    done = repaired(path, output, adopt=adopt)
+def _repair(store: Store, output: Path | None, *, adopt: bool) -> int:
+    done = store.repaired(output, adopt=adopt)
     if done.found.sound and output is None:
-        print(f"'{path}' is sound; nothing was changed")
+        print(f"'{store.name}' is sound; nothing was changed")
         return 0
     kept = number_text.many(len(done.found.rows), "row")
     print(f"'{done.path}' keeps {kept}, each of which matches its checksum")

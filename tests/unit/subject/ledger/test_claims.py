@@ -23,6 +23,7 @@ from evenhand.space.space import Space
 from evenhand.subject.ledger.claims import Claims, began, free_dead, has_died, host
 from evenhand.subject.subject import Subject
 from evenhand.texts.text_subject import TextSubject
+from tests.support.ledgers import connection_of
 from tests.support.paths import ROOT
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="runs shell scripts")
@@ -239,8 +240,7 @@ def test_cheap_software_in_this_process_claims_nothing(tmp_path):
     with subject:
         statements: list[str] = []
         assert subject._ledger is not None
-        assert subject._ledger._connection is not None
-        subject._ledger._connection.set_trace_callback(statements.append)
+        connection_of(subject._ledger).set_trace_callback(statements.append)
         subject.decide(people(100))
         subject.decide(people(200))
     assert statements
@@ -319,8 +319,7 @@ def shared(tmp_path):
 
 
 def rows_of(ledger: Any, query: str) -> list[Any]:
-    with ledger.writing() as connection:
-        return list(connection.execute(query).fetchall())
+    return list(connection_of(ledger).execute(query).fetchall())
 
 
 def test_what_is_known_is_passed_over_and_what_follows_is_claimed(shared):
@@ -383,7 +382,7 @@ def test_claims_of_a_parent_are_not_ended_by_its_child(shared):
 
 def test_nothing_is_written_for_a_claimant_that_took_nothing(shared):
     statements: list[str] = []
-    shared._connection.set_trace_callback(statements.append)
+    connection_of(shared).set_trace_callback(statements.append)
     with Claims(shared):
         pass
     assert statements == []
@@ -404,11 +403,11 @@ def test_a_sign_of_life_is_due_after_an_eighth_of_the_lease(shared, clock):
 
 
 def claimed_elsewhere(ledger: Any, beat: int) -> None:
-    with ledger.writing() as connection:
-        connection.execute(
-            "INSERT OR REPLACE INTO claimant VALUES (7, 'elsewhere', 1, '1', ?)", [beat]
-        )
-        connection.execute("INSERT OR REPLACE INTO claim VALUES (?, 7)", [b"a"])
+    connection = connection_of(ledger)
+    connection.execute(
+        "INSERT OR REPLACE INTO claimant VALUES (7, 'elsewhere', 1, '1', ?)", [beat]
+    )
+    connection.execute("INSERT OR REPLACE INTO claim VALUES (?, 7)", [b"a"])
 
 
 def test_a_lease_is_over_after_two_minutes_without_a_sign_of_life(shared, clock):
@@ -450,13 +449,13 @@ def gone_process() -> int:
 
 def test_claims_of_the_dead_are_freed_and_no_others(shared):
     claimed_elsewhere(shared, 1)
-    with shared.writing() as connection:
-        dead = (8, host(), gone_process(), "1", 1)
-        connection.execute("INSERT INTO claimant VALUES (?, ?, ?, ?, ?)", dead)
-        connection.executemany(
-            "INSERT INTO claim VALUES (?, ?)", [(b"b", 8), (b"c", 9), (b"d", 8)]
-        )
-        free_dead(connection)
+    connection = connection_of(shared)
+    dead = (8, host(), gone_process(), "1", 1)
+    connection.execute("INSERT INTO claimant VALUES (?, ?, ?, ?, ?)", dead)
+    connection.executemany(
+        "INSERT INTO claim VALUES (?, ?)", [(b"b", 8), (b"c", 9), (b"d", 8)]
+    )
+    shared.store.change(free_dead)
     assert rows_of(shared, "SELECT key, claimant FROM claim") == [(b"a", 7)]
     assert rows_of(shared, "SELECT id FROM claimant") == [(7,)]
 

@@ -23,6 +23,7 @@ from hypothesis import strategies as st
 from evenhand.runtime.errors import BadOutcome, LedgerError
 from evenhand.subject.ledger import Ledger
 from tests.support.helpers import examples
+from tests.support.ledgers import connection_of
 from tests.support.paths import ROOT
 
 SOURCE = ROOT / "src"
@@ -155,8 +156,7 @@ def test_large_batches_are_recorded_and_known_at_once(tmp_path):
     statements: list[str] = []
     with opened(tmp_path / "a.db") as ledger:
         len(ledger)  # opens the file
-        assert ledger._connection is not None
-        ledger._connection.set_trace_callback(statements.append)
+        connection_of(ledger).set_trace_callback(statements.append)
         ledger.record(keys, np.arange(10_000) % 2 == 0)
         # One transaction: a commit for each key would take many seconds.
         assert statements.count("COMMIT") == 1
@@ -258,6 +258,7 @@ def test_a_lock_held_too_long_is_refused(tmp_path):
 OPEN_UNPRIVILEGED = """
 import os, sys
 sys.dont_write_bytecode = True
+import evenhand.subject.ledger.sqlite.store
 from evenhand.subject.ledger import Ledger
 from evenhand.runtime.errors import LedgerError
 if os.geteuid() == 0:
@@ -451,7 +452,7 @@ def test_no_connection_is_carried_over_a_fork(tmp_path):
         writer.start()
 
         def child(number):
-            assert ledger._connection is None
+            assert ledger.store.rows is None
             ledger.record([b"child-%d" % number], [number])
             assert ledger.known([b"parent"]) == {b"parent": 0}
 
@@ -545,7 +546,7 @@ def test_every_answer_of_many_is_found(tmp_path):
 
 def test_a_lock_is_waited_for_half_a_minute(tmp_path):
     with Ledger(tmp_path / "a.db", space="s", subject="m") as ledger:
-        (milliseconds,) = ledger._connection.execute("PRAGMA busy_timeout").fetchone()  # type: ignore[union-attr]
+        (milliseconds,) = connection_of(ledger).execute("PRAGMA busy_timeout").fetchone()
     assert milliseconds == 30_000
 
 

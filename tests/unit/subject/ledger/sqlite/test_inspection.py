@@ -16,10 +16,12 @@ from evenhand.runtime.errors import LedgerError, UsageError
 from evenhand.subject.ledger.checksum import Checksum
 from evenhand.subject.ledger.claims import Claims
 from evenhand.subject.ledger.command import table
-from evenhand.subject.ledger.inspection import Inspection, _attempt, inspected, salvaged
 from evenhand.subject.ledger.ledger import Ledger
-from evenhand.subject.ledger.upkeep import compacted, damage, repaired
+from evenhand.subject.ledger.sqlite.inspection import _attempt, inspected, salvaged
+from evenhand.subject.ledger.sqlite.upkeep import compacted, repaired
+from evenhand.subject.ledger.upkeep import Inspection, damage
 from tests.support.helpers import refused
+from tests.support.ledgers import connection_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -184,8 +186,7 @@ def test_rows_of_a_damaged_first_format_are_not_trusted(tmp_path):
 def test_claims_of_the_living_and_of_the_dead_are_counted(path):
     with Ledger(path, space="s", subject="m") as ledger, Claims(ledger) as mine:
         mine.take([b"x", b"y"], 2)
-        with ledger.writing() as connection:
-            connection.execute("INSERT INTO claim VALUES (x'00', 5)")
+        connection_of(ledger).execute("INSERT INTO claim VALUES (x'00', 5)")
         found = inspected(path)
     assert (found.claims, found.dead_claims) == (2, 1)
     assert found.sound
@@ -351,7 +352,7 @@ def test_damaged_rows_come_before_the_first_other_problem(path):
 
 
 def test_a_ledger_that_others_write_is_not_compacted(path, monkeypatch):
-    monkeypatch.setattr("evenhand.subject.ledger.upkeep._PATIENCE", 0.05)
+    monkeypatch.setattr("evenhand.subject.ledger.sqlite.upkeep._PATIENCE", 0.05)
     other = sqlite3.connect(path, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
     words = "was locked by another process for 0.05 s"

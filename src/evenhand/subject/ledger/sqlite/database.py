@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import contextlib
-import os
-import shlex
+import math
 import sqlite3
 import time
 from typing import TYPE_CHECKING
 
-from evenhand.runtime import number_text
 from evenhand.runtime.errors import LedgerError, clip
 from evenhand.subject.ledger.checksum import FORMAT, Checksum
+from evenhand.subject.ledger.upkeep import damaged, repairing
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
-ASKED_AT_ONCE = 900
-"""SQLite before 3.32 allows 999 variables in one statement."""
+PAGES_BEHIND = 8000
+"""Pages that the log holds before they are copied into the file; each batch changes many pages."""
+PAGES_AT_HAND = 16_000
+"""Pages that a connection keeps in memory, 64 MB of the usual size."""
+SAFE_EVERY = 1.0
+"""Seconds of answers that a power cut may take; a killed process takes none."""
 TABLES = (
     "CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
     # The head once more, on a page of its own: without it no row could be verified.
@@ -47,6 +50,8 @@ def connected(file: Path, timeout: float) -> sqlite3.Connection:
             lambda: connection.execute("PRAGMA journal_mode = WAL").fetchone(), timeout
         )
         connection.execute("PRAGMA synchronous = NORMAL")
+        connection.execute(f"PRAGMA wal_autocheckpoint = {PAGES_BEHIND}")
+        connection.execute(f"PRAGMA cache_size = {PAGES_AT_HAND}")
         prepare(connection)
     except BaseException:
         connection.close()
@@ -92,6 +97,30 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
         raise
 
 
+class Durability:
+    """Has the disk confirm a commit now and then, and with it all that came before.
+
+    Where answers are rare, that is every commit. Where there are thousands a second, waiting for
+    the disk each time would take longer than the software.
+    """
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+        self._confirmed = -math.inf
+        self._waits = False
+
+    def choose(self) -> None:
+        """Choose whether the next commit waits for the disk."""
+        now = time.monotonic()
+        waits = now - self._confirmed >= SAFE_EVERY
+        if waits:
+            self._confirmed = now
+        if waits != self._waits:
+            level = "FULL" if waits else "NORMAL"
+            self._connection.execute(f"PRAGMA synchronous = {level}")
+            self._waits = waits
+
+
 def create(connection: sqlite3.Connection, space: str, subject: str) -> None:
     """Write the tables and the head of a new ledger."""
     for statement in TABLES:
@@ -107,39 +136,10 @@ def create(connection: sqlite3.Connection, space: str, subject: str) -> None:
     connection.executemany("INSERT INTO spare VALUES (?, ?)", head.items())
 
 
-def marks(values: Sequence[object]) -> str:
-    """Return a question mark for each value, as SQL wants them.
-
-    >>> marks([b"a", b"b"])
-    '?,?'
-    """
-    return ",".join("?" * len(values))
-
-
 def code_of(error: Exception) -> int:
     """Return the kind of an error of SQLite."""
     # The low byte is the kind of error; the others tell cases of it apart.
     return getattr(error, "sqlite_errorcode", 0) & 0xFF
-
-
-def repairing(path: Path) -> str:
-    """Return what a person types to repair a ledger."""
-    return f"evenhand ledger repair {shlex.quote(os.fspath(path))}"
-
-
-def damaged(path: Path, what: str) -> LedgerError:
-    """Return the error for a file that is not as it was written."""
-    return LedgerError(
-        f"the ledger '{path}' is damaged: {what}; run '{repairing(path)}' to keep the rows that are"
-        " sound"
-    )
-
-
-def damaged_rows(path: Path, count: int, seen: int) -> LedgerError:
-    """Return the error for rows that do not fit their checksums."""
-    number = number_text.count(count)
-    rows = number_text.count(seen)
-    return damaged(path, f"{number} of {rows} rows read so far do not match their checksum")
 
 
 def refusal(path: Path, error: Exception, timeout: float) -> LedgerError:

@@ -4,60 +4,23 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
-from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evenhand.runtime.errors import LedgerError
 from evenhand.runtime.table_file import beside
-from evenhand.subject.ledger.carving import carved
 from evenhand.subject.ledger.checksum import FORMAT, Checksum
 from evenhand.subject.ledger.claims import has_died
-from evenhand.subject.ledger.database import FAILURES, prepare
-from evenhand.subject.memo import AGAIN
+from evenhand.subject.ledger.sqlite.carving import carved
+from evenhand.subject.ledger.sqlite.database import FAILURES, prepare
+from evenhand.subject.ledger.upkeep import FIRST_FORMAT, Inspection
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from evenhand.subject.ledger.stored_outcome import Stored
 
-FIRST_FORMAT = 1
-"""The format of ledgers without checksums."""
 _SHOWN_PROBLEMS = 3
-
-
-@dataclass(slots=True)
-class Inspection:
-    """What a look at a ledger file found; `sound` says whether a run may use it."""
-
-    path: Path
-    format: int | None = None
-    space: str | None = None
-    subject: str | None = None
-    rows: dict[bytes, Stored] = field(default_factory=dict)
-    """The answers that are as they were written, by input."""
-    damaged: int = 0
-    """Rows that SQLite can read, and that do not fit their checksum."""
-    problems: list[str] = field(default_factory=list)
-    """What SQLite finds wrong with the file, and what does not fit in its head."""
-    claims: int = 0
-    dead_claims: int = 0
-
-    @property
-    def again(self) -> int:
-        """How many rows are second and later answers to an input."""
-        return sum(key.startswith(AGAIN) for key in self.rows)
-
-    @property
-    def sound(self) -> bool:
-        """Whether every row that was found is as it was written."""
-        return self.format == FORMAT and not self.damaged and not self.problems
-
-    @property
-    def verifies(self) -> bool:
-        """Whether space and subject are known, without which no row can be verified."""
-        return self.space is not None and self.subject is not None
 
 
 def inspected(path: Path) -> Inspection:

@@ -12,7 +12,7 @@ import pytest
 from evenhand.cli.main import main
 from evenhand.runtime.errors import LedgerError
 from evenhand.subject.ledger import Ledger
-from evenhand.subject.ledger.upkeep import _kept_beside
+from evenhand.subject.ledger.sqlite.upkeep import _kept_beside
 from tests.support.ledger_damage import (
     SPACE,
     SUBJECT,

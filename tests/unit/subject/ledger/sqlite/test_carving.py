@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from evenhand.subject.ledger.carving import (
+from evenhand.subject.ledger.sqlite.carving import (
     DEFAULT_PAGE,
     Pages,
     _column,

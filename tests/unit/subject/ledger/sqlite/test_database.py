@@ -9,12 +9,11 @@ from typing import Any
 import pytest
 
 from evenhand.subject.ledger.checksum import Checksum
-from evenhand.subject.ledger.database import (
+from evenhand.subject.ledger.sqlite.database import (
     _patiently,
     code_of,
     connected,
     create,
-    damaged_rows,
     readable,
     refusal,
     transaction,
@@ -67,14 +66,9 @@ def test_what_is_no_error_of_sqlite_is_damage():
     )
 
 
-def test_damaged_rows_are_counted():
-    message = str(damaged_rows(FILE, 1000, 20_000))
-    assert "1,000 of 20,000 rows read so far do not match their checksum" in message
-
-
 def test_a_lock_is_waited_for_and_another_error_is_not(monkeypatch):
     waits: list[float] = []
-    monkeypatch.setattr("evenhand.subject.ledger.database.time.sleep", waits.append)
+    monkeypatch.setattr("evenhand.subject.ledger.sqlite.database.time.sleep", waits.append)
     outcomes = [failure(sqlite3.SQLITE_BUSY), failure(0x0205), None]
     tried: list[Any] = []
 

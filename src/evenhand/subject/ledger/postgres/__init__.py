@@ -1,0 +1,1 @@
+"""A ledger in a PostgreSQL database, which a team shares."""
