@@ -21,12 +21,13 @@ from evenhand.runtime.errors import (
     nearest,
 )
 from evenhand.runtime.interruption import exits_reported
-from evenhand.runtime.options import FILE, FOLDER, PLACE
+from evenhand.runtime.options import FILE, FILE_OR_ADDRESS, FOLDER, PLACE
 from evenhand.runtime.table_file import read_frame
 from evenhand.space.space_file import read_themis, read_toml, space_from_table
 from evenhand.subject.adapters import ADAPTERS
 from evenhand.subject.adapters.isolated.recipe import Later
 from evenhand.subject.adapters.resolve import kinds_in_files
+from evenhand.subject.ledger.address import has_password, scheme_of
 from evenhand.subject.options import SHARED
 from evenhand.subject.subject import Subject
 
@@ -241,7 +242,20 @@ class Config:
                 options.setdefault(option.name, "")
             if option.kind in (FILE, FOLDER) and option.name in options:
                 options[option.name] = self.file.parent / options[option.name]
+            if option.kind is FILE_OR_ADDRESS and option.name in options:
+                options[option.name] = self._located(option.name, options[option.name])
         return kind, table[kind], options
+
+    def _located(self, name: str, place: str) -> Path | str:
+        """Return a path seen from the folder of the file, or an address as it is written."""
+        if not scheme_of(place):
+            return self.file.parent / place
+        if has_password(place):
+            raise ConfigError(
+                f"{self.file}: [subject] {name} holds a password, and results hold a copy of this"
+                " file: leave it out here, and give it as PGPASSWORD or in ~/.pgpass"
+            )
+        return place
 
     def _kind(self, table: Mapping[str, Any]) -> str:
         """Return the only kind of software that a [subject] table names."""

@@ -115,8 +115,11 @@ LIST = Kind(
 FLAG = Kind("flag", (bool,), "true or false", {"type": "boolean"})
 FILE = Kind("file", (str,), "a text", _TEXT)
 """A path; in a configuration it is seen from the folder of that."""
+FILE_OR_ADDRESS = Kind("file or address", (str,), "a text", _TEXT)
+"""The same, or the address of a database, which is the same from every folder."""
 FOLDER = Kind("folder", (str,), "a text", _TEXT)
 """A folder, by default that of the configuration."""
+_PATHS = (FILE, FILE_OR_ADDRESS, FOLDER)
 PLACE = Kind("place", (str,), "a text", _TEXT)
 """A Python object, written "package.module:name"."""
 LABEL = Kind("label", (str, int, float, bool), "a label", _SCALAR)
@@ -225,7 +228,7 @@ class Option:
         entry = f"{where} has {self.name} = {shown_value(value)}"
         if _is_too_large(value):
             raise UsageError(f"{entry}; the number is too large")
-        if self.kind in (FILE, FOLDER) and isinstance(value, str) and _is_no_path(value):
+        if self.kind in _PATHS and isinstance(value, str) and _is_no_path(value):
             raise UsageError(f"{entry}; no file can have such a name")
         if not self.kind.fits(value):
             wanted = self.wanted or self.kind.wanted

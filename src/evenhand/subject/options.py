@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from evenhand.runtime.options import FILE, FLAG, NUMBER, TEXT, Kind, Option, Options
+from evenhand.runtime.options import (
+    FILE_OR_ADDRESS,
+    FLAG,
+    NUMBER,
+    TEXT,
+    Kind,
+    Option,
+    Options,
+)
 
 _NAMES = Kind(
     "names",
@@ -63,8 +71,9 @@ SHARED = Options.of(
     ),
     Option(
         "ledger",
-        FILE,
-        "a file that keeps every executed test and its outcome, for this run and the next",
+        FILE_OR_ADDRESS,
+        "a file that keeps every executed test and its outcome, for this run and the next; or the"
+        " address of a PostgreSQL database, for a team",
     ),
     Option(
         "isolate",

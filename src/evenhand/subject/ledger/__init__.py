@@ -1,4 +1,4 @@
-"""The ledger: every executed test and its outcome, in one SQLite file that notices damage.
+"""The ledger: every executed test and its outcome, in a file or database that notices damage.
 
 It survives a kill, answers a second run, and shares work among processes.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evenhand.runtime.options import FILE, FLAG, TEXT, Option, Options
+from evenhand.runtime.options import FILE_OR_ADDRESS, FLAG, TEXT, Option, Options
 from evenhand.runtime.registry import Deferred
 from evenhand.verbs import Command
 
@@ -16,27 +16,34 @@ if TYPE_CHECKING:
 
 LEDGER = Command(
     "ledger",
-    help="check, repair or compact the file that keeps executed tests",
+    help="check, repair, compact or copy what keeps executed tests",
     example="evenhand ledger check loan.ledger",
     purpose="Look closer",
     options=Options.of(
         Option(
             "action",
             TEXT,
-            "check that every answer is as it was written, repair a damaged file, or compact"
-            " one",
-            choices=("check", "repair", "compact"),
+            "check that every answer is as it was written, repair a damaged file, compact one, or"
+            " copy all answers",
+            choices=("check", "repair", "compact", "copy"),
             metavar="ACTION",
             positional=True,
             required=True,
         ),
         Option(
             "file",
-            FILE,
-            "the file that `ledger` names under [subject]",
-            metavar="FILE",
+            FILE_OR_ADDRESS,
+            "the file or address that `ledger` names under [subject]",
+            metavar="LEDGER",
             positional=True,
             required=True,
+        ),
+        Option(
+            "to",
+            FILE_OR_ADDRESS,
+            "with copy, the file or address that takes the answers; what it has already stays",
+            metavar="TO",
+            positional=True,
         ),
         Option(
             "output",

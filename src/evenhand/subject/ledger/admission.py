@@ -9,7 +9,7 @@ from evenhand.runtime.errors import LedgerError, clip
 from evenhand.subject.ledger.checksum import FORMAT, Checksum
 
 if TYPE_CHECKING:
-    from evenhand.subject.ledger.store import Rows, Store
+    from evenhand.subject.ledger.store import LedgerRows, LedgerStore
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +19,7 @@ class Admission:
     space: str
     subject: str
 
-    def check(self, store: Store, rows: Rows) -> None:
+    def check(self, store: LedgerStore, rows: LedgerRows) -> None:
         """Write the head of a new ledger, and check that of one that is there."""
         head = rows.head()
         if head is None:
@@ -30,7 +30,7 @@ class Admission:
         # not after.
         rows.count_opening()
 
-    def _compare(self, store: Store, head: dict[str, str]) -> None:
+    def _compare(self, store: LedgerStore, head: dict[str, str]) -> None:
         """Refuse the ledger of another program, of another format, or of other software."""
         written = head.get("format", "")
         if not written.isdecimal() or "space" not in head or "subject" not in head:
@@ -51,7 +51,7 @@ class Admission:
             raise store.damaged("what it says of its space and subject does not match")
         self._refuse_other(store, head)
 
-    def _refuse_other(self, store: Store, head: dict[str, str]) -> None:
+    def _refuse_other(self, store: LedgerStore, head: dict[str, str]) -> None:
         differences = []
         for name, own in {"space": self.space, "subject": self.subject}.items():
             if head[name] != own:

@@ -96,3 +96,32 @@ _TYPED: dict[type, Callable[[Any], bytes]] = {
     float: lambda value: b"f" + _DOUBLE.pack(value),
 }
 """The bytes of an answer, behind a letter for its type."""
+
+
+def packed(value: Stored) -> bytes:
+    """Return an answer as bytes that tell its type, for a database whose columns have one type.
+
+    >>> packed("yes"), packed(b"true"), packed(7)
+    (b'tyes', b'btrue', b'i7')
+    """
+    return _TYPED[type(value)](value)
+
+
+def unpacked(content: bytes) -> Stored | None:
+    """Return the answer that was packed; None where damage has left none.
+
+    >>> unpacked(b"tyes"), unpacked(b"i7"), unpacked(b"?")
+    ('yes', 7, None)
+    """
+    kind = content[:1]
+    rest = content[1:]
+    try:
+        if kind == b"t":
+            return rest.decode()
+        if kind == b"i":
+            return int(rest)
+        if kind == b"f":
+            return float(_DOUBLE.unpack(rest)[0])
+    except (ValueError, struct.error):
+        return None
+    return rest if kind == b"b" else None

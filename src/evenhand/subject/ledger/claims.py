@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from evenhand.subject.adapters.base import Reply
     from evenhand.subject.ledger.ledger import Ledger
-    from evenhand.subject.ledger.store import Rows
+    from evenhand.subject.ledger.store import LedgerRows
 
 LEASE = 120.0
 """Seconds without a sign of life after which a claimant is taken for dead.
@@ -88,7 +88,7 @@ class Claims:
         """
         return self._ledger.store.change(lambda rows: self._taken(rows, keys, most))
 
-    def _taken(self, rows: Rows, keys: Sequence[bytes], most: int) -> Taken:
+    def _taken(self, rows: LedgerRows, keys: Sequence[bytes], most: int) -> Taken:
         self._sign(rows)
         living = self._living(rows)
         known = self._ledger.read(rows, keys)
@@ -115,14 +115,14 @@ class Claims:
         self._signed = time.monotonic()
         self._ledger.store.change(lambda rows: rows.beat(self._id, self._beat))
 
-    def _sign(self, rows: Rows) -> None:
+    def _sign(self, rows: LedgerRows) -> None:
         """Show that this claimant is alive, with no claims yet."""
         rows.free(self._id)
         self._beat += 1
         self._signed = time.monotonic()
         rows.sign((self._id, host(), self._pid, began(self._pid) or "", self._beat))
 
-    def _living(self, rows: Rows) -> set[Any]:
+    def _living(self, rows: LedgerRows) -> set[Any]:
         """Return the other claimants that are alive, and free what the dead had claimed."""
         living: set[Any] = set()
         for claimant, *process, beat in rows.claimants():
@@ -145,7 +145,7 @@ class Claims:
         return now - since > LEASE
 
 
-def free_dead(rows: Rows) -> None:
+def free_dead(rows: LedgerRows) -> None:
     """Free what claimants had claimed that are known to be dead."""
     for claimant, *process, _ in rows.claimants():
         if has_died(*process):

@@ -1,4 +1,4 @@
-"""evenhand ledger: check, repair or compact the file of a ledger."""
+"""evenhand ledger: check, repair, compact or copy a ledger."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from evenhand.runtime import number_text
 from evenhand.runtime.errors import UsageError, clip
-from evenhand.subject.ledger.store import Store, store_at
+from evenhand.subject.ledger.copying import copied
+from evenhand.subject.ledger.store import LedgerStore, store_at
 from evenhand.subject.ledger.upkeep import damage
 
 if TYPE_CHECKING:
@@ -21,7 +22,13 @@ def run(options: Namespace) -> int:
     if options.action != "repair" and (options.output is not None or options.adopt):
         flag = "--output" if options.output is not None else "--adopt"
         raise UsageError(f"{flag} is for evenhand ledger repair alone")
+    if (options.to is not None) != (options.action == "copy"):
+        raise UsageError(
+            "evenhand ledger copy needs two ledgers, FROM and TO; all else needs one"
+        )
     store = store_at(options.file)
+    if options.action == "copy":
+        return _copy(store, options.to)
     if options.action == "check":
         return _check(store)
     if options.action == "repair":
@@ -35,7 +42,7 @@ def run(options: Namespace) -> int:
     return 0
 
 
-def _check(store: Store) -> int:
+def _check(store: LedgerStore) -> int:
     found = store.inspected()
     print(table(found))
     if not found.sound:
@@ -62,7 +69,15 @@ def table(found: Inspection) -> str:
     return "\n".join(lines)
 
 
-def _repair(store: Store, output: Path | None, *, adopt: bool) -> int:
+def _copy(store: LedgerStore, to: str) -> int:
+    done = copied(store, to)
+    had = number_text.many(done.there, "answer")
+    new = number_text.many(done.added, "answer")
+    print(f"'{done.place}' took {new} of '{store.name}'; it had {had} before")
+    return 0
+
+
+def _repair(store: LedgerStore, output: Path | None, *, adopt: bool) -> int:
     done = store.repaired(output, adopt=adopt)
     if done.found.sound and output is None:
         print(f"'{store.name}' is sound; nothing was changed")

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from evenhand.subject.adapters.base import Reply
-    from evenhand.subject.ledger.store import Row, Rows
+    from evenhand.subject.ledger.store import LedgerRows, Row
 
 
 class Ledger:
@@ -70,7 +70,7 @@ class Ledger:
         """
         return self.store.look(lambda rows: self.read(rows, keys))
 
-    def read(self, rows: Rows, keys: Sequence[bytes]) -> dict[bytes, Reply]:
+    def read(self, rows: LedgerRows, keys: Sequence[bytes]) -> dict[bytes, Reply]:
         """Return recorded outcomes as one connection sees them, in a transaction for example."""
         found = list(rows.answers(keys))
         sound = self._checksum.sound(found)

@@ -1,4 +1,4 @@
-"""Where the rows of a ledger are kept: one subclass of `Store` for each kind of database."""
+"""Where the rows of a ledger are kept: one subclass of `LedgerStore` for each kind of database."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import os
 import threading
 import weakref
 from abc import ABC, abstractmethod
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 
 from evenhand.runtime.errors import LedgerError, UsageError, nearest
@@ -35,9 +36,10 @@ STORES = {
     "postgres": "evenhand.subject.ledger.postgres.store:PostgresStore",
 }
 """Where each kind of store lives, by how its addresses begin; a file has no such beginning."""
+_NO_PATHS = [(f"{scheme}:",) for scheme in STORES]
 
 
-class Rows(Protocol):
+class LedgerRows(Protocol):
     """An open connection to the tables of a ledger."""
 
     def transaction(self, *, alone: bool) -> AbstractContextManager[object]:
@@ -105,7 +107,7 @@ class Unreachable(LedgerError):
     """A store that was open and no longer answers: what came meanwhile is kept aside."""
 
 
-class Store(ABC):
+class LedgerStore(ABC):
     """A place for one ledger, which opens its own connection in each process that needs one.
 
     What is done with rows is a function, so that it can be done again on another connection.
@@ -113,7 +115,7 @@ class Store(ABC):
 
     elsewhere: ClassVar[str]
     """What to do where the place is taken."""
-    failures: ClassVar[tuple[type[Exception], ...]]
+    failures: tuple[type[Exception], ...]
     """What the database raises."""
 
     def __init__(self, name: str, timeout: float, admission: Admission | None) -> None:
@@ -125,11 +127,11 @@ class Store(ABC):
 
     def _start(self) -> None:
         self._lock = threading.RLock()
-        self.rows: Rows | None = None
+        self.rows: LedgerRows | None = None
         _LIVING.add(self)
 
     @abstractmethod
-    def opened(self) -> Rows:
+    def opened(self) -> LedgerRows:
         """Return a new connection."""
 
     @abstractmethod
@@ -167,28 +169,28 @@ class Store(ABC):
     def check_place(self) -> None:
         """Raise an error where the place is no longer the one that was opened."""
 
-    def look(self, act: Callable[[Rows], T]) -> T:
+    def look(self, act: Callable[[LedgerRows], T]) -> T:
         """Do something that only reads."""
         with self._lock:
             return self._done(act)
 
-    def change(self, act: Callable[[Rows], T], *, alone: bool = True) -> T:
+    def change(self, act: Callable[[LedgerRows], T], *, alone: bool = True) -> T:
         """Do something that writes, whole or not at all."""
 
-        def whole(rows: Rows) -> T:
+        def whole(rows: LedgerRows) -> T:
             with rows.transaction(alone=alone):
                 return act(rows)
 
         with self._lock:
             return self._done(whole)
 
-    def _done(self, act: Callable[[Rows], T]) -> T:
+    def _done(self, act: Callable[[LedgerRows], T]) -> T:
         try:
             return act(self._connected())
         except self.failures as error:
             raise self.refusal(error) from error
 
-    def _connected(self) -> Rows:
+    def _connected(self) -> LedgerRows:
         if self.rows is not None:
             self.check_place()
             return self.rows
@@ -229,7 +231,7 @@ def store_at(
     place: str | os.PathLike[str],
     timeout: float = PATIENCE,
     admission: Admission | None = None,
-) -> Store:
+) -> LedgerStore:
     """Return the store at a path or an address; without an admission, whatever ledger it holds.
 
     >>> store_at("loan.ledger")
@@ -238,6 +240,8 @@ def store_at(
     Traceback (most recent call last):
     evenhand.runtime.errors.UsageError: the ledger 'mysql://me@host/loans' begins with 'mysql'; ...
     """
+    if isinstance(place, PurePath) and place.parts[:1] in _NO_PATHS:
+        raise UsageError("the address of a ledger is given as a text, not as a path")
     scheme = scheme_of(place)
     if scheme not in STORES:
         shown = without_password(os.fspath(place))
@@ -245,12 +249,12 @@ def store_at(
         raise UsageError(
             f"the ledger '{shown}' begins with {scheme!r}; {nearest(scheme, kinds)}, or name a file"
         )
-    made: Store = resolve(STORES[scheme])(place, timeout, admission)
+    made: LedgerStore = resolve(STORES[scheme])(place, timeout, admission)
     return made
 
 
-_LIVING: weakref.WeakSet[Store] = weakref.WeakSet()
-_held: list[Store] = []
+_LIVING: weakref.WeakSet[LedgerStore] = weakref.WeakSet()
+_held: list[LedgerStore] = []
 
 
 def _before_fork() -> None:

@@ -9,7 +9,7 @@ import time
 from typing import TYPE_CHECKING
 
 from evenhand.runtime.errors import LedgerError, clip
-from evenhand.subject.ledger.checksum import FORMAT, Checksum
+from evenhand.subject.ledger.head import head_of, sealed_head
 from evenhand.subject.ledger.upkeep import damaged, repairing
 
 if TYPE_CHECKING:
@@ -125,14 +125,9 @@ def create(connection: sqlite3.Connection, space: str, subject: str) -> None:
     """Write the tables and the head of a new ledger."""
     for statement in TABLES:
         connection.execute(statement)
-    head = {
-        "format": str(FORMAT),
-        "space": space,
-        "subject": subject,
-        "checksum": Checksum(space, subject).head,
-    }
-    rest = {"openings": "0", "evenhand": _version()}
-    connection.executemany("INSERT INTO meta VALUES (?, ?)", (head | rest).items())
+    head = sealed_head(space, subject)
+    rest = head_of(space, subject)
+    connection.executemany("INSERT INTO meta VALUES (?, ?)", rest.items())
     connection.executemany("INSERT INTO spare VALUES (?, ?)", head.items())
 
 
@@ -173,12 +168,3 @@ def refusal(path: Path, error: Exception, timeout: float) -> LedgerError:
         f"cannot be used ({clip(str(error))}): check the disk, or name another file"
     )
     return LedgerError(f"the ledger '{path}' {reasons.get(code, anything_else)}")
-
-
-def _version() -> str:
-    from importlib import metadata
-
-    try:
-        return metadata.version("evenhand")
-    except metadata.PackageNotFoundError:
-        return "unknown"

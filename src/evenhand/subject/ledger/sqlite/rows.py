@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Iterator, Sequence
 
-    from evenhand.subject.ledger.store import Claimant, Row, Store
+    from evenhand.subject.ledger.store import Claimant, LedgerStore, Row
 
 ASKED_AT_ONCE = 900
 """SQLite before 3.32 allows 999 variables in one statement."""
@@ -20,7 +20,9 @@ ASKED_AT_ONCE = 900
 class SqliteRows:
     """An open connection to the file of a ledger."""
 
-    def __init__(self, connection: sqlite3.Connection, store: Store | None = None) -> None:
+    def __init__(
+        self, connection: sqlite3.Connection, store: LedgerStore | None = None
+    ) -> None:
         self.connection = connection
         self._store = store
         self._durability = Durability(connection)

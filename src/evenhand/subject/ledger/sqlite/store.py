@@ -12,14 +12,14 @@ from evenhand.subject.ledger.sqlite.database import FAILURES, connected, refusal
 from evenhand.subject.ledger.sqlite.inspection import inspected
 from evenhand.subject.ledger.sqlite.rows import SqliteRows
 from evenhand.subject.ledger.sqlite.upkeep import compacted, repaired
-from evenhand.subject.ledger.store import Store
+from evenhand.subject.ledger.store import LedgerStore
 
 if TYPE_CHECKING:
     from evenhand.subject.ledger.admission import Admission
     from evenhand.subject.ledger.upkeep import Inspection, Repaired
 
 
-class SqliteStore(Store):
+class SqliteStore(LedgerStore):
     """A ledger in one file, created if missing."""
 
     elsewhere = "name another file"

@@ -42,12 +42,12 @@ def repaired(path: Path, output: Path | None = None, *, adopt: bool = False) -> 
     if output is not None:
         if output.exists():
             raise UsageError(f"--output {output}: this file exists; name a new one")
-        _write(found, output)
+        write(found, output)
         return Repaired(found, output, None)
     kept = _kept_beside(path)
     fresh = Path(f"{path}.repairing-{os.getpid()}")
     fresh.unlink(missing_ok=True)
-    _write(found, fresh)
+    write(found, fresh)
     for part in _PARTS:
         Path(f"{path}{part}").unlink(missing_ok=True)
     fresh.replace(path)
@@ -73,7 +73,7 @@ def _need_verified(found: Inspection, *, adopt: bool) -> None:
         )
 
 
-def _write(found: Inspection, file: Path) -> None:
+def write(found: Inspection, file: Path) -> None:
     """Write a new ledger, whole or not at all."""
     space = str(found.space)
     subject = str(found.subject)
