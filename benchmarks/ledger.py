@@ -100,6 +100,9 @@ def rows(count: int, rounds: int, batch: int) -> dict[str, Any]:
         "batch": batch,
         "recorded_per_second": round(statistics.median(ours[0] for _, ours in pairs)),
         "recalled_per_second": round(statistics.median(ours[1] for _, ours in pairs)),
+        "written_and_read_per_second": round(
+            statistics.median(1 / (1 / ours[0] + 1 / ours[1]) for _, ours in pairs)
+        ),
         "recorded_over_bare": statistics.median(ours[0] / bare[0] for bare, ours in pairs),
         "recalled_over_bare": statistics.median(ours[1] / bare[1] for bare, ours in pairs),
     }
@@ -153,6 +156,7 @@ def main() -> None:
         print(
             f"batches of {row['batch']:6}: {row['recorded_per_second']:8,} recorded and"
             f" {row['recalled_per_second']:8,} recalled a second,"
+            f" {row['written_and_read_per_second']:8,} written and read back,"
             f" {row['recorded_over_bare']:.2f} and {row['recalled_over_bare']:.2f} of bare rows",
             flush=True,
         )
@@ -166,7 +170,7 @@ def main() -> None:
         "sqlite_version": sqlite3.sqlite_version,
         "rows": table,
         "shared": together,
-        "wanted": {"recorded_per_second": 20_000, "executions_per_input": 1},
+        "wanted": {"written_and_read_per_second": 50_000, "executions_per_input": 1},
     }
     options.json.parent.mkdir(parents=True, exist_ok=True)
     options.json.write_text(json.dumps(report, indent=2) + "\n")

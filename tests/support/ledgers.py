@@ -57,8 +57,13 @@ def started(
     path: str, ledger: Path | str, order: str = "forwards", count: int = 150
 ) -> subprocess.Popen[str]:
     """Start a process that opens the ledger, and asks once it is told to go."""
+    return started_code(RUN, path, ledger, order, count)
+
+
+def started_code(code: str, *arguments: object) -> subprocess.Popen[str]:
+    """Start a process that says when it is ready, and waits until it is told to go."""
     process = subprocess.Popen(
-        [sys.executable, "-c", RUN, path, str(ledger), order, str(count)],
+        [sys.executable, "-c", code, *map(str, arguments)],
         env=os.environ | {"PYTHONPATH": os.environ.get("PYTHONPATH", str(ROOT / "src"))},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -82,8 +87,9 @@ def finished(process: subprocess.Popen[str]) -> Any:
     return json.loads(output)
 
 
-def connection_of(ledger: Ledger) -> sqlite3.Connection:
+def connection_of(ledger: Ledger | None) -> sqlite3.Connection:
     """Return the open connection of a ledger to its file."""
+    assert ledger is not None
     rows = ledger.store.rows
     assert isinstance(rows, SqliteRows)
     return rows.connection

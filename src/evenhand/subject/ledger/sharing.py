@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING
 from evenhand.subject.memo import INPUTS_TO_TELL, SECONDS_TO_TELL
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 
     from evenhand.subject.adapters.base import Adapter, Reply
     from evenhand.subject.ledger.claims import Claims
     from evenhand.subject.ledger.ledger import Ledger
 
     Answered = Iterator[Mapping[bytes, Reply]]
+    Rest = Generator[Mapping[bytes, Reply], None, list[bytes]]
+    Passed = Generator[Mapping[bytes, Reply], None, int]
     Ask = Callable[[list[bytes]], Answered]
     Check = Callable[[Mapping[bytes, Reply]], object]
 
@@ -23,7 +25,9 @@ WORTH_CLAIMING = 2e-4
 CLAIMED_SECONDS = 2.0
 """Seconds of work that are claimed at a time: others wait for no more than that."""
 FIRST_CLAIM = 64
-"""Inputs that are claimed at a time as long as nobody knows what they cost."""
+"""Inputs that are claimed first, as long as nobody knows what they cost."""
+GROWTH = 4
+"""By how much more is claimed than was asked so far, as long as that is not known."""
 LEAST_WAIT, MOST_WAIT = 0.01, 0.2
 """Seconds between two looks at what others are running."""
 
@@ -31,8 +35,8 @@ LEAST_WAIT, MOST_WAIT = 0.01, 0.2
 class Sharing:
     """Has inputs answered that nobody has answered yet, here or by another process.
 
-    Inputs are claimed where an answer costs a process or a request, and where it turned out to take
-    long; cheap software in this process is asked without. `least` inputs keep the software busy,
+    Inputs are claimed until it is known what an answer costs, and then where it takes long; cheap
+    software is asked without. `least` inputs keep the software busy,
     and `most` are what it is asked at once; `check` refuses answers of other processes that are
     none.
 
@@ -57,6 +61,9 @@ class Sharing:
         self._check = check
         self._pace: float | None = None
         self._warm = False
+        self._untold = 0
+        self._seconds = 0.0
+        self._asked_since = 0
 
     @classmethod
     def of(
@@ -71,9 +78,7 @@ class Sharing:
         """Whether inputs are worth claiming, by what the last ones took."""
         if self._ledger is None:
             return False
-        if self._pace is None:
-            return self._expensive
-        return self._pace >= WORTH_CLAIMING
+        return self._pace is None or self._pace >= WORTH_CLAIMING
 
     def answers(self, keys: Sequence[bytes], ask: Ask) -> Answered:
         """Yield the answers to some keys as they come, each key once.
@@ -81,35 +86,39 @@ class Sharing:
         `ask` runs the software and writes down its answers. What another process is running is
         waited for at the end, and run here if that process ends without an answer.
         """
-        start = 0
-        while start < len(keys) and not self.claims:
-            part = list(keys[start : start + self._most])
-            start += len(part)
-            yield from self._asked(ask, part)
-        if start < len(keys) and self._ledger is not None:
-            from evenhand.subject.ledger.claims import Claims
+        left = list(keys)
+        while left:
+            if self._ledger is not None and self.claims:
+                from evenhand.subject.ledger.claims import Claims
 
-            with Claims(self._ledger) as claims:
-                yield from self._claimed(claims, keys[start:], ask)
+                with Claims(self._ledger) as claims:
+                    left = yield from self._claimed(claims, left, ask)
+            else:
+                part = left[: self._most]
+                left = left[self._most :]
+                yield from self._asked(ask, part)
 
-    def _claimed(self, claims: Claims, keys: Sequence[bytes], ask: Ask) -> Answered:
+    def _claimed(self, claims: Claims, keys: list[bytes], ask: Ask) -> Rest:
+        """Have keys answered by whoever claims them; return the rest once they turn out cheap."""
         waited = LEAST_WAIT
-        while keys:
+        while keys and self.claims:
             others: list[bytes] = []
-            yield from self._one_pass(claims, keys, others, ask)
-            if len(others) < len(keys):
+            start = yield from self._one_pass(claims, keys, others, ask)
+            left = others + keys[start:]
+            if len(left) < len(keys):
                 waited = LEAST_WAIT
-            elif others:
+            elif left:
                 time.sleep(waited)
                 waited = min(2 * waited, MOST_WAIT)
-            keys = others
+            keys = left
+        return keys
 
     def _one_pass(
-        self, claims: Claims, keys: Sequence[bytes], others: list[bytes], ask: Ask
-    ) -> Answered:
-        """Run what is free, and gather what others are running."""
+        self, claims: Claims, keys: list[bytes], others: list[bytes], ask: Ask
+    ) -> Passed:
+        """Run what is free, gather what others are running, and return how many were looked at."""
         start = 0
-        while start < len(keys):
+        while start < len(keys) and self.claims:
             size = self._size
             # Some are known or claimed: of twice as many, enough are likely to be free.
             taken = claims.take(keys[start : start + 2 * size], size)
@@ -121,11 +130,12 @@ class Sharing:
                 yield taken.known
             if taken.mine:
                 yield from self._asked(ask, taken.mine, claims)
+        return start
 
     @property
     def _size(self) -> int:
         """How many inputs to claim at a time."""
-        wanted = FIRST_CLAIM
+        wanted = max(FIRST_CLAIM, GROWTH * self._untold)
         if self._pace is not None:
             wanted = int(CLAIMED_SECONDS / max(self._pace, WORTH_CLAIMING))
         return min(max(wanted, self._least), self._most)
@@ -140,11 +150,22 @@ class Sharing:
 
     def _observe(self, seconds: float, asked: int) -> None:
         """Learn what an answer costs."""
-        # In this process the first call also pays for imports, and a short one for the call itself.
-        tells = seconds >= SECONDS_TO_TELL or asked >= INPUTS_TO_TELL
-        if self._expensive or (self._warm and tells):
+        if self._expensive:
             self._pace = seconds / asked
+        elif self._warm:
+            self._seconds += seconds
+            self._asked_since += asked
+            self._tell()
+        # In this process the first call also pays for imports, and tells nothing.
         self._warm = True
+        self._untold += asked
+
+    def _tell(self) -> None:
+        """Conclude what an answer costs, once there were enough; a short call pays for itself."""
+        if self._seconds >= SECONDS_TO_TELL or self._asked_since >= INPUTS_TO_TELL:
+            self._pace = self._seconds / self._asked_since
+            self._seconds = 0.0
+            self._asked_since = 0
 
 
 def asked_at_once(adapter: Adapter) -> int:

@@ -22,7 +22,14 @@ from evenhand.space.space import Space
 from evenhand.subject.ledger.claims import Claims, began, free_dead, has_died, host
 from evenhand.subject.subject import Subject
 from evenhand.texts.text_subject import TextSubject
-from tests.support.ledgers import connection_of, finished, go, program, started
+from tests.support.ledgers import (
+    connection_of,
+    finished,
+    go,
+    program,
+    started,
+    started_code,
+)
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="runs shell scripts")
 
@@ -166,13 +173,13 @@ def test_threads_of_one_subject_share_the_work(tmp_path):
     assert found[0] == found[1] == found[2]
 
 
-def test_cheap_software_in_this_process_claims_nothing(tmp_path):
+def test_cheap_software_in_this_process_claims_nothing_once_that_is_known(tmp_path):
     subject = Subject(
         lambda frame: frame["age"] > 40, SPACE, ledger=tmp_path / "a.db", identity="cheap"
     )
     with subject:
+        subject._sharing._pace = 1e-6
         statements: list[str] = []
-        assert subject._ledger is not None
         connection_of(subject._ledger).set_trace_callback(statements.append)
         subject.decide(people(100))
         subject.decide(people(200))
@@ -180,18 +187,38 @@ def test_cheap_software_in_this_process_claims_nothing(tmp_path):
     assert not any("claim" in statement for statement in statements)
 
 
-def test_slow_software_in_this_process_claims_once_that_is_known(tmp_path):
-    def slow(frame):
-        time.sleep(0.002 * len(frame))
-        return frame["age"] > 40
+SLOW = """
+import json, sys, time
+import numpy as np
+from evenhand.space.feature import category, integer
+from evenhand.space.space import Space
+from evenhand.subject.subject import Subject
+ledger, log = sys.argv[1:3]
+def slow(people):
+    with open(log, "a") as file:
+        file.writelines(f"{age}\\n" for age in people["age"])
+    time.sleep(0.002 * len(people))
+    return people["age"] > 40
+space = Space([category("sex", ["F", "M"]), integer("age", 0, 999)], ["sex"])
+points = np.array([[age % 2, age] for age in range(600)], dtype=float)
+with Subject(slow, space, ledger=ledger, identity="slow") as subject:
+    print("ready", flush=True)
+    sys.stdin.readline()
+    print(json.dumps([subject.executed, subject.decide(points).tolist(), subject.executed]))
+"""
 
-    with Subject(slow, SPACE, ledger=tmp_path / "a.db", identity="slow") as subject:
-        subject.decide(people(10))  # a first call tells nothing
-        assert not subject._sharing.claims
-        subject.decide(people(80))
-        assert subject._sharing.claims
-        assert subject.decide(people(99)).tolist() == [age > 40 for age in range(99)]
-        assert subject.executed == 99
+
+def test_two_processes_ask_a_slow_function_once_from_the_first_input_on(tmp_path):
+    log = tmp_path / "asked"
+    processes = [started_code(SLOW, tmp_path / "a.db", log) for _ in range(2)]
+    for process in processes:
+        go(process)
+    found = [finished(process) for process in processes]
+    asked = log.read_text().splitlines()
+    assert len(asked) == len(set(asked)) == 600
+    assert [executed for *_, executed in found] == [600 - found[1][2], found[1][2]]
+    assert all(executed for *_, executed in found)
+    assert found[0][1] == found[1][1]
 
 
 def test_texts_are_claimed_as_well(tmp_path):
