@@ -72,17 +72,20 @@ class Ledger:
 
     def read(self, rows: LedgerRows, keys: Sequence[bytes]) -> dict[bytes, Reply]:
         """Return recorded outcomes as one connection sees them, in a transaction for example."""
-        found = list(rows.answers(keys))
-        sound = self._checksum.sound(found)
-        self._read += len(found)
-        self._bad += len(found) - len(sound)
+        outcomes: dict[bytes, Reply] = {}
+        for found in rows.answers(keys):
+            sound = self._checksum.sound(found)
+            self._read += len(found)
+            self._bad += len(found) - len(sound)
+            for key, value in sound:
+                outcomes[key] = restored(value) if type(value) is bytes else value
         if self._bad:
             number = number_text.count(self._bad)
             seen = number_text.count(self._read)
             raise self.store.damaged(
                 f"{number} of {seen} rows read so far do not match their checksum"
             )
-        return {key: restored(value) for key, value in sound}
+        return outcomes
 
     def record(
         self, keys: Sequence[bytes], outcomes: Sequence[object] | NDArray[np.generic]

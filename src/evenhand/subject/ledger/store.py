@@ -58,8 +58,8 @@ class LedgerRows(Protocol):
         """Write something, so that what cannot be written shows before a test is executed."""
         ...
 
-    def answers(self, keys: Sequence[bytes]) -> Iterable[tuple[Any, Any, Any]]:
-        """Yield the rows of some keys, whatever damage has left in them."""
+    def answers(self, keys: Sequence[bytes]) -> Iterable[list[tuple[Any, Any, Any]]]:
+        """Yield the rows of some keys in parts, whatever damage has left in them."""
         ...
 
     def add(self, rows: Sequence[Row]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from hashlib import sha256
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from evenhand.subject.ledger.checksum import packed, unpacked
@@ -91,11 +92,11 @@ class PostgresRows:
             " WHERE name = 'openings'"
         )
 
-    def answers(self, keys: Sequence[bytes]) -> Iterator[tuple[Any, Any, Any]]:
-        """Yield the rows of some keys."""
+    def answers(self, keys: Sequence[bytes]) -> Iterator[list[tuple[Any, Any, Any]]]:
+        """Yield the rows of some keys, a part at a time."""
         query = "SELECT key, outcome, checksum FROM {0}.test WHERE sha256(key) = ANY(%b::bytea[])"
-        for key, outcome, checksum in self._of(query, keys):
-            yield key, unpacked(outcome), checksum
+        for part in self._of(query, keys):
+            yield [(key, unpacked(outcome), written) for key, outcome, written in part]
 
     def all_answers(self) -> Iterator[tuple[Any, Any, Any]]:
         """Yield all rows, a part at a time."""
@@ -152,7 +153,7 @@ class PostgresRows:
     def claimed(self, keys: Sequence[bytes]) -> dict[bytes, Any]:
         """Return who has claimed each of some keys."""
         query = "SELECT key, claimant FROM {0}.claim WHERE sha256(key) = ANY(%b::bytea[])"
-        return dict(self._of(query, keys))
+        return dict(chain.from_iterable(self._of(query, keys)))
 
     def claim(self, keys: Sequence[bytes], claimant: int) -> None:
         """Claim keys, whoever had claimed them."""
@@ -183,11 +184,11 @@ class PostgresRows:
         """Close the connection."""
         self.connection.close()
 
-    def _of(self, query: str, keys: Sequence[bytes]) -> Iterator[Any]:
+    def _of(self, query: str, keys: Sequence[bytes]) -> Iterator[list[Any]]:
         """Yield what a query finds of some keys."""
         digests = sorted({sha256(key).digest() for key in keys})
         for start in range(0, len(digests), ASKED_AT_ONCE):
-            yield from self._all(query, digests[start : start + ASKED_AT_ONCE])
+            yield self._all(query, digests[start : start + ASKED_AT_ONCE])
 
     def _named(self, query: str) -> Any:
         # The name of a schema is letters, digits and '_': the address is refused otherwise.

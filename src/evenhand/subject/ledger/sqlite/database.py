@@ -6,6 +6,7 @@ import contextlib
 import math
 import sqlite3
 import time
+from functools import partial
 from typing import TYPE_CHECKING
 
 from evenhand.runtime.errors import LedgerError, clip
@@ -65,9 +66,8 @@ def prepare(connection: sqlite3.Connection) -> None:
     connection.text_factory = readable
 
 
-def readable(text: bytes) -> str:
-    """Return a text of the file; bytes that are no text stay to be seen, and fit no checksum."""
-    return text.decode("utf-8", "surrogateescape")
+readable = partial(str, encoding="utf-8", errors="surrogateescape")
+"""Reads a text of the file; bytes that are no text stay to be seen, and fit no checksum."""
 
 
 def _patiently(act: Callable[[], object], timeout: float) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from evenhand.subject.ledger.sqlite.database import Durability, create, transaction
@@ -60,12 +61,9 @@ class SqliteRows:
             "UPDATE meta SET value = CAST(value AS INTEGER) + 1 WHERE name = 'openings'"
         )
 
-    def answers(self, keys: Sequence[bytes]) -> Iterator[tuple[Any, Any, Any]]:
-        """Yield the rows of some keys."""
-        found: Iterator[tuple[Any, Any, Any]] = self._of(
-            "SELECT key, outcome, checksum FROM test", keys
-        )
-        return found
+    def answers(self, keys: Sequence[bytes]) -> Iterator[list[tuple[Any, Any, Any]]]:
+        """Yield the rows of some keys, a part at a time."""
+        return self._of("SELECT key, outcome, checksum FROM test", keys)
 
     def add(self, rows: Sequence[Row]) -> None:
         """Add rows; where a key has one already, that one stays."""
@@ -104,7 +102,8 @@ class SqliteRows:
 
     def claimed(self, keys: Sequence[bytes]) -> dict[bytes, Any]:
         """Return who has claimed each of some keys."""
-        return dict(self._of("SELECT key, claimant FROM claim", keys))
+        parts = self._of("SELECT key, claimant FROM claim", keys)
+        return dict(chain.from_iterable(parts))
 
     def claim(self, keys: Sequence[bytes], claimant: int) -> None:
         """Claim keys, whoever had claimed them."""
@@ -115,10 +114,12 @@ class SqliteRows:
         """Close the file."""
         self.connection.close()
 
-    def _of(self, select: str, keys: Sequence[bytes]) -> Iterator[Any]:
+    def _of(self, select: str, keys: Sequence[bytes]) -> Iterator[list[Any]]:
         """Yield what a query finds of some keys."""
         asked = sorted(keys)  # neighbours in the tree share pages
         for start in range(0, len(asked), ASKED_AT_ONCE):
             chunk = asked[start : start + ASKED_AT_ONCE]
             marks = ",".join("?" * len(chunk))
-            yield from self.connection.execute(f"{select} WHERE key IN ({marks})", chunk)
+            yield self.connection.execute(
+                f"{select} WHERE key IN ({marks})", chunk
+            ).fetchall()
