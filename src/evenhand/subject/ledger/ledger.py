@@ -78,7 +78,7 @@ class Ledger:
             self._read += len(found)
             self._bad += len(found) - len(sound)
             for key, value in sound:
-                outcomes[key] = restored(value) if type(value) is bytes else value
+                outcomes[key] = restored(value)
         if self._bad:
             number = number_text.count(self._bad)
             seen = number_text.count(self._read)

@@ -188,7 +188,7 @@ def test_the_work_of_a_killed_writer_is_taken_over_and_its_answers_stay(
     assert executed == 150 - kept
     assert len(answered) == 150
     # Only what was on its way when the kill came has run twice.
-    assert before - kept <= 2
+    assert before - kept <= 8
 
 
 def test_a_writer_on_another_machine_is_waited_for_until_its_lease_is_over(
