@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 from evenhand.runtime.errors import LedgerError, UsageError, nearest
 from evenhand.runtime.registry import resolve
 from evenhand.subject.ledger.address import scheme_of, without_password
-from evenhand.subject.ledger.upkeep import damaged, repairing
+from evenhand.subject.ledger.upkeep import damaged, foreign, repairing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -41,6 +41,8 @@ _NO_PATHS = [(f"{scheme}:",) for scheme in STORES]
 
 class LedgerRows(Protocol):
     """An open connection to the tables of a ledger."""
+
+    connection: Any
 
     def transaction(self, *, alone: bool) -> AbstractContextManager[object]:
         """Write all of what follows, or nothing; `alone`, no other is in here meanwhile."""
@@ -144,9 +146,7 @@ class LedgerStore(ABC):
 
     def foreign(self) -> LedgerError:
         """Return the error for a database that holds no ledger."""
-        return LedgerError(
-            f"'{self.name}' is a database of another program, not a ledger: {self.elsewhere}"
-        )
+        return foreign(self.name, self.elsewhere)
 
     @property
     def repairing(self) -> str:
@@ -203,7 +203,7 @@ class LedgerStore(ABC):
             rows.close()
             raise
         self.rows = rows
-        self._close_rows = weakref.finalize(self, rows.close)
+        self._close_rows = weakref.finalize(self, rows.connection.close)
         return rows
 
     def close(self) -> None:

@@ -83,6 +83,13 @@ def damage(found: Inspection) -> LedgerError:
     return damaged(found.path, " and ".join(reasons))
 
 
+def foreign(name: str, elsewhere: str) -> LedgerError:
+    """Return the error for a database that holds no ledger."""
+    return LedgerError(
+        f"'{name}' is a database of another program, not a ledger: {elsewhere}"
+    )
+
+
 def repairing(place: str | os.PathLike[str]) -> str:
     """Return what a person types to repair a ledger.
 

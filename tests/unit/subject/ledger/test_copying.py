@@ -34,8 +34,8 @@ def test_a_copy_has_the_same_rows_and_leaves_what_is_there(tmp_path, capsys):
     with Ledger(first, space=SPACE, subject=SUBJECT) as ledger:
         ledger.record([b"new", b"newer"], ["ours", "ours"])
     assert main(["ledger", "copy", str(first), str(second)]) == 0
-    told = f"'{second}' took 1 answer of '{first}'; it had 301 answers before\n"
-    assert capsys.readouterr().out == told
+    printed = f"'{second}' took 1 answer of '{first}'; it had 301 answers before\n"
+    assert capsys.readouterr().out == printed
     with Ledger(second, space=SPACE, subject=SUBJECT) as ledger:
         assert ledger.known([b"new", b"newer"]) == {b"new": "theirs", b"newer": "ours"}
 

@@ -435,6 +435,14 @@ def test_a_closed_ledger_may_be_used_again(tmp_path):
     ledger.close()
 
 
+def test_a_ledger_that_nobody_needs_any_more_closes_its_file(tmp_path):
+    ledger = opened(tmp_path / "a.db")
+    connection = connection_of(ledger)
+    del ledger
+    with pytest.raises(sqlite3.ProgrammingError, match="closed"):
+        connection.execute("SELECT 1")
+
+
 @needs_posix
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
 def test_no_connection_is_carried_over_a_fork(tmp_path):

@@ -65,7 +65,7 @@ class Address:
         >>> Address.of("postgresql://me:secret@host/a").cleaned("no secret at all")
         'no … at all'
         """
-        said = str(text)
+        message = str(text)
         for secret in self._secrets:
-            said = said.replace(secret, "…")
-        return clip(said, 240)
+            message = message.replace(secret, "…")
+        return clip(message, 240)

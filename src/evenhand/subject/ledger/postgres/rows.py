@@ -9,14 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 from evenhand.subject.ledger.checksum import packed, unpacked
 from evenhand.subject.ledger.head import head_of
+from evenhand.subject.ledger.upkeep import foreign
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from psycopg import Connection
 
-    from evenhand.subject.ledger.store import Claimant, LedgerStore, Row
+    from evenhand.subject.ledger.store import Claimant, Row
 
+ELSEWHERE = "name another schema, such as '?schema=loan_2' at the end of the address"
+"""What to do where a schema holds something else."""
 ASKED_AT_ONCE = 20_000
 """Keys that one statement carries."""
 _TABLES = (
@@ -35,12 +38,10 @@ _TABLES = (
 class PostgresRows:
     """An open connection to the schema of a ledger."""
 
-    def __init__(
-        self, connection: Connection[Any], schema: str, store: LedgerStore
-    ) -> None:
+    def __init__(self, connection: Connection[Any], schema: str, name: str) -> None:
         self.connection = connection
         self.schema = schema
-        self._store = store
+        self._name = name
 
     @contextlib.contextmanager
     def transaction(self, *, alone: bool = True) -> Iterator[None]:
@@ -65,7 +66,7 @@ class PostgresRows:
         if not tables:
             return None
         if not {"meta", "test", "claim", "claimant"} <= tables:
-            raise self._store.foreign()
+            raise foreign(self._name, ELSEWHERE)
         rows = self._all("SELECT name, value FROM {0}.meta")
         return {name: value.decode(errors="replace") for name, value in rows}
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from evenhand.runtime.errors import LedgerError, MissingExtra
 from evenhand.subject.ledger.postgres.address import Address
-from evenhand.subject.ledger.postgres.rows import PostgresRows
+from evenhand.subject.ledger.postgres.rows import ELSEWHERE, PostgresRows
 from evenhand.subject.ledger.postgres.upkeep import compacted, inspected, repaired
 from evenhand.subject.ledger.store import LedgerStore, Unreachable
 
@@ -38,7 +38,7 @@ class PostgresStore(LedgerStore):
     more: each change is one transaction, and may be done twice.
     """
 
-    elsewhere = "name another schema, such as '?schema=loan_2' at the end of the address"
+    elsewhere = ELSEWHERE
 
     def __init__(
         self, place: str, timeout: float, admission: Admission | None = None
@@ -54,7 +54,7 @@ class PostgresStore(LedgerStore):
         connection = _library().connect(self.address.link, autocommit=True)
         milliseconds = int(self.timeout * 1000)
         connection.execute(f"SET lock_timeout = {milliseconds}".encode())
-        return PostgresRows(connection, self.address.schema, self)
+        return PostgresRows(connection, self.address.schema, self.name)
 
     def check_place(self) -> None:
         """Leave it to the server to say that its tables are gone."""
@@ -95,21 +95,21 @@ class PostgresStore(LedgerStore):
 
     def refusal(self, error: Exception) -> LedgerError:
         """Return the error for what the server or the library says."""
-        said = self.address.cleaned(error)
+        message = self.address.cleaned(error)
         code = getattr(error, "sqlstate", None) or ""
         for beginning, reason in _REASONS.items():
             if code.startswith(beginning):
                 full = reason.format(
-                    said=said, elsewhere=self.elsewhere, timeout=self.timeout
+                    message=message, elsewhere=self.elsewhere, timeout=self.timeout
                 )
                 return LedgerError(f"the ledger '{self.name}' {full}")
         if code:
             return LedgerError(
-                f"the ledger '{self.name}' cannot be used ({said}): look at the database, or"
+                f"the ledger '{self.name}' cannot be used ({message}): look at the database, or"
                 f" {self.elsewhere}"
             )
         return LedgerError(
-            f"the ledger '{self.name}' cannot be reached ({said}): check the address, the"
+            f"the ledger '{self.name}' cannot be reached ({message}): check the address, the"
             " server, and the password, which is given as PGPASSWORD or in ~/.pgpass"
         )
 
@@ -128,9 +128,9 @@ class PostgresStore(LedgerStore):
 
 _REASONS = {
     "42501": (
-        "cannot be written ({said}): let its owner grant this user the schema and its tables"
+        "cannot be written ({message}): let its owner grant this user the schema and its tables"
     ),
-    "25006": "cannot be written ({said}): name the server that takes writes",
+    "25006": "cannot be written ({message}): name the server that takes writes",
     "53100": (
         "cannot be written because the disk of the server is full: make room, then run again to"
         " resume"

@@ -7,13 +7,16 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from evenhand.subject.ledger.sqlite.database import Durability, create, transaction
+from evenhand.subject.ledger.upkeep import damaged, foreign
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Iterator, Sequence
 
-    from evenhand.subject.ledger.store import Claimant, LedgerStore, Row
+    from evenhand.subject.ledger.store import Claimant, Row
 
+ELSEWHERE = "name another file"
+"""What to do where a file holds something else."""
 ASKED_AT_ONCE = 900
 """SQLite before 3.32 allows 999 variables in one statement."""
 
@@ -21,11 +24,9 @@ ASKED_AT_ONCE = 900
 class SqliteRows:
     """An open connection to the file of a ledger."""
 
-    def __init__(
-        self, connection: sqlite3.Connection, store: LedgerStore | None = None
-    ) -> None:
+    def __init__(self, connection: sqlite3.Connection, name: str) -> None:
         self.connection = connection
-        self._store = store
+        self._name = name
         self._durability = Durability(connection)
 
     @contextlib.contextmanager
@@ -43,12 +44,11 @@ class SqliteRows:
         tables = {name for (name,) in names}
         if "meta" in tables:
             return dict(self.connection.execute("SELECT name, value FROM meta"))
-        assert self._store is not None
         if tables:
-            raise self._store.foreign()
+            raise foreign(self._name, ELSEWHERE)
         (pages,) = self.connection.execute("PRAGMA page_count").fetchone()
         if pages > 1:  # a new file has one page at most
-            raise self._store.damaged("it has no tables any more")
+            raise damaged(self._name, "it has no tables any more")
         return None
 
     def create(self, space: str, subject: str) -> None:

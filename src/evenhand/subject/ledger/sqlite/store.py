@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from evenhand.runtime.errors import LedgerError
 from evenhand.subject.ledger.sqlite.database import FAILURES, connected, refusal
 from evenhand.subject.ledger.sqlite.inspection import inspected
-from evenhand.subject.ledger.sqlite.rows import SqliteRows
+from evenhand.subject.ledger.sqlite.rows import ELSEWHERE, SqliteRows
 from evenhand.subject.ledger.sqlite.upkeep import compacted, repaired
 from evenhand.subject.ledger.store import LedgerStore
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 class SqliteStore(LedgerStore):
     """A ledger in one file, created if missing."""
 
-    elsewhere = "name another file"
+    elsewhere = ELSEWHERE
     failures = FAILURES
 
     def __init__(
@@ -51,7 +51,7 @@ class SqliteStore(LedgerStore):
                 )
         connection = connected(self._file, self.timeout)
         self._inode = _inode(self._file)
-        return SqliteRows(connection, self)
+        return SqliteRows(connection, self.name)
 
     def check_place(self) -> None:
         """Raise an error where the file was removed or replaced."""

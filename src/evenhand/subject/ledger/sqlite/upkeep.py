@@ -119,7 +119,7 @@ def compacted(path: Path) -> tuple[int, int]:
     try:
         with contextlib.closing(connected(path, _PATIENCE)) as connection:
             with transaction(connection):
-                free_dead(SqliteRows(connection))
+                free_dead(SqliteRows(connection, str(path)))
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
             connection.execute("VACUUM")
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
