@@ -9,6 +9,7 @@ import pickle
 import signal
 import time
 import zlib
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -78,6 +79,17 @@ def test_every_type_comes_back_as_it_was_and_the_first_answer_stays(place):
     assert {key: repr(value) for key, value in back.items()} == {
         key: repr(value) for key, value in expected.items()
     }
+
+
+def test_many_writers_may_be_the_first(place):
+    def write(number: int) -> int:
+        with opened(place) as ledger:
+            keys = [b"%d" % key for key in range(500)]
+            ledger.record(keys, [number] * 500)
+            return len(set(ledger.known(keys).values()))
+
+    with ThreadPoolExecutor(6) as pool:
+        assert set(pool.map(write, range(6))) == {1}, "one of them wrote all rows"
 
 
 def test_a_ledger_of_other_software_or_another_program_is_refused(server, place):

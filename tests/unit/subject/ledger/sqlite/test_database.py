@@ -10,6 +10,7 @@ import pytest
 
 from evenhand.subject.ledger.checksum import Checksum
 from evenhand.subject.ledger.sqlite.database import (
+    Durability,
     _patiently,
     code_of,
     connected,
@@ -114,11 +115,29 @@ def test_a_connection_is_made_for_several_writers_and_finds_damage(tmp_path):
     connection = connected(tmp_path / "a.db", 1)
     assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
     assert connection.execute("PRAGMA synchronous").fetchone() == (1,)
+    assert connection.execute("PRAGMA wal_autocheckpoint").fetchone() == (8000,)
     assert connection.execute("PRAGMA cell_size_check").fetchone() == (1,)
     assert connection.text_factory is readable
     assert connection.isolation_level is None
     connection.close()
     assert readable(b"a\xff") == "a\udcff"
+
+
+def test_a_commit_waits_for_the_disk_once_a_second(tmp_path, monkeypatch):
+    now = [1000.0]
+    monkeypatch.setattr(
+        "evenhand.subject.ledger.sqlite.database.time.monotonic", lambda: now[0]
+    )
+    connection = connected(tmp_path / "a.db", 1)
+    durability = Durability(connection)
+    levels = []
+    for seconds in (0.0, 0.5, 0.4, 0.1, 0.1, 3.0, 1.0):
+        now[0] += seconds
+        durability.choose()
+        levels.append(connection.execute("PRAGMA synchronous").fetchone()[0])
+    connection.close()
+    # 2 is FULL, 1 is NORMAL: the first of all, and then each that comes a second later.
+    assert levels == [2, 1, 1, 2, 1, 2, 2]
 
 
 def test_a_new_ledger_has_its_head_twice(tmp_path):
