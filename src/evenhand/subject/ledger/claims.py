@@ -6,6 +6,7 @@ import contextlib
 import os
 import platform
 import secrets
+import threading
 import time
 from dataclasses import dataclass
 from functools import cache
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from evenhand.runtime.errors import LedgerError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from typing import Self
 
     from evenhand.subject.adapters.base import Reply
@@ -28,6 +29,8 @@ LEASE = 120.0
 The process of a claimant on this machine is looked up, and is known to be dead at once. The lease
 is for those in another container, and for processes that hang.
 """
+LEAST_PAUSE = 1.0
+"""Seconds between two signs of life at least."""
 _PROCESSES = Path("/proc")
 
 
@@ -114,6 +117,29 @@ class Claims:
         self._beat += 1
         self._signed = time.monotonic()
         self._ledger.store.change(lambda rows: rows.beat(self._id, self._beat))
+
+    @contextlib.contextmanager
+    def beating(self) -> Iterator[None]:
+        """Give signs of life from a thread as long as this lasts, however late an answer comes.
+
+        Only for software that is stopped where it hangs: its claims would never end otherwise.
+        """
+        done = threading.Event()
+
+        def beat() -> None:
+            while not done.wait(max(LEASE / 8, LEAST_PAUSE)):
+                # An error of the ledger is one of the run when it writes an answer.
+                with contextlib.suppress(LedgerError):
+                    self.beat()
+
+        thread = threading.Thread(target=beat, name="evenhand beats", daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            done.set()
+            # It may be waiting for a server that is away.
+            thread.join(LEAST_PAUSE)
 
     def _sign(self, rows: LedgerRows) -> None:
         """Show that this claimant is alive, with no claims yet."""

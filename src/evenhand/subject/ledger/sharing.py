@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 from evenhand.subject.memo import INPUTS_TO_TELL, SECONDS_TO_TELL
@@ -38,7 +39,7 @@ class Sharing:
     Inputs are claimed until it is known what an answer costs, and then where it takes long; cheap
     software is asked without. `least` inputs keep the software busy,
     and `most` are what it is asked at once; `check` refuses answers of other processes that are
-    none.
+    none; `ends` says that software which hangs is stopped.
 
     >>> sharing = Sharing(None, expensive=False)
     >>> list(sharing.answers([b"a", b"b"], lambda keys: iter([dict.fromkeys(keys, 1)])))
@@ -53,12 +54,14 @@ class Sharing:
         least: int = 1,
         most: int = 131_072,
         check: Check | None = None,
+        ends: bool = False,
     ) -> None:
         self._ledger = ledger
         self._expensive = expensive
         self._least = least
         self._most = most
         self._check = check
+        self._ends = ends
         self._pace: float | None = None
         self._warm = False
         self._untold = 0
@@ -71,7 +74,15 @@ class Sharing:
     ) -> Sharing:
         """Return how the work of an adapter is shared."""
         least = asked_at_once(adapter)
-        return cls(ledger, expensive=adapter.expensive, least=least, most=most, check=check)
+        ends = getattr(adapter, "timeout", None) is not None
+        return cls(
+            ledger,
+            expensive=adapter.expensive,
+            least=least,
+            most=most,
+            check=check,
+            ends=ends,
+        )
 
     @property
     def claims(self) -> bool:
@@ -142,10 +153,12 @@ class Sharing:
 
     def _asked(self, ask: Ask, keys: list[bytes], claims: Claims | None = None) -> Answered:
         begin = time.perf_counter()
-        for answers in ask(keys):
-            yield answers
-            if claims is not None:
-                claims.beat()
+        beating = claims.beating() if claims is not None and self._ends else nullcontext()
+        with beating:
+            for answers in ask(keys):
+                yield answers
+                if claims is not None:
+                    claims.beat()
         self._observe(time.perf_counter() - begin, len(keys))
 
     def _observe(self, seconds: float, asked: int) -> None:

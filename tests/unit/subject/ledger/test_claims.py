@@ -362,6 +362,21 @@ def test_a_sign_of_life_is_due_after_an_eighth_of_the_lease(shared, clock):
         assert rows_of(shared, "SELECT beat FROM claimant") == [(2,)]
 
 
+def test_signs_of_life_go_on_while_an_answer_is_late(shared, monkeypatch):
+    from evenhand.subject.ledger import claims
+
+    monkeypatch.setattr(claims, "LEASE", 0.4)
+    monkeypatch.setattr(claims, "LEAST_PAUSE", 0.05)
+    with Claims(shared) as mine:
+        mine.take([b"a"], 1)
+        with mine.beating():
+            time.sleep(0.5)
+        ((beats,),) = rows_of(shared, "SELECT beat FROM claimant")
+        assert beats >= 3
+        time.sleep(0.2)
+        assert rows_of(shared, "SELECT beat FROM claimant") == [(beats,)]
+
+
 def claimed_elsewhere(ledger: Any, beat: int) -> None:
     connection = connection_of(ledger)
     connection.execute(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -252,7 +253,29 @@ def test_answers_that_come_one_by_one_are_signs_of_life(ledger, monkeypatch):
     assert len(beats) == 3
 
 
+def test_only_software_that_is_stopped_where_it_hangs_gives_signs_of_life_meanwhile(
+    ledger, monkeypatch
+):
+    beating: list[int] = []
+
+    def note(self: Claims) -> Any:
+        beating.append(1)
+        return nullcontext()
+
+    monkeypatch.setattr(Claims, "beating", note)
+    workers: Any = Workers()
+    answered(
+        Sharing.of(workers, ledger, most=9, check=print), keys_of(3), CountedSoftware()
+    )
+    assert beating == [1]
+    concurrent: Any = Concurrent()
+    sharing = Sharing.of(concurrent, ledger, most=9, check=print)
+    answered(sharing, keys_of(3), CountedSoftware())
+    assert beating == [1]
+
+
 class Workers:
+    timeout = 30.0
     workers = 3
     concurrency = 7
     expensive = True
