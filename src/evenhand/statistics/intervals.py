@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from evenhand.runtime.errors import UsageError
+from evenhand.statistics.extreme_pairs import Melding, extreme_of_all, grid_of_extremes
 from evenhand.statistics.numerics import MOST_PROBIT, NODES, WEIGHTS, Bracket
 
 if TYPE_CHECKING:
@@ -285,6 +286,14 @@ def _variance(a: Floats, b: Floats) -> Floats:
     return np.asarray(a * b / (total**2 * (total + 1)))
 
 
+def check_groups(hits: Floats) -> int:
+    """Return how many groups are on the last axis; refuse fewer than two."""
+    groups = int(hits.shape[-1])
+    if groups < 2:
+        raise UsageError(f"a spread needs at least two groups, not {groups}")
+    return groups
+
+
 def ordered_pairs(hits: Floats, size: Floats) -> tuple[Floats, Floats, Floats, Floats]:
     """Return k1, n1, k2, n2 of all ordered pairs of the groups on the last axis.
 
@@ -292,9 +301,7 @@ def ordered_pairs(hits: Floats, size: Floats) -> tuple[Floats, Floats, Floats, F
     >>> k1 - k2
     array([-2.,  2.])
     """
-    groups = hits.shape[-1]
-    if groups < 2:
-        raise UsageError(f"a spread needs at least two groups, not {groups}")
+    groups = check_groups(hits)
     i, j = np.nonzero(~np.eye(groups, dtype=bool))
     return hits[..., i], size[..., i], hits[..., j], size[..., j]
 
@@ -325,39 +332,29 @@ def spread(k: ArrayLike, n: ArrayLike, level: float, *, among: int | None = None
     '0.144 0.642'
     """
     hits, size = checked(k, n)
-    pairs = ordered_pairs(hits, size)
+    check_groups(hits)
     groups = among or hits.shape[-1]
     low_tail, high_tail = spread_tails(groups, 1 - check_level(level))
-    low = np.maximum(_extreme(pairs, low_tail, largest=True), 0.0)
+    low = np.maximum(_extreme(hits, size, low_tail, largest=True), 0.0)
     # Over ordered pairs, the largest upper limit of p_i - p_j is minus the smallest lower limit of
     # p_j - p_i.
-    high = -_extreme(pairs, high_tail, largest=False)
+    high = -_extreme(hits, size, high_tail, largest=False)
     has_empty = (size == 0).any(axis=-1)
     return low[()], np.where(has_empty, 1.0, high)[()]
 
 
-def _extreme(
-    pairs: tuple[Floats, Floats, Floats, Floats], tail: float, *, largest: bool
-) -> Floats:
-    """Return the largest or smallest melded lower limit over the pairs on the last axis."""
-    k1, n1, k2, n2 = pairs
-
-    def apart(rate: float) -> Floats:
-        return lower_limit(k1, n1, rate) - upper_limit(k2, n2, rate)
-
-    # L - U is below `far` with probability `tail` at most, since one of them must be out, and below
-    # `near` with at least that, since both may be. Pairs that cannot be extreme between these two
-    # are not worth the integral.
-    far = apart(tail / 2)
-    near = apart(tail**0.5)
-    if largest:
-        maybe = near >= far.max(axis=-1, keepdims=True)
-    else:
-        maybe = far <= near.min(axis=-1, keepdims=True)
-    limits = np.full(far.shape, -1.0 if largest else 1.0)
-    limits[maybe] = difference_above(k1[maybe], n1[maybe], k2[maybe], n2[maybe], tail)
-    extreme = limits.max(axis=-1) if largest else limits.min(axis=-1)
-    return np.asarray(extreme)
+def _extreme(hits: Floats, size: Floats, tail: float, *, largest: bool) -> Floats:
+    """Return the largest melded lower limit over all pairs, or the smallest."""
+    grid = grid_of_extremes(hits, size, largest=largest)
+    far, near = grid.bounds(lower_limit, upper_limit, np.subtract, tail)
+    return extreme_of_all(
+        Melding(difference_above, melded),
+        grid,
+        (far, near),
+        tail,
+        largest=largest,
+        worst=-1.0 if largest else 1.0,
+    )
 
 
 def by_group(k: ArrayLike, n: ArrayLike, level: float) -> Limits:

@@ -5,19 +5,19 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from evenhand.formats import FORMATS
 from evenhand.methods.impact.impact import impact
 from evenhand.methods.impact.selection_rates import (
-    MOST_COMPARED,
     CategoryRates,
     other_notes,
     remarks,
     tables_of,
     with_notes_before,
 )
-from evenhand.methods.impact.tally import CategoryTally
+from evenhand.methods.impact.tally import MOST_LISTED, CategoryTally
 from evenhand.runtime.errors import UsageError
 from evenhand.scores.rates.metric_table import RateLimits
 from tests.support.evidence import made, recorded
@@ -159,26 +159,19 @@ def test_the_lowest_ratio_is_no_higher_than_any_other():
     assert found.lowest.high <= min(ratio.high for ratio in found.ratios)
 
 
-@pytest.mark.parametrize("number", [MOST_COMPARED, MOST_COMPARED + 1])
-def test_as_many_categories_are_compared_as_there_may_be(number):
-    assert MOST_COMPARED == 200
-    size = np.append(np.ones(number), 0.0)
-    names = tuple(str(place) for place in range(number + 1))
-    tally = CategoryTally(
-        over=("zip",),
-        levels={"zip": names},
-        categories=tuple((name,) for name in names),
-        hits=size,
-        size=size,
-        rows=number,
-        unknown_as=(),
-    )
-    found = CategoryRates(tally, 0.0, level=0.95, sets=1)
-    if number > 200:
-        with pytest.raises(UsageError, match="201"):
-            _ = found.compared
-    else:
-        assert found.compared.all()
+def test_a_thousand_categories_are_compared_and_no_more_are_listed():
+    names = [f"zip {place}" for place in range(MOST_LISTED)]
+    people = pd.DataFrame({"zip": np.repeat(names, 20), "hired": [0, 1] * 10 * MOST_LISTED})
+    people.loc[people["zip"] == "zip 7", "hired"] = [1] + [0] * 19
+    found = impact(people, outcome="hired", over="zip", support=0)
+    (table,) = found.details["impact"]
+    assert len(table["categories"]) == MOST_LISTED == 1000
+    lowest = found.findings[0]
+    assert lowest.estimate.value == pytest.approx(0.1)
+    assert lowest.estimate.low > 0
+    one_more = pd.concat([people, pd.DataFrame({"zip": ["other"], "hired": [1]})])
+    with pytest.raises(UsageError, match="1,001"):
+        impact(one_more, outcome="hired", over="zip", support=0)
 
 
 def test_a_declared_population_is_the_one_that_is_described():

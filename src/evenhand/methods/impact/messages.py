@@ -69,10 +69,6 @@ TOO_MANY_TO_LIST = (
     "{names} make {number} categories with rows, over the {most} that are listed; take"
     " fewer columns, or merge values into fewer categories first"
 )
-TOO_MANY_TO_COMPARE = (
-    "{names} make {number} categories, over the {most} that are compared; leave small ones"
-    " out with support=0.02, or merge values into fewer categories first"
-)
 
 # Claims
 

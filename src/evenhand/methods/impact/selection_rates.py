@@ -18,7 +18,6 @@ import numpy as np
 from evenhand.methods.impact import messages
 from evenhand.results.evidence import Finding, Group
 from evenhand.runtime import number_text
-from evenhand.runtime.errors import UsageError
 from evenhand.runtime.label_text import group_text, labelled, with_words
 from evenhand.scores.rates.metric_table import NO_LIMITS, MetricTable, RateLimits
 from evenhand.statistics.error_rates import reported
@@ -40,8 +39,6 @@ FAMILIES = 3
 """The families of intervals of one set: rates, ratios to the highest, the lowest ratio."""
 IMPACT_RATIO = "impact ratio"
 """The score of the ratio of selection rates, or scoring rates."""
-MOST_COMPARED = 200
-"""The most categories that are compared pair by pair."""
 MOST_NAMED = 8
 """The most categories that are named in one sentence."""
 
@@ -80,17 +77,7 @@ class CategoryRates:
     def compared(self) -> NDArray[np.bool_]:
         """Which categories have enough of the rows; all others are left out of the ratios."""
         shares = self.tally.size / self.tally.rows
-        compared = shares >= self.support
-        with_rows = compared & (self.tally.size > 0)
-        number = int(with_rows.sum())
-        if number > MOST_COMPARED:
-            message = messages.TOO_MANY_TO_COMPARE.format(
-                names=self._names,
-                number=number_text.count(number),
-                most=MOST_COMPARED,
-            )
-            raise UsageError(message)
-        return compared
+        return np.asarray(shares >= self.support)
 
     @property
     def population(self) -> str:

@@ -92,10 +92,6 @@ COLUMN_WITHOUT_VALUES = (
 NO_DECISIONS = (
     "column {column} is missing in all {rows} rows; there is no decision to measure"
 )
-TOO_MANY_GROUPS = (
-    "{features} make {groups} groups with rows, but at most {most} are compared; choose"
-    " fewer columns, give bins, or leave small groups out with support=0.01"
-)
 TOO_MANY_GROUPS_TO_LIST = (
     "{features} make {groups} groups with rows, over the {most} that are listed; choose fewer"
     " columns, or give bins"

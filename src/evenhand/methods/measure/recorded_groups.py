@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from evenhand.statistics.intervals import Floats
     from evenhand.statistics.spending import Spending
 
-MOST_COMPARED = 200
-"""The most groups with rows that are compared, pair by pair."""
 MOST_EMPTY = 20
 """The most groups without rows that are listed one by one."""
 MOST_LISTED = 1000
@@ -200,7 +198,7 @@ def recorded_groups(
     sizes = counts.by_group.sum(axis=(1, 2))
     is_small = (sizes < support * counts.rows) & ~declared_groups(groups, declared)
     is_empty = sizes == 0
-    _check_number(groups, int((~is_small & ~is_empty).sum()), int((~is_empty).sum()))
+    _check_number(groups, int((~is_empty).sum()))
     empty_are_listed = is_empty.sum() <= MOST_EMPTY
     listed = np.flatnonzero(~is_empty | empty_are_listed)
     about = [groups.label(group) for group in listed.tolist()]
@@ -228,22 +226,14 @@ def recorded_groups(
     )
 
 
-def _check_number(groups: Groups, compared: int, with_rows: int) -> None:
-    """Refuse more groups with rows than can be compared, or listed."""
-    features = " and ".join(groups.names)
-    if compared > MOST_COMPARED:
-        shown = number_text.count(compared)
-        raise UsageError(
-            messages.TOO_MANY_GROUPS.format(
-                features=features, groups=shown, most=MOST_COMPARED
-            )
-        )
+def _check_number(groups: Groups, with_rows: int) -> None:
+    """Refuse more groups with rows than can be listed."""
     if with_rows > MOST_LISTED:
-        shown = number_text.count(with_rows)
-        most = number_text.count(MOST_LISTED)
         raise UsageError(
             messages.TOO_MANY_GROUPS_TO_LIST.format(
-                features=features, groups=shown, most=most
+                features=" and ".join(groups.names),
+                groups=number_text.count(with_rows),
+                most=number_text.count(MOST_LISTED),
             )
         )
 

@@ -42,8 +42,8 @@ if TYPE_CHECKING:
     from evenhand.subject.subject import Subject
     from evenhand.subject.view import View
 
-MOST_COMPARED = 200
-"""The most groups that are compared, pair by pair."""
+MOST_COMPARED = 1000
+"""The most groups that are compared."""
 
 
 @dataclass(frozen=True)
@@ -238,7 +238,7 @@ def _table(
             messages.TOO_MANY_GROUPS_OF_ROWS.format(
                 features=" and ".join(groups.names),
                 groups=f"{len(shown):,}",
-                most=MOST_COMPARED,
+                most=f"{MOST_COMPARED:,}",
             )
         )
     return MetricTable(

@@ -97,6 +97,16 @@ class MetricTable:
     rows: Floats | None = None
     """How many rows each cell has, where weights make its count."""
 
+    @cached_property
+    def _differences(self) -> dict[str, Estimate]:
+        """The differences that were computed before; findings and JSON both tell them."""
+        return {}
+
+    @cached_property
+    def _ratios(self) -> dict[str, Estimate]:
+        """The ratios that were computed before."""
+        return {}
+
     @property
     def _features(self) -> str:
         return " and ".join(self.over)
@@ -166,6 +176,11 @@ class MetricTable:
 
     def difference(self, metric: str) -> Estimate:
         """Return the highest rate minus the lowest."""
+        if metric not in self._differences:
+            self._differences[metric] = self._difference(metric)
+        return self._differences[metric]
+
+    def _difference(self, metric: str) -> Estimate:
         limited = self.limits.of_difference(metric) is not None
         contrast = self._with_nobody(metric, limited=limited)
         if self.level < 1:
@@ -178,6 +193,11 @@ class MetricTable:
 
     def ratio(self, metric: str) -> Estimate:
         """Return the lowest rate divided by the highest."""
+        if metric not in self._ratios:
+            self._ratios[metric] = self._ratio(metric)
+        return self._ratios[metric]
+
+    def _ratio(self, metric: str) -> Estimate:
         limited = self.limits.of_ratio(metric) is not None
         contrast = self._with_nobody(metric, limited=limited)
         if self.level < 1:
