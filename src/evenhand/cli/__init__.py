@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from evenhand.bundle import VERIFY, WRITTEN
 from evenhand.methods.audit import GATE, LOG
+from evenhand.methods.plan import YES
 from evenhand.runtime.language import ENGLISH, LANGUAGES
 from evenhand.runtime.options import (
     FEATURES,
@@ -45,6 +46,7 @@ SEED = Option("seed", WHOLE, "the seed of all that is drawn (default: 0)", defau
 N_JOBS = Option(
     "n_jobs", WHOLE, "how many processes share the work (default: 1)", default=1
 )
+RUN = (SEED, N_JOBS, YES)
 LANGUAGE = Option(
     "language",
     TEXT,
@@ -134,12 +136,11 @@ MORE = {
         *SPENT_EACH,
         *WRITTEN,
         LANGUAGE,
-        SEED,
-        N_JOBS,
+        *RUN,
         Option("quiet", FLAG, "print what does not pass, and nothing else", default=False),
         FULL,
     ),
-    "plan": Options.of(CONFIG, *SPENT_EACH, SEED, JSON),
+    "plan": Options.of(CONFIG, *SPENT_EACH, SEED, N_JOBS, JSON),
     "replay": Options.of(
         Option(
             "file",
@@ -457,7 +458,7 @@ def _options_on_checks(command: Command, verb: Verb, own: list[Option]) -> list[
         for_texts = [option for option in others if option.command]
     bounds = [option for option in verb.checks if option.name in verb.bounds]
     files = [file.option for file in command.files]
-    return [CONFIG, *own, *for_texts, *command.options, *bounds, SEED, N_JOBS, *files, RUNS]
+    return [CONFIG, *own, *for_texts, *command.options, *bounds, *RUN, *files, RUNS]
 
 
 def _formats(name: str) -> list[Option]:
@@ -483,9 +484,8 @@ def formats() -> list[Format]:
     """Return the formats that an audit can be written in, without those whose option is taken."""
     from evenhand.formats import FORMATS
 
-    return [
-        form for form in FORMATS.values() if form.flag and form.key not in MORE["audit"]
-    ]
+    taken = MORE["audit"]
+    return [form for form in FORMATS.values() if form.flag and form.key not in taken]
 
 
 def broken_formats() -> dict[str, str]:

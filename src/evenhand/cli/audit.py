@@ -17,6 +17,7 @@ from evenhand.cli.output import (
     need_place_of_folder,
     write_content,
 )
+from evenhand.cli.plan import DECLINED, agreed, somebody_is_there
 from evenhand.methods.audit import LOG
 from evenhand.methods.audit.audit_result import gathered
 from evenhand.methods.audit.diff.changes import changes_between
@@ -51,6 +52,8 @@ def run_audit(options: Namespace) -> int:
         tolerance=options.tolerance,
         keep_answers=options.keep_answers,
     )
+    if not _agreed(options):
+        return DECLINED
     on_check = None if options.quiet else _progress_printer()
     if options.bundle is not None:
         return _run_bundled(options, gate, on_check, key)
@@ -63,6 +66,20 @@ def run_audit(options: Namespace) -> int:
     }
     found = gate.held(_found(options, common))
     return _finish(found, options, quiet=options.quiet, gate=gate)
+
+
+def _agreed(options: Namespace) -> bool:
+    """Return whether to go on, after asking where an audit of software takes long."""
+    from evenhand.config.audit import plans_of
+    from evenhand.config.file import Config
+    from evenhand.config.log import is_log
+
+    if options.yes or not somebody_is_there() or is_log(options.config):
+        return True
+    config = Config.load(options.config)
+    if config.of_log:
+        return True
+    return agreed(config, plans_of(config, given(options, ("queries", "seconds"))), options)
 
 
 def _found(options: Namespace, common: dict[str, Any]) -> Audit:

@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from evenhand.cli.output import finish, given, numbered
+from evenhand.cli.plan import DECLINED, agreed
 from evenhand.config.audit import FileSource
 from evenhand.config.checks import plans_of_job
 from evenhand.config.file import Config
@@ -38,6 +39,8 @@ def run_plans(
     """Run all checks of a job with some settings, and write the files that were asked for."""
     plans = plans_of_job(config, verb.name, settings)
     files = _requested_files(verb, options)
+    if not agreed(config, plans, options):
+        return DECLINED
     as_it_is = {"raw": True} if getattr(options, "raw_csv", False) else {}
     codes: list[int] = []
     n_jobs = getattr(options, "n_jobs", 1)  # compare asks each model once, in one process

@@ -480,6 +480,16 @@ def duration(number: float) -> str:
     return say(messages.ABOUT_HOURS, number=written(f"{hours:.1f}"))
 
 
+def memory(size: float) -> str:
+    """Return how much memory something takes, given in bytes.
+
+    >>> memory(300), memory(3_210_000_000)
+    ('1 MB', '3.21 GB')
+    """
+    scale, unit = (1e6, "MB") if size < 999e6 else (1e9, "GB")
+    return f"{figures(max(size, 1e6) / scale, 3)} {unit}"
+
+
 def figures(value: float, most: int = 6) -> str:
     """Return a number with so many significant figures at most.
 

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-from evenhand.runtime.options import ANY, Option, Options
+from evenhand.runtime.options import ANY, FLAG, Option, Options
 from evenhand.runtime.registry import Deferred
 from evenhand.verbs import Command, Verb
 
+YES = Option(
+    "yes",
+    FLAG,
+    "on a terminal, do not ask before what is foreseen to take over ten minutes",
+    default=False,
+)
 PLAN = Verb(
     "plan",
     question="What will an audit take, and what can it see?",
@@ -24,7 +30,7 @@ PLAN = Verb(
             command=False,
         ),
         Option("data", ANY, "real rows, any dataframe", toml=False, command=False),
-        given=("subject", "space", "sampler", "budget", "seed"),
+        given=("subject", "space", "sampler", "budget", "seed", "n_jobs"),
     ),
     text=Deferred("evenhand.methods.plan.text:lines"),
     frame=Deferred("evenhand.methods.plan.table:frame"),

@@ -6,6 +6,17 @@ NOTHING_TO_RUN = "there is no check to foresee; add [[checks]] to the configurat
 NOT_FORESEEN = "{check} is not foreseen: {reason}"
 NO_FORECAST = "its verb has no forecast"
 
+NOT_SHARED = "asked from one process, however many there may be"
+BOUNDED = "no more inputs are asked at once than the concurrency of the software says"
+TOO_SHORT = "too short, since processes take about {seconds} s to start"
+NO_HELP = "more processes do not help {checks}: {reason}"
+WORKERS_HOLD = (
+    "each of {n_jobs} processes holds the software besides; with them times are the best that there"
+    " can be, and less is gained where the software has threads of its own or is very quick"
+)
+SHARED_TIME = "with {n_jobs} processes"
+MEMORY = "memory"
+
 UNBOUNDED = "no bound"
 UNKNOWN = "?"
 NO_TIME = "under 0.1 s"
@@ -23,5 +34,6 @@ NEVER_SEEN = (
 )
 TOTAL = "in all about {inputs} inputs, {time}"
 TOTAL_OF_KNOWN = "what is foreseen takes about {inputs} inputs, {time}"
+TOTAL_SHARED = "{time} ({shared} with {n_jobs} processes)"
 ASKED = "{asked} inputs were asked to measure the speed: {speed} inputs a second"
 NOTHING_ASKED = "nothing was asked"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
@@ -11,12 +11,14 @@ from evenhand.methods.audit.audit import FrameSource
 from evenhand.methods.audit.checks import checked_list, planned, verb_for
 from evenhand.methods.audit.log import DecisionLog, LogPlan
 from evenhand.methods.plan import PLAN, messages
+from evenhand.methods.plan.cost import Costs
 from evenhand.population.remembered import remembered_frame
 from evenhand.population.rows import Rows
 from evenhand.population.samplers import Draws, Uniform, checked_sampler
 from evenhand.results.result import Result
 from evenhand.runtime.budget import Budget, Spent, checked_budget
 from evenhand.runtime.errors import EvenhandError, SubjectError, UsageError, one_line
+from evenhand.runtime.workers import Workers
 from evenhand.scores.planning.forecast import Forecast, Ground, Way
 from evenhand.scores.planning.power import POWER
 from evenhand.statistics.estimate import StopReason
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     from evenhand.population.source import Source
     from evenhand.space.space import Space
     from evenhand.texts.text_subject import TextSubject
+    from evenhand.verbs import Verb
 
 FEW, MANY = 32, 256
 """Inputs that are asked to measure the speed, and where the first of them were quick."""
@@ -51,6 +54,7 @@ def plan(
     sampler: Sampler | None = None,
     budget: Budget | None = None,
     seed: int = 0,
+    n_jobs: int = 1,
 ) -> Result:
     """Tell what an audit is going to take, and what it can see, without running it.
 
@@ -59,7 +63,7 @@ def plan(
 
     Parameters
     ----------
-    subject, space, checks, data, sampler, budget, seed
+    subject, space, checks, data, sampler, budget, seed, n_jobs
         As for `audit`; the path of a configuration file may have a ``[log]`` of recorded decisions
         instead of software.
 
@@ -67,10 +71,10 @@ def plan(
     -------
     Result
         Without findings and without a verdict. ``to_frame()`` holds for each question of each check
-        how it is answered, how many inputs are expected and at most, and the seconds at the
-        measured speed. ``details["plan"]`` holds besides what it takes by score, and the smallest
-        difference that is seen with a probability of 80 %. ``spent`` is what the measuring of the
-        speed took.
+        how it is answered, how many inputs are expected and at most, the seconds at the measured
+        speed, in one process and at best in `n_jobs`, and about how many bytes of memory it takes.
+        ``details["plan"]`` holds besides what it takes by score, and the smallest difference that
+        is seen with a probability of 80 %. ``spent`` is what the measuring of the speed took.
 
     Raises
     ------
@@ -96,7 +100,9 @@ def plan(
     checks = checked_list(checks)
     bounds = checked_budget(budget)
     if isinstance(subject, str | PathLike):
-        found: Result = PLAN_FILE(subject, checks=checks, budget=bounds, seed=seed)
+        found: Result = PLAN_FILE(
+            subject, checks=checks, budget=bounds, seed=seed, n_jobs=n_jobs
+        )
         return found
     tested = as_subject(subject, space)
     if data is None:
@@ -104,7 +110,7 @@ def plan(
     source = FrameSource(tested.space, data, sampler)
     has_rates = not isinstance(data, Rows) and not tested.outputs
     plans = planned(tested.space, checks, bounds, real=data is not None, rates=has_rates)
-    return foretold(tested, source, plans, seed=seed)
+    return foretold(tested, source, plans, seed=seed, n_jobs=n_jobs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,33 +121,46 @@ class Speed:
     seconds: float = 0.0
     """Seconds for each input."""
     base: float | None = None
+    costs: Costs = field(default_factory=Costs)
 
 
 def foretold(
-    subject: Any, source: Source | None, plans: Sequence[CheckPlan], *, seed: int = 0
+    subject: Any,
+    source: Source | None,
+    plans: Sequence[CheckPlan],
+    *,
+    seed: int = 0,
+    n_jobs: int = 1,
+    speed: Speed | None = None,
 ) -> Result:
-    """Return the forecasts of all checks."""
+    """Return the forecasts of all checks; the speed is measured where it is not known."""
     if not plans:
         raise UsageError(messages.NOTHING_TO_RUN)
     is_software = not isinstance(subject, DecisionLog)
     executed_before = subject.executed if is_software else 0
-    speed = Speed()
-    if isinstance(subject, Subject):
-        speed = _speed(subject, source, seed)
-    elif is_software:
-        assert source is not None
-        speed = _timed(subject, source.texts.examples(MANY))
+    width = Workers(n_jobs).width
+    if speed is None:
+        speed = measured_speed(subject, source, seed, width)
     checks = []
     notes = []
+    unhelped: dict[str, list[str]] = {}
     for check in plans:
         parts, reason = _parts(check, subject, source, speed, seed)
         if reason:
             notes.append(messages.NOT_FORESEEN.format(check=check.name, reason=reason))
-        entries = [part.to_dict() for part in parts]
+        shares = bool(_verb_of(check, subject).bounds)
+        entries, alone = speed.costs.told(parts, shares=shares)
+        if alone:
+            unhelped.setdefault(alone, []).append(check.name)
         title = " ".join([str(check.settings.get("kind", "")), check.job]).strip()
-        entry = {"name": check.name, "title": title, "job": check.job, "parts": entries}
-        checks.append(entry)
-    details = {"checks": checks, "base": speed.base, "power": POWER}
+        checks.append(
+            {"name": check.name, "title": title, "job": check.job, "parts": entries}
+        )
+    for reason, names in unhelped.items():
+        notes.append(messages.NO_HELP.format(checks="; ".join(names), reason=reason))
+    if width > 1 and is_software:
+        notes.append(messages.WORKERS_HOLD.format(n_jobs=width))
+    details = {"checks": checks, "base": speed.base, "power": POWER, "n_jobs": width}
     executed = subject.executed - executed_before if is_software else 0
     return Result(
         "plan",
@@ -169,7 +188,7 @@ def _parts(
 ) -> tuple[list[Forecast], str]:
     """Return the forecasts of a check, and why there are none where there are none."""
     unknown = [Forecast("", Way.UNKNOWN)]
-    verb = verb_for(check.job, texts=not isinstance(subject, Subject | DecisionLog))
+    verb = _verb_of(check, subject)
     if verb.forecast is None:
         return unknown, messages.NO_FORECAST
     settings = dict(check.settings)
@@ -188,7 +207,21 @@ def _parts(
         return unknown, one_line(error)
 
 
-def _speed(subject: Subject, source: Source | None, seed: int) -> Speed:
+def _verb_of(check: CheckPlan, subject: Any) -> Verb:
+    return verb_for(check.job, texts=not isinstance(subject, Subject | DecisionLog))
+
+
+def measured_speed(subject: Any, source: Source | None, seed: int, width: int = 1) -> Speed:
+    """Return how fast software answers, of a few inputs; of recorded decisions nothing."""
+    if isinstance(subject, Subject):
+        return _speed(subject, source, seed, width)
+    if isinstance(subject, DecisionLog):
+        return Speed()
+    assert source is not None
+    return _timed(subject, source.texts.examples(MANY), width)
+
+
+def _speed(subject: Subject, source: Source | None, seed: int, width: int) -> Speed:
     """Ask a few inputs of the population, and more of them where that was quick."""
     given = None if source is None else source.population()
     sampler = checked_sampler(given, subject.space)
@@ -197,10 +230,10 @@ def _speed(subject: Subject, source: Source | None, seed: int) -> Speed:
         points = draws.take(0, MANY)
     except EvenhandError:
         points = Draws(Uniform(), subject.space, seed, "plan").take(0, MANY)
-    return _timed(subject, points)
+    return _timed(subject, points, width)
 
 
-def _timed(subject: Subject | TextSubject, inputs: Any) -> Speed:
+def _timed(subject: Subject | TextSubject, inputs: Any, width: int) -> Speed:
     """Ask the first inputs, and the others where that was quick."""
     asked = 0
     for upto in (NOT_TIMED, FEW, MANY):
@@ -212,7 +245,8 @@ def _timed(subject: Subject | TextSubject, inputs: Any) -> Speed:
         if is_timed or asked == len(inputs):
             break
     base = _base(subject, outcomes) if isinstance(subject, Subject) else None
-    return Speed(asked, seconds / len(outcomes), base)
+    each = _whole_ticks(asked * seconds / len(outcomes)) / asked
+    return Speed(asked, each, base, Costs.of(subject, inputs, each, width))
 
 
 def _base(subject: Subject, outcomes: Any) -> float | None:

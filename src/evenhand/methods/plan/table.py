@@ -9,7 +9,17 @@ if TYPE_CHECKING:
 
     from evenhand.results.protocol import Evidence
 
-COLUMNS = ("check", "job", "about", "how", "inputs", "most", "seconds")
+COLUMNS = (
+    "check",
+    "job",
+    "about",
+    "how",
+    "inputs",
+    "most",
+    "seconds",
+    "shared_seconds",
+    "memory",
+)
 
 
 def parts_of(found: Evidence) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
@@ -41,7 +51,10 @@ def frame(found: Evidence) -> Any:
             "inputs": part["inputs"],
             "most": part["most"],
             "seconds": seconds_of(found, part["inputs"]),
+            "shared_seconds": part.get("shared_seconds"),
+            "memory": part.get("memory"),
         }
         rows.append(row)
     table = pd.DataFrame(rows, columns=list(COLUMNS))
-    return table.astype({"inputs": "Int64", "most": "Int64", "seconds": "float64"})
+    whole = dict.fromkeys(("inputs", "most", "memory"), "Int64")
+    return table.astype(whole | dict.fromkeys(("seconds", "shared_seconds"), "float64"))

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from evenhand.results.protocol import Evidence
 
 _HEADINGS = ("check", "how", "inputs", "at most", "time")
-_RIGHT = (2, 3, 4)
+_RIGHT = (2, 3, 4, 5, 6)
 _LONG = 10.0
 """From so many seconds on a time is told in minutes or hours too."""
 _SHORT = 0.05
@@ -25,7 +25,8 @@ _SHORT = 0.05
 def lines(found: Evidence, *, cases: int = 1, width: int | None = None) -> Iterator[Line]:
     """Yield a table of all checks, what they take by score, what they see, and the whole."""
     rows = [_row(found, check, part) for check, part in parts_of(found)]
-    for text in table_of(_HEADINGS, rows, width, right=_RIGHT):
+    headings = (*_HEADINGS, *_shared(found, messages.SHARED_TIME), messages.MEMORY)
+    for text in table_of(headings, rows, width, right=_RIGHT):
         yield Line(text, row=True)
     for check, part in parts_of(found):
         name = _name(check, part)
@@ -55,6 +56,8 @@ def _row(found: Evidence, check: dict[str, Any], part: dict[str, Any]) -> tuple[
     inputs = part["inputs"]
     most = part["most"]
     seconds = seconds_of(found, inputs)
+    shared = part.get("shared_seconds")
+    memory = part.get("memory")
     unknown = inputs is None and most is None
     return (
         _name(check, part),
@@ -62,7 +65,15 @@ def _row(found: Evidence, check: dict[str, Any], part: dict[str, Any]) -> tuple[
         messages.UNKNOWN if inputs is None else number_text.count(inputs),
         _most_text(most, unknown=unknown),
         "" if seconds is None else _time(seconds),
+        *_shared(found, "" if shared is None else _time(shared)),
+        "" if memory is None else number_text.memory(memory),
     )
+
+
+def _shared(found: Evidence, text: str) -> tuple[str, ...]:
+    """Return what is said of several processes; nothing where there is one."""
+    n_jobs = _plan(found).get("n_jobs", 1)
+    return () if n_jobs == 1 else (text.format(n_jobs=n_jobs),)
 
 
 def _most_text(most: int | None, *, unknown: bool) -> str:
@@ -142,6 +153,12 @@ def _total(found: Evidence) -> str:
     shown = number_text.count(inputs)
     seconds = seconds_of(found, inputs)
     duration = _time(seconds or 0.0)
+    n_jobs = _plan(found).get("n_jobs", 1)
+    if n_jobs > 1:
+        shared_seconds = sum(part["shared_seconds"] or 0.0 for _, part in parts_of(found))
+        duration = messages.TOTAL_SHARED.format(
+            time=duration, shared=_time(shared_seconds), n_jobs=n_jobs
+        )
     if whole:
         return messages.TOTAL.format(inputs=shown, time=duration)
     return messages.TOTAL_OF_KNOWN.format(inputs=shown, time=duration)
