@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from evenhand.runtime.errors import UsageError
-from evenhand.statistics.extreme_pairs import Melding, extreme_of_all, grid_of_extremes
 from evenhand.statistics.numerics import MOST_PROBIT, NODES, WEIGHTS, Bracket
+from evenhand.statistics.pairs.extremes import Melding, extreme_of_all, grid_of_extremes
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -14,14 +14,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand.statistics.estimate import Estimate
-from evenhand.statistics.extreme_pairs import (
-    Melding,
-    PairGrid,
-    ends,
-    extreme,
-    extreme_of_all,
-    grid_of_extremes,
-)
 from evenhand.statistics.intervals import (
     TINY,
     by_group,
@@ -35,6 +27,14 @@ from evenhand.statistics.intervals import (
     upper_limit,
 )
 from evenhand.statistics.numerics import MOST_PROBIT, NODES, WEIGHTS, Bracket
+from evenhand.statistics.pairs.extremes import (
+    Melding,
+    PairGrid,
+    ends,
+    extreme,
+    extreme_of_all,
+    grid_of_extremes,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -56,7 +56,7 @@ sys.exit(main(sys.argv[1:]))
 """The command line, to which everything is long."""
 
 
-class Terminal(io.StringIO):
+class OpenTerminal(io.StringIO):
     """A stream that is a terminal."""
 
     def isatty(self) -> bool:
@@ -126,7 +126,7 @@ def test_yes_asks_nothing_at_a_terminal(project):
 @pytest.mark.parametrize("variable", ["CI", "PYTEST_VERSION", "PYTEST_CURRENT_TEST"])
 def test_nobody_is_at_the_terminal_of_a_machine(monkeypatch, variable):
     for name in ("stdin", "stdout", "stderr"):
-        monkeypatch.setattr(sys, name, Terminal())
+        monkeypatch.setattr(sys, name, OpenTerminal())
     for name in AUTOMATIC:
         monkeypatch.delenv(name, raising=False)
     assert plan.somebody_is_there()
@@ -139,7 +139,7 @@ def test_nobody_is_asked_where_anything_is_piped(monkeypatch, piped):
     for name in AUTOMATIC:
         monkeypatch.delenv(name, raising=False)
     for name in {"stdin", "stdout", "stderr"} - {piped}:
-        monkeypatch.setattr(sys, name, Terminal())
+        monkeypatch.setattr(sys, name, OpenTerminal())
     monkeypatch.setattr(sys, piped, io.StringIO())
     assert not plan.somebody_is_there()
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evenhand.statistics import intervals, ratios
-from evenhand.statistics.extreme_pairs import (
+from evenhand.statistics.pairs.extremes import (
     FEW_GROUPS,
     Melding,
     PairGrid,

@@ -72,6 +72,7 @@ class Costs:
     def memory(self, part: Forecast) -> int | None:
         """Return about how many bytes a question takes besides the software and its data.
 
+        >>> from evenhand.scores.planning.forecast import Forecast
         >>> Costs(values=80, native=80).memory(Forecast("", Way.DRAWN, 1_000, 2_000))
         240000
         """
@@ -85,7 +86,7 @@ class Costs:
             kept += part.inputs * (self.values + _ANSWER)
         return at_once + kept
 
-    def told(
+    def priced(
         self, parts: Sequence[Forecast], *, shares: bool
     ) -> tuple[list[dict[str, Any]], str]:
         """Return questions with what they cost, and why more processes do not help, if they do not.

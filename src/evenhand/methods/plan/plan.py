@@ -149,7 +149,7 @@ def foretold(
         if reason:
             notes.append(messages.NOT_FORESEEN.format(check=check.name, reason=reason))
         shares = bool(_verb_of(check, subject).bounds)
-        entries, alone = speed.costs.told(parts, shares=shares)
+        entries, alone = speed.costs.priced(parts, shares=shares)
         if alone:
             unhelped.setdefault(alone, []).append(check.name)
         title = " ".join([str(check.settings.get("kind", "")), check.job]).strip()

@@ -194,7 +194,7 @@ def extreme(
     shape = bounds[0].shape[:-1]
     far, near = (bound.reshape(-1, pairs) for bound in bounds)
     k1, n1, k2, n2 = (of_all.reshape(-1, pairs) for of_all in counts)
-    table = _Rows((k1, n1, k2, n2), melding, tail, largest)
+    table = _PairRows((k1, n1, k2, n2), melding, tail, largest)
     if largest:
         maybe = near >= np.maximum(far.max(axis=1, keepdims=True), worst)
     else:
@@ -210,7 +210,7 @@ def extreme(
 
 
 @dataclass(frozen=True)
-class _Rows:
+class _PairRows:
     """Pairs in rows, each of which has an extreme limit."""
 
     counts: Counts

@@ -1,0 +1,1 @@
+"""Many pairs of groups at once."""
