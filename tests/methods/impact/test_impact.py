@@ -479,10 +479,6 @@ def test_bad_data_gets_one_sentence(call, words):
             {"frame": pd.concat([with_sexes(1000), with_sexes(1000), HIRED])},
             ("1,002 categories",),
         ),
-        (
-            {"frame": with_sexes(300), "support": 0},
-            ("300", "support=0.02"),
-        ),
     ],
 )
 def test_wrong_arguments_get_one_sentence(call, words):

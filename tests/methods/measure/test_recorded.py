@@ -577,7 +577,6 @@ def test_any_counts_give_a_valid_result(counts):
             {"over": "age", "bins": {"age": [0, 9]}, "groups": {"age": [1]}},
             ["both name 'age'"],
         ),
-        (UsageError, {"over": "name", "support": 0}, ["1,000 groups", "support=0.01"]),
         (DataError, {"over": "none"}, ["'none' is missing in every row"]),
         (DataError, {"outcome": "none"}, ["'none' is missing in all 1,000 rows"]),
         (UsageError, {"limt": 0.1}, ["did you mean 'limit'"]),
@@ -588,6 +587,22 @@ def test_mistakes_get_a_sentence(kind, how, words):
     frame = LOANS.assign(age=np.arange(1000.0), name=names, none=None)
     arguments = {"outcome": "ok", "over": "race", **how}
     refused(kind, lambda: measure_log(frame, **arguments), *words)
+
+
+def test_a_thousand_groups_are_compared_and_no_more_are_listed():
+    names = [f"person {number}" for number in range(1000)]
+    frame = LOANS.assign(name=names)
+    found = measure_log(frame, outcome="ok", over="name", support=0, limit=0.1)
+    difference, ratio = found.findings
+    assert len(difference.groups) == len(ratio.groups) == 1000
+    assert difference.estimate.value == 1
+    one_more = pd.concat([frame, frame.head(1).assign(name="somebody else")])
+    refused(
+        UsageError,
+        lambda: measure_log(one_more, outcome="ok", over="name", support=0),
+        "1,001 groups",
+        "over the 1,000 that are listed",
+    )
 
 
 def test_a_seed_is_kept_and_changes_nothing_else():
