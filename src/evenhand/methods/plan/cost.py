@@ -17,10 +17,8 @@ if TYPE_CHECKING:
 
 START = 2.0
 """Seconds that processes take to start, about; a check that takes less is not shared."""
-_KEPT = {Way.SEARCHED: 300, Way.ROWS: 100, Way.TEXTS: 100}
-"""Bytes that are kept of each input until the end, besides its values."""
-_COPIES = 3
-"""How often the values of an input that is kept are held, one with another."""
+_KEPT = {Way.SEARCHED: (3, 300), Way.ROWS: (1, 60), Way.TEXTS: (1, 100)}
+"""How often the values of an input are held until the end, and bytes besides, as measured."""
 _ANSWER = 80
 """Bytes of an answer in memory, besides the values that it belongs to."""
 
@@ -81,7 +79,8 @@ class Costs:
         at_once = min(part.inputs, ROWS_AT_ONCE) * (2 * self.values + self.native)
         kept = 0
         if part.way in _KEPT:
-            kept += part.inputs * (_COPIES * self.values + _KEPT[part.way])
+            copies, besides = _KEPT[part.way]
+            kept += part.inputs * (copies * self.values + besides)
         if self.remembers:
             kept += part.inputs * (self.values + _ANSWER)
         return at_once + kept
