@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand.runtime.errors import DataError, clip, nearest
+from evenhand.space.frames.coded import CodedColumn
 from evenhand.space.values.dates import days_of
 
 if TYPE_CHECKING:
@@ -20,6 +21,8 @@ _NUMBERS = (int, float, np.integer, np.floating, Decimal)
 
 def encode_column(feature: Feature, values: Any, *, where: str) -> Floats:
     """Encode one column of labels, naming the first value that the feature cannot take."""
+    if isinstance(values, CodedColumn):
+        return _encoded_once(feature, values, where)
     if isinstance(values, np.ndarray) and values.dtype.kind in "biuf":
         given = values
     else:
@@ -49,6 +52,8 @@ def taken_values(feature: Feature, values: Any) -> Flags:
     """
     import pandas as pd
 
+    if isinstance(values, CodedColumn):
+        return values.take(taken_values(feature, values.values), bool(feature.missing))
     given = np.fromiter(values, dtype=object, count=len(values))
     missing = missing_values(given)
     if feature.kind == "category":
@@ -74,6 +79,26 @@ def missing_values(values: NDArray[Any]) -> Flags:
     import pandas as pd
 
     return np.asarray(pd.isna(values), dtype=np.bool_)
+
+
+def _encoded_once(feature: Feature, column: CodedColumn, where: str) -> Floats:
+    """Encode each different value of a column, and take the codes of its rows from these."""
+    used = np.flatnonzero(column.counts).tolist()
+    codes = np.full(len(column.values), np.nan)
+    try:
+        codes[used] = encode_column(
+            feature, [column.values[at] for at in used], where=where
+        )
+    except DataError:
+        return _encoded_each(feature, column, where)
+    if column.has_gaps and not feature.missing:
+        return _encoded_each(feature, column, where)
+    return column.take(codes, feature.missing_code)
+
+
+def _encoded_each(feature: Feature, column: CodedColumn, where: str) -> Floats:
+    """Encode row by row, so that an error names the first row that is wrong."""
+    return encode_column(feature, list(column), where=where)
 
 
 def _encoded(

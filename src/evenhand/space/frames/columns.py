@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand.space.values.dates import iso_texts, moments
+from evenhand.space.values.dates import iso_objects, moments
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -91,7 +91,7 @@ def _pandas_dates(feature: Feature, column: Floats, dtype: Any, gap: Any) -> Any
         if zone is not None:
             values = values.dt.tz_localize(zone)
         return values.array
-    texts = iso_texts(column).astype(object)
+    texts = iso_objects(column)
     texts[missing] = gap
     if isinstance(dtype, np.dtype):
         return pd.Series(texts, dtype=object, copy=False)

@@ -10,8 +10,15 @@ import numpy as np
 
 from evenhand.runtime.errors import DataError
 from evenhand.space.feature import Feature, category, integer, plain, real
+from evenhand.space.frames.coded import coded_texts
 from evenhand.space.frames.following import with_derivations
-from evenhand.space.frames.odd_columns import check_dates, check_mixed, is_date_column
+from evenhand.space.frames.odd_columns import (
+    check_dates,
+    check_mixed,
+    is_date_column,
+    may_be_mistaken,
+    may_hold_dates,
+)
 from evenhand.space.frames.reading import (
     day_column,
     declared_levels,
@@ -26,6 +33,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from evenhand.space.feature import Floats, Label
+    from evenhand.space.frames.coded import CodedColumn
 
 _MOST_STEPS = 50
 """A grid of more than two to the power of this many steps is not told apart by dividing."""
@@ -64,7 +72,7 @@ def infer(
             wanted = None
         rows = np.flatnonzero(~missing)
         if missing.any():
-            column = frame[name].filter((~missing).tolist())
+            column = frame[name][rows]
         else:
             column = frame[name]
         known_rows = None if counts is None else counts[rows]
@@ -105,6 +113,11 @@ def _infer_column(
     if wanted == "date" or (has_days(column) and wanted is None):
         return _infer_date(name, column, rows)
     if dtype in (nw.String, nw.Object) and wanted is None:
+        coded = coded_texts(column)
+        feature = None if coded is None else _infer_texts(name, coded, counts)
+        if feature is not None:
+            return feature
+        # Row by row, so that an error names the row of what is wrong.
         texts = column.to_list()
         if is_date_column(name, texts, rows, counts):
             return _infer_date(name, column, rows)
@@ -123,6 +136,18 @@ def _infer_column(
         f"column {name!r} has dtype {dtype}, which evenhand cannot sample; drop it or turn it into"
         " a number or a text"
     )
+
+
+def _infer_texts(name: str, texts: CodedColumn, counts: Floats | None) -> Feature | None:
+    """Infer a feature from texts, None where some of them may be mistakes."""
+    if may_hold_dates(texts, counts):
+        days = days_of(texts.values)
+        if np.isnan(days).any():
+            return None
+        return Feature(name, "date", low=int(days.min()), high=int(days.max()))
+    if may_be_mistaken(texts, counts):
+        return None
+    return category(name, sorted(texts.values))
 
 
 def _infer_date(name: str, column: Any, rows: NDArray[np.intp]) -> Feature:

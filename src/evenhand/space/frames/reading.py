@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand.runtime.errors import DataError, clip, nearest
+from evenhand.space.frames.coded import coded_column, coded_texts
 from evenhand.space.values.dates import days_of
 
 if TYPE_CHECKING:
@@ -70,15 +71,18 @@ def columns_of(frame: Any, features: Sequence[Feature]) -> tuple[dict[str, Any],
 def values_of(table: Any, feature: Feature) -> Any:
     """Return the values of a feature's column of a narwhals frame.
 
-    What is missing is NaN or NaT in an array, and None or pandas' own marks in a list.
+    What is missing is NaN or NaT in an array, and None or pandas' own marks in a list; labels are
+    codes where the engine finds them.
     """
     column = table[feature.name]
     if has_days(column) and feature.kind == "date":
         return day_column(column)
     if feature.kind in ("category", "date") or has_days(column):
+        # Dates that are equal as moments may be other days, so only texts of dates are coded.
+        coded = coded_column(column) if feature.kind == "category" else coded_texts(column)
         # A list, since narwhals packs some engines' texts into arrays of fixed width, which lose
         # trailing NULs.
-        return column.to_list()
+        return column.to_list() if coded is None else coded
     return number_column(column)
 
 

@@ -82,6 +82,23 @@ def iso_texts(days: Floats) -> NDArray[np.str_]:
     return moments(days).astype(str)
 
 
+def iso_objects(days: Floats) -> NDArray[Any]:
+    """Return days as ISO texts that are Python objects.
+
+    >>> iso_objects(np.array([0.0, 18262.0])).tolist()
+    ['1970-01-01', '2020-01-01']
+    """
+    if not len(days):
+        return np.empty(0, dtype=object)
+    numbers = days.astype(np.int64)
+    first = int(numbers.min())
+    every_day = np.arange(first, int(numbers.max()) + 1, dtype=np.float64)
+    if len(every_day) > len(days):
+        return iso_texts(days).astype(object)
+    # Each day becomes a text once.
+    return iso_texts(every_day).astype(object)[numbers - first]
+
+
 def moments(days: Floats) -> NDArray[np.datetime64]:
     """Return days as numpy's dates."""
     return days.astype(np.int64).astype("datetime64[D]")

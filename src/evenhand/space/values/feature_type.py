@@ -265,7 +265,7 @@ class Feature:
             levels = (*self.levels, None)
             return [levels[code] for code in codes]
         if self.kind == "date":
-            labels = dates.iso_texts(column).tolist()
+            labels = dates.iso_objects(column).tolist()
         else:
             labels = self.numbers(column).tolist()
         if self.missing:
