@@ -48,6 +48,29 @@ def columns(space: Space, points: Points, positions: tuple[int, ...]) -> Floats:
     return matrix
 
 
+def used_columns(
+    space: Space, points: Points, positions: tuple[int, ...]
+) -> tuple[Floats, NDArray[np.intp]]:
+    """Return the columns without those of levels that no point has, and what `owners` says of them.
+
+    >>> from evenhand.space.feature import category, integer
+    >>> from evenhand.space.space import Space
+    >>> space = Space([category("job", ["a", "b"]), integer("age", 20, 60)])
+    >>> matrix, owner = used_columns(space, np.array([[1.0, 30.0]]), (0, 1))
+    >>> matrix.tolist(), owner.tolist()
+    ([[1.0, 0.25]], [0, 1])
+    """
+    parts = [np.zeros((len(points), 0))]
+    for position in positions:
+        if space.features[position].kind == "category":
+            levels, codes = np.unique(points[:, position], return_inverse=True)
+            parts.append(np.eye(len(levels))[codes])
+        else:
+            parts.append(columns(space, points, (position,)))
+    widths = [part.shape[1] for part in parts[1:]]
+    return np.concatenate(parts, axis=1), np.repeat(np.arange(len(positions)), widths)
+
+
 def owners(space: Space, positions: tuple[int, ...]) -> NDArray[np.intp]:
     """Return for each column which of the positions its feature is at."""
     widths = [_width(space.features[position]) for position in positions]

@@ -72,8 +72,8 @@ def score(hits: Any, share: Any) -> Any:
 class Axis:
     """One feature in bins.
 
-    There is a bin for each level or value; where there are many, they are cut where the inputs are.
-    What may be missing has one more bin, the last.
+    There is a bin for each level or value; where values are many, they are cut where the inputs
+    are. What may be missing has one more bin, the last.
 
     >>> from evenhand.space.feature import integer
     >>> axis = Axis(integer("age", 0, 9), np.array([3.0, 4.0]))
@@ -102,7 +102,8 @@ class Axis:
     @cached_property
     def edges(self) -> Numbers:
         """Where bins begin, but for the first."""
-        if self.feature.size <= _SINGLE:
+        # Levels have no order in which they could be cut.
+        if self.feature.size <= _SINGLE or self.feature.kind == "category":
             return np.arange(1.0, float(self.feature.size))
         known = self.values[~self.feature.is_missing(self.values)]
         if not len(known):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand.space.design_matrix import columns, owners
+from evenhand.space.design_matrix import columns, owners, used_columns
 from evenhand.space.feature import plain
 
 if TYPE_CHECKING:
@@ -22,6 +22,8 @@ FEWEST = 10
 """With fewer others there is no boundary to be seen."""
 RIDGE = 0.02
 """What keeps the direction from following single inputs, as a share of their number."""
+MOST_COLUMNS = 1000
+"""With more columns, those of levels that no input has are left out, which are 0 for all."""
 NAMED = 2
 """How many features name an axis."""
 
@@ -43,7 +45,7 @@ def project(probe: Probe, found: Points, others: Sequence[Tried]) -> dict[str, A
     points = points[picked]
     outcomes = outcomes[picked]
     shown = found[_evenly(len(found))]
-    matrix = columns(probe.space, np.concatenate([shown, points]), probe.free)
+    matrix, owner = _matrix(probe, np.concatenate([shown, points]))
     centred = matrix - matrix.mean(axis=0)
     first = _direction(centred[len(shown) :], outcomes)
     if first is None:
@@ -54,13 +56,20 @@ def project(probe: Probe, found: Points, others: Sequence[Tried]) -> dict[str, A
     other_places = []
     for place, outcome in zip(places[len(shown) :], outcomes.tolist(), strict=True):
         other_places.append([*place, plain(outcome)])
-    owner = owners(probe.space, probe.free)
     names = [probe.space.names[position] for position in probe.free]
     return {
         "axes": [_named(first, owner, names), _named(second, owner, names)],
         "found": places[: len(shown)],
         "others": other_places,
     }
+
+
+def _matrix(probe: Probe, points: Points) -> tuple[Numbers, Indices]:
+    """Return inputs as columns, and of which feature each column is."""
+    owner = owners(probe.space, probe.free)
+    if len(owner) > MOST_COLUMNS:
+        return used_columns(probe.space, points, probe.free)
+    return columns(probe.space, points, probe.free), owner
 
 
 def _across(found: Numbers, first: Numbers) -> Numbers:
@@ -91,13 +100,23 @@ def _direction(matrix: Numbers, outcomes: Outcomes) -> Numbers | None:
         _, codes = np.unique(outcomes.astype(str), return_inverse=True)
         target = codes.astype(np.float64)
     centred = target - target.mean()
-    ridge = np.eye(matrix.shape[1]) * (RIDGE * len(matrix))
-    ridged = matrix.T @ matrix + ridge
-    slope = np.linalg.solve(ridged, matrix.T @ centred)
+    slope = _ridge_slope(matrix, centred)
     length = float(np.linalg.norm(slope))
     if length <= 0:
         return None
     return slope / length
+
+
+def _ridge_slope(matrix: Numbers, target: Numbers) -> Numbers:
+    """Return the coefficients of a ridge regression."""
+    penalty = RIDGE * len(matrix)
+    if matrix.shape[1] > MOST_COLUMNS:
+        # The same coefficients by an equation for each input, of which there are fewer.
+        inputs = matrix @ matrix.T + np.eye(len(matrix)) * penalty
+        return np.asarray(matrix.T @ np.linalg.solve(inputs, target))
+    ridge = np.eye(matrix.shape[1]) * penalty
+    ridged = matrix.T @ matrix + ridge
+    return np.linalg.solve(ridged, matrix.T @ target)
 
 
 def _named(axis: Numbers, owner: Indices, names: list[str]) -> str:
