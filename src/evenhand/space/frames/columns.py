@@ -39,8 +39,13 @@ def blank(feature: Feature, column: Floats, values: NDArray[Any]) -> NDArray[Any
     return values
 
 
-def pandas_column(feature: Feature, column: Floats, dtype: Any, gap: Any) -> Any:
-    """Return a column for a pandas frame; `gap` stands for what is missing among objects."""
+def pandas_column(
+    feature: Feature, column: Floats, dtype: Any, gap: Any, levels: Any = None
+) -> Any:
+    """Return a column for a pandas frame; `gap` stands for what is missing among objects.
+
+    Of a category, `levels` are what `pandas_levels` returns.
+    """
     import pandas as pd
 
     numbers = number_dtype(feature, dtype)
@@ -57,7 +62,8 @@ def pandas_column(feature: Feature, column: Floats, dtype: Any, gap: Any) -> Any
             values[missing] = pd.NA
         return values
     codes = column.astype(np.intp)
-    levels = _pandas_levels(feature, dtype, gap)
+    if levels is None:
+        levels = pandas_levels(feature, dtype, gap)
     if isinstance(levels, np.ndarray):
         values = levels.take(codes)
     else:
@@ -98,7 +104,7 @@ def _pandas_dates(feature: Feature, column: Floats, dtype: Any, gap: Any) -> Any
     return pd.array(texts, dtype=dtype)
 
 
-def _pandas_levels(feature: Feature, dtype: Any, gap: Any) -> Any:
+def pandas_levels(feature: Feature, dtype: Any, gap: Any) -> Any:
     """Return the levels in the dtype of the column; in an array of numpy the gap is the last."""
     import pandas as pd
 
@@ -131,13 +137,14 @@ def _with_gaps(dtype: np.dtype[Any]) -> np.dtype[Any]:
     return dtype
 
 
-def polars_column(feature: Feature, column: Floats, dtype: Any) -> Any:
-    """Return a column for a polars frame."""
+def polars_column(feature: Feature, column: Floats, dtype: Any, levels: Any = None) -> Any:
+    """Return a column for a polars frame; of a category, `levels` are those of `polars_levels`."""
     import polars as pl
 
     missing = feature.is_missing(column)
     if feature.kind == "category":
-        levels = pl.Series(feature.name, list(feature.levels), dtype=dtype)
+        if levels is None:
+            levels = polars_levels(feature, dtype)
         codes = pl.Series(column.astype(np.uint32))
         codes = _polars_gaps(codes, missing)
         return levels.gather(codes)
@@ -155,6 +162,13 @@ def polars_column(feature: Feature, column: Floats, dtype: Any) -> Any:
     if dtype is not None:
         series = series.cast(dtype)
     return _polars_gaps(series, missing)
+
+
+def polars_levels(feature: Feature, dtype: Any) -> Any:
+    """Return the levels of a category in the dtype of the column."""
+    import polars as pl
+
+    return pl.Series(feature.name, list(feature.levels), dtype=dtype)
 
 
 def _polars_gaps(series: Any, missing: Flags) -> Any:

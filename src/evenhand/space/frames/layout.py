@@ -7,6 +7,7 @@ numbers are cast column by column. Nothing loops over rows.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,7 +18,9 @@ from evenhand.space.frames.columns import (
     blank,
     number_dtype,
     pandas_column,
+    pandas_levels,
     polars_column,
+    polars_levels,
     pyarrow_column,
 )
 from evenhand.space.frames.dtypes import dtype_of, word_of
@@ -46,6 +49,32 @@ class Layout:
     """Columns whose dtype a person said, so that a model's own form does not change it."""
     complete: frozenset[str] = frozenset()
     """Columns in which the software takes no gaps: rows of the data that have some are left out."""
+
+    @cached_property
+    def _known_levels(self) -> dict[str, tuple[Feature, Any]]:
+        """The levels of categories in their dtypes, which cost more than a small frame."""
+        return {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the fields alone: a layout has the same bytes before and after it was used."""
+        state = dict(self.__dict__)
+        state.pop("_known_levels", None)
+        return state
+
+    def _levels_of(self, feature: Feature) -> Any:
+        """Return the levels of a category in the dtype of its column, None of another feature."""
+        if feature.kind != "category":
+            return None
+        known = self._known_levels.get(feature.name)
+        if known is not None and known[0] is feature:
+            return known[1]
+        dtype = self.dtypes.get(feature.name)
+        if self.engine == "polars":
+            levels = polars_levels(feature, dtype)
+        else:
+            levels = pandas_levels(feature, dtype, self.gaps.get(feature.name))
+        self._known_levels[feature.name] = feature, levels
+        return levels
 
     def typed(self, words: Mapping[str, Any], features: Sequence[Feature]) -> Layout:
         """Return the layout with other dtypes for some of the features, by name.
@@ -138,6 +167,7 @@ class Layout:
                 points[:, column],
                 self.dtypes.get(feature.name),
                 self.gaps.get(feature.name),
+                self._levels_of(feature),
             )
         return pd.DataFrame(made, copy=False)
 
@@ -162,7 +192,8 @@ class Layout:
         for position in columns:
             feature = features[position]
             dtype = self.dtypes.get(feature.name)
-            made.append(polars_column(feature, points[:, position], dtype))
+            levels = self._levels_of(feature)
+            made.append(polars_column(feature, points[:, position], dtype, levels))
         return pl.DataFrame(made)
 
     def _pyarrow(

@@ -116,7 +116,7 @@ def _ridge_slope(matrix: Numbers, target: Numbers) -> Numbers:
         return np.asarray(matrix.T @ np.linalg.solve(inputs, target))
     ridge = np.eye(matrix.shape[1]) * penalty
     ridged = matrix.T @ matrix + ridge
-    return np.linalg.solve(ridged, matrix.T @ target)
+    return np.asarray(np.linalg.solve(ridged, matrix.T @ target))
 
 
 def _named(axis: Numbers, owner: Indices, names: list[str]) -> str:
