@@ -58,7 +58,7 @@ JOBS = {
     "measure": ("features", "levels", "groups", "queries"),
     "subsets": ("features", "levels", "groups", "queries", "depth"),
     "search": ("features", "levels", "groups", "queries"),
-    "mine": ("features", "levels", "groups", "queries", "depth"),
+    "mine": ("features", "levels", "groups", "rows", "depth"),
     "measure_log": ("features", "levels", "groups", "rows"),
     "impact": ("groups", "rows"),
     "mine_log": ("features", "levels", "groups", "rows", "depth"),
@@ -145,8 +145,9 @@ def _log_job(name: str, by: str, world: World) -> Job:
         return lambda: eh.mine_log(
             log, outcome="ok", positive=True, over=over, depth=world.depth
         )
-    over = "home" if by == "levels" else "group"
-    given: Row = {"outcome": "ok", "positive": True, "over": over, "support": 0.0}
+    given: Row = {"outcome": "ok", "positive": True, "over": "group", "support": 0.0}
+    if by == "levels":
+        given["over"] = "home"
     if name == "impact":
         return lambda: eh.impact(log, **given)
     if by == "features":
@@ -169,12 +170,15 @@ def _asking_job(name: str, by: str, space: eh.Space, world: World) -> Job:
         # A narrow margin, so that the budget is what ends it.
         return lambda: eh.measure(decide, space, over=over, margin=1e-5, budget=budget)
     if name == "subsets":
-        depth = world.depth if by == "depth" else 2
-        return lambda: eh.subsets(decide, space, limit=0.05, depth=depth, budget=budget)
+        # The lattice of sets takes 20 features; the rest of them are still drawn.
+        among = space.names[:8]
+        return lambda: eh.subsets(
+            decide, space, limit=0.05, among=among, depth=world.depth, budget=budget
+        )
     if name == "search":
         return lambda: eh.search(decide, space, over=over, budget=budget)
     data = world.frame
-    return lambda: eh.mine(decide, space, data, depth=world.depth, budget=budget)
+    return lambda: eh.mine(decide, space, data, depth=world.depth)
 
 
 def peak() -> int:

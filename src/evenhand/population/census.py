@@ -70,7 +70,7 @@ class Census:
             else:
                 parts["still"].append(block)
         counted = [*parts["blocks"], *parts["at_issue"]]
-        if any(block.uncounted or math.isinf(block.size) for block in counted):
+        if any(block.uncounted or block.size == math.inf for block in counted):
             return None
         return cls(space, **{name: tuple(blocks) for name, blocks in parts.items()})
 

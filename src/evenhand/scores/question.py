@@ -106,7 +106,7 @@ class Terms:
 
     def enough_draws(self, cost: int) -> int | None:
         """Return how many draws of a cost are worth it, None for any number."""
-        if math.isinf(self.enough):
+        if self.enough == math.inf:
             return None
         return max(1, int(self.enough) // cost)
 

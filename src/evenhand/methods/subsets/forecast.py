@@ -79,7 +79,7 @@ def _listed(
     if ground.subject.adapter.expensive:
         # Whether fewer are drawn is seen from what drawing takes.
         few = bool(exact)
-    return int(inputs) if few and math.isfinite(inputs) else None
+    return int(inputs) if few and inputs != math.inf else None
 
 
 def _variants(space: Space, names: tuple[str, ...], most: int) -> int:

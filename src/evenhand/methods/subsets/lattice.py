@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand.methods.subsets import messages
-from evenhand.runtime import number_text
 from evenhand.runtime.errors import UsageError
+from evenhand.space.feature import count
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -98,7 +98,7 @@ class Lattice:
     def __post_init__(self) -> None:
         features = len(self.names)
         if features > MOST_FEATURES:
-            sets = number_text.count(2**features - 1)
+            sets = count(2**features - 1)
             raise UsageError(
                 messages.TOO_MANY_FEATURES.format(
                     features=features, sets=sets, most=MOST_FEATURES

@@ -323,7 +323,7 @@ class Search:
                 left = number_text.count(int(meter.left))
                 raise UsageError(messages.TOO_MANY_INPUTS.format(inputs=inputs, left=left))
             return points
-        if math.isinf(self._inputs):
+        if self._inputs == math.inf:
             return None
         most = worth_enumerating(self.subject, names, self.judge)
         if self._inputs > min(most, self._most_inputs, meter.left):

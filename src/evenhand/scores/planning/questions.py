@@ -32,7 +32,7 @@ def foreseen(question: Question, terms: Terms, left: float) -> Forecast:
             return Forecast(about, Way.ROWS, cost, cost)
     elif isinstance(terms.sampler, Uniform):
         inputs = listed(question, terms, left)
-        if inputs is not None and not math.isinf(inputs):
+        if inputs is not None and inputs != math.inf:
             return Forecast(about, Way.ENUMERATED, int(inputs), int(inputs))
     return _drawn(question, terms, left, about)
 
