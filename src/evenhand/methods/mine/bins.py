@@ -260,17 +260,26 @@ def counted_quantiles(column: Floats, counts: Floats, shares: Floats) -> Floats:
     order = np.argsort(column, kind="stable")
     values = column[order]
     up_to = np.cumsum(counts[order])
-    last = up_to[-1] - 1
-    place = last * shares
-    below = np.floor(place)
-    above = np.minimum(below + 1, last)
+    below, above, part = places_around(up_to[-1], shares)
     lower = values[np.searchsorted(up_to, below, side="right")]
     upper = values[np.searchsorted(up_to, above, side="right")]
-    part = place - below
     # From the nearer of the two, as numpy does.
     from_lower = lower + (upper - lower) * part
     from_upper = upper - (upper - lower) * (1 - part)
     return np.asarray(np.where(part >= 0.5, from_upper, from_lower))
+
+
+def places_around(rows: float, shares: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return the places of the rows below and above quantiles, and how far these are from below.
+
+    >>> below, above, part = places_around(6, np.array([0.5]))
+    >>> below.tolist(), above.tolist(), part.tolist()
+    ([2.0], [3.0], [0.5])
+    """
+    last = rows - 1
+    place = last * shares
+    below = np.floor(place)
+    return below, np.minimum(below + 1, last), place - below
 
 
 def _edges_on_steps(

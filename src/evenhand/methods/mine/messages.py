@@ -333,6 +333,10 @@ MANY_KINDS_OF_ROWS = (
     "the rows are of {kinds} different kinds, which are all held in memory; fewer columns in"
     " over, or fewer bins, make fewer"
 )
+QUANTILES_OF_ALL_ROWS = (
+    "the quantiles of {columns} are those of all rows, for the people of every score; a frame in"
+    " memory gives people their own"
+)
 DEPTH_REDUCED = (
     "rule sets take up to {depth} of the {features} features: {deeper} would make"
     " {rule_sets} rule sets; depth={deeper} asks for them"

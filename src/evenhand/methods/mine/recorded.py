@@ -19,9 +19,10 @@ from evenhand.methods.mine.claims.scores import (
     scores_of,
 )
 from evenhand.methods.mine.claims.words import OutcomeWords
-from evenhand.methods.mine.logs.complete import CompleteRows
+from evenhand.methods.mine.logs.cells import distinct_at_first
+from evenhand.methods.mine.logs.complete import MOST_READ, CompleteRows
 from evenhand.methods.mine.logs.counted import CountedLog
-from evenhand.methods.mine.logs.sums import MOST_READ, NumberSums
+from evenhand.methods.mine.logs.sums import NumberSums
 from evenhand.methods.mine.rule_sets import (
     BINS,
     Mining,
@@ -33,6 +34,7 @@ from evenhand.methods.mine.rule_sets import (
 )
 from evenhand.population.log_labels import words_of_log, words_of_outcome
 from evenhand.population.recorded import (
+    MOST_VALUES,
     favourable_of,
     label_of,
     seen,
@@ -243,11 +245,13 @@ def _counted_log(
 ) -> CountedLog:
     """Return a log as counts, or of outcomes that are numbers as sums or row by row."""
     sums = None
-    dtype = rows.dtype(log.outcome)
-    is_number = log.positive is None and are_numbers(rows.table, log.outcome, dtype)
-    if is_number and rows.rows > MOST_READ and not need_truth(scores):
+    is_number = log.positive is None and _holds_numbers(rows, log.outcome)
+    if is_number:
+        rows = rows.without_cells()
+    if is_number and rows.rows > MOST_READ:
         _check_scores_of_numbers(scores)
-        sums = NumberSums.of(rows, log.outcome)
+        truth = log.truth if need_truth(scores) else None
+        sums = NumberSums.of(rows, log.outcome, truth)
     return CountedLog.of(
         rows,
         sets,
@@ -256,6 +260,16 @@ def _counted_log(
         whole=is_number and sums is None,
         sums=sums,
     )
+
+
+def _holds_numbers(rows: CompleteRows, outcome: str) -> bool:
+    """Return whether outcomes are numbers on a scale; of many rows the first may show it."""
+    dtype = rows.dtype(outcome)
+    if rows.is_large and rows.cells is None and dtype.is_numeric():
+        kinds, _ = distinct_at_first(rows.table, [outcome])
+        if kinds > MOST_VALUES:
+            return True
+    return are_numbers(rows.counted, outcome, dtype)
 
 
 def _check_scores_of_numbers(scores: Sequence[str]) -> None:
@@ -277,12 +291,16 @@ def _compared_kinds(
         if counted.sums is None:
             compared.append(_compared(kinds.frame, points, log, scores, kinds.counts))
         else:
-            compared.append(_compared_sums(counted.sums, points, kinds, scores))
+            compared.append(_compared_sums(counted.sums, points, kinds, log, scores))
     return compared
 
 
 def _compared_sums(
-    sums: NumberSums, points: Points, kinds: KindsOfRows, scores: Sequence[str]
+    sums: NumberSums,
+    points: Points,
+    kinds: KindsOfRows,
+    log: _LogColumns,
+    scores: Sequence[str],
 ) -> list[tuple[OutcomeWords, Treated]]:
     """Return who is compared by outcomes that are numbers, of which there are sums."""
     shares, squares = sums.means(kinds)
@@ -296,8 +314,8 @@ def _compared_sums(
         counted=True,
         squares=squares,
     )
-    everybody = np.ones(len(points), dtype=np.bool_)
-    return _compared_means(sums.outcome, treated, everybody, scores)
+    good = _truly_favourable(kinds.frame, log, 1, scores)
+    return _compared_means(sums.outcome, treated, good, scores)
 
 
 def _compared(

@@ -235,11 +235,12 @@ class MinedScore:
         good
             Whose true outcome is favourable.
         """
-        values = treated.values
-        if self.scale is not None and treated.scale is not None:
-            values = _probabilities(treated.scale, values)
-        counted = self.counted(values, good)
-        people = replace(treated, values=counted, scale=self.scale or treated.scale)
+        people = replace(
+            treated,
+            values=self._counted(treated, treated.values, good),
+            scale=self.scale or treated.scale,
+            squares=self._squares(treated, good),
+        )
         if self.whom.everybody:
             return people
         taken = self.whom.mask(treated.values, good)
@@ -247,6 +248,25 @@ class MinedScore:
             raise self._nobody()
         population = self.whom.population.format(population=treated.population)
         return people.only(taken, population)
+
+    def _counted(self, treated: Treated, values: Floats, good: Flags) -> Floats:
+        """Return what it counts of people who are decided like this."""
+        if self.scale is not None and treated.scale is not None:
+            values = _probabilities(treated.scale, values)
+        return self.counted(values, good)
+
+    def _squares(self, treated: Treated, good: Flags) -> Floats | None:
+        """Return the mean squares of what it counts, where people stand for several rows.
+
+        What is counted of numbers grows with them by as much everywhere.
+        """
+        squares = treated.squares
+        if squares is None:
+            return None
+        nothing = np.zeros(len(good))
+        least = self._counted(treated, nothing, good)
+        slope = self._counted(treated, nothing + 1.0, good) - least
+        return least**2 + 2 * least * slope * treated.values + slope**2 * squares
 
 
 _ALL = (

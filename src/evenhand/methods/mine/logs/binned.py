@@ -16,6 +16,9 @@ from evenhand.methods.mine.bins import (
     checked_bins,
     edges_of,
 )
+from evenhand.methods.mine.logs.cells import distinct_at_first
+from evenhand.methods.mine.logs.quantiles import values_around
+from evenhand.methods.mine.logs.ranges import values_in_order
 from evenhand.methods.mine.rule_sets import BINS
 from evenhand.population.cuts import Cuts
 from evenhand.space.encoding import encode_column
@@ -71,6 +74,8 @@ class LogBins:
     binned: Mapping[str, BinnedColumn]
     whole: bool = False
     """Whether only all rows will do, since quantiles of some people need every number of them."""
+    of_all: tuple[str, ...] = ()
+    """The columns of which some people have the quantiles of all, since rows are too many."""
 
     @classmethod
     def of(
@@ -93,19 +98,22 @@ class LogBins:
         if not features:
             return cls(options, binned)
         known = cls(options, binned).within(Space(list(features.values())))
+        of_all = []
         for name, feature in features.items():
             cuts = checked_bins(feature, _bins_of(known.options, name))
             column = np.empty(0)
+            counts = None
             if _needs_quantiles(feature, cuts, options.binning):
-                if _distinct(log, name) <= MOST_VALUES:
+                if (parts and log.cells is not None) or _has_few_values(log, name):
                     continue
-                if parts:
+                if parts and not log.is_large:
                     return cls(options, {}, whole=True)
-                # Exact quantiles of very many numbers need them all, 8 bytes each.
-                column = _known(feature, log.read(name))
-            edges = edges_of(feature, column, cuts, options.binning)
+                if parts:
+                    of_all.append(name)
+                column, counts = _known(log, feature, cuts)
+            edges = edges_of(feature, column, cuts, options.binning, counts)
             binned[name] = BinnedColumn(feature, edges)
-        return cls(options, binned)
+        return cls(options, binned, of_all=tuple(of_all))
 
     def within(self, space: Space) -> LogBins:
         """Return the same with cut points among the rows alone, and words as dates."""
@@ -141,8 +149,6 @@ def comparable(log: CompleteRows, name: str) -> Any:
     """Return a column as cut points compare with it: dates as moments, as the clock showed them."""
     import narwhals as nw
 
-    from evenhand.methods.mine.logs.ranges import values_in_order
-
     dtype = log.dtype(name)
     if dtype == nw.Date:
         return nw.col(name).cast(nw.Datetime)
@@ -165,15 +171,27 @@ def _needs_quantiles(feature: Feature, cuts: Any, binning: str) -> bool:
     return bool(feature.size > cuts)
 
 
-def _distinct(log: CompleteRows, name: str) -> int:
-    """Return how many different values a column has, which the engine counts."""
+def _has_few_values(log: CompleteRows, name: str) -> bool:
+    """Return whether the numbers of a column are counted one by one; the engine counts them."""
     import narwhals as nw
 
-    counted = log.table.select(nw.col(name).n_unique()).lazy().collect()
-    return int(counted[name].to_list()[0] or 0)
+    if log.is_large and distinct_at_first(log.table, [name])[0] > MOST_VALUES:
+        return False
+    counted = log.counted.select(nw.col(name).n_unique()).lazy().collect()
+    return int(counted[name].to_list()[0] or 0) <= MOST_VALUES
 
 
-def _known(feature: Feature, frame: Any) -> Floats:
-    """Return the encoded values of a column that are not missing."""
+def _known(log: CompleteRows, feature: Feature, bins: Any) -> tuple[Floats, Floats | None]:
+    """Return encoded values of a column, none of them missing, that have its quantiles.
+
+    Where each of them stands for several rows, the counts say for how many.
+    """
+    if log.is_large and log.cells is None:
+        shares = np.linspace(0, 1, bins + 1)[1:-1]
+        return values_around(log, feature, shares)
+    frame = log.read(feature.name) if log.cells is None else log.cells.frame
     column = encode_column(feature, values_of(frame, feature), where="frame")
-    return column[~feature.is_missing(column)]
+    known = ~feature.is_missing(column)
+    if log.cells is None:
+        return column[known], None
+    return column[known], log.counts[known]

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from evenhand.methods.mine import messages
+from evenhand.methods.mine.logs.cells import Cells
 from evenhand.runtime import number_text
 from evenhand.runtime.errors import DataError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from evenhand.statistics.intervals import Floats
+
+MOST_READ = 1_000_000
+"""Rows up to this many are read for themselves where that gives results of more digits."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,6 +34,8 @@ class CompleteRows:
     needed: tuple[str, ...]
     rows: int
     notes: list[str]
+    cells: Cells | None = None
+    """The different rows and how many are like each, where they are few."""
 
     @classmethod
     def of(cls, table: Any, names: Sequence[str], needed: Sequence[str]) -> CompleteRows:
@@ -34,16 +44,20 @@ class CompleteRows:
 
         # Only these columns are ever looked at.
         table = table.select([*names, *needed])
+        cells = Cells.of(table)
         dtypes = table.collect_schema()
         missing = []
         lacking = []
         for name in needed:
             is_missing = _is_missing(name, dtypes[name])
             missing.append(is_missing)
-            lacking.append(_number(is_missing, f"lacking {name}"))
+            lacking.append(_number(is_missing, cells).alias(f"lacking {name}"))
         lacks_any = nw.any_horizontal(*missing, ignore_nulls=False)
-        lacking.append(_number(lacks_any, "lacking any"))
-        counted = table.select(nw.len().alias("rows"), *lacking).lazy().collect()
+        lacking.append(_number(lacks_any, cells).alias("lacking any"))
+        rows_there = nw.len() if cells is None else nw.col(cells.sizes).sum()
+        counted_there = table if cells is None else cells.frame
+        columns = [rows_there.alias("rows"), *lacking]
+        counted = counted_there.select(*columns).lazy().collect()
         numbers = {}
         for key in counted.columns:
             (number,) = counted[key].to_list()
@@ -66,7 +80,36 @@ class CompleteRows:
             raise DataError(messages.NO_COMPLETE_ROW.format(names=", ".join(needed)))
         if left < rows:
             table = table.filter(~lacks_any)
-        return cls(table, tuple(names), tuple(needed), left, notes)
+            if cells is not None:
+                cells = replace(cells, frame=cells.frame.filter(~lacks_any))
+        return cls(table, tuple(names), tuple(needed), left, notes, cells)
+
+    @property
+    def counted(self) -> Any:
+        """The frame to ask for all that does not depend on how many rows are alike."""
+        return self.table if self.cells is None else self.cells.frame
+
+    @property
+    def counts(self) -> Floats:
+        """How many rows are like each of the cells."""
+        assert self.cells is not None
+        sizes = self.cells.frame[self.cells.sizes]
+        return np.asarray(sizes.to_numpy(), dtype=np.float64)
+
+    @property
+    def is_large(self) -> bool:
+        """Whether the rows lie outside of memory, and are too many to be read into it."""
+        import narwhals as nw
+
+        return isinstance(self.table, nw.LazyFrame) and self.rows > MOST_READ
+
+    def without_cells(self) -> CompleteRows:
+        """Return the same rows, each of which is looked at by itself."""
+        return replace(self, cells=None)
+
+    def number(self, flags: Any) -> Any:
+        """Return in how many rows something is so, as an expression."""
+        return _number(flags, self.cells)
 
     def dtype(self, name: str) -> Any:
         """Return the dtype of a column."""
@@ -94,8 +137,11 @@ def _is_missing(name: str, dtype: Any) -> Any:
     return missing
 
 
-def _number(flags: Any, name: str) -> Any:
-    """Return in how many rows something is so, as an expression of this name."""
+def _number(flags: Any, cells: Cells | None) -> Any:
+    """Return in how many rows something is so, as an expression of their cells if they have some."""
     import narwhals as nw
 
-    return flags.cast(nw.Int64).sum().alias(name)
+    numbers = flags.cast(nw.Int64)
+    if cells is not None:
+        numbers = numbers * nw.col(cells.sizes)
+    return numbers.sum()

@@ -13,8 +13,9 @@ import numpy as np
 
 from evenhand.methods.mine import messages
 from evenhand.methods.mine.logs.binned import LogBins, comparable
+from evenhand.methods.mine.logs.cells import MOST_TOGETHER, is_groupable
 from evenhand.methods.mine.logs.followers import with_followers
-from evenhand.methods.mine.logs.ranges import inferred, is_day, is_number, ranged_features
+from evenhand.methods.mine.logs.ranges import inferred, ranged_features
 from evenhand.population.log_labels import named_features
 from evenhand.population.recorded import count_rows, seen, sizes_of
 from evenhand.runtime import number_text
@@ -34,10 +35,6 @@ if TYPE_CHECKING:
     from evenhand.runtime.label_text import Words
     from evenhand.space.feature import Feature, Floats, Label, Points
 
-MOST_TOGETHER = 1_000_000
-"""The most kinds of rows of all columns together; sets of columns that make more are counted each
-by itself.
-"""
 MANY_KINDS = 5_000_000
 """So many kinds of rows are worth a note."""
 
@@ -121,6 +118,9 @@ class CountedLog:
         most = max(len(kind.frame) for kind in kinds)
         if most > MANY_KINDS:
             notes.append(messages.MANY_KINDS_OF_ROWS.format(kinds=number_text.count(most)))
+        if bins.of_all:
+            columns = ", ".join(bins.of_all)
+            notes.append(messages.QUANTILES_OF_ALL_ROWS.format(columns=columns))
         return cls(space, bins.within(space), kinds, notes, sums)
 
     def named(self, words: Mapping[str, Words]) -> CountedLog:
@@ -139,11 +139,7 @@ class CountedLog:
 
 def _check_dtype(log: CompleteRows, name: str) -> None:
     """Refuse a column that holds what is no feature, before the engine tries to group it."""
-    import narwhals as nw
-
-    dtype = log.dtype(name)
-    labels = (nw.Categorical, nw.Enum, nw.String, nw.Object, nw.Boolean)
-    if is_number(dtype) or is_day(dtype) or dtype in labels:
+    if is_groupable(log.dtype(name)):
         return
     inferred(log, name, log.first(1, name))
 
@@ -182,14 +178,19 @@ def _counted(
         else:
             codes.append(nw.col(name))
     cut = [comparable(log, name) for name in bins.binned]
-    table = log.table.with_columns(*cut) if cut else log.table
+    table = log.counted.with_columns(*cut) if cut else log.counted
     if sums is None:
         keys = (*names, *log.needed)
-        frame = count_rows(table.select(*codes, *log.needed), keys, most=most)
+        sizes = [] if log.cells is None else [log.cells.sizes]
+        frame = count_rows(
+            table.select(*codes, *log.needed, *sizes), keys, sums=sizes, most=most
+        )
+        if sizes:
+            frame = frame.drop(frame.columns[-1])  # how many cells there are of each
         return KindsOfRows(frame, names, sizes_of(frame))
     columns = sums.columns(names)
-    table = table.select(*codes, *columns.values())
-    frame = count_rows(table, names, sums=list(columns), most=most)
+    table = sums.with_parts(table, names).select(*codes, *sums.keys, *columns)
+    frame = count_rows(table, (*names, *sums.keys), sums=columns, most=most)
     return KindsOfRows(frame, names, sizes_of(frame))
 
 

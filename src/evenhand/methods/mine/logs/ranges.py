@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evenhand.methods.mine.logs.cells import is_day, is_number
 from evenhand.runtime.errors import DataError
 from evenhand.space.frames.inference import infer
 from evenhand.space.values.dates import day_of
@@ -21,37 +22,22 @@ _DECIMALS = (0, 1, 2, 3)
 _MOST_SIGNED = 2**63 - 1
 
 
-def is_number(dtype: Any) -> bool:
-    """Return whether a column holds numbers."""
-    return bool(dtype.is_numeric())
-
-
-def is_day(dtype: Any) -> bool:
-    """Return whether a column holds dates or moments."""
-    import narwhals as nw
-
-    return dtype in (nw.Date, nw.Datetime)
-
-
 def ranged_features(log: CompleteRows) -> dict[str, Feature]:
     """Return the features of all columns that hold numbers or dates, as all rows would give them.
 
     What the engine finds is the lowest and the highest value, how many are missing, and a value
     that is no whole number, or has more than one, two or three decimals, where there is one.
     """
-    import narwhals as nw
-
-    found = []
-    ranged = []
+    found: list[Any] = []
+    ranged: list[str] = []
     for name in log.names:
         dtype = log.dtype(name)
         if is_number(dtype) or is_day(dtype):
             ranged.append(name)
-            found += _extremes(name, dtype, len(ranged))
+            found += _extremes(log, name, len(ranged))
     if not found:
         return {}
-    table = log.table
-    extremes = table.select(nw.len().alias("rows"), *found).lazy().collect()
+    extremes = log.counted.select(*found).lazy().collect()
     features = {}
     for number, name in enumerate(ranged, start=1):
         own = [key for key in extremes.columns if key.startswith(f"{number} ")]
@@ -84,12 +70,13 @@ def quotient(column: Any, divisor: float) -> Any:
     return column / (column * 0.0 + divisor)
 
 
-def _extremes(name: str, dtype: Any, number: int) -> list[Any]:
+def _extremes(log: CompleteRows, name: str, number: int) -> list[Any]:
     """Return how many values are known, the lowest and the highest, and those off each grid."""
     import narwhals as nw
 
+    dtype = log.dtype(name)
     values = values_in_order(name, dtype)
-    found = [values.count(), values.min(), values.max()]
+    found = [log.number(~values.is_null()), values.min(), values.max()]
     if is_number(dtype) and not dtype.is_integer():
         doubles = values.cast(nw.Float64)
         for decimals in _DECIMALS:

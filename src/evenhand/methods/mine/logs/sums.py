@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evenhand.methods.mine.bins import counted_quantiles
+from evenhand.methods.mine.logs.quantiles import numbers_around
 from evenhand.methods.mine.logs.ranges import quotient
 from evenhand.scores.numbers.unit_scale import UnitScale
 
@@ -21,8 +23,6 @@ if TYPE_CHECKING:
     from evenhand.methods.mine.logs.counted import KindsOfRows
     from evenhand.statistics.intervals import Floats
 
-MOST_READ = 1_000_000
-"""Rows up to this many are read for themselves, and give the means of all their digits."""
 _FINEST = 40
 """A share is summed as a whole number of parts, of which the range has two to this power..."""
 _WIDEST = 62
@@ -37,9 +37,11 @@ class NumberSums:
     scale: UnitScale
     parts: float
     """How many parts the range of outcomes has."""
+    truth: str | None = None
+    """A column that rows are told apart by."""
 
     @classmethod
-    def of(cls, log: CompleteRows, outcome: str) -> NumberSums:
+    def of(cls, log: CompleteRows, outcome: str, truth: str | None = None) -> NumberSums:
         """Find the range of outcomes and its spread, by the engine."""
         import narwhals as nw
 
@@ -53,25 +55,35 @@ class NumberSums:
         scale = UnitScale(float(low), float(width), _spread(log, outcome))
         bits_of_rows = math.ceil(math.log2(log.rows))
         bits = min(_FINEST, _WIDEST - bits_of_rows)
-        return cls(outcome, scale, 2.0**bits)
+        return cls(outcome, scale, 2.0**bits, truth)
 
-    def columns(self, names: Sequence[str]) -> dict[str, Any]:
-        """Return what is summed up, by names that are not among these."""
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The columns that rows are told apart by, besides those that rules are formed of."""
+        return () if self.truth is None else (self.truth,)
+
+    def columns(self, names: Sequence[str]) -> tuple[str, str]:
+        """Return the columns of shares and of their squares, which are not among these."""
+        free = " ".join([*names, *self.keys, "sum of"])
+        return f"{free} shares", f"{free} squares"
+
+    def with_parts(self, table: Any, names: Sequence[str]) -> Any:
+        """Return a frame with the columns that are summed up."""
         import narwhals as nw
 
+        shares, squares = self.columns(names)
         number = nw.col(self.outcome).cast(nw.Float64)
         share = quotient(number - self.scale.low, self.scale.width).clip(0.0, 1.0)
-        free = " ".join([*names, "sum of"])
-        columns = {
-            f"{free} shares": share,
-            f"{free} squares": share * share,
-        }
-        whole = {}
-        for name, column in columns.items():
+        # Step by step, since engines that work with SQL repeat what is named twice.
+        table = table.with_columns(share.alias(shares))
+        table = table.with_columns((nw.col(shares) * nw.col(shares)).alias(squares))
+        scaled = []
+        whole = []
+        for name in (shares, squares):
+            scaled.append(nw.col(name) * self.parts + 0.5)
             # Engines differ in how they round halves; what is left of a division is the same.
-            parts = column * self.parts + 0.5
-            whole[name] = (parts - parts % 1.0).cast(nw.Int64).alias(name)
-        return whole
+            whole.append((nw.col(name) - nw.col(name) % 1.0).cast(nw.Int64))
+        return table.with_columns(*scaled).with_columns(*whole)
 
     def means(self, kinds: KindsOfRows) -> tuple[Floats, Floats]:
         """Return the means of shares and of their squares of each kind of rows."""
@@ -88,6 +100,11 @@ def _spread(log: CompleteRows, outcome: str) -> float:
     """Return the interquartile range of outcomes."""
     import narwhals as nw
 
+    if log.is_large:
+        quartiles = np.array([0.25, 0.75])
+        values, rows_of = numbers_around(log, outcome, quartiles)
+        first, third = counted_quantiles(values, rows_of, quartiles)
+        return float(third - first)
     numbers = nw.col(outcome).cast(nw.Float64)
     first_quartile = numbers.quantile(0.25, "linear").alias("first")
     third_quartile = numbers.quantile(0.75, "linear").alias("third")
