@@ -19,8 +19,8 @@ from evenhand.methods.mine.claims.scores import (
     scores_of,
 )
 from evenhand.methods.mine.claims.words import OutcomeWords
-from evenhand.methods.mine.logs.cells import distinct_at_first
-from evenhand.methods.mine.logs.complete import MOST_READ, CompleteRows
+from evenhand.methods.mine.logs.cells import MOST_READ, distinct_at_first
+from evenhand.methods.mine.logs.complete import CompleteRows
 from evenhand.methods.mine.logs.counted import CountedLog
 from evenhand.methods.mine.logs.sums import NumberSums
 from evenhand.methods.mine.rule_sets import (

@@ -18,6 +18,8 @@ MOST_TOGETHER = 1_000_000
 """The most cells, or kinds of rows, of all columns together; sets of columns that make more are
 counted each by itself.
 """
+MOST_READ = 1_000_000
+"""Rows up to this many are read for themselves where that gives results of more digits."""
 FIRST_ROWS = 20_000
 """The rows that show whether a log has few cells, before all rows are counted by them."""
 MOST_OF_FIRST = 0.5

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand.methods.mine import messages
-from evenhand.methods.mine.logs.cells import Cells
+from evenhand.methods.mine.logs.cells import MOST_READ, Cells
 from evenhand.runtime import number_text
 from evenhand.runtime.errors import DataError
 
@@ -16,9 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from evenhand.statistics.intervals import Floats
-
-MOST_READ = 1_000_000
-"""Rows up to this many are read for themselves where that gives results of more digits."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,7 +135,7 @@ def _is_missing(name: str, dtype: Any) -> Any:
 
 
 def _number(flags: Any, cells: Cells | None) -> Any:
-    """Return in how many rows something is so, as an expression of their cells if they have some."""
+    """Return in how many rows something is so, as an expression of them or of their cells."""
     import narwhals as nw
 
     numbers = flags.cast(nw.Int64)

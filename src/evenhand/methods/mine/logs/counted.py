@@ -19,7 +19,7 @@ from evenhand.methods.mine.logs.ranges import inferred, ranged_features
 from evenhand.population.log_labels import named_features
 from evenhand.population.recorded import count_rows, seen, sizes_of
 from evenhand.runtime import number_text
-from evenhand.runtime.errors import DataError
+from evenhand.runtime.errors import DataError, SpaceError, clip
 from evenhand.space.encoding import encode_column
 from evenhand.space.frames.reading import values_of
 from evenhand.space.space import Space
@@ -37,6 +37,10 @@ if TYPE_CHECKING:
 
 MANY_KINDS = 5_000_000
 """So many kinds of rows are worth a note."""
+MOST_HELD = 50_000_000
+"""The most kinds of rows, times columns, that are read of rows that are not in memory."""
+SLICE = 2_000_000
+"""Rows in memory are cut and counted this many at a time, since what is made of them takes more."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,6 +173,36 @@ def _counted(
     most: int | None = None,
 ) -> KindsOfRows:
     """Let the engine count the rows by some columns, and by outcome and truth or their sums."""
+    keys = (*names, *log.needed) if sums is None else (*names, *sums.keys)
+    held = MOST_HELD // len(keys)
+    is_bounded = most is None and log.is_large
+    bound = held + 1 if is_bounded else most
+    counted = []
+    for rows in _slices(log.counted):
+        table, summed = _keyed(log, rows, names, bins, sums)
+        counted.append(count_rows(table, keys, sums=summed, most=bound))
+    frame = counted[0]
+    if log.cells is not None:
+        frame = frame.drop(frame.columns[-1])  # how many cells there are of each kind
+    if len(counted) > 1:
+        frame = _together(counted, keys)
+    if is_bounded and len(frame) > held:
+        columns = clip(", ".join(names), 300)
+        kinds = number_text.count(held)
+        raise SpaceError(
+            messages.TOO_MANY_KINDS_OF_ROWS.format(columns=columns, kinds=kinds)
+        )
+    return KindsOfRows(frame, names, sizes_of(frame))
+
+
+def _keyed(
+    log: CompleteRows,
+    rows: Any,
+    names: tuple[str, ...],
+    bins: LogBins,
+    sums: NumberSums | None,
+) -> tuple[Any, list[str]]:
+    """Return some rows, or cells, with what they are counted by, and the columns to sum up."""
     import narwhals as nw
 
     codes = []
@@ -178,20 +212,35 @@ def _counted(
         else:
             codes.append(nw.col(name))
     cut = [comparable(log, name) for name in bins.binned]
-    table = log.counted.with_columns(*cut) if cut else log.counted
-    if sums is None:
-        keys = (*names, *log.needed)
-        sizes = [] if log.cells is None else [log.cells.sizes]
-        frame = count_rows(
-            table.select(*codes, *log.needed, *sizes), keys, sums=sizes, most=most
-        )
-        if sizes:
-            frame = frame.drop(frame.columns[-1])  # how many cells there are of each
-        return KindsOfRows(frame, names, sizes_of(frame))
-    columns = sums.columns(names)
-    table = sums.with_parts(table, names).select(*codes, *sums.keys, *columns)
-    frame = count_rows(table, (*names, *sums.keys), sums=columns, most=most)
-    return KindsOfRows(frame, names, sizes_of(frame))
+    table = rows.with_columns(*cut) if cut else rows
+    if sums is not None:
+        columns = sums.columns(names)
+        return sums.with_parts(table, names).select(*codes, *sums.keys, *columns), [
+            *columns
+        ]
+    sizes = [] if log.cells is None else [log.cells.sizes]
+    return table.select(*codes, *log.needed, *sizes), sizes
+
+
+def _slices(table: Any) -> list[Any]:
+    """Return the rows of a frame in memory in parts, and any other frame as it is."""
+    import narwhals as nw
+
+    if isinstance(table, nw.LazyFrame) or len(table) <= SLICE:
+        return [table]
+    return [table[start : start + SLICE] for start in range(0, len(table), SLICE)]
+
+
+def _together(counted: Sequence[Any], keys: Sequence[str]) -> Any:
+    """Return the counts and sums of all parts of the rows."""
+    import narwhals as nw
+
+    *others, rows = counted[0].columns
+    rows_of_part = f"{rows} of a part"
+    parts = nw.concat(counted).rename({rows: rows_of_part})
+    summed = [name for name in others if name not in keys]
+    found = count_rows(parts, keys, sums=[*summed, rows_of_part])
+    return found.drop(found.columns[-1])  # in how many parts there are any
 
 
 def _features(

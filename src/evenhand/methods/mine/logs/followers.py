@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
+from evenhand.methods.mine.logs.cells import is_day
+from evenhand.methods.mine.logs.ranges import days_in_order
+from evenhand.population.recorded import count_rows
 from evenhand.space.frames.following import FEWEST, SEVERAL, may_follow, with_derivations
 
 if TYPE_CHECKING:
@@ -19,7 +23,7 @@ _FIRST = 1_000
 def with_followers(log: CompleteRows, features: Sequence[Feature]) -> list[Feature]:
     """Return the features, those that follow from dates in all rows with what they follow from.
 
-    All rows of a column are read only where the first of them do not show that it does not follow.
+    All rows of a column are looked at only where the first of them leave open whether it follows.
     """
     dates = [feature.name for feature in features if feature.kind == "date"]
     candidates = [feature.name for feature in features if may_follow(feature, {})]
@@ -39,11 +43,31 @@ def with_followers(log: CompleteRows, features: Sequence[Feature]) -> list[Featu
         if feature.name in left or feature.name in dates:
             looked_at.append(feature)
     names = [feature.name for feature in looked_at]
-    rows = log.read(*names)
+    rows = _different_rows(log, names)
     found = {}
     for feature in with_derivations(rows, looked_at, {}):
         found[feature.name] = feature
     return [found.get(feature.name, feature) for feature in features]
+
+
+def _different_rows(log: CompleteRows, names: Sequence[str]) -> Any:
+    """Return some columns of all rows, or of rows that differ in them where these are counted."""
+    import narwhals as nw
+
+    if log.cells is not None:
+        rows = log.cells.frame.select(names)
+    elif log.is_large:
+        days = [
+            days_in_order(name, log.dtype(name))
+            for name in names
+            if is_day(log.dtype(name))
+        ]
+        rows = count_rows(log.table.select(names).with_columns(*days), names).select(names)
+    else:
+        return log.read(*names)
+    # Each stands for one row at least, and all rows are more than the fewest that show anything.
+    copies = math.ceil(FEWEST / len(rows))
+    return nw.concat([rows] * copies)
 
 
 def _leaves_open(first: Any, name: str) -> bool:

@@ -12,7 +12,7 @@ import numpy as np
 
 from evenhand.methods.mine.bins import places_around
 from evenhand.methods.mine.logs.cells import is_day
-from evenhand.methods.mine.logs.ranges import values_in_order
+from evenhand.methods.mine.logs.ranges import days_in_order, values_in_order
 from evenhand.population.recorded import count_rows, sizes_of
 from evenhand.space.encoding import encode_column
 from evenhand.space.frames.reading import values_of
@@ -40,10 +40,8 @@ def values_around(
     name = feature.name
     dtype = log.dtype(name)
     if is_day(dtype):
-        days = values_in_order(name, dtype)
-        if dtype == nw.Datetime:
-            days = days.dt.truncate("1d")
-        known = log.table.select(days.alias(name)).filter(~nw.col(name).is_null())
+        days = days_in_order(name, dtype)
+        known = log.table.select(days).filter(~nw.col(name).is_null())
         frame = count_rows(known, [name])
         values, rows = values_of(frame, feature), sizes_of(frame)
     else:
@@ -97,7 +95,7 @@ def _interval(low: float, width: float, bits: int) -> Any:
 
     # Rounding moves a number to the next interval at most, and never past another number.
     place = (nw.col(_VALUE) - low) * (2.0**bits / width)
-    return place - place % 1.0
+    return place.floor()
 
 
 def _counted(table: Any) -> tuple[Floats, Floats, Floats]:

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand.methods.mine.logs.cells import is_day, is_number
+from evenhand.methods.mine import messages
+from evenhand.methods.mine.logs.cells import MOST_READ, is_day, is_number
 from evenhand.runtime.errors import DataError
 from evenhand.space.frames.inference import infer
 from evenhand.space.values.dates import day_of
@@ -60,6 +61,16 @@ def values_in_order(name: str, dtype: Any) -> Any:
     if not dtype.is_float():
         column = column.cast(nw.Float64)
     return nw.when(~column.is_nan()).then(column)
+
+
+def days_in_order(name: str, dtype: Any) -> Any:
+    """Return a column of dates or moments as its days, as an expression of its name."""
+    import narwhals as nw
+
+    days = values_in_order(name, dtype)
+    if dtype == nw.Datetime:
+        days = days.dt.truncate("1d")
+    return days.alias(name)
 
 
 def quotient(column: Any, divisor: float) -> Any:
@@ -119,10 +130,13 @@ def inferred(
 ) -> Feature:
     """Infer the feature of a column from values that stand for several rows each.
 
-    What is wrong with it is said of its rows, which are read then.
+    What is wrong with it is said of its rows, of which a million are read then.
     """
     try:
         (feature,) = infer(frame, [name], {}, counts)
-    except DataError:
-        (feature,) = infer(log.read(name), [name], {})
+    except DataError as error:
+        rows = log.first(MOST_READ, name) if log.is_large else log.read(name)
+        (feature,) = infer(rows, [name], {})
+        if log.is_large:
+            raise DataError(messages.AMONG_DIFFERENT_ROWS.format(error=error)) from None
     return feature

@@ -77,13 +77,12 @@ class NumberSums:
         # Step by step, since engines that work with SQL repeat what is named twice.
         table = table.with_columns(share.alias(shares))
         table = table.with_columns((nw.col(shares) * nw.col(shares)).alias(squares))
-        scaled = []
         whole = []
         for name in (shares, squares):
-            scaled.append(nw.col(name) * self.parts + 0.5)
-            # Engines differ in how they round halves; what is left of a division is the same.
-            whole.append((nw.col(name) - nw.col(name) % 1.0).cast(nw.Int64))
-        return table.with_columns(*scaled).with_columns(*whole)
+            # Engines differ in how they round halves.
+            parts = (nw.col(name) * self.parts + 0.5).floor()
+            whole.append(parts.cast(nw.Int64))
+        return table.with_columns(*whole)
 
     def means(self, kinds: KindsOfRows) -> tuple[Floats, Floats]:
         """Return the means of shares and of their squares of each kind of rows."""
