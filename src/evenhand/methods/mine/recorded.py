@@ -265,8 +265,8 @@ def _counted_log(
 def _holds_numbers(rows: CompleteRows, outcome: str) -> bool:
     """Return whether outcomes are numbers on a scale; of many rows the first may show it."""
     dtype = rows.dtype(outcome)
-    if rows.is_large and rows.cells is None and dtype.is_numeric():
-        kinds, _ = distinct_at_first(rows.table, [outcome])
+    if dtype.is_numeric():
+        kinds, _ = distinct_at_first(rows.counted, [outcome])
         if kinds > MOST_VALUES:
             return True
     return are_numbers(rows.counted, outcome, dtype)

@@ -175,7 +175,7 @@ def _has_few_values(log: CompleteRows, name: str) -> bool:
     """Return whether the numbers of a column are counted one by one; the engine counts them."""
     import narwhals as nw
 
-    if log.is_large and distinct_at_first(log.table, [name])[0] > MOST_VALUES:
+    if distinct_at_first(log.counted, [name])[0] > MOST_VALUES:
         return False
     counted = log.counted.select(nw.col(name).n_unique()).lazy().collect()
     return int(counted[name].to_list()[0] or 0) <= MOST_VALUES

@@ -83,7 +83,7 @@ def distinct_at_first(table: Any, names: Sequence[str]) -> tuple[int, int]:
     import narwhals as nw
 
     no_key = " ".join([*names, "rows"])
-    first = table.select(*names).head(FIRST_ROWS)
+    first = _beginning(table.select(*names)).head(FIRST_ROWS)
     try:
         kinds = first.group_by(*names).agg(nw.len().alias(no_key))
         counted = kinds.select(nw.len().alias("kinds"), nw.col(no_key).sum().alias("rows"))
@@ -92,6 +92,15 @@ def distinct_at_first(table: Any, names: Sequence[str]) -> tuple[int, int]:
         raise DataError(str(error)) from None
     rows = found["rows"].to_list()[0] or 0
     return int(found["kinds"].to_list()[0]), int(rows)
+
+
+def _beginning(table: Any) -> Any:
+    """Return a part of a frame with its first rows, for engines that look for them in all parts."""
+    import narwhals as nw
+
+    if not table.implementation.is_dask():
+        return table
+    return nw.from_native(nw.to_native(table).partitions[0])
 
 
 def _are_alike(table: Any, names: Sequence[str]) -> bool:
