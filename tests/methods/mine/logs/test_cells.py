@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import evenhand as eh
 from evenhand.methods.mine.logs import cells, complete, counted, followers, quantiles
-from evenhand.methods.mine.logs.cells import Cells
+from evenhand.methods.mine.logs.cells import LogCells
 from evenhand.runtime.errors import DataError, SpaceError
 from tests.methods.mine.logs.frames import ENGINES, holes, log, row_by_row
 from tests.support.helpers import examples, refused
@@ -130,7 +130,7 @@ def test_mining_cells_is_mining_rows(rows, times):
     found = digest(lambda: eh.mine_log(lazy, **how))
     with pytest.MonkeyPatch.context() as patch:
         assert found == digest(lambda: row_by_row(patch, frame, **how))
-        patch.setattr(Cells, "of", lambda table: None)
+        patch.setattr(LogCells, "of", lambda table: None)
         assert found == digest(lambda: eh.mine_log(lazy, **how))
 
 

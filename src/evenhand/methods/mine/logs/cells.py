@@ -27,14 +27,14 @@ MOST_OF_FIRST = 0.5
 
 
 @dataclass(frozen=True, eq=False)
-class Cells:
+class LogCells:
     """The different rows of a log, as an eager frame, and the column of how many are like each."""
 
     frame: Any
     sizes: str
 
     @classmethod
-    def of(cls, table: Any) -> Cells | None:
+    def of(cls, table: Any) -> LogCells | None:
         """Count the rows of a frame by all its columns; None where its rows are rarely alike."""
         import narwhals as nw
 

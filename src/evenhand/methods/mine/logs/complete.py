@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand.methods.mine import messages
-from evenhand.methods.mine.logs.cells import MOST_READ, Cells
+from evenhand.methods.mine.logs.cells import MOST_READ, LogCells
 from evenhand.runtime import number_text
 from evenhand.runtime.errors import DataError
 
@@ -31,7 +31,7 @@ class CompleteRows:
     needed: tuple[str, ...]
     rows: int
     notes: list[str]
-    cells: Cells | None = None
+    cells: LogCells | None = None
     """The different rows and how many are like each, where they are few."""
 
     @classmethod
@@ -41,7 +41,7 @@ class CompleteRows:
 
         # Only these columns are ever looked at.
         table = table.select([*names, *needed])
-        cells = Cells.of(table)
+        cells = LogCells.of(table)
         dtypes = table.collect_schema()
         missing = []
         lacking = []
@@ -134,7 +134,7 @@ def _is_missing(name: str, dtype: Any) -> Any:
     return missing
 
 
-def _number(flags: Any, cells: Cells | None) -> Any:
+def _number(flags: Any, cells: LogCells | None) -> Any:
     """Return in how many rows something is so, as an expression of them or of their cells."""
     import narwhals as nw
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand.methods.mine import messages
+from evenhand.methods.mine.logs import messages as log_messages
 from evenhand.methods.mine.logs.binned import LogBins, comparable
 from evenhand.methods.mine.logs.cells import MOST_TOGETHER, is_groupable
 from evenhand.methods.mine.logs.followers import with_followers
@@ -124,7 +125,7 @@ class CountedLog:
             notes.append(messages.MANY_KINDS_OF_ROWS.format(kinds=number_text.count(most)))
         if bins.of_all:
             columns = ", ".join(bins.of_all)
-            notes.append(messages.QUANTILES_OF_ALL_ROWS.format(columns=columns))
+            notes.append(log_messages.QUANTILES_OF_ALL_ROWS.format(columns=columns))
         return cls(space, bins.within(space), kinds, notes, sums)
 
     def named(self, words: Mapping[str, Words]) -> CountedLog:
@@ -159,6 +160,8 @@ def _kinds(
     try:
         together = _counted(log, log.names, bins, sums, most)
     except DataError:  # objects that cannot be grouped are told apart row by row
+        if log.is_large:
+            raise
         return [KindsOfRows(log.read(), log.names)] * len(sets)
     if most is None or len(together.frame) < most:
         return [together] * len(sets)
@@ -190,7 +193,7 @@ def _counted(
         columns = clip(", ".join(names), 300)
         kinds = number_text.count(held)
         raise SpaceError(
-            messages.TOO_MANY_KINDS_OF_ROWS.format(columns=columns, kinds=kinds)
+            log_messages.TOO_MANY_KINDS_OF_ROWS.format(columns=columns, kinds=kinds)
         )
     return KindsOfRows(frame, names, sizes_of(frame))
 

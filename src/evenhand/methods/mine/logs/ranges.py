@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand.methods.mine import messages
+from evenhand.methods.mine.logs import messages
 from evenhand.methods.mine.logs.cells import MOST_READ, is_day, is_number
 from evenhand.runtime.errors import DataError
 from evenhand.space.frames.inference import infer
