@@ -200,7 +200,7 @@ def share_of_good(scenario: str, runs: int) -> float:
     return float(np.mean([places.good for places in found]))
 
 
-def told_of_nothing(runs: int) -> int:
+def fair_with_stories(runs: int) -> int:
     """Return of how many fair data sets anything is told."""
     found = [mined_places("fair", seed, POPULATIONS) for seed in range(runs)]
     return sum(places.lines > 0 for places in found)
@@ -218,13 +218,13 @@ def test_planted_subgroups_have_their_stories_in_nine_of_ten_data_sets(scenario)
 
 
 def test_fair_decisions_tell_nothing():
-    assert told_of_nothing(6) <= 1
+    assert fair_with_stories(6) <= 1
 
 
 @pytest.mark.slow
 def test_fair_decisions_tell_something_in_one_of_twenty_data_sets_at_most():
     # Of 200, 18 or more have a chance of under 1 % where each has one of 5 %.
-    assert told_of_nothing(200) < 18
+    assert fair_with_stories(200) < 18
 
 
 def main() -> None:

@@ -329,10 +329,6 @@ METHOD_OVER_CATEGORY = "{method}, simultaneous over {count} set of categories"
 
 ROWS_CHOSEN_AT_RANDOM = "{asked} of {rows} rows were asked about, chosen at random"
 ROWS_LEFT_OUT = "{missing} of {rows} rows have no {column}; they are left out"
-MANY_KINDS_OF_ROWS = (
-    "the rows are of {kinds} different kinds, which are all held in memory; fewer columns in"
-    " over, or fewer bins, make fewer"
-)
 DEPTH_REDUCED = (
     "rule sets take up to {depth} of the {features} features: {deeper} would make"
     " {rule_sets} rule sets; depth={deeper} asks for them"

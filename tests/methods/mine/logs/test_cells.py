@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 import evenhand as eh
 from evenhand.methods.mine.logs import cells, complete, counted, followers, quantiles
 from evenhand.methods.mine.logs.cells import LogCells
+from evenhand.population import recorded
 from evenhand.runtime.errors import DataError, SpaceError
 from tests.methods.mine.logs.frames import ENGINES, holes, log, row_by_row
 from tests.support.helpers import examples, refused
@@ -198,10 +199,9 @@ def test_rows_in_memory_are_counted_in_parts(engine, monkeypatch):
     frame = ENGINES[engine](HOLES)
     at_once = eh.mine_log(frame, **how)
     counts = []
-    count_rows = counted.count_rows
 
     def watched(*given: Any, **options: Any) -> Any:
-        found = count_rows(*given, **options)
+        found = recorded.count_rows(*given, **options)
         counts.append(len(found))
         return found
 

@@ -14,6 +14,7 @@ import evenhand as eh
 from evenhand.methods.mine.bins import counted_quantiles
 from evenhand.methods.mine.logs import quantiles
 from evenhand.methods.mine.logs.complete import CompleteRows
+from evenhand.population import recorded
 from evenhand.population.recorded import table_of
 from tests.methods.mine.logs.frames import ENGINES
 from tests.support.helpers import examples
@@ -63,10 +64,9 @@ def test_few_numbers_are_read_of_many(engine, monkeypatch):
     column = rng.lognormal(10, 3, 3000)
     rows = rows_of(pd.DataFrame({"x": column, "ok": 1}), engine)
     read = []
-    count_rows = quantiles.count_rows
 
     def watched(table: Any, keys: Any) -> Any:
-        found = count_rows(table, keys)
+        found = recorded.count_rows(table, keys)
         read.append(len(found))
         return found
 

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand.methods.mine import messages
-from evenhand.methods.mine.logs import messages as log_messages
+from evenhand.methods.mine.logs import messages
 from evenhand.methods.mine.logs.binned import LogBins, comparable
 from evenhand.methods.mine.logs.cells import MOST_TOGETHER, is_groupable
 from evenhand.methods.mine.logs.followers import with_followers
@@ -125,7 +124,7 @@ class CountedLog:
             notes.append(messages.MANY_KINDS_OF_ROWS.format(kinds=number_text.count(most)))
         if bins.of_all:
             columns = ", ".join(bins.of_all)
-            notes.append(log_messages.QUANTILES_OF_ALL_ROWS.format(columns=columns))
+            notes.append(messages.QUANTILES_OF_ALL_ROWS.format(columns=columns))
         return cls(space, bins.within(space), kinds, notes, sums)
 
     def named(self, words: Mapping[str, Words]) -> CountedLog:
@@ -193,7 +192,7 @@ def _counted(
         columns = clip(", ".join(names), 300)
         kinds = number_text.count(held)
         raise SpaceError(
-            log_messages.TOO_MANY_KINDS_OF_ROWS.format(columns=columns, kinds=kinds)
+            messages.TOO_MANY_KINDS_OF_ROWS.format(columns=columns, kinds=kinds)
         )
     return KindsOfRows(frame, names, sizes_of(frame))
 

@@ -1,5 +1,9 @@
-"""Sentences about large logs, that only their results and errors have."""
+"""What people are told of large logs."""
 
+MANY_KINDS_OF_ROWS = (
+    "the rows are of {kinds} different kinds, which are all held in memory; fewer columns in"
+    " over, or fewer bins, make fewer"
+)
 TOO_MANY_KINDS_OF_ROWS = (
     "over {columns}: the rows are of more than {kinds} different kinds, the most that are read;"
     " take sets of fewer columns, such as over=[['sex', 'age'], ['sex', 'race']], fewer bins, or a"
