@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evenhand.population.counting.engines import collected
+from evenhand.population.counting.first_rows import FirstRows
 from evenhand.runtime.errors import DataError, UsageError, clip, nearest
 from evenhand.space.feature import plain
 
@@ -153,11 +155,14 @@ def _holds_whole_numbers(table: Any, name: str) -> bool:
     """Return whether all numbers of a column are whole, which gaps make floats of."""
     import narwhals as nw
 
+    look = FirstRows.of(table, [name])
+    if look.are_all or name in look.fractions:
+        return name not in look.fractions
     column = nw.col(name)
     # Engines differ in how NaN compares with a number.
     is_broken = ((column - column.round(0)).abs() > 0) & ~column.is_nan()
     broken = is_broken.sum().alias("broken")
-    return not table.select(broken).lazy().collect()["broken"].to_list()[0]
+    return not collected(table.select(broken))["broken"].to_list()[0]
 
 
 def _cuts(name: str, given: Any, option: str, dtype: Any) -> Cuts:

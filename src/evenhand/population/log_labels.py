@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from evenhand.population.counting.counter import RowCounter
 from evenhand.population.recorded import MOST_VALUES, label_of
 from evenhand.runtime.errors import UsageError, clip, nearest
 from evenhand.runtime.label_text import text_of
@@ -17,10 +18,13 @@ if TYPE_CHECKING:
     from evenhand.space.feature import Feature
 
 
-def words_of_log(table: Any, labels: Any, cut: Iterable[str] = ()) -> dict[str, Words]:
+def words_of_log(
+    table: Any, labels: Any, cut: Iterable[str] = (), *, check: bool = True
+) -> dict[str, Words]:
     """Return labels by column as words by the text of a value; refuse what no row has.
 
     Columns that are cut into groups have labels for those, which are not checked against the rows.
+    Where nothing is to be checked yet, `check_words` does it of what was counted.
 
     >>> import narwhals as nw
     >>> import pandas as pd
@@ -41,16 +45,21 @@ def words_of_log(table: Any, labels: Any, cut: Iterable[str] = ()) -> dict[str, 
         where = f"column {name!r}"
         words[name] = dict(read_labels(where, table_of_words["labels"]))
         check_unique(where, words[name].values())
-        if name not in cut:
-            _check_values(table, name, words[name])
+    if check:
+        check_words(RowCounter(table), words, cut)
     return words
 
 
-def _check_values(table: Any, name: str, words: Words) -> None:
+def check_words(
+    counter: RowCounter, words: Mapping[str, Words], cut: Iterable[str] = ()
+) -> None:
     """Refuse labels of values that no row has."""
-    import narwhals as nw
+    for name, of_column in words.items():
+        if name not in cut:
+            _check_values(counter.values(name), name, of_column)
 
-    found = table.select(nw.col(name).unique()).lazy().collect()[name].to_list()
+
+def _check_values(found: Iterable[Any], name: str, words: Words) -> None:
     values = [label_of(value) for value in found if value is not None and value == value]
     texts = [text_of(value) for value in values]
     for text in words:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evenhand.population.counting.engines import collected, group_counts, refuse_keys
 from evenhand.runtime.errors import DataError, UsageError, clip, nearest
 from evenhand.runtime.values import parse_outcome
 from evenhand.space.feature import plain
@@ -140,7 +141,7 @@ def number_of_rows(table: Any) -> int:
     """Return how many rows a frame has, which its own engine counts."""
     import narwhals as nw
 
-    counted = table.select(nw.len().alias("rows")).lazy().collect()
+    counted = collected(table.select(nw.len().alias("rows")))
     return int(counted["rows"].to_list()[0])
 
 
@@ -165,7 +166,7 @@ def number_missing(table: Any, columns: Iterable[str]) -> int:
         counts.append(is_missing.sum().alias(f"missing {len(counts)}"))
     if not counts:
         return 0
-    counted = table.select(*counts).lazy().collect()
+    counted = collected(table.select(*counts))
     # Of no rows at all, some engines have no sum.
     return sum(int(counted[name].to_list()[0] or 0) for name in counted.columns)
 
@@ -196,19 +197,23 @@ def check_variety(table: Any, numeric: list[str], advice: str = "") -> None:
 
     if not numeric:
         return
-    counts = table.select(nw.col(*numeric).n_unique()).lazy().collect()
+    counts = collected(table.select(nw.col(*numeric).n_unique()))
     for name in numeric:
         distinct = int(counts[name].to_list()[0] or 0)
-        if distinct <= MOST_VALUES:
-            continue
-        bins = (
-            f"group them with bins={{{name!r}: [25, 40]}} (on the command line --bins"
-            f" {name}=25,40), or make decisions of an outcome first"
-        )
-        raise UsageError(
-            f"column {name!r} holds {distinct:,} different numbers, over the {MOST_VALUES} that are"
-            f" taken one by one; {advice or bins}"
-        )
+        if distinct > MOST_VALUES:
+            raise too_varied(name, distinct, advice)
+
+
+def too_varied(name: str, distinct: int, advice: str = "", where: str = "") -> UsageError:
+    """Return the error of a column of so many different numbers, in all rows or `where`."""
+    bins = (
+        f"group them with bins={{{name!r}: [25, 40]}} (on the command line --bins"
+        f" {name}=25,40), or make decisions of an outcome first"
+    )
+    return UsageError(
+        f"column {name!r} holds {distinct:,} different numbers{where}, over the {MOST_VALUES} that"
+        f" are taken one by one; {advice or bins}"
+    )
 
 
 def count_rows(
@@ -229,19 +234,10 @@ def count_rows(
     most
         How many combinations are returned at most.
     """
-    import narwhals as nw
-
-    no_key = " ".join([*keys, "rows"])
     try:
-        totals = [nw.col(name).sum() for name in sums]
-        groups = table.group_by(*keys).agg(*totals, nw.len().alias(no_key))
-        if most is not None:
-            groups = groups.head(most)
-        found = groups.lazy().collect()
+        found = group_counts(table, keys, sums=sums, most=most)
     except TypeError as error:
-        raise DataError(
-            f"the columns {', '.join(keys)} cannot be grouped ({clip(str(error))})"
-        ) from None
+        raise refuse_keys(keys, error) from None
     if not len(found):
         raise DataError("the frame has no rows; there is no decision to measure")
     return found
@@ -269,17 +265,17 @@ def count_cells(
             column = nw.col(name)
         columns.append(column)
     found = count_rows(table.select(*columns), keys)
-    return _in_words(found, [cut_of[name] for name in keys if name in cut_of])
+    return in_words(found, [cut_of[name] for name in keys if name in cut_of])
 
 
-def _in_words(counted: Any, cuts: Sequence[Cuts]) -> Any:
+def in_words(counted: Any, cuts: Sequence[Cuts]) -> Any:
     """Return counts with the words of groups in place of their numbers, as ordered categories."""
     import narwhals as nw
     import pandas as pd
 
     if not cuts:
         return counted
-    frame = counted.to_pandas()
+    frame = counted.to_pandas().copy(deep=False)
     for cut in cuts:
         numbers = pd.to_numeric(frame[cut.name])
         codes = cut.codes(numbers.dropna().astype(int).unique().tolist())

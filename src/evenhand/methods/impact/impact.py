@@ -16,11 +16,14 @@ import numpy as np
 from evenhand.methods.impact import IMPACT, messages
 from evenhand.methods.impact.lost_rows import rows_left_out
 from evenhand.methods.impact.messages import UNKNOWN_LABELS
-from evenhand.methods.impact.numbers import NumberImpact, has_numbers
+from evenhand.methods.impact.numbers import NumberImpact
 from evenhand.methods.impact.selection_rates import TABLE_NOTES, CategoryRates, remarks
 from evenhand.methods.impact.tally import tallied
+from evenhand.population.counting.counter import RowCounter
+from evenhand.population.counting.scores import ScoreCounts
 from evenhand.population.cuts import cut_columns
 from evenhand.population.log_labels import (
+    check_words,
     named_features,
     words_of_log,
     words_of_outcome,
@@ -30,23 +33,18 @@ from evenhand.population.recorded import (
     DecisionColumns,
     check_shares,
     check_truth,
-    check_variety,
     column_sets,
     columns_of_sets,
-    count_cells,
     favourable_of,
     labels_of,
-    number_of_rows,
     sizes_of,
-    table_of,
-    with_truth,
 )
 from evenhand.report.definitions import NO_CLAIM, spending_notes
 from evenhand.results.result import Result
 from evenhand.runtime import number_text
 from evenhand.runtime.budget import Spent
 from evenhand.runtime.errors import DataError, UsageError, clip
-from evenhand.scores.numbers.recorded import DEFAULT_METRIC, RecordedTerms
+from evenhand.scores.numbers.recorded import DEFAULT_METRIC, RecordedTerms, holds_numbers
 from evenhand.scores.rates.metric_table import RateLimits
 from evenhand.space.feature import category
 from evenhand.space.space import Space
@@ -167,24 +165,38 @@ def impact(
     """
     start = time.monotonic()
     _check_shares(level, least_ratio, support)
-    table = table_of(frame)
+    counter = RowCounter.of(frame)
+    table = counter.table
     schema = table.collect_schema()
-    words = words_of_log(table, labels, bins or {})
-    if has_numbers(table, outcome, positive, scored=scored):
+    words = words_of_log(table, labels, bins or {}, check=False)
+
+    def counted_by(sets: Sequence[tuple[str, ...]]) -> Sequence[Any]:
+        advice = messages.SCORED_OR_DECIDE_FIRST
+        return counter.decisions(sets, outcome, truth, bins or {}, advice)
+
+    def count() -> Sequence[Any]:
+        sets = _sets(over, outcome, list(schema), intersections=intersections)
+        check_truth(truth, truth_positive, outcome, columns_of_sets(sets), list(schema))
+        return counted_by(sets)
+
+    if not scored and holds_numbers(counter, outcome, positive, count):
         shares = {"support": support, "level": level, "least_ratio": least_ratio}
         how = {"unknown": unknown, "intersections": intersections, "bins": bins}
         what: dict[str, Any] = {"truth": truth, "metric": metric, "population": population}
         options = what | how | shares | {"seed": seed, "labels": words}
-        return of_numbers(table, outcome=outcome, over=over, **options)
+        check_words(counter, words, bins or {})
+        return of_numbers(counter, outcome=outcome, over=over, **options)
     sets = _sets(over, outcome, list(schema), intersections=intersections)
     columns = list(columns_of_sets(sets))
     check_truth(truth, truth_positive, outcome, columns, list(schema))
-    table, cuts = cut_columns(table, bins or {}, columns)
-    check_variety(table, _uncut_numbers(columns, cuts, schema))
     _check_scored(positive, truth, scored=scored)
-    table, median, notes = _decided(table, outcome, schema[outcome], scored=scored)
-    keys = with_truth(sets, truth)
-    counted = [count_cells(table, names, outcome, cuts) for names in keys]
+    median = None
+    notes: list[str] = []
+    if scored:
+        counted, median, notes = _above_median(counter, sets, outcome, bins or {})
+    else:
+        counted = counted_by(sets)
+    check_words(counter, words, bins or {})
     lost, rows = _missing(counted[0], outcome)
     favourable = 1 if scored else favourable_of(counted[0], outcome, positive)
     _check_favourable(counted[0], outcome, favourable, median)
@@ -208,7 +220,7 @@ def impact(
 
 
 def of_numbers(
-    table: Any,
+    frame: Any,
     *,
     outcome: str,
     over: Any,
@@ -227,13 +239,13 @@ def of_numbers(
     """Compare outcomes that are numbers by category: their means, medians and errors."""
     start = time.monotonic()
     _check_shares(level, least_ratio, support)
-    table = table_of(table)
-    schema = table.collect_schema()
+    counter = RowCounter.of(frame)
+    schema = counter.table.collect_schema()
     sets = _sets(over, outcome, list(schema), intersections=intersections)
     names = list(columns_of_sets(sets))
     check_truth(truth, None, outcome, names, list(schema))
-    table, cuts = cut_columns(table, bins or {}, names)
-    check_variety(table, _uncut_numbers(names, cuts, schema))
+    table, cuts = cut_columns(counter.table, bins or {}, names)
+    counter.check_variety(_uncut_numbers(names, cuts, schema))
     described = population or messages.RECORDED_SCORES
     terms = RecordedTerms(level, None, "spread", float(support), metric, described)
     numbers = NumberImpact.of(
@@ -246,7 +258,7 @@ def of_numbers(
         cuts=cuts,
         unknown=_unknown(unknown),
         least_ratio=least_ratio,
-        words=words_of_log(table, labels, cuts),
+        words=words_of_log(table, labels, cuts, check=False),
     )
     findings = numbers.findings()
     return Result(
@@ -374,83 +386,32 @@ def _sets(
     return list(different.values())
 
 
-def _decided(
-    table: Any,
-    outcome: str,
-    dtype: Any,
-    *,
-    scored: bool,
-) -> tuple[Any, float | None, list[str]]:
-    """Return the frame whose outcomes are decisions, the median of scores, and notes on it."""
-    if scored:
-        return _above_median(table, outcome, dtype)
-    if dtype.is_numeric():
-        check_variety(table, [outcome], messages.SCORED_OR_DECIDE_FIRST)
-    return table, None, []
-
-
 def _above_median(
-    table: Any,
+    counter: RowCounter,
+    sets: Sequence[tuple[str, ...]],
     outcome: str,
-    dtype: Any,
-) -> tuple[Any, float, list[str]]:
-    """Return the frame with scores above the median as its outcome, the median, and notes on it."""
-    import narwhals as nw
-
+    bins: Mapping[str, Any],
+) -> tuple[Sequence[Any], float, list[str]]:
+    """Return the cells of each set by whether scores are above the median, and notes on it."""
+    dtype = counter.table.collect_schema()[outcome]
     if not dtype.is_numeric():
         message = messages.SCORES_NOT_NUMBERS.format(outcome=repr(outcome), dtype=dtype)
         raise DataError(message)
-    score = nw.col(outcome).cast(nw.Float64)
-    known = ~(score.is_null() | score.is_nan())
-    scores = table.filter(known).select(score.alias(outcome))
-    near = _median_of_engine(scores, outcome)
-    if not math.isfinite(near):
-        if number_of_rows(table):
-            message = messages.NO_FINITE_MEDIAN.format(
-                outcome=repr(outcome),
-                median=near,
-            )
-            raise DataError(message)
-        raise DataError(messages.NO_ROWS_OF_SCORES)
-    median, tied = _median_and_ties(scores, outcome, near)
+    names = columns_of_sets(sets)
+    table, cuts = cut_columns(counter.table, bins, names)
+    counter.check_variety(_uncut_numbers(names, cuts, counter.table.collect_schema()))
+    scores = ScoreCounts.of(table, sets, outcome, cuts)
+    median = scores.median
+    if not math.isfinite(median):
+        if not scores.rows:
+            raise DataError(messages.NO_ROWS_OF_SCORES)
+        message = messages.NO_FINITE_MEDIAN.format(outcome=repr(outcome), median=median)
+        raise DataError(message)
     notes = [messages.MEDIAN.format(outcome=outcome, median=number_text.figures(median))]
-    if tied > 1:
-        tied_rows = number_text.count(tied)
+    if scores.tied > 1:
+        tied_rows = number_text.count(scores.tied)
         notes.append(messages.TIED_WITH_MEDIAN.format(tied=tied_rows, outcome=outcome))
-    is_above = nw.when(known).then(score > median)
-    return table.with_columns(is_above.alias(outcome)), median, notes
-
-
-def _median_of_engine(scores: Any, outcome: str) -> float:
-    """Return the median as the frame's engine computes it; NaN where there is none."""
-    import narwhals as nw
-
-    found = scores.select(nw.col(outcome).median()).lazy().collect()[outcome].to_list()
-    if not found or found[0] is None:
-        return math.nan
-    return float(found[0])
-
-
-def _median_and_ties(
-    scores: Any,
-    outcome: str,
-    near: float,
-) -> tuple[float, int]:
-    """Return the median from the two scores beside it, and how many scores are equal to it.
-
-    Engines round the middle between two scores differently, but not those scores.
-    """
-    import narwhals as nw
-
-    score = nw.col(outcome)
-    below = nw.when(score <= near).then(score).max()
-    above = nw.when(score >= near).then(score).min()
-    tied = (score == near).sum()
-    named = (below.alias("below"), above.alias("above"), tied.alias("tied"))
-    beside = scores.select(*named).lazy().collect()
-    nearest_below = float(beside["below"].to_list()[0])
-    nearest_above = float(beside["above"].to_list()[0])
-    return (nearest_below + nearest_above) / 2, beside["tied"].to_list()[0]
+    return scores.cells, median, notes
 
 
 def _missing(cells: Any, outcome: str) -> tuple[int, int]:

@@ -17,7 +17,7 @@ from evenhand.methods.impact.tally import normalised
 from evenhand.results.evidence import Finding
 from evenhand.runtime import number_text
 from evenhand.scores.numbers.groups import MEAN, Assurance
-from evenhand.scores.numbers.recorded import RecordedNumbers, are_numbers, read_columns
+from evenhand.scores.numbers.recorded import RecordedNumbers, read_columns
 from evenhand.statistics.estimate import Estimate
 
 if TYPE_CHECKING:
@@ -29,14 +29,6 @@ if TYPE_CHECKING:
     from evenhand.scores.numbers.recorded import NumberColumns, RecordedTerms
     from evenhand.statistics.estimate import Amount
     from evenhand.statistics.spending import Spending
-
-
-def has_numbers(table: Any, outcome: str, positive: Any, *, scored: bool) -> bool:
-    """Return whether outcomes are numbers, whose means are compared."""
-    schema = table.collect_schema()
-    if scored or positive is not None or outcome not in list(schema):
-        return False
-    return are_numbers(table, outcome, schema[outcome])
 
 
 @dataclass(eq=False)

@@ -20,12 +20,12 @@ from evenhand.methods.measure.recorded_groups import (
 )
 from evenhand.methods.measure.recorded_numbers import (
     NumberLog,
-    holds_numbers,
     measure_numbers,
 )
 from evenhand.methods.measure.recorded_twins import TwinLog, measure_twins
-from evenhand.population.cuts import cut_columns
+from evenhand.population.counting.counter import RowCounter
 from evenhand.population.log_labels import (
+    check_words,
     named_features,
     words_of_log,
     words_of_outcome,
@@ -36,19 +36,15 @@ from evenhand.population.recorded import (
     DecisionColumns,
     check_shares,
     check_truth,
-    check_variety,
     codes_of,
     column_sets,
     columns_of_sets,
-    count_cells,
     decided_sizes,
     favourable_of,
     label_of,
     labels_of,
     seen,
     sizes_of,
-    table_of,
-    with_truth,
 )
 from evenhand.report.definitions import spending_notes
 from evenhand.results.result import Result
@@ -57,7 +53,7 @@ from evenhand.runtime.budget import Spent
 from evenhand.runtime.errors import DataError, UsageError, clip, nearest
 from evenhand.scores.groups import Groups
 from evenhand.scores.numbers.groups import check_units
-from evenhand.scores.numbers.recorded import RecordedTerms
+from evenhand.scores.numbers.recorded import RecordedTerms, holds_numbers
 from evenhand.scores.rates.metric_table import RateLimits
 from evenhand.space.feature import category
 from evenhand.space.frames.reading import declared_levels
@@ -191,30 +187,40 @@ def measure_log(
     'fail'
     """
     start = time.monotonic()
-    table = table_of(frame)
-    words = words_of_log(table, labels, bins or {})
+    counter = RowCounter.of(frame)
+    table = counter.table
+    words = words_of_log(table, labels, bins or {}, check=False)
     if is_causal(kind, features):
         of_groups: dict[str, Any] = {"units": units, "support": support}
         of_groups |= {"groups": groups, "truth": truth, "metric": metric}
         of_groups |= {"least_ratio": least_ratio, "truth_positive": truth_positive}
+        check_words(counter, words, bins or {})
         twin_log = TwinLog(outcome, over, positive, limit, bins or {}, features, words)
         return measure_twins(table, twin_log, of_groups, seed)
-    if holds_numbers(table, outcome, positive):
+    schema = table.collect_schema()
+
+    def counted_by(sets: Sequence[tuple[str, ...]]) -> Sequence[Any]:
+        return counter.decisions(sets, outcome, truth, bins or {})
+
+    def count() -> Sequence[Any]:
+        sets = column_sets(over, outcome, list(schema))
+        check_truth(truth, truth_positive, outcome, columns_of_sets(sets), list(schema))
+        return counted_by(sets)
+
+    if holds_numbers(counter, outcome, positive, count):
+        check_words(counter, words, bins or {})
         how: Any = (truth, truth_positive, groups or {}, bins or {}, least_ratio, words)
         log = NumberLog(outcome, over, *how)
         terms = RecordedTerms(level, limit, units, support, metric)
-        return measure_numbers(table, log, terms, seed)
+        return measure_numbers(counter, log, terms, seed)
     _check_rates(level, limit, least_ratio, support, units)
     judged = rates_of(metric, truth=truth is not None)
-    schema = table.collect_schema()
     sets = column_sets(over, outcome, list(schema))
     names = list(columns_of_sets(sets))
     check_truth(truth, truth_positive, outcome, names, list(schema))
     check_groups(groups or {}, bins or {}, names)
-    table, cuts = cut_columns(table, bins or {}, names)
-    check_variety(table, _unbinned_numbers([*names, outcome], cuts, schema))
-    counted_sets = with_truth(sets, truth)
-    counted = [count_cells(table, keys, outcome, cuts) for keys in counted_sets]
+    counted = counted_by(sets)
+    check_words(counter, words, bins or {})
     favourable = favourable_of(counted[0], outcome, positive)
     decisions = DecisionColumns.of(counted[0], outcome, favourable, truth, truth_positive)
     columns = named_features(_features(sets, counted, groups or {}), words)
@@ -317,13 +323,6 @@ def _error_rates(
         "favourable": decisions.favourable,
         "truly_favourable": decisions.truly_favourable,
     }
-
-
-def _unbinned_numbers(
-    names: list[str], cuts: Mapping[str, Any], schema: Mapping[str, Any]
-) -> list[str]:
-    """Return the columns of numbers in which every value is a group of its own."""
-    return [name for name in names if schema[name].is_numeric() and name not in cuts]
 
 
 def _features(

@@ -12,7 +12,6 @@ from evenhand.population.cuts import cut_columns
 from evenhand.population.recorded import (
     check_shares,
     check_truth,
-    check_variety,
     column_sets,
     columns_of_sets,
 )
@@ -20,12 +19,13 @@ from evenhand.report.definitions import spending_notes
 from evenhand.results.result import Result
 from evenhand.runtime.budget import Spent
 from evenhand.runtime.errors import UsageError, clip
-from evenhand.scores.numbers.recorded import RecordedNumbers, are_numbers, read_columns
+from evenhand.scores.numbers.recorded import RecordedNumbers, read_columns
 from evenhand.statistics.estimate import StopReason
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from evenhand.population.counting.counter import RowCounter
     from evenhand.runtime.label_text import Words
     from evenhand.scores.numbers.recorded import RecordedTerms
 
@@ -55,31 +55,25 @@ class NumberLog:
                 )
 
 
-def holds_numbers(table: Any, outcome: Any, positive: Any) -> bool:
-    """Return whether outcomes are numbers on a scale, of which none is said to be favourable."""
-    schema = table.collect_schema()
-    if positive is not None or outcome not in list(schema):
-        return False
-    return are_numbers(table, outcome, schema[outcome])
-
-
-def measure_numbers(table: Any, log: NumberLog, terms: RecordedTerms, seed: int) -> Result:
+def measure_numbers(
+    counter: RowCounter, log: NumberLog, terms: RecordedTerms, seed: int
+) -> Result:
     """Return how far apart groups are in their mean and median outcome, and in its errors."""
     start = time.monotonic()
     log.refuse_rates()
     allowed = {"level": messages.ALLOWED_LEVEL, "support": messages.ALLOWED_SUPPORT}
     check_shares(allowed, (), level=terms.level, support=terms.support)
-    schema = table.collect_schema()
+    schema = counter.table.collect_schema()
     sets = column_sets(log.over, log.outcome, list(schema))
     names = list(columns_of_sets(sets))
     check_truth(log.truth, None, log.outcome, names, list(schema))
     check_groups(log.groups, log.bins, names)
-    table, cuts = cut_columns(table, log.bins, names)
+    table, cuts = cut_columns(counter.table, log.bins, names)
     uncut = []
     for name in names:
         if name not in cuts and schema[name].is_numeric():
             uncut.append(name)
-    check_variety(table, uncut)
+    counter.check_variety(uncut)
     columns = read_columns(
         table, names, log.outcome, truth=log.truth, cuts=cuts, declared=log.groups
     )

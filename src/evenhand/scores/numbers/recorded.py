@@ -5,15 +5,18 @@ The columns that are named are read into memory, since means need their numbers 
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evenhand.population.counting.engines import collected
+from evenhand.population.counting.first_rows import has_fraction
 from evenhand.population.log_labels import named_features
 from evenhand.population.recorded import MOST_VALUES, SUPPORT, label_of
 from evenhand.runtime import number_text
-from evenhand.runtime.errors import DataError, UsageError, clip, nearest
+from evenhand.runtime.errors import DataError, EvenhandError, UsageError, clip, nearest
 from evenhand.runtime.label_text import group_text
 from evenhand.scores.groups import Groups, declared_groups
 from evenhand.scores.numbers.groups import (
@@ -36,6 +39,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from evenhand.population.counting.counter import RowCounter
     from evenhand.population.cuts import Cuts
     from evenhand.results.evidence import Finding
     from evenhand.runtime.label_text import Words
@@ -60,16 +64,60 @@ def are_numbers(table: Any, outcome: str, dtype: Any) -> bool:
 
     if not dtype.is_numeric():
         return False
-    counted = table.select(nw.col(outcome).n_unique()).lazy().collect()
-    distinct = int(counted[outcome].to_list()[0] or 0)
+    column = nw.col(outcome)
+    asked = [column.n_unique().alias("distinct")]
+    if dtype.is_float():
+        asked.append(has_fraction(outcome).alias("fraction"))
+    counted = collected(table.select(*asked))
+    distinct = int(counted["distinct"].to_list()[0] or 0)
     if distinct > MOST_VALUES:
         return True
     if not dtype.is_float() or distinct < LEAST_VALUES:
         return False
-    column = nw.col(outcome)
-    is_fraction = (column != column.round(0)) & ~column.is_null() & ~column.is_nan()
-    found = table.select(is_fraction.any().alias(outcome)).lazy().collect()
-    return bool(found[outcome].to_list()[0])
+    return bool(counted["fraction"].to_list()[0])
+
+
+def counted_numbers(counter: RowCounter, outcome: str) -> bool | None:
+    """Return whether outcomes are numbers on a scale, None where no row was counted that tells.
+
+    They are where the first rows hold enough different numbers.
+    """
+    dtype = counter.table.collect_schema()[outcome]
+    if not dtype.is_numeric():
+        return False
+    cube = counter.cube_with(outcome)
+    if cube is not None:
+        return are_numbers(cube.cells, outcome, dtype)
+    look = counter.first([outcome])
+    if look.are_all:
+        return are_numbers(counter.table, outcome, dtype)
+    distinct = look.distinct[outcome]
+    if distinct > MOST_VALUES:
+        return True
+    if distinct >= LEAST_VALUES and outcome in look.fractions:
+        return True
+    return None
+
+
+def holds_numbers(
+    counter: RowCounter, outcome: Any, positive: Any, count: Callable[[], Any]
+) -> bool:
+    """Return whether outcomes are numbers on a scale, of which none is said to be favourable.
+
+    Where the first rows do not tell, the rows are counted as decisions are, which tells; only what
+    cannot be counted so is looked at once more.
+    """
+    schema = counter.table.collect_schema()
+    if positive is not None or outcome not in list(schema):
+        return False
+    known = counted_numbers(counter, outcome)
+    if known is None:
+        with suppress(EvenhandError):
+            count()
+        known = counted_numbers(counter, outcome)
+    if known is None:
+        return are_numbers(counter.table, outcome, schema[outcome])
+    return known
 
 
 def judged_of(metric: Any, *, truth: bool) -> tuple[str, ...]:

@@ -1,0 +1,1 @@
+"""Counting recorded decisions in one pass: the frame's engine groups, and hands over cells."""
