@@ -20,10 +20,10 @@ from evenhand.methods.impact.numbers import NumberImpact
 from evenhand.methods.impact.selection_rates import TABLE_NOTES, CategoryRates, remarks
 from evenhand.methods.impact.tally import tallied
 from evenhand.population.counting.counter import RowCounter
+from evenhand.population.counting.decisions import RecordedDecisions
 from evenhand.population.counting.scores import ScoreCounts
 from evenhand.population.cuts import cut_columns
 from evenhand.population.log_labels import (
-    check_words,
     named_features,
     words_of_log,
     words_of_outcome,
@@ -165,38 +165,24 @@ def impact(
     """
     start = time.monotonic()
     _check_shares(level, least_ratio, support)
-    counter = RowCounter.of(frame)
-    table = counter.table
-    schema = table.collect_schema()
-    words = words_of_log(table, labels, bins or {}, check=False)
+    columns: Any = {"outcome": outcome, "truth": truth, "truth_positive": truth_positive}
+    columns |= {"bins": bins, "labels": labels, "advice": messages.SCORED_OR_DECIDE_FIRST}
+    log = RecordedDecisions.of(frame, **columns)
 
-    def counted_by(sets: Sequence[tuple[str, ...]]) -> Sequence[Any]:
-        advice = messages.SCORED_OR_DECIDE_FIRST
-        return counter.decisions(sets, outcome, truth, bins or {}, advice)
+    def chosen() -> list[tuple[str, ...]]:
+        return _sets(over, outcome, log.columns, intersections=intersections)
 
-    def count() -> Sequence[Any]:
-        sets = _sets(over, outcome, list(schema), intersections=intersections)
-        check_truth(truth, truth_positive, outcome, columns_of_sets(sets), list(schema))
-        return counted_by(sets)
-
-    if not scored and holds_numbers(counter, outcome, positive, count):
+    if not scored and holds_numbers(log, positive, chosen):
         shares = {"support": support, "level": level, "least_ratio": least_ratio}
         how = {"unknown": unknown, "intersections": intersections, "bins": bins}
         what: dict[str, Any] = {"truth": truth, "metric": metric, "population": population}
-        options = what | how | shares | {"seed": seed, "labels": words}
-        check_words(counter, words, bins or {})
-        return of_numbers(counter, outcome=outcome, over=over, **options)
-    sets = _sets(over, outcome, list(schema), intersections=intersections)
-    columns = list(columns_of_sets(sets))
-    check_truth(truth, truth_positive, outcome, columns, list(schema))
+        options = what | how | shares | {"seed": seed, "labels": log.words}
+        log.check_words()
+        return of_numbers(log.counter, outcome=outcome, over=over, **options)
+    sets, words = chosen(), log.words
+    log.check_truth(sets)
     _check_scored(positive, truth, scored=scored)
-    median = None
-    notes: list[str] = []
-    if scored:
-        counted, median, notes = _above_median(counter, sets, outcome, bins or {})
-    else:
-        counted = counted_by(sets)
-    check_words(counter, words, bins or {})
+    counted, median, notes = _counted(log, sets, scored=scored)
     lost, rows = _missing(counted[0], outcome)
     favourable = 1 if scored else favourable_of(counted[0], outcome, positive)
     _check_favourable(counted[0], outcome, favourable, median)
@@ -216,7 +202,7 @@ def impact(
     found = ("impact", _findings(rates), seed, spent, StopReason.ENUMERATED)
     notes = [*table_notes, *notes, *spending_notes(rates[0].spending, level), NO_CLAIM]
     named: Any = {"details": details, "outcome_labels": words_of_outcome(words, outcome)}
-    return Result(*found, _space(rates, columns, words), notes, **named)
+    return Result(*found, _space(rates, columns_of_sets(sets), words), notes, **named)
 
 
 def of_numbers(
@@ -347,7 +333,7 @@ def _tallies(
 
 def _space(
     rates: Iterable[CategoryRates],
-    protected: list[str],
+    protected: Iterable[str],
     words: Mapping[str, Words],
 ) -> dict[str, Any]:
     """Return the space that all categories span, as results hold it."""
@@ -355,7 +341,7 @@ def _space(
     for of_set in rates:
         levels.update(of_set.tally.levels)
     features = [category(name, list(values)) for name, values in levels.items()]
-    return Space(named_features(features, words), protected=protected).to_dict()
+    return Space(named_features(features, words), protected=list(protected)).to_dict()
 
 
 def _unknown(given: Any) -> list[Any]:
@@ -384,6 +370,17 @@ def _sets(
     for names in sets:
         different.setdefault(frozenset(names), names)
     return list(different.values())
+
+
+def _counted(
+    log: RecordedDecisions, sets: Sequence[tuple[str, ...]], *, scored: bool
+) -> tuple[Sequence[Any], float | None, list[str]]:
+    """Return the cells of each set, the median of scores, and notes on it."""
+    if not scored:
+        return log.cells(sets), None, []
+    found = _above_median(log.counter, sets, log.outcome, log.bins)
+    log.check_words()
+    return found
 
 
 def _above_median(

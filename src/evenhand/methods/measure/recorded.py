@@ -23,11 +23,9 @@ from evenhand.methods.measure.recorded_numbers import (
     measure_numbers,
 )
 from evenhand.methods.measure.recorded_twins import TwinLog, measure_twins
-from evenhand.population.counting.counter import RowCounter
+from evenhand.population.counting.decisions import RecordedDecisions
 from evenhand.population.log_labels import (
-    check_words,
     named_features,
-    words_of_log,
     words_of_outcome,
 )
 from evenhand.population.recorded import (
@@ -35,7 +33,6 @@ from evenhand.population.recorded import (
     UNKNOWN,
     DecisionColumns,
     check_shares,
-    check_truth,
     codes_of,
     column_sets,
     columns_of_sets,
@@ -187,40 +184,29 @@ def measure_log(
     'fail'
     """
     start = time.monotonic()
-    counter = RowCounter.of(frame)
-    table = counter.table
-    words = words_of_log(table, labels, bins or {}, check=False)
+    how: Any = {"bins": bins, "labels": labels}
+    log = RecordedDecisions.of(frame, outcome, truth, truth_positive, **how)
+    words = log.words
     if is_causal(kind, features):
         of_groups: dict[str, Any] = {"units": units, "support": support}
         of_groups |= {"groups": groups, "truth": truth, "metric": metric}
         of_groups |= {"least_ratio": least_ratio, "truth_positive": truth_positive}
-        check_words(counter, words, bins or {})
-        twin_log = TwinLog(outcome, over, positive, limit, bins or {}, features, words)
-        return measure_twins(table, twin_log, of_groups, seed)
-    schema = table.collect_schema()
-
-    def counted_by(sets: Sequence[tuple[str, ...]]) -> Sequence[Any]:
-        return counter.decisions(sets, outcome, truth, bins or {})
-
-    def count() -> Sequence[Any]:
-        sets = column_sets(over, outcome, list(schema))
-        check_truth(truth, truth_positive, outcome, columns_of_sets(sets), list(schema))
-        return counted_by(sets)
-
-    if holds_numbers(counter, outcome, positive, count):
-        check_words(counter, words, bins or {})
-        how: Any = (truth, truth_positive, groups or {}, bins or {}, least_ratio, words)
-        log = NumberLog(outcome, over, *how)
+        log.check_words()
+        twin_log = TwinLog(outcome, over, positive, limit, log.bins, features, words)
+        return measure_twins(log.counter.table, twin_log, of_groups, seed)
+    if holds_numbers(log, positive, lambda: column_sets(over, outcome, log.columns)):
+        log.check_words()
+        how = (truth, truth_positive, groups or {}, log.bins, least_ratio, words)
+        number_log = NumberLog(outcome, over, *how)
         terms = RecordedTerms(level, limit, units, support, metric)
-        return measure_numbers(counter, log, terms, seed)
+        return measure_numbers(log.counter, number_log, terms, seed)
     _check_rates(level, limit, least_ratio, support, units)
     judged = rates_of(metric, truth=truth is not None)
-    sets = column_sets(over, outcome, list(schema))
+    sets = column_sets(over, outcome, log.columns)
     names = list(columns_of_sets(sets))
-    check_truth(truth, truth_positive, outcome, names, list(schema))
-    check_groups(groups or {}, bins or {}, names)
-    counted = counted_by(sets)
-    check_words(counter, words, bins or {})
+    log.check_truth(sets)
+    check_groups(groups or {}, log.bins, names)
+    counted = log.cells(sets)
     favourable = favourable_of(counted[0], outcome, positive)
     decisions = DecisionColumns.of(counted[0], outcome, favourable, truth, truth_positive)
     columns = named_features(_features(sets, counted, groups or {}), words)

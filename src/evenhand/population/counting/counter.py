@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from evenhand.population.counting import messages
-from evenhand.population.counting.cube import Cube
+from evenhand.population.counting.cube import RowCube
 from evenhand.population.counting.engines import (
     collected,
     counts_of_sets,
@@ -43,11 +43,11 @@ MOST_CELLS = 2_000_000
 
 
 @dataclass(frozen=True, eq=False)
-class Counted:
+class CountedSets:
     """The cells of each set of columns, with the words of groups where columns are cut."""
 
     cells: Sequence[Any]
-    cubes: Sequence[Cube]
+    cubes: Sequence[RowCube]
 
 
 @dataclass(eq=False)
@@ -68,7 +68,7 @@ class RowCounter:
     """Columns that are wanted later, and counted with the first ones."""
     bins: Mapping[str, Any] = field(default_factory=dict)
     """How the columns that are wanted later are cut."""
-    cubes: list[Cube] = field(default_factory=list)
+    cubes: list[RowCube] = field(default_factory=list)
     looks: dict[tuple[str, ...], FirstRows] = field(default_factory=dict)
 
     @classmethod
@@ -97,7 +97,7 @@ class RowCounter:
         cuts: Mapping[str, Cuts] | None = None,
         *,
         table: Any = None,
-    ) -> Counted:
+    ) -> CountedSets:
         """Count the rows by each set of columns, in one pass where that can be.
 
         Parameters
@@ -121,7 +121,7 @@ class RowCounter:
             cubes.append(known.over(names))
             used = [cut_of[name] for name in names if name in cut_of]
             cells.append(in_words(cubes[-1].cells, used))
-        return Counted(cells, cubes)
+        return CountedSets(cells, cubes)
 
     def decisions(
         self,
@@ -159,11 +159,11 @@ class RowCounter:
         column = self.table.lazy().select(nw.col(name)).unique()
         return list(collected(column)[name].to_list())
 
-    def cube_with(self, name: str) -> Cube | None:
+    def cube_with(self, name: str) -> RowCube | None:
         """Return a cube that was counted by a column, None where there is none."""
         return self._known([name], {})
 
-    def _known(self, names: Sequence[str], cuts: Mapping[str, Cuts]) -> Cube | None:
+    def _known(self, names: Sequence[str], cuts: Mapping[str, Cuts]) -> RowCube | None:
         for cube in self.cubes:
             if cube.covers(names, cuts):
                 return cube
@@ -202,7 +202,7 @@ class RowCounter:
                     messages.TOO_MANY_CELLS.format(columns=columns_text, most=most_text)
                 )
             of_cells = {name: cut_of[name] for name in cells.columns if name in cut_of}
-            self.cubes.append(Cube(cells, of_cells))
+            self.cubes.append(RowCube(cells, of_cells))
 
     def _later(
         self, names: Sequence[str], cuts: Mapping[str, Cuts], table: Any
@@ -255,7 +255,7 @@ class RowCounter:
             raise too_varied(name, distinct, advice, first)
 
     def check_counted(
-        self, cubes: Iterable[Cube], names: Sequence[str], advice: str = ""
+        self, cubes: Iterable[RowCube], names: Sequence[str], advice: str = ""
     ) -> None:
         """Refuse columns that were found to hold many different numbers."""
         for cube in cubes:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Cube:
+class RowCube:
     """The number of rows of each combination of some columns, as the engine counted them.
 
     Columns that are cut hold the numbers of their groups.
@@ -24,7 +24,7 @@ class Cube:
     >>> import narwhals as nw
     >>> import pandas as pd
     >>> counted = pd.DataFrame({"sex": ["F", "F"], "ok": [0, 1], "sex ok rows": [2, 3]})
-    >>> cube = Cube(nw.from_native(counted, eager_only=True))
+    >>> cube = RowCube(nw.from_native(counted, eager_only=True))
     >>> cube.rows, cube.over(["sex"]).rows_by("sex")
     (5, {'F': 5})
     """
@@ -59,7 +59,7 @@ class Cube:
             name in self.names and self.cuts.get(name) == cuts.get(name) for name in names
         )
 
-    def over(self, names: Sequence[str]) -> Cube:
+    def over(self, names: Sequence[str]) -> RowCube:
         """Return the cube of some of the columns: sums over all others."""
         if tuple(names) == self.names:
             return self
@@ -67,7 +67,7 @@ class Cube:
         summed = group_counts(self.cells, names, sums=[size])
         kept = summed.select(*names, size)
         cuts = {name: cut for name, cut in self.cuts.items() if name in names}
-        return Cube(kept, cuts)
+        return RowCube(kept, cuts)
 
     def distinct(self, name: str) -> int:
         """Return how many different values a column has; what is missing is one of them."""

@@ -6,6 +6,7 @@ few rows.
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING, Any
 
 from evenhand.runtime.errors import DataError, MissingExtra, clip
@@ -100,13 +101,17 @@ def _grouping_sets(
     import narwhals as nw
     import pyarrow.compute as pc
 
-    names = list(dict.fromkeys(name for keys in sets for name in keys))
+    names = list(dict.fromkeys(itertools.chain.from_iterable(sets)))
     # Under names of their own, which need no quotes.
     plain = {name: f"k{place}" for place, name in enumerate(names)}
     columns = [nw.col(name).alias(plain[name]) for name in names]
     relation = nw.to_native(table.select(*columns))
     keys = ", ".join(plain.values())
-    groups = ", ".join(f"({', '.join(plain[name] for name in of_set)})" for of_set in sets)
+    grouped = []
+    for of_set in sets:
+        own = ", ".join([plain[name] for name in of_set])
+        grouped.append(f"({own})")
+    groups = ", ".join(grouped)
     counted = relation.aggregate(
         f"{keys}, grouping({keys}) as which, count(*) as n", f"grouping sets ({groups})"
     ).to_arrow_table()

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand.population.counting.cube import Cube
+from evenhand.population.counting.cube import RowCube
 from evenhand.population.counting.engines import (
     collected,
     first_rows,
@@ -147,7 +147,7 @@ class ScoreCounts:
         tied = found.number_of(median) if lower == upper else 0
         if not math.isfinite(median):
             return cls(median, tied, found.total(_ROWS), ())
-        cube = Cube(_cells_above(found, median, outcome), cuts)
+        cube = RowCube(_cells_above(found, median, outcome), cuts)
         cells = []
         for names in sets:
             of_set = cube.over((*names, outcome)).cells

@@ -29,7 +29,7 @@ from evenhand.scores.numbers.groups import (
     limit_note,
 )
 from evenhand.space.feature import category
-from evenhand.space.frames.reading import declared_levels
+from evenhand.space.frames.reading import declared_levels, number_column
 from evenhand.space.space import Space
 from evenhand.statistics.spending import Spending
 from evenhand.subject.outcome_scale import LEAST_VALUES, spread_of
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from evenhand.population.counting.counter import RowCounter
+    from evenhand.population.counting.decisions import RecordedDecisions
     from evenhand.population.cuts import Cuts
     from evenhand.results.evidence import Finding
     from evenhand.runtime.label_text import Words
@@ -100,23 +101,24 @@ def counted_numbers(counter: RowCounter, outcome: str) -> bool | None:
 
 
 def holds_numbers(
-    counter: RowCounter, outcome: Any, positive: Any, count: Callable[[], Any]
+    log: RecordedDecisions, positive: Any, sets: Callable[[], Sequence[tuple[str, ...]]]
 ) -> bool:
     """Return whether outcomes are numbers on a scale, of which none is said to be favourable.
 
     Where the first rows do not tell, the rows are counted as decisions are, which tells; only what
     cannot be counted so is looked at once more.
     """
-    schema = counter.table.collect_schema()
-    if positive is not None or outcome not in list(schema):
+    outcome = log.outcome
+    if positive is not None or outcome not in log.columns:
         return False
-    known = counted_numbers(counter, outcome)
+    known = counted_numbers(log.counter, outcome)
     if known is None:
         with suppress(EvenhandError):
-            count()
-        known = counted_numbers(counter, outcome)
+            log.cells(sets())
+        known = counted_numbers(log.counter, outcome)
     if known is None:
-        return are_numbers(counter.table, outcome, schema[outcome])
+        table = log.counter.table
+        return are_numbers(table, outcome, table.collect_schema()[outcome])
     return known
 
 
@@ -247,8 +249,7 @@ def _truth_column(table: Any, truth: str) -> Any:
 
 def _floats(column: Any) -> Floats:
     """Return a column as numbers, NaN where it is missing."""
-    found = [np.nan if value is None else value for value in column.to_list()]
-    return np.array(found, dtype=np.float64)
+    return np.asarray(number_column(column), dtype=np.float64)
 
 
 def _lost_notes(lost: int, rows: int, name: str) -> list[str]:
