@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from evenhand.methods.audit import LOG, messages
@@ -17,12 +18,14 @@ from evenhand.methods.audit.checks import (
 )
 from evenhand.methods.audit.gate import Gate
 from evenhand.methods.audit.levels import LEVEL, with_levels
-from evenhand.population.log_labels import words_of_log
-from evenhand.population.recorded import columns_of_sets, number_of_rows, table_of
+from evenhand.population.counting.counter import RowCounter
+from evenhand.population.counting.decisions import RecordedDecisions
+from evenhand.population.log_labels import check_words, words_of_log
+from evenhand.population.recorded import columns_of_sets
 from evenhand.runtime import number_text
 from evenhand.runtime.errors import DataError, UsageError, clip
 from evenhand.runtime.label_text import shown
-from evenhand.scores.numbers.recorded import are_numbers
+from evenhand.scores.numbers.recorded import holds_numbers
 from evenhand.space.feature_sets import sets_of, spelled_out
 from evenhand.verbs import VERBS
 
@@ -38,6 +41,8 @@ if TYPE_CHECKING:
 
 TOGETHER = ("mine_log",)
 """The jobs that look at all protected columns together, and not at each by itself."""
+COUNTING = ("impact", "measure_log")
+"""The jobs that share what was counted of the rows."""
 ERROR_RATES = ("measure_log",)
 """The jobs that tell error rates; others do where their check names the truth or a metric, as the
 intervals of everything that is told get wider with it.
@@ -104,7 +109,7 @@ class DecisionLog:
         """Return what a comparison of twins is told: the truth is nothing that the software saw."""
         kept = {key: value for key, value in settings.items() if "truth" not in key}
         known_later = (self.outcome, self.truth)
-        columns = table_of(self.frame).collect_schema()
+        columns = self.counter.table.collect_schema()
         kept["features"] = [name for name in columns if name not in known_later]
         return kept
 
@@ -114,14 +119,21 @@ class DecisionLog:
             return [self.over]
         return [(name,) for name in self.over]
 
-    @property
+    @cached_property
+    def counter(self) -> RowCounter:
+        """What counts the rows, once for all checks that can share it."""
+        counter = RowCounter.of(self.frame)
+        known = list(counter.table.collect_schema())
+        together = tuple(name for name in self.columns if name in known)
+        bins = _only(self.bins, together)
+        return RowCounter(counter.table, together, bins)
+
+    @cached_property
     def of_numbers(self) -> bool:
         """Whether outcomes are numbers on a scale, of which none is favourable."""
-        table = table_of(self.frame)
-        schema = table.collect_schema()
-        if self.positive is not None or self.outcome not in schema:
-            return False
-        return are_numbers(table, self.outcome, schema[self.outcome])
+        settings = (self.truth, self.truth_positive, self.bins)
+        decisions = RecordedDecisions(self.counter, self.outcome, *settings)
+        return holds_numbers(decisions, self.positive, lambda: self.sets(""))
 
     @property
     def judged(self) -> tuple[str, ...]:
@@ -130,14 +142,14 @@ class DecisionLog:
 
     def note(self) -> str:
         """Return what was audited, as a sentence."""
-        table = table_of(self.frame)
-        rows = number_text.count(number_of_rows(table))
+        rows = number_text.count(self.counter.rows)
         if self.of_numbers:
             numbers = messages.LOG_OF_NUMBERS.format(rows=rows, outcome=self.outcome)
             if self.truth is None:
                 return numbers
             return numbers + messages.LOG_TRUE_NUMBERS.format(truth=self.truth)
-        words = words_of_log(table, self.labels, self.bins)
+        words = words_of_log(self.counter.table, self.labels, self.bins, check=False)
+        check_words(self.counter, words, self.bins)
         favourable = 1 if self.positive is None else self.positive
         named = shown(favourable, words.get(self.outcome))
         decisions = messages.LOG.format(
@@ -168,8 +180,9 @@ class LogPlan(CheckPlan):
         """Run the check, as the verb of its name would."""
         log: DecisionLog = subject
         settings = self.settings_for(log)
+        frame = log.counter if self.job in COUNTING else log.frame
         try:
-            found: Evidence = VERBS[self.job].function(log.frame, **settings, seed=seed)
+            found: Evidence = VERBS[self.job].function(frame, **settings, seed=seed)
         except DataError as error:
             if not log.file:
                 raise
@@ -184,7 +197,7 @@ class LogPlan(CheckPlan):
             described = log.settings_of_twins(described)
         settings = {**described, **self.options}
         if "bins" in settings and "bins" not in self.settings:
-            columns = list(table_of(log.frame).collect_schema())
+            columns = list(log.counter.table.collect_schema())
             compared = columns_of_sets(spelled_out(self.settings["over"], columns))
             settings["bins"] = _only(log.bins, compared)
         return settings
@@ -331,8 +344,12 @@ def audit_log(
     gate = Gate.of(baseline, tolerance=tolerance)
     cuts = _checked_bins(bins)
     names = protected_columns(columns_of_sets(_sets(over)), cuts)
-    words = words_of_log(table_of(frame), labels, cuts)
+    table = RowCounter.of(frame).table
+    words = words_of_log(table, labels, cuts, check=False)
     log = DecisionLog(frame, outcome, names, positive, truth, truth_positive, cuts, words)
+    if words:
+        log.counter.prepare()
+        check_words(log.counter, words, cuts)
     plans = with_levels(plans_of_log(log, checked_list(checks)), level)
     found = audited(log, plans, seed=seed, progress=progress)
     return gate.held(found)

@@ -9,7 +9,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evenhand.population.recorded import number_missing, number_of_rows, table_of
 from evenhand.population.rows import Rows
 from evenhand.runtime.errors import EvenhandError
 from evenhand.subject.subject import Subject
@@ -104,13 +103,13 @@ def tested_by(subject: Any, source: Source | None) -> Tested:
 
 def _of_log(log: Any) -> Tested:
     """Return what is known of recorded decisions."""
-    table = table_of(log.frame)
-    rows = number_of_rows(table)
-    known = set(table.collect_schema())
+    counter = log.counter
+    rows = counter.rows
+    known = set(counter.table.collect_schema())
     columns = [name for name in log.columns if name in known]
     missing = None
     if rows and columns:
-        missing = number_missing(table, columns) / (rows * len(columns))
+        missing = counter.missing(columns) / (rows * len(columns))
     return Tested(
         now(),
         "log",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -266,18 +267,42 @@ class RowCounter:
     @property
     def rows(self) -> int:
         """How many rows there are."""
+        self.prepare()
         if self.cubes:
             return self.cubes[0].rows
         return number_of_rows(self.table)
+
+    def prepare(self) -> None:
+        """Count the columns that are wanted later, if that was not done and they make few cells."""
+        if self.cubes or not self.together:
+            return
+        with suppress(EvenhandError):
+            table, cuts = cut_columns(self.table, self.bins, self.together)
+            schema = self.table.collect_schema()
+            uncut = [name for name in self.together if name not in cuts]
+            self.first(self.together)
+            self.check_variety([name for name in uncut if schema[name].is_numeric()])
+            if self._few(self.together, cuts):
+                self._count([self.together], cuts, table)
 
     def missing(self, names: Iterable[str]) -> int:
         """Return how many values of some columns are missing."""
         found = 0
         unknown = []
+        schema = self.table.collect_schema()
         for name in names:
-            cube = self._known([name], {})
+            # Texts that are cut as dates lack what is empty, too.
+            cut_apart = schema[name].is_numeric() or schema[name].is_temporal()
+            cube = self._counted_by(name, cut=cut_apart)
             if cube is None:
                 unknown.append(name)
             else:
                 found += cube.over([name]).missing(name)
         return found + number_missing(self.table, unknown)
+
+    def _counted_by(self, name: str, *, cut: bool) -> RowCube | None:
+        """Return a cube by a column, which may be `cut` there."""
+        for cube in self.cubes:
+            if name in cube.names and (cut or name not in cube.cuts):
+                return cube
+        return None

@@ -68,6 +68,14 @@ class RecordedDecisions:
         names = columns_of_sets(sets)
         check_truth(self.truth, self.truth_positive, self.outcome, names, self.columns)
 
+    def look(self, sets: Sequence[tuple[str, ...]]) -> None:
+        """Look at all columns of the first rows at once."""
+        self.check_truth(sets)
+        names = [*columns_of_sets(sets), self.outcome]
+        if self.truth is not None:
+            names.append(self.truth)
+        self.counter.first(names)
+
     def cells(self, sets: Sequence[tuple[str, ...]]) -> Sequence[Any]:
         """Return the counts of each set by outcome and truth."""
         self.check_truth(sets)

@@ -27,7 +27,26 @@ def collected(table: Any) -> Any:
 
 def first_rows(table: Any, names: Iterable[str], most: int) -> Any:
     """Return some columns of the first rows."""
-    return collected(table.select(*dict.fromkeys(names)).head(most))
+    return collected(headed(table.select(*dict.fromkeys(names)), most))
+
+
+def headed(table: Any, most: int) -> Any:
+    """Return the frame of the first rows; Dask takes them from its first partition alone."""
+    import narwhals as nw
+
+    if not is_in_parts(table):
+        return table.head(most)
+    native = nw.to_native(table)
+    return nw.from_native(native.partitions[0]).head(most)
+
+
+def is_in_parts(table: Any) -> bool:
+    """Return whether the first rows are those of one of several partitions of Dask."""
+    import narwhals as nw
+
+    if table.implementation is not nw.Implementation.DASK:
+        return False
+    return bool(nw.to_native(table).npartitions > 1)
 
 
 def is_in_memory(table: Any) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from evenhand.population.counting.engines import collected
+from evenhand.population.counting.engines import collected, headed, is_in_parts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -22,7 +22,7 @@ class FirstRows:
     >>> import pandas as pd
     >>> table = nw.from_native(pd.DataFrame({"sex": ["F", None, "F"], "score": [0.5, 1.0, 2.0]}))
     >>> FirstRows.of(table, ["sex", "score"])
-    FirstRows(rows=3, distinct={'sex': 2, 'score': 3}, fractions=frozenset({'score'}))
+    FirstRows(rows=3, distinct={'sex': 2, 'score': 3}, fractions=frozenset({'score'}), are_all=True)
     """
 
     rows: int
@@ -30,6 +30,8 @@ class FirstRows:
     """The different values of each column; what is missing is one of them."""
     fractions: frozenset[str]
     """The columns of numbers that are not all whole."""
+    are_all: bool = True
+    """Whether there are no other rows."""
 
     @classmethod
     def of(cls, table: Any, names: Sequence[str], most: int = LOOK) -> FirstRows:
@@ -45,7 +47,8 @@ class FirstRows:
             asked.append(nw.col(name).n_unique().alias(f"distinct {place}"))
         for place, name in enumerate(floats):
             asked.append(has_fraction(name).alias(f"fraction {place}"))
-        found = collected(table.select(*names).head(most).select(*asked))
+        first = headed(table.select(*names), most)
+        found = collected(first.select(*asked))
         distinct = {}
         for place, name in enumerate(names):
             distinct[name] = int(found[f"distinct {place}"].to_list()[0] or 0)
@@ -53,12 +56,9 @@ class FirstRows:
         for place, name in enumerate(floats):
             if found[f"fraction {place}"].to_list()[0]:
                 fractions.add(name)
-        return cls(int(found["rows"].to_list()[0]), distinct, frozenset(fractions))
-
-    @property
-    def are_all(self) -> bool:
-        """Whether there are no other rows."""
-        return self.rows < LOOK
+        rows = int(found["rows"].to_list()[0])
+        are_all = rows < most and not is_in_parts(table)
+        return cls(rows, distinct, frozenset(fractions), are_all)
 
 
 def has_fraction(name: str) -> Any:

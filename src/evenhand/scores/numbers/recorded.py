@@ -111,6 +111,8 @@ def holds_numbers(
     outcome = log.outcome
     if positive is not None or outcome not in log.columns:
         return False
+    with suppress(EvenhandError):
+        log.look(sets())
     known = counted_numbers(log.counter, outcome)
     if known is None:
         with suppress(EvenhandError):
