@@ -105,8 +105,7 @@ def holds_numbers(
 ) -> bool:
     """Return whether outcomes are numbers on a scale, of which none is said to be favourable.
 
-    Where the first rows do not tell, the rows are counted as decisions are, which tells; only what
-    cannot be counted so is looked at once more.
+    Where the first rows do not tell, the rows are counted as decisions are, which tells.
     """
     outcome = log.outcome
     if positive is not None or outcome not in log.columns:
@@ -115,13 +114,14 @@ def holds_numbers(
         log.look(sets())
     known = counted_numbers(log.counter, outcome)
     if known is None:
-        with suppress(EvenhandError):
+        try:
             log.cells(sets())
+        except UsageError:
+            # Too many different outcomes are no mistake where they are numbers.
+            if log.counter.cube_with(outcome) is None:
+                raise
         known = counted_numbers(log.counter, outcome)
-    if known is None:
-        table = log.counter.table
-        return are_numbers(table, outcome, table.collect_schema()[outcome])
-    return known
+    return bool(known)
 
 
 def judged_of(metric: Any, *, truth: bool) -> tuple[str, ...]:
