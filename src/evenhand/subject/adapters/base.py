@@ -108,6 +108,8 @@ class Adapter(ABC):
     """Whether outcomes are printed text, in which 1 and "1" are the same."""
     own_process: ClassVar[bool] = False
     """Whether the software runs elsewhere, so that nothing it does can end this process."""
+    sent_once: ClassVar[bool] = True
+    """Whether workers are sent it once for all that they are asked, since it holds a model."""
     expensive: bool = False
     """Whether an answer costs a process or a request, and so is worth remembering."""
     outputs: tuple[str, ...] = ()

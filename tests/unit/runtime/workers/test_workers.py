@@ -8,12 +8,14 @@ from __future__ import annotations
 import os
 import tempfile
 import time
+from functools import partial
 
 import joblib
+import numpy as np
 import pytest
 
 from evenhand.runtime.errors import MissingExtra, SubjectCrashed, UsageError
-from evenhand.runtime.workers import Workers, _Parcel
+from evenhand.runtime.workers import Streaming, Workers
 from tests.support.helpers import refused
 
 
@@ -90,7 +92,57 @@ def test_a_function_is_shipped_once_and_nothing_is_left_behind(tmp_path, monkeyp
     assert not list(tmp_path.glob("evenhand-*"))
 
 
+class Model:
+    """A large part, which notes in which process it is unpacked."""
+
+    sent_once = True
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.weights = np.arange(100_000.0)
+
+    def __getstate__(self):
+        (self.folder / f"pickled-{time.monotonic_ns()}").touch()
+        return vars(self)
+
+    def __setstate__(self, state):
+        vars(self).update(state)
+        (self.folder / f"unpacked-{os.getpid()}-{time.monotonic_ns()}").touch()
+
+
+def weighed(model, by, task):
+    model.weights[0] += 1  # some models write to their arrays
+    return float(model.weights[task] * by), os.getpid()
+
+
+def test_a_large_part_is_sent_once_for_all_functions_and_unpacked_once_in_a_process(
+    tmp_path,
+):
+    model = Model(tmp_path)
+    questions = [partial(weighed, model, by) for by in (1, 2, 3)]
+    processes = set()
+    for run in range(2):
+        with Workers(2) as workers:
+            for by, question in enumerate(questions, start=1):
+                answers = workers.map(question, [5, 6, 7])
+                assert [answer for answer, _ in answers] == [5.0 * by, 6.0 * by, 7.0 * by]
+                processes |= {process for _, process in answers}
+        # A run packs it once, and the second finds it where it is.
+        assert len(list(tmp_path.glob("pickled-*"))) == run + 1
+    assert len(list(tmp_path.glob("unpacked-*"))) == len(processes)
+    assert model.weights[0] == 0
+
+
+def test_answers_are_handed_over_as_they_are_ready():
+    with Streaming(2) as workers:
+        found = list(workers.each(slowest_first, range(5)))
+    assert sorted(task for task, _ in found) == list(range(5))
+    assert os.getpid() not in {process for _, process in found}
+
+
 def test_other_backends_get_the_function_itself():
     with joblib.parallel_config(backend="threading"), Workers(2) as workers:
         assert workers.map(lambda task: -task, [1, 2, 3]) == [-1, -2, -3]
-        assert not isinstance(workers._ship(abs), _Parcel)
+        seen = []
+        workers.map(seen.append, [1, 2])
+        assert sorted(seen) == [1, 2]
