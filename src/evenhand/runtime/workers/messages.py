@@ -19,12 +19,18 @@ CLUSTER_LOST = (
     "the {kind} cluster at {address} is gone ({reason}); what was executed is in the ledger, if"
     " there is one"
 )
-OTHER_PYTHON = "the {kind} worker {worker} runs Python {theirs}, and this process {own}; they must agree"
+OTHER_PYTHON = (
+    "the {kind} worker {worker} runs Python {theirs}, and this process runs {own}; they must be the"
+    " same"
+)
 NO_EVENHAND = (
     "the {kind} worker {worker} has no evenhand; install evenhand {own} and what the software under"
     " test needs where its workers run"
 )
-OTHER_EVENHAND = "the {kind} worker {worker} has evenhand {theirs}, and this process {own}; they must agree"
+OTHER_EVENHAND = (
+    "the {kind} worker {worker} has evenhand {theirs}, and this process has {own}; they must be the"
+    " same"
+)
 CANNOT_UNPACK = (
     "a worker on {host} cannot unpack the software under test ({reason}); it needs the same files,"
     " libraries and versions as this process"
