@@ -5,7 +5,8 @@ from __future__ import annotations
 import signal
 import threading
 from contextlib import ExitStack, contextmanager
-from typing import TYPE_CHECKING
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any
 
 from evenhand.runtime.errors import UsageError, clip, nearest
 from evenhand.runtime.interruption import ENDING
@@ -25,6 +26,11 @@ CLUSTERS = {
 }
 """Kinds of clusters, and where their crews live."""
 
+_CHOSEN: ContextVar[tuple[type[ClusterCrew], Any] | None] = ContextVar(
+    "cluster", default=None
+)
+"""The cluster that a command was given, and the connection to it."""
+
 
 def crews() -> dict[str, type[ClusterCrew]]:
     """Return the crews of all kinds of clusters."""
@@ -41,11 +47,15 @@ def crew_of(n_jobs: int, *, streams: bool = False) -> Crew:
     """
     import joblib
 
+    chosen = _CHOSEN.get()
+    if chosen is not None:
+        crew, connection = chosen
+        return crew(connection, n_jobs)
     backend = joblib.parallel.get_active_backend()[0]
     name = type(backend).__name__
     for crew in crews().values():
         if crew.backend == name:
-            return crew(backend, n_jobs)
+            return crew(crew.connection_of(backend), n_jobs)
     return JoblibCrew(backend, n_jobs, streams=streams)
 
 
@@ -65,8 +75,6 @@ def cluster(text: str) -> Iterator[None]:
     evenhand.runtime.errors.UsageError: cluster = 'flink:host': unknown kind 'flink'; valid choices
     are 'dask', 'ray', 'spark'
     """
-    import joblib
-
     kind, _, address = text.partition(":")
     known = crews()
     if not address and kind not in known:
@@ -83,8 +91,9 @@ def cluster(text: str) -> Iterator[None]:
         raise UsageError(messages.CLUSTER_FORM.format(text=clip(text), examples=example))
     with ExitStack() as stack:
         with _handlers_kept():
-            config = stack.enter_context(known[kind].opened(address))
-        stack.enter_context(joblib.parallel_config(**config))
+            connection = stack.enter_context(known[kind].opened(address))
+        before = _CHOSEN.set((known[kind], connection))
+        stack.callback(_CHOSEN.reset, before)
         yield
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from abc import ABC, abstractmethod
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from evenhand.runtime.errors import UsageError, clip
@@ -56,15 +57,32 @@ class ClusterCrew(Crew):
     backend: ClassVar[str]
     """The name of the class of joblib's backend."""
 
-    def __init__(self, backend: Any, n_jobs: int) -> None:
-        """Use the cluster of a backend of joblib."""
+    def __init__(self, connection: Any, n_jobs: int) -> None:
+        """Use the cluster of a connection, as `opened` and `connection_of` return it."""
         self._n_jobs = n_jobs
         self._width: int | None = None
+        self._own_models = ExitStack()
+
+    def __enter__(self) -> Self:
+        import joblib
+
+        # What a model does with joblib in this process is no business of the cluster.
+        self._own_models.enter_context(joblib.parallel_config(backend="loky", n_jobs=None))
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._own_models.close()
+        super().__exit__(*error)
 
     @classmethod
     @abstractmethod
-    def opened(cls, address: str) -> AbstractContextManager[dict[str, Any]]:
-        """Connect to the cluster at an address, and return what tells joblib of it."""
+    def opened(cls, address: str) -> AbstractContextManager[Any]:
+        """Connect to the cluster at an address."""
+
+    @classmethod
+    def connection_of(cls, backend: Any) -> Any:
+        """Return the connection of joblib's backend."""
+        return None
 
     @abstractmethod
     def size(self) -> int:

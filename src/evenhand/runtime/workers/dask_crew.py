@@ -9,7 +9,7 @@ import weakref
 from collections import OrderedDict
 from contextlib import contextmanager
 from itertools import cycle, islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from evenhand.runtime.errors import (
     EvenhandWarning,
@@ -59,15 +59,15 @@ class DaskCrew(ClusterCrew):
     example = "dask:tcp://host:8786"
     backend = "DaskDistributedBackend"
 
-    def __init__(self, backend: Any, n_jobs: int) -> None:
-        super().__init__(backend, n_jobs)
-        self._client = backend.client
+    def __init__(self, connection: Any, n_jobs: int) -> None:
+        super().__init__(connection, n_jobs)
+        self._client = connection
         self._parcels: Parcels[_Scattered] = Parcels(self._scattered)
 
     @classmethod
     @contextmanager
-    def opened(cls, address: str) -> Iterator[dict[str, Any]]:
-        """Connect to a scheduler, and return what tells joblib of it."""
+    def opened(cls, address: str) -> Iterator[Any]:
+        """Connect to a scheduler."""
         try:
             from distributed import Client
         except ImportError as error:
@@ -81,9 +81,14 @@ class DaskCrew(ClusterCrew):
                 )
             ) from error
         with client:
-            yield {"backend": "dask", "client": client}
+            yield client
 
-    def __enter__(self) -> DaskCrew:
+    @classmethod
+    def connection_of(cls, backend: Any) -> Any:
+        """Return the client of joblib's backend."""
+        return backend.client
+
+    def __enter__(self) -> Self:
         self._wait()
         _check_versions(self._client.run(eval, VERSIONS))
         threads = max(self._client.nthreads().values(), default=1)
@@ -93,7 +98,7 @@ class DaskCrew(ClusterCrew):
                 EvenhandWarning,
                 stacklevel=4,
             )
-        return self
+        return super().__enter__()
 
     def close(self, *error: object) -> None:
         """Let go of what was scattered, but for the latest large parts."""

@@ -34,20 +34,18 @@ class RayCrew(ClusterCrew):
     example = "ray:host:6379"
     backend = "RayBackend"
 
-    def __init__(self, backend: Any, n_jobs: int) -> None:
-        super().__init__(backend, n_jobs)
+    def __init__(self, connection: Any, n_jobs: int) -> None:
+        super().__init__(connection, n_jobs)
         self._parcels: Parcels[Any] = Parcels(_put)
 
     @classmethod
     @contextmanager
-    def opened(cls, address: str) -> Iterator[dict[str, Any]]:
-        """Connect to a cluster, or start one here, and return what tells joblib of it."""
+    def opened(cls, address: str) -> Iterator[None]:
+        """Connect to a cluster, or start one on this machine."""
         try:
             import ray
-            from ray.util.joblib import register_ray
         except ImportError as error:
             raise MissingExtra("a Ray cluster", "ray") from error
-        register_ray()
         style: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
         if address == "local":
             style["include_dashboard"] = False
@@ -62,7 +60,7 @@ class RayCrew(ClusterCrew):
                 )
             ) from error
         try:
-            yield {"backend": "ray"}
+            yield
         finally:
             ray.shutdown()
 

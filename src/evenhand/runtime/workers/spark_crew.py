@@ -32,21 +32,19 @@ class SparkCrew(ClusterCrew):
     example = "spark:spark://host:7077"
     backend = "SparkDistributedBackend"
 
-    def __init__(self, backend: Any, n_jobs: int) -> None:
-        super().__init__(backend, n_jobs)
+    def __init__(self, connection: Any, n_jobs: int) -> None:
+        super().__init__(connection, n_jobs)
         self._context = _context()
         self._parcels: Parcels[Any] = Parcels(self._broadcast, _destroyed)
 
     @classmethod
     @contextmanager
-    def opened(cls, address: str) -> Iterator[dict[str, Any]]:
-        """Start a session with a master, and return what tells joblib of it."""
+    def opened(cls, address: str) -> Iterator[None]:
+        """Start a session with a master."""
         try:
-            from joblibspark import register_spark
             from pyspark.sql import SparkSession
         except ImportError as error:
             raise MissingExtra("a Spark cluster", "spark") from error
-        register_spark()
         if address.startswith("local"):
             os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
         builder = SparkSession.builder.master(address).appName("evenhand")
@@ -61,7 +59,7 @@ class SparkCrew(ClusterCrew):
             ) from error
         session.sparkContext.setLogLevel("OFF")
         try:
-            yield {"backend": "spark"}
+            yield
         finally:
             session.stop()
 
