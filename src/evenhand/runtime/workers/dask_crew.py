@@ -1,4 +1,4 @@
-"""Workers of a Dask cluster: functions are scattered to all of them, and tasks are submitted."""
+"""Workers of a Dask cluster: functions are scattered once, and tasks are submitted."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import warnings
 import weakref
 from collections import OrderedDict
 from contextlib import contextmanager
+from dataclasses import dataclass
 from itertools import cycle, islice
 from typing import TYPE_CHECKING, Any, Self
 
@@ -21,12 +22,13 @@ from evenhand.runtime.errors import (
 from evenhand.runtime.workers import messages
 from evenhand.runtime.workers.crew import ClusterCrew, unfit
 from evenhand.runtime.workers.parcels import Parcels
-from evenhand.runtime.workers.unpacked import MOST_PARTS, carried_out
+from evenhand.runtime.workers.unpacked import MOST_PARTS, Lacking, carried_out
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from evenhand.runtime.workers.parcels import Sent
+    from evenhand.runtime.workers.unpacked import Order
 
 CONNECT_SECONDS = 10
 """How long a scheduler may take to answer, and a cluster to have a worker."""
@@ -51,8 +53,9 @@ VERSIONS = (
 class DaskCrew(ClusterCrew):
     """Workers of a Dask cluster.
 
-    What is scattered stays with the workers, from which others that join or start again fetch it.
-    Where all that had it are gone, it is scattered again, and what was lost is submitted again.
+    What is scattered comes with the first tasks that need it, and workers keep it unpacked. One
+    that joins or starts again says that it lacks it, and fetches it from another. Where all that
+    had it are gone, it is scattered again; what was lost is submitted again.
     """
 
     kind = "dask"
@@ -126,7 +129,7 @@ class DaskCrew(ClusterCrew):
         return str(self._client.scheduler.address)
 
     def _scattered(self, content: bytearray, digest: str) -> _Scattered:
-        """Send bytes to all workers, unless these are a large part that they have."""
+        """Return bytes that are to be sent, unless these are a large part that they have."""
         kept = _KEPT.setdefault(self._client, OrderedDict())
         if digest in kept:
             kept.move_to_end(digest)
@@ -156,12 +159,14 @@ _KEPT: weakref.WeakKeyDictionary[Any, OrderedDict[str, _Scattered]] = (
 
 
 class _Scattered:
-    """Bytes that workers have, and that can be sent again."""
+    """Bytes that a worker has, from which others fetch them, and that can be sent again."""
 
     def __init__(self, client: Any, content: bytearray) -> None:
         self._client = client
         self._content = content
         self._future: Any = None
+        self.is_known = False
+        """Whether workers were given it with their tasks."""
 
     @property
     def future(self) -> Any:
@@ -171,8 +176,27 @@ class _Scattered:
         if self._future is None or self._future.status != "finished":
             # As an array they are sent as they are, without a pickle.
             array = np.frombuffer(self._content, dtype=np.uint8)
-            self._future = self._client.scatter(array, broadcast=True, hash=False)
+            self._future = self._client.scatter(array, hash=False)
         return self._future
+
+
+@dataclass(frozen=True)
+class _Again:
+    """A task has to be given again, with what it needs from some place on."""
+
+    worker: str = ""
+    """Which worker lacks it; none where what it needs was lost."""
+    place: int = 0
+
+
+def _answered(order: Order, task: bytes, *sources: Any) -> bytes | _Again:
+    """Return a worker's reply to a task, or what it lacks."""
+    from distributed import get_worker
+
+    try:
+        return carried_out(order, task, *sources)
+    except Lacking as lack:
+        return _Again(get_worker().address, lack.place)
 
 
 class _Run:
@@ -194,14 +218,17 @@ class _Run:
     def replies(self, most: int) -> Iterator[tuple[int, bytes]]:
         """Yield replies as they are ready, with so many tasks under way."""
         waiting = iter(range(len(self._tasks)))
+        news = [handle for handle in self._sent.handles if not handle.is_known]
         for number in islice(waiting, most):
-            self._submit(number)
+            self._submit(number, news)
+        for handle in news:
+            handle.is_known = True
         while self._underway:
             future = self._next()
             number = self._underway.pop(future)
             reply = self._reply(future)
-            if reply is None:
-                self._submit(number)
+            if isinstance(reply, _Again):
+                self._submit(number, self._sent.handles[reply.place :], reply.worker)
                 continue
             for following in islice(waiting, 1):
                 self._submit(following)
@@ -213,16 +240,23 @@ class _Run:
             self._client.cancel(list(self._underway))
         self._underway.clear()
 
-    def _submit(self, number: int) -> None:
+    def _submit(
+        self, number: int, given: Sequence[_Scattered] = (), worker: str = ""
+    ) -> None:
+        """Give out a task, with some of what it needs, to a certain worker if it is there."""
         task: Any = self._tasks[number]
         if len(task) > LARGE:
             task = self._client.scatter(task, hash=False)
-        sources = [handle.future for handle in self._sent.handles]
+        sources = []
+        for handle in self._sent.handles:
+            sources.append(handle.future if handle in given else None)
+        if not worker and self._places is not None:
+            worker = next(self._places)
         place: dict[str, Any] = {}
-        if self._places is not None:
-            place = {"workers": [next(self._places)], "allow_other_workers": True}
+        if worker:
+            place = {"workers": [worker], "allow_other_workers": True}
         future = self._client.submit(
-            carried_out, self._sent.order, task, *sources, pure=False, **place
+            _answered, self._sent.order, task, *sources, pure=False, **place
         )
         self._underway[future] = number
         future.add_done_callback(self._done.put)
@@ -250,15 +284,15 @@ class _Run:
             raise self._gone("it has no workers left")
         return looks + 1
 
-    def _reply(self, future: Any) -> bytes | None:
-        """Return what a future holds, None where it was lost with its worker."""
+    def _reply(self, future: Any) -> bytes | _Again:
+        """Return what a future holds, which may be lost with its worker."""
         from distributed import CancelledError, KilledWorker
 
         if future.status in LOST:
             self._lose()
-            return None
+            return _Again()
         try:
-            found: bytes = future.result()
+            found: bytes | _Again = future.result()
         except KilledWorker as error:
             reason = clip(str(error).splitlines()[0])
             raise SubjectCrashed(
@@ -266,7 +300,7 @@ class _Run:
             ) from error
         except (CancelledError, OSError):
             self._lose()
-            return None
+            return _Again()
         except Exception as error:
             raise unfit("Dask", error) from error
         return found

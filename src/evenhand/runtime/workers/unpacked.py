@@ -34,6 +34,14 @@ _FUNCTIONS: OrderedDict[str, tuple[Order, Any]] = OrderedDict()
 _ALONE = threading.RLock()
 
 
+class Lacking(Exception):
+    """What a task needs is not in this process: what has this place in its order, at least."""
+
+    def __init__(self, place: int) -> None:
+        super().__init__(place)
+        self.place = place
+
+
 @dataclass(frozen=True, slots=True)
 class Order:
     """Which function a worker runs: its name, and the digests of its large parts."""
@@ -85,9 +93,17 @@ def _forget(latest: Order) -> None:
 def carried_out(order: Order, task: bytes, *sources: Any) -> bytes:
     """Return the reply to a task, given the bytes of the parts and, as the last, of the function.
 
-    They are copied, since a model may write to its arrays.
+    None stands for bytes that this process should have from an earlier task.
     """
-    return replied(order, task, lambda place: bytearray(sources[place]))
+
+    def read(place: int) -> bytearray:
+        source = sources[place]
+        if source is None:
+            raise Lacking(place)
+        # A copy, since a model may write to its arrays.
+        return bytearray(source)
+
+    return replied(order, task, read)
 
 
 def replied(order: Order, task: bytes, read: Callable[[int], Any]) -> bytes:
@@ -99,6 +115,8 @@ def replied(order: Order, task: bytes, read: Callable[[int], Any]) -> bytes:
     try:
         with _ALONE, exits_reported("the software under test", " in a worker process"):
             answer = function_of(order, read)(pickle.loads(task))  # noqa: S301
+    except Lacking:
+        raise
     except Exception as raised:
         error = raised
     try:
