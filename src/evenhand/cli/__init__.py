@@ -22,6 +22,7 @@ from evenhand.runtime.options import (
     Options,
 )
 from evenhand.runtime.registry import Deferred
+from evenhand.runtime.workers.options import CLUSTER
 from evenhand.subject.ledger import LEDGER
 from evenhand.verbs import VERBS, Command, Verb
 
@@ -46,7 +47,7 @@ SEED = Option("seed", WHOLE, "the seed of all that is drawn (default: 0)", defau
 N_JOBS = Option(
     "n_jobs", WHOLE, "how many processes share the work (default: 1)", default=1
 )
-RUN = (SEED, N_JOBS, YES)
+RUN = (SEED, N_JOBS, CLUSTER, YES)
 LANGUAGE = Option(
     "language",
     TEXT,
@@ -183,6 +184,7 @@ MORE = {
         ),
         SEED,
         N_JOBS,
+        CLUSTER,
         Option("html", TEXT, "write a report here", metavar="FILE"),
         Option("json", TEXT, "write the evidence here", metavar="FILE"),
     ),

@@ -146,7 +146,19 @@ def _show_warning(
 
 
 def dispatch(options: Namespace) -> int:
-    """Run the command that was named."""
+    """Run the command that was named, on the cluster that was named."""
+    address = getattr(options, "cluster", None)
+    if address is None:
+        return _run_command(options)
+    from evenhand.runtime.workers.clusters import cluster
+
+    if options.n_jobs == 1:
+        options.n_jobs = -1
+    with cluster(address):
+        return _run_command(options)
+
+
+def _run_command(options: Namespace) -> int:
     command, verb = _command_named(options.command)
     if command.run is not None:
         return int(command.run(options))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from evenhand.runtime.options import FILE, FLAG, TEXT, TEXTS, WHOLE, Option, Options
 from evenhand.runtime.registry import Deferred
+from evenhand.runtime.workers.options import CLUSTER
 from evenhand.verbs import Command, Verb
 
 STUDY = Verb(
@@ -66,6 +67,7 @@ STUDY = Verb(
             Option(
                 "n_jobs", WHOLE, "how many processes share the work (default: 1)", default=1
             ),
+            CLUSTER,
             Option("json", TEXT, "write the tables here", metavar="FILE"),
         ),
     ),

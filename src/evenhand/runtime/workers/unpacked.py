@@ -121,9 +121,13 @@ def replied(order: Order, task: bytes, read: Callable[[int], Any]) -> bytes:
         error = raised
     try:
         reply: bytes = cloudpickle.dumps((answer, error), protocol=pickle.HIGHEST_PROTOCOL)
-    except Exception:
-        name = type(error or answer).__name__
-        reply = pickle.dumps((None, SubjectCrashed(f"{name}: {clip(str(error))}")))
+        if error is not None:
+            # Some errors can be pickled and not unpickled.
+            pickle.loads(reply)  # noqa: S301
+    except Exception as problem:
+        name = type(error or problem).__name__
+        crash = SubjectCrashed(f"{name}: {clip(str(error or problem))}")
+        reply = pickle.dumps((None, crash))
     return reply
 
 

@@ -1,0 +1,204 @@
+"""What is sent: packed with its arrays beside it, unpacked once, and kept while there is room."""
+
+from __future__ import annotations
+
+import pickle
+from itertools import count
+from typing import Any
+
+import numpy as np
+import pytest
+
+from evenhand.runtime.errors import SubjectCrashed, UsageError
+from evenhand.runtime.workers import unpacked
+from evenhand.runtime.workers.parcels import Parcels, packed
+from evenhand.runtime.workers.unpacked import (
+    ALIGNMENT,
+    MOST_FUNCTIONS,
+    MOST_PARTS,
+    Lacking,
+    carried_out,
+    function_of,
+)
+
+
+class Model:
+    sent_once = True
+    unpackings = 0
+
+    def __init__(self, weight: float) -> None:
+        self.weights = np.full(10_000, weight)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        Model.unpackings += 1
+        vars(self).update(state)
+
+
+class Times:
+    def __init__(self, *models: Model) -> None:
+        self.models = models
+
+    def __call__(self, task: int) -> float:
+        return float(sum(model.weights[task] for model in self.models) * task)
+
+
+@pytest.fixture(autouse=True)
+def worker(monkeypatch):
+    """Begin with a worker that has nothing."""
+    monkeypatch.setattr(unpacked, "_PARTS", type(unpacked._PARTS)())
+    monkeypatch.setattr(unpacked, "_FUNCTIONS", type(unpacked._FUNCTIONS)())
+    monkeypatch.setattr(Model, "unpackings", 0)
+
+
+def store() -> tuple[Parcels[int], dict[int, bytearray]]:
+    """Return parcels that are sent into a table."""
+    lies: dict[int, bytearray] = {}
+
+    numbers = count()
+
+    def send(content: bytearray, digest: str) -> int:
+        place = next(numbers)
+        lies[place] = content
+        return place
+
+    return Parcels(send, lambda place: lies.pop(place) and None), lies
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        None,
+        {"a": [1, "x"]},
+        np.arange(5),
+        np.asfortranarray(np.arange(20_000.0).reshape(100, 200)),
+        np.arange(20_000)[::2],
+        [np.arange(3_000), np.array(["a", None], dtype=object)],
+    ],
+)
+def test_what_is_packed_is_unpacked_the_same(content):
+    found = unpacked.unpacked(packed(content))
+    assert repr(found) == repr(content)
+    assert pickle.dumps(found) == pickle.dumps(content)
+
+
+def test_large_arrays_lie_beside_the_pickle_in_order_and_can_be_written_to():
+    content = packed([np.arange(1_001.0), np.arange(2_000)])
+    first, second = unpacked.unpacked(content)
+    for array in (first, second):
+        assert array.flags.writeable
+        assert not array.flags.owndata
+    start = np.frombuffer(content, dtype=np.uint8).ctypes.data
+    assert (first.ctypes.data - start) % ALIGNMENT == 0
+    assert (second.ctypes.data - start) % ALIGNMENT == 0
+
+
+def test_a_part_is_sent_and_unpacked_once_for_all_functions_and_runs():
+    model = Model(2.0)
+    for _ in range(2):
+        parcels, lies = store()
+        for question in (Times(model), Times(model, model)):
+            sent = parcels.sent(question)
+            assert parcels.sent(question) is sent
+            answer = function_of(
+                sent.order, lambda place, at=sent.handles: lies[at[place]]
+            )(3)
+            assert answer == question(3)
+        sizes = sorted(map(len, lies.values()))
+        assert len(sizes) == 3
+        assert sizes[1] < 1_000 < model.weights.nbytes < sizes[2]
+        parcels.close()
+        assert not lies
+    assert Model.unpackings == 1
+
+
+def test_a_worker_keeps_the_latest_parts_and_functions():
+    parcels, lies = store()
+    orders = []
+    for weight in range(MOST_PARTS + 2):
+        sent = parcels.sent(Times(Model(weight)))
+        function_of(sent.order, lambda place, at=sent.handles: lies[at[place]])
+        orders.append(sent.order)
+    assert list(unpacked._PARTS) == [order.parts[0] for order in orders[-MOST_PARTS:]]
+    assert list(unpacked._FUNCTIONS) == [order.function for order in orders[-MOST_PARTS:]]
+    model = Model(9.0)
+    for _ in range(MOST_FUNCTIONS + 3):
+        sent = parcels.sent(Times(model))
+        function_of(sent.order, lambda place, at=sent.handles: lies[at[place]])
+    assert len(unpacked._FUNCTIONS) == MOST_FUNCTIONS
+    # What was sent long ago is taken back, and large parts stay.
+    assert len(lies) == MOST_FUNCTIONS + MOST_PARTS + 3
+
+
+def test_a_function_with_more_parts_than_a_worker_keeps_has_them_all():
+    parcels, lies = store()
+    question = Times(*(Model(weight) for weight in range(MOST_PARTS + 2)))
+    sent = parcels.sent(question)
+    found = function_of(sent.order, lambda place: lies[sent.handles[place]])
+    assert found(3) == question(3)
+
+
+def test_a_worker_says_what_it_lacks():
+    parcels, lies = store()
+    sent = parcels.sent(Times(Model(2.0)))
+    task = pickle.dumps(3)
+    part, function = (bytes(lies[handle]) for handle in sent.handles)
+    with pytest.raises(Lacking) as lack:
+        carried_out(sent.order, task, None, None)
+    assert lack.value.place == 0
+    with pytest.raises(Lacking) as lack:
+        carried_out(sent.order, task, part, None)
+    assert lack.value.place == 1
+    assert pickle.loads(carried_out(sent.order, task, None, function)) == (6.0, None)
+    assert pickle.loads(carried_out(sent.order, task, None, None)) == (6.0, None)
+
+
+def replied(function: Any) -> tuple[Any, Exception | None]:
+    parcels, lies = store()
+    sent = parcels.sent(function)
+    reply = carried_out(sent.order, pickle.dumps(1), *(lies[at] for at in sent.handles))
+    found: tuple[Any, Exception | None] = pickle.loads(reply)
+    return found
+
+
+class Secret(Exception):
+    def __init__(self, one: int, two: int) -> None:
+        super().__init__("cannot be unpickled")
+
+
+def test_errors_are_replies():
+    def exits(task: int) -> None:
+        raise SystemExit(3)
+
+    def locked(task: int) -> Any:
+        return (task for task in ())
+
+    def fails(task: int) -> None:
+        raise SubjectCrashed("fell over")
+
+    _, error = replied(exits)
+    assert isinstance(error, SubjectCrashed)
+    assert str(error) == "the software under test called sys.exit(3) in a worker process"
+    _, error = replied(fails)
+    assert str(error) == "fell over"
+
+    def secret(task: int) -> None:
+        raise Secret(1, 2)
+
+    _, error = replied(secret)
+    assert isinstance(error, SubjectCrashed)
+    assert str(error) == "Secret: cannot be unpickled"
+    _, error = replied(locked)
+    assert isinstance(error, SubjectCrashed)
+    assert "generator" in str(error)
+
+
+class Elsewhere:
+    def __reduce__(self) -> Any:
+        return __import__, ("a_module_that_is_only_there",)
+
+
+def test_software_that_a_worker_cannot_import_is_named():
+    _, error = replied([Elsewhere()])
+    assert isinstance(error, UsageError)
+    assert "cannot unpack the software under test" in str(error)
+    assert "No module named 'a_module_that_is_only_there'" in str(error)
