@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pickle
+import threading
 from itertools import count
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -20,6 +21,11 @@ from evenhand.runtime.workers.unpacked import (
     carried_out,
     function_of,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from evenhand.runtime.workers.parcels import Sent
 
 
 class Model:
@@ -50,18 +56,25 @@ def worker(monkeypatch):
     monkeypatch.setattr(Model, "unpackings", 0)
 
 
-def store() -> tuple[Parcels[int], dict[int, bytearray]]:
-    """Return parcels that are sent into a table."""
-    lies: dict[int, bytearray] = {}
+class Store:
+    """What was sent, by the place where it lies."""
 
-    numbers = count()
+    def __init__(self) -> None:
+        self.numbers = count()
+        self.lies: dict[int, bytearray] = {}
+        self.parcels = Parcels(self.send, self.drop)
 
-    def send(content: bytearray, digest: str) -> int:
-        place = next(numbers)
-        lies[place] = content
+    def send(self, content: bytearray, digest: str) -> int:
+        place = next(self.numbers)
+        self.lies[place] = content
         return place
 
-    return Parcels(send, lambda place: lies.pop(place) and None), lies
+    def drop(self, place: int) -> None:
+        del self.lies[place]
+
+    def received(self, sent: Sent[int]) -> Callable[[Any], Any]:
+        """Return the function as a worker has it."""
+        return function_of(sent.order, lambda place: self.lies[sent.handles[place]])
 
 
 @pytest.mark.parametrize(
@@ -95,53 +108,50 @@ def test_large_arrays_lie_beside_the_pickle_in_order_and_can_be_written_to():
 def test_a_part_is_sent_and_unpacked_once_for_all_functions_and_runs():
     model = Model(2.0)
     for _ in range(2):
-        parcels, lies = store()
+        store = Store()
         for question in (Times(model), Times(model, model)):
-            sent = parcels.sent(question)
-            assert parcels.sent(question) is sent
-            answer = function_of(
-                sent.order, lambda place, at=sent.handles: lies[at[place]]
-            )(3)
-            assert answer == question(3)
-        sizes = sorted(map(len, lies.values()))
+            sent = store.parcels.sent(question)
+            assert store.parcels.sent(question) is sent
+            assert store.received(sent)(3) == question(3)
+        sizes = sorted(map(len, store.lies.values()))
         assert len(sizes) == 3
         assert sizes[1] < 1_000 < model.weights.nbytes < sizes[2]
-        parcels.close()
-        assert not lies
+        store.parcels.close()
+        assert not store.lies
     assert Model.unpackings == 1
 
 
 def test_a_worker_keeps_the_latest_parts_and_functions():
-    parcels, lies = store()
+    store = Store()
     orders = []
     for weight in range(MOST_PARTS + 2):
-        sent = parcels.sent(Times(Model(weight)))
-        function_of(sent.order, lambda place, at=sent.handles: lies[at[place]])
+        sent = store.parcels.sent(Times(Model(weight)))
+        store.received(sent)
         orders.append(sent.order)
     assert list(unpacked._PARTS) == [order.parts[0] for order in orders[-MOST_PARTS:]]
     assert list(unpacked._FUNCTIONS) == [order.function for order in orders[-MOST_PARTS:]]
     model = Model(9.0)
     for _ in range(MOST_FUNCTIONS + 3):
-        sent = parcels.sent(Times(model))
-        function_of(sent.order, lambda place, at=sent.handles: lies[at[place]])
+        sent = store.parcels.sent(Times(model))
+        store.received(sent)
     assert len(unpacked._FUNCTIONS) == MOST_FUNCTIONS
     # What was sent long ago is taken back, and large parts stay.
-    assert len(lies) == MOST_FUNCTIONS + MOST_PARTS + 3
+    assert len(store.lies) == MOST_FUNCTIONS + MOST_PARTS + 3
 
 
 def test_a_function_with_more_parts_than_a_worker_keeps_has_them_all():
-    parcels, lies = store()
+    store = Store()
     question = Times(*(Model(weight) for weight in range(MOST_PARTS + 2)))
-    sent = parcels.sent(question)
-    found = function_of(sent.order, lambda place: lies[sent.handles[place]])
+    sent = store.parcels.sent(question)
+    found = store.received(sent)
     assert found(3) == question(3)
 
 
 def test_a_worker_says_what_it_lacks():
-    parcels, lies = store()
-    sent = parcels.sent(Times(Model(2.0)))
+    store = Store()
+    sent = store.parcels.sent(Times(Model(2.0)))
     task = pickle.dumps(3)
-    part, function = (bytes(lies[handle]) for handle in sent.handles)
+    part, function = (bytes(store.lies[handle]) for handle in sent.handles)
     with pytest.raises(Lacking) as lack:
         carried_out(sent.order, task, None, None)
     assert lack.value.place == 0
@@ -153,9 +163,11 @@ def test_a_worker_says_what_it_lacks():
 
 
 def replied(function: Any) -> tuple[Any, Exception | None]:
-    parcels, lies = store()
-    sent = parcels.sent(function)
-    reply = carried_out(sent.order, pickle.dumps(1), *(lies[at] for at in sent.handles))
+    store = Store()
+    sent = store.parcels.sent(function)
+    reply = carried_out(
+        sent.order, pickle.dumps(1), *(store.lies[at] for at in sent.handles)
+    )
     found: tuple[Any, Exception | None] = pickle.loads(reply)
     return found
 
@@ -170,7 +182,7 @@ def test_errors_are_replies():
         raise SystemExit(3)
 
     def locked(task: int) -> Any:
-        return (task for task in ())
+        return threading.Lock()
 
     def fails(task: int) -> None:
         raise SubjectCrashed("fell over")
@@ -189,7 +201,7 @@ def test_errors_are_replies():
     assert str(error) == "Secret: cannot be unpickled"
     _, error = replied(locked)
     assert isinstance(error, SubjectCrashed)
-    assert "generator" in str(error)
+    assert "lock" in str(error)
 
 
 class Elsewhere:

@@ -143,6 +143,6 @@ def test_answers_are_handed_over_as_they_are_ready():
 def test_other_backends_get_the_function_itself():
     with joblib.parallel_config(backend="threading"), Workers(2) as workers:
         assert workers.map(lambda task: -task, [1, 2, 3]) == [-1, -2, -3]
-        seen = []
+        seen: list[int] = []
         workers.map(seen.append, [1, 2])
         assert sorted(seen) == [1, 2]
